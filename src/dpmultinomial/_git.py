@@ -1,5 +1,5 @@
-"""The only module that calls git. The module reads a repository, writes no files, and does not start any program named
-in a configuration of git.
+"""The only module that calls git, which is used only to read a repository. The module writes no files, and does not
+start any program named in a configuration of git.
 
 A repository can come from somebody else, and its configuration can name programs: file system monitors, hooks, filters,
 transports, pagers, signature checkers (git-config(1)). Four measures prevent git from starting these programs. First,

@@ -1,5 +1,5 @@
-"""List of all rules of the workflow, each with its function, file and artefact: ``make rules`` runs ``python -m
-reproduction.listing``.
+"""List of all rules of the workflow, each with its function, file and artefact, which ``make rules`` (``python -m
+reproduction.listing``) prints.
 """
 
 import sys

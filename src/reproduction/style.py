@@ -143,8 +143,8 @@ def log_scale(axis: Axes, which: str = "y", at: Iterable[float] | None = None) -
 
 
 class _PlainTicks(LogLocator):
-    """Place the ticks of a logarithmic axis. Ticks are at 1, 2 and 5 on an axis of up to 1.7 decades (at round numbers
-    if fewer than three ticks remain), and at powers of ten on a longer axis.
+    """Place the ticks of a logarithmic axis at 1, 2 and 5 times powers of ten on an axis of up to 1.7 decades (at round
+    numbers if fewer than three ticks remain), and at powers of ten on a longer axis.
 
     A vertical axis has space for more labels. It uses the first of the lists (1, 2, 5), (1, 2, 3, 5, 7) and (1, 3) that
     gives three to six ticks, the lowest of which is near the lower end of the axis.

@@ -1,1 +1,1 @@
-"""Privacy cost of a release: Rényi divergences, conversions to (epsilon, delta), exact profiles, and composition."""
+"""Privacy cost of a release, by Rényi divergences, conversions to (epsilon, delta), exact profiles, and composition."""

@@ -139,7 +139,7 @@ _MOST_MECHANISMS: Final = 64  # largest number of different mechanisms whose los
 
 @dataclass(frozen=True, kw_only=True)
 class _Cost:
-    """Base class of all privacy costs. A cost states the data source and the neighbour relation.
+    """Base class of all privacy costs, each of which states the data source and the neighbour relation.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class PureDP(_Cost):
 
 @dataclass(frozen=True, kw_only=True)
 class ZCDP(_Cost):
-    """rho-zero-concentrated differential privacy: Rényi epsilon rho * order at every order.
+    """Zero-concentrated differential privacy (rho-zCDP), with the Rényi epsilon rho * order at every order.
 
     Parameters
     ----------

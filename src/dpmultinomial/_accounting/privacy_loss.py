@@ -132,8 +132,8 @@ class DiscreteGaussianLoss:
         return self.change / self.sigma
 
     def _noise(self, log_mass: float) -> tuple[Array, Array, float, float]:
-        """Return noise values, their probabilities, the neglected probability (sub-Gaussian tails: Canonne et al. 2020,
-        corollary 17), and the relative error: exp(-x) has an error of 4 x + 4 roundings.
+        """Return noise values, their probabilities, the neglected probability (by the sub-Gaussian tails in Canonne et
+        al. 2020, corollary 17), and the relative error, given that exp(-x) has an error of 4 x + 4 roundings.
         """
         half = int(self.sigma * math.sqrt(2 * (log_mass + 1))) + 2
         x = np.arange(-half, half + 1, dtype=np.float64)

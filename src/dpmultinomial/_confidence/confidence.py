@@ -113,7 +113,7 @@ class Confidence:
         return pd.concat(frames, ignore_index=True)
 
     def notes(self, level: float = LEVEL) -> dict[str, str]:
-        """Return remarks on the intervals of counts, e.g. ``"no count fits at this level; the nearest is 0"``.
+        """Return remarks on the intervals of counts, such as ``"no count fits at this level; the nearest is 0"``.
 
         Parameters
         ----------

@@ -301,8 +301,8 @@ def _above_cut(measured: CellOfTotal, deepest: int) -> Whole:
 
 
 def _gathered(tree: Tree, kept: Whole, lower: Array, upper: Array) -> tuple[Array, Array]:
-    """Return the bounds of all nodes. If the blocks of a node are omitted, its bounds follow from the bounds of the
-    blocks.
+    """Return the lower and the upper bounds of all nodes. If the blocks of a node are omitted, its bounds follow from
+    the bounds of the blocks.
     """
     low, high = np.ceil(lower - 1e-6), np.floor(upper + 1e-6)
     rows = np.setdiff1d(np.arange(len(tree)), kept)

@@ -274,8 +274,8 @@ def _word(level: str) -> str:
 
 
 def _renamed(text: str, back: Mapping[str, str]) -> str:
-    """Replace geocodes by names of geographic units in the name of a row of ranks: ``label: name`` and ``label: P(name
-    in top k)``.
+    """Replace geocodes by names of geographic units in the name of a row of ranks, which is ``label: name`` or ``label:
+    P(name in top k)``.
     """
     label, colon, rest = text.rpartition(": ")
     inside = rest.removeprefix("P(").split(" in top ")[0] if colon else ""

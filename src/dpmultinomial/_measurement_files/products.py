@@ -210,8 +210,8 @@ class Product:
         return tuple(len(axis.all_binnings[spec]) for axis, spec in zip(self.axes, specs, strict=True))
 
     def name(self, specs: tuple[str, ...]) -> str:
-        """Return the name of a query from its binnings, in the form that a user may pass: ``total``,
-        ``votingage*hispanic``, ``detailed``.
+        """Return the name of a query from its binnings, in the form that a user may pass, such as ``total``,
+        ``votingage*hispanic`` or ``detailed``.
         """
         if set(specs) == {SINGLE}:
             return SINGLE

@@ -258,7 +258,9 @@ class Family(AdditiveLaw):
 
 
 class LaplaceFamily(Family):
-    """Noise z with weight exp(-|z|/scale). A release satisfies pure differential privacy, with an exact cost."""
+    """Base class of noise z with weight exp(-|z|/scale). A release satisfies pure differential privacy, with an exact
+    cost.
+    """
 
     @classmethod
     def calibrated(cls, epsilon: float, *, sensitivity: float | None = None) -> Self:
@@ -369,8 +371,8 @@ class GaussianFamily(Family):
         changes: Sequence[float] | None = None,
         source: str = "data",
     ) -> ZCDP:
-        """Return the privacy cost of one release. For the discrete distribution see Canonne, Kamath, Steinke (2020),
-        Theorem 14.
+        """Return the zero-concentrated privacy cost of one release. For the discrete distribution see Canonne, Kamath,
+        Steinke (2020), Theorem 14.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Laplace mechanism on vectors of counts.
+"""Continuous and discrete Laplace mechanisms on vectors of counts.
 
 Discrete Laplace noise: two-sided geometric noise on all integers (Ghosh, Roughgarden and Sundararajan).
 
@@ -193,8 +193,8 @@ class TwoSidedGeometric:
         return np.where(inside, self.probabilities()[index], 0.0)
 
     def variance(self) -> float:
-        """Return the variance of the noise. Without truncation, the variance is 2 a/(1 - a)^2 with a =
-        exp(-epsilon).
+        """Return the variance of the noise, which is 2 a/(1 - a)^2 with a = exp(-epsilon) if the noise is not
+        truncated.
         """
         return float(self.values() ** 2 @ self.probabilities())
 

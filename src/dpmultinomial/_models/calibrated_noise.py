@@ -149,8 +149,8 @@ class Audit:
 
     @property
     def slack(self) -> float:
-        """Ratio of the claimed to the exact cost. The claim is tight if the ratio is 1, and false if it is below 1; the
-        ratio is ``inf`` if the exact cost is 0.
+        """Ratio of the claimed to the exact privacy cost. The claim is tight if the ratio is 1, and false if it is
+        below 1; the ratio is ``inf`` if the exact cost is 0.
         """
         return self.claimed / self.exact if self.exact > 0 else float("inf")
 

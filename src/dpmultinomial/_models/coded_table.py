@@ -1,4 +1,5 @@
-"""Data set coded as integers. Each column is coded by its sorted distinct values, which are stored separately.
+"""Data set whose columns are coded as integers. Each column is coded by its sorted distinct values, which are stored
+separately.
 
 Numeric columns are converted to categories by quantile bins, which are determined from the training records only. Tied
 values are kept in separate bins.

@@ -508,7 +508,7 @@ class Ledger:
         _durable.append(self.path, entry.line, name=f"ledger, {entry.state}")
 
     def rewrite(self, entries: list[Entry]) -> None:
-        """Write all lines of the ledger again. A crash leaves either the old or the new ledger."""
+        """Write all lines of the ledger again, such that a crash leaves either the old or the new ledger."""
         _durable.folder(self.path.parent)
         _durable.replace(self.path, HEADER + b"".join(e.line for e in entries), mode=0o644, name="ledger, rewritten")
 
@@ -691,7 +691,9 @@ def releases(root: Path) -> list[tuple[str, int]]:
 
 
 def read(ledger: Ledger) -> list[Entry]:
-    """Return the lines of a ledger. A damaged ledger raises ValueError with the line, the rule and the remedy."""
+    """Return the lines of a ledger, or raise ValueError with the line, the rule and the remedy if the ledger is
+    damaged.
+    """
     try:
         return ledger.lines()
     except Refused as error:
@@ -699,7 +701,7 @@ def read(ledger: Ledger) -> list[Entry]:
 
 
 def opened(root: Path) -> Books:
-    """Open the budget records of a folder. The key is created if nothing was ever spent.
+    """Open the budget records of a folder, and create the key if nothing was ever spent.
 
     Raises
     ------

@@ -150,7 +150,7 @@ KEYS: dict[str, tuple[Key, ...]] = {
 
 
 def parameter(settings: Mapping[str, Any]) -> str:
-    """Return the key of a release's settings that a plan varies: ``"epsilon"``, ``"rho"`` or ``"rate"``.
+    """Return the key of a release's settings that a plan varies, which is ``"epsilon"``, ``"rho"`` or ``"rate"``.
 
     Parameters
     ----------
@@ -208,8 +208,8 @@ _FILLERS = {"\u034f", "\u115f", "\u1160", "\u17b4", "\u17b5", "\u3164", "\uffa0"
 
 
 def shown_name(name: str) -> str:
-    """Return the visible form of a name. Names that look the same have the same visible form, and a name without
-    visible characters has an empty form.
+    """Return the visible form of a name, which is equal for names that look the same, and empty for a name without
+    visible characters.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from .. import _git
 
 
 class Refused(ValueError):
-    """Raised if a release is rejected. The error states the reason and the remedy, but does not contain confidential
+    """Raised if a release is rejected. The message states the reason and the remedy, but does not contain confidential
     information.
     """
 

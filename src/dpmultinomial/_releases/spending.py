@@ -37,8 +37,8 @@ _ORDERS = tuple(1 + 2.0 ** (k / 4) for k in range(-24, 49))
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """Privacy cost of one release. A cost with only `epsilon` is pure, a cost with `rho` is zero-concentrated, and a
-    cost with `epsilon` and `order` is Rényi.
+    """Privacy cost of one release, as it is recorded. A cost with only `epsilon` is pure, a cost with `rho` is
+    zero-concentrated, and a cost with `epsilon` and `order` is Rényi.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class Unlisted(Exception):
 
 @dataclass(frozen=True)
 class Window:
-    """Weights of the consecutive integers first, first + 1, ..
+    """Weights of consecutive integers, beginning with `first`.
 
     Parameters
     ----------
@@ -429,8 +429,8 @@ def _without(logs: Array) -> Array:
 
 
 class Coupled:
-    """Joint distribution of counts with individual weights and a weight on their sum: P(n) is proportional to prod_i
-    a_i(n_i) g(sum n).
+    """Joint distribution of counts with individual weights and a weight on their sum, in which P(n) is proportional to
+    prod_i a_i(n_i) g(sum n).
 
     Parameters
     ----------
@@ -468,8 +468,8 @@ class Coupled:
 
     @cached_property
     def _kinds(self) -> "_Kinds":
-        """Sums of the counts of all kinds. Absolute accuracy is sufficient if the factor of the sum (root) is largest
-        where the weights are large.
+        """Sums of the counts of all kinds, with absolute accuracy if the factor of the sum (root) is largest where the
+        weights are large.
         """
         times = np.bincount(self.which).tolist()
         rough = _Kinds(self._factors, times, tails=False)

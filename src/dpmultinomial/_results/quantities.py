@@ -40,7 +40,7 @@ class Columns(NamedTuple):
 
 class Quantities:
     """Named quantities of one type. The expression ``[name]`` returns a `Marginal`, and the methods return results for
-    all quantities by name.
+    all quantities by name, as a mapping or a table.
 
     Parameters
     ----------

@@ -256,7 +256,7 @@ _FEW = 50  # number of quantities whose draws are stored between questions
 
 
 class Drawer:
-    """Joint draws of one group of quantities. The same quantity has the same draws in every question.
+    """Joint draws of one group of quantities, which are the same in every question.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Command that writes or verifies an archive: ``python -m reproduction.archive [file]`` or ``python -m
+"""Command that writes or verifies an archive, ``python -m reproduction.archive [file]`` or ``python -m
 reproduction.archive verify [folder]``.
 
 For the verification, Python is started again in isolated mode, without the compiled modules in the folder. In addition,

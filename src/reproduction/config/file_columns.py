@@ -215,8 +215,8 @@ def absent_mistakes(settings: Mapping[str, Any], found: Names, batch: bool) -> l
 
 
 def absent_value(settings: Mapping[str, Any]) -> str:
-    """Return the text that a cell would have which the file does not list: ``0``, a limit such as ``<10``, or an empty
-    string, which means unknown, or withheld if the noise has a threshold.
+    """Return the text of a cell that the file does not list, which is ``0``, a limit such as ``<10``, or an empty
+    string. An empty string means unknown, or withheld if the noise has a threshold.
     """
     stated, noise = settings["absent"], settings.get("noise")
     if stated["are"] != "withheld":

@@ -114,8 +114,8 @@ def _stamp(path: str) -> tuple[int, ...]:
 
 @lru_cache(1)
 def _table(path: str, stamp: tuple[int, ...]) -> Any:
-    """Read a CSV file. The table that was read last is cached, so that the checks and the answers of one command share
-    it.
+    """Read a CSV file, or return it from the cache. The table that was read last is cached, so that the checks and the
+    answers of one command share it.
     """
     from dpmultinomial._files import csv_table  # this import requires a compiled kernel
 

@@ -227,8 +227,8 @@ def refused_targets(
     made: Callable[[str], bool],
     sections: Mapping[str, Iterable[str]],
 ) -> str:
-    """Return one line per invalid target. The text is empty if every target is a rule, an existing file, or a file that
-    a rule makes.
+    """Return one line per invalid target as a text, which is empty if every target is a rule, an existing file, or a
+    file that a rule makes.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""Preparation of a folder for a run. Jobs that a killed run left running, on the current machine or in the Slurm queue,
-are ended, and results that cannot be trusted are removed, so that the run computes them again.
+"""Preparation of a folder for a run, which ends jobs that a killed run left running (on the current machine or in the
+Slurm queue), and removes results that cannot be trusted, so that the run computes them again.
 
 Jobs that were left running would overwrite files of the next run. Only jobs of this user that were started by Snakemake
 in this folder are ended.

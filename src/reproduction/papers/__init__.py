@@ -1,3 +1,3 @@
-"""Papers, with one folder per paper. A paper is recognised by its folder, whose contents are described in
-``reproduction.paper``.
+"""Papers, with one folder per paper whose contents are described in ``reproduction.paper``. A paper is recognised by
+its folder.
 """

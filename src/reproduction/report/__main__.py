@@ -1,4 +1,6 @@
-"""Write the report of the run in this folder from the existing results: ``python -m reproduction.report``."""
+"""Write the report of the run in this folder from the existing results, with the command ``python -m
+reproduction.report``.
+"""
 
 from pathlib import Path
 

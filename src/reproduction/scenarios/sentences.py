@@ -75,8 +75,8 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
 
 
 def missing(name: str, released: float, facts: Facts, point: Facts) -> str:
-    """Return the reason why a count has no released value: ``published as 10 to 50``, ``measured several times``, ``not
-    measured`` or ``withheld``. The string is empty if the count has a value.
+    """Return the reason why a count has no released value, such as ``published as 10 to 50``, ``measured several
+    times``, ``not measured`` or ``withheld``. The string is empty if the count has a value.
     """
     if released == released or facts["kind"] != "noisy_counts":
         return ""

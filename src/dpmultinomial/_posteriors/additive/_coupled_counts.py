@@ -548,8 +548,8 @@ class Certificate:
         return self.pruned + self.wrapped + self.cut + _ROUNDING * self.condition
 
     def accuracy(self) -> Accuracy:
-        """Accuracy status: ``exact`` if the answers are exact up to rounding, otherwise ``approximate`` with the
-        bound.
+        """Accuracy status, which is ``exact`` if the answers are exact up to rounding, and otherwise ``approximate``
+        with the bound.
         """
         if self.error < _TOLERANCE:
             return EXACT

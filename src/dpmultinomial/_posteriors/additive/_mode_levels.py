@@ -35,8 +35,8 @@ _NO_END = -geometric.LARGEST
 
 @dataclass(frozen=True)
 class Columns:
-    """Groups of components (columns). Components with equal released count and prior have the same distribution and
-    share a column.
+    """Groups of components, called columns, that have equal released count and prior and therefore the same
+    distribution.
 
     Attributes
     ----------

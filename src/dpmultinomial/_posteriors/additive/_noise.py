@@ -54,7 +54,7 @@ def support_for(epsilon: float, support: float | None) -> float:
 
 @dataclass(frozen=True)
 class NoiseModel:
-    """Noise of one count: P(D = d) = peak exp(-epsilon |d|) for |d| <= support (which may be infinite).
+    """Noise of one count, with P(D = d) = peak exp(-epsilon |d|) for |d| <= support (which may be infinite).
 
     Parameters
     ----------

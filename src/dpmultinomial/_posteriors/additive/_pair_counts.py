@@ -72,7 +72,7 @@ def _along_sums(likelihood: Array, first: int, size: int) -> Array:
 
 
 def _weights(released: int, totals: Whole, noise: Noise, support: int, most: Array) -> Array:
-    """Return the weights for `_sum_chain.pairs`: P(released total | T, V) exp(-epsilon |V - T|), of shape (totals,
+    """Return the weights P(released total | T, V) exp(-epsilon |V - T|) for `_sum_chain.pairs`, of shape (totals,
     sums).
 
     The weight is 0 if the likelihood on a sum, at most `most`, makes it negligible.

@@ -79,7 +79,9 @@ class AdditivePosterior:
 
     @cached_property
     def accuracy(self) -> Accuracy:
-        """Accuracy status: ``exact``, or ``approximate`` with the probability mass that windows or grids neglect."""
+        """Accuracy status, which is ``exact``, or ``approximate`` with the probability mass that windows or grids
+        neglect.
+        """
         return self._left_out()
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:

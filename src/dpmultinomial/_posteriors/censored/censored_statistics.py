@@ -566,7 +566,7 @@ class CensoredPosterior:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status: ``converged``, ``not converged``, or ``approximate`` if the error of the sampled
+        """Accuracy status, which is ``converged``, ``not converged``, or ``approximate`` if the error of the sampled
         distribution exceeds 0.005.
         """
         found = of_chains(self.ess, self.rhat)

@@ -154,8 +154,8 @@ class GridPosterior:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status: ``exact`` for statistics without noise, or ``approximate`` with unknown error if noise was
-        ignored.
+        """Accuracy status, which is ``exact`` for statistics without noise, or ``approximate`` with unknown error if
+        noise was ignored.
         """
         if self.noise_ignored:
             return Accuracy(

@@ -34,7 +34,7 @@ _NOTHING = "the released value is impossible under the prior, the bounds and the
 
 
 class CountPrior(Protocol):
-    """Interface of a prior, given by weights of the counts 0, 1, 2, ..
+    """Interface of a prior, given by the weights of all counts from 0 upwards.
 
     ``proper`` whether the weights add up to 1; if not, their sum is infinite ``peak`` log of the largest weight
     ``first, last`` smallest and largest possible count

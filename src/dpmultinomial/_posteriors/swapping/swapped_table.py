@@ -185,7 +185,7 @@ class Weighted:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status: ``approximate``, with one over the square root of the effective sample size as the error."""
+        """Accuracy status, which is ``approximate`` with the error 1/sqrt(effective sample size)."""
         return _monte_carlo(self.efficiency * len(self.weights))
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:

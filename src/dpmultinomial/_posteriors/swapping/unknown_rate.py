@@ -247,7 +247,7 @@ class UnknownRate:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status: ``approximate``, with the largest error of a row."""
+        """Accuracy status, which is ``approximate`` with the largest error of a row."""
         error = max(self.rate.error, float(self.cell_errors.max()))
         return Accuracy("approximate", error, "error of probabilities: interpolated likelihood, average over the rate")
 

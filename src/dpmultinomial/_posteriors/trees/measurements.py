@@ -573,7 +573,7 @@ class Measurements:
         return np.broadcast_to(np.asarray(self.noise.variance(), dtype=np.float64), self.released.shape)
 
     def weigh_part(self, part: Tree, kept: Whole, reach: float = REACH) -> tuple[NDArray[Any], Lists, float]:
-        """Return `weigh` for a part of the tree.
+        """Return the result of `weigh` for a part of the tree.
 
         A node of the part that stands for several siblings is measured by the sum of their released values, with normal
         noise of the summed variance, if all of them have a value with noise of a closed form.

@@ -1,5 +1,5 @@
-"""Tests of draws against their exact distributions: Kolmogorov's test for the histograms of Figure 1 and the triplets
-of Figure 2.
+"""Tests of draws against their exact distributions, by Kolmogorov's test for the histograms of Figure 1 and the
+triplets of Figure 2.
 """
 
 from typing import Any

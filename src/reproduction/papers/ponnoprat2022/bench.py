@@ -67,8 +67,8 @@ def _estimator():
 
 
 def _beside_diffprivlib(tables):
-    """Compare test errors at equal budgets of three methods: Laplace noise with pure epsilon, the Dirichlet mechanism
-    with (epsilon, 1e-6), and diffprivlib with pure epsilon.
+    """Compare test errors at equal budgets of Laplace noise with pure epsilon, of the Dirichlet mechanism with
+    (epsilon, 1e-6), and of diffprivlib with pure epsilon.
 
     For both libraries, bounds and levels are taken from the data, and all releases use the same split. Neighbouring
     data sets of diffprivlib differ by adding or removing a record, ours by replacing a record, which is a stricter
@@ -165,8 +165,8 @@ def _laws(features):
 
 
 def _compiled(table):
-    """Run the models of the benchmark with the compiled code: Dirichlet, Gaussian and Laplace releases, the non-private
-    model, and random guessing.
+    """Run the models of the benchmark with the compiled code, for Dirichlet, Gaussian and Laplace releases, the
+    non-private model, and random guessing.
     """
     counts, test = experiment.prepared(table, "corrected", 0)
     cells, labels = counts.cells(test.test[:, :-1]), test.test[:, -1]

@@ -114,8 +114,9 @@ def gibbs(table: pd.DataFrame) -> list[Row]:
 
 
 def corrected_samplers(moments: pd.DataFrame, posteriors: pd.DataFrame) -> list[Row]:
-    """Return rows of the comparison table about the samplers of this package: Geweke's test of the exact sampler, and
-    the means of the corrected sampler, which is an approximation, compared with the means of the exact sampler.
+    """Return rows of the comparison table about the samplers of this package, from Geweke's test of the exact sampler
+    and from the means of the corrected sampler, which is an approximation, compared with the means of the exact
+    sampler.
     """
     name, exact = "the exact Gibbs sampler has its posterior", moments[moments["method"] == "exact"]
     rows = [not_run("geweke", name, "this run has no exact among the methods")]

@@ -1,5 +1,5 @@
-"""Prior predictive checks of a release. The sum of the noise terms is compared with the noise distribution, given the
-public total, and the released counts are compared with the prior.
+"""Prior predictive checks of a release, which compare the sum of the noise terms with the noise distribution (given the
+public total) and the released counts with the prior.
 
 Neither check uses confidential data. The sum of all noise terms is the released sum minus the public total, whatever
 the true counts are, so this sum reveals a wrong total or a wrong scale. Under the prior predictive distribution, a
@@ -85,8 +85,8 @@ def fit(noisy: NDArray[np.float64], *, total: int, law: Law, alpha: NDArray[np.f
 
 
 def at_least(law: Law, d: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return P(noise >= d). For discrete Gaussian noise, the value is a continuous approximation with a relative error
-    of about 5 %.
+    """Return the upper tail probability P(noise >= d). For discrete Gaussian noise, the value is a continuous
+    approximation with a relative error of about 5 %.
     """
     d = np.asarray(d, dtype=float)
     match law:

@@ -24,9 +24,9 @@ _FAST = ("laplace", "discrete_laplace")  # both distributions have the same shap
 
 
 def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]) -> Answers:
-    """Analyse many tables of noisy counts. Tables with a total and (discrete) Laplace noise are analysed together, and
-    so are all counts without a total. Other tables, and tables with a total for which confidence intervals are
-    requested, are analysed one by one.
+    """Analyse many tables of noisy counts in one call if possible. Tables with a total and (discrete) Laplace noise are
+    analysed together, and so are all counts without a total. Other tables, and tables with a total for which confidence
+    intervals are requested, are analysed one by one.
 
     Parameters
     ----------

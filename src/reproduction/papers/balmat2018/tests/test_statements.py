@@ -31,8 +31,8 @@ from . import sabotage_times as times
 
 
 def test_the_law_of_a_p_of_the_three_stages():
-    """Check the distribution of one p of the three stages: E p = 1/3 by exchangeability, and P(p <= 1/2) = 1/6 + 2/3
-    (1/2)(1 + log 2) = 1/2 + (log 2)/3.
+    """Check the distribution of one p of the three stages, with E p = 1/3 by exchangeability, and P(p <= 1/2) = 1/6 +
+    2/3 (1/2)(1 + log 2) = 1/2 + (log 2)/3.
     """
     x = np.linspace(0, 1, 200_001)
     f = laws.three_stages(x)

@@ -274,8 +274,8 @@ def test_the_bound_of_theorem_2():
 
 
 def test_references_of_a_model():
-    """Check the reference scores of a model. Random guessing among three classes has cross-entropy log 3 and accuracy
-    1/3, and the largest class contains two of four test records.
+    """Check the reference scores of random guessing among three classes, which are cross-entropy log 3 and accuracy
+    1/3, and of the largest class, which contains two of four test records.
     """
 
     class Counts:

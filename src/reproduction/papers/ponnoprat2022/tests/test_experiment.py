@@ -92,7 +92,7 @@ def test_a_very_small_budget_stays_finite():
 @pytest.mark.parametrize(("target", "releases"), [(0.3, 1), (2.0, 11)])
 def test_gaussian_spends_its_delta(target, releases):
     """Check the noise of n releases, which are equivalent to one Gaussian release whose mean moves by D = sqrt(2 n),
-    because one record moves two cells by 1:
+    because one record moves two cells by 1.
 
     delta = Phi(D/2s - e s/D) - exp(e) Phi(-D/2s - e s/D), Balle and Wang (2018), Theorem 8.
     """
@@ -110,7 +110,7 @@ def theorem_1(r, order, times):
 
 def laplace_cost(scale, order):
     """Return the cost of Laplace noise, which is twice the Rényi divergence for a shift of 1 (Mironov 2017, Table II),
-    because two cells change by 1:
+    because two cells change by 1.
 
     log(o/(2o - 1) exp((o - 1)/b) + (o - 1)/(2o - 1) exp(-o/b))/(o - 1).
     """

@@ -1,5 +1,5 @@
-"""Test scenarios of additive counts. The tests check the results against the posterior of the library and against other
-priors, and compare batches with single cases.
+"""Test scenarios of additive counts against the posterior of the library and against other priors, and compare batches
+with single cases.
 """
 
 import pandas as pd

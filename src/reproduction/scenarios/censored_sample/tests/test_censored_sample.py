@@ -1,5 +1,5 @@
-"""Test scenarios of censored samples. If the release has almost no noise, the posterior must equal the posterior of the
-noise-free sample. The tests also check the comparison that ignores the noise.
+"""Test scenarios of censored samples with almost no noise against the posterior of the noise-free sample, and test the
+comparison that ignores the noise.
 """
 
 import pytest
