@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from . import hierarchy
+from . import table_columns
 from .csv_table import CsvTable, parse, read_bytes
 from .places import FileFault
 
@@ -212,7 +212,7 @@ def _rules(record: Mapping[str, Any], place: str) -> dict[str, Rule]:
     if not isinstance(mechanism, str) or mechanism not in MECHANISMS:
         raise FileFault(f"{place}: mechanism must be one of {', '.join(MECHANISMS)}, got {str(mechanism)[:80]!r}")
     rules = COMMON | {"mechanism": _text} | MECHANISMS[mechanism] | LATER
-    if hierarchy.is_of(record):
+    if table_columns.is_of(record):
         rules = COMMON | {"mechanism": _text} | _TREES[mechanism] | LATER
     if MECHANISMS[mechanism] is _MODEL:
         law = record.get("law")
@@ -241,7 +241,7 @@ def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
     at_delta = record.get("epsilon_at_delta", {"epsilon": 0.0})["epsilon"]
     found.append(("epsilon_at_delta must be at most the epsilon of its cost", at_delta <= most * (1 + 1e-9)))
     pure, words = cost.get("epsilon", math.nan), "scale, sensitivity and cost do not belong together"
-    if hierarchy.is_of(record):
+    if table_columns.is_of(record):
         found += _levels(record, words)
     elif mechanism == "discrete_laplace":
         found.append((words, _close(record["scale"] * pure, record["sensitivity"])))
@@ -348,7 +348,7 @@ def check(table: CsvTable, record: Mapping[str, Any]) -> None:
         value that is impossible for such a release.
     """
     mechanism = record["mechanism"]
-    wanted = _TREE if hierarchy.is_of(record) else _COLUMNS.get(mechanism)
+    wanted = _TREE if table_columns.is_of(record) else _COLUMNS.get(mechanism)
     if wanted is not None and table.columns != wanted:
         raise FileFault(f"{table.name} must have the columns {', '.join(wanted)}, got {', '.join(table.columns)}")
     if wanted in (("category", "count"), _TREE):
@@ -373,8 +373,8 @@ def _counts(table: CsvTable, record: Mapping[str, Any]) -> None:
         seen[name] = row
     _rows(table, record["categories"])
     counts = table.whole("count", **({"least": 0} if record["mechanism"] == "additive_counts" else {}))
-    if hierarchy.is_of(record):
-        shape = hierarchy.of(table, names)
+    if table_columns.is_of(record):
+        shape = table_columns.of(table, names)
         if shape.sizes != [record["nodes"][level] for level in record["levels"]]:
             raise FileFault(f"{table.name}: the nodes on each level must be the nodes that the record states")
         root = shape.depth.index(0)

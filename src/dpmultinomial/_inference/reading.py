@@ -2,14 +2,15 @@
 mechanism, or a CSV file of published numbers.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import inf, nan
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .._files import hierarchy
+from .. import _checks
+from .._files import table_columns
 from .._files.csv_table import CsvTable
 from .._files.csv_table import read as read_table
 from .._files.published import RECORD, Published, open_release
@@ -24,7 +25,14 @@ from .release import Release
 COLUMNS = ("name", "value")
 
 
-def read(path: str | Path, *, mechanism: Any = None, total: int | None = None) -> Release:
+def read(
+    path: str | Path,
+    *,
+    mechanism: Any = None,
+    total: int | None = None,
+    withheld: Mapping[str, int] | None = None,
+    missing: Sequence[str] = (),
+) -> Release:
     """Read a release or published numbers from disk.
 
     Parameters
@@ -33,7 +41,13 @@ def read(path: str | Path, *, mechanism: Any = None, total: int | None = None) -
         mechanism, the scale and the total, or the distribution of every level of a tree; or a CSV file with the columns
         name and value, and, for a tree, parent (empty for the root). In a CSV file, a count without a value was not
         measured, and a count with several rows was measured several times.
+        A value may also be a range such as ``1-9`` or a limit such as ``<10``, as agencies publish them: with the
+        mechanism `Exact`, it bounds the count; with any other mechanism, the released value was withheld below the
+        limit, which must be the same for all counts.
     mechanism, total : mechanism and total for the numbers of a CSV file, see `Release`.
+    withheld : symbols of withheld values in a CSV file, with the limits below which values were withheld, such as
+        ``{"*": 10}``.
+    missing : symbols of values that are not available, such as ``[".."]``.
 
     Returns
     -------
@@ -42,7 +56,8 @@ def read(path: str | Path, *, mechanism: Any = None, total: int | None = None) -
     Raises
     ------
     FileNotFoundError, ValueError
-        If a file is missing, does not match its record, or is not a release or a table of numbers.
+        If a file is missing, does not match its record, or is not a release or a table of numbers, or a symbol has no
+        stated meaning.
 
     Examples
     --------
@@ -54,13 +69,11 @@ def read(path: str | Path, *, mechanism: Any = None, total: int | None = None) -
             raise FileNotFoundError(f"{where} is not a file or a folder")
         if mechanism is None:
             raise ValueError(f"{where}: a CSV file does not state the mechanism of its numbers: pass mechanism=")
-        table = read_table(where)
-        if "parent" in table.columns:
-            return _measured_tree(table, mechanism, total)
-        return Release(_named(table), mechanism=mechanism, total=total)
-    if mechanism is not None or total is not None:
+        return _numbers(read_table(where), mechanism, total, _limits_of_symbols(withheld), _symbols(missing))
+    if not (mechanism is None and total is None and withheld is None and not missing):
         raise ValueError(
-            f"{where / RECORD}: mechanism and total must be omitted, because the record of the release states them"
+            f"{where / RECORD}: mechanism, total, withheld and missing must be omitted, because the record of the "
+            "release states what was released"
         )
     found = open_release(where)
     kind = str(found.record["mechanism"])
@@ -73,28 +86,74 @@ def read(path: str | Path, *, mechanism: Any = None, total: int | None = None) -
     return _MADE[kind](found)
 
 
-def _named(table: CsvTable) -> dict[str, float]:
+def _limits_of_symbols(withheld: Mapping[str, int] | None) -> dict[str, int]:
+    found = dict(withheld or {})
+    for symbol, limit in found.items():
+        if not isinstance(symbol, str) or not symbol:
+            raise TypeError(f"withheld must map symbols to limits, such as {{'*': 10}}, got the symbol {symbol!r}")
+        _checks.integer(f"withheld[{symbol!r}]", limit, least=1)
+    return found
+
+
+def _symbols(missing: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(missing, str) or not all(isinstance(symbol, str) for symbol in missing):
+        raise TypeError(f"missing must be a list of symbols, such as ['..'], got {missing!r}")
+    return tuple(missing)
+
+
+def _numbers(
+    table: CsvTable, mechanism: Any, total: int | None, withheld: Mapping[str, int], missing: Sequence[str]
+) -> Release:
+    """Build a release from a table of published numbers. In a tree, each row is a measurement of a node, or a node
+    without a measurement, and rows with the same name belong to the same node.
+    """
     if not set(COLUMNS) <= set(table.columns):
         raise ValueError(f"{table.name} must have the columns {' and '.join(COLUMNS)}, got {', '.join(table.columns)}")
     names = table.texts("name")
-    if len(set(names)) < len(names):
+    parents: dict[str, str | None] | None = None
+    if "parent" in table.columns:
+        parents = {}
+        for row, (name, above) in enumerate(zip(names, table.texts("parent"), strict=True)):
+            if parents.setdefault(name, above or None) != (above or None):
+                raise table.refuse("parent", row, "must be the parent that other rows of this name have", above)
+    elif len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"{table.name}, column name: the name {twice!r} occurs twice: rename one of the counts")
-    return dict(zip(names, table.numbers("value").tolist(), strict=True))
+    cells = _cells(table, withheld, missing)
+    try:
+        law, bounds = _law_and_bounds(cells, names, mechanism)
+    except ValueError as error:
+        raise ValueError(f"{table.name}: {error}") from None
+    values = [nan if number is None else number for number, _ in cells]
+    return Release(values, names=names, mechanism=law, total=total, bounds=bounds, parents=parents)
 
 
-def _measured_tree(table: CsvTable, mechanism: Any, total: int | None) -> Release:
-    """Build a tree from a table with one measurement per row. A row may be a node without a measurement, and rows with
-    the same name belong to one node.
-    """
-    table.refuse_all(table.wrong_cells("value", "number", empty=True))
-    names = table.texts("name")
-    parents: dict[str, str | None] = {}
-    for row, (name, above) in enumerate(zip(names, table.texts("parent"), strict=True)):
-        if parents.setdefault(name, above or None) != (above or None):
-            raise table.refuse("parent", row, "must be the parent that other rows of this name have", above)
-    values = [float(text) if text else nan for text in table.texts("value")]
-    return Release(values, names=names, mechanism=mechanism, parents=parents, total=total)
+def _cells(table: CsvTable, withheld: Mapping[str, int], missing: Sequence[str]) -> list[table_columns.Cell]:
+    """Return the meaning of every cell of the column of values, and reject all cells without a meaning at once."""
+    texts = table.texts("value")
+    known: dict[str, table_columns.Cell] = {}
+    wrong: dict[str, str] = {}
+    for text in dict.fromkeys(texts):
+        try:
+            known[text] = table_columns.meaning(text, withheld, missing)
+        except ValueError as error:
+            wrong[text] = str(error)
+    table.refuse_all([("value", row, wrong[text], text) for row, text in enumerate(texts) if text in wrong])
+    return [known[text] for text in texts]
+
+
+def _law_and_bounds(
+    cells: Sequence[table_columns.Cell], names: Sequence[str], mechanism: Any
+) -> tuple[Any, table_columns.Limits | None]:
+    """Return the mechanism and the bounds that follow from ranges, limits and withheld counts."""
+    if all(bounds is None for _, bounds in cells):
+        return mechanism, None
+    if not hasattr(mechanism, "threshold"):
+        raise ValueError(f"ranges and withheld counts require one distribution of the noise, got {mechanism!r}")
+    stated = getattr(mechanism, "least", None)
+    noise = "exact" if isinstance(mechanism, Exact) else type(mechanism).__name__
+    threshold, limits = table_columns.censored(cells, names, noise, stated)
+    return mechanism if threshold == stated else mechanism.threshold(threshold), limits
 
 
 def _facts(found: Published) -> dict[str, object]:
@@ -118,7 +177,7 @@ def _facts(found: Published) -> dict[str, object]:
 
 def _counts(law: Callable[[float], Any]) -> Callable[[Published], Release]:
     def made(found: Published) -> Release:
-        if hierarchy.is_of(found.record):
+        if table_columns.is_of(found.record):
             return _tree(found, law)
         values = dict(zip(found.table.texts("category"), found.table.numbers("count").tolist(), strict=True))
         return Release(
@@ -134,7 +193,7 @@ def _tree(found: Published, law: Callable[[float], Any]) -> Release:
     """
     record: Mapping[str, Any] = found.record
     names, levels = found.table.texts("category"), list(record["levels"])
-    depth = np.array(hierarchy.of(found.table, names).depth)
+    depth = np.array(table_columns.of(found.table, names).depth)
     laws = [law(record["scale"][level]) if level in record["scale"] else Exact() for level in levels]
     parents = [above or None for above in found.table.texts("parent")]
     return Release(

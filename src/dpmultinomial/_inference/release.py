@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .. import _checks
-from .._files.hierarchy import DEEPEST
+from .._files.table_columns import DEEPEST
 from .._posteriors.published.cells import cells_of, refuse
 from .._posteriors.rates.likelihoods import CountLikelihood, table_of
 

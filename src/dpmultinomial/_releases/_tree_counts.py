@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._files import hierarchy
+from .._files import table_columns
 from .._files.csv_table import CsvTable
-from .._files.hierarchy import Hierarchy
+from .._files.table_columns import Hierarchy
 from . import _noise, losses
 from ._places import Refused
 from .spending import ADD_OR_REMOVE, REPLACE, Cost, Drawn, Plan, csv_bytes
@@ -159,7 +159,7 @@ def release(settings: Mapping[str, Any], table: CsvTable, names: list[str], coun
         If parents do not form a tree, a count is not the sum of the counts of its children, the named levels are not
         those of the file, or the share of a level requires noise of a scale above 2^40.
     """
-    shape = hierarchy.of(table, names)
+    shape = table_columns.of(table, names)
     if (node := shape.unlike(counts.tolist())) is not None:
         raise table.refuse("count", node, "must be the sum of the counts of its children", str(counts[node]))
     names, above, counts, shape = _in_order(names, table.texts("parent"), counts, shape)

@@ -16,7 +16,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from .._accounting.privacy_loss import DirichletLoss, PureLoss
-from .._files.hierarchy import Hierarchy
+from .._files.table_columns import Hierarchy
 from .._mechanisms import dirichlet
 from .._mechanisms.gaussian import DiscreteGaussian
 from .._mechanisms.sufficient_statistics import STATISTICS

@@ -91,11 +91,11 @@ def _shape_problems(path: str, levels: Sequence[str]) -> Iterator[str]:
     if missing := [column for column in ("category", "parent") if column not in names]:
         yield f"{path!r} must have the columns category and parent; {missing[0]} is missing"
         return
-    from dpmultinomial._files import csv_table, hierarchy  # NumPy is imported only for such a plan
+    from dpmultinomial._files import csv_table, table_columns  # NumPy is imported only for such a plan
 
     try:
         table = csv_table.read(path)
-        depth = len(hierarchy.of(table, table.texts("category")).sizes)
+        depth = len(table_columns.of(table, table.texts("category")).sizes)
     except (ValueError, OSError) as error:
         yield str(error)
         return

@@ -14,7 +14,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from dpmultinomial import __version__
-from dpmultinomial._files import csv_table, hierarchy
+from dpmultinomial._files import csv_table, table_columns
 from dpmultinomial._inference.planning import Plan, plan
 from dpmultinomial._releases import checks, losses, planned
 from dpmultinomial._releases.spending import ADD_OR_REMOVE, EXCHANGE, REPLACE, Cost
@@ -152,7 +152,7 @@ def release_made(
     shape = None
     if "shape" in asked:
         table = csv_table.read(asked["shape"])
-        shape = hierarchy.of(table, table.texts("category"))
+        shape = table_columns.of(table, table.texts("category"))
     ceiling = checks.limits(budgets, source)
     spent = planned.spent(Path(root), *checks.sources(budgets, source))
     parts = []

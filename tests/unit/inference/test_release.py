@@ -116,6 +116,53 @@ def test_published_numbers_are_read_from_a_csv(tmp_path):
         dpm.read(file, mechanism=LAPLACE)
 
 
+def test_numbers_as_agencies_publish_them_are_read_from_a_csv(tmp_path):
+    """Ranges and limits bound exact counts; with noise, a limit is the threshold of the distribution."""
+    file = tmp_path / "counts.csv"
+    file.write_text('name,value\na,12\nb,1-9\nc,<10\nd,*\ne,"1,200"\nf,..\ng,\n')
+    found = dpm.read(file, mechanism=dpm.Exact(), withheld={"*": 5}, missing=[".."])
+    assert found.bounds == ([0, 1, 0, 0, 0, 0, 0], [np.inf, 9, 9, 4, np.inf, np.inf, np.inf])
+    assert found.values.tolist() == pytest.approx([12, *[np.nan] * 3, 1200, np.nan, np.nan], nan_ok=True)
+    prior = {"law": "geometric", "mean": 20}
+    counts = dpm.posterior(found, prior=prior).counts
+    weights = (20 / 21) ** np.arange(10.0)
+    assert counts["b"].mean() == pytest.approx(np.average(np.arange(1, 10), weights=weights[1:]), rel=1e-12)
+    assert counts["d"].mean() == pytest.approx(np.average(np.arange(5), weights=weights[:5]), rel=1e-12)
+    file.write_text("name,value\na,15\nb,<10\nc,*\n")
+    for law in (dpm.DiscreteLaplace(scale=2.0), dpm.RandomRounding(5), dpm.Exact().rounded(5)):
+        found = dpm.read(file, mechanism=law, withheld={"*": 10})
+        assert found.bounds is None
+        expected = dpm.posterior(dpm.Release([15, None, None], mechanism=law.threshold(10)), prior=prior)
+        assert dpm.posterior(found, prior=prior).counts["b"].mean() == expected.counts["2"].mean()
+    file.write_text("name,value,parent\nall,40,\na,31,all\nb,<12,all\n")
+    tree = dpm.posterior(dpm.read(file, mechanism=dpm.DiscreteLaplace(scale=2.0)))
+    law = dpm.DiscreteLaplace(scale=2.0).threshold(12)
+    parents = {"all": None, "a": "all", "b": "all"}
+    same = dpm.posterior(dpm.Release([40, 31, None], mechanism=law, names=list(parents), parents=parents))
+    assert tree.counts["b"].mean() == same.counts["b"].mean()
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "match"),
+    [
+        ("a,*\nb,oops\n", {}, r"2 invalid cells\n.*line 2, column 'value': the meaning .* pass withheld={'\*': 10}"),
+        ("a,9-1\n", {}, "line 2, column 'value': the lower end of a range must be at most its upper end, got '9-1'"),
+        ("a,3\nb,1-9\n", {"mechanism": LAPLACE}, r"counts\.csv: 'b' is 1 to 9, but with noise \(Laplace\)"),
+        ("a,<9\nb,<5\n", {"mechanism": LAPLACE}, r"'b' is at most 4, .* the same limit \(9\)"),
+        ("a,<9\nb,3\n", {"mechanism": [LAPLACE, LAPLACE]}, "require one distribution of the noise"),
+        ("a,<9\nb,3\n", {"mechanism": dpm.AdditiveCounts(epsilon=1.0)}, "require one distribution of the noise"),
+        ("a,3\n", {"withheld": {"*": 0}}, r"withheld\['\*'\]"),
+        ("a,3\n", {"withheld": {3: 4}}, "withheld must map symbols to limits"),
+        ("a,3\n", {"missing": ".."}, "missing must be a list of symbols"),
+    ],
+)  # fmt: skip
+def test_cells_and_options_that_are_rejected(tmp_path, text, options, match):
+    file = tmp_path / "counts.csv"
+    file.write_text(f"name,value\n{text}")
+    with pytest.raises((ValueError, TypeError), match=match):
+        dpm.read(file, **{"mechanism": dpm.Exact(), **options})
+
+
 SETTINGS = {
     "discrete_laplace": {"epsilon": 1.0},
     "discrete_gaussian": {"rho": 0.1},
@@ -145,5 +192,5 @@ def test_a_release_made_here_says_how_it_was_made(mechanism, tmp_path):
         assert abs(found.counts["a"].mean() - 40) < 40  # noise of scale 2 to 3: chance of a false alarm below 1e-5
     if mechanism == "discrete_gaussian":
         assert release.mechanism.sigma == pytest.approx(10**0.5, rel=1e-6)  # sqrt(2/(2 rho))
-    with pytest.raises(ValueError, match="mechanism and total must be omitted"):
+    with pytest.raises(ValueError, match="mechanism, total, withheld and missing must be omitted"):
         dpm.read(folder, mechanism=LAPLACE)

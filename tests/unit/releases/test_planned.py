@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from dpmultinomial._files import hierarchy
+from dpmultinomial._files import table_columns
 from dpmultinomial._files.csv_table import parse
 from dpmultinomial._releases import checks, losses, planned, room
 from dpmultinomial._releases.spending import ADD_OR_REMOVE, REPLACE, Cost
@@ -45,7 +45,7 @@ CASES = {
 
 def shape_of(text):
     table = parse(text.encode(), name="t.csv", confidential=True)
-    return hierarchy.of(table, table.texts("category")) if "parent" in table.columns else None
+    return table_columns.of(table, table.texts("category")) if "parent" in table.columns else None
 
 
 @pytest.mark.parametrize("case", CASES)

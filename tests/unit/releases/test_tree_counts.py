@@ -11,7 +11,7 @@ import pytest
 from scipy import optimize, special, stats
 
 import dpmultinomial as dpm
-from dpmultinomial._files import hierarchy, published
+from dpmultinomial._files import published, table_columns
 from dpmultinomial._files.csv_table import parse
 from dpmultinomial._files.places import FileFault
 from dpmultinomial._releases import _confidential, _noise, _tree_counts, checks, room
@@ -65,7 +65,7 @@ def neighbours(text, relation):
 def depth_of(text):
     table = parse(text.encode(), name="t", confidential=False)
     names = table.texts("category")
-    return dict(zip(names, hierarchy.of(table, names).depth, strict=True))
+    return dict(zip(names, table_columns.of(table, names).depth, strict=True))
 
 
 @pytest.mark.parametrize("relation", [ADDED, REPLACED])
@@ -266,7 +266,7 @@ def test_shares_are_the_best_there_are(mechanism, power, targets):
     """Compare with a search over a grid of all shares, with a dense inverse; rounding to 1/1000 may cost 0.2 %."""
     parents, depth = [-1, 0, 0, 0, *[1] * 5, *[2] * 3, 3], [0, 1, 1, 1, *[2] * 9]
     shares = _tree_counts.narrowing(
-        hierarchy.Hierarchy(parents, depth), mechanism=mechanism, targets=targets, known=False
+        table_columns.Hierarchy(parents, depth), mechanism=mechanism, targets=targets, known=False
     )
     assert sum(shares) == pytest.approx(1, abs=1e-12)
     assert min(shares) >= 0.1 / 3 - 1e-3
@@ -285,7 +285,7 @@ def test_shares_are_the_best_there_are(mechanism, power, targets):
 def test_what_is_made_least_is_the_width_of_least_squares(mechanism, power):
     """Check that noise of a share s has a variance proportional to s^-1 (Gaussian, rho) or s^-2 (Laplace, epsilon)."""
     parents, depth, parts = [-1, 0, 0, 0, 1, 1, 1, 2, 2, 3], [0, 1, 1, 1, *[2] * 6], [0.2, 0.3, 0.5]
-    shape = hierarchy.Hierarchy(parents, depth)
+    shape = table_columns.Hierarchy(parents, depth)
     width = _tree_counts._width(shape, power=_tree_counts._POWERS[mechanism], targets=(2, 1), first=0)
     by_hand = [dense(parents, [part**-power for part in parts], depth, target) for target in (2, 1)]
     assert width(np.array(parts)) == pytest.approx(math.log(by_hand[0] * by_hand[1]), rel=1e-12)
@@ -297,7 +297,7 @@ def test_shares_of_several_levels_are_no_worse_than_those_of_one(mechanism, powe
     """Check that for Laplace noise, with variance 1/share^2, nearly everything for one level can be best for all."""
     parents, depth = [-1, *[0] * 3, *[v for v in (1, 2, 3) for _ in range(4)]], [0, *[1] * 3, *[2] * 12]
     shares = _tree_counts.narrowing(
-        hierarchy.Hierarchy(parents, depth), mechanism=mechanism, targets=targets, known=False
+        table_columns.Hierarchy(parents, depth), mechanism=mechanism, targets=targets, known=False
     )
 
     def width(parts):
@@ -320,16 +320,16 @@ def test_shares_are_those_of_a_search_over_all(targets):
 
     best = optimize.minimize(width, np.zeros(3), method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-14})
     found = _tree_counts.narrowing(
-        hierarchy.Hierarchy(parents, depth), mechanism="discrete_gaussian", targets=targets, known=False
+        table_columns.Hierarchy(parents, depth), mechanism="discrete_gaussian", targets=targets, known=False
     )
     assert found == pytest.approx(parts(best.x), abs=0.002)
 
 
 def test_a_root_that_is_public_has_no_share():
-    shape = hierarchy.Hierarchy([-1, 0, 0, 1, 1], [0, 1, 1, 2, 2])
+    shape = table_columns.Hierarchy([-1, 0, 0, 1, 1], [0, 1, 1, 2, 2])
     assert len(_tree_counts.narrowing(shape, mechanism="discrete_gaussian", targets=[2], known=True)) == 2
     assert _tree_counts.narrowing(
-        hierarchy.Hierarchy([-1, 0], [0, 1]), mechanism="discrete_laplace", targets=[1], known=True
+        table_columns.Hierarchy([-1, 0], [0, 1]), mechanism="discrete_laplace", targets=[1], known=True
     ) == [1]
 
 
@@ -479,8 +479,8 @@ def test_the_deepest_tree_and_one_that_is_deeper():
     def names(size):
         return [f"n{i}" for i in range(size)]
 
-    assert hierarchy.of(chain(50), names(50)).depth == list(range(50))
+    assert table_columns.of(chain(50), names(50)).depth == list(range(50))
     with pytest.raises(FileFault, match="fewer than 50 steps"):
-        hierarchy.of(chain(51), names(51))
+        table_columns.of(chain(51), names(51))
     backwards = parse(wide([*range(1, 50), -1], [1] * 50).encode(), name="t", confidential=False)
-    assert hierarchy.of(backwards, names(50)).depth == list(range(49, -1, -1))
+    assert table_columns.of(backwards, names(50)).depth == list(range(49, -1, -1))

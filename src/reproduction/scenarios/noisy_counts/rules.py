@@ -12,7 +12,7 @@ from math import ceil, exp, inf, log
 from pathlib import Path
 from typing import Any
 
-from dpmultinomial._files import hierarchy
+from dpmultinomial._files import table_columns
 
 from ...config import published_cells, question_rules
 from ..sentences import listed
@@ -406,13 +406,15 @@ def depths(columns: Table) -> dict[str, int]:
     for name in above:
         path: list[str] = []
         node = name
-        while node not in found and len(path) <= hierarchy.DEEPEST:
+        while node not in found and len(path) <= table_columns.DEEPEST:
             path.append(node)
             node = above[node] or ""
         if len(set(path)) < len(path):
             raise ValueError(f"{name!r} is in a cycle of parents, or is a descendant of a node in a cycle")
-        if node not in found or found[node] + len(path) >= hierarchy.DEEPEST:
-            raise ValueError(f"{name!r} must be fewer than {hierarchy.DEEPEST} steps below the root: use fewer levels")
+        if node not in found or found[node] + len(path) >= table_columns.DEEPEST:
+            raise ValueError(
+                f"{name!r} must be fewer than {table_columns.DEEPEST} steps below the root: use fewer levels"
+            )
         for step, below in enumerate(reversed(path), start=1):
             found[below] = found[node] + step
     return found
