@@ -44,11 +44,16 @@ def of_confidence():
     for values, limit in ((SMALL, 0.5), (LARGE, 8.0)):
         what = f"rate without a public total, about {sum(values.values()):,} records: one interval"
         yield limited(what, lambda values=values: rate_interval(values), limit)
-    yield limited("two samples of 50: test", lambda: dpm.confidence(_CELLS).test("a = b", sizes=[50, 50]), 0.5)
+    found = dpm.confidence(_CELLS)
+    yield limited("two samples of 50: test", lambda: found.test("a = b", sizes=[50, 50]), 0.02)
+    yield limited("two samples of 200: test", lambda: found.test("a = b", sizes=[200, 200]), 0.05)
+    difference, ratio = {"difference": ["a", "b"], "sizes": [50, 50]}, {"ratio": ["a", "b"], "exposures": [1.0, 2.0]}
+    yield limited("two samples of 50: interval of the difference", lambda: found.ask(difference), 0.25)
+    yield limited("two Poisson counts: interval of the ratio", lambda: found.ask(ratio), 0.8)
     equal = {DiscreteGaussianLoss(math.sqrt(88 / 5.112), 1): 88}
     mixed = {DiscreteGaussianLoss(10.0, 1): 10, DiscreteLaplaceLoss(5.0, 1): 5, LaplaceLoss(4.0, 1.0): 2}
-    yield limited("88 equal discrete Gaussian releases: epsilon", lambda: epsilon(equal, 1e-10), 0.2)
-    yield limited("17 releases of three kinds: epsilon", lambda: epsilon(mixed, 1e-9), 1.0)
+    yield limited("88 equal discrete Gaussian releases: epsilon", lambda: epsilon(equal, 1e-10), 0.05)
+    yield limited("17 releases of three kinds: epsilon", lambda: epsilon(mixed, 1e-9), 0.1)
 
 
 def areas(n, median, sigma):

@@ -93,25 +93,61 @@ def test_small_deltas_keep_their_digits(delta):
     assert -1e-8 <= mixed - exact < 2e-3
 
 
-def test_profile_in_multiprecision():
-    """delta(7.5) of 11 discrete Gaussians in 40 digits, and of the composed losses: twelve digits."""
-    mpmath.mp.dps = 40
-    sigma, k, level = mpmath.mpf("2.5"), 11, mpmath.mpf("7.5")
-    x = range(-45, 46)
+def gaussian_in_40_digits(sigma, k, level):
+    """delta(level) of k discrete Gaussians: the loss is linear in the sum of the noise."""
+    x = range(-int(18 * sigma) - 2, int(18 * sigma) + 3)
     weights = [mpmath.exp(-mpmath.mpf(d * d) / (2 * sigma**2)) for d in x]
-    p = np.array([w / mpmath.fsum(weights) for w in weights], dtype=object)
-    total = p
+    whole = mpmath.fsum(weights)
+    total = p = np.array([w / whole for w in weights], dtype=object)
     for _ in range(k - 1):
         total = np.convolve(total, p)
     half = (len(total) - 1) // 2
-    exact = mpmath.mpf(0)
-    for d, mass in zip(range(-half, half + 1), total, strict=True):
-        loss = (2 * mpmath.mpf(d) + k) / (2 * sigma**2)
-        exact += mass * (1 - mpmath.exp(level - loss)) if loss > level else 0
-    composed = Composition({DG(2.5, 1): k}, float(exact))
-    found = math.exp(composed._tail(composed._chernoff(7.5)[0])(7.5))
-    assert float(exact) < found + composed.infinite < float(exact) * (1 + 1e-8)
-    assert epsilon(Counter({DG(2.5, 1): k}), float(exact)) == pytest.approx(7.5, abs=1e-8)
+    losses = [(2 * mpmath.mpf(d) + k) / (2 * sigma**2) for d in range(-half, half + 1)]
+    return mpmath.fsum(
+        mass * (1 - mpmath.exp(level - loss)) for loss, mass in zip(losses, total, strict=True) if loss > level
+    )
+
+
+def laplace_in_40_digits(scale, k, level):
+    """delta(level) of k discrete Laplace, sensitivity 1: the loss is binomial."""
+    p = 1 / (1 + mpmath.exp(-1 / scale))
+    losses = [(2 * j - k) / scale for j in range(k + 1)]
+    return mpmath.fsum(
+        mpmath.binomial(k, j) * p**j * (1 - p) ** (k - j) * (1 - mpmath.exp(level - loss))
+        for j, loss in enumerate(losses)
+        if loss > level
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "k", "level", "error"),
+    [
+        (DG(1.0, 1), 1, 3.0, 1e-12),
+        (DG(5.0, 1), 1, 0.75, 1e-12),
+        (DG(2.5, 1), 3, 2.0, 1e-12),
+        (DG(2.5, 1), 11, 7.5, 2e-12),
+        (DL(4.0, 1), 1, 0.125, 1e-12),
+        (DL(8.0, 1), 8, 0.625, 1e-12),
+    ],
+)  # fmt: skip
+def test_profiles_in_multiprecision(one, k, level, error):
+    """delta in 40 digits, against the composed losses: twelve digits of delta and of epsilon, and never below."""
+    with mpmath.workdps(40):
+        exact_of = gaussian_in_40_digits if isinstance(one, DG) else laplace_in_40_digits
+        exact = exact_of(mpmath.mpf(one.sigma if isinstance(one, DG) else one.scale), k, mpmath.mpf(level))
+        composed = Composition({one: k}, float(exact))
+        found = math.exp(composed._tail(composed._chernoff(level)[0])(level))
+        assert 0 <= (mpmath.mpf(found) + mpmath.mpf(composed.infinite)) / exact - 1 < error
+    assert 0 <= epsilon(Counter({one: k}), float(exact)) - level < 1e-12 * max(level, 1)
+
+
+def test_the_power_of_the_tilting_gives_the_smallest_chernoff_bound():
+    composed = Composition({DG(3.0, 1): 4, DL(2.0, 1): 3}, 1e-6)
+    for level in (0.4, 1.7, 3.0):
+        power, bound = composed._chernoff(level)
+        assert bound == pytest.approx(composed.log_moment(power) - power * level, rel=1e-12)
+        other = [composed.log_moment(p) - p * level for p in np.exp(np.linspace(-12, 6, 1801))]
+        assert min(other) - 1e-4 <= bound <= min(other) + 1e-9
 
 
 def test_closed_forms():
