@@ -11,6 +11,7 @@ interval from the smallest to the largest accepted count covers the true count a
 """
 
 from collections.abc import Sequence
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from .count_sets import AddedSets, CountSets, Ends
 
 _TIE = 1e-12  # ratios that differ by less are equal
 _LARGEST = 20_000_000  # largest number of table entries for which p-values are computed
+_LONGEST = 10_000  # largest number of rows after which a table repeats
 
 
 def likelihood_ratio_pvalues(weights: Array) -> Array:
@@ -82,6 +84,12 @@ class TableSets:
             )
         self.true, self.released, self.weights, top = _extended(law)
         self.first, self.shifts = int(law.true[0]), law.period > 0
+        # rows near the end of a continued table lack the competing counts above it; they repeat lower rows
+        self.whole = (
+            ~(self.weights[:, self.released > top] > 0).any(axis=1)
+            if self.shifts
+            else np.ones(len(self.true), dtype=bool)
+        )
         self.pvalues = likelihood_ratio_pvalues(self.weights)
         y = np.where(self.known, values, 0)
         self.moved = np.zeros_like(y)
@@ -124,7 +132,7 @@ class TableSets:
         return Ends(np.where(known, lower, self.least), np.where(known, upper, self.most), coverage, empty, gaps)
 
     def _coverage(self, level: float) -> float:
-        return float(np.where(self.pvalues > 1 - level, self.weights, 0.0).sum(axis=1).min())
+        return float(np.where(self.pvalues > 1 - level, self.weights, 0.0).sum(axis=1)[self.whole].min())
 
     def accepted(self, place: int, level: float) -> NDArray[np.int64]:
         """Return the true counts in the confidence set of a single count, in increasing order.
@@ -255,10 +263,6 @@ class RoundingSets:
     def __init__(self, law: RandomRounding, values: Array, lower: Array, upper: Array) -> None:
         self.base, self.least, self.most, self.values = law.base, lower, upper, values
         self.known = ~np.isnan(values)
-        if law.fixed is not None:
-            raise ValueError(
-                f"confidence sets are available only for random rounding, got fixed rounding with {law.fixed!r}"
-            )
         if not (good := law.possible(np.where(self.known, values, 0))).all():
             raise ValueError(f"values must be multiples of {law.base}, got {values[~good][0]:g}")
 
@@ -401,7 +405,7 @@ def coarsened_table(law: Coarsened, values: Array) -> tuple[Perturbation, Array]
 
     Parameters
     ----------
-    law : table of noise with values that are rounded, clipped or withheld.
+    law : table of noise, or rounding to multiples of a base, with values that are rounded, clipped or withheld.
     values : released values (n,), NaN where a value was withheld or not measured.
 
     Returns
@@ -411,16 +415,12 @@ def coarsened_table(law: Coarsened, values: Array) -> tuple[Perturbation, Array]
     Raises
     ------
     ValueError
-        If the noise is random rounding, if the rows of its table repeat, so that the table has no end, or if a value
-        cannot be released.
+        If a value cannot be released, or the table is too large.
     """
-    table = law.noise
-    if not isinstance(table, Perturbation) or table.period:
-        raise ValueError(
-            "confidence sets of values that were rounded, clipped or withheld after random rounding, or after a table "
-            "whose last rows repeat, have no end; compute a posterior, or use a table of all possible counts"
-        )
     law.behind(values[~np.isnan(values)])  # rejects impossible values
+    table = law.noise
+    if isinstance(table, RandomRounding) or table.period:
+        return _periodic_table(law), _coded(law, values)
     withheld = -np.inf
     made = law.coarsen(table.values.astype(np.float64))
     outcomes, columns = np.unique(np.where(np.isnan(made), withheld, made), return_inverse=True)
@@ -436,6 +436,53 @@ def coarsened_table(law: Coarsened, values: Array) -> tuple[Perturbation, Array]
     if (wrong := known & (outcomes[place] != wanted)).any():
         raise ValueError(f"values must be released values of the table, got {values[wrong][0]:g}")
     return found, np.where(known, place, np.nan)
+
+
+def _coded(law: Coarsened, values: Array) -> Array:
+    """Return released values as integers in the same order. A withheld value is the largest integer below the
+    threshold, and a value clipped at a fraction is rounded down; neither is a possible value otherwise.
+    """
+    codes = np.floor(values)
+    return codes if law.least is None else np.where(np.isnan(values), np.ceil(law.least) - 1, codes)
+
+
+def _periodic_table(law: Coarsened) -> Perturbation:
+    """Return the probability table of coarsened values if the rows of the noise repeat after k counts.
+
+    Above the threshold and the limit of clipping, rounding to multiples of s repeats after 2 lcm(k, s) counts (the
+    factor 2 keeps the parity of ties), and so do the rows of the table.
+    """
+    noise = law.noise
+    rounding = isinstance(noise, RandomRounding)
+    k = noise.base if rounding else noise.period
+    period = k if law.step is None else 2 * lcm(k, int(law.step))
+    edge = max([0.0, *(end for end in (law.at, law.least) if end is not None)]) + (law.step or 0)
+    if rounding:
+        first, lowest, highest = 0, -k, k
+    else:
+        moves = np.where(noise.weights > 0, noise.values - noise.true[:, None], 0)
+        first, lowest, highest = int(noise.true[0]), int(moves.min()), int(moves.max())
+        edge = max(edge, float(noise.true[-1]))
+    true = np.arange(first, int(np.ceil(edge)) - lowest + 2 * period + 1)
+    released = np.arange(first + lowest, int(true[-1]) + highest + 1)
+    released = released[noise.possible(released.astype(np.float64))]
+    if period > _LONGEST or len(true) * (len(true) + highest - lowest) > _LARGEST:
+        raise ValueError(
+            f"confidence sets of values that were changed after {type(noise).__name__} require a table of "
+            f"{len(true):,} true counts (period {period:,}), and at most {int(_LARGEST**0.5):,} are possible: compute "
+            "a posterior, or use a smaller threshold or step"
+        )
+    probabilities = np.exp(noise.log_likelihood(released[None].astype(np.float64), true[:, None].astype(np.float64)))
+    outcomes, columns = np.unique(_coded(law, law.coarsen(released.astype(np.float64))), return_inverse=True)
+    weights = np.zeros((len(true), len(outcomes)))
+    np.add.at(weights.T, columns, probabilities.T)
+    rows, numbers = np.nonzero(weights)
+    entries = {
+        "true": true[rows],
+        "released": outcomes[numbers].astype(np.int64),
+        "probability": weights[rows, numbers],
+    }
+    return Perturbation(entries, beyond={"period": period})
 
 
 def sets_of(law: Any, values: Array, lower: Array, upper: Array) -> CountSets:
@@ -458,6 +505,8 @@ def sets_of(law: Any, values: Array, lower: Array, upper: Array) -> CountSets:
     """
     if isinstance(law, LawByRow):
         return SetsByRow(law, values, lower, upper)
+    if isinstance(law, RandomRounding) and law.fixed is not None:
+        law = Coarsened(law)
     if isinstance(law, Coarsened) and law.listed:
         table, codes = coarsened_table(law, values)
         return TableSets(table, codes, lower, upper)

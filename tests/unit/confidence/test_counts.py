@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 import dpmultinomial as dpm
+from dpmultinomial._mechanisms.coarsened import Coarsened
 
 TRUTHS = np.arange(61)
 DL, DG, L, G = dpm.DiscreteLaplace, dpm.DiscreteGaussian, dpm.Laplace, dpm.Gaussian
@@ -278,10 +279,66 @@ def test_modified_tables_cover_every_count(change, level):
         assert (p[:, :13] @ x) @ inside >= level - 1e-9
 
 
-def test_modified_tables_that_do_not_end_are_rejected():
-    for law in (dpm.RandomRounding(base=3).threshold(6), cell_keys(9, beyond="shift").threshold(4)):
-        with pytest.raises(ValueError, match="have no end; compute a posterior"):
-            dpm.confidence(dpm.Release([6.0], mechanism=law))
+ENDLESS = {
+    "random rounding, withheld": (dpm.RandomRounding(5), {"least": 10}),
+    "random rounding, clipped": (dpm.RandomRounding(5), {"at": 7.5}),
+    "random rounding, rounded again": (dpm.RandomRounding(3), {"step": 5}),
+    "random rounding, rounded and withheld": (dpm.RandomRounding(5), {"step": 10, "least": 20}),
+    "ties that go up": (dpm.RandomRounding(4), {"step": 6, "ties": "up"}),
+    "rounded up": (dpm.RandomRounding(5, fixed="up"), {}),
+    "rounded to the nearest, withheld": (dpm.RandomRounding(5, fixed="nearest"), {"least": 8.5}),
+    "cell keys, withheld": (cell_keys(9, beyond="shift"), {"least": 4}),
+    "cell keys, rounded": (cell_keys(9, beyond="shift"), {"step": 3, "ties": "away"}),
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_modified_tables_that_do_not_end(name):
+    """Check p-values and coverage by sums over 120 counts, whose values are changed here by hand."""
+    noise, change = ENDLESS[name]
+    law = Coarsened(noise, **change) if change else noise
+    counts, values = np.arange(120), np.arange(-12.0, 140)
+    values = values[noise.possible(values)]
+    with np.errstate(divide="ignore"):
+        p = np.exp(noise.log_likelihood(values, counts[:, None].astype(float)))
+    values, p = values[p.any(axis=0)], p[:, p.any(axis=0)]
+    step, at, least = (change.get(key, default) for key, default in (("step", 0), ("at", -99), ("least", -99)))
+    shown = values
+    if step:
+        low, left = step * np.floor(values / step), values % step
+        ties = {"up": True, "away": values > 0}.get(change.get("ties", "even"), (low / step) % 2 == 1)
+        shown = low + step * ((left > step / 2) | ((left == step / 2) & ties))
+    shown = np.maximum(shown, at)
+    shown = np.where(shown < least, -np.inf, shown)
+    outcomes, place = np.unique(shown, return_inverse=True)
+    weights = np.zeros((120, len(outcomes)))
+    np.add.at(weights.T, place, p.T)
+    ratio = weights / np.maximum(weights.max(axis=0), 1e-300)
+    used = np.flatnonzero(outcomes <= 60)
+    sure = dpm.confidence(dpm.Release(np.where(np.isinf(outcomes), np.nan, outcomes)[used], mechanism=law))
+    accepted = np.zeros((100, len(used)), dtype=bool)
+    for k, y in enumerate(used):
+        below = ratio[:, None, :] <= ratio[:, [y], None] * (1 + 1e-12)
+        expected = np.where(weights[:, y] > 0, (weights[:, None, :] * below).sum(axis=2)[:, 0], 0.0)[:100]
+        one = sure.counts[str(k + 1)]
+        assert [one.pvalue(d) for d in (0, 1, 7, 11, 33, 58, 61, 99)] == pytest.approx(
+            expected[[0, 1, 7, 11, 33, 58, 61, 99]].tolist(), abs=1e-12
+        )
+        accepted[one.accepted(0.9), k] = True
+        assert accepted[:, k].tolist() == (expected > 0.1 + 1e-12).tolist()
+        assert one.pvalue(11, "right") == pytest.approx(weights[11, outcomes >= outcomes[y]].sum(), abs=1e-12)
+    inside = counts[:50]  # their released values are all among those used
+    cover = (weights[inside][:, used] * accepted[inside]).sum(axis=1)
+    assert cover.min() >= 0.9
+    assert sure.summary(0.9)["coverage"].iloc[0] == pytest.approx(cover.min(), abs=1e-12)
+
+
+def test_modified_tables_that_are_too_long_or_cannot_release_a_value():
+    law = dpm.RandomRounding(10).threshold(90_000)
+    with pytest.raises(
+        ValueError, match=r"require a table of 90,0\d\d true counts \(period 10\).*: compute a posterior"
+    ):
+        dpm.confidence(dpm.Release([90_010.0], mechanism=law))
     with pytest.raises(ValueError, match="values must be released values of the table, got 90"):
         dpm.confidence(dpm.Release([90.0], mechanism=cell_keys(9).rounded(5)))
 

@@ -116,8 +116,9 @@ def test_fixed_rounding_by_hand(base, fixed):
     words = {"law": "random_rounding", "base": base, "fixed": fixed}
     assert law.settings() == words
     assert law_of(words) == law
-    with pytest.raises(ValueError, match="available only for random rounding"):
-        dpm.confidence(dpm.Release([base], mechanism=law)).counts["1"].interval(0.95)
+    sure = dpm.confidence(dpm.Release([base], mechanism=law))
+    assert sure.counts["1"].accepted(0.95).tolist() == inside.tolist()
+    assert sure.summary()["coverage"].tolist() == [1.0]
 
 
 MODIFIED = {
@@ -180,8 +181,10 @@ def test_withheld_rounded_counts_in_posteriors_and_trees():
     a, b = np.indices((40, 40))
     joint = likelihood[:, None] * np.exp(law.log_likelihood(20.0, a + b) + law.log_likelihood(15.0, b))
     np.testing.assert_allclose(tree.pmf(n), joint.sum(axis=1) / joint.sum(), atol=1e-12)
-    with pytest.raises(ValueError, match="rounded, clipped or withheld after random rounding"):
-        dpm.confidence(dpm.Release([20.0], mechanism=law)).counts["1"].interval(0.95)
+    sure = dpm.confidence(dpm.Release([20.0, np.nan], mechanism=law)).counts
+    plain = dpm.confidence(dpm.Release([20.0], mechanism=dpm.RandomRounding(base=5))).counts["1"].interval(0.95)
+    assert sure["1"].interval(0.95) == plain
+    assert sure["2"].interval(0.95) == (0, 9)  # 9 is withheld with probability 0.2
 
 
 def test_a_table_with_a_period_is_random_rounding_however_large():
