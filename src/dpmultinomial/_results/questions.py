@@ -220,8 +220,13 @@ def expected(laws: Sequence[Window]) -> Array:
 
 def _exceeding(law: Window, others: Sequence[Window]) -> Array:
     """Compute P(other > n) for every other count and every n of the window, as an array of shape (others, values)."""
-    values, out = law.values(), np.empty((len(others), len(law.weights)))
+    values, out = law.values(), np.zeros((len(others), len(law.weights)))
     for row, other in zip(out, others, strict=True):
+        if other.first > values[-1]:  # the other count is larger with certainty
+            row[:] = 1.0
+            continue
+        if other.first + len(other.weights) <= values[0]:  # and here, smaller
+            continue
         from_here = np.append(np.cumsum(other.weights[::-1])[::-1], 0.0) / other.weights.sum()
         row[:] = from_here[np.clip(values + 1 - other.first, 0, len(other.weights))]
     return np.minimum(out, 1.0)

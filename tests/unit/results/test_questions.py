@@ -440,3 +440,16 @@ def test_all_means_all_names_in_every_kind_of_question():
     for short, long in both.values():
         ours, theirs = (found.ask({"q": asked}, rng=stream(1, "all")) for asked in (short, long))
         pd.testing.assert_frame_equal(ours, theirs)
+
+
+def test_ranks_of_counts_that_are_far_apart_are_certain():
+    """Windows of noise with sd 1 end after 10; a count 1,000 above or below changes the rank by exactly 1 or 0."""
+    noise = dpm.DiscreteGaussian(sigma=1.0)
+    found = dpm.posterior(dpm.Release({"a": 5, "b": 1005, "c": 2005, "d": 1005}, mechanism=noise), prior="flat")
+    rows = found.ask({"r": {"rank": {"of": "all", "top": 4}}}).set_index("quantity")
+    assert (rows.loc["r: c", "mean"], rows.loc["r: c", "sd"]) == (1.0, 0.0)
+    assert (rows.loc["r: a", "mean"], rows.loc["r: a", "sd"]) == (4.0, 0.0)
+    assert rows.loc["r: P(a in top 4)", "mean"] == 1.0
+    # of two equal counts, one is larger with probability (1 - P(equal))/2; P(equal) is the mass of their difference at 0
+    p = noise.pmf(np.arange(-20, 21))
+    assert rows.loc["r: b", "mean"] == pytest.approx(2 + (1 - p @ p) / 2, rel=1e-12)
