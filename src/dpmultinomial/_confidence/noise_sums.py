@@ -105,8 +105,7 @@ def single(noise: Any, place: int) -> Any:
     """
     if noise.row_count is None:
         return noise
-    part = noise.take(np.array([place]))
-    return type(part)(**{part._name: float(part.parameter[0])})
+    return noise.with_parameter(noise.parameter[place])
 
 
 def added(terms: Sequence[tuple[Any, int]]) -> NoiseSum:

@@ -7,6 +7,7 @@ integers, with a common kernel and a common cost.
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
@@ -98,6 +99,10 @@ class AdditiveLaw(Coarsenable, ABC):
         if self.row_count is None:
             return self
         return replace(self, **{self._name: self.parameter[rows]})  # type: ignore[type-var]  # every law is a dataclass
+
+    def with_parameter(self, parameter: float) -> Self:
+        """Return the distribution of the same family with a single parameter."""
+        return replace(self, **{self._name: float(parameter)})  # type: ignore[type-var]  # every law is a dataclass
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
         """Return, for each value, whether this distribution can release the value."""
@@ -397,6 +402,7 @@ class GaussianFamily(Family):
 
 
 _MOST_SPLITS = 12  # largest norm for which all splits into integers are compared
+_MOST_CASES = 40  # largest number of rows, or of pairs of rows, whose losses are compared
 
 
 def known_mechanisms(
@@ -417,7 +423,7 @@ def known_mechanisms(
     tuple of mechanisms, or None if the losses are not known
     """
     if law.row_count is not None:
-        return None
+        return _largest_by_row(law, sizes, relation, norm, power=power)
     if sizes is None and norm is None:
         sizes = (1.0,) * DISJOINT[relation]
     if sizes is not None:
@@ -429,6 +435,38 @@ def known_mechanisms(
         return None
     cases = [_losses(law, split) for split in _splits(round(norm), power)]
     found = tuple(case for case in cases if case is not None)
+    return found[0] if len(found) == 1 else (SplitLoss(found),)
+
+
+def _largest_by_row(
+    law: AdditiveLaw, sizes: tuple[float, ...] | None, relation: str, norm: float | None, *, power: int
+) -> tuple[Mechanism, ...] | None:
+    """Return mechanisms whose privacy losses are at least those of every record, if the parameters differ by row.
+
+    Laplace, discrete Laplace and Gaussian noise with a larger parameter is noise with a smaller parameter plus
+    independent noise. The rows with the smallest parameters are therefore the worst, and if the changes are given
+    without their rows, all of them are assigned to the smallest parameter. For discrete Gaussian noise this is not
+    known to hold: the largest loss of all rows, or pairs of rows, is returned, or None if there are too many.
+    """
+    parameters = np.sort(law.parameter)
+    ordered, equal = power == 1 or not law.discrete, parameters[0] == parameters[-1]
+    stated = sizes is not None or norm is not None
+    if (stated and (ordered or equal)) or (equal and len(parameters) > 1):
+        return known_mechanisms(law.with_parameter(parameters[0]), sizes, relation, norm, power=power)
+    if stated:
+        return None
+    count = min(DISJOINT[relation], len(parameters))
+    if ordered:
+        rows = [tuple(parameters[:count].tolist())]
+    else:
+        values, often = np.unique(parameters, return_counts=True)
+        rows = sorted(set(combinations(np.repeat(values, np.minimum(often, count)).tolist(), count)))
+    if len(rows) > _MOST_CASES:
+        return None
+    cases = [[law.with_parameter(parameter).loss(1.0) for parameter in row] for row in rows]
+    found = tuple(tuple(one for one in case if one is not None) for case in cases if None not in case)
+    if len(found) < len(cases):
+        return None
     return found[0] if len(found) == 1 else (SplitLoss(found),)
 
 

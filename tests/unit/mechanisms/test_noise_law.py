@@ -1,6 +1,8 @@
 """Tests of noise distributions: tails to sixty digits, modifiers by sums, draws, costs, and settings of all forms."""
 
+import itertools
 import pickle
+from collections import Counter
 from functools import cache
 
 import mpmath
@@ -9,6 +11,7 @@ import pytest
 from scipy import stats
 
 from dpmultinomial._accounting import composition
+from dpmultinomial._accounting.loss_composition import epsilon
 from dpmultinomial._mechanisms.coarsened import Coarsened
 from dpmultinomial._mechanisms.exact import Exact
 from dpmultinomial._mechanisms.gaussian import DiscreteGaussian, Gaussian
@@ -435,6 +438,36 @@ def test_costs_of_disjoint_counts():
         Laplace(scale=1.0).cost("neighbours", sensitivity=1.0)
     with pytest.raises(ValueError, match="no finite privacy cost"):
         Exact().cost(add)
+
+
+@pytest.mark.parametrize("kind", [Laplace, DiscreteLaplace, Gaussian, DiscreteGaussian])
+def test_rows_with_different_noise_have_the_losses_of_their_worst_rows(kind):
+    """Composed ten times: never below the losses of any row or pair of rows, and those of the worst up to the grid."""
+    add, replace = composition.RELATIONS[:2]
+    values, often = [6.0, 2.0, 9.0, 2.5], 10
+    rows = kind(**{kind._name: np.array(values)})
+
+    def composed(*parameters):
+        return epsilon(Counter([kind(**{kind._name: p}).loss(1.0) for p in parameters] * often), 1e-3)
+
+    for relation, sets in ((add, [(p,) for p in values]), (replace, list(itertools.combinations(values, 2)))):
+        found = composition.compose(*[rows.cost(relation)] * often).dp(1e-3)
+        assert found.method == "loss distributions"
+        largest = max(composed(*one) for one in sets)
+        below, above = (1e-9, 1e-9) if kind is not DiscreteGaussian else (1e-9 if relation == add else 1e-3, 0.02)
+        assert -below <= found - largest < above  # 1e-3: the losses of two sigmas are themselves an upper bound
+        assert found < rows.cost(relation).dp(1e-3) * often
+    one = kind(**{kind._name: 2.0})
+    if kind is DiscreteGaussian:  # the rows that change are not known
+        assert rows.cost(add, changes=(1, 1)).mechanisms is None
+        many = kind(**{kind._name: np.linspace(2.0, 5.0, 60)})
+        assert many.cost(add).mechanisms is None
+    else:
+        assert rows.cost(add, changes=(1, 2)).mechanisms == one.cost(add, changes=(1, 2)).mechanisms
+        assert rows.cost(add, sensitivity=2).mechanisms == one.cost(add, sensitivity=2).mechanisms
+    same, single = kind(**{kind._name: np.array([2.0, 2.0, 2.0])}), kind(**{kind._name: np.array([2.0])})
+    assert same.cost(replace).mechanisms == one.cost(replace).mechanisms
+    assert single.cost(replace).mechanisms == one.cost(add).mechanisms  # one row: the other count is not released
 
 
 def test_a_table_costs_its_largest_ratio_of_neighbours():
