@@ -474,7 +474,8 @@ def _sum(source: str, relation: str, costs: list[Cost]) -> Total:
 def _mechanisms(costs: list[Cost]) -> Counter[Mechanism] | None:
     """Return the mechanisms of all costs, or None if the mechanism of any cost is unknown or no cost has a mechanism.
 
-    A bare pure cost counts as randomised response, which is the least private mechanism of its epsilon.
+    A pure cost without a known mechanism is treated as the cost of randomised response, which is the least private
+    mechanism with the same epsilon.
     """
     if not any(cost.mechanisms for cost in costs):
         return None

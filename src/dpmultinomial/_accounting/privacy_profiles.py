@@ -164,7 +164,7 @@ def laplace_delta(epsilon: ArrayLike, *, scale: float) -> NDArray[np.float64]:
     -----
     The privacy losses of the two cells add. With s = 1/scale, their sum has the density exp((l - 2 s)/2) (1/4 + (2 s -
     l)/16) for 0 < l < 2 s and an atom of 1/4 at 2 s. Integrating 1 - exp(epsilon - l) against this distribution gives
-    the closed form. O(1).
+    the closed form. The cost is O(1).
     """
     scale = _checks.positive("scale", scale)
     levels = np.asarray(epsilon, dtype=float)

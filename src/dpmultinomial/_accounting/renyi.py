@@ -83,7 +83,7 @@ def dirichlet_bound(r: float, *, order: float, l2_squared: float = 2.0, linf: fl
     Returns
     -------
     float
-        Rényi epsilon, with a relative error of 1e-15. O(1).
+        Rényi epsilon, with a relative error of 1e-15. The cost is O(1).
     """
     order, r = order_at_least_one(order), _checks.positive("r", r)
     trigamma = polygamma(1, 1 + 3 * (order - 1) * r * _checks.positive("linf", linf))
@@ -105,7 +105,8 @@ def dirichlet_worst_case(r: float, *, alpha: float, order: float) -> float:
     Returns
     -------
     float
-        ``inf`` if alpha <= (order - 1) r; otherwise, the relative error is 1e-12 for any r and any order >= 1. O(1).
+        ``inf`` if alpha <= (order - 1) r; otherwise, the relative error is 1e-12 for any r and any order >= 1. The cost
+        is O(1).
     """
     order, r, alpha = order_at_least_one(order), _checks.positive("r", r), _checks.positive("alpha", alpha)
     least = alpha - (order - 1) * r
@@ -154,7 +155,7 @@ def laplace(scale: float, *, order: float, l1: float, cells: int = 1) -> float:
     Returns
     -------
     float
-        The relative error is 2e-11 for any order and scale. O(1).
+        The relative error is 2e-11 for any order and scale. The cost is O(1).
     """
     order, scale = order_at_least_one(order), _checks.positive("scale", scale)
     cells = _checks.integer("cells", cells, least=1)

@@ -142,7 +142,7 @@ def exact_loss(largest: int, distance: int, *, rate: float) -> float:
 
     Notes
     -----
-    O(1) for rates up to 1/2 and b > 2,000, otherwise O(b).
+    The cost is O(1) for rates up to 1/2 and b > 2,000, otherwise O(b).
     """
     b, d = _checks.integer("largest", largest, least=2), _checks.integer("distance", distance, least=2)
     _checks.integer("distance", distance, most=b)

@@ -13,7 +13,7 @@ has mean 0 under the rate p, whatever n. The p-value of p is the largest tail of
 set of level 1 - gamma, which Y1 + Y0 gives, plus gamma (Berger and Boos 1994). All n of the set are evaluated, because
 the largest tail need not be at an end.
 
-For large n the tail is that of a normal distribution with the variance at the estimate.
+For large n, the tail is approximated by that of a normal distribution whose variance is evaluated at the estimate.
 """
 
 from collections.abc import Callable

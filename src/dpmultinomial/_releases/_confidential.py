@@ -83,7 +83,7 @@ def content(table: CsvTable) -> bytes:
     Returns
     -------
     bytes
-        Confidential bytes, equal for two files that have the same records. O(records log records).
+        Confidential bytes, equal for two files that have the same records. The cost is O(records log records).
     """
     columns = sorted(table.columns)
     if columns in (["category", "count"], ["category", "count", "parent"]):

@@ -36,8 +36,9 @@ def convolved(a: Array, b: Array, *, smallest: float, direct: int | None = None)
     Returns
     -------
     float64 (m + n - 1,)
-        Relative error at most 1e-11 in every entry above `smallest` times the largest and above 1e-300. O((m + n) log
-        (m + n)) time for each tilt, O(m + n) memory; O(m n) time if the tilts do not cover all of these entries.
+        Relative error at most 1e-11 in every entry above `smallest` times the largest and above 1e-300. The cost is
+        O((m + n) log (m + n)) time for each tilt, O(m + n) memory; O(m n) time if the tilts do not cover all of these
+        entries.
     """
     if len(a) * len(b) <= (DIRECT if direct is None else direct):
         return np.convolve(a, b)

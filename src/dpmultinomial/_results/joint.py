@@ -160,7 +160,7 @@ def tied_differences(first: ArrayLike, second: ArrayLike, tie: ArrayLike) -> Arr
     Returns
     -------
     out : float64 (m + n - 1,), weights of the differences -(n - 1)..m - 1. They are sums of products, so small weights
-        have full relative accuracy if all weights are nonnegative. O(m n) time, O(m + n) memory.
+        have full relative accuracy if all weights are nonnegative. The cost is O(m n) time, O(m + n) memory.
 
     Raises
     ------
@@ -543,8 +543,8 @@ class Coupled:
         return _ties(self._levels, self.root)
 
     def beside(self, place: int) -> tuple[Window, Window]:
-        """Return the weights of one count, and the weights of the sum of all other counts over the range that the
-        values of the count and the root require.
+        """Return the weights of one count, and the weights of the sum of all other counts, over the range that the
+        values of the count and the factor of the sum (root) require.
         """
         return self.own(place), self._others[place]
 

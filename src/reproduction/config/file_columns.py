@@ -227,7 +227,7 @@ def absent_value(settings: Mapping[str, Any]) -> str:
 
 
 def listed_cells(settings: Mapping[str, Any], kinds: Mapping[str, str], found: Names) -> dict[str, list[str]]:
-    """Return the names of all cells, and the columns that a file of cells has of those that the scenario reads.
+    """Return the names of all cells, and those columns of a file of cells that the scenario reads.
 
     Raises
     ------

@@ -119,7 +119,7 @@ def log_permutation_weights(n: int, *, rate: float) -> NDArray[np.float64]:
 
     Notes
     -----
-    O(n).
+    The cost is O(n).
     """
     p = _checks.inside("rate", rate)
     k = np.arange(_checks.integer("n", n, most=1 << 31) + 1)

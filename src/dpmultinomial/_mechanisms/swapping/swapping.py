@@ -184,7 +184,7 @@ def attenuation(n: int, *, rate: float) -> tuple[float, float]:
 
     Notes
     -----
-    O(n).
+    The cost is O(n).
     """
     share = selected_share(n, rate=rate)
     first = 1 - share * n / (n - 1)

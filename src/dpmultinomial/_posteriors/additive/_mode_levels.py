@@ -242,7 +242,7 @@ def masses(
 
     Returns
     -------
-    Masses. O(columns W + T) per tilt, with W values per column.
+    Masses. The cost is O(columns W + T) per tilt, with W values per column.
     """
     tilts = noise.epsilon * TILTS
     sums = -tilts[:, None] * log_totals[0] + log_totals[1]

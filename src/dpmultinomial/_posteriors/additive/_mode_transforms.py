@@ -282,7 +282,7 @@ def solve(problem: Problem) -> TransformedCounts:
 
     Returns
     -------
-    TransformedCounts. O(T L (U + log L)) for T levels, U columns and L sums; T and L grow like 1/epsilon.
+    TransformedCounts. The cost is O(T L (U + log L)) for T levels, U columns and L sums; T and L grow like 1/epsilon.
 
     Raises
     ------
@@ -361,8 +361,8 @@ class _Sweep:
         self.length = int(lengths[self.place])
 
     def _length(self, k: int, reserve: float) -> float:
-        """Return the shortest transform length L for which totals that are off by L, 2 L, .. have at most exp(-reserve)
-        of the free weight at tilt k.
+        """Return the shortest transform length L for which the totals that wrap around (differences of L, 2 L, ..) have
+        at most exp(-reserve) of the free weight at tilt k.
         """
         gap = self.masses.tilts - self.masses.tilts[k]
         if k in (0, len(gap) - 1):

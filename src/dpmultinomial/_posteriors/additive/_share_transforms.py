@@ -185,7 +185,7 @@ def product(frame: Frame, factors: Array, log_weight: float, least: float = -np.
 
     Returns
     -------
-    Product, or None if its bound is below `least` or its weight is 0. O(U (W + L log L)).
+    Product, or None if its bound is below `least` or its weight is 0. The cost is O(U (W + L log L)).
     """
     factors = factors * np.exp(frame.log_prior)
     if not np.all(factors.sum(axis=1) > 0):
@@ -397,7 +397,7 @@ def solve(problem: Problem) -> TransformedCounts:
 
     Returns
     -------
-    TransformedCounts. O(nodes U (W + L log L)), with tens to hundreds of nodes.
+    TransformedCounts. The cost is O(nodes U (W + L log L)), with tens to hundreds of nodes.
 
     Raises
     ------

@@ -66,8 +66,8 @@ class Cells:
 
         Notes
         -----
-        Kinds are in the order of their released values, bounds and parameters. O(n) if these are integers in a short
-        range, otherwise O(n log n).
+        Kinds are in the order of their released values, bounds and parameters. The cost is O(n) if these are integers
+        in a short range, otherwise O(n log n).
         """
         code = np.zeros(len(self), dtype=np.int64)
         for column in (self.released, self.lower, self.upper, self.measured, _parameter(self.noise, len(self))):

@@ -201,8 +201,8 @@ def figure_1(table: pd.DataFrame) -> Figure:
 
 
 def tie_rules(table: pd.DataFrame) -> Figure:
-    """Plot the bias of algorithm 3 by tie rule, with a separate panel for the largest count, and the ratio of the
-    variances.
+    """Plot the bias of algorithm 3 and the ratio of the variances by tie rule, with a separate panel for the largest
+    count.
     """
     rules = {"first": "lowest index", "last": "highest index", "random": "random", "ieee": "rounding (as written)"}
     figure = Figure(figsize=(DOUBLE, 2.7))

@@ -55,7 +55,7 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
 def _with_numbers_at_once(
     tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]
 ) -> Answers:
-    """Analyse at once the tables in which every count has a number, and the others one by one."""
+    """Analyse the tables in which every count has a number in one call, and the other tables one by one."""
     if LIMITS[0] not in tables.columns:
         return _at_once(tables, settings)
     bounded = np.isfinite(tables.columns[LIMITS[0]]) | np.isfinite(tables.columns[LIMITS[1]])

@@ -375,7 +375,9 @@ def test_choosing_epsilon_is_relative_to_no_noise():
 
 
 def test_counts_of_trapped_chains(monkeypatch):
-    """Check that, of three chains that end at 4, never, and at 8, two are trapped at a median iteration of 6."""
+    """Check the number of trapped chains among three chains, of which one is trapped at iteration 4, one at iteration
+    8, and one never: two chains, at a median iteration of 6.
+    """
     ends = iter([4, None, 8, None, None, None])
     monkeypatch.setattr(laws, "_last_move", lambda *_: next(ends))
     table = laws.trapped(settings={"a": [2, 1, 0]}, total=3, epsilon=1.0, chains=3, iterations=9, rng=stream(1, "t"))

@@ -566,8 +566,8 @@ def test_order_statistics_of_the_seats_as_they_are_stated():
 
 
 def test_exact_moments_of_every_tie_rule_are_those_of_example_2():
-    """Check that the named tie rules have exact moments for Example 2 only, in addition to the rules that both examples
-    have.
+    """Check that the tables contain exact moments under the named tie rules for Example 2 only, in addition to the tie
+    rules that both examples have.
     """
     table = releases.exact_moments(vector=1, epsilon=1.0, support=3)
     rules = table[table["algorithm"] == "Algorithm 3"].groupby("example")["ties"].agg(set)
