@@ -230,9 +230,9 @@ def scores(priors, tables, cells, labels, *, cap=0.0):
 
     Notes
     -----
-    O(models n columns classes) additions, O(classes) working memory. Weights need not be normalised. A weight of -inf
-    denotes an impossible category; a record that is impossible in every class gets equal probabilities. Source:
-    Ponnoprat (2022), section 5.1.
+    The cost is O(models n columns classes) additions, O(classes) working memory. Weights need not be normalised. A
+    weight of -inf denotes an impossible category; a record that is impossible in every class gets equal probabilities.
+    Source: Ponnoprat (2022), section 5.1.
     """
     priors, tables = _weights("priors", priors, 2), _weights("tables", tables, 3)
     cells, labels = _indices("cells", cells, 2), _indices("labels", labels, 1)

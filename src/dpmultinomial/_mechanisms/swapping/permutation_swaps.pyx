@@ -75,7 +75,7 @@ def sources(strata, *, rate, rng):
 
     Notes
     -----
-    O(n): 1,000,000 records in about 0.1 s.
+    The cost is O(n): 1,000,000 records in about 0.1 s.
     """
     codes = _checks.counts("strata", strata, least_size=0)
     _checks.generator(rng)
@@ -242,7 +242,7 @@ cdef struct Sums:
     int64_t columns
     int64_t box
     int64_t width  # width of Pascal's triangle
-    int64_t found
+    int64_t listed
     int64_t most
     const int64_t *seen  # (columns, rows), the swapped table
     const int64_t *totals  # column totals
@@ -343,17 +343,17 @@ cdef void c_close(Sums *sums, const int64_t *limit) noexcept nogil:
                 size += fabs(part)
         if not c_next_state(limit, state, &place, sums):
             break
-    sums.log_p[sums.found] = log(total) if total > 0.0 else NAN
-    sums.loss[sums.found] = size / total if total > 0.0 else NAN
+    sums.log_p[sums.listed] = log(total) if total > 0.0 else NAN
+    sums.loss[sums.listed] = size / total if total > 0.0 else NAN
 
 
 cdef void c_leaf(Sums *sums, const int64_t *limit) noexcept nogil:
     cdef int64_t i, cells = sums.rows * sums.columns
     if sums.tables != NULL:
         for i in range(cells):
-            sums.tables[sums.found * cells + i] = sums.original[i]
+            sums.tables[sums.listed * cells + i] = sums.original[i]
         c_close(sums, limit)
-    sums.found += 1
+    sums.listed += 1
 
 
 cdef void c_column(Sums *sums, int64_t column, const int64_t *room, const int64_t *limit) noexcept nogil:
@@ -372,7 +372,7 @@ cdef void c_column(Sums *sums, int64_t column, const int64_t *room, const int64_
     for i in range(sums.rows - 1, -1, -1):  # the first original, in which the last rows get as much as possible
         original[i] = min(carried, room[i])
         carried -= original[i]
-    while sums.found <= sums.most:
+    while sums.listed <= sums.most:
         for i in range(sums.rows):
             left[i] = room[i] - original[i]
             bound[i] = limit[i] + min(original[i], seen[i])
@@ -420,11 +420,11 @@ def _number(table, int64_t most):
     cdef const int64_t[:, ::1] seen = np.ascontiguousarray(table.T)
     cdef int64_t[:, ::1] original = np.zeros((columns, rows), dtype=np.int64)
     cdef Sums sums
-    sums.rows, sums.columns, sums.found, sums.most, sums.tables = rows, columns, 0, most, NULL
+    sums.rows, sums.columns, sums.listed, sums.most, sums.tables = rows, columns, 0, most, NULL
     sums.seen, sums.totals, sums.original = &seen[0, 0], &totals[0], &original[0, 0]
     with nogil:
         c_column(&sums, 0, &room[0], &nothing[0])
-    return sums.found
+    return sums.listed
 
 
 def refusal(table, *, most_tables, most_work):
@@ -497,7 +497,7 @@ def originals(swapped, coefficients, *, most_tables, most_work):
     cdef const int64_t[::1] stride = np.array([int(np.prod(sizes[i + 1:])) for i in range(rows)], dtype=np.int64)
     cdef int64_t[:, ::1] original = np.zeros((columns, rows), dtype=np.int64)
     cdef Sums sums
-    sums.rows, sums.columns, sums.box, sums.width, sums.found = rows, columns, box, n + 1, 0
+    sums.rows, sums.columns, sums.box, sums.width, sums.listed = rows, columns, box, n + 1, 0
     sums.most = min(most, int(most_work / cost))
     sums.seen, sums.totals, sums.stride, sums.original = &seen[0, 0], &totals[0], &stride[0], &original[0, 0]
     sums.tables = NULL
@@ -512,7 +512,7 @@ def originals(swapped, coefficients, *, most_tables, most_work):
     cdef const double[::1] closing = _closing(table, shares)
     cdef double[:, ::1] states = np.zeros((columns, box)), weights = np.empty((columns, widest))
     cdef int64_t[:, ::1] offsets = np.empty((columns, widest), dtype=np.int64)
-    n_originals = sums.found
+    n_originals = sums.listed
     tables = np.empty((n_originals, columns, rows), dtype=np.int64)
     log_p, loss = np.empty(n_originals), np.empty(n_originals)
     cdef int64_t[:, :, ::1] tables_view = tables
@@ -520,7 +520,7 @@ def originals(swapped, coefficients, *, most_tables, most_work):
     states[0, 0] = 1.0
     sums.choose, sums.closing, sums.states = &choose[0, 0], &closing[0], &states[0, 0]
     sums.offsets, sums.weights, sums.most_transitions = &offsets[0, 0], &weights[0, 0], widest
-    sums.tables, sums.log_p, sums.loss, sums.found = &tables_view[0, 0, 0], &log_view[0], &loss_view[0], 0
+    sums.tables, sums.log_p, sums.loss, sums.listed = &tables_view[0, 0, 0], &log_view[0], &loss_view[0], 0
     with nogil:
         c_column(&sums, 0, &room[0], &nothing[0])
     out = np.empty_like(tables)

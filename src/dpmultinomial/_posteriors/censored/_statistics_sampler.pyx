@@ -104,7 +104,7 @@ cdef inline double c_log_inside(const Rule *rule, const Setting *data, State *st
                                 double mu, double t, double c, Tilted *law, int64_t *unsolved) noexcept nogil:
     """Set mean and sse of c >= 64 records; return the log of their density at the state's coordinates, without the
     multinomial factor."""
-    cdef double variance = at.m2 - at.m1 * at.m1, log_slope = 0.0, second, v, found
+    cdef double variance = at.m2 - at.m1 * at.m1, log_slope = 0.0, second, v, log_density
     cdef double third = at.m3 - 3.0 * at.m1 * at.m2 + 2.0 * at.m1 * at.m1 * at.m1, expected = shift + at.m1, tilt
     cdef double fourth = at.m4 - 4.0 * at.m1 * at.m3 + 6.0 * at.m1 * at.m1 * at.m2 - 3.0 * at.m1 * at.m1 * at.m1 * at.m1
     cdef double m, q, expected_q, z = data.z[0] / c if data.sums else data.z[0]
@@ -120,14 +120,15 @@ cdef inline double c_log_inside(const Rule *rule, const Setting *data, State *st
         return -INFINITY
     state.e[0] += 2.0 * state.e[1] * (m - state.centre)
     state.centre = m
-    found = c_log_inside_density(rule, m, v, c, state.e, law, &second)
-    if found != found:  # try again from a starting point that does not depend on the previous tilt
+    log_density = c_log_inside_density(rule, m, v, c, state.e, law, &second)
+    if log_density != log_density:  # try again from a starting point that does not depend on the previous tilt
         state.e[0], state.e[1] = 0.0, -0.5 / v
-        found = c_log_inside_density(rule, m, v, c, state.e, law, &second)
-        if found != found:
+        log_density = c_log_inside_density(rule, m, v, c, state.e, law, &second)
+        if log_density != log_density:
             unsolved[0] += 1
             return -INFINITY
-    return found + log_slope - 0.5 * c * (1.8378770664093454836 + t) - 0.5 * (q + c * (m - mu) * (m - mu)) * exp(-t)
+    return (log_density + log_slope - 0.5 * c * (1.8378770664093454836 + t)
+            - 0.5 * (q + c * (m - mu) * (m - mu)) * exp(-t))
 
 
 cdef inline void c_evaluate(const Rule *rule, const Setting *data, State *state, Tilted *law,
@@ -206,6 +207,7 @@ cdef int c_propose(const Setting *data, const Proposal *by, const State *now, St
     if u >= 0.65:
         kind = 5 if u < 0.85 else 6
     ratio[0] = 0.0
+    # kinds 0 to 2: random walk of all coordinates with three step sizes; the proposal is symmetric
     if kind < 3:
         size = 0.3 if kind == 0 else 1.0 if kind == 1 else 2.5
         for i in range(6):
@@ -213,13 +215,16 @@ cdef int c_propose(const Setting *data, const Proposal *by, const State *now, St
         for i in range(6):
             for j in range(i + 1):
                 fresh.y[i] += size * by.walk[i][j] * normals[j]
+    # kinds 3 and 5: theta from the t distribution
     if kind == 3 or kind == 5:
         c_theta_from_t(by, fresh, bits)
         ratio[0] += c_log_t(by, now.y) - c_log_t(by, fresh.y)
+    # kind 4: theta from the prior
     if kind == 4:
         fresh.y[0] = data.mu0 + sqrt(data.var0) * random_standard_normal(bits)
         fresh.y[1] = log(data.rate0) - log(random_standard_gamma(bits, data.shape0))
         ratio[0] += c_log_prior(data, now.y[0], now.y[1]) - c_log_prior(data, fresh.y[0], fresh.y[1])
+    # kinds 5 and 6: autoregressive step of the standard normal coordinates w
     if kind > 4:
         for i in range(2, 6):
             fresh.y[i] = 0.5 * now.y[i] + 0.86602540378443864676 * random_standard_normal(bits)
@@ -440,17 +445,17 @@ def log_inside_density(mean, sse, counts):
 
 
 def _four(name, values):
-    found = _checks.reals(name, values)
-    if len(found) != 4:
-        raise ValueError(f"{name} must have 4 entries, got {len(found)}")
-    return found
+    array = _checks.reals(name, values)
+    if len(array) != 4:
+        raise ValueError(f"{name} must have 4 entries, got {len(array)}")
+    return array
 
 
 def _triangle(name, values, size):
     """Check that `values` is a lower triangle with a positive diagonal."""
-    found = np.asarray(values)
-    if found.dtype.kind not in "iuf" or found.shape != (size, size) or not np.isfinite(found).all():
-        raise ValueError(f"{name} must be {size} x {size} finite numbers, got shape {found.shape} of {found.dtype}")
-    if np.diag(found).min() <= 0.0:
-        raise ValueError(f"{name} must have a positive diagonal, got {np.diag(found).min()}")
-    return found.astype(float)
+    array = np.asarray(values)
+    if array.dtype.kind not in "iuf" or array.shape != (size, size) or not np.isfinite(array).all():
+        raise ValueError(f"{name} must be {size} x {size} finite numbers, got shape {array.shape} of {array.dtype}")
+    if np.diag(array).min() <= 0.0:
+        raise ValueError(f"{name} must have a positive diagonal, got {np.diag(array).min()}")
+    return array.astype(float)

@@ -425,16 +425,19 @@ cdef void c_counts(Part *parts, int64_t used, int64_t low, int64_t width, double
     """Compute mean, sd and central interval of the count of one area."""
     cdef int64_t i, j
     cdef double mean = 0.0, square = 0.0, running
+    # P(count = low + j): mixture over the components
     for j in range(width):
         room[j] = 0.0
     for i in range(used):
         for j in range(parts[i].size):
             room[parts[i].first + j] += parts[i].one * parts[i].weight[j]
+    # mean and standard deviation
     for j in range(width):
         mean += room[j] * j
     for j in range(width):
         square += room[j] * (j - mean) ** 2
     out[0], out[1] = low + mean, sqrt(square)
+    # lower and upper limit, with at most `tail` beyond each
     j, running = 0, room[0]
     while running < tail * (1 - TIE) and j < width - 1:
         j += 1
@@ -497,7 +500,7 @@ def mixtures(likelihood, start, low, peak, first, second, exposure, log_node, we
     cdef double[:, ::1] count_out = counts
     cdef int64_t widest = max(int(np.diff(start).max(initial=1)), 1), width, used, j
     cdef double m1, m2, one, two
-    cdef double[3] found
+    cdef double[3] cdf_values
     cdef Part *parts = <Part *> malloc(max(total, 1) * sizeof(Part))
     cdef double *room = <double *> malloc((2 * total + 1) * widest * sizeof(double))
     if parts == NULL or room == NULL:
@@ -507,8 +510,10 @@ def mixtures(likelihood, start, low, peak, first, second, exposure, log_node, we
     with nogil:
         for i in range(n):
             width = starts[i + 1] - starts[i]
+            # components of the mixture of area i
             used = c_parts(&values[starts[i]], lows[i], width, peaks[i], is_shares, &firsts[0, i], &seconds[0, i], h,
                            n, &nodes[i, 0], &log_nodes[i, 0], count, &rules[0, 0], &rules[1, 0], parts, room)
+            # moments of the rate
             m1 = m2 = 0.0
             for j in range(used):
                 c_of_part(&parts[j], lows[i], &one, &two)
@@ -516,15 +521,16 @@ def mixtures(likelihood, start, low, peak, first, second, exposure, log_node, we
                 m2 += parts[j].one * two
             rate_out[i, 0] = m1
             rate_out[i, 1] = sqrt(max(m2 - m1 * m1, 0.0))
+            # quantiles, each with the distribution function at the quantile by both rules
             for q in range(level.shape[0]):
                 quantile_out[i, q, 0] = c_quantile(parts, used, lows[i], is_shares, level[q], normal[q], m1,
-                                                   max(rate_out[i, 1], 1e-8 * m1), found)
-                quantile_out[i, q, 1] = found[0]
-                quantile_out[i, q, 2] = found[2]
+                                                   max(rate_out[i, 1], 1e-8 * m1), cdf_values)
+                quantile_out[i, q, 1] = cdf_values[0]
+                quantile_out[i, q, 2] = cdf_values[2]
             for q in range(where.shape[1]):
-                c_cdf(parts, used, lows[i], where[i, q], found)
+                c_cdf(parts, used, lows[i], where[i, q], cdf_values)
                 for j in range(3):
-                    at_out[i, q, j] = found[j]
+                    at_out[i, q, j] = cdf_values[j]
             c_counts(parts, used, lows[i], width, level[0] if level.shape[0] else 0.5, room + 2 * total * widest,
                      &count_out[i, 0])
     free(parts)
@@ -615,6 +621,6 @@ def _check(values, start, low, peak, n):
 
 def _same(n, h, first, second, log_node, weights, points, count):
     """Reject arrays whose shapes are inconsistent."""
-    found = tuple(np.shape(x) for x in (first, second, log_node, weights)), np.shape(points)[0]
-    if found != (((h, n), (h, n), (n, count), (2, h)), n):
-        raise ValueError(f"first, second, log_node, weights and points do not fit {n} areas: {found}")
+    actual = tuple(np.shape(x) for x in (first, second, log_node, weights)), np.shape(points)[0]
+    if actual != (((h, n), (h, n), (n, count), (2, h)), n):
+        raise ValueError(f"first, second, log_node, weights and points do not fit {n} areas: {actual}")

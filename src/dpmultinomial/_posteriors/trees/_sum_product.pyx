@@ -452,6 +452,7 @@ cdef inline int64_t tree_fill(Tree *t, int64_t[:, ::1] values, int64_t[::1] coun
     for v in range(t.size):
         if not t.count[v]:
             continue
+        # messages of the children of v, combined in pairs
         if c_gather(t, v, False, &n_pieces) != GOOD:
             return v
         most = 1
@@ -460,6 +461,7 @@ cdef inline int64_t tree_fill(Tree *t, int64_t[:, ::1] values, int64_t[::1] coun
         spare = c_take(&t.scratch, most)
         if spare < 0:
             return v
+        # split the count of v among the children
         values[n_pieces - 1, 0] = counts[v]
         split_fill(t, n_pieces, t.count[v], spare, values, bits)
         for i in range(t.count[v]):
@@ -570,9 +572,11 @@ cdef class SumProduct:
         cdef bint with_digammas = digammas
         cdef int state = GOOD
         with nogil:
+            # summaries of the root
             self._node(0, tail_, &out[0, 0], &more[0, 0] if with_digammas else NULL)
             for v in range(n):
                 self.tree.equal[3 * v + 2] = 1
+            # families from the root to the leaves; families with equal messages are computed once
             for v in range(n):
                 if self.tree.count[v] and asked[v]:
                     if self._is_copy(v, asked, row_view):

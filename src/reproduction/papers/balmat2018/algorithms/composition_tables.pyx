@@ -66,6 +66,7 @@ cdef int64_t digits_fill(const int64_t[:, ::1] counts, const double[::1] table, 
     cdef long double terms
     cdef int exponent, f
     cdef Wide value, base
+    # powers p_i^s for s = 0..M: with twice the precision (mantissa and shift), as products, and by pow
     for i in range(3):
         logs[i] = log(p[i])
         normed[i] = log(p[i] / sum_p)
@@ -82,6 +83,7 @@ cdef int64_t digits_fill(const int64_t[:, ::1] counts, const double[::1] table, 
     for f in range(FORMS):
         errors[f] = 0.0
     for r in range(rows):
+        # exact value: coefficient times p_1^s_1 p_2^s_2 p_3^s_3, as value times 2^shift
         value.hi, value.lo = exact[r, 0], exact[r, 1]
         shift = 0
         for i in range(3):
@@ -91,15 +93,18 @@ cdef int64_t digits_fill(const int64_t[:, ::1] counts, const double[::1] table, 
         if shift + exponent < -1021:
             skipped += 1
             continue
+        # dmultinom: log M! + sum_i (s_i log p_i - log s_i!), with the shares normalised to sum 1
         terms = 0
         for i in range(3):
             terms += counts[r, i] * normed[i] - gammas[counts[r, i]]
         error = counts[r, 0] * logs[0] + counts[r, 1] * logs[1] + counts[r, 2] * logs[2]
+        # the other forms: coefficient times exp, exp of the sum of logs, powers, products
         values[0] = table[r] * exp(error)
         values[1] = exp(gammas[total] + <double> terms)
         values[2] = exp(log_table[r] + error)
         values[3] = table[r] * powers[0, counts[r, 0]] * powers[1, counts[r, 1]] * powers[2, counts[r, 2]]
         values[4] = table[r] * products[0, counts[r, 0]] * products[1, counts[r, 1]] * products[2, counts[r, 2]]
+        # largest relative errors over all rows
         for f in range(FORMS):
             error = fabs((ldexp(values[f], -shift) - value.hi) - value.lo) / value.hi
             if error > errors[f]:
@@ -294,10 +299,10 @@ def last_move(rows, static, alpha, iterations, rng):
     cdef double more = _checks.number("alpha", alpha)
     if more < 0.0:
         raise ValueError(f"alpha must be >= 0, got {alpha}")
-    cdef int64_t most = _checks.integer("iterations", iterations), found
+    cdef int64_t most = _checks.integer("iterations", iterations), reached
     cdef double[::1] p = _checks.generator(rng).dirichlet(np.ones(table.shape[1]))
     cdef double[::1] log_p = np.empty(table.shape[1]), weights = np.empty(len(table))
     cdef bitgen_t *bits = <bitgen_t *> PyCapsule_GetPointer(rng.bit_generator.capsule, "BitGenerator")
     with rng.bit_generator.lock, nogil:
-        found = chain_fill(view, logs, more, p, log_p, weights, most, bits)
-    return found if found < most else None
+        reached = chain_fill(view, logs, more, p, log_p, weights, most, bits)
+    return reached if reached < most else None

@@ -111,10 +111,12 @@ cdef inline bint c_statistics(const Rule *rule, const Setting *data, double *at,
     cdef double b[16]
     cdef double normal
     cdef int i, j
+    # normal approximation of s given theta: mean m and covariance A
     c_normal_law(rule, at[MU], at[SIGMA2], data.n, mean, a)
     if not c_root(a, b):
         return False
     c_inverse(b, a)
+    # precision A^-1 + diag(1/v) and A^-1 m + z/v, for the noise variances v
     for i in range(4):
         pull[i] = at[PRECISION + i] * data.z[i]
         for j in range(4):
@@ -126,6 +128,7 @@ cdef inline bint c_statistics(const Rule *rule, const Setting *data, double *at,
     c_inverse(b, a)
     if not c_root(a, b):
         return False
+    # s = covariance (A^-1 m + z/v) + root of the covariance times normal draws
     for i in range(4):
         at[S + i] = 0.0
         for j in range(4):
@@ -158,6 +161,7 @@ cdef void theta_fill(const Setting *data, double[:, ::1] at, bitgen_t *bits) noe
     cdef int64_t i, low, count
     cdef int side
     cdef double sign, c, mean, mu, sigma, tail, x, first, second, precision, n = <double> data.n
+    # sums of the records: those inside from s, those outside drawn from the tails of N(mu, sigma2)
     for side in range(2):
         sign = 1.0 - 2.0 * side
         for k in range(at.shape[0]):
@@ -175,10 +179,12 @@ cdef void theta_fill(const Setting *data, double[:, ::1] at, bitgen_t *bits) noe
                 second += x * x
             at[k, FIRST] += sign * first
             at[k, SECOND] += second
+    # mu given sigma2 and the records
     for k in range(at.shape[0]):
         precision = n / at[k, SIGMA2] + 1.0 / data.var0
         at[k, MU] = (at[k, FIRST] / at[k, SIGMA2] + data.mu0 / data.var0) / precision
         at[k, MU] += random_standard_normal(bits) / sqrt(precision)
+    # sigma2 given mu and the records
     for k in range(at.shape[0]):
         x = at[k, SECOND] - 2.0 * at[k, MU] * at[k, FIRST] + n * at[k, MU] * at[k, MU]
         at[k, SIGMA2] = (data.rate0 + 0.5 * fmax(x, 0.0)) / random_standard_gamma(bits, data.shape0 + 0.5 * n)
@@ -291,11 +297,11 @@ def statistics(release, n, scales, start, *, rng):
     cdef Setting data = _setting(release, n, scales, (0.0, 1.0, 1.0, 1.0))
     state = _state(start)
     cdef double[:, ::1] at = state
-    cdef bint found
+    cdef bint computed
     _checks.generator(rng)
     cdef bitgen_t *bits = c_bitgen(rng)
     with rng.bit_generator.lock, nogil:
-        found = statistics_fill(&RULE, &data, at, bits)
-    if not found:
+        computed = statistics_fill(&RULE, &data, at, bits)
+    if not computed:
         raise np.linalg.LinAlgError(f"no covariance of the statistics at (mu, sigma2) by chain {state[:, :2].tolist()}")
     return state[:, S : S + 4]

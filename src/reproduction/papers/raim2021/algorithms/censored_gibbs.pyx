@@ -178,6 +178,7 @@ cdef inline double c_weigh(const Side *side, int64_t n, const double[::1] factor
     """Set row 0 from h0 to h1 to the weights of a single count (binomial times the noise density); return their sum."""
     cdef int64_t low = 0, high = n - LEAST_COUNT, middle, mode
     cdef double top, value, total = 0.0
+    # mode of the log-concave weights by bisection
     while low < high:
         middle = (low + high) // 2
         if c_alone(side, factorial, n, middle + 1) > c_alone(side, factorial, n, middle):
@@ -185,6 +186,7 @@ cdef inline double c_weigh(const Side *side, int64_t n, const double[::1] factor
         else:
             high = middle
     mode, top = low, c_alone(side, factorial, n, low)
+    # first count h0 with a weight within exp(-DEPTH) of the largest, by bisection
     low, high = 0, mode
     while low < high:
         middle = (low + high) // 2
@@ -193,6 +195,7 @@ cdef inline double c_weigh(const Side *side, int64_t n, const double[::1] factor
         else:
             low = middle + 1
     box.h0, box.h1 = low, mode
+    # weights relative to the largest, up to the last count h1 within exp(-DEPTH)
     for low in range(box.h0, n - LEAST_COUNT + 1):
         value = c_alone(side, factorial, n, low) - top
         if low > mode and value < -DEPTH:
@@ -314,9 +317,9 @@ cdef inline void c_climb(Joint *joint, const double[::1] factorial, double[:, ::
 cdef inline double c_slope(Joint *joint, const double[::1] factorial, double[:, ::1] work, int64_t s,
                            int64_t t) noexcept nogil:
     """Return the slope b at the best pair: the middle of the slopes that f, g and -R have in common."""
-    cdef double here = c_rest(joint, factorial, work, s + t)
-    cdef double low = c_rest(joint, factorial, work, s + t - 1) - here
-    cdef double high = here - c_rest(joint, factorial, work, s + t + 1)
+    cdef double middle = c_rest(joint, factorial, work, s + t)
+    cdef double low = c_rest(joint, factorial, work, s + t - 1) - middle
+    cdef double high = middle - c_rest(joint, factorial, work, s + t + 1)
     low = fmax(low, c_term(&joint.high, factorial, s + 1) - c_term(&joint.high, factorial, s))
     low = fmax(low, c_term(&joint.low, factorial, t + 1) - c_term(&joint.low, factorial, t))
     if s > 0:
@@ -401,16 +404,19 @@ cdef inline Box c_weigh_jointly(const Setting *data, const Law *law, const doubl
     joint.high = Side(law.log_high, 0.0, data.z_high, data.scale_high)
     joint.low = Side(law.log_low, 0.0, data.z_low, data.scale_low)
     joint.data, joint.law, joint.first, joint.last = data, law, high + low, high + low - 1
+    # R(m) near the starting pair, then the pair with the largest weight
     for m in range(NEAR):
         c_rests(&joint, work, factorial, joint.first - 1, -1)
         c_rests(&joint, work, factorial, joint.last + 1, 1)
     c_climb(&joint, factorial, work, &high, &low)
+    # slope b at the best pair, and the range of the sums, which is extended until `excess` does not grow
     start = high + low
     slope, top = c_slope(&joint, factorial, work, high, low), c_rest(&joint, factorial, work, start)
     while depth < DEPTH + excess:
         depth = DEPTH + excess
         box.m0 = c_sums(&joint, factorial, work, high, low, -1, slope, depth, &excess)
         box.m1 = c_sums(&joint, factorial, work, high, low, 1, slope, depth, &excess)
+    # C(m), and the ranges and weights A and B of the two counts
     for m in range(box.m0, box.m1 + 1):
         work[3, m] = exp(c_rest(&joint, factorial, work, m) - top + slope * (m - start) - excess)
     c_places(&joint.high, factorial, data.n - LEAST_COUNT, high, slope, depth, &work[0, 0], &box.h0, &box.h1)
@@ -545,17 +551,17 @@ def statistics_chain(release, n, a, b, scales, prior, initial, *, form, draws, b
     ValueError, TypeError
         If an argument is invalid.
     """
-    found = checked(release, n, a, b, scales, prior, initial)
+    arguments = checked(release, n, a, b, scales, prior, initial)
     _checks.one_of("form", form, tuple(FORMS))
     _checks.generator(rng)
-    cdef Setting data = c_setting(found, False)
+    cdef Setting data = c_setting(arguments, False)
     cdef State state
-    state.mu, state.sigma2 = found.initial
+    state.mu, state.sigma2 = arguments.initial
     state.high = <int64_t> min(max(data.z_high, 0.0), data.n - LEAST_COUNT)  # start of the search for the first pair
     state.low = <int64_t> min(max(data.z_low, 0.0), data.n - LEAST_COUNT - state.high)
     cdef const double[::1] x = _NODES, w = _WEIGHTS
-    cdef const double[::1] factorial = _factorials(found.n)
-    cdef double[:, ::1] work = np.full((ROWS, found.n + 1), np.nan)
+    cdef const double[::1] factorial = _factorials(arguments.n)
+    cdef double[:, ::1] work = np.full((ROWS, arguments.n + 1), np.nan)
     cdef int64_t skip = _checks.integer("burn_in", burn_in), accepted
     cdef int code = FORMS[form]
     cdef bint fresh = again
@@ -585,12 +591,12 @@ def inside_moments(mu, sigma2, a, b):
         If an argument is invalid.
     """
     middle = 0.5 * _checks.number("a", a) + 0.5 * _checks.number("b", b)
-    found = checked((middle, 0.0, 0.0, 0.0), 4, a, b, 1.0, (0.0, 1.0, 1.0, 1.0),
+    arguments = checked((middle, 0.0, 0.0, 0.0), 4, a, b, 1.0, (0.0, 1.0, 1.0, 1.0),
                     (_checks.number("mu", mu), _checks.positive("sigma2", sigma2)))
-    cdef Setting data = c_setting(found, False)
+    cdef Setting data = c_setting(arguments, False)
     cdef Law law
     cdef const double[::1] x = _NODES, w = _WEIGHTS
-    c_moments(&data, found.initial[0], found.initial[1], x, w, &law)
+    c_moments(&data, arguments.initial[0], arguments.initial[1], x, w, &law)
     return law.centre, law.variance, law.power, law.beta
 
 
@@ -612,21 +618,21 @@ def counts_law(release, n, a, b, scales, theta, *, form, near=(0, 0)):
     ValueError, TypeError
         If an argument is invalid.
     """
-    found = checked(release, n, a, b, scales, (0.0, 1.0, 1.0, 1.0), theta)
+    arguments = checked(release, n, a, b, scales, (0.0, 1.0, 1.0, 1.0), theta)
     _checks.one_of("form", form, tuple(FORMS))
-    cdef Setting data = c_setting(found, False)
+    cdef Setting data = c_setting(arguments, False)
     cdef State state
-    state.mu, state.sigma2 = found.initial
+    state.mu, state.sigma2 = arguments.initial
     pair = _checks.counts("near", near).tolist()
     if len(pair) != 2:
         raise ValueError(f"near must be two counts, got {len(pair)}")
     high, low = pair
-    if high + low > found.n - LEAST_COUNT:
-        raise ValueError(f"near must leave {LEAST_COUNT} records inside, got {high} and {low} of {found.n}")
+    if high + low > arguments.n - LEAST_COUNT:
+        raise ValueError(f"near must leave {LEAST_COUNT} records inside, got {high} and {low} of {arguments.n}")
     cdef Law law = c_law(&data, &state, FORMS[form], _NODES, _WEIGHTS)
-    cdef const double[::1] factorial = _factorials(found.n)
-    work = np.full((ROWS, found.n + 1), np.nan)
-    out = np.zeros((found.n + 1, found.n + 1))
+    cdef const double[::1] factorial = _factorials(arguments.n)
+    work = np.full((ROWS, arguments.n + 1), np.nan)
+    out = np.zeros((arguments.n + 1, arguments.n + 1))
     cdef Box box
     cdef Side side
     if form == "as_written":
@@ -693,10 +699,13 @@ cdef inline bint c_accepts(double u, double gap) noexcept nogil:
 
 cdef int64_t records_fill(Setting *data, State *state, bint again, double[::1] x, int64_t burn_in, double[:, ::1] out,
                           bitgen_t *bits) noexcept nogil:
+    """Run the Gibbs chain through all records, and store the sweeps after the burn-in; return the number of accepted
+    proposals."""
     cdef int64_t t, i, low, high, low2, high2, n = data.n, accepted = 0
     cdef double middle = 0.5 * (data.a + data.b), half = 0.5 * (data.b - data.a), first, second, first2, second2
     cdef double misfit, fresh, y, centre, sse
     for t in range(burn_in + out.shape[0]):
+        # counts and sums of the records, recomputed in each sweep so that rounding errors do not accumulate
         first = second = 0.0
         low = high = 0
         for i in range(n):
@@ -710,6 +719,7 @@ cdef int64_t records_fill(Setting *data, State *state, bint again, double[::1] x
                 second += y * y
         misfit = c_misfit(data, low, high, first, second)
         for i in range(n):
+            # remove record i from the counts and sums
             low2, high2, first2, second2 = low, high, first, second
             y = x[i] - middle
             if y < -half:
@@ -719,6 +729,7 @@ cdef int64_t records_fill(Setting *data, State *state, bint again, double[::1] x
             else:
                 first2 -= y
                 second2 -= y * y
+            # propose a new record from N(mu, sigma2), and add it
             y = state.mu - middle + sqrt(state.sigma2) * random_standard_normal(bits)
             if y < -half:
                 low2 += 1
@@ -727,11 +738,13 @@ cdef int64_t records_fill(Setting *data, State *state, bint again, double[::1] x
             else:
                 first2 += y
                 second2 += y * y
+            # Metropolis step with the density of the noise
             fresh = c_misfit(data, low2, high2, first2, second2)
             if c_accepts(c_uniform(bits), fresh - misfit):
                 x[i] = y + middle
                 low, high, first, second, misfit = low2, high2, first2, second2, fresh
                 accepted += 1
+        # true statistics, then theta given all records
         state.low, state.high = low, high
         state.mean = middle + (first / (n - low - high) if n > low + high else 0.0)
         state.sse = fmax(second - first * (state.mean - middle), 0.0)
@@ -769,13 +782,13 @@ def records_chain(release, n, a, b, scales, prior, initial, records, *, draws, b
     ValueError, TypeError
         If an argument is invalid.
     """
-    found = checked(release, n, a, b, scales, prior, initial, sums=bool(sums))
+    arguments = checked(release, n, a, b, scales, prior, initial, sums=bool(sums))
     _checks.generator(rng)
-    cdef Setting data = c_setting(found, sums)
+    cdef Setting data = c_setting(arguments, sums)
     cdef State state
-    state.mu, state.sigma2 = found.initial
+    state.mu, state.sigma2 = arguments.initial
     cdef double[::1] x = np.array(_checks.reals("records", records), dtype=np.float64)
-    if x.shape[0] != found.n:
+    if x.shape[0] != arguments.n:
         raise ValueError(f"records must have n = {n} entries, got {x.shape[0]}")
     cdef int64_t skip = _checks.integer("burn_in", burn_in), accepted
     cdef bint fresh = again

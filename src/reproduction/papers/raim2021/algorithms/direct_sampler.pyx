@@ -318,23 +318,23 @@ cdef class Problem:
 cdef int64_t small_rectangles_fill(const Target *target, double[::1] u, double[::1] p, int64_t[::1] following,
                                    double[::1] keys, int64_t[::1] places, bint geometric) noexcept nogil:
     """Add knots in order (0: lower end, 1: upper end, then the midpoints); return their number."""
-    cdef int64_t made = 2, heap = 1, i, j, total = u.shape[0]
+    cdef int64_t filled = 2, heap = 1, i, j, total = u.shape[0]
     following[0], following[1] = 1, -1
     keys[0], places[0] = c_rectangle(u[0], u[1], p[0], p[1]), 0
-    while made < total and heap > 0:
+    while filled < total and heap > 0:
         i = c_pop(&keys[0], &places[0], heap)
         heap -= 1
         j = following[i]
-        u[made] = 0.5 * (u[i] + u[j]) if geometric else c_logaddexp(u[i], u[j]) - 0.69314718055994530942
-        if not u[i] < u[made] < u[j]:  # u[i] and u[j] are adjacent floating-point numbers
+        u[filled] = 0.5 * (u[i] + u[j]) if geometric else c_logaddexp(u[i], u[j]) - 0.69314718055994530942
+        if not u[i] < u[filled] < u[j]:  # u[i] and u[j] are adjacent floating-point numbers
             continue
-        p[made] = c_log_area(target, u[made])
-        following[made], following[i] = j, made
-        c_push(&keys[0], &places[0], heap, c_rectangle(u[i], u[made], p[i], p[made]), i)
-        c_push(&keys[0], &places[0], heap + 1, c_rectangle(u[made], u[j], p[made], p[j]), made)
+        p[filled] = c_log_area(target, u[filled])
+        following[filled], following[i] = j, filled
+        c_push(&keys[0], &places[0], heap, c_rectangle(u[i], u[filled], p[i], p[filled]), i)
+        c_push(&keys[0], &places[0], heap + 1, c_rectangle(u[filled], u[j], p[filled], p[j]), filled)
         heap += 2
-        made += 1
-    return made
+        filled += 1
+    return filled
 
 
 def small_rectangles(Problem problem not None, double lower, double upper, count, midpoint="geometric"):
@@ -350,7 +350,7 @@ def small_rectangles(Problem problem not None, double lower, double upper, count
     Returns
     -------
     log_u, log_p : float64, in the order in which they were added (u_L, u_H, then the midpoints); fewer than N + 1 only
-        if adjacent floating-point numbers have no midpoint. O(N log N) with a priority queue.
+        if adjacent floating-point numbers have no midpoint. The cost is O(N log N) with a priority queue.
     """
     _checks.one_of("midpoint", midpoint, MIDPOINTS)
     count = _checks.integer("count", count, least=1, most=MOST)
@@ -361,11 +361,11 @@ def small_rectangles(Problem problem not None, double lower, double upper, count
     cdef int64_t[::1] following = np.empty(count + 1, np.int64), places = np.empty(2 * count + 4, np.int64)
     u[:2] = lower, upper
     p[:2] = problem.log_area(u[:2])
-    cdef int64_t made
+    cdef int64_t filled
     cdef bint geometric = midpoint == "geometric"
     with nogil:
-        made = small_rectangles_fill(&problem.target, u_view, p_view, following, keys, places, geometric)
-    return u[:made], p[:made]
+        filled = small_rectangles_fill(&problem.target, u_view, p_view, following, keys, places, geometric)
+    return u[:filled], p[:filled]
 
 
 cdef int64_t insert_fill(double[::1] u, double[::1] p, int64_t n, int64_t piece, double log_u,
@@ -486,12 +486,12 @@ def draw(Problem problem not None, log_u, log_p, double first, size, *, rng, ada
 
 def _logs(name, values):
     """Return one-dimensional numbers <= 0, which may include -inf."""
-    found = np.asarray(values)
-    if found.dtype.kind not in "iuf":
+    array = np.asarray(values)
+    if array.dtype.kind not in "iuf":
         raise TypeError(f"{name} must be numbers, got {values!r}")
-    if found.ndim != 1 or not (found <= 0.0).all():
+    if array.ndim != 1 or not (array <= 0.0).all():
         raise ValueError(f"{name} must be one-dimensional and <= 0, got {values!r}")
-    return np.ascontiguousarray(found, dtype=np.float64)
+    return np.ascontiguousarray(array, dtype=np.float64)
 
 
 def _knots(log_u, log_p, first):

@@ -33,27 +33,30 @@ cdef inline void c_times(double *out, const double *term, const double *more, do
 cdef void integrated_fill(const double[:, :, ::1] every, const double[:, ::1] some, const int64_t[:, ::1] place,
                           const int64_t[::1] repeats, const int64_t[::1] rows, const double[::1] nodes,
                           const double[::1] weights, double[:, ::1] out) noexcept nogil:
+    """Add, to each row of `out`, sum_n weights_n prod_g (every_g + nodes_n some_g)^repeats_g."""
     cdef int64_t i, row, g, n, first, f, size, length = out.shape[1] // 2
-    cdef double[2 * TOGETHER] free, here
+    cdef double[2 * TOGETHER] free, product
     for i in range(rows.shape[0]):
         row = rows[i]
         first = 0
         while first < length:
             size = min(<int64_t>TOGETHER, length - first)
+            # product of the factors of the groups without a tie in this row
             for f in range(size):
                 free[2 * f], free[2 * f + 1] = 1.0, 0.0
             for g in range(every.shape[0]):
                 if place[g, row] < 0:
                     c_times(free, &every[g, row, 2 * first], &every[g, row, 2 * first], 0.0, repeats[g], size)
+            # at each node, multiply by the factors of the groups with a tie, and add with the weight of the node
             for n in range(nodes.shape[0]):
                 for f in range(2 * size):
-                    here[f] = weights[n] * free[f]
+                    product[f] = weights[n] * free[f]
                 for g in range(every.shape[0]):
                     if place[g, row] >= 0:
-                        c_times(here, &every[g, row, 2 * first], &some[place[g, row], 2 * first], nodes[n], repeats[g],
-                                size)
+                        c_times(product, &every[g, row, 2 * first], &some[place[g, row], 2 * first], nodes[n],
+                                repeats[g], size)
                 for f in range(2 * size):
-                    out[i, 2 * first + f] += here[f]
+                    out[i, 2 * first + f] += product[f]
             first += TOGETHER
 
 
