@@ -129,7 +129,9 @@ def _numbers(
 
 
 def _cells(table: CsvTable, withheld: Mapping[str, int], missing: Sequence[str]) -> list[table_columns.Cell]:
-    """Return the meaning of every cell of the column of values, and reject all cells without a meaning at once."""
+    """Return the meaning of every cell of the column of values, and reject all cells without a meaning in a single
+    error.
+    """
     texts = table.texts("value")
     known: dict[str, table_columns.Cell] = {}
     wrong: dict[str, str] = {}

@@ -39,8 +39,8 @@ class Row:
 
 @dataclass(frozen=True)
 class Orientation:
-    """Class of 2 x 2 tables, arranged with the smallest margin first, so that the possible numbers of records in both
-    first categories begin at 0.
+    """Class of 2 x 2 tables, arranged with the smallest margin first, so that the possible numbers of records in the
+    first category of both variables begin at 0.
 
     Parameters
     ----------
