@@ -94,7 +94,7 @@ def test_gaussian_spends_its_delta(target, releases):
     """Check the noise of n releases, which are equivalent to one Gaussian release whose mean moves by D = sqrt(2 n),
     because one record moves two cells by 1.
 
-    delta = Phi(D/2s - e s/D) - exp(e) Phi(-D/2s - e s/D), Balle and Wang (2018), Theorem 8.
+    By Balle and Wang (2018), Theorem 8, delta = Phi(D/2s - e s/D) - exp(e) Phi(-D/2s - e s/D).
     """
     sigma = experiment.gaussian_for_dp(target, delta=DELTA, releases=releases)
     d = np.sqrt(2 * releases)
@@ -112,7 +112,7 @@ def laplace_cost(scale, order):
     """Return the cost of Laplace noise, which is twice the Rényi divergence for a shift of 1 (Mironov 2017, Table II),
     because two cells change by 1.
 
-    log(o/(2o - 1) exp((o - 1)/b) + (o - 1)/(2o - 1) exp(-o/b))/(o - 1).
+    The divergence is log(o/(2o - 1) exp((o - 1)/b) + (o - 1)/(2o - 1) exp(-o/b))/(o - 1).
     """
     o = order
     first, second = np.log(o / (2 * o - 1)) + (o - 1) / scale, np.log((o - 1) / (2 * o - 1)) - o / scale
