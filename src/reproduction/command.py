@@ -296,8 +296,8 @@ def _stated(asked: argparse.Namespace) -> dict[str, Any]:
 
 
 def _absent(meaning: str, cells: str) -> dict[str, Any]:
-    """Return the key ``absent`` that ``--absent MEANING CELLS`` states: zero, withheld, withheld=10 or unknown, and a
-    CSV file of all cells, or combinations.
+    """Return the value of the key ``absent`` for the option ``--absent MEANING CELLS``, which states a meaning (zero,
+    withheld, withheld=10 or unknown) and either a CSV file of all cells or combinations.
     """
     are, sign, below = meaning.partition("=")
     if sign and not below.isdigit():

@@ -60,8 +60,8 @@ def _unknown(errata: Errata, got: object) -> str:
 
 
 def main() -> None:
-    """Print the errata of a paper for the command ``python -m reproduction.evidence <slug> [N ..]``: those with the
-    given numbers, or all errata.
+    """Print the errata with the given numbers, or all errata, of a paper, for the command ``python -m
+    reproduction.evidence <slug> [N ..]``.
     """
     papers = [path.parent.name for path in sorted(Path(__file__).parent.glob("papers/*/paper.yaml"))]
     slug, *words = sys.argv[1:] or [""]

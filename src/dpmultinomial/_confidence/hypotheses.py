@@ -420,8 +420,8 @@ class TwoPoissonRates:
         return min(_bound((one, two), self._statistic, two.grid(*ends, size), target=least) + GAMMA, 1.0)
 
     def _accepted(self, angle: float, level: float) -> bool:
-        """Return whether the ratio tan(angle) of the rates is accepted: the exposures that are multiplied by the sine
-        and the cosine have equal rates.
+        """Return whether the ratio tan(angle) of the rates is accepted, that is, whether the rates are equal after the
+        exposures have been multiplied by the sine and the cosine of the angle.
         """
         e1, e2 = self.exposures
         scaled = replace(self, exposures=(e1 * max(np.sin(angle), 0.0), e2 * max(np.cos(angle), 0.0)))

@@ -11,9 +11,7 @@ from pathlib import Path
 
 
 def nothing(name: str) -> None:
-    """Do nothing; this function is the default for the function that is called at every step with the name of the
-    step.
-    """
+    """Do nothing; by default, this function is called at every step with the name of the step."""
 
 
 at: Callable[[str], None] = nothing

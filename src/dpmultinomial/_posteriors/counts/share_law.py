@@ -436,8 +436,8 @@ class ShareLaw(TailedLaw):
 
     @cached_property
     def _powers(self) -> tuple[float, float]:
-        """Return the smallest parameters of a component. The density behaves like x^(power - 1) near 0 and like (1 -
-        x)^(power - 1) near 1.
+        """Return the smallest value of each of the two parameters over all components. The density behaves like
+        x^(power - 1) near 0 and like (1 - x)^(power - 1) near 1.
         """
         mine, theirs, _ = self._weights.precise
         return self.alpha + mine.first, self.beta + theirs.first

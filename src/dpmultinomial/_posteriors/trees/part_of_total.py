@@ -140,7 +140,9 @@ def _together(one: Windows, other: Windows) -> tuple[Whole, Whole]:
 
 
 class Mixture:
-    """Equal mixture of distributions of all nodes, with the mixtures of two halves of the components."""
+    """Mixture of distributions of all nodes with equal weights, together with the mixtures of two halves of the
+    components.
+    """
 
     def __init__(self) -> None:
         self.halves: list[Windows] = []

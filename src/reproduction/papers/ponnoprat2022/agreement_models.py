@@ -327,7 +327,7 @@ def _guessing(artefact: str, table: pd.DataFrame) -> Rows:
 
 
 def settings(losses: pd.DataFrame, likelihoods: pd.DataFrame) -> Rows:
-    """Yield rows of the comparison table about the statements on the experiments that the run uses as settings."""
+    """Yield rows of the comparison table about those statements on the experiments that are settings of the run."""
     for artefact, table in (("figure_4", losses), ("figure_7", likelihoods)):
         note, reach = "a setting", table["epsilon"].dropna()
         for quantity, value in (("smallest epsilon", reach.min()), ("largest epsilon", reach.max())):

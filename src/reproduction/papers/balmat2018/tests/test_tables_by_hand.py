@@ -85,8 +85,8 @@ def points(pair, **p):
 
 
 def test_margins_of_figure_2(monkeypatch):
-    """Check the margins for 40 triplets with 12.5 digits at p1 = .005, 13 at p1 = .3, and 11 at p0 < 1e-6, and with .4
-    digits at the smallest p.
+    """Check the margins for 40 triplets, which have 12.5 digits at p1 = .005, 13 digits at p1 = .3, 11 digits at p0 <
+    1e-6, and .4 digits at the smallest p.
     """
     monkeypatch.setattr(agreement, "_fewest", lambda total, p: 12.75)
     table = points([12.5, 13.0] * 19 + [12.5, 11.0], p1=[0.005, 0.3] * 20, p0=[0.3, 0.4] * 19 + [0.3, 1e-7])

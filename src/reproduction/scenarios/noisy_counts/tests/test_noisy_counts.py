@@ -57,7 +57,9 @@ def beta_mixture(x, a, b, p):
 
 
 def test_the_screen_and_the_page_state_why_shares_are_omitted(tmp_path, monkeypatch):
-    """Check a noisy total for which more pairs of a count and a total are possible than the limit, here 1,000."""
+    """Check the sentence about omitted shares for a noisy total with more possible pairs of a count and a total than
+    the limit, which is 1,000 in this test.
+    """
     monkeypatch.setattr(counts_with_total, "SHARES", 1000)
     noise = {"law": "discrete_laplace", "scale": 3.0}
     written = {"kind": "noisy_counts", "counts": {"a": 12, "b": 7, "c": 31}, "noise": noise}
