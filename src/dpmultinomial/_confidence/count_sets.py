@@ -109,6 +109,33 @@ def halfwidths(noise: AddedNoise, level: Any, parameter: Array) -> Array:
     return low if noise.discrete else high
 
 
+def listed(found: Ends, place: int) -> NDArray[np.int64]:
+    """Return the true counts of a single confidence set without gaps, in increasing order.
+
+    Parameters
+    ----------
+    found : confidence intervals.
+    place : position of the count.
+
+    Returns
+    -------
+    int64
+
+    Raises
+    ------
+    ValueError
+        If the set has no upper limit.
+    """
+    if found.empty[place]:
+        return np.zeros(0, dtype=np.int64)
+    if np.isinf(found.upper[place]):
+        raise ValueError(
+            f"every count from {found.lower[place]:.0f} is accepted, so the accepted counts cannot "
+            "be listed: give public bounds of the counts"
+        )
+    return np.arange(int(found.lower[place]), int(found.upper[place]) + 1)
+
+
 class AddedSets:
     """Confidence sets of counts with added noise, whose released values may be rounded, clipped or withheld.
 
@@ -186,15 +213,7 @@ class AddedSets:
         ValueError
             If the set has no upper limit.
         """
-        found = self.ends(level)
-        if found.empty[place]:
-            return np.zeros(0, dtype=np.int64)
-        if np.isinf(found.upper[place]):
-            raise ValueError(
-                f"every count from {found.lower[place]:.0f} is accepted, so the accepted counts cannot "
-                "be listed: give public bounds of the counts"
-            )
-        return np.arange(int(found.lower[place]), int(found.upper[place]) + 1)
+        return listed(self.ends(level), place)
 
     def pvalue(self, place: int, count: int, side: str) -> float:
         """Return the p-value of a hypothetical true count.

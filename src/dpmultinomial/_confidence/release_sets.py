@@ -10,6 +10,7 @@ accepted counts cover the true count with probability at least 1 - alpha, even i
 interval from the smallest to the largest accepted count covers the true count at least as often.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from math import lcm
 from typing import Any
@@ -25,7 +26,7 @@ from .._mechanisms.perturbation import Perturbation
 from .._mechanisms.random_rounding import RandomRounding
 from .._mechanisms.sufficient_statistics import CensoredStatistics
 from .._mechanisms.swapping.swapping import Swap
-from .count_sets import AddedSets, CountSets, Ends
+from .count_sets import AddedSets, CountSets, Ends, listed
 
 _TIE = 1e-12  # ratios that differ by less are equal
 _LARGEST = 20_000_000  # largest number of table entries for which p-values are computed
@@ -56,7 +57,80 @@ def likelihood_ratio_pvalues(weights: Array) -> Array:
     return np.where(weights > 0, np.minimum(out, 1.0), 0.0)
 
 
-class TableSets:
+class OrderedSets(ABC):
+    """Confidence sets in the order of likelihood ratios, of counts that were released by a table or by random rounding.
+
+    Attributes
+    ----------
+    known : bool (n,), whether each count was measured.
+    """
+
+    method = "likelihood ratio"
+    known: NDArray[np.bool_]
+
+    @abstractmethod
+    def _accepted(self, place: int, level: float) -> NDArray[np.int64]:
+        """Return the true counts in the confidence set of a measured count."""
+
+    @abstractmethod
+    def _two_sided(self, place: int, count: int) -> float:
+        """Return the p-value of a true count in the order of likelihood ratios."""
+
+    @abstractmethod
+    def tails(self, place: int, counts: Array) -> tuple[Array, Array]:
+        """Return P(Y >= y) and P(Y <= y) for the released value y, given each of several true counts."""
+
+    def accepted(self, place: int, level: float) -> NDArray[np.int64]:
+        """Return the true counts in the confidence set of a single count, in increasing order.
+
+        Parameters
+        ----------
+        place : position of the count.
+        level : in (0, 1).
+
+        Returns
+        -------
+        int64
+
+        Raises
+        ------
+        ValueError
+            If nothing was measured.
+        """
+        if not self.known[place]:
+            raise ValueError(
+                "the accepted counts cannot be listed, because this count was not measured and every count is accepted"
+            )
+        return self._accepted(place, level)
+
+    def pvalue(self, place: int, count: int, side: str) -> float:
+        """Return the p-value of a hypothetical true count.
+
+        Parameters
+        ----------
+        place : position of the count.
+        count : integer >= 0.
+        side : ``"two"``: in the order of likelihood ratios; ``"right"``: P(Y >= y); ``"left"``: P(Y <= y).
+
+        Returns
+        -------
+        float
+            1 if the count was not measured.
+
+        Raises
+        ------
+        ValueError
+            If the count is not in the table.
+        """
+        if not self.known[place]:
+            return 1.0
+        if side == "two":
+            return self._two_sided(place, count)
+        right, left = (float(one[0]) for one in self.tails(place, np.array([float(count)])))
+        return min(right if side == "right" else left, 1.0)
+
+
+class TableSets(OrderedSets):
     """Confidence sets of counts that were released by a `Perturbation`.
 
     Parameters
@@ -70,8 +144,6 @@ class TableSets:
     ValueError
         If a value cannot be released under the table, or the table is too large.
     """
-
-    method = "likelihood ratio"
 
     def __init__(self, law: Perturbation, values: Array, lower: Array, upper: Array) -> None:
         self.least, self.most = lower, upper
@@ -134,53 +206,11 @@ class TableSets:
     def _coverage(self, level: float) -> float:
         return float(np.where(self.pvalues > 1 - level, self.weights, 0.0).sum(axis=1)[self.whole].min())
 
-    def accepted(self, place: int, level: float) -> NDArray[np.int64]:
-        """Return the true counts in the confidence set of a single count, in increasing order.
-
-        Parameters
-        ----------
-        place : position of the count.
-        level : in (0, 1).
-
-        Returns
-        -------
-        int64
-
-        Raises
-        ------
-        ValueError
-            If nothing was measured.
-        """
-        if not self.known[place]:
-            raise ValueError(
-                "the accepted counts cannot be listed, because this count was not measured and every count is accepted"
-            )
+    def _accepted(self, place: int, level: float) -> NDArray[np.int64]:
         counts = self.true[self.pvalues[:, self.column[place]] > 1 - level] + int(self.moved[place])
         return np.asarray(counts[(counts >= self.least[place]) & (counts <= self.most[place])], dtype=np.int64)
 
-    def pvalue(self, place: int, count: int, side: str) -> float:
-        """Return the p-value of a hypothetical true count.
-
-        Parameters
-        ----------
-        place : position of the count.
-        count : integer >= 0.
-        side : ``"two"``: in the order of likelihood ratios; ``"right"``: P(Y >= y); ``"left"``: P(Y <= y).
-
-        Returns
-        -------
-        float
-
-        Raises
-        ------
-        ValueError
-            If the count is not in the table.
-        """
-        if not self.known[place]:
-            return 1.0
-        if side != "two":
-            right, left = self.tails(place, np.array([float(count)]))
-            return float(min((right if side == "right" else left)[0], 1.0))
+    def _two_sided(self, place: int, count: int) -> float:
         rows = self._rows(place, np.array([float(count)]))
         return float(self.pvalues[rows[0], self.column[place]]) if rows[0] >= 0 else 0.0
 
@@ -240,7 +270,7 @@ def _extended(law: Perturbation) -> tuple[NDArray[np.int64], NDArray[np.int64], 
     return true, released, weights, top
 
 
-class RoundingSets:
+class RoundingSets(OrderedSets):
     """Confidence sets of counts that were rounded at random to multiples of a base.
 
     The released value y has probability 1 - |y - d|/base given the count d, and at most one other value is possible.
@@ -257,8 +287,6 @@ class RoundingSets:
     ValueError
         If a value is not a multiple of the base.
     """
-
-    method = "likelihood ratio"
 
     def __init__(self, law: RandomRounding, values: Array, lower: Array, upper: Array) -> None:
         self.base, self.least, self.most, self.values = law.base, lower, upper, values
@@ -298,50 +326,10 @@ class RoundingSets:
         lower, upper = np.where(self.known, lower, self.least), np.where(self.known, upper, self.most)
         return Ends(lower, upper, cover, empty & self.known, np.zeros(empty.shape, dtype=bool))
 
-    def accepted(self, place: int, level: float) -> NDArray[np.int64]:
-        """Return the true counts in the confidence set of a single count, in increasing order.
+    def _accepted(self, place: int, level: float) -> NDArray[np.int64]:
+        return listed(self.ends(level), place)
 
-        Parameters
-        ----------
-        place : position of the count.
-        level : in (0, 1).
-
-        Returns
-        -------
-        int64
-
-        Raises
-        ------
-        ValueError
-            If nothing was measured.
-        """
-        found = self.ends(level)
-        if not self.known[place]:
-            raise ValueError(
-                "the accepted counts cannot be listed, because this count was not measured and every count is accepted"
-            )
-        if found.empty[place]:
-            return np.zeros(0, dtype=np.int64)
-        return np.arange(int(found.lower[place]), int(found.upper[place]) + 1)
-
-    def pvalue(self, place: int, count: int, side: str) -> float:
-        """Return the p-value of a hypothetical true count.
-
-        Parameters
-        ----------
-        place : position of the count.
-        count : integer >= 0.
-        side : ``"two"``: in the order of likelihood ratios; ``"right"``: P(Y >= y); ``"left"``: P(Y <= y).
-
-        Returns
-        -------
-        float
-        """
-        if not self.known[place]:
-            return 1.0
-        right, left = (float(side[0]) for side in self.tails(place, np.array([float(count)])))
-        if side != "two":
-            return right if side == "right" else left
+    def _two_sided(self, place: int, count: int) -> float:
         likely = max(1 - abs(float(self.values[place]) - count) / self.base, 0.0)
         return 1.0 if likely >= 0.5 else likely
 

@@ -1,6 +1,5 @@
 """Counts that are released without noise (invariants)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,16 +7,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks
-from .._accounting.composition import Cost
 from .coarsened import Coarsenable
-from .noise_law import Array, Index, releasable
+from .noise_law import Array, Index, WithoutCost, releasable
 
 
 @dataclass(frozen=True)
-class Exact(Coarsenable):
+class Exact(WithoutCost, Coarsenable):
     """Mechanism that releases the count without noise, which is the distribution of an invariant."""
 
     discrete = True
+    why_no_cost = "an exact count has no finite privacy cost: list the count as an invariant"
 
     @property
     def row_count(self) -> None:
@@ -85,17 +84,6 @@ class Exact(Coarsenable):
     def take(self, rows: Index) -> "Exact":
         """Return the unchanged distribution, because all rows share it."""
         return self
-
-    def cost(
-        self,
-        relation: str,
-        *,
-        sensitivity: float | None = None,
-        changes: Sequence[float] | None = None,
-        source: str = "data",
-    ) -> Cost:
-        """Raise ValueError, because an exact release has no finite epsilon."""
-        raise ValueError("an exact count has no finite privacy cost: list the count as an invariant")
 
     def settings(self) -> dict[str, object]:
         """Return the distribution as configuration keys and values."""

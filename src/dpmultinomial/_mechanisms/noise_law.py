@@ -7,7 +7,7 @@ released values.
 """
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -183,7 +183,29 @@ def summed_over_records(cost: Array, relation: str, sensitivity: float | None) -
     return float(cost) * changed if cost.ndim == 0 else float(np.sort(cost)[::-1][:changed].sum())
 
 
-class LawByRow:
+class WithoutCost:
+    """Base class of distributions without a single finite privacy cost.
+
+    Attributes
+    ----------
+    why_no_cost : message of the error, with the reason.
+    """
+
+    why_no_cost: ClassVar[str]
+
+    def cost(
+        self,
+        relation: str,
+        *,
+        sensitivity: float | None = None,
+        changes: Sequence[float] | None = None,
+        source: str = "data",
+    ) -> Cost:
+        """Raise ValueError with the reason why the distribution has no finite privacy cost."""
+        raise ValueError(self.why_no_cost)
+
+
+class LawByRow(WithoutCost):
     """Noise distributions by row: row i of a release has the distribution ``laws[which[i]]``.
 
     Parameters
@@ -196,6 +218,10 @@ class LawByRow:
     ValueError, TypeError
         If a position does not refer to a distribution, or a distribution has separate parameters by row.
     """
+
+    why_no_cost = (
+        "distributions that differ by row do not have a single cost: add up their costs with composition.total"
+    )
 
     def __init__(self, laws: Sequence[NoiseLaw], which: ArrayLike) -> None:
         self.laws, self.which = tuple(laws), _checks.int64s("which", which)
@@ -287,19 +313,6 @@ class LawByRow:
         for law, rows in self.parts():
             out[rows] = law.sample(values[rows], rng=rng)
         return out
-
-    def cost(
-        self,
-        relation: str,
-        *,
-        sensitivity: float | None = None,
-        changes: Sequence[float] | None = None,
-        source: str = "data",
-    ) -> Cost:
-        """Raise an error, because the costs of different distributions cannot be added."""
-        raise ValueError(
-            "distributions that differ by row do not have a single cost: add up their costs with composition.total"
-        )
 
     def settings(self) -> dict[str, object]:
         """Return the distributions as configuration keys and values, and the number of rows of each."""

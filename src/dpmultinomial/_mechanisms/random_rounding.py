@@ -1,22 +1,20 @@
 """Random or fixed rounding to a multiple of a base, as statistical agencies publish counts (base 3, 5 or 10)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks
-from .._accounting.composition import Cost
 from .coarsened import Coarsenable
-from .noise_law import Array, Index, releasable
+from .noise_law import Array, Index, WithoutCost, releasable
 
 LARGEST_BASE = 10_000
 FIXED = ("nearest", "up", "down")
 
 
 @dataclass(frozen=True)
-class RandomRounding(Coarsenable):
+class RandomRounding(WithoutCost, Coarsenable):
     """Mechanism that rounds each count at random to a multiple of a base, so that its expected value is the count.
 
     A count n with remainder m = n mod base is rounded up with probability m/base and down with probability 1 - m/base.
@@ -43,6 +41,7 @@ class RandomRounding(Coarsenable):
     base: int
     fixed: str | None = None
     discrete = True
+    why_no_cost = "rounding has no finite epsilon, because a multiple of the base is released without change"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "base", _checks.integer("base", self.base, least=2, most=LARGEST_BASE))
@@ -138,19 +137,6 @@ class RandomRounding(Coarsenable):
     def take(self, rows: Index) -> "RandomRounding":
         """Return the unchanged distribution, because all rows share one base."""
         return self
-
-    def cost(
-        self,
-        relation: str,
-        *,
-        sensitivity: float | None = None,
-        changes: Sequence[float] | None = None,
-        source: str = "data",
-    ) -> Cost:
-        """Raise ValueError, because random rounding has no finite epsilon: multiples of the base are released
-        unchanged.
-        """
-        raise ValueError("rounding has no finite epsilon, because a multiple of the base is released without change")
 
     def settings(self) -> dict[str, object]:
         """Return the distribution as configuration keys and values."""

@@ -140,3 +140,63 @@ def test_calibration_for_kl_finds_the_best_alpha(order, counts):
 def test_calibration_for_kl_refuses_flat_counts():
     with pytest.raises(ValueError, match="counts must not all be equal"):
         dirichlet.calibrate_for_kl(1.0, order=5.0, counts=[3, 3, 3])
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "per_r", "offset"),
+    [(1.0, 1e-6, 0.0, 1.0), (0.1, 1e-9, 8.0, 1.0), (3.0, 1e-3, 0.5, 2.0), (1e-4, 0.9e-3, 0.0, 3.0)],
+)
+def test_calibration_gives_the_largest_r_with_the_stated_delta(epsilon, delta, per_r, offset):
+    r = privacy_profiles.dirichlet_calibration(epsilon, delta_=delta, alpha_per_r=per_r, alpha_offset=offset)
+    deltas = [
+        float(privacy_profiles.dirichlet_delta(epsilon, r=s, alpha=offset + per_r * s)) for s in (r, 1.01 * r, 1.2 * r)
+    ]
+    assert deltas[0] == pytest.approx(delta, rel=1e-8)
+    assert deltas[0] < deltas[1] < deltas[2]
+
+
+def test_epsilon_inverts_delta():
+    for r, alpha, delta in ((1.0, 10.0, 1e-6), (30.0, 2.0, 1e-3), (0.2, 0.5, 0.01)):
+        found = privacy_profiles.dirichlet_epsilon(delta, r=r, alpha=alpha)
+        assert float(privacy_profiles.dirichlet_delta(found, r=r, alpha=alpha)) == pytest.approx(delta, rel=1e-8)
+    at_zero = float(privacy_profiles.dirichlet_delta(0.0, r=1.0, alpha=10.0))
+    assert privacy_profiles.dirichlet_epsilon(at_zero * 1.001, r=1.0, alpha=10.0) == 0.0
+    assert privacy_profiles.dirichlet_epsilon(at_zero * 0.999, r=1.0, alpha=10.0) > 0.0
+
+
+@pytest.mark.parametrize(("changed", "support"), [(1, 1), (1, 4), (2, 3), (3, 2)])
+def test_geometric_profile_by_enumeration(changed, support):
+    """Sum of max(P - exp(claimed) P', 0) over all releases of counts that are 0 in one file and 1 in the other."""
+    rate = 0.8
+    weights = np.exp(-rate * np.abs(np.arange(-support, support + 1)))
+    p = np.append(weights / weights.sum(), 0.0)
+    q = np.append(0.0, p[:-1])
+    first, second = p, q
+    for _ in range(changed - 1):
+        first, second = np.multiply.outer(first, p).ravel(), np.multiply.outer(second, q).ravel()
+    for claimed in (0.0, 0.3, 1.0, 2.0):
+        exact = np.maximum(first - np.exp(claimed) * second, 0).sum()
+        found = privacy_profiles.geometric_delta(claimed, epsilon=rate, changed=changed, support=support)
+        assert found == pytest.approx(exact, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: privacy_profiles.geometric_delta(-0.1, epsilon=1.0), ValueError, "claimed must be >= 0, got -0.1"),
+        (lambda: privacy_profiles.geometric_delta(1.0, epsilon=1.0, support=0), ValueError, "support must be >= 1"),
+        (lambda: privacy_profiles.geometric_delta(1.0, epsilon=1.0, changed=0), ValueError, "changed must be >= 1"),
+        (lambda: privacy_profiles.geometric_delta(1.0, epsilon=0.0), ValueError, "epsilon must be finite and > 0"),
+        (lambda: privacy_profiles.laplace_delta([1.0, -2.0], scale=1.0), ValueError, "epsilon must be >= 0, got -2.0"),
+        (lambda: privacy_profiles.laplace_delta(1.0, scale=0.0), ValueError, "scale must be finite and > 0, got 0.0"),
+        (lambda: privacy_profiles.dirichlet_delta([-1.0], r=1.0, alpha=1.0), ValueError, "epsilon must be >= 0"),
+        (lambda: privacy_profiles.dirichlet_delta(1.0, r=0.0, alpha=1.0), ValueError, "r must be finite and > 0"),
+        (lambda: privacy_profiles.dirichlet_epsilon(1.0, r=1.0, alpha=1.0), ValueError, "must lie in"),
+        (lambda: privacy_profiles.dirichlet_epsilon(1e-12, r=1.0, alpha=1.0), ValueError, "must lie in"),
+        (lambda: privacy_profiles.dirichlet_calibration(1.0, delta_=1e-12), ValueError, "must lie in"),
+        (lambda: privacy_profiles.dirichlet_calibration(0.0, delta_=1e-6), ValueError, "epsilon_hat must be finite"),
+    ],
+)  # fmt: skip
+def test_bad_arguments_of_profiles(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
