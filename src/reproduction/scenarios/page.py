@@ -25,7 +25,7 @@ from .. import style
 from . import figure
 from .making import Files
 from .sentences import percent, replaced_text
-from .summary import Summary, summarise
+from .summary import Summary, by_point, summarise
 
 _GAUSSIAN, _DELTA = ("gaussian", "discrete_gaussian"), 1e-6
 _WEAK = 5  # value of epsilon above which the page calls a guarantee weak
@@ -63,7 +63,7 @@ def write(files: Files, path: str | Path, *, budgets: Mapping[str, Mapping[str, 
     template = environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
     # names are already escaped in the SVG
     about: dict[str, Any] = {"svg": Markup(_svg(files)), "protected": protected(found, budgets or {})}
-    about["settings"] = {key: found.facts["settings"].get(key, "") for key in ("title", "source")}
+    about["settings"] = {key: found.facts["settings"].get(key, "") for key in ("title", "source", "date")}
     about["unusable"] = any(not line.usable for line in found.lines)
     raw = files.csv.read_bytes()
     packed = len(raw) > _PACKED
@@ -85,7 +85,12 @@ def protected(found: Summary, budgets: Mapping[str, Mapping[str, float]]) -> lis
     """Return sentences about the protection of a release, its privacy cost, and the budget to which the cost was
     charged.
     """
-    point = found.facts["points"][0] if "points" in found.facts else {}
+    points = found.facts.get("points", [{}])
+    return by_point(points, [_protected(point, budgets) for point in points])
+
+
+def _protected(point: Mapping[str, Any], budgets: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Return the sentences of `protected` about one point of a grid."""
     cost = point.get("cost")
     if point.get("origin") == "rehearsal":
         return ["No data were protected: this is a rehearsal with invented counts."]

@@ -4,6 +4,7 @@ assumptions, and the accuracy.
 """
 
 import json
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ MOST_ROWS = 400  # maximum number of rows in the table of a page
 # first
 _GLANCE = 24
 _PART = 20  # maximum number of reasons that are shown for rejected tables
+_POINTS = 6  # points of a grid whose assumptions are stated
+_WARNING = r"(With [^:]*: |At each point: )?(CONFLICT|WARNING)"
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ class Summary:
         """Return the sentences of `accuracy` that a reader must see first, which are about contradictions between the
         release and its model, and about priors that were fitted to too few counts.
         """
-        return [text for text in self.accuracy if text.startswith(("CONFLICT", "WARNING"))]
+        return [text for text in self.accuracy if re.match(_WARNING, text)]
 
 
 def summarise(files: Files, *, most: int = MOST_ROWS) -> Summary:
@@ -110,7 +113,7 @@ def _points(files: Files, most: int) -> Summary:
     several = [f"The scenario has {len(points)} points: {_listed(points)}."] if len(points) > 1 else []
     at = f"With {_at(points[0]['at'])}: " if keys else ""
     sentences_shown = [
-        sentences.sentence(row, facts, points[0]) for row in _asked_first(first).head(MOST_SENTENCES).itertuples()
+        at + sentences.sentence(row, facts, points[0]) for row in _asked_first(first).head(MOST_SENTENCES).itertuples()
     ]
     shown = _asked_first(rows) if len(rows) > _GLANCE else rows
     if len(shown) > most:
@@ -126,12 +129,12 @@ def _points(files: Files, most: int) -> Summary:
         kind=facts["kind"],
         form=facts["form"],
         headline=at + sentences.headline(first, facts, points[0]),
-        sentences=[*several, *([part] if part else []), *sentences_shown],
+        sentences=[*several, *([at + part] if part else []), *sentences_shown],
         lines=[_line(row, keys, facts, points[0]) for row in shown.to_dict("records")],
         more=size - len(shown),
         level=level,
-        assumptions=sentences.assumptions(facts, points[0]),
-        accuracy=list(dict.fromkeys(text for point in points for text in sentences.accuracy(point))),
+        assumptions=by_point(points, [sentences.assumptions(facts, point) for point in points]),
+        accuracy=by_point(points, [sentences.accuracy(point) for point in points], "At each point: "),
         limitations=list(sentences.LIMITATIONS),
         comparison=[_line(row, ["analysis"], {"kind": ""}, _unit(facts)) for row in other],
         release=facts["release"],
@@ -170,6 +173,27 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
         release="",
         facts=facts,
     )
+
+
+def by_point(points: Sequence[dict[str, Any]], texts: Sequence[Sequence[str]], each: str = "") -> list[str]:
+    """Return the sentences about the points of a grid: those that hold for all points once, and the others with their
+    point.
+
+    Parameters
+    ----------
+    points : facts of the points.
+    texts : sentences about each point.
+    each : words in front of a sentence that holds for all of several points.
+    """
+    if len(points) == 1:
+        return list(texts[0])
+    common = set(texts[0]).intersection(*texts)
+    found = [each + text for text in texts[0] if text in common]
+    for point, own in list(zip(points, texts, strict=True))[:_POINTS]:
+        found += [f"With {_at(point['at'])}: {text}" for text in own if text not in common]
+    if len(points) > _POINTS and any(set(own) - common for own in texts):
+        found.append(f"The file of facts states the same about the other {len(points) - _POINTS} points.")
+    return found
 
 
 def _unit(facts: sentences.Facts) -> dict[str, Any]:

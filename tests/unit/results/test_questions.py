@@ -450,6 +450,6 @@ def test_ranks_of_counts_that_are_far_apart_are_certain():
     assert (rows.loc["r: c", "mean"], rows.loc["r: c", "sd"]) == (1.0, 0.0)
     assert (rows.loc["r: a", "mean"], rows.loc["r: a", "sd"]) == (4.0, 0.0)
     assert rows.loc["r: P(a in top 4)", "mean"] == 1.0
-    # of two equal counts, one is larger with probability (1 - P(equal))/2; P(equal) is the mass of their difference at 0
+    # of two equal counts, one is larger with probability (1 - P(equal))/2; P(equal) = sum of p^2
     p = noise.pmf(np.arange(-20, 21))
     assert rows.loc["r: b", "mean"] == pytest.approx(2 + (1 - p @ p) / 2, rel=1e-12)

@@ -266,11 +266,13 @@ def test_equal_results_give_equal_pages(tmp_path):
     assert first == second
 
 
-def test_a_page_has_the_title_and_the_source_that_the_scenario_states(tmp_path):
+def test_a_page_has_the_title_the_source_and_the_date_that_the_scenario_states(tmp_path):
     asked = {"counts": {"a": 5, "b": 9}, "epsilon": 1.0, "total": 14}
-    text, _ = written(tmp_path, **asked, title="Deaths <1 year", source="Office, table 3")
+    text, _ = written(tmp_path, **asked, title="Deaths <1 year", source="Office, table 3", date="26 November 2026")
     assert "<h1><bdi>Deaths &lt;1 year</bdi></h1>" in text
     assert "<p>Source: <bdi>Office, table 3</bdi></p>" in text
+    assert "<p>Date: <bdi>26 November 2026</bdi></p>" in text
+    assert "Date:" not in written(tmp_path, **asked)[0]
 
 
 def test_a_page_of_many_counts_is_short_and_has_them_all(tmp_path):

@@ -169,6 +169,26 @@ def test_rounding_is_not_called_noise(shown, noise, noun, told):
     assert ("each count was rounded down to a multiple of 3." in text) == ("fixed" in noise)
 
 
+def test_a_grid_states_at_which_point_a_sentence_holds(shown):
+    """Counts of an assumed epsilon of 0.1 have noise of scale 2/0.1 = 20, and of 1.0 of scale 2."""
+    text = shown(rehearsal={"counts": [7, 0, 60]}, epsilon=[0.1, 1.0], about="rates")
+    for epsilon, scale in ((0.1, 20), (1.0, 2)):
+        noise = f"Each count has discrete Laplace noise of scale {scale}, independently of the other counts."
+        assert f"\nWith epsilon {epsilon}: {noise}\n" in text
+        assert f"With epsilon {epsilon}: Privacy cost of the release: epsilon = {epsilon:g} (" in text
+        assert f"With epsilon {epsilon}: Prior predictive check passed" in text
+    assert "\nThe total of 67 records is public and exact.\n" in text
+    assert "\nAt each point: All 3 numbers are exact" in text
+    found = page.write(making.files("mine", "."), "page.html")
+    assert all(line.startswith(("The scenario has 2 points", "With epsilon 0.1: ")) for line in found.sentences)
+    text = shown(counts={"a": -90, "b": 9}, epsilon=[1.0, 0.05], prior={"law": "geometric", "mean": 5})
+    head = text.partition("\n\n")[0].splitlines()
+    assert [line[:27] for line in head[1:]] == ["With epsilon 1.0: CONFLICT:"]  # scale 40: no contradiction
+    told = page.protected(summary.summarise(making.files("mine", ".")), {})
+    paid = [f"With epsilon {e}: Individual records were protected with epsilon = {e:g} (" for e in (1.0, 0.05)]
+    assert all(any(line.startswith(words) for line in told) for words in paid)
+
+
 def test_a_swapped_table_states_what_the_swapping_protects(shown):
     shown(kind="swapped_table", table=[[5, 2], [3, 4]], rate=0.25)
     found = page.write(making.files("mine", "."), "page.html")
