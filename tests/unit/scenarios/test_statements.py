@@ -5,6 +5,7 @@ the noise does, and how accurate the answers are.
 import math
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -25,6 +26,83 @@ essex,806,north,county,3
 orange,391,north,county,3
 union,79,south,county,3
 """
+
+
+QUESTIONS = {
+    "gap": {"difference": ["a", "b"]},
+    "odds": {"ratio": ["a", "b"]},
+    "part": {"share": {"of": ["a"], "among": ["a", "b"]}},
+    "best": {"rank": {"of": ["a", "b"], "top": 1}},
+    "rates": {"difference": ["a", "b"], "about": "rates"},
+}
+COUNT = {"type": "count", "released": 5.0, "mean": 4.4, "sd": 2.0, "lower": 1.0, "upper": 9.0}
+SHARE = {"mean": 0.2, "sd": 0.06, "lower": 0.1, "upper": 0.35}
+REAL = {"mean": 4.0, "sd": 2.0, "lower": 1.3, "upper": 9.5}
+ROWS = [
+    (COUNT, "The true count of a is between 1 and 9 of 50 with probability at least 90 %; the posterior mean is 4.4."),
+    ({**COUNT, "lower": 4.0, "upper": 4.0}, "The true count of a is exactly 4 of 50 with probability at least 90 %; "),
+    (
+        {"type": "share", **SHARE},
+        "The true share of a is between 10 % and 35 % with probability at least 90 %; the posterior mean is 20 %.",
+    ),
+    (
+        {"type": "rate", **SHARE},
+        "The underlying rate of a is between 10 % and 35 % with probability 90 %; the posterior mean is 20 %.",
+    ),
+    (
+        {"type": "rate", **REAL, "point": {"rate_unit": "per 1,000 births"}},
+        "The underlying rate of a per 1,000 births is between 1.3 and 9.5 with probability 90 %; the posterior mean",
+    ),
+    (
+        {"type": "parameter", **REAL, "quantity": "mu", "kind": "censored_sample"},
+        "The mean mu of the normal distribution of the records is between 1.3 and 9.5 with probability 90 %; ",
+    ),
+    (
+        {"type": "question", "quantity": "gap", "mean": 4.5, "sd": 3.0, "lower": -3.0, "upper": 12.0},
+        "gap: the count of a minus the count of b is between -3 and 12 with probability at least 90 %.",
+    ),
+    (
+        {"type": "question", "quantity": "odds", **REAL},
+        "odds: the count of a divided by the count of b is between 1.3 and 9.5 with probability at least 90 %.",
+    ),
+    (
+        {"type": "question", "quantity": "part", **SHARE},
+        "part: the share of a among a and b is between 10 % and 35 % with probability at least 90 %.",
+    ),
+    (
+        {"type": "question", "quantity": "best: a", "mean": 1.3, "sd": 0.5, "lower": 1.0, "upper": 2.0},
+        "best: the rank of a is between 1 and 2 with probability at least 90 %.",
+    ),
+    (
+        {"type": "question", "quantity": "rates", "mean": 0.1, "sd": 0.1, "lower": -0.1, "upper": 0.25},
+        "rates: the rate of a minus the rate of b is between -0.10 and 0.25 with probability 90 %.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "told"), ROWS, ids=[told[:24] for _, told in ROWS])
+def test_a_sentence_has_the_numbers_of_its_row(given, told):
+    """Compare with sentences written by hand; the ends, the mean and the level of a row are all different."""
+    row = {"quantity": "a", "released": math.nan, "level": 0.9, "status": "exact", "error": 0.0, **given}
+    point = {"noise": {"law": "laplace", "scale": 2.0}, "total": 50, **row.pop("point", {})}
+    facts = {"kind": row.pop("kind", "noisy_counts"), "settings": {"questions": QUESTIONS}}
+    sentence = sentences.sentence(SimpleNamespace(**row), facts, point)
+    assert sentence == told or (not told.endswith(".") and sentence.startswith(told))
+    cells = summary._line({**row, "ci_lower": 0.15, "ci_upper": 0.3}, [], facts, point)
+    ends = re.search(r"between (.+?) and (.+?)(?: of 50)? with", told)
+    if ends:
+        assert cells.interval == f"{ends[1]} to {ends[2]}"
+    if row["type"] in ("share", "rate") and "rate_unit" not in point:
+        assert (cells.mean, cells.confidence) == ("20 %", "15 % to 30 %")
+    if row["type"] == "count":
+        assert (cells.released, cells.mean) == ("5", "4.4")
+
+
+def test_least_squares_and_confidence_intervals_have_cells_of_their_own():
+    row = {"quantity": "a", **COUNT, "level": 0.9, "status": "exact", "error": 0.0}
+    row |= {"least_squares": 6.2, "least_squares_sd": 3.0, "ci_lower": 0.0, "ci_upper": 11.0}
+    cells = summary._line(row, [], {"kind": "noisy_counts", "settings": {}}, {})
+    assert (cells.interval, cells.least_squares, cells.confidence) == ("1 to 9", "6.2 ± 3.0", "0 to 11")
 
 
 @pytest.fixture
