@@ -69,20 +69,25 @@ def _ends(kind: str, released: NDArray[np.float64], law: Any, level: float) -> N
 
 
 def figure(table: pd.DataFrame) -> Figure:
-    """Plot the coverage against the true count, with one panel per noise distribution."""
+    """Plot the coverage against the true count, with one panel per noise distribution. The curve of the confidence
+    intervals is above the others.
+    """
     names = list(dict.fromkeys(table["noise"]))
-    drawn = Figure(figsize=(DOUBLE, 2.6))
-    panels = drawn.subplots(1, len(names), sharey=True, squeeze=False)[0]
+    drawn = Figure(figsize=(DOUBLE, 0.8 + 1.5 * len(names)))
+    panels = drawn.subplots(len(names), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     for axes, name in zip(panels, names, strict=True):
-        for colour, marker, kind in zip(CYCLE, MARKERS, INTERVALS, strict=False):
+        for place, (colour, marker, kind) in enumerate(zip(CYCLE, MARKERS, INTERVALS, strict=False)):
             rows = table[(table["noise"] == name) & (table["interval"] == kind)]
-            axes.plot(rows["truth"], rows["coverage"], color=colour, marker=marker, ms=2, lw=0.8, label=kind)
-        axes.axhline(table["level"].iloc[0], color=GREY, ls="--", lw=0.8, zorder=0)
+            width, above = (1.4, 4) if place == 0 else (0.8, 3 - place / 10)
+            axes.plot(
+                rows["truth"], rows["coverage"], color=colour, marker=marker, ms=3, lw=width, zorder=above, label=kind
+            )
+        axes.axhline(table["level"].iloc[0], color=GREY, ls="--", lw=0.8, zorder=0, label="nominal level")
         axes.set_title(name, fontsize="small")
-        axes.set_xlabel("true count")
-    panels[0].set_ylabel("coverage")
+        axes.set_ylabel("coverage")
+    panels[-1].set_xlabel("true count")
     handles, labels = panels[0].get_legend_handles_labels()
-    drawn.legend(handles, labels, loc="outside lower center", ncols=3)
+    drawn.legend(handles, labels, loc="outside lower center", ncols=4)
     letters(panels)
     return drawn
 

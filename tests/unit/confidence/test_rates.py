@@ -249,3 +249,10 @@ def test_a_normal_distribution_replaces_the_sums_above_5000_records():
     row = sure.rates["a"].row(0.95)
     assert row[3:5] == ("normal distribution", "approximate")
     assert 0 < row[5] < 1e-3
+
+
+@pytest.mark.parametrize(("value", "rate"), [(60, 1.0), (-40, 0.0)])
+def test_a_count_beyond_its_total_has_the_nearest_rate(value, rate):
+    found = dpm.confidence(dpm.Release({"a": value, "b": None}, mechanism=DL(scale=1.0), total=20))
+    assert found.rates["a"].interval() == (rate, rate)
+    assert f"the nearest is {rate:g}" in found.rates["a"].row(0.95)[-1]
