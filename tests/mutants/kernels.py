@@ -151,6 +151,7 @@ def tried(copy: run.Copy, mutant: Mutant) -> Row | None:
     tests, right = run.tests_of(mutant.file), compiled(copy.path, kernels)
     spent, outcome, by = 0.0, "survived", ""
     copy.put(mutant.file, mutant.text)
+    (copy.path / mutant.file).touch()  # newer than the C file of the mutant before it, which is otherwise built again
     try:
         for checked in (False, True):
             wrong = build(copy.path, kernels, checked=checked)

@@ -146,6 +146,9 @@ def _panel(
         axis.set_xlabel(f"underlying rate, {unit}", parse_math=False)
     elif kinds == ["parameter"] and len(names) == 1:
         axis.set_xlabel(labels[names[0]], parse_math=False)
+        axis.set_yticks([])  # the label of the axis is the name
+        if names[0].startswith("slope of "):
+            axis.axvline(0, color=BLACK, ls="--", lw=0.6, zorder=0)
     else:
         both = kinds == ["share", "rate"]
         axis.set_xlabel(_AXES["share"] if both else _AXES.get(kinds[0], f"{NOUNS[kinds[0]]}, in per cent"))
@@ -160,7 +163,8 @@ def _against(axis: Axes, rates: pd.DataFrame, covariate: str, point: Mapping[str
     ends = (rates[key].to_numpy(dtype=float) for key in ("mean", "lower", "upper"))
     style.interval(axis, x, *ends, lw=0.8, color=_COLOURS["rate"], marker=MARKERS[0], ms=2.5, label=NOUNS["rate"])
     naive = rates["quantity"].map(point.get("naive_rates") or {}).to_numpy(dtype=float)
-    axis.plot(x, naive, "x", color=RED, ms=3, mew=0.8, label="released value / exposure")
+    look = {"ms": 3, "mew": 0.8} if len(x) <= _RANKED_NAMES else {"ms": 2, "mew": 0.4, "zorder": 1}
+    axis.plot(x, naive, "x", color=RED, label="released value / exposure", **look)
     axis.set_xlabel(shortened(covariate), parse_math=False)
     axis.set_ylabel(f"underlying rate\n{point['rate_unit']}", parse_math=False)
     axis.grid(axis="y", color=GREY, lw=0.3)

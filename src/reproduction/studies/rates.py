@@ -120,7 +120,9 @@ def figure(table: pd.DataFrame) -> Figure:
             rows = table[table["method"] == method].set_index("case").loc[cases]
             place = np.arange(len(cases)) + 0.2 * (i - 0.5)
             look = {"fmt": MARKERS[i], "color": CYCLE[i], "ms": 4, "lw": 1.2}
-            axis.errorbar(rows[quantity], place, xerr=2 * rows[f"{quantity}_se"], label=method, **look)
+            reach = 2 * rows[f"{quantity}_se"]
+            ends = np.minimum(reach, rows[quantity]), np.minimum(reach, 1 - rows[quantity])  # a coverage is in [0, 1]
+            axis.errorbar(rows[quantity], place, xerr=np.array(ends), label=method, **look)
         axis.axvline(LEVEL, color=GREY, ls="--", lw=0.8, zorder=0)
         axis.set(xlabel=f"coverage of the {title}", yticks=range(len(cases)), yticklabels=cases)
         axis.set_xlim(None, 1.02)

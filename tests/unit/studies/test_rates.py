@@ -61,12 +61,15 @@ def test_the_declared_settings_are_those_of_the_function():
 
 
 def test_the_figure_draws_the_columns():
-    rows = [("a", m, 10, 0.9 - i / 10, 0.01, 0.8 - i / 10, 0.01, 0.0, 1.0) for i, m in enumerate(study.METHODS)]
+    rows = [("a", m, 10, 0.9 - i / 10, 0.07, 0.8 - i / 10, 0.01, 0.0, 1.0) for i, m in enumerate(study.METHODS)]
     names = ["case", "method", "sets", "slope", "slope_se", "rates", "rates_se", "bias", "rmse"]
     drawn = study.figure(pd.DataFrame(rows, columns=names))
     for axis, first in zip(drawn.axes, (0.9, 0.8), strict=True):
         points = [container.lines[0].get_xdata()[0] for container in axis.containers]
         assert points == pytest.approx([first, first - 0.1])
+    slopes, rates = ([c.lines[2][0].get_segments()[0][:, 0] for c in axis.containers] for axis in drawn.axes)
+    assert np.array(slopes) == pytest.approx(np.array([[0.76, 1.0], [0.66, 0.94]]))  # two standard errors, at most 1
+    assert np.array(rates) == pytest.approx(np.array([[0.78, 0.82], [0.68, 0.72]]))
 
 
 def test_the_table_of_the_documentation_has_the_studys_cases_and_columns():

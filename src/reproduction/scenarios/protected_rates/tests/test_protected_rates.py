@@ -68,6 +68,9 @@ def test_rows_sentences_and_figure(counties, tmp_path):
     drawn = figure.of_case(rows, facts)
     labels = [axis.get_xlabel() for axis in drawn.axes]
     assert any("underlying rate, per 1,000 births" in label for label in labels)
+    slope = drawn.axes[labels.index("slope of x")]
+    assert slope.get_yticks().size == 0
+    assert [line.get_xdata() for line in slope.lines if line.get_linestyle() == "--"] == [[0, 0]]
     ends = [line.get_xdata() for line in drawn.axes[0].lines]
     largest = max(np.nanmax(np.asarray(x, dtype=float)) for x in ends if len(x))
     assert largest < 1.05 * rates["upper"].max()
