@@ -199,6 +199,8 @@ def test_rows_of_places_that_are_two_nodes_and_their_questions(tiny):
     row = found.table("h", rng=rng()).iloc[0]
     both = found.law.sum(COUNTY, TRIBAL)
     assert row["mean"] == pytest.approx(both.mean())
+    second = both.probabilities @ (both.values - both.mean()) ** 2
+    assert row["sd"] == pytest.approx(second**0.5)
     assert (row["lower"], row["upper"]) == both.interval(0.95)
     least = found.least_squares
     one, two = (measured.tree.position(code) for code in (COUNTY, TRIBAL))
@@ -215,6 +217,9 @@ def test_rows_of_places_that_are_two_nodes_and_their_questions(tiny):
     a, b = draws[:, 0] + draws[:, 1], draws[:, 2]
     assert answers.loc["larger", "mean"] == pytest.approx((a > b + 1).mean(), abs=0.01)
     assert answers.loc["sum", "mean"] == pytest.approx((a + b).mean(), abs=0.05)
+    assert answers.loc["sum", "sd"] == pytest.approx((a + b).std(), rel=0.02)
+    ends = np.quantile(a + b, [0.025, 0.975])
+    assert answers.loc["sum", ["lower", "upper"]].to_numpy(dtype=float) == pytest.approx(ends, abs=1.0)
     assert answers.loc["share", "mean"] == pytest.approx((b / (a + b))[a + b > 0].mean(), abs=0.01)
     with pytest.raises(ValueError, match="county 50001 is a sum of several nodes"):
         found.ask({"r": {"rank": {"of": "all", "top": 1}}}, rng=rng())
