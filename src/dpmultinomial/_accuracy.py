@@ -122,11 +122,11 @@ def summary_frame(
     states = [status] * len(quantities) if isinstance(status, Accuracy) else list(status)
     if len(states) != len(quantities):
         raise ValueError(
-            "status must be a single Accuracy or a list with one Accuracy per quantity, got "
-            f"{len(states)} for {len(quantities)} quantities"
+            f"status must be a single Accuracy or a list with one Accuracy per quantity, got {len(states)} values "
+            f"for {len(quantities)} quantities"
         )
     if np.any(np.asarray(lower, dtype=float) > np.asarray(upper, dtype=float)):
-        raise ValueError(f"lower must be at most upper, got {lower!r} and {upper!r}")
+        raise ValueError(f"lower must be <= upper, got lower = {lower!r} and upper = {upper!r}")
     words, errors = [s.status for s in states], [s.error for s in states]
     columns = (list(quantities), mean, sd, lower, upper, level, words, errors)
     return pd.DataFrame(dict(zip(SUMMARY, columns, strict=True)))
@@ -182,7 +182,7 @@ def _chains(draws: ArrayLike) -> Array:
             f"chain, got shape {found.shape}"
         )
     if not np.isfinite(found).all():
-        raise ValueError("draws must be finite")
+        raise ValueError(f"draws must be finite, got {found[~np.isfinite(found)][0]}")
     return found
 
 

@@ -30,7 +30,7 @@ def spectra(name: str, values: Any, *, ndim: int) -> NDArray[np.complex128]:
         raise ValueError(f"{name} must have {_wanted(ndim, None)}, got shape {array.shape}")
     out = np.ascontiguousarray(array, dtype=np.complex128)
     if not np.isfinite(out).all():
-        raise ValueError(f"{name} must be finite")
+        raise ValueError(f"{name} must be finite, got {out[~np.isfinite(out)][0]}")
     return out
 
 
@@ -42,7 +42,7 @@ def integers(
     if array.ndim != ndim or (shape is not None and array.shape != shape):
         raise ValueError(f"{name} must have {_wanted(ndim, shape)}, got shape {array.shape}")
     if array.size and (int(array.min()) < least or int(array.max()) > most):
-        raise ValueError(f"{name} must lie in [{least}, {most}], got {array.min()}..{array.max()}")
+        raise ValueError(f"{name} must lie in [{least}, {most}], got values from {array.min()} to {array.max()}")
     return np.ascontiguousarray(array, dtype=np.int64)
 
 

@@ -94,7 +94,7 @@ def counts(name: str, values: ArrayLike, *, least_size: int = 1) -> NDArray[np.i
     array = reals(name, values, least_size=least_size)
     good = (array >= 0) & (array == np.floor(array))
     if not np.all(good):
-        raise ValueError(f"{name} must be integers >= 0, got {_worst(array, good)}")
+        raise ValueError(f"{name} must contain only integers >= 0, got {_worst(array, good)}")
     return array.astype(np.int64)
 
 
@@ -103,7 +103,9 @@ def integral(name: str, values: ArrayLike) -> NDArray[np.float64]:
     array = floats(name, values)
     good = np.isfinite(array) & (np.abs(array) < 2.0**53) & (array == np.floor(array))
     if not np.all(good):
-        raise ValueError(f"{name} must be integers below 2^53, got {_worst(array, good)}")
+        raise ValueError(
+            f"{name} must contain only integers with absolute values below 2^53, got {_worst(array, good)}"
+        )
     return array
 
 
@@ -111,7 +113,7 @@ def int64s(name: str, values: ArrayLike) -> NDArray[np.int64]:
     """Return a contiguous one-dimensional int64 array; other integer types are widened, and nothing is rounded."""
     array = np.asarray(values)
     if array.dtype.kind not in "iu" or (array.dtype.kind == "u" and array.dtype.itemsize == 8):
-        raise TypeError(f"{name} must be an array of integers (int64), got {array.dtype}")
+        raise TypeError(f"{name} must be an array of integers (int64), got dtype {array.dtype}")
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
     return np.ascontiguousarray(array, dtype=np.int64)
@@ -124,9 +126,9 @@ def shaped(name: str, values: ArrayLike, *shape: int | None) -> NDArray[np.float
     array = np.ascontiguousarray(floats(name, values))
     if array.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, array.shape, strict=True)):
         wanted = ", ".join("any" if n is None else str(n) for n in shape)
-        raise ValueError(f"{name} must have shape ({wanted}), got {array.shape}")
+        raise ValueError(f"{name} must have shape ({wanted}), got shape {array.shape}")
     if np.isnan(array).any():
-        raise ValueError(f"{name} must not be NaN")
+        raise ValueError(f"{name} must not contain NaN, got {_worst(array, ~np.isnan(array))}")
     return array
 
 
@@ -136,12 +138,12 @@ def shaped_counts(name: str, values: ArrayLike, *shape: int | None) -> NDArray[n
     """
     array = np.asarray(values)
     if array.dtype.kind not in "iu":
-        raise TypeError(f"{name} must be integers (int64), got {array.dtype}")
+        raise TypeError(f"{name} must contain integers (int64), got dtype {array.dtype}")
     if array.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, array.shape, strict=True)):
         wanted = ", ".join("any" if n is None else str(n) for n in shape)
-        raise ValueError(f"{name} must have shape ({wanted}), got {array.shape}")
+        raise ValueError(f"{name} must have shape ({wanted}), got shape {array.shape}")
     if array.size and not (array.min() >= 0 and array.max() <= 1 << 52):
-        raise ValueError(f"{name} must lie in [0, 2^52], got {array.min()} .. {array.max()}")
+        raise ValueError(f"{name} must lie in [0, 2^52], got values from {array.min()} to {array.max()}")
     return np.ascontiguousarray(array, dtype=np.int64)
 
 
@@ -152,14 +154,16 @@ def table(name: str, values: ArrayLike) -> NDArray[np.int64]:
         raise ValueError(f"{name} must be two-dimensional, at least 2 x 2, got shape {array.shape}")
     good = np.isfinite(array) & (array >= 0) & (array == np.floor(array))
     if not np.all(good):
-        raise ValueError(f"{name} must contain integers >= 0, got {_worst(array, good)}")
+        raise ValueError(f"{name} must contain only integers >= 0, got {_worst(array, good)}")
     return np.ascontiguousarray(array.astype(np.int64))
 
 
 def generator(rng: Any) -> np.random.Generator:
     """Return `rng` if it is a numpy Generator; seeds and None are rejected, so that every random stream is named."""
     if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng must be a numpy.random.Generator, e.g. dpmultinomial.stream(seed, 'name'), got {rng!r}")
+        raise TypeError(
+            f"rng must be a numpy.random.Generator, for example dpmultinomial.stream(seed, 'name'), got {rng!r}"
+        )
     return rng
 
 
@@ -186,7 +190,7 @@ def floats(name: str, values: Any) -> NDArray[np.float64]:
     except ValueError:
         array = np.asarray(None)
     if array.dtype.kind not in "iufb":
-        raise TypeError(f"{name} must be numbers, got {values!r}")
+        raise TypeError(f"{name} must be a number or an array of numbers, got {values!r}")
     return array.astype(float)
 
 

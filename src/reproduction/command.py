@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except BrokenPipeError:  # the reader has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
-        _stop(asked.verb, "interrupted; files that were complete are kept", status=130)
+        _stop(asked.verb, "the command was interrupted; the files that were complete are kept", status=130)
     except MemoryError as error:
         _stop(asked.verb, f"not enough memory ({error or 'no further details'}): use fewer counts, rows or levels")
     except RecursionError:
@@ -279,7 +279,7 @@ def _stated(asked: argparse.Namespace) -> dict[str, Any]:
     if asked.withheld is not None:
         symbol, sign, below = asked.withheld.rpartition("=")
         if not (sign and symbol and below.isdigit()):
-            raise ValueError(f"--withheld must have the form symbol=limit, such as '*=10', got {asked.withheld!r}")
+            raise ValueError(f"--withheld must have the form symbol=limit (for example '*=10'), got {asked.withheld!r}")
         found["withheld"] = {"symbol": symbol, "below": int(below)}
     if asked.absent is not None:
         found["absent"] = _absent(*asked.absent)
@@ -313,7 +313,7 @@ def _columns(words: Sequence[str]) -> dict[str, str | list[str]]:
     for word in words:
         ours, sign, theirs = word.partition("=")
         if not (ours and sign and theirs):
-            raise ValueError(f"--columns must have the form name=column, such as name=county, got {word!r}")
+            raise ValueError(f"--columns must have the form name=column (for example name=county), got {word!r}")
         found.setdefault(ours, []).append(theirs)
     return {ours: listed[0] if len(listed) == 1 else listed for ours, listed in found.items()}
 
@@ -324,7 +324,7 @@ def _cell(words: Sequence[str]) -> dict[str, list[str]]:
     for word in words:
         axis, sign, level = word.partition("=")
         if not (axis and sign and level):
-            raise ValueError(f"--cell must have the form axis=level, such as hispanic=hispanic, got {word!r}")
+            raise ValueError(f"--cell must have the form axis=level (for example hispanic=hispanic), got {word!r}")
         found.setdefault(axis, []).append(level)
     return found
 
@@ -357,7 +357,7 @@ def _plan(asked: argparse.Namespace) -> str:
     written = settings.get("plans") or {}
     if asked.name not in written:
         hint = config.nearest(asked.name, written)
-        raise ValueError(f"{asked.name!r} is not a plan; the available plans are: {', '.join(written) or 'none'}{hint}")
+        raise ValueError(f"{asked.name!r} is not a plan; the available plans are {', '.join(written) or 'none'}{hint}")
     releases = settings.get("releases") or {}
     if wrong := sorted(set(plan_settings.mistakes({asked.name: written[asked.name]}, releases))):
         raise ValueError(
@@ -400,10 +400,10 @@ def _release(asked: argparse.Namespace) -> str:
     if asked.name not in written:
         hint = config.nearest(asked.name, written)
         raise ValueError(
-            f"{asked.name!r} is not a release; the available releases are: {', '.join(written) or 'none'}{hint}"
+            f"{asked.name!r} is not a release; the available releases are {', '.join(written) or 'none'}{hint}"
         )
     if not isinstance(written[asked.name], dict):
-        raise ValueError(f"releases.{asked.name}: must be a mapping of keys, got {written[asked.name]!r}")
+        raise ValueError(f"releases.{asked.name} must be a mapping of keys, got {written[asked.name]!r}")
     where: dict[str, Any] = {"budgets": settings.get("budgets") or {}, "root": Path.cwd()}
     folder = make(asked.name, written[asked.name], **where)
     return f"{folder.relative_to(Path.cwd())}\n{spent(asked.name, written[asked.name], **where)}"

@@ -234,9 +234,9 @@ def _wrong_parts(folder: Path, artefacts: tuple[Artefact, ...], settings: dict[s
     for artefact in artefacts:
         place = f"artefacts.{artefact.name}"
         if not (artefact.table or artefact.figure):
-            yield "paper.yaml", f"{place}: has neither table nor figure; add the key table"
+            yield "paper.yaml", f"{place}: must have at least the key table, got neither table nor figure"
         if artefact.figure and not artefact.table and artefact.name != "agreement":
-            yield "paper.yaml", f"{place}.figure: needs a table of the same name; add the key table"
+            yield "paper.yaml", f"{place}.figure: requires a table of the same name: add the key table"
         for key, part in (("table", artefact.table), ("figure", artefact.figure)):
             if part:
                 yield from _function(folder, part.function, f"{place}.{key}.function")
@@ -247,41 +247,47 @@ def _wrong_parts(folder: Path, artefacts: tuple[Artefact, ...], settings: dict[s
                 if not _GATHERED.fullmatch(name):
                     yield "paper.yaml", f"{place}.table.inputs: {name!r} must be <folder>/<setting that lists names>"
             elif name not in tables | {"published"}:
-                yield "paper.yaml", f"{place}.table.inputs: no table {name!r}; tables are {', '.join(sorted(tables))}"
+                yield (
+                    "paper.yaml",
+                    (
+                        f"{place}.table.inputs: {name!r} is not a table of this paper; the tables are "
+                        f"{', '.join(sorted(tables))}"
+                    ),
+                )
         for name in artefact.table.files.values() if artefact.table else ():
             if not (folder / name).is_file():
-                yield name, f"is missing; paper.yaml names it at {place}.table.files"
+                yield name, f"is missing, but paper.yaml names this file at {place}.table.files"
     yield from _circles(artefacts)
     for name in set(settings) - {"definitions", "sections", "smoke"}:
-        yield "settings.yaml", f"{name}: unknown key; allowed are definitions, sections, smoke"
+        yield "settings.yaml", f"{name}: unknown key; the allowed keys are definitions, sections and smoke"
     for name in set(settings.get("sections") or {}) - {a.table.settings for a in artefacts if a.table}:
         if not (folder / "rules.smk").is_file():  # these may use sections in the rules of the paper
             yield (
                 "settings.yaml",
-                f"sections.{name}: no table in paper.yaml uses this section; remove or rename it",
+                f"sections.{name}: no table in paper.yaml uses this section: remove or rename the section",
             )
     for file, name, holds in (("agreement.py", "ours", REQUIRED["agreement.py"]), ("errata.py", "ERRATA", _ERRATA)):
         if (folder / file).is_file() and name not in _names(folder / file):
-            yield file, f"does not define {name}; it must contain {holds}"
+            yield file, f"must define {name}; this file must contain {holds}"
     header = (folder / "published.tsv").read_text(encoding="utf-8").partition("\n")[0]
     if header != _PUBLISHED:
-        yield "published.tsv", f"its first line must be {_PUBLISHED!r}, found {header!r}"
+        yield "published.tsv", f"the first line must be {_PUBLISHED!r}, got {header!r}"
 
 
 def _circles(artefacts: tuple[Artefact, ...]) -> Iterator[tuple[str, str]]:
     try:
         TopologicalSorter({a.name: a.table.inputs for a in artefacts if a.table}).prepare()
     except CycleError as error:
-        yield "paper.yaml", f"tables read each other in a cycle: {' -> '.join(error.args[1])}"
+        yield "paper.yaml", f"the tables depend on each other in a cycle: {' -> '.join(error.args[1])}"
 
 
 def _function(folder: Path, function: str, named_at: str) -> Iterator[tuple[str, str]]:
     module, _, name = function.partition(".")
     path = folder / f"{module}.py"
     if not path.is_file():
-        yield f"{module}.py", f"is missing; {named_at} names its function {name}"
+        yield f"{module}.py", f"is missing, but {named_at} names its function {name}"
     elif name not in _names(path):
-        yield f"{module}.py", f"has no function {name}, which is named at {named_at}"
+        yield f"{module}.py", f"must contain the function {name}, which is named at {named_at}"
 
 
 @cache

@@ -322,7 +322,8 @@ def test_a_file_spends_one_budget_under_every_name(tmp_path, disguise):
     data = str(Path(disguise(home)).relative_to(tmp_path))
     for other in ("other", None):
         with pytest.raises(
-            ValueError, match=r"already released from source survey \(releases/a, generation 1\).*source: survey"
+            ValueError,
+            match=r"already released from the source survey \(releases/a, generation 1\).*set source to survey",
         ):
             room.make("b", asked(data=data, source=other), root=tmp_path)
     room.make("b", asked(data=data), root=tmp_path)  # as the same source, beside what is spent
@@ -401,10 +402,12 @@ def test_a_torn_file_of_the_account_stops_its_own_project_only(spent, tmp_path, 
     release(other, "b")
     assert restoring.restored(other)[-1] == "2 releases are recorded, and all budget records agree"
     assert mine.read_text() == torn
-    with pytest.raises(ValueError, match=r"the account's copy of the journal in confidential/ cannot be read"):
+    with pytest.raises(
+        ValueError, match=r"cannot be read. This file is the account's copy of the journal in confidential/"
+    ):
         release(spent, "c")
     first, last = restoring.restored(spent)
-    assert first == f"{mine}: cannot be read; it is now {mine.name}.unreadable.0"
+    assert first == f"{mine} cannot be read and was renamed to {mine.name}.unreadable.0"
     assert last == "2 releases are recorded, and all budget records agree"
     assert mine.with_name(f"{mine.name}.unreadable.0").read_text() == torn
     with pytest.raises(ValueError, match="epsilon would rise from 2 to 3"):
@@ -471,7 +474,7 @@ def test_of_two_unvouched_costs_the_higher_is_kept(spent):
 
 
 def test_a_home_that_cannot_be_written_is_told_in_the_last_line(spent, monkeypatch):
-    assert "remembers nothing" not in room.spent("b", asked(), root=spent, budgets=BUDGETS)
+    assert "has no copy of the journal" not in room.spent("b", asked(), root=spent, budgets=BUDGETS)
     monkeypatch.setenv("XDG_STATE_HOME", "/proc/nowhere")
     root = second(spent)
     (root / "confidential").mkdir(mode=0o700)
@@ -479,7 +482,7 @@ def test_a_home_that_cannot_be_written_is_told_in_the_last_line(spent, monkeypat
     release(root, "a")
     said = room.spent("a", asked(), root=root, budgets=BUDGETS)
     assert said.startswith("source survey: epsilon 1 or rho 0.5 (replace a record), of a budget of epsilon 2;")
-    assert said.endswith("the account remembers nothing of it: its home is read-only")
+    assert said.endswith("the account has no copy of the journal, because the home folder is read-only")
 
 
 def test_the_last_words_of_a_release_say_what_bounds_its_source(tmp_path):
@@ -491,14 +494,14 @@ def test_the_last_words_of_a_release_say_what_bounds_its_source(tmp_path):
     assert room.spent("a", asked(), root=tmp_path).endswith(
         "the source has no budget, so the total cost of its releases is not limited"
     )
-    assert "none: nothing bounds what the releases of this source cost" in (folder / "record.json").read_text()
+    assert "none: the total cost of the releases of this source is not limited" in (folder / "record.json").read_text()
     swap = asked(mechanism="swap", data="confidential/p.csv", swap="b", rate=0.4)
     del swap["epsilon"]
     folder = room.make("s", swap, root=tmp_path, budgets=BUDGETS)
     said = room.spent("s", swap, root=tmp_path, budgets=BUDGETS)
     assert "separately 5.94083 (exchange within invariants), of a budget of epsilon 2" in said  # 2 ln(13 6/4)
     assert "the budget does not limit exchanges" in said
-    assert "outside: an exchange within invariants" in (folder / "record.json").read_text()
+    assert "outside: the cost of an exchange within invariants" in (folder / "record.json").read_text()
     additive = room.make("d", asked(mechanism="additive_counts", epsilon=0.25), root=tmp_path, budgets=BUDGETS)
     assert (
         '"against_ceiling": {\n  "relation": "replace a record",\n  "epsilon": 1.0'

@@ -346,7 +346,7 @@ def test_lost_staged_files_are_spent_and_never_drawn_again(fresh):
     assert {p.name for p in staged.iterdir()} == {"release.csv", "record.json"}
     (staged / "release.csv").chmod(0o600)
     (staged / "release.csv").write_bytes(b"half")
-    with pytest.raises(ValueError, match="but the files of the release are lost: write generation: 2"):
+    with pytest.raises(ValueError, match="but the files of the release are lost: set generation to 2"):
         make(root)
     assert make(root, generation=2).name == "2"
     assert [e.state for e in entries(root)] == [_budget_records.SPENT, _budget_records.PUBLISHED]

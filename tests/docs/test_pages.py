@@ -462,9 +462,9 @@ def test_a_number_that_the_table_does_not_give_is_found():
     table = pd.DataFrame({"value": [0.1284, 0.5]})
     right = quotes.Quote("errata.md", "from {{0.128}} to {{0.5}}", "t", lambda t: t["value"])
     assert not quotes.broken(right, table)
-    assert "0.128 is quoted, but t gives 0.1286" in quotes.broken(right, table.assign(value=[0.1286, 0.5]))
-    assert "quoted, but t gives nan" in quotes.broken(right, table.assign(value=[float("nan"), 0.5]))
-    assert "2 numbers are quoted, but t gives 1" in quotes.broken(right, table.head(1))
+    assert "0.128 is quoted, but t contains 0.1286" in quotes.broken(right, table.assign(value=[0.1286, 0.5]))
+    assert "quoted, but t contains nan" in quotes.broken(right, table.assign(value=[float("nan"), 0.5]))
+    assert "2 numbers are quoted, but t contains 1 numbers" in quotes.broken(right, table.head(1))
     assert quotes.unaccounted("errata.md", "from 0.128 to 0.5, then 0.7", [right], ()) == ["0.7"]
     assert quotes.unaccounted("errata.md", "from 0.128 to 0.6", [right], ("0.6",)) == ["0.128"]
 

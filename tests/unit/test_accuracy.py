@@ -100,10 +100,11 @@ def test_a_summary_has_one_state_a_row():
     assert found["error"].tolist() == [0.0, 1e-9]
     assert _accuracy.summary_frame(["a", "b"], **given, status=STATES[2])["error"].tolist() == [1e-3, 1e-3]
     with pytest.raises(
-        ValueError, match="status must be a single Accuracy or a list with one Accuracy per quantity, got 3 for 2"
+        ValueError,
+        match="status must be a single Accuracy or a list with one Accuracy per quantity, got 3 values for 2",
     ):
         _accuracy.summary_frame(["a", "b"], **given, status=STATES[:3])
-    with pytest.raises(ValueError, match="lower must be at most upper"):
+    with pytest.raises(ValueError, match="lower must be <= upper"):
         _accuracy.summary_frame(["a", "b"], **given | {"lower": [0.5, 2.5]}, status=STATES[0])
 
 

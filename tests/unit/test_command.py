@@ -74,7 +74,9 @@ def test_no_page_takes_the_place_of_confidential_data(home, option, place):
     Path("soft.html").symlink_to(data)
     Path("hard.html").hardlink_to(data)
     Path("linked").symlink_to("confidential")
-    with pytest.raises(SystemExit, match=r"is in confidential/, and only releases may write to this folder"):
+    with pytest.raises(
+        SystemExit, match=r"must not be in confidential/, because only releases may write to this folder"
+    ):
         command.main(["page", "counts.csv", *NOISY, option, place])
     assert data.read_text().startswith("category,count")
     assert [path.name for path in Path("confidential").iterdir()] == ["c.csv"]
@@ -93,7 +95,7 @@ def test_no_page_takes_the_place_of_confidential_data(home, option, place):
             "survey is a scenario of the configuration, so its settings cannot be given on the command line: set total",
         ),
         (("answer", "nowhere/1"), "is not a file, a folder or a scenario"),
-        (("release", "county"), "'county' is not a release; the available releases are: none"),
+        (("release", "county"), "'county' is not a release; the available releases are none"),
         (("check", "none.yaml"), "none.yaml"),
     ],
 )
@@ -143,7 +145,9 @@ def test_a_release_is_made_by_the_protocol_of_the_workflow_and_answered_by_its_r
     text = said(capsys, "answer", "releases/county/1", "--among", "north", "south")
     assert "Each count has discrete Laplace noise of scale 2" in text
     assert "Privacy cost of the release: epsilon = 1 (neighbouring files: replace a record)." in text
-    assert "omit it; it is in the record of the release" in refused("answer", "releases/county/1", "--total", "3")
+    assert "must be omitted, because the record of the release contains this key" in refused(
+        "answer", "releases/county/1", "--total", "3"
+    )
     said(capsys, "page", "releases/county/1")
     page = Path("pages/county.html").read_text()
     assert "Of the budget of survey, this release used epsilon 1 of 4 (replace a record)." in page
@@ -188,7 +192,7 @@ def test_a_plan_is_that_of_the_library_and_says_so_in_a_sentence(home, capsys):
     facts = json.loads(Path("results/plans/mine.json").read_bytes())
     assert facts["found"]["epsilon"] == wanted.epsilon
     assert Path("results/plans/mine.csv").read_text().startswith("epsilon,")
-    assert "not a plan; the available plans are: mine, did you mean 'mine'?" in refused("plan", "mina")
+    assert "not a plan; the available plans are mine, did you mean 'mine'?" in refused("plan", "mina")
 
 
 TREE = "data: confidential/c.csv, mechanism: discrete_laplace, epsilon: 2.0, source: survey, levels: [state, county]"

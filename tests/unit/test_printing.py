@@ -112,7 +112,7 @@ def test_a_release_has_no_name_that_a_terminal_interprets(tmp_path, mark):
     (tmp_path / "confidential").mkdir(mode=0o700)
     (tmp_path / "confidential/c.csv").write_text(f"category,count\na{mark}b,12\nc,7\n", encoding="utf-8")
     settings = {"mechanism": "discrete_laplace", "data": "confidential/c.csv", "epsilon": 1.0}
-    with pytest.raises(ValueError, match="line 2, column 'category': must have no control characters"):
+    with pytest.raises(ValueError, match="line 2, column 'category': must not contain control characters"):
         room.make("r", settings, root=tmp_path)
 
 

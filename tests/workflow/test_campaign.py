@@ -376,7 +376,7 @@ def test_the_file_of_a_batch_ends_no_configuration_in_a_traceback(tmp_path, monk
 def test_records_that_cannot_be_rehearsed_are_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for text, rule in (
-        (RECORDS.replace(",b\n", ",a\n"), "one class"),
+        (RECORDS.replace(",b\n", ",a\n"), "at least two classes"),
         (RECORDS[:39] + "\n", "at least 10"),
         (RECORDS.replace("class", "kind"), "no column 'class'"),
     ):
@@ -387,7 +387,7 @@ def test_records_that_cannot_be_rehearsed_are_refused(tmp_path, monkeypatch):
     (tmp_path / "mine.csv").write_text(RECORDS.replace("2.5", "wide"))
     settings = ponn("mine.csv")
     settings["scenarios"]["mine"]["rehearsal"]["numeric"] = ["size"]
-    assert "has 'wide' in line 3" in refusal(settings)
+    assert "contains 'wide' in line 3" in refusal(settings)
 
 
 def test_the_campaign_is_of_a_hundred_files():

@@ -154,7 +154,7 @@ class _Cost:
 
     def __post_init__(self) -> None:
         if not isinstance(self.source, str) or not self.source:
-            raise TypeError(f"source must be a name, got {self.source!r}")
+            raise TypeError(f"source must be a non-empty string, got {self.source!r}")
         _checks.one_of("relation", self.relation, RELATIONS)
 
     def dp(self, delta: float) -> "Epsilon":
@@ -220,7 +220,7 @@ class RenyiDP(_Cost):
             raise TypeError(f"epsilons must be a mapping from orders to epsilons, got {self.epsilons!r}")
         for order, epsilon in self.epsilons.items():
             if order_at_least_one(order) == 1:
-                raise ValueError("epsilons must contain only orders > 1, got order 1")
+                raise ValueError("the orders (the keys of epsilons) must be > 1, got 1")
             _checks.positive("epsilons", epsilon)
         object.__setattr__(self, "epsilons", {float(o): float(e) for o, e in sorted(self.epsilons.items())})
 
@@ -450,7 +450,7 @@ def total(costs: Iterable[_Cost]) -> dict[tuple[str, str], Total]:
     groups: dict[tuple[str, str], list[Cost]] = {}
     for cost in costs:
         if not isinstance(cost, PureDP | ZCDP | RenyiDP | ApproxDP):
-            raise TypeError(f"costs must be PureDP, ZCDP, RenyiDP or ApproxDP, got {cost!r}")
+            raise TypeError(f"every cost must be a PureDP, ZCDP, RenyiDP or ApproxDP, got {cost!r}")
         groups.setdefault((cost.source, cost.relation), []).append(cost)
     return {key: _sum(*key, members) for key, members in groups.items()}
 
@@ -528,7 +528,7 @@ def compose(*costs: _Cost) -> Total:
     found = total(costs)
     if len(found) > 1:
         groups = "; ".join(f"{source}, {relation}" for source, relation in found)
-        raise ValueError(f"costs must all have the same source and the same neighbour relation, got {groups}")
+        raise ValueError(f"all costs must have the same source and the same neighbour relation, got {groups}")
     return next(iter(found.values()))
 
 

@@ -170,18 +170,21 @@ class Confidence:
         if len(kinds) != 1 or kinds[0] not in QUESTIONS:
             chosen = " and ".join(map(str, kinds)) or "nothing"
             if "rank" in kinds:
-                chosen += ": a rank is chosen after looking at the data, so that a confidence interval would not cover"
-            raise ValueError(f"a question must be one of {', '.join(QUESTIONS)}, got {chosen}")
+                chosen += (
+                    ": a rank depends on the data, so a confidence interval for a rank would not have its stated "
+                    "coverage"
+                )
+            raise ValueError(f"a question must have exactly one of the keys {', '.join(QUESTIONS)}, got {chosen}")
         kind = str(kinds[0])
         if kind == "sum":
             sides = [self._places(question[kind])]
         else:
             if not isinstance(question[kind], list | tuple) or len(question[kind]) != 2:
-                raise ValueError(f"{kind} requires two sides, each a name or a list of names, got {question[kind]!r}")
+                raise ValueError(f"{kind} requires two sides (names or lists of names), got {question[kind]!r}")
             sides = [self._places(side) for side in question[kind]]
         flat = [place for side in sides for place in side]
         if len(set(flat)) != len(flat):
-            raise ValueError(f"{kind}: each count may be named only once, got {question[kind]!r}")
+            raise ValueError(f"{kind}: the two sides must not contain the same count, got {question[kind]!r}")
         text = {"sum": " + ", "difference": " - ", "ratio": " / "}[kind].join(
             " + ".join(self._noisy.names[place] for place in side) for side in sides
         )
@@ -266,7 +269,7 @@ class Confidence:
 
     def _two_rates(self, sides: Sequence[Sequence[int]], sizes: Any) -> TwoRates:
         if not isinstance(sizes, list | tuple) or len(sizes) != 2:
-            raise ValueError(f"sizes must contain two public numbers of records, got {sizes!r}")
+            raise ValueError(f"sizes must contain the public numbers of records of the two samples, got {sizes!r}")
         n = [_checks.integer("sizes", size, least=1) for size in sizes]
         y, noise = self._two_samples("sizes", sides)
         return TwoRates(y, (n[0], n[1]), noise)
@@ -284,11 +287,12 @@ class Confidence:
         """Return the released counts of both sides and their noise."""
         if not self._noisy.integers:
             raise ValueError(
-                f"{word}: an exact test of two rates requires integer noise that is not rounded, clipped or withheld"
+                f"{word}: an exact test of two rates requires integer noise, and counts that are not rounded, "
+                f"clipped or withheld, got {self._noisy.law!r}"
             )
         one, two = (added([(self._noisy.noise_at(place), 1) for place in side]) for side in sides)
         if not (one.exact and two.exact):
-            raise ValueError(f"{word}: the scale of the noise is too large for exact sums")
+            raise ValueError(f"{word}: the noise is too large for an exact test of two rates, got {self._noisy.law!r}")
         first, second = (float(self._noisy.values[list(side)].sum()) for side in sides)
         return (first, second), (one, two)
 
@@ -370,7 +374,8 @@ class Confidence:
         summed = self._sum(signs)
         if summed is None:
             raise ValueError(
-                f"{text!r}: there is no exact test of several counts if their noise is a table or random rounding"
+                f"{text!r}: an exact test of several counts is not available if the noise is a table of "
+                "probabilities or random rounding: test single counts"
             )
         exact = summed.noise.exact and summed.low == summed.high
         return PValue(summed.pvalue(bound, "two"), text, "tails", "exact" if exact else "conservative")
@@ -380,10 +385,10 @@ class Confidence:
         if noisy.total is None:
             raise ValueError("a test of rates requires the public number of records: pass Release(.., total=)")
         if not noisy.plain:
-            raise ValueError("a test of rates requires counts whose noise is not rounded or withheld")
+            raise ValueError(f"a test of rates requires counts that are not rounded or withheld, got {noisy.law!r}")
         if set(rates) != set(noisy.names):
             raise ValueError(
-                f"a test requires a rate for each of {', '.join(noisy.names)}, got rates for {', '.join(rates)}"
+                f"rates must contain a rate for each of {', '.join(noisy.names)}, got rates for {', '.join(rates)}"
             )
         p = _checks.fraction("rates", [rates[name] for name in noisy.names])
         if abs(p.sum() - 1) > 1e-9:
@@ -399,16 +404,16 @@ class Confidence:
     ) -> PValue:
         noisy = self._noisy
         if not noisy.plain:
-            raise ValueError("a test with rest requires counts whose noise is not rounded or withheld")
+            raise ValueError(f"a test with rest requires counts that are not rounded or withheld, got {noisy.law!r}")
         if isinstance(rest, str) or len(rest) != 2 or any(len(side) != 1 for side in sides):
             raise ValueError(
-                "rest must contain two names, one for each sample, and each sample must "
-                f"be a single count, got {rest!r}"
+                "rest must contain two names, one per sample, and each side of the hypothesis must be a single "
+                f"count, got rest = {rest!r} and the hypothesis {text!r}"
             )
         others = [noisy.words.place(name) for name in rest]
         places = np.array([sides[0][0], others[0], sides[1][0], others[1]])
         if len(set(places.tolist())) < 4:
-            raise ValueError(f"rest must contain the names of two other counts, got {', '.join(rest)}")
+            raise ValueError(f"rest must contain two counts that are not in the hypothesis, got {', '.join(rest)}")
         law = noisy.law if noisy.law.row_count is None else noisy.law.take(places)
         value = four_cells(
             noisy.values[places], law=law, rng=_checks.generator(rng),

@@ -154,7 +154,8 @@ class RateConfidence:
         if rng is not None:
             if side == "two" or not self._noisy.integers:
                 raise ValueError(
-                    "rng may be given only for a one-sided test with integer noise: pass side='right', or omit rng"
+                    f"rng may be given only for a one-sided test with integer noise, got side = {side!r}: pass "
+                    "side='right' or side='left', or omit rng"
                 )
             atom = max(right + left - 1, 0.0)  # P(Y = y)
             u = float(_checks.generator(rng).random())

@@ -121,8 +121,8 @@ class NoisyCounts:
         last = self._last_of_table(place)
         if last is not None and last < self.total:
             raise ValueError(
-                "rates: the table of the noise must contain all true counts up to the "
-                f"total {self.total}, but ends at {last}"
+                f"rates: the noise table must contain all true counts up to the total ({self.total}), but its last "
+                f"true count is {last}"
             )
 
         listed = sets.tails(place, np.arange(self.total + 1.0)) if self.total <= LISTED else None
@@ -188,13 +188,16 @@ class NoisyCounts:
             )
         if not self.integers:
             raise ValueError(
-                "rates without a public total require integer noise that is not rounded, clipped or "
-                "withheld: pass Release(.., total=)"
+                "rates without a public total require integer noise, and counts that are not rounded, clipped or "
+                f"withheld, got {self.law!r}: pass Release(.., total=)"
             )
         others = [i for i in range(len(self.names)) if i != place]
         noises = [added([(self.noise_at(i), 1) for i in places]) for places in ([place], others, [place, *others])]
         if not all(noise.exact for noise in noises):
-            raise ValueError("rates: the scale of the noise is too large for exact sums: pass Release(.., total=)")
+            raise ValueError(
+                f"rates: the noise is too large for exact sums without a public total, got {self.law!r}: pass "
+                "Release(.., total=)"
+            )
         return Pair(float(self.values[place]), float(self.values[others].sum()), *noises)
 
 

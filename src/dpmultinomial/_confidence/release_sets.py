@@ -99,7 +99,8 @@ class OrderedSets(ABC):
         """
         if not self.known[place]:
             raise ValueError(
-                "the accepted counts cannot be listed, because this count was not measured and every count is accepted"
+                f"the accepted values of count {place + 1} cannot be listed: this count was not measured, so every "
+                "value is accepted"
             )
         return self._accepted(place, level)
 
@@ -149,10 +150,10 @@ class TableSets(OrderedSets):
         self.least, self.most = lower, upper
         self.known = ~np.isnan(values)
         if not (good := law.possible(np.where(self.known, values, law.values[0]))).all():
-            raise ValueError(f"values must be released values that the table contains, got {values[~good][0]:g}")
+            raise ValueError(f"values must be among the released values of the noise table, got {values[~good][0]:g}")
         if (size := len(law.true) * len(law.values)) > _LARGEST:
             raise ValueError(
-                f"the table of a confidence set must have at most {_LARGEST:,} probabilities, got {size:,}"
+                f"the noise table of a confidence set must have at most {_LARGEST:,} probabilities, got {size:,}"
             )
         self.true, self.released, self.weights, top = _extended(law)
         self.first, self.shifts = int(law.true[0]), law.period > 0
@@ -223,7 +224,10 @@ class TableSets(OrderedSets):
         known = self.true[rows] == at
         if not (known | (self.shifts & (counts >= self.first))).all():
             wrong = counts[~known][0]
-            raise ValueError(f"count must be a true count of the table, {self.true[0]}..{self.true[-1]}, got {wrong:g}")
+            raise ValueError(
+                f"count must be one of the true counts in the noise table ({self.true[0]} to {self.true[-1]}), got "
+                f"{wrong:g}"
+            )
         return np.where(known, rows, -1)
 
     def tails(self, place: int, counts: Array) -> tuple[Array, Array]:
@@ -292,7 +296,7 @@ class RoundingSets(OrderedSets):
         self.base, self.least, self.most, self.values = law.base, lower, upper, values
         self.known = ~np.isnan(values)
         if not (good := law.possible(np.where(self.known, values, 0))).all():
-            raise ValueError(f"values must be multiples of {law.base}, got {values[~good][0]:g}")
+            raise ValueError(f"values must be multiples of the base {law.base}, got {values[~good][0]:g}")
 
     def _distance(self, level: Array) -> Array:
         """Return the largest distance between an accepted count and the released value, for each level."""
@@ -383,7 +387,7 @@ def law_of_counts(mechanism: Any, shape: tuple[int, ...]) -> Any:
     if law.row_count is None:
         return law
     if law.row_count != shape[0]:
-        raise ValueError(f"mechanism must have one row per value ({shape[0]} rows), got {law.row_count}")
+        raise ValueError(f"mechanism must have one row per value ({shape[0]} rows), got {law.row_count} rows")
     return law.take(np.repeat(np.arange(shape[0]), int(np.prod(shape[1:]))))
 
 
@@ -422,7 +426,7 @@ def coarsened_table(law: Coarsened, values: Array) -> tuple[Perturbation, Array]
     place = np.minimum(np.searchsorted(outcomes, wanted), len(outcomes) - 1)
     known = ~np.isnan(wanted)
     if (wrong := known & (outcomes[place] != wanted)).any():
-        raise ValueError(f"values must be released values of the table, got {values[wrong][0]:g}")
+        raise ValueError(f"values must be among the released values of the noise table, got {values[wrong][0]:g}")
     return found, np.where(known, place, np.nan)
 
 

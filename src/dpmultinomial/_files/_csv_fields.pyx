@@ -151,7 +151,7 @@ def split(data, *, delimiter=b",", first=0, most_columns=10_000, most_length=32_
     """
     raw = _bytes("data", data)
     if not isinstance(delimiter, bytes) or len(delimiter) != 1 or delimiter in b'"\r\n\0' or delimiter[0] > 127:
-        raise ValueError(f"delimiter must be one ASCII byte other than a quote or a line end, got {delimiter!r}")
+        raise ValueError(f"delimiter must be one ASCII byte other than a quote or a line break, got {delimiter!r}")
     first = _checks.integer("first", first, most=len(raw))
     cdef uint8_t separator = delimiter[0]
     cdef int64_t begin = first, columns = _checks.integer("most_columns", most_columns, least=1)
@@ -222,14 +222,15 @@ def exchange(data, starts, ends, *, columns, sources):
     raw = _bytes("data", data)
     starts, ends = _spans("starts", starts), _spans("ends", ends)
     if starts.shape != ends.shape:
-        raise ValueError(f"ends must have the shape {starts.shape} of starts, got {ends.shape}")
+        raise ValueError(f"ends must have the same shape as starts ({starts.shape}), got shape {ends.shape}")
     flat, last = starts.ravel(), ends.ravel()
     outside = len(flat) and (flat.min() < 0 or last.max() > len(raw) or (last < flat).any())
     if outside or (flat[1:] < last[:max(len(last) - 1, 0)]).any():
-        raise ValueError("starts and ends must be rising spans inside data")
+        raise ValueError("starts and ends must be increasing positions inside data")
     columns, sources = _integers("columns", columns), _integers("sources", sources)
     if len(columns) and (columns.min() < 0 or columns.max() >= starts.shape[1] or (np.diff(columns) <= 0).any()):
-        raise ValueError(f"columns must rise within 0..{starts.shape[1] - 1}, got {columns.tolist()[:20]}")
+        raise ValueError(f"columns must be increasing and between 0 and {starts.shape[1] - 1}, got "
+                         f"{columns.tolist()[:20]}")
     if len(sources) != len(starts) or (sources < 0).any() or (sources >= len(starts)).any() or (
             np.bincount(sources, minlength=len(starts)) != 1).any():
         raise ValueError(f"sources must be a permutation of 0..{len(starts) - 1}")
@@ -249,14 +250,14 @@ def _bytes(name, data):
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise TypeError(f"{name} must be bytes, got {type(data).__name__}")
     if isinstance(data, memoryview) and not data.c_contiguous:
-        raise ValueError(f"{name} must be contiguous bytes, got a strided view")
+        raise ValueError(f"{name} must contain contiguous bytes, got a strided view")
     return np.frombuffer(data, dtype=np.uint8)
 
 
 def _spans(name, values):
     array = np.asarray(values)
     if array.dtype != np.int64:
-        raise TypeError(f"{name} must be int64, got {array.dtype}")
+        raise TypeError(f"{name} must have dtype int64, got dtype {array.dtype}")
     if array.ndim != 2:
         raise ValueError(f"{name} must be two-dimensional (records, width), got shape {array.shape}")
     return np.ascontiguousarray(array)
@@ -265,7 +266,7 @@ def _spans(name, values):
 def _integers(name, values):
     array = np.asarray(values)
     if array.dtype != np.int64:
-        raise TypeError(f"{name} must be int64, got {array.dtype}")
+        raise TypeError(f"{name} must have dtype int64, got dtype {array.dtype}")
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
     return np.ascontiguousarray(array)

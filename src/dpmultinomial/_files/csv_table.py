@@ -85,8 +85,8 @@ def decode(raw: bytes, *, name: str, encoding: str | None = None) -> Decoded:
         return Decoded(raw, "latin-1", b"")
     if stated == "utf-16" and marked not in ("utf-16-le", "utf-16-be"):
         raise FileFault(
-            f"{name}: the encoding utf-16 requires a byte order mark: if the file has "
-            "none, state utf-16-le or utf-16-be"
+            f"{name}: the encoding utf-16 requires a byte order mark, but the file has no byte order mark: set the "
+            "encoding to utf-16-le or utf-16-be"
         )
     if stated not in (None, "utf-16") and marked and marked != stated:
         raise FileFault(
@@ -113,7 +113,7 @@ def _not(name: str, stored: str, body: bytes, place: int) -> str:
         if stored != "utf-8"
         else "; save it as UTF-8, or state the encoding of a release (latin-1, utf-16-le, utf-16-be)"
     )
-    return f"{name}, line {line}: not {stored} at byte {place} of the file{hint}"
+    return f"{name}, line {line}: the file is not valid {stored} (byte {place}){hint}"
 
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -124,11 +124,12 @@ _FORMS = {"whole": (_WHOLE, "must be an integer"), "number": (_NUMBER, "must be 
 _SHOWN = 20  # largest number of invalid cells that are listed
 Cell = tuple[str, int, str, str]  # column, record, rule, value
 _RULES = {
-    "quote inside": "a quote inside a field that does not begin with one; quote the field and double the quote",
-    "after quote": "text after the closing quote of a field",
-    "open quote": "a quoted field that never ends",
-    "carriage return": "a carriage return without a line feed, outside quotes",
-    "nul": "a NUL byte (if the file is UTF-16 without a byte order mark, save it as UTF-8)",
+    "quote inside": "the field contains a quote but does not begin with a quote: enclose the field in quotes and "
+    "double the quote",
+    "after quote": "the field has text after its closing quote",
+    "open quote": "the quoted field has no closing quote",
+    "carriage return": "the line contains a carriage return without a line feed, outside quotes",
+    "nul": "the line contains a NUL byte: if the file is UTF-16 without a byte order mark, save it as UTF-8",
 }
 
 
@@ -410,11 +411,14 @@ def _fault(fields: _csv_fields.Fields, name: str, limits: Limits) -> str:
     if fields.fault == "width":
         width = fields.starts.shape[1]
         more = f"{fields.found} or more" if fields.found > width else str(fields.found)
-        return f"{place}: must have {width} fields as the header has, got {more}"
+        return f"{place}: the line must have {width} fields, as many as the header, got {more}"
     if fields.fault == "columns":
-        return f"{place}: must have at most {limits.columns} columns"
+        return f"{place}: the file must have at most {limits.columns} columns"
     if fields.fault == "length":
-        return f"{place}, column {fields.column}: must be at most {limits.length} bytes long, got {fields.found}"
+        return (
+            f"{place}, column {fields.column}: the field must be at most {limits.length} bytes long, got "
+            f"{fields.found} bytes"
+        )
     return f"{place}, column {fields.column}: {_RULES[fields.fault]}"
 
 

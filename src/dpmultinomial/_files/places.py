@@ -19,7 +19,8 @@ class FileFault(ValueError):
 
 FOLDER = "confidential"
 _WAY_OUT = (
-    f"is confidential: only `releases:` opens what lies in {FOLDER}/, and everything else reads what was released"
+    f"is confidential: only a release (key `releases` of the configuration) can read files in {FOLDER}/; use the "
+    "published files of a release instead"
 )
 
 
@@ -42,7 +43,7 @@ def public(path: str | Path) -> Path:
     if "\0" in str(path):
         raise FileFault(f"the path {str(path)!r} must not contain NUL characters")
     if is_confidential(Path(path)):
-        raise FileFault(f"{path}: {_WAY_OUT}")
+        raise FileFault(f"{path} {_WAY_OUT}")
     return Path(path)
 
 

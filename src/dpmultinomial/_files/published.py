@@ -185,7 +185,9 @@ def parsed(raw: bytes, place: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise FileFault(f"{place} is not valid JSON ({error})") from None
     if not isinstance(record, dict) or not {"release", "generation", "mechanism", "sha256"} <= set(record):
-        raise FileFault(f"{place} must state release, generation, mechanism and sha256")
+        raise FileFault(
+            f"{place} must be a JSON object with at least the keys release, generation, mechanism and sha256"
+        )
     rules = _rules(record, place)
     for key, rule in rules.items():
         if key not in record:
@@ -234,13 +236,18 @@ def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
     satisfied.
     """
     mechanism, cost = record["mechanism"], record["cost"]
-    found = [("neighbours must be those of its cost", record["neighbours"] == cost["relation"])]
-    found.append(("against_ceiling must be what its cost is for a replacement", _counted(record)))
-    found.append(("hardened must be true but for Dirichlet noise", record["hardened"] != ("r" in record)))
+    found = [("neighbours must be equal to the relation in cost", record["neighbours"] == cost["relation"])]
+    found.append(("against_ceiling must be the cost for the relation 'replace a record'", _counted(record)))
+    found.append(
+        (
+            "hardened must be false for Dirichlet noise and true for all other noise",
+            record["hardened"] != ("r" in record),
+        )
+    )
     most = cost.get("epsilon", math.inf) if "order" not in cost else math.inf
     at_delta = record.get("epsilon_at_delta", {"epsilon": 0.0})["epsilon"]
-    found.append(("epsilon_at_delta must be at most the epsilon of its cost", at_delta <= most * (1 + 1e-9)))
-    pure, words = cost.get("epsilon", math.nan), "scale, sensitivity and cost do not belong together"
+    found.append(("epsilon_at_delta must be at most the epsilon in cost", at_delta <= most * (1 + 1e-9)))
+    pure, words = cost.get("epsilon", math.nan), "scale, sensitivity and cost are inconsistent"
     if table_columns.is_of(record):
         found += _levels(record, words)
     elif mechanism == "discrete_laplace":
@@ -256,7 +263,9 @@ def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
         found += [(words, _close(*part)) for part in parts]
         found.append((words, _close(math.fsum(record["epsilon_of_each"].values()), pure)))
     elif mechanism == "swap":
-        found.append(("its cost is not that of one exchange", _close(record["cost_of_one_exchange"], pure)))
+        found.append(
+            ("cost_of_one_exchange must be equal to the epsilon in cost", _close(record["cost_of_one_exchange"], pure))
+        )
     elif record["law"] == "discrete Laplace":
         found.append((words, _close(record["scale"] * pure, record["sensitivity"])))
     elif record["law"] == "discrete Gaussian":
@@ -287,21 +296,28 @@ def _levels(record: Mapping[str, Any], words: str) -> list[tuple[str, bool]]:
     """
     public, levels = record["total"] is not None, record["levels"]
     parts = [record[key] for key in ("shares", "scale", "cost_of_each")]
-    found = [("nodes must be of its levels", list(record["nodes"]) == levels)]
+    found = [("the keys of nodes must be the levels of the tree", list(record["nodes"]) == levels)]
     if any(list(part) != levels[public:] for part in parts):
-        return [*found, ("shares, scale and cost_of_each must be of the levels that were measured", False)]
+        return [*found, ("the keys of shares, scale and cost_of_each must be the measured levels", False)]
     gaussian, change = record["mechanism"] == "discrete_gaussian", record["change_of_a_level"]
     loss = record["cost"].get("rho" if gaussian else "epsilon", math.nan)
     for share, scale, spent in zip(*(part.values() for part in parts), strict=True):
         found.append((words, _close(2 * spent * scale**2 if gaussian else spent * scale, change)))
-        found.append(("cost_of_each must be the share of the cost", _close(spent, share * loss)))
+        found.append(
+            ("cost_of_each must be the share of each level multiplied by the cost", _close(spent, share * loss))
+        )
     relation = "replace a record" if public else "add or remove a record"
-    found.append(("neighbours must be replacements where the total is public", record["neighbours"] == relation))
-    found.append(("its cost must be the sum of its levels'", _close(math.fsum(parts[2].values()), loss)))
+    found.append(
+        (
+            "neighbours must be 'replace a record' if the total is public, and 'add or remove a record' otherwise",
+            record["neighbours"] == relation,
+        )
+    )
+    found.append(("cost must be the sum of cost_of_each", _close(math.fsum(parts[2].values()), loss)))
     half = -(-record["sensitivity"] // 2)
     found.append((words, change == (record["sensitivity"] if public else half)))
-    found.append(("categories must be all nodes", sum(record["nodes"].values()) == record["categories"]))
-    return [*found, ("narrow must be levels that were measured", set(record["narrow"] or ()) <= set(levels[public:]))]
+    found.append(("categories must be the number of all nodes", sum(record["nodes"].values()) == record["categories"]))
+    return [*found, ("narrow must contain only measured levels", set(record["narrow"] or ()) <= set(levels[public:]))]
 
 
 def _close(value: float, wanted: float) -> bool:
@@ -311,7 +327,8 @@ def _close(value: float, wanted: float) -> bool:
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("duplicate key")
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"duplicate key {next(key for key in keys if keys.count(key) > 1)!r}")
     return found
 
 
@@ -369,24 +386,28 @@ def _counts(table: CsvTable, record: Mapping[str, Any]) -> None:
     seen: dict[str, int] = {}
     for row, name in enumerate(names):
         if not name.strip() or name in seen:
-            raise table.refuse("category", row, "must be a category of its own", name)
+            raise table.refuse("category", row, "must be a category that is not empty and not a duplicate", name)
         seen[name] = row
     _rows(table, record["categories"])
     counts = table.whole("count", **({"least": 0} if record["mechanism"] == "additive_counts" else {}))
     if table_columns.is_of(record):
         shape = table_columns.of(table, names)
         if shape.sizes != [record["nodes"][level] for level in record["levels"]]:
-            raise FileFault(f"{table.name}: the nodes on each level must be the nodes that the record states")
+            raise FileFault(
+                f"{table.name}: the numbers of nodes per level must be "
+                f"{[record['nodes'][level] for level in record['levels']]}, as the record states, got "
+                f"{list(shape.sizes)}"
+            )
         root = shape.depth.index(0)
         if record["total"] not in (None, counts[root]):
-            raise table.refuse("count", root, "must be the total that its record states", str(counts[root]))
+            raise table.refuse("count", root, "must be equal to the total in the record", str(counts[root]))
 
 
 def _probabilities(table: CsvTable, record: Mapping[str, Any]) -> None:
     shares, nodes = table.numbers("probability"), table.texts("node")
     for row, (node, share) in enumerate(zip(nodes, shares.tolist(), strict=True)):
         if node not in record["network"]:
-            raise table.refuse("node", row, "must be a node of the record's network", node)
+            raise table.refuse("node", row, "must be a node of the network in the record", node)
         if not 0 <= share <= 1:
             raise table.refuse("probability", row, "must be in [0, 1]", str(share))
     given = list(zip(nodes, table.texts("given"), strict=True))
@@ -394,12 +415,18 @@ def _probabilities(table: CsvTable, record: Mapping[str, Any]) -> None:
     for key, share in zip(given, shares.tolist(), strict=True):
         sums[key] = sums.get(key, 0.0) + share
     if sums and not np.allclose(list(sums.values()), 1, rtol=0, atol=1e-9):
-        raise FileFault(f"{table.name}: the probabilities of a node must add up to 1 for each state of its parents")
+        raise FileFault(
+            f"{table.name}: the probabilities of a node must add up to 1 for each state of its parents, got the sum "
+            f"{max(sums.values(), key=lambda found: abs(found - 1)):.9g}"
+        )
 
 
 def _named(table: CsvTable, column: str, names: list[str]) -> None:
     if table.texts(column) != names:
-        raise FileFault(f"{table.name}: the values of {column} must be {', '.join(names)}")
+        raise FileFault(
+            f"{table.name}: the values of the column {column} must be {', '.join(names)}, got "
+            f"{', '.join(table.texts(column)[:8])}"
+        )
 
 
 def _rows(table: CsvTable, wanted: int) -> None:
@@ -435,7 +462,7 @@ class Published:
         """Return a number of the record; raise FileFault if the record has no number of that name."""
         value = self.record.get(key)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise FileFault(f"{self.folder / RECORD}: the value of {key} must be a number")
+            raise FileFault(f"{self.folder / RECORD}: the value of {key} must be a number, got {str(value)[:80]!r}")
         return float(value)
 
 
@@ -475,7 +502,8 @@ def _named_by_ledger(folder: Path, record: Mapping[str, object], digest: str) ->
     if (record["release"], str(record["generation"])) != (name, generation):
         stated = f"{record['release']}, generation {record['generation']}"
         raise FileFault(
-            f"{folder / RECORD} must describe {name}, generation {generation}, according to its folder, got {stated}"
+            f"{folder / RECORD} must be the record of {name}, generation {generation}, like its folder, but is the "
+            f"record of {stated}"
         )
     lines = [line.split("\t") for line in read_bytes(ledger).decode("utf-8", errors="replace").split("\n")]
     columns = {column: k for k, column in enumerate(lines[0])}
@@ -487,7 +515,8 @@ def _named_by_ledger(folder: Path, record: Mapping[str, object], digest: str) ->
     same = [row for row in rows if (row["release"], row["generation"]) == (name, generation)]
     if not same:
         raise FileFault(
-            f"{folder} is not listed in {ledger}: the release was made elsewhere, or the ledger is an older backup"
+            f"{folder} is not listed in {ledger}, so the release was made elsewhere or the ledger is an old backup: "
+            "restore the newest ledger from a backup"
         )
     if any((row["sha256"], row["record_sha256"]) != (record["sha256"], digest) for row in same):
         raise FileFault(

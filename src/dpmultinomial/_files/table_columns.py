@@ -57,7 +57,7 @@ def meaning(text: str, withheld: Mapping[str, int], missing: Collection[str]) ->
     if _PLAIN.fullmatch(text) or _THOUSANDS.fullmatch(text):
         number = float(text.replace(",", ""))
         if not isfinite(number):
-            raise ValueError("the value must be a number in the range of floating-point numbers")
+            raise ValueError("the value must be in the range of floating-point numbers")
         return number, None
     if bounds := _bounds(text):
         return None, bounds
@@ -79,7 +79,7 @@ def _bounds(text: str) -> Bounds | None:
         return -inf, int(found[1])
     if found := _BELOW.fullmatch(text):
         if int(found[1]) < 1:
-            raise ValueError("the value is invalid, because no count is below 0")
+            raise ValueError("the limit must be at least 1, because no count is below 0")
         return -inf, int(found[1]) - 1
     if found := _AT_LEAST.fullmatch(text):
         return int(found[1] or found[2]), inf
@@ -140,8 +140,8 @@ def censored(
         return threshold, None
     if empty := [name for name, cell in zip(names, cells, strict=True) if cell == (None, None)]:
         raise ValueError(
-            f"{empty[0]!r} has no value, but other counts were withheld below {limit:g}: state that "
-            "this count was withheld as well, or remove the row"
+            f"{empty[0]!r} has no value, but other counts were withheld below {limit:g}: use the symbol of withheld "
+            "counts if this count was withheld as well, or remove the row"
         )
     return limit, None
 
@@ -219,7 +219,9 @@ def of(table: "CsvTable", names: Sequence[str], *, column: str = "parent") -> Hi
     for record, above in enumerate(given):
         if above == "":
             if root >= 0:
-                rule = f"must name a node, as only that of the root may be empty, which is in line {table.lines[root]}"
+                rule = (
+                    f"must be the name of a node, because only the root (line {table.lines[root]}) may have no parent"
+                )
                 raise table.refuse(column, record, rule, above)
             root = record
         elif above not in places:
@@ -232,7 +234,7 @@ def of(table: "CsvTable", names: Sequence[str], *, column: str = "parent") -> Hi
             path.append(parent[path[-1]])
         top = depth[path[-1]] if depth[path[-1]] >= 0 else 0 if parent[path[-1]] < 0 else DEEPEST
         if top + len(path) > DEEPEST:
-            rule = f"must lead to the root in fewer than {DEEPEST} steps, and to no node twice"
+            rule = f"must lead to the root in fewer than {DEEPEST} steps and without a cycle"
             raise table.refuse(column, record, rule, given[record])
         for steps, node in enumerate(reversed(path)):
             depth[node] = top + steps

@@ -56,7 +56,10 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     plain = size is not None and release.bounds is None and not np.isnan(release.values).any()
     if method in ("gibbs", "table"):
         if not plain:
-            raise ValueError(f"method {method!r} requires an exact total and does not allow bounds")
+            raise ValueError(
+                f"method {method!r} requires an exact total, no bounds and no unmeasured counts: set total and omit "
+                "bounds, or use method 'auto'"
+            )
         return _by_chains(release, concentration(prior, len(release)), method, rng)
     if plain and size is not None and _is_concentration(prior):
         alpha = concentration(prior, len(release))

@@ -72,8 +72,8 @@ class Goal:
             raise ValueError("a plan requires either question=, or interval= together with narrower=")
         if (self.interval is None) != (self.narrower is None):
             raise ValueError(
-                "interval= and narrower= must be given together, as the name of a quantity and the "
-                "largest allowed width"
+                "interval= and narrower= must be given together, as the name of a quantity and the maximum width of "
+                "its interval"
             )
         if self.narrower is not None:
             _checks.positive("narrower", self.narrower)
@@ -147,7 +147,7 @@ class Goal:
                 "among must be omitted for counts, because only shares and rates refer to a group of categories"
             )
         if len(among) < 2 or len(set(among)) < len(among):
-            raise ValueError(f"among must name at least two different categories, got {', '.join(among)}")
+            raise ValueError(f"among must contain at least two different categories, got {', '.join(among)}")
         for name in among:
             _checks.one_of("among", name, self.names)
 
@@ -462,6 +462,6 @@ def _shares(shares: Mapping[str, float] | Sequence[float]) -> tuple[tuple[str, .
     values = list(shares.values()) if isinstance(shares, Mapping) else shares
     p = _checks.reals("shares", values, least_size=2)
     if p.min() < 0 or abs(p.sum() - 1) > 1e-9:
-        raise ValueError(f"shares must be >= 0 and add up to 1, got {shares!r}")
+        raise ValueError(f"shares must be >= 0 and add up to 1, got {shares!r} with the sum {p.sum():.9g}")
     names = tuple(str(name) for name in shares) if by_name else tuple(str(i + 1) for i in range(len(p)))
     return names, np.asarray(p / p.sum())

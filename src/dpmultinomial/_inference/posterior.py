@@ -57,7 +57,9 @@ def _additive_posterior(release: Release, *, prior: Any, method: str, rng: np.ra
     mechanism = release.mechanism
     values = release.values
     if values.ndim > 1 or (values != np.floor(values)).any() or (values < 0).any():
-        raise ValueError("values of an additive release must be a one-dimensional list of integers >= 0")
+        raise ValueError(
+            f"values of an additive release must be a one-dimensional list of integers >= 0, got {values.tolist()}"
+        )
     if TOTAL in release.names:
         raise ValueError(
             f"names must not contain {TOTAL!r}, which is reserved for the sum of all components: choose another name"
@@ -229,7 +231,8 @@ class Posteriors(Sequence[Posterior]):
         self.names = tuple(names) if names is not None else tuple(str(i + 1) for i in range(len(self.releases)))
         if len(self.names) != len(self.releases) or len(set(self.names)) != len(self.names):
             raise ValueError(
-                f"names must contain {len(self.releases)} distinct names, got {', '.join(self.names[:5])} .."
+                f"names must contain {len(self.releases)} distinct names, got {len(self.names)} names, of which "
+                f"{len(set(self.names))} are distinct"
             )
         self._prior, self._method, self._seed = prior, method, seed
 

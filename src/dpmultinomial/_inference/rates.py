@@ -129,7 +129,9 @@ def _areas(release: Release, regression: Regression) -> Areas:
     used = np.flatnonzero(~zero)
     _without_exposure(cells, names, np.flatnonzero(zero))
     if not len(used):
-        raise ValueError("exposure is 0 for all areas, so no rate can be estimated: give an exposure > 0")
+        raise ValueError(
+            f"exposure must be > 0 for at least one area, but the exposures of all {len(names)} areas are 0"
+        )
     dropped = tuple(names[i] for i in np.flatnonzero(zero))
     names, cells = tuple(names[i] for i in used), cells.take(used)
     if regression.family == "shares":
@@ -160,7 +162,8 @@ def _separate(release: Release, regression: Regression) -> tuple[list[int], tupl
         areas = regression.exposure.names if isinstance(regression.exposure, Release) else regression.exposure
         if not isinstance(areas, Mapping | pd.Series | tuple):
             raise ValueError(
-                "exposure must be a mapping by name if the release is a tree, because its names select the areas"
+                "exposure of a tree must be a mapping from names of areas to exposures, because these names select "
+                f"the areas, got {type(regression.exposure).__name__}"
             )
         chosen = {str(name) for name in (areas.index if isinstance(areas, pd.Series) else areas)}
         every = [i for i in every if release.names[i] in chosen]
@@ -174,15 +177,20 @@ def _separate(release: Release, regression: Regression) -> tuple[list[int], tupl
                     f"the area {release.names[i]} is part of the area {min(above & chosen)}, but areas "
                     "must not overlap: give the exposures of a single level"
                 )
-        if len({release.names[i] for i in every}) < len(every):
-            raise ValueError("an area of the tree was measured twice: combine its measurements into one value")
+        areas_measured = [release.names[i] for i in every]
+        if twice := [name for name in areas_measured if areas_measured.count(name) > 1]:
+            raise ValueError(
+                f"the area {twice[0]} of the tree was measured twice: combine its measurements into one value"
+            )
         ignored.append(
             "measurements of other nodes of the tree are not used: only the measurements of the areas are used"
         )
     if release.total is not None:
         ignored.append("the total is not used: counts are treated as independent given their rates")
     if not every:
-        raise ValueError("no count of the release has the name of an area in exposure: use the names of the release")
+        raise ValueError(
+            f"exposure contains no area of the release: use the names of the release ({release.names[0]}, ..)"
+        )
     return every, tuple(ignored)
 
 
@@ -195,7 +203,9 @@ def _public_exposure(regression: Regression, names: tuple[str, ...]) -> Array:
         raise ValueError(f"exposure must be a number >= 0 for every area, got {got} for {names[bad[0]]}{more}")
     if regression.family == "shares" and (found != np.floor(found)).any():
         i = int(np.flatnonzero(found != np.floor(found))[0])
-        raise ValueError(f"exposure of shares must be numbers of persons (integers), got {found[i]:g} for {names[i]}")
+        raise ValueError(
+            f"for shares, exposure must contain integers (numbers of persons), got {found[i]:g} for {names[i]}"
+        )
     return found
 
 
@@ -204,7 +214,9 @@ def _noisy_exposure(release: Release, names: tuple[str, ...]) -> tuple[Array, Ar
     places = {name: i for i, name in enumerate(release.names)}
     if missing := [name for name in names if name not in places]:
         more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
-        raise ValueError(f"the release that is passed as exposure has no number for {missing[0]}{more}")
+        raise ValueError(
+            f"exposure: the release must contain a value for each area, but the value is missing for {missing[0]}{more}"
+        )
     lower, upper = release.bounds or (1, np.inf)
     least = np.maximum(np.asarray(lower, dtype=np.float64), 1.0)
     cells = cells_of(release.values.ravel(), release.mechanism, lower=least, upper=upper)
@@ -212,7 +224,8 @@ def _noisy_exposure(release: Release, names: tuple[str, ...]) -> tuple[Array, Ar
     refuse(cells, names)
     if not cells.measured.all():
         raise ValueError(
-            f"the release that is passed as exposure has no measurement for {names[int((~cells.measured).argmax())]}"
+            "exposure: the release must contain a measurement of each area, but "
+            f"{names[int((~cells.measured).argmax())]} was not measured"
         )
     return nodes_of(cells)
 
@@ -225,7 +238,10 @@ def _without_exposure(cells: Cells, names: tuple[str, ...], rows: NDArray[np.int
         if part.measured[0]:
             possible &= bool(part.noise.log_likelihood(part.released[:, None], np.zeros((1, 1)))[0, 0] > -40.0)
         if not possible:
-            raise ValueError(f"{names[i]}: the exposure is 0, but the release excludes a count of 0")
+            raise ValueError(
+                f"{names[i]}: the exposure is 0, so the count must be 0, but the release excludes a count of 0: "
+                "correct the exposure, or remove the area"
+            )
 
 
 def _at_most(cells: Cells, names: tuple[str, ...], persons: Array) -> Cells:
@@ -312,16 +328,23 @@ class RegressionPosterior(Posterior):
             found, columns = covariates_of(covariates, labels)
             if found != self.areas.design.names:
                 raise ValueError(
-                    f"covariates must be {', '.join(self.areas.design.names) or 'none'}, got {', '.join(found)}"
+                    f"covariates must have exactly the columns {', '.join(self.areas.design.names) or 'none'}, got "
+                    f"{', '.join(found)}"
                 )
             rates = self._elsewhere(self.areas.design.of(columns))
         each = np.full(len(labels), exposure) if np.ndim(wanted) == 0 and not isinstance(wanted, Mapping) else wanted
         sizes = aligned("exposure", each, labels)
         if not (np.isfinite(sizes) & (sizes > 0)).all():
-            raise ValueError(f"exposure must be > 0 for every new count, got {sizes[~(sizes > 0)][:1]}")
+            raise ValueError(
+                "exposure must be finite and > 0 for every new count, got "
+                f"{sizes[~(np.isfinite(sizes) & (sizes > 0))][0]:g}"
+            )
         whole = self.regression.family == "shares"
         if whole and (sizes != np.floor(sizes)).any():
-            raise ValueError("exposure of shares must be numbers of persons (integers)")
+            raise ValueError(
+                "for shares, exposure must contain integers (numbers of persons), got "
+                f"{sizes[sizes != np.floor(sizes)][0]:g}"
+            )
         state = self._state(self._rates.error)
 
         def one(i: int) -> Discrete:

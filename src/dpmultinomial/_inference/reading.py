@@ -68,12 +68,15 @@ def read(
         if not where.exists():
             raise FileNotFoundError(f"{where} is not a file or a folder")
         if mechanism is None:
-            raise ValueError(f"{where}: a CSV file does not state the mechanism of its numbers: pass mechanism=")
+            raise ValueError(
+                f"{where}: mechanism is required, because a CSV file does not contain the mechanism of its numbers: "
+                "pass mechanism="
+            )
         return _numbers(read_table(where), mechanism, total, _limits_of_symbols(withheld), _symbols(missing))
     if not (mechanism is None and total is None and withheld is None and not missing):
         raise ValueError(
             f"{where / RECORD}: mechanism, total, withheld and missing must be omitted, because the record of the "
-            "release states what was released"
+            "release contains these facts"
         )
     found = open_release(where)
     kind = str(found.record["mechanism"])
@@ -115,7 +118,7 @@ def _numbers(
         parents = {}
         for row, (name, above) in enumerate(zip(names, table.texts("parent"), strict=True)):
             if parents.setdefault(name, above or None) != (above or None):
-                raise table.refuse("parent", row, "must be the parent that other rows of this name have", above)
+                raise table.refuse("parent", row, "must be the same in all rows with this name", above)
     elif len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"{table.name}, column name: the name {twice!r} occurs twice: rename one of the counts")
@@ -227,7 +230,7 @@ def _censored(found: Published) -> Release:
 
 def _ordered(stated: object) -> tuple[float, ...]:
     if not isinstance(stated, Mapping) or set(stated) != set(STATISTICS):
-        raise ValueError(f"{RECORD} must state a number for each of {', '.join(STATISTICS)}, got {stated!r}")
+        raise ValueError(f"{RECORD} must contain a number for each of {', '.join(STATISTICS)}, got {stated!r}")
     return tuple(float(stated[key]) for key in STATISTICS)
 
 

@@ -4,6 +4,7 @@ areas.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,9 @@ class Regression:
         self.se = _checks.one_of("se", se, STANDARD_ERRORS)
         self.exposure, self.covariates = exposure, covariates
         if family == "shares" and isinstance(exposure, Release):
-            raise ValueError("exposure of shares must be public numbers of persons, got a Release: use family='rates'")
+            raise ValueError(
+                "for shares, exposure must contain public numbers of persons, got a Release: use family='rates'"
+            )
         centre, sd = (_CENTRES[family], 2.0) if shape is None else shape
         self.shape = _checks.number("shape", centre), _checks.positive("shape", sd)
         self.slopes = _checks.positive("slopes", slopes)
@@ -159,9 +162,7 @@ def aligned(what: str, given: Any, names: Sequence[str]) -> Array:
     if isinstance(given, Mapping):
         listed = {str(name): value for name, value in given.items()}
         if not set(listed) & set(names):
-            raise ValueError(
-                f"{what} contains no name of an area of the release ({names[0]}, ..): use the names of the release"
-            )
+            raise ValueError(f"{what} contains no area of the release: use the names of the release ({names[0]}, ..)")
         values = [listed.get(name) for name in names]
     else:
         values = list(given) if np.ndim(given) == 1 else []
@@ -170,7 +171,8 @@ def aligned(what: str, given: Any, names: Sequence[str]) -> Array:
     try:
         return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     except (TypeError, ValueError):
-        raise TypeError(f"{what} must be numbers, got {values[0]!r}: code categories as 0 and 1") from None
+        wrong = next(value for value in values if not isinstance(value, Real | None))
+        raise TypeError(f"{what} must contain only numbers, got {wrong!r}: code categories as 0 and 1") from None
 
 
 def covariates_of(covariates: Any, names: Sequence[str]) -> tuple[tuple[str, ...], Array]:

@@ -88,8 +88,8 @@ class Release:
             self.labels = [str(name) for name in values.index], [str(name) for name in values.columns]
         elif queries is not None and len(self.shape) > 1:
             raise ValueError(
-                "values with queries must be a list (one histogram), or a DataFrame with one row per node and one "
-                "column per query"
+                "values with queries must be a list (one histogram) or a DataFrame (one row per node and one column "
+                f"per query), got shape {self.shape}"
             )
         self.facts = dict(facts or {})
 
@@ -181,11 +181,11 @@ def _numbers(values: Any) -> NDArray[np.float64]:
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise TypeError(f"values must be numbers, got {values!r}") from None
+        raise TypeError(f"values must contain only numbers, got {values!r}") from None
     if array.size == 0 or not 1 <= array.ndim <= 3:
         raise ValueError(f"values must be a list, a table or several tables of numbers, got shape {array.shape}")
     if np.isinf(array).any():
-        raise ValueError("values must be finite numbers, or NaN if nothing was measured, got infinity")
+        raise ValueError(f"values must be finite, or NaN for unmeasured counts, got {array[np.isinf(array)][0]}")
     return array
 
 
@@ -203,7 +203,7 @@ def _parents(
         return _shallow(dict(given))
     listed = list(given)
     if len(listed) != len(names):
-        raise ValueError(f"parents must have one entry per count ({len(names)} counts), got {len(listed)}")
+        raise ValueError(f"parents must have one entry per count ({len(names)} counts), got {len(listed)} entries")
     for entry in listed:
         if not (entry is None or isinstance(entry, str)) and not 0 <= _checks.number("parents", entry) < len(names):
             raise ValueError(f"parents must contain names, positions below {len(names)} or None, got {entry!r}")
@@ -235,12 +235,14 @@ def _named(
     own: list[str] | None, names: Sequence[str] | None, shape: tuple[int, ...], *, repeated: bool
 ) -> tuple[str, ...]:
     if own is not None and names is not None:
-        raise ValueError("names must not be given if values already have names")
+        raise ValueError(f"names must be omitted, because values already have names ({', '.join(own[:3])}, ..)")
     if isinstance(names, str):
         raise TypeError(f"names must be a sequence of strings, got {names!r}")
     found = own or ([str(name) for name in names] if names is not None else _numbered(shape))
     if len(found) != int(np.prod(shape)):
-        raise ValueError(f"names must contain one name per number ({int(np.prod(shape))} names), got {len(found)}")
+        raise ValueError(
+            f"names must contain one name per value ({int(np.prod(shape))} values), got {len(found)} names"
+        )
     if len(set(found)) == len(found) and all(map(str.strip, found)):
         return tuple(found)
     seen: set[str] = set()

@@ -98,8 +98,8 @@ def _inverse(
         if method == "exact":
             raise
         raise ValueError(
-            "the posterior of this table is computed by chains, which draw random numbers, so rng is "
-            f"required: pass a numpy Generator ({error})"
+            "rng is required, because the posterior of this table is computed by chains, which draw random numbers: "
+            f"pass a numpy Generator ({error})"
         ) from error
 
 
@@ -114,7 +114,9 @@ def _by_rejection(
     if rng is None:
         raise ValueError("method 'abc' draws random numbers, so rng is required: pass a numpy Generator")
     if table.ndim != 2:
-        raise ValueError(f"method 'abc' supports only one table, got a table with {len(table)} strata")
+        raise ValueError(
+            f"method 'abc' supports only a single table, got a table with {len(table)} strata: use method 'auto'"
+        )
     found = swapped_table.abc_run(
         table, rate=release.mechanism.rate, iterations=_PROPOSALS, rng=rng, alpha=alpha, method="margins_first"
     )

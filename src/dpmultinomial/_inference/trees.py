@@ -123,7 +123,9 @@ def laws_by_row(mechanism: Any, size: int) -> NoiseLaw:
     if mechanism.row_count is None:
         return LawByRow([mechanism], np.zeros(size, dtype=np.int64))
     if mechanism.row_count != size:
-        raise ValueError(f"mechanism must have one distribution per value ({size} values), got {mechanism.row_count}")
+        raise ValueError(
+            f"mechanism must have one distribution per value ({size} values), got {mechanism.row_count} distributions"
+        )
     law: NoiseLaw = mechanism
     return law
 
@@ -218,9 +220,12 @@ def crossed_posterior(release: Release, *, prior: Any, method: str, rng: np.rand
     """
     _checks.one_of("method", method, METHODS)
     if release.total is not None:
-        raise ValueError("total must be omitted for crossed cells: add a query over all cells with the law exact")
+        raise ValueError(
+            "total must be omitted for crossed cells: add a query over all cells, with the distribution 'exact' if "
+            "the total is exact"
+        )
     if release.groups is not None:
-        raise ValueError("groups must be omitted for crossed cells, because every cell has a separate prior")
+        raise ValueError("groups must be omitted for crossed cells, because every cell already has a separate prior")
     crossed = _crossed(release)
     chosen = "chain" if len(crossed.tree) * len(crossed.cells) <= LARGE else "least squares"
     chosen = chosen if method == "auto" else method
@@ -284,7 +289,7 @@ def _crossed_tree(release: Release, rows: list[str]) -> tuple[Tree, list[int]]:
     parents = release.parents
     if parents is None:
         if len(rows) != 1:
-            raise ValueError(f"parents must contain the parent of each of the {len(rows)} nodes")
+            raise ValueError(f"parents must contain the parent of each of the {len(rows)} nodes, got None")
         parents = {rows[0]: None}
     if strangers := [name for name in rows if name not in parents]:
         raise ValueError(
@@ -307,8 +312,8 @@ def _noise(release: Release, columns: list[str]) -> LawByRow:
     found = laws_by_row(kind, len(release))
     if not isinstance(found, LawByRow):
         raise TypeError(
-            "mechanism must be a single distribution, one distribution per query, or one distribution "
-            f"per number, got {kind!r}"
+            "mechanism must be a single distribution, one distribution per query, or one distribution per value, got "
+            f"{kind!r}"
         )
     return found
 

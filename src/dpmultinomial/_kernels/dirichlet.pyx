@@ -79,7 +79,7 @@ def draw(alpha, counts, *, rng):
     counts = _checks.shaped_counts("counts", counts, None, len(alpha))
     alpha = _checks.positives("alpha", alpha, len(alpha))
     if not len(alpha):
-        raise ValueError("alpha must have at least one entry")
+        raise ValueError("alpha must have at least one entry, got none")
     cdef const double[::1] alpha_view = alpha
     cdef const int64_t[:, ::1] counts_view = counts
     _checks.generator(rng)
@@ -90,5 +90,5 @@ def draw(alpha, counts, *, rng):
     with rng.bit_generator.lock, nogil:
         good = dirichlet_fill(alpha_view, counts_view, scales, view, bits)
     if not good:
-        raise FloatingPointError("all gamma draws of a Dirichlet underflowed to 0; use alpha >= 0.01")
+        raise FloatingPointError("all gamma draws of a Dirichlet variable underflowed to 0: use alpha >= 0.01")
     return out

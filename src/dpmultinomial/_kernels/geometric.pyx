@@ -93,7 +93,7 @@ def draw(size, *, epsilon, support, rng, least=None):
     _checks.generator(rng)
     bounds = np.full(size, -support, dtype=np.int64) if least is None else _checks.int64s("least", least)
     if bounds.shape != (size,) or (size and bounds.max() > support):
-        raise ValueError(f"least must be {size} whole numbers <= support = {support}, got {least!r}")
+        raise ValueError(f"least must contain {size} integers <= the support ({support}), got {least!r}")
     cdef const double[::1] table = cumulative(epsilon, support)
     cdef const int64_t[::1] bounds_view = bounds
     cdef int64_t reach = support
@@ -167,9 +167,9 @@ def smooth(likelihood, *, epsilon, reach):
     like = _arrays.floats("likelihood", likelihood, ndim=2)
     rate, edge = _checks.positive("epsilon", epsilon), _checks.integer("reach", reach, most=10**8)
     if like.shape[1] < 2 * edge + 1:
-        raise ValueError(f"likelihood must have more than 2 reach = {2 * edge} columns, got shape {like.shape}")
+        raise ValueError(f"likelihood must have more than 2 * reach = {2 * edge} columns, got shape {like.shape}")
     if like.size and not (like.min() >= 0 and np.isfinite(like.max())):
-        raise ValueError("likelihood must be finite and >= 0")
+        raise ValueError("likelihood must contain only finite numbers >= 0")
     out = np.zeros((like.shape[0], like.shape[1] - 2 * edge))
     if not out.size:
         return out
@@ -247,7 +247,7 @@ def boxes(lower, upper, kind, *, low, width, rise, epsilon, reach, length):
     lasts = _arrays.integers("upper", upper, shape=kinds.shape, least=-LARGEST, most=LARGEST)
     factors = _arrays.floats("rise", rise, ndim=2)
     if factors.shape[0] != len(starts) or factors.shape[1] < widths.max(initial=0):
-        raise ValueError(f"rise must have one row a kind and a column for every value, got shape {factors.shape}")
+        raise ValueError(f"rise must have one row per kind and one column per value, got shape {factors.shape}")
     out = np.empty((len(kinds), size))
     if not out.size:
         return out

@@ -247,7 +247,9 @@ class _MixtureTogether:
 
     def _mixed(self, first: Sequence[int], second: Sequence[int], *, plus: bool) -> Window:
         if len(first) != 1 or len(second) != 1:
-            raise Unlisted("the distribution of a sum of several counts of a mixture is computed only from draws")
+            raise Unlisted(
+                "the exact distribution of a sum of several counts is not available for a mixture: use draws"
+            )
         mixture = Mixture()
         for law in self._found.components():
             mixture.add(Windows.of([combined(law, first[0], second[0], minus=not plus)]))

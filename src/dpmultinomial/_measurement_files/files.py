@@ -108,12 +108,15 @@ def _of_file(product: Product, path: Path, kind: str, values: bool, wanted: set[
         if twice := [name for name in there if listed.count(name) > 1]:
             raise ValueError(f"the file must not have duplicate columns, got {twice[0]} twice")
         if "query_name" in there and not _is_text(file.schema_arrow.field("query_name").type):
-            raise ValueError("the column query_name must contain text")
+            raise ValueError(
+                f"the column query_name must contain strings, got {file.schema_arrow.field('query_name').type}"
+            )
         needed = ["geocode", "query_name", *(axis.name for axis in product.axes)]
         needed += ["value"] * values + ["variance"] * (kind == DPQUERY)
         if missing := [name for name in needed if name not in there]:
             raise ValueError(
-                f"the file must have the columns {', '.join(missing)} of {product.product} {product.table}"
+                f"the file must have all columns of {product.product} {product.table}; missing columns: "
+                f"{', '.join(missing)}"
             )
         columns = [*needed, *({"sign"} & there), *({"query_shape"} & there if values else ())]
         groups = [g for g in range(file.num_row_groups) if wanted is None or _may_hold(file, g, wanted)]
@@ -164,7 +167,7 @@ def _batch(product: Product, name: str, rows: pa.RecordBatch, kind: str) -> Batc
     if kind == DPQUERY:
         variances = np.asarray(rows.column("variance").cast(pa.float64()).to_numpy(zero_copy_only=False))
         if not (good := (variances > 0) & np.isfinite(variances)).all():
-            raise ValueError(f"{name}: variance must be > 0 and finite, got {variances[~good][0]}")
+            raise ValueError(f"{name}: the column variance must be finite and > 0, got {variances[~good][0]}")
     else:
         variances = np.zeros(len(rows))
     values = None
@@ -189,7 +192,7 @@ def _sign(rows: pa.RecordBatch, name: str) -> str:
     if "sign" in rows.schema.names:
         word = _only(rows, "sign", name)
         if word not in _SIGNS:
-            raise ValueError(f"{name}: sign must be =, <= or >=, got {word!r}")
+            raise ValueError(f"{name}: the column sign must be '=', '<=' or '>=', got {word!r}")
         return _SIGNS[word]
     bare = name.removesuffix("_con")
     return ">=" if bare.endswith("_lb") else "<=" if bare.endswith("_ub") else "="
@@ -214,7 +217,7 @@ def _shaped(column: pa.Array, shape: tuple[int, ...], name: str) -> None:
     if rows is None or not (rows == np.array(shape)).all():
         wrong = next(one for one in stated.to_pylist() if one != list(shape))
         raise ValueError(
-            f"{name}: query_shape must be {list(shape)} to agree with the binnings of the query, got {wrong}"
+            f"{name}: the column query_shape must be {list(shape)}, the shape of the query's binnings, got {wrong}"
         )
 
 
@@ -224,13 +227,20 @@ def _matrix(column: pa.Array, cells: int, name: str) -> Array:
     """
     kind = column.type.value_type if _is_list(column.type) else column.type
     if not _is_list(column.type) or not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        raise ValueError(f"{name}: value must contain lists of integers, got {column.type}")
+        raise ValueError(f"{name}: the column value must contain lists of integers, got {column.type}")
     lengths = column.value_lengths().to_numpy(zero_copy_only=False)
     if column.null_count or not (lengths == cells).all():
-        raise ValueError(f"{name}: value must have {cells} numbers in every row, got {lengths[lengths != cells][:1]}")
+        raise ValueError(
+            f"{name}: the column value must have {cells} numbers in every row, got "
+            f"{next(n for n in column.value_lengths().to_pylist() if n != cells)}"
+        )
     flat = column.flatten()
     if flat.null_count:
-        raise ValueError(f"{name}: value must not contain missing numbers")
+        raise ValueError(
+            f"{name}: the column value must not contain missing values, but row "
+            f"{int(np.flatnonzero(flat.is_null().to_numpy(zero_copy_only=False))[0]) // cells} of the query has a "
+            "missing value"
+        )
     if pa.types.is_integer(kind) and len(flat):
         ends = pc.min_max(flat).as_py()
         far = [n for n in ends.values() if abs(n) > _LARGEST]
@@ -238,7 +248,7 @@ def _matrix(column: pa.Array, cells: int, name: str) -> Array:
         numbers = np.asarray(flat.to_numpy(zero_copy_only=False))
         far = numbers[~((np.abs(numbers) <= _LARGEST) & (numbers == np.floor(numbers)))].tolist()
     if far:
-        raise ValueError(f"{name}: value must contain integers between -2^53 and 2^53, got {far[0]:g}")
+        raise ValueError(f"{name}: the column value must contain integers between -2^53 and 2^53, got {far[0]:g}")
     return np.asarray(flat.to_numpy(zero_copy_only=False), dtype=np.float64).reshape(-1, cells)
 
 
@@ -282,8 +292,8 @@ class Spine:
         doubled = _cut(tail, 11, 12) == _cut(tail, 12, 13)
         if not doubled.all():
             raise ValueError(
-                f"{codes[~doubled][0]} is not the code of a block, because characters 12 and 13 of its "
-                "last 16 characters must both be the digit of the block group"
+                f"{codes[~doubled][0]} is not the geocode of a block: characters 12 and 13 of the last 16 characters "
+                "must both be the digit of the block group"
             )
         return np.char.add(_cut(tail, 0, 11), _cut(tail, 12, 16))
 
@@ -391,7 +401,7 @@ def spine_of(codes: Mapping[str, Texts], state: int) -> Spine:
         sizes = np.unique(np.char.str_len(own))
         if len(sizes) > 1 or (lengths and sizes[0] <= lengths[-1]):
             raise ValueError(
-                f"all geocodes of level {level} must have the same length, which must be greater than "
+                f"all geocodes of level {level} must have the same length, greater than "
                 f"{lengths[-1] if lengths else 0}, got lengths {sizes.tolist()}"
             )
         lengths.append(int(sizes[0]))

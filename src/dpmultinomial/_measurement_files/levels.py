@@ -409,8 +409,8 @@ def _read(
         if seen and not every:
             there = ", ".join(sorted(names.values())) or "none"
             raise ValueError(
-                f"query {query} does not measure this cell at level {folders[0].parent.parent.name}; "
-                f"the queries that measure this cell are: {there}"
+                f"query {query} does not measure this cell at level {folders[0].parent.parent.name}; the queries "
+                f"that measure this cell are {there}"
             )
     queries = list(every)
     known = np.full((len(codes), len(queries)), np.inf)
@@ -487,7 +487,7 @@ def _codes(found: Sequence[pa.Array]) -> Texts:
         return np.zeros(0, dtype="<U1")
     texts = pc.unique(pa.chunked_array(found))
     if texts.null_count:
-        raise ValueError("the column geocode must not have empty cells")
+        raise ValueError("the column geocode must not contain empty cells")
     return np.sort(texts.to_numpy(zero_copy_only=False).astype(str))
 
 
@@ -503,7 +503,9 @@ def _once(name: str, codes: Texts, parts: Sequence[pa.Array], different: int) ->
     if different < sum(map(len, parts)):
         times = np.bincount(np.concatenate([_places(codes, part) for part in parts]))
         twice = codes[int(times.argmax())]
-        raise ValueError(f"{name}: the geocode {twice} occurs in two rows: remove duplicates from the files")
+        raise ValueError(
+            f"{name}: the geocode {twice} occurs in more than one row: remove the duplicates from the files"
+        )
 
 
 def _combined(found: Sequence[Sums], known: Array, target: Target) -> tuple[Whole, list[Combination]]:

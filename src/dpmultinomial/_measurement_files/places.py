@@ -24,7 +24,7 @@ COLUMNS = (
 )  # fmt: skip
 _DRAWS = 4000  # number of draws for units that are sums of many nodes
 _AT_ONCE = 500  # number of nodes that are drawn together
-_GAUSSIAN = "combinations of measurements are taken for Gaussian; bound of the total variation"
+_GAUSSIAN = "the combined error of several measurements is treated as Gaussian; bound on the total variation distance"
 
 
 class Places:
@@ -257,14 +257,18 @@ class Places:
         if not isinstance(part, Mapping) or "of" not in part:
             return part
         if part["of"] == "all" and len(self.levels) > 1:
-            raise ValueError("rank: 'all' refers to several levels: choose one level, or list the places")
+            raise ValueError(
+                f"rank: 'all' is not available for several levels ({', '.join(self.levels)}): choose one level, or "
+                "list the places"
+            )
         wanted = (
             list(self.names) if part["of"] == "all" else [part["of"]] if isinstance(part["of"], str) else part["of"]
         )
         for name in wanted:
             if len(self._rows(str(name), known)) > 1:
                 raise ValueError(
-                    f"rank: {name} is a sum of several nodes of the spine and cannot be ranked: ask for differences"
+                    f"rank: {name} cannot be ranked, because {name} is a sum of several nodes of the geographic "
+                    "hierarchy: ask for differences"
                 )
         return {**part, "of": self._listed(wanted, known)}
 

@@ -227,7 +227,8 @@ class Product:
         found = tuple(next((p for p in parts if p in axis.all_binnings), WHOLE) for axis in self.axes)
         if lost := set(parts) - set(found):
             raise ValueError(
-                f"{name}: the part {', '.join(sorted(lost))} is not a binning of {self.product} {self.table}"
+                f"the query {name} contains {', '.join(sorted(lost))}, which is not a binning of {self.product} "
+                f"{self.table}"
             )
         return found
 
@@ -257,7 +258,9 @@ def product_of(product: str, table: str) -> Product:
     found = PRODUCTS.get((product, table))
     if found is None:
         known = ", ".join(f"{p} with table {t}" for p, t in PRODUCTS)
-        raise ValueError(f"the product {product} with the table {table} is not supported: choose one of {known}")
+        raise ValueError(
+            f"the product {product} with the table {table} is not supported; the supported products are {known}"
+        )
     return found
 
 
@@ -295,7 +298,7 @@ def state_number(state: str) -> int:
         return STATES[text]
     if text.isascii() and text.isdigit() and int(text) in STATES.values():
         return int(text)
-    raise ValueError(f"{state!r} is not a state: write two letters, such as VT, or the two digits of its FIPS code")
+    raise ValueError(f"state must be two letters, such as VT, or the two digits of the FIPS code, got {state!r}")
 
 
 def cells_of(shape: tuple[int, ...]) -> int:
@@ -326,7 +329,7 @@ def data_folder(folder: Path, product: Product, state: int) -> Path:
         return folder
     if not (folder / name).is_dir():
         there = sorted(path.name for path in folder.glob("*_PROD")) if folder.is_dir() else []
-        have = f"it has {', '.join(there)}" if there else "it has no folder of noisy measurements"
+        have = f"it has {', '.join(there)}" if there else "the folder contains no noisy measurements"
         raise ValueError(
             f"{str(folder)!r} does not contain {name}, the folder of {product.product} {product.table}; {have}"
         )
@@ -362,7 +365,11 @@ def levels_there(data: Path, product: Product, state: int) -> dict[str, list[Pat
                 else:
                     others.add(code)
     if not found:
-        have = f"it has State={', State='.join(sorted(others)[:20])}" if others else "it has no State=.. folders"
+        have = (
+            f"the folder contains State={', State='.join(sorted(others)[:20])}"
+            if others
+            else "the folder contains no folder State=.."
+        )
         raise ValueError(f"{str(data)!r} contains no files for the state {state:02d}; {have}")
     return found
 

@@ -273,8 +273,8 @@ class AdditiveCounts:
         """
         if self.support == math.inf:
             raise ValueError(
-                "support must be an integer, because a simulation requires truncated "
-                "noise: give an integer, or omit support to use the default truncation"
+                f"support must be an integer, because a simulation requires truncated noise, got {self.support}: "
+                "pass an integer, or omit support to use the default truncation"
             )
         cut = None if self.support is None else int(self.support)
         drawn = release(
@@ -333,7 +333,7 @@ class AdditiveCounts:
             return PureDP(source=source, relation=relation, epsilon=spent, mechanisms=mechanisms)
         cut = default_support(self.epsilon) if self.support is None else int(self.support)
         if max(sizes) > cut:
-            raise ValueError(f"support must be at least the change {max(sizes)}, got {cut}")
+            raise ValueError(f"support must be at least the largest change ({max(sizes)}), got {cut}")
         if sensitivity is not None:
             raise ValueError(
                 "changes is required instead of sensitivity, because the delta of "

@@ -198,11 +198,12 @@ def modes(totals, weights, *, ties, rng):
     _checks.generator(rng)
     rows = _arrays.integers("weights", weights, ndim=2, least=0, most=LARGEST_WEIGHT)
     if rows.shape[1] < 1:
-        raise ValueError("weights must have at least one column")
+        raise ValueError("weights must have at least one column, got none")
     sizes = _arrays.integers("totals", totals, shape=rows.shape[:1], least=0, most=LARGEST_WEIGHT - rows.shape[1])
     sums = rows.sum(axis=1)
     if len(sums) and (sums.min() < 1 or sums.max() > LARGEST_WEIGHT):
-        raise ValueError(f"weights must add up to a number in [1, 10^9] in each row, got {sums.min()}..{sums.max()}")
+        raise ValueError(f"the sum of weights in each row must lie in [1, 10^9], got sums from {sums.min()} to "
+                         f"{sums.max()}")
     out = np.empty_like(rows)
     cdef const int64_t[:, ::1] rows_view = rows
     cdef const int64_t[::1] sizes_view = sizes
@@ -373,7 +374,7 @@ def draw(counts, *, epsilon, support, algorithms, ties, size, rng):
     size, support = _checks.integer("size", size), _checks.integer("support", support, most=LARGEST_COUNT)
     true = _arrays.integers("counts", counts, least=0, most=LARGEST_COUNT)
     if len(true) < 1 or int(true.sum()) + (len(true) + 1) * support > LARGEST_COUNT:
-        raise ValueError("counts must be at least one and, noise included, stay below 5e8 in all")
+        raise ValueError("counts must contain at least one count, and the sum of counts and noise must be below 5e8")
     names = [_checks.one_of("algorithm", a, ALGORITHMS) for a in algorithms]
     wanted = np.array([ALGORITHMS.index(name) for name in names], dtype=np.int64)
     _checks.one_of("ties", ties, RULES)

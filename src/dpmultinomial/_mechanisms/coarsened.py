@@ -77,9 +77,8 @@ class Coarsened:
                 _checks.number(name, getattr(self, name))
         if self.at is not None and self.least is not None and self.at >= self.least:
             raise ValueError(
-                f"values that are clipped at {self.at} are never below the threshold "
-                f"{self.least}, so no value would be withheld: choose a threshold above "
-                f"{self.at}"
+                f"the threshold must be above the value at which counts are clipped ({self.at}), got {self.least}: "
+                "no count would be withheld"
             )
 
     @property
@@ -170,7 +169,7 @@ class Coarsened:
         absent = np.isnan(released)
         for good, text in self._rules(released):
             if not good.all():
-                raise ValueError(f"{text}: got {released[~good].flat[0]}, which is impossible under {self.settings()}")
+                raise ValueError(f"{text}, got {released[~good].flat[0]}, which is impossible under {self.settings()}")
         low, high = self._multiples(np.where(absent, 0.0, released)) if self.step else (released, released)
         if self.at is not None:
             at = released == self.at
@@ -246,10 +245,19 @@ class Coarsened:
         """
         absent = np.isnan(released)
         rules = [
-            (~absent | (self.least is not None), "an absent value has a meaning only with a threshold"),
+            (
+                ~absent | (self.least is not None),
+                "noisy_counts must not contain missing values (NaN) without a threshold",
+            ),
             (absent | np.isfinite(released), "noisy_counts must be finite"),
-            (absent | (released >= _or(self.least)), f"values below {self.least} are withheld"),
-            (absent | (released >= _or(self.at)), f"values below {self.at} are clipped"),
+            (
+                absent | (released >= _or(self.least)),
+                f"noisy_counts must be at least {self.least}, because smaller values are withheld",
+            ),
+            (
+                absent | (released >= _or(self.at)),
+                f"noisy_counts must be at least {self.at}, because smaller values are clipped",
+            ),
         ]
         at = absent | (released == (np.nan if self.at is None else self.at))
         if self.step is not None:

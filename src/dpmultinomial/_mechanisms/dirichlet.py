@@ -117,7 +117,8 @@ def calibrate_for_kl(epsilon: float, *, order: float, counts: ArrayLike) -> tupl
     counts = _checks.counts("counts", counts, least_size=2)
     if np.all(counts == counts[0]):
         raise ValueError(
-            "counts must not all be equal, because the expected loss would then decrease with alpha without bound"
+            "counts must not all be equal, because the expected loss would then decrease without bound as alpha "
+            f"increases, got {counts[0]} for all counts"
         )
 
     def cost(log_alpha: float) -> float:
@@ -141,8 +142,8 @@ def _least_cost(cost: Callable[[float], float]) -> float:
     place = int(np.argmin([cost(x) for x in grid]))
     if place in (0, len(grid) - 1):
         raise ValueError(
-            "counts must differ more from each other, because the best alpha is outside 1e-9 to 1e15 "
-            f"(at {np.exp(grid[place]):.0e})"
+            "counts must differ more from each other, because the best alpha must lie between 1e-9 and 1e15, got a "
+            f"best alpha near {np.exp(grid[place]):.0e}"
         )
     ends = grid[place - 1], grid[place + 1]
     return float(minimize_scalar(cost, bounds=ends, method="bounded", options={"xatol": 1e-9}).x)
@@ -278,8 +279,8 @@ class Dirichlet:
         finite = {order: epsilon for order, epsilon in found.items() if np.isfinite(epsilon)}
         if not finite:
             raise ValueError(
-                "orders must have a finite divergence, but the divergence is infinite at "
-                f"orders {', '.join(f'{o:g}' for o in orders)}"
+                "the divergence must be finite for at least one order, but it is infinite for the orders "
+                f"{', '.join(f'{o:g}' for o in orders)}: pass smaller orders"
             )
         mechanisms = (DirichletLoss(r, self.alpha),) if r <= _LARGEST_RATIO * self.alpha else None
         return RenyiDP(source=source, relation=relation, epsilons=finite, mechanisms=mechanisms)
@@ -297,7 +298,9 @@ class Dirichlet:
 def _shares(counts: ArrayLike) -> NDArray[np.float64]:
     counts = _checks.counts("counts", counts, least_size=2)
     if counts.sum() == 0:
-        raise ValueError("counts must not all be 0, because the KL divergence requires a distribution")
+        raise ValueError(
+            "at least one count must be > 0, because the KL divergence requires proportions, got only zeros"
+        )
     return np.asarray(counts / counts.sum())
 
 

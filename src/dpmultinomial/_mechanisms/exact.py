@@ -16,7 +16,7 @@ class Exact(WithoutCost, Coarsenable):
     """Mechanism that releases the count without noise, which is the distribution of an invariant."""
 
     discrete = True
-    why_no_cost = "an exact count has no finite privacy cost: list the count as an invariant"
+    why_no_cost = "an exact count has no finite privacy cost: report the count as an invariant"
 
     @property
     def row_count(self) -> None:

@@ -208,6 +208,6 @@ class TwoSidedGeometric:
         """Draw noisy versions of `counts` of any shape."""
         counts = np.asarray(counts)
         if not np.issubdtype(counts.dtype, np.integer):
-            raise TypeError(f"counts must be integers, got {counts.dtype}")
+            raise TypeError(f"counts must contain integers, got dtype {counts.dtype}")
         noise = geometric.draw(counts.size, epsilon=self.epsilon, support=self.support, rng=rng)
         return counts + noise.reshape(counts.shape)

@@ -30,12 +30,15 @@ LAWS = (*_SCALES, "exact", "table", "random_rounding")
 MODIFIERS = ("rounded", "clipped", "threshold")
 _BUDGET = ("epsilon", "rho")
 _MEANS = {
-    ("discrete_gaussian", "sd"): "give sigma, the parameter; the sd of the noise is smaller where sigma is small",
-    ("gaussian", "sigma"): "give sd, or variance",
-    ("laplace", "sd"): "give scale; the sd is sqrt(2) times as large",
-    ("laplace", "variance"): "give scale; the variance is 2 scale^2",
-    ("discrete_laplace", "sd"): "give scale; the sd is not a multiple of it",
-    ("discrete_laplace", "variance"): "give scale; the variance is 1/(2 sinh(1/(2 scale))^2)",
+    (
+        "discrete_gaussian",
+        "sd",
+    ): "set sigma (for small sigma, the standard deviation of the noise is smaller than sigma)",
+    ("gaussian", "sigma"): "set sd or variance",
+    ("laplace", "sd"): "set scale (the standard deviation is sqrt(2) times the scale)",
+    ("laplace", "variance"): "set scale (the variance is 2 scale^2)",
+    ("discrete_laplace", "sd"): "set scale (the standard deviation is not a multiple of the scale)",
+    ("discrete_laplace", "variance"): "set scale (the variance is 1/(2 sinh(1/(2 scale))^2))",
 }
 
 
@@ -80,7 +83,8 @@ def _unmodified(name: str, given: Mapping[str, Any]) -> NoiseLaw:
         _only(name, given, ("table", "beyond"))
         if "table" not in given:
             raise ValueError(
-                "noise: the law 'table' requires the key table, with the columns true, released and probability"
+                "noise: the distribution 'table' requires the key table, with the columns true, released and "
+                "probability"
             )
         return Perturbation(given["table"], beyond=given.get("beyond", "none"))
     if name == "random_rounding":
@@ -92,7 +96,7 @@ def _unmodified(name: str, given: Mapping[str, Any]) -> NoiseLaw:
     stated = [key for key in scales if key in given]
     if len(stated) != 1:
         raise ValueError(
-            f"noise: {name} requires exactly one of {', '.join(scales)}, got {' and '.join(stated) or 'none'}"
+            f"noise: {name} requires exactly one of the keys {', '.join(scales)}, got {' and '.join(stated) or 'none'}"
         )
     key, value = stated[0], given[stated[0]]
     return _BUILD[name](_scale(key, value, given))
@@ -131,7 +135,7 @@ def _modified(law: Any, steps: Mapping[str, Any]) -> NoiseLaw:
     if clipped is not None and not (isinstance(clipped, Mapping) and set(clipped) == {"at"}):
         raise ValueError(f"noise: clipped must be {{at: number}}, got {clipped!r}")
     if rounded is not None and not {"step"} <= set(rounded) <= {"step", "ties"}:
-        raise ValueError(f"noise: rounded must be a step or {{step: number, ties: word}}, got {rounded!r}")
+        raise ValueError(f"noise: rounded must be a number (the step) or {{step: number, ties: word}}, got {rounded!r}")
     how = {**(rounded or {}), **(clipped or {})}
     return Coarsened(law, **how, least=steps.get("threshold"))
 
@@ -154,11 +158,12 @@ def _only(name: str, given: Mapping[str, Any], allowed: tuple[str, ...]) -> None
         if (means := _MEANS.get((name, key))) is not None:
             raise ValueError(f"noise: the distribution {name} has no parameter {key}: {means}")
         if key in ("sensitivity", "relation") and name in _SCALES:
-            raise ValueError(f"noise: {key} may be given only together with {_SCALES[name][-1]}")
+            raise ValueError(f"noise: the key {key} may be given only together with {_SCALES[name][-1]}")
         hint = get_close_matches(str(key), (*allowed, *MODIFIERS), n=1, cutoff=0.75)
         takes = ", ".join((*allowed, *MODIFIERS))
         raise ValueError(
-            f"noise: {name} has no {key}; it takes {takes}" + (f"; did you mean {hint[0]}?" if hint else "")
+            f"noise: the distribution {name} has no key {key}; the allowed keys are {takes}"
+            + (f"; did you mean {hint[0]}?" if hint else "")
         )
 
 

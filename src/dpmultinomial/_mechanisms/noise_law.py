@@ -91,7 +91,7 @@ def released_values(released: ArrayLike, *, discrete: bool) -> Array:
         return _checks.integral("noisy_counts", released)
     values = np.asarray(released)
     if values.dtype.kind not in "iuf":
-        raise TypeError(f"noisy_counts must be numbers, got {released!r}")
+        raise TypeError(f"noisy_counts must contain only numbers, got {released!r}")
     if not np.isfinite(values).all():
         raise ValueError(f"noisy_counts must be finite, got {values[~np.isfinite(values)].flat[0]}")
     return values.astype(np.float64)
@@ -177,7 +177,8 @@ def summed_over_records(cost: Array, relation: str, sensitivity: float | None) -
     if relation not in DISJOINT:
         known = " and ".join(repr(word) for word in DISJOINT)
         raise ValueError(
-            f"sensitivity is required for the relation {relation!r}; for counts, only {known} determine the sensitivity"
+            f"sensitivity is required for the relation {relation!r}: for counts, sensitivity may be omitted only for "
+            f"{known}"
         )
     changed = DISJOINT[relation]
     return float(cost) * changed if cost.ndim == 0 else float(np.sort(cost)[::-1][:changed].sum())
@@ -220,7 +221,8 @@ class LawByRow(WithoutCost):
     """
 
     why_no_cost = (
-        "distributions that differ by row do not have a single cost: add up their costs with composition.total"
+        "counts with different noise distributions do not have a single cost: compute the cost of each distribution "
+        "and add up the costs with dpmultinomial.compose"
     )
 
     def __init__(self, laws: Sequence[NoiseLaw], which: ArrayLike) -> None:

@@ -56,7 +56,10 @@ class Perturbation(Coarsenable):
         true, p = _checks.counts("true", table["true"]), _checks.reals("probability", table["probability"])
         released = _checks.reals("released", _checks.integral("released", table["released"]))
         if not len(true) == len(released) == len(p):
-            raise ValueError(f"columns must have the same length, got {len(true)}, {len(released)} and {len(p)}")
+            raise ValueError(
+                f"the columns true, released and probability must have the same length, got lengths {len(true)}, "
+                f"{len(released)} and {len(p)}"
+            )
         if p.min() < 0:
             raise ValueError(f"probability must be >= 0, got {p.min()} (index {int(p.argmin())})")
         self.beyond, self.period = beyond, _period(beyond)
@@ -323,9 +326,9 @@ class Perturbation(Coarsenable):
             why = (
                 "a released value is possible for only one of two consecutive counts"
                 if largest
-                else "it has only one true count"
+                else "the table has only one true count"
             )
-            raise ValueError(f"a table has no finite epsilon if {why}")
+            raise ValueError(f"the noise table has no finite epsilon, because {why}")
         epsilon = summed_over_records(np.asarray(largest), relation, given)
         ones = sizes or ((1.0,) * DISJOINT[relation] if given is None else (given,))
         mechanisms = tuple(_loss(logs) if size == 1 else PureLoss(size * largest) for size in ones)

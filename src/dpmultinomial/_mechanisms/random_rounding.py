@@ -41,7 +41,7 @@ class RandomRounding(WithoutCost, Coarsenable):
     base: int
     fixed: str | None = None
     discrete = True
-    why_no_cost = "rounding has no finite epsilon, because a multiple of the base is released without change"
+    why_no_cost = "random rounding has no finite epsilon, because a multiple of the base is released without change"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "base", _checks.integer("base", self.base, least=2, most=LARGEST_BASE))

@@ -216,15 +216,26 @@ def opened(exported: Mapping[str, object], expected: str, keys: Sequence[str]) -
     if exported.get("format") != expected:
         raise ValueError(f"exported must have the format {expected!r}, got {_shown(exported.get('format'))}")
     if missing := [key for key in ("columns", "card", *keys) if key not in exported]:
-        raise ValueError(f"exported must contain the keys {', '.join(missing)}")
+        raise ValueError(
+            f"exported must contain the keys 'columns', 'card', {', '.join(map(repr, keys))}; missing keys: "
+            f"{', '.join(missing)}"
+        )
     if other := [key for key in keys if not isinstance(exported[key], list)]:
-        raise TypeError(f"exported must contain a list under each of the keys {', '.join(other)}")
+        raise TypeError(
+            f"the values of the keys {', '.join(other)} in exported must be lists, got "
+            f"{', '.join(type(exported[key]).__name__ for key in other)}"
+        )
     columns, card = exported["columns"], exported["card"]
     if not isinstance(columns, list) or not isinstance(card, dict) or not columns:
-        raise TypeError("exported must contain a list under the key columns and a mapping under the key card")
+        raise TypeError(
+            "in exported, columns must be a list with at least one entry and card must be a mapping, got "
+            f"{_shown(columns)} and {type(card).__name__}"
+        )
     known = (*calibrated_noise.MECHANISMS, "none")
     if not isinstance(card.get("mechanism"), str) or card["mechanism"] not in known:
-        raise ValueError(f"card must state a mechanism of {', '.join(known)}, got {_shown(card.get('mechanism'))}")
+        raise ValueError(
+            f"the mechanism in card must be one of {', '.join(known)}, got {_shown(card.get('mechanism'))}"
+        )
     return Exported(_names(columns), tuple(_support(column) for column in columns), dict(card))
 
 
@@ -293,17 +304,22 @@ def _names(columns: Sequence[object]) -> list[str | None]:
     for column in columns:
         name = column.get("name") if isinstance(column, Mapping) else column
         if not isinstance(column, Mapping) or not (name is None or isinstance(name, str)):
-            raise TypeError(f"a column must be a dict with a string or None under the key 'name', got {_shown(column)}")
+            raise TypeError(
+                f"every column in exported must be a dict whose name is a string or None, got {_shown(column)}"
+            )
         names.append(name)
     if len(set(map(type, names))) > 1:
-        raise ValueError("names must be given for all columns or for no column")
+        raise ValueError(f"either all columns or none of the columns must have a name, got {_shown(names)}")
     texts("names of columns", [name for name in names if name is not None])
     return names
 
 
 def _support(column: Mapping[str, object]) -> Support:
     if column.get("kind") not in ("levels", "bins") or not isinstance(column.get("public"), bool):
-        raise ValueError(f"a column must have the kind levels or bins and a boolean public, got {_shown(dict(column))}")
+        raise ValueError(
+            "every column in exported must have a kind ('levels' or 'bins') and a boolean public, got "
+            f"{_shown(dict(column))}"
+        )
     return from_card(column)
 
 
@@ -311,7 +327,7 @@ def _lists(name: str, values: object, shape: tuple[int, ...]) -> list[list[objec
     rows: Any = [values] if len(shape) == 1 else values
     good = isinstance(rows, list) and all(isinstance(row, list) for row in rows)
     if not good or (len(shape) == 2 and len(rows) != shape[0]) or any(len(row) != shape[-1] for row in rows):
-        raise ValueError(f"{name} must have shape {shape}")
+        raise ValueError(f"{name} must have shape {shape}, got {_shown(values)}")
     return list(rows)
 
 

@@ -70,8 +70,8 @@ def _column(name: str, series: pd.Series) -> Column:
     if series.isna().any():
         row = int(np.flatnonzero(series.isna().to_numpy())[0])
         raise ValueError(
-            f"column {name!r} must have no missing value (NaN), got a missing value in row {row}: "
-            "define a level for missing values, or remove the row"
+            f"column {name!r} must not contain missing values, got NaN in row {row}: define a level for missing "
+            "values, or remove the row"
         )
     declared: tuple[str | float, ...] = ()
     if isinstance(series.dtype, pd.CategoricalDtype):
@@ -94,7 +94,7 @@ def _objects(name: str, cells: NDArray[np.object_], declared: tuple[str | float,
         if not isinstance(cell, str | Real | np.bool_):
             raise TypeError(f"column {name!r}: argument must be a string or a number, got {cell!r} in row {row}")
     if any(text):
-        raise TypeError(f"column {name!r} must contain only strings or only numbers, got both")
+        raise TypeError(f"column {name!r} must contain only strings or only numbers, got both strings and numbers")
     return Column(name, "number", _finite_values(name, cells.astype(float)), declared)
 
 
@@ -104,7 +104,7 @@ def _finite_values(name: str, values: NDArray[np.generic]) -> NDArray[np.float64
     found = np.asarray(values, dtype=float)
     if not np.isfinite(found).all():
         row = int(np.flatnonzero(~np.isfinite(found))[0])
-        raise ValueError(f"column {name!r} must contain finite values, got {found[row]} in row {row}")
+        raise ValueError(f"column {name!r} must contain only finite values, got {found[row]} in row {row}")
     return found
 
 
@@ -215,7 +215,7 @@ def from_card(card: Mapping[str, object]) -> Support:
             return Levels(plain("levels", values), bool(card["public"]))
         pair = (_checks.number("lower", card["lower"]), _checks.number("upper", card["upper"]))
         if not pair[1] / 2 - pair[0] / 2 > 0:
-            raise ValueError(f"bins must satisfy lower < upper, got {pair}")
+            raise ValueError(f"lower must be below upper, got lower = {pair[0]} and upper = {pair[1]}")
         return Bins(*pair, _checks.integer("bins", card["bins"], least=2), bool(card["public"]))
     except KeyError as missing:
         raise ValueError(f"the exported description of a column lacks the key {missing}, got {dict(card)}") from None
@@ -283,10 +283,11 @@ def warn_of_data(columns: Sequence[Column], supports: Sequence[Support], *, clas
     what = ["the classes"] if not classes else []
     if names:
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        what.append(f"the support of {', '.join(names[:_NAMED])}{more}")
+        what.append(f"the levels or bounds of {', '.join(names[:_NAMED])}{more}")
     if what:
         warnings.warn(
-            f"{' and '.join(what)} came from the data, which is not private: give public levels, bounds and classes",
+            f"{' and '.join(what)} were derived from the data, which is not private: pass public levels, bounds and "
+            "classes",
             SupportFromData,
             stacklevel=3,
         )
@@ -315,9 +316,9 @@ def plain(name: str, values: Sequence[Scalar] | NDArray[np.generic]) -> tuple[Sc
     found = [v.item() if isinstance(v, np.generic) else v for v in values]
     text = [isinstance(v, str) for v in found]
     if not found or any(text) != all(text) or not all(isinstance(v, str | int | float) for v in found):
-        raise TypeError(f"{name} must be a list that contains only strings or only numbers, got {found!r}")
+        raise TypeError(f"{name} must contain only strings or only numbers, and at least one value, got {found!r}")
     if not all(text) and not all(_finite(v) for v in found):
-        raise ValueError(f"{name} must contain finite values, got {found!r}")
+        raise ValueError(f"{name} must contain only finite values, got {found!r}")
     if len(set(found)) != len(found):
         raise ValueError(f"{name} must contain distinct values, got {found!r}")
     return tuple(found)

@@ -42,7 +42,9 @@ def graph(parents: Mapping[str, Sequence[str]], *, columns: Sequence[str]) -> "n
     """
     for node, above in parents.items():
         if node not in columns:
-            raise ValueError(f"network: the node {node!r} is not a column; the columns are {', '.join(columns)}")
+            raise ValueError(
+                f"network: the node {node!r} must be the name of a column; the columns are {', '.join(columns)}"
+            )
         for parent in above:
             if parent not in parents:
                 raise ValueError(f"network: {parent!r}, a parent of {node!r}, must also be a node of the network")

@@ -187,7 +187,7 @@ def audit(mechanism: Mechanism, *, epsilon: float, delta: float | None = None, o
     True
     """
     if (delta is None) == (order is None):
-        raise ValueError("exactly one of delta and order must be given")
+        raise ValueError(f"exactly one of delta and order must be given, got delta = {delta} and order = {order}")
     if order is not None:
         return renyi_claim(mechanism, order=order, epsilon=epsilon)
     assert delta is not None

@@ -152,21 +152,36 @@ def examine(table: CodedTable) -> list[Finding]:
         if k == len(table.columns) - 1:
             found += [
                 Finding(
-                    name, "rare class", f"class {str(level)!r} has {n} record(s): a model cannot tell it from noise"
+                    name,
+                    "rare class",
+                    (
+                        f"class {str(level)!r} has only {n} record(s), so a model cannot distinguish this class from "
+                        "noise"
+                    ),
                 )
                 for level, n in zip(levels, counts, strict=True)
                 if n < FEW
             ]
         elif len(levels) == 1:
             found.append(
-                Finding(name, "constant", f"{name!r} has one value, {str(levels[0])!r}: it says nothing; drop it")
+                Finding(
+                    name,
+                    "constant",
+                    (
+                        f"column {name!r} has only one value, {str(levels[0])!r}, so the column contains no "
+                        "information: remove the column"
+                    ),
+                )
             )
         elif not table.numeric[k] and len(levels) > len(table.codes) / 2:
-            text = f"{name!r} has {len(levels)} levels on {len(table.codes)} records, like an identifier: drop it"
+            text = (
+                f"column {name!r} has {len(levels)} levels in {len(table.codes)} records, like an identifier: remove "
+                "the column"
+            )
             found.append(Finding(name, "identifier", text))
         blank = np.isnan(levels) if table.numeric[k] else np.array([not str(v).strip() for v in levels])
         if lost := int(counts[blank].sum()):
-            text = f"{name!r} has {lost} missing cell(s), which are a category of their own"
+            text = f"column {name!r} has {lost} missing cell(s), which are treated as a separate category"
             found.append(Finding(name, "missing", text))
     return found
 
@@ -180,7 +195,7 @@ def _numbers(column: "pd.Series[str]", name: str, missing: str) -> NDArray[np.fl
     if wrong.any():
         bad = int(np.flatnonzero(wrong)[0])
         cell = "is missing" if blank[bad] else f"holds {column.iloc[bad]!r}"
-        way = "; missing='category' makes missing cells a category" if blank[bad] else ""
+        way = ": remove the row, or pass missing='category' to treat missing cells as a category" if blank[bad] else ""
         raise ValueError(
             f"{name}: the numeric column {column.name!r} {cell} in row {bad + 1}, but must contain numbers{way}"
         )

@@ -43,14 +43,18 @@ class Counts:
     ) -> None:
         self.kept = np.flatnonzero(np.asarray(sizes) > 1)
         if not len(self.kept):
-            raise ValueError("a naive Bayes model requires at least one feature with two categories")
+            raise ValueError(
+                "a naive Bayes model requires at least one feature with two or more categories, got the numbers of "
+                f"categories {np.asarray(sizes).tolist()}"
+            )
         self.sizes = np.asarray(sizes)[self.kept]
         self.starts = np.append(0, np.cumsum(self.sizes)).astype(np.int64)
         self.classes = classes
         if (categories >= np.asarray(sizes)).any() or (labels < 0).any() or (labels >= classes).any():
             raise ValueError(
-                "every category must be below the size of its feature, and every label "
-                "must be below the number of classes"
+                f"categories must be smaller than the sizes {np.asarray(sizes).tolist()}, and labels must lie in [0, "
+                f"{classes}), got categories up to {categories.max(axis=0).tolist()} and labels from {labels.min()} "
+                f"to {labels.max()}"
             )
         cells, width = self.cells(categories), int(self.starts[-1])
         seen = cells >= 0
@@ -345,7 +349,8 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         stated: list[object] = exported["feature_log_prob"]  # type: ignore[assignment]
         if len(stated) != len(parts.supports):
             raise ValueError(
-                f"feature_log_prob must have one list per column ({len(parts.supports)} columns), got {len(stated)}"
+                f"feature_log_prob must have one list per column ({len(parts.supports)} columns), got {len(stated)} "
+                "lists"
             )
         shapes = [(s.size, len(classes)) for s in parts.supports]
         model = cls(mechanism=parts.mechanism)
@@ -400,6 +405,7 @@ def _labels(
     if len(values) < 2 or labels.min() < 0:
         bad = y[labels < 0][:1].tolist() or list(values)
         raise ValueError(
-            f"classes must contain at least two classes and all values of y, got {list(values)}, which lacks {bad[0]!r}"
+            f"classes must contain at least two values and every value of y, got classes {list(values)} and y with "
+            f"the value {bad[0]!r}"
         )
     return np.array(values), labels, True

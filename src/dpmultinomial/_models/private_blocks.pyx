@@ -122,7 +122,8 @@ def _floors(floors, releases, additive):
     array = _checks.reals("floors", np.full(releases, floors) if np.ndim(floors) == 0 else floors, least_size=releases)
     if len(array) != releases or array.min(initial=0.0) < 0:
         least = array.min(initial=0.0)
-        raise ValueError(f"floors must be {releases} numbers >= 0, got {len(array)}, the least {least}")
+        raise ValueError(f"floors must contain {releases} numbers >= 0, got {len(array)} numbers with the minimum "
+                         f"{least}")
     return array
 
 
@@ -130,11 +131,11 @@ def _starts(starts, cells):
     """Return the block borders as int64, strictly increasing from 0 to `cells`."""
     borders = np.asarray(starts)
     if borders.dtype.kind not in "iu" or borders.ndim != 1:
-        raise TypeError(f"starts must be whole numbers in one dimension, got {borders.dtype} of shape {borders.shape}")
+        raise TypeError(f"starts must be one-dimensional integers, got dtype {borders.dtype} and shape {borders.shape}")
     borders = borders.astype(np.int64)
     if len(borders) < 2 or borders[0] != 0 or borders[len(borders) - 1] != cells or np.diff(borders).min() <= 0:
         least, largest = borders.min(initial=cells), borders.max(initial=0)
-        raise ValueError(f"starts must increase from 0 to {cells}, got {len(borders)} from {least} to {largest}")
+        raise ValueError(f"starts must increase from 0 to {cells}, got {len(borders)} values from {least} to {largest}")
     return borders
 
 
@@ -241,14 +242,14 @@ def scores(priors, tables, cells, labels, *, cap=0.0):
         raise ValueError(f"cap must be >= 0, got {cap}")
     models, size, classes = tables.shape
     if priors.shape != (models, classes) or len(cells) != len(labels) or min(cells.shape[1], size, classes) < 1:
-        raise ValueError(f"priors {priors.shape}, tables {tables.shape}, cells {cells.shape} and labels "
-                         f"{labels.shape} do not fit together")
+        raise ValueError(f"priors, tables, cells and labels must have consistent shapes, got {priors.shape}, "
+                         f"{tables.shape}, {cells.shape} and {labels.shape}")
     if not len(labels):
-        raise ValueError("labels must not be empty")
+        raise ValueError("labels must contain at least one label, got none")
     if labels.min() < 0 or labels.max() >= classes:
-        raise ValueError(f"labels must lie in [0, {classes}), got {labels.min()} .. {labels.max()}")
+        raise ValueError(f"labels must lie in [0, {classes}), got values from {labels.min()} to {labels.max()}")
     if cells.min() < -1 or cells.max() >= size:
-        raise ValueError(f"cells must lie in [-1, {size}), got {cells.min()} .. {cells.max()}")
+        raise ValueError(f"cells must lie in [-1, {size}), got values from {cells.min()} to {cells.max()}")
     cdef const double[:, ::1] priors_view = priors
     cdef const double[:, :, ::1] tables_view = tables
     cdef const int32_t[:, ::1] cells_view = np.ascontiguousarray(cells, dtype=np.int32)
@@ -258,7 +259,7 @@ def scores(priors, tables, cells, labels, *, cap=0.0):
     cdef double add = cap
     cdef double *logits = <double *> malloc(classes * sizeof(double))
     if logits == NULL:
-        raise MemoryError(f"no memory for {classes} classes")
+        raise MemoryError(f"the scores of {classes} classes do not fit into memory: use fewer classes")
     with nogil:
         scores_fill(priors_view, tables_view, cells_view, labels_view, add, view, logits)
     free(logits)
@@ -269,10 +270,11 @@ def _weights(name, values, dimensions):
     """Return the weights as float64 in C order, with the right dimension and without NaN or +inf."""
     array = np.asarray(values)
     if array.dtype.kind not in "iuf" or array.ndim != dimensions:
-        raise TypeError(f"{name} must be numbers in {dimensions} dimensions, got {array.dtype} of shape {array.shape}")
+        raise TypeError(f"{name} must have {dimensions} dimensions and contain numbers, got dtype {array.dtype} and "
+                        f"shape {array.shape}")
     array = np.ascontiguousarray(array, dtype=np.float64)
     if array.size and not array.max() < np.inf:  # the maximum of an array with a NaN is NaN
-        raise ValueError(f"{name} must not hold NaN or +inf, got {array.max()}")
+        raise ValueError(f"{name} must not contain NaN or +inf, got {array.max()}")
     return array
 
 
@@ -281,5 +283,5 @@ def _indices(name, values, dimensions):
     array = np.asarray(values)
     if array.dtype.kind not in "iu" or array.ndim != dimensions:
         got = f"{array.dtype} of shape {array.shape}"
-        raise TypeError(f"{name} must be whole numbers in {dimensions} dimensions, got {got}")
+        raise TypeError(f"{name} must have {dimensions} dimensions and contain integers, got {got}")
     return array

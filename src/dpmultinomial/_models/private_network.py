@@ -266,12 +266,14 @@ def _nodes(stated: Sequence[object], sizes: Mapping[str, int]) -> tuple[dict[str
     logs = []
     for node in stated:
         if not isinstance(node, Mapping) or not isinstance(node.get("node"), str):
-            raise TypeError(f"a node must be a dict with a string under the key 'node', got {type(node).__name__}")
+            raise TypeError(f"every node must be a dict whose key 'node' is a string, got {type(node).__name__}")
         name, above = node["node"], _model_card.texts("parents", node.get("parents"))
         if name in parents:
             raise ValueError(f"nodes must have distinct names, got {name!r} twice")
         if unknown := [n for n in (name, *above) if n not in sizes]:
-            raise ValueError(f"nodes must be names of columns, got {unknown[0]!r}")
+            raise ValueError(
+                f"nodes and their parents must be names of columns ({', '.join(sizes)}), got {unknown[0]!r}"
+            )
         parents[name] = above
         cells = math.prod(sizes[n] for n in (name, *above))
         logs.append(_model_card.logs(f"log_prob of {name!r}", node.get("log_prob"), (cells,))[None])

@@ -263,18 +263,18 @@ def of_line(values: list[str], place: str) -> Entry:
         If a field does not have the format of the ledger; the message states file, line and rule.
     """
     if len(values) != len(COLUMNS):
-        raise Refused(f"{place}: a line must have {len(COLUMNS)} fields, got {len(values)}")
+        raise Refused(f"{place}: the line must have {len(COLUMNS)} fields, got {len(values)} fields")
     named = dict(zip(COLUMNS, values, strict=True))
     if named["state"] not in (SPENT, PUBLISHED):
         raise Refused(f"{place}: state must be {SPENT!r} or {PUBLISHED!r}, got {named['state']!r}")
     generation = named.pop("generation")
     if not re.fullmatch(r"[1-9][0-9]{0,8}", generation, re.ASCII):
-        raise Refused(f"{place}: generation must be an integer, got {generation!r}")
+        raise Refused(f"{place}: generation must be an integer >= 1, got {generation!r}")
     for key in ("release", "source"):
         if not _NAME.fullmatch(named[key]):
             raise Refused(
-                f"{place}: {key} must consist of lower-case letters, digits and _, beginning "
-                f"with a letter, got {named[key]!r}"
+                f"{place}: {key} must consist of lower-case letters, digits and _ and must begin with a letter, got "
+                f"{named[key]!r}"
             )
     try:
         cost = spending.read(named["cost"])
@@ -327,7 +327,7 @@ def of_record(raw: bytes, place: str, *, record_sha256: str, sha256: str) -> Ent
         cost = str(spending.read(json.dumps(record["cost"])))
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise Refused(
-            f"{place}: the record does not state a valid privacy cost of the release ({type(error).__name__})"
+            f"{place}: the record must contain a valid privacy cost of the release ({type(error).__name__})"
         ) from None
     return of_line([*map(str, values), cost, sha256, record_sha256, "", "", PUBLISHED], place)
 
@@ -441,7 +441,10 @@ class Journal:
     def _start(self, text: bytes) -> bytes:
         found = _HEADER.fullmatch(text.split(b"\n")[0])
         if not found or not hmac.compare_digest(found[2], self._digest(b"", found[1])):
-            raise Refused(f"{self.path}, line 1: the checksum does not agree with the key in the same folder")
+            raise Refused(
+                f"{self.path}, line 1: the checksum does not match the key in the same folder: restore the file and "
+                "the key from the same backup"
+            )
         return found[2]
 
     def _chained(self, text: bytes) -> Iterator[tuple[Line, bytes]]:
@@ -586,10 +589,15 @@ class Books:
         journal_identity = self.journal.identity()
         for other in self.memory.all():
             if other.identity != journal_identity and set(files) & set(other.files):
-                way = f"make {_places.FOLDER}/ a link to that folder, or make the release in that folder"
+                way = (
+                    f"make {_places.FOLDER}/ a symbolic link to this folder, or make the release in the project to "
+                    "which this folder belongs"
+                )
                 if not Path(other.place, NAME).exists():
-                    way = f"that folder no longer exists: run {RESTORE} {other.place} to transfer its recorded spending"
-                raise Refused(f"the spending on this file is recorded in the journal in {other.place}; {way}")
+                    way = f"this folder no longer exists: run {RESTORE} {other.place} to transfer the recorded spending"
+                raise Refused(
+                    f"the spending on this file is recorded in the journal in the folder {other.place}; {way}"
+                )
 
     def _ledger_agrees(self, wanted: list[Entry]) -> None:
         path = self.ledger.path
@@ -611,10 +619,9 @@ class Books:
             )
         if len(wanted) - len(found) > _LAG:
             raise Refused(
-                f"{FOLDER}/ledger.tsv lacks {len(wanted) - len(found)} of {len(wanted)} lines. The "
-                "ledger was lost or truncated, is an older copy, or belongs to another checkout. "
-                f"Restore it from a backup, or run {RESTORE} to rebuild it from the journal in "
-                f"{_places.FOLDER}/"
+                f"{FOLDER}/ledger.tsv lacks {len(wanted) - len(found)} of {len(wanted)} lines. The ledger was lost "
+                "or truncated, is an older copy, or belongs to another checkout. Restore the ledger from a backup, "
+                f"or run {RESTORE} to rebuild the ledger from the journal in {_places.FOLDER}/"
             )
         if wanted or raw:
             self.ledger.mend()
@@ -625,9 +632,9 @@ class Books:
         for name, generation in releases(self.root):
             if (name, generation) not in known:
                 raise Refused(
-                    f"{FOLDER}/{name}/{generation} is neither in the journal nor in the ledger, so "
-                    "both are old backups, or the release was made elsewhere. Restore the newest "
-                    f"backups, or run {RESTORE} to add the cost of this release"
+                    f"{FOLDER}/{name}/{generation} is neither in the journal nor in the ledger. Either the journal "
+                    "and the ledger are old backups, or this release was made elsewhere. Restore the newest backups "
+                    f"of both files, or run {RESTORE} to add the cost of this release to the recorded spending"
                 )
 
     def _memory_agrees(self) -> None:
@@ -639,21 +646,19 @@ class Books:
                 behind = known.text.startswith(text)
                 what = "is older than" if behind else "differs from"
                 cause = (
-                    "it was truncated or restored from an older copy"
+                    "the journal was truncated or restored from an older copy"
                     if behind
-                    else "two copies of it recorded spending"
+                    else "spending was recorded in two copies of the journal"
                 )
                 raise Refused(
-                    f"{_places.FOLDER}/{NAME} {what} the copy in the account (last used in "
-                    f"{known.place}), because "
-                    f"{cause}. "
-                    f"Restore the newest backup, or run {RESTORE} to add the spending in the copy"
+                    f"{_places.FOLDER}/{NAME} {what} the copy in the account (last used in {known.place}), because "
+                    f"{cause}. Restore the newest backup of the journal, or run {RESTORE} to add the spending in the "
+                    "copy"
                 )
             if known.identity != identity and known.place == str(self.place):
                 raise Refused(
-                    f"the account has a copy of an older journal of {self.place}, so the present "
-                    f"journal is a new one. Restore the old journal from a backup, or run {RESTORE} to "
-                    "add the spending in the copy"
+                    f"the account has a copy of an older journal of {self.place}, but the present journal is new. "
+                    f"Restore the old journal from a backup, or run {RESTORE} to add the spending in the copy"
                 )
 
 
@@ -674,9 +679,9 @@ def readable_memory(memory: Memory, identity: str, place: Path) -> None:
     for torn in memory.unreadable():
         if torn.is_about(identity, place):
             raise Refused(
-                f"{torn.path}: the account's copy of the journal in {_places.FOLDER}/ cannot be read. "
-                f"Restore the copy from a backup, or run {RESTORE}, which moves the copy aside if the "
-                "journal and the ledger agree"
+                f"{torn.path} cannot be read. This file is the account's copy of the journal in {_places.FOLDER}/. "
+                f"Restore the file from a backup, or run {RESTORE}, which renames the damaged file if the journal "
+                "and the ledger agree"
             )
 
 
@@ -697,7 +702,9 @@ def read(ledger: Ledger) -> list[Entry]:
     try:
         return ledger.lines()
     except Refused as error:
-        raise Refused(f"{error}. Restore it from a backup, or run {RESTORE} to rebuild it from the journal") from None
+        raise Refused(
+            f"{error}. Restore the ledger from a backup, or run {RESTORE} to rebuild the ledger from the journal"
+        ) from None
 
 
 def opened(root: Path) -> Books:
@@ -715,15 +722,15 @@ def opened(root: Path) -> Books:
     spent = {entry.name for entry in read(ledger)}
     if not _confidential.has_key(place) and (begun or spent):
         raise Refused(
-            f"{_places.FOLDER}/{_confidential.KEY} is missing, so changes of the budget records cannot "
-            f"be detected. Restore this key from a backup. If there is no backup, run {RESTORE}, which "
-            "creates a new key, keeps all recorded spending, and requires new generations"
+            f"{_places.FOLDER}/{_confidential.KEY} is missing, so changes to the budget records cannot be detected. "
+            f"Restore this key from a backup. If there is no backup, run {RESTORE}, which creates a new key and "
+            "keeps all recorded spending; every later release then requires a new generation"
         )
     if not begun and (why := _spent_before(root, place, spent, memory)):
         raise Refused(
-            f"{_places.FOLDER}/{NAME}, the journal of the spending, is missing, but {why}. Restore the "
-            "journal from a backup. If there is no backup, or if the ledger is of version 0.2 or "
-            f"older, run {RESTORE} to rebuild the journal from the other budget records"
+            f"{_places.FOLDER}/{NAME}, the journal of the recorded spending, is missing, but {why}. Restore the "
+            "journal from a backup. If there is no backup, or if the ledger was written by version 0.2 or older, run "
+            f"{RESTORE} to rebuild the journal from the other budget records"
         )
     journal = Journal(path, _confidential.key(place))
     return Books(root=root, place=place, journal=journal, ledger=ledger, memory=memory)
@@ -732,7 +739,7 @@ def opened(root: Path) -> Books:
 def _spent_before(root: Path, place: Path, spent: set[tuple[str, int]], memory: Memory) -> str:
     """Return the evidence that a journal should exist."""
     if spent:
-        return f"{FOLDER}/ledger.tsv has {len(spent)} releases"
+        return f"{FOLDER}/ledger.tsv contains {len(spent)} releases"
     readable_memory(memory, "", place)
     if any(known.place == str(place) for known in memory.all()):
         return f"the account has a copy of a journal of {place}"

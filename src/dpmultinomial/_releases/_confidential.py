@@ -47,7 +47,7 @@ def read(path: Path) -> bytes:
     with open(path, "rb") as file:
         about = os.fstat(file.fileno())
         if not stat.S_ISREG(about.st_mode) or about.st_size > LARGEST_FILE:
-            raise Refused(f"{path}: the confidential data must be a regular file of at most {LARGEST_FILE} bytes")
+            raise Refused(f"{path}: the confidential data must be a regular file of at most {LARGEST_FILE:,} bytes")
         return file.read()
 
 
@@ -133,7 +133,7 @@ def key(place: Path) -> bytes:
         raise Refused(f"{path}: only the owner of the key may have permission to read it (chmod 600)")
     found = path.read_bytes()
     if len(found) != 32:
-        raise Refused(f"{path}: the key must contain 32 bytes, got {len(found)}")
+        raise Refused(f"{path}: the key must contain 32 bytes, got {len(found)} bytes")
     return found
 
 

@@ -87,9 +87,9 @@ def read(table: CsvTable, *, tree: bool = False) -> tuple[list[str], NDArray[np.
     """
     wanted = _tree_counts.COLUMNS if tree else COLUMNS
     if sorted(table.columns) != sorted(wanted):
-        raise Refused(f"{table.name}: the columns must be {', '.join(wanted)} and no others")
+        raise Refused(f"{table.name}: the columns must be exactly {', '.join(wanted)}")
     if len(table) < 2:
-        raise Refused(f"{table.name}: the file must contain at least two categories, got {len(table)}")
+        raise Refused(f"{table.name}: the file must contain at least two categories, got {len(table)} rows")
     names = table.texts("category")
     most = _noise.LARGEST // len(table)
     table.refuse_all([*_wrong_names(table, names), *table.wrong_cells("count", "whole", least=0, most=most)])
@@ -109,9 +109,9 @@ def _wrong_names(table: CsvTable, names: list[str]) -> Iterator[Cell]:
             yield "category", record, "must not be empty", found
         elif looks in seen:
             more = "" if names[seen[looks]] == found else f" by more than {_keys.UNSEEN}"
-            yield "category", record, f"must differ from that of line {table.lines[seen[looks]]}{more}", found
+            yield "category", record, f"must differ from the category in line {table.lines[seen[looks]]}{more}", found
         elif _keys.has_controls(found):
-            yield "category", record, "must have no control characters", found
+            yield "category", record, "must not contain control characters", found
         else:
             seen[looks] = record
 
@@ -179,11 +179,15 @@ def additive(settings: Mapping[str, Any], table: CsvTable) -> Plan:
     names, counts = read(table)
     scale = _noise.laplace_scale(settings["epsilon"], sensitivity=1)
     if int(counts.sum()) + 60 * scale * (len(counts) + 1) > LARGEST_TOTAL:
-        raise Refused(f"{table.name}: the sum of the counts, including their noise, must be below {LARGEST_TOTAL}")
+        raise Refused(
+            f"{table.name}: the sum of the counts and their noise must be below {LARGEST_TOTAL:,}: use fewer counts, "
+            "or a larger epsilon"
+        )
     algorithm = str(settings["algorithm"])
     if algorithm == "1-summed" and scale > LARGEST_SUMMED_SCALE:
         raise Refused(
-            f"epsilon must be at least {1 / LARGEST_SUMMED_SCALE:g} for algorithm 1-summed, got {settings['epsilon']}"
+            f"epsilon must be at least {1 / LARGEST_SUMMED_SCALE:g} for the algorithm 1-summed, got "
+            f"{settings['epsilon']}"
         )
     facts = {
         "law": "discrete Laplace",

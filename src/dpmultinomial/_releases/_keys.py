@@ -53,22 +53,47 @@ class Key:
 
 
 COMMON = (
-    Key("mechanism", "text", "how it is protected", choices=MECHANISMS),
+    Key("mechanism", "text", "mechanism that protects the data", choices=MECHANISMS),
     Key("data", "text", "the confidential CSV file, outside of results/, figures/ and releases/, not tracked by git"),
-    Key("source", "name", "whose budget it spends; by default the release's own name", None),
-    Key("generation", "whole", "raise it by one to release again: that spends again", 1, least=1),
-    Key("delimiter", "text", "between fields; by default it is found", None, choices=DELIMITERS),
-    Key("encoding", "text", "of the file; by default a byte order mark or UTF-8", None, choices=ENCODINGS),
+    Key("source", "name", "source whose budget the release spends; default: the name of the release", None),
+    Key(
+        "generation",
+        "whole",
+        "generation of the release; a generation that is larger by 1 makes the release again and spends budget again",
+        1,
+        least=1,
+    ),
+    Key("delimiter", "text", "delimiter of the fields; default: detected from the header", None, choices=DELIMITERS),
+    Key(
+        "encoding",
+        "text",
+        "encoding of the file; default: by the byte order mark, otherwise UTF-8",
+        None,
+        choices=ENCODINGS,
+    ),
     Key("accept_weak_privacy", "flag", "allow epsilon above 20, rho above 20 or delta above 1e-4", False),
 )
 _TREE = (
-    Key("levels", "texts", "of a tree: names of its levels, the root's first; by default level 0, level 1, ..", None),
-    Key("shares", "parts", "of a tree: level -> share of the budget; they add up to 1; by default equal", None),
-    Key("narrow", "texts", "of a tree: the level, or levels, whose mean widths the shares make least", None),
+    Key(
+        "levels", "texts", "names of the levels of a tree, beginning with the root; default: level 0, level 1, ..", None
+    ),
+    Key(
+        "shares",
+        "parts",
+        "share of the budget for each level of a tree (level -> share); the shares add up to 1; default: equal shares",
+        None,
+    ),
+    Key(
+        "narrow",
+        "texts",
+        "level or levels of a tree for which the shares minimise the mean width of the intervals",
+        None,
+    ),
     Key(
         "relation",
         "text",
-        "of a tree: what neighbours differ by; replace publishes the root's count as it is; by default add or remove",
+        "neighbour relation of a tree; with 'replace a record', the count of the root is published without noise; "
+        "default: 'add or remove a record'",
         None,
         choices=("add or remove a record", "replace a record"),
     ),
@@ -76,24 +101,50 @@ _TREE = (
 _EPSILON = Key("epsilon", "number", "privacy loss of the release", above=0, most=1000)
 _RHO = Key("rho", "number", "zero-concentrated privacy loss of the release", above=0, most=1000)
 _MODEL = (
-    Key("target", "text", "the column to predict; it needs its levels"),
-    Key("numeric", "texts", "columns that are numbers; each needs its bounds", ()),
-    Key("bounds", "intervals", "column -> [low, high], public; numbers beyond count into the outer bins", {}),
-    Key("bins", "whole", "bins of equal width between the bounds", 10, least=2, most=1000),
-    Key("levels", "levels", "column -> its categories, public; every column of the model that is not numeric"),
-    Key("noise", "text", "law of the noise; dirichlet is floating point (hardened: false)", choices=NOISES),
+    Key("target", "text", "column to predict; requires an entry in levels"),
+    Key("numeric", "texts", "numeric columns; each requires an entry in bounds", ()),
+    Key(
+        "bounds",
+        "intervals",
+        "public limits of each numeric column (column -> [low, high]); values outside are counted in the outer bins",
+        {},
+    ),
+    Key("bins", "whole", "number of bins of equal width between the bounds", 10, least=2, most=1000),
+    Key("levels", "levels", "public categories of every column of the model that is not numeric (column -> list)"),
+    Key(
+        "noise",
+        "text",
+        "distribution of the noise; Dirichlet noise is drawn with floating-point numbers (hardened: false)",
+        choices=NOISES,
+    ),
     Key(
         "epsilon",
         "number",
-        "privacy loss of the whole model: Rényi with dirichlet, else pure",
+        "privacy loss of the whole model: Rényi loss for dirichlet, otherwise pure loss",
         None,
         above=0,
         most=1000,
     ),
-    Key("order", "number", "Rényi order of dirichlet", None, above=1, most=1000),
-    Key("rho", "number", "zero-concentrated loss of the whole model, with discrete_gaussian", None, above=0, most=1000),
-    Key("delta", "number", "at which the card states epsilon too", 1e-6, above=0, below=1),
-    Key("floor", "number", "least noisy count with discrete noise; by default its scale", None, above=0),
+    Key("order", "number", "Rényi order, only for dirichlet", None, above=1, most=1000),
+    Key(
+        "rho",
+        "number",
+        "zero-concentrated privacy loss of the whole model, only for discrete_gaussian",
+        None,
+        above=0,
+        most=1000,
+    ),
+    Key("delta", "number", "delta for which the record also states epsilon", 1e-6, above=0, below=1),
+    Key(
+        "floor",
+        "number",
+        (
+            "smallest noisy count with discrete noise (smaller counts are raised to this value); default: the scale of "
+            "the noise"
+        ),
+        None,
+        above=0,
+    ),
 )
 KEYS: dict[str, tuple[Key, ...]] = {
     "discrete_laplace": (
@@ -102,7 +153,7 @@ KEYS: dict[str, tuple[Key, ...]] = {
         Key(
             "sensitivity",
             "whole",
-            "L1 change of the counts, of a tree of a level's, when a record is replaced; 2 or more",
+            "L1 change of the counts (for a tree, of the counts of one level) if a record is replaced; at least 2",
             2,
             least=2,
             most=10**6,
@@ -115,7 +166,8 @@ KEYS: dict[str, tuple[Key, ...]] = {
         Key(
             "sensitivity",
             "whole",
-            "squared L2 change of the counts, of a tree of a level's, when a record is replaced; 2 or more",
+            "squared L2 change of the counts (for a tree, of the counts of one level) if a record is replaced; at "
+            "least 2",
             2,
             least=2,
             most=10**6,
@@ -125,27 +177,51 @@ KEYS: dict[str, tuple[Key, ...]] = {
     "additive_counts": (
         *COMMON,
         Key(
-            "epsilon", "number", "of each noisy count, the total's too: the release costs 2 epsilon", above=0, most=1000
+            "epsilon",
+            "number",
+            "privacy loss of each noisy count and of the noisy total; the release costs 2 epsilon",
+            above=0,
+            most=1000,
         ),
-        Key("algorithm", "text", "which of the four algorithms", "3", choices=ALGORITHMS),
+        Key(
+            "algorithm",
+            "text",
+            "algorithm for non-negative, consistent counts (four algorithms)",
+            "3",
+            choices=ALGORITHMS,
+        ),
     ),
     "censored_statistics": (
         *COMMON,
         Key("epsilon", "number", "privacy loss of the release", above=0, most=100),
-        Key("column", "text", "the column of numbers"),
-        Key("lower", "number", "public limit; records below it are only counted"),
-        Key("upper", "number", "public limit above lower; records above it are only counted"),
-        Key("shares", "fractions", "mean, sse, low, high -> share of epsilon; they add up to 1", None),
-        Key("sensitivities", "positives", "mean, sse, low, high -> a sensitivity above the derived one", {}),
+        Key("column", "text", "column that contains the numbers"),
+        Key("lower", "number", "public lower limit; records below this limit are only counted"),
+        Key("upper", "number", "public upper limit; records above this limit are only counted"),
+        Key(
+            "shares",
+            "fractions",
+            "share of epsilon for each statistic (mean, sse, low, high -> share); the shares add up to 1",
+            None,
+        ),
+        Key(
+            "sensitivities",
+            "positives",
+            "sensitivity of each statistic, at least the derived sensitivity (mean, sse, low, high -> number)",
+            {},
+        ),
     ),
     "swap": (
         *COMMON,
-        Key("swap", "texts", "columns that move together"),
-        Key("match", "texts", "columns on which records must agree to be swapped", ()),
-        Key("rate", "number", "chance of a record to be selected; it sets the cost", above=0, below=1),
+        Key("swap", "texts", "columns that are swapped together"),
+        Key("match", "texts", "columns in which two records must be equal to be swapped", ()),
+        Key("rate", "number", "probability that a record is selected; determines the cost", above=0, below=1),
     ),
     "naive_bayes": (*COMMON, *_MODEL),
-    "bayesian_network": (*COMMON, *_MODEL[1:], Key("network", "network", "column -> its parents, without cycles")),
+    "bayesian_network": (
+        *COMMON,
+        *_MODEL[1:],
+        Key("network", "network", "parents of each column (column -> list), without cycles"),
+    ),
 }
 
 

@@ -66,7 +66,10 @@ def swap(settings: Mapping[str, Any], table: CsvTable) -> Plan:
         table.place(column)
     held = [c for c in table.columns if c not in moving]
     if not held:
-        raise Refused(f"{table.name}: at least one column must not be swapped, got only swapped columns")
+        raise Refused(
+            f"{table.name}: at least one column must not be swapped, but swap contains all columns: remove a column "
+            "from swap"
+        )
     for column in match:
         _filled(table, column)
     table = table.sorted()
@@ -112,7 +115,7 @@ def joint(codes: Mapping[str, NDArray[np.int64]], columns: Sequence[str], record
 
 
 def _filled(table: CsvTable, column: str) -> None:
-    rule = "a value to match on must not be empty"
+    rule = "must not be empty, because the column is in match"
     table.refuse_all([(column, record, rule, value) for record, value in enumerate(table.texts(column)) if not value])
 
 
@@ -123,8 +126,8 @@ def _facts(coded: Coded, settings: Mapping[str, Any]) -> dict[str, Any]:
     largest, rate = accounting.largest_stratum(strata), float(settings["rate"])
     if largest < 2:
         raise Refused(
-            "swap: no record can change in any stratum, so the public file would equal the "
-            "confidential file: choose larger strata or other columns"
+            "swap: no record can change in any stratum, so the public file would be equal to the confidential file: "
+            "choose larger strata or other columns"
         )
     return {
         "law": "permutation swapping",
@@ -158,8 +161,8 @@ def _verify(table: CsvTable, data: bytes, moving: Sequence[str], sources: NDArra
     same = again.columns == table.columns and again.starts.shape == table.starts.shape
     if not same or again.exchanged(moving, np.argsort(sources)) != table.raw:
         raise RuntimeError(
-            f"{table.name}: the swapped file does not contain the drawn records when it "
-            "is read again, so nothing was published"
+            f"{table.name}: the swapped file differs from the drawn records when the file is read again, so nothing "
+            "was published: internal error, please report it"
         )
 
 

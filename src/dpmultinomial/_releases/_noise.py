@@ -210,7 +210,9 @@ def _scale(scale: float) -> float:
 def _drawn(measurement: _Measurement, values: NDArray[np.int64]) -> NDArray[np.int64]:
     array = np.asarray(values)
     if array.dtype != np.int64 or array.ndim != 1:
-        raise TypeError(f"values must be a one-dimensional int64 array, got {array.dtype} of shape {array.shape}")
+        raise TypeError(
+            f"values must be a one-dimensional int64 array, got dtype {array.dtype} and shape {array.shape}"
+        )
     if len(array) and max(int(array.max()), -int(array.min())) > LARGEST:
         raise ValueError("values must lie between -2^53 and 2^53")
     return np.array(measurement(np.ascontiguousarray(array)), dtype=np.int64) if len(array) else array.copy()
@@ -243,4 +245,4 @@ def _extra(name: str) -> ModuleType:
         return import_module(name)
     except ModuleNotFoundError as error:
         package = name.partition(".")[0]
-        raise ModuleNotFoundError(f"releases need {package}: install it (pip install {package})") from error
+        raise ModuleNotFoundError(f"releases require {package}: install {package} (pip install {package})") from error

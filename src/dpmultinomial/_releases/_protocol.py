@@ -82,11 +82,14 @@ def state(asked: Asked, lines: Sequence[Line]) -> Entry | None:
         return entry
     if asked.folder.exists() and any(asked.folder.iterdir()):
         raise Refused(
-            f"{asked}: the folder of this generation contains files that do not belong to a release: remove these files"
+            f"{asked}: the folder of this generation must be empty before the release, but contains other files: "
+            "remove these files"
         )
     latest = max((generation for release, generation in found if release == asked.release), default=0)
     if asked.generation != latest + 1:
-        raise Refused(f"{asked}: generation must be {latest + 1}, because generations are consecutive")
+        raise Refused(
+            f"{asked}: generation must be {latest + 1}, because generations are consecutive, got {asked.generation}"
+        )
     return None
 
 
@@ -98,7 +101,9 @@ def _own_folders(asked: Asked) -> None:
     for path in (asked.folder, asked.staged):
         if os.path.lexists(path) and (path.is_symlink() or not path.is_dir()):
             place = f"{FOLDER}/{asked.release}/{path.name}"
-            raise Refused(f"{asked}: {place} must be a folder, but is a link or a file: remove or rename it")
+            raise Refused(
+                f"{asked}: {place} must be a folder, but is a link or a file: remove or rename the link or file"
+            )
 
 
 def affordable(asked: Asked, cost: Cost, lines: Sequence[Line]) -> None:
@@ -135,10 +140,9 @@ def one_source(
         if other != asked.source and (content or name == line.name):
             what = "the content of this file" if content else "a file of this name"
             raise Refused(
-                f"{asked}: {what} was already released from source {other} "
-                f"(releases/{line.entry.release}, generation {line.entry.generation}), and a file can "
-                f"have only one source: write source: {other}. If the file is about other people, "
-                "rename it"
+                f"{asked}: {what} was already released from the source {other} (releases/{line.entry.release}, "
+                f"generation {line.entry.generation}), and a file can have only one source: set source to {other}. "
+                "If the file contains other people, rename the file"
             )
 
 
@@ -158,18 +162,17 @@ def unchanged(asked: Asked, entry: Entry, *, settings: Sequence[str], data: str)
     """
     if not entry.settings or not entry.data:
         raise Refused(
-            f"{asked}: the ledger does not state the settings and data of this release: write "
-            f"generation: {asked.generation + 1} to spend budget on another release, or use the "
-            "published files in their present folder"
+            f"{asked}: the ledger does not contain the settings and data of this release: set generation to "
+            f"{asked.generation + 1} to spend budget on another release, or use the published files in their present "
+            "folder"
         )
     known = (("settings", entry.settings in settings), ("confidential file", entry.data == data))
     for what, same in known:
         if not same:
             raise Refused(
-                f"{asked}: the {what} changed after the release was made, and the difference between "
-                "two answers with the same noise would reveal the change. To make another release, "
-                f"write generation: {asked.generation + 1}, which spends {entry.spent.words} again, or "
-                "the cost of the new settings"
+                f"{asked}: the {what} changed after the release was made, and the difference between two answers "
+                "with the same noise would reveal the change. To make another release, set generation to "
+                f"{asked.generation + 1}, which spends {entry.spent.words} again, or the cost of the new settings"
             )
 
 
@@ -235,13 +238,13 @@ def finish(asked: Asked, entry: Entry, books: Books) -> Path:
         return asked.folder
     if entry.state == PUBLISHED:
         raise Refused(
-            f"{asked}: the published files are missing, were changed, or belong to another checkout: "
-            "restore them from a backup whose SHA-256 equals the SHA-256 in the ledger"
+            f"{asked}: the published files are missing, were changed, or belong to another checkout: restore these "
+            "files from a backup whose SHA-256 equals the SHA-256 in the ledger"
         )
     if _intact(asked.staged, entry):
         return _publish(asked, entry, books)
     raise Refused(
-        f"{asked}: the budget was spent, but the files of the release are lost: write generation: "
+        f"{asked}: the budget was spent, but the files of the release are lost: set generation to "
         f"{asked.generation + 1}, which spends {entry.spent.words} again"
     )
 
@@ -264,7 +267,10 @@ def release(asked: Asked, books: Books, line: Line, *, data: bytes, record: byte
     """
     stage(asked, data=data, record=record)
     if not _intact(asked.staged, line.entry):
-        raise OSError(f"{asked}: the staged files could not be read again as they were written, so no budget was spent")
+        raise OSError(
+            f"{asked}: the content of the staged files differs from the content that was written, so no budget was "
+            "spent: check the disk, and make the release again"
+        )
     books.spend(line, files=files)
     return _publish(asked, line.entry, books)
 

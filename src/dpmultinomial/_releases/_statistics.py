@@ -92,11 +92,14 @@ def censored(settings: Mapping[str, Any], table: CsvTable) -> Plan:
     """
     records = np.sort(table.numbers(settings["column"]))  # the last bits of sums depend on the order of the records
     if not LEAST_RECORDS <= len(records) <= MOST_RECORDS:
-        raise Refused(f"{table.name}: the file must have {LEAST_RECORDS} to {MOST_RECORDS} records, got {len(records)}")
+        raise Refused(
+            f"{table.name}: the file must have {LEAST_RECORDS} to {MOST_RECORDS:,} records, got {len(records):,}"
+        )
     if max(abs(settings["lower"]), abs(settings["upper"])) > 2**FINE * (settings["upper"] - settings["lower"]):
         raise Refused(
-            "lower and upper must have absolute values of at most 2^20 * (upper - lower): subtract a "
-            "public constant from the data and the limits"
+            "the absolute values of lower and upper must be at most 2^20 * (upper - lower), got lower = "
+            f"{settings['lower']} and upper = {settings['upper']}: subtract a public constant from the data and the "
+            "limits"
         )
     statistics = CensoredStatistics(lower=settings["lower"], upper=settings["upper"])
     derived = sensitivities(statistics.width, len(records))
@@ -104,7 +107,8 @@ def censored(settings: Mapping[str, Any], table: CsvTable) -> Plan:
     for key, value in derived.items():
         if wanted[key] < value:
             raise Refused(
-                f"sensitivities/{key} must be at least {value:.17g}, the sensitivity that follows from the limits"
+                f"sensitivities/{key} must be at least the sensitivity that follows from the limits ({value:.17g}), "
+                f"got {wanted[key]:.17g}"
             )
     shares = settings["shares"] or dict.fromkeys(STATISTICS, 1 / len(STATISTICS))
     budgets = {key: settings["epsilon"] * shares[key] for key in STATISTICS}
@@ -159,8 +163,8 @@ def problems(mechanism: str, get: Mapping[str, Any]) -> Iterator[tuple[str, str]
         if max(abs(low), abs(high)) > 2.0**FINE * (high - low) or high - low > _WIDEST:
             yield (
                 "upper",
-                "must be less than 2^20 times its distance to lower away from 0, and this distance must be "
-                "below 1e100; subtract a constant",
+                "must satisfy max(|lower|, |upper|) <= 2^20 * (upper - lower) and upper - lower < 1e100, got lower = "
+                f"{low:g} and upper = {high:g}: subtract a public constant from the data and the limits",
             )
             return
     for key, scale in _scales(mechanism, get):

@@ -232,7 +232,10 @@ def _levels(settings: Mapping[str, Any], shape: Hierarchy, name: str) -> list[st
     """Return the names of the levels, starting with the level of the root."""
     found = list(settings["levels"] or [f"level {depth}" for depth in range(len(shape.sizes))])
     if len(found) != len(shape.sizes):
-        raise Refused(f"levels must contain one name for each level from the root {name} to its deepest node")
+        raise Refused(
+            f"levels must contain one name per level, from the root {name} to the deepest node ({len(shape.sizes)} "
+            f"levels), got {len(found)} names"
+        )
     return found
 
 
@@ -266,8 +269,8 @@ def _scale(mechanism: str, settings: Mapping[str, Any], share: float, change: in
     wanted = change / part if laplace else math.sqrt(change / part / 2)
     if not wanted <= _noise.LARGEST_SCALE * (1 - 1e-9):
         raise Refused(
-            f"{key}: the share of {level} is too small, because it needs noise of "
-            f"scale {wanted:.3g}, which exceeds 2^40"
+            f"{key}: the share of {level} is too small, because this share requires noise of scale {wanted:.3g}, "
+            f"which exceeds 2^40: choose a larger share or a larger {key}"
         )
     return (_noise.laplace_scale if laplace else _gaussian_scale)(part, sensitivity=change)
 

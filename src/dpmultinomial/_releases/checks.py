@@ -33,7 +33,7 @@ def ceiling_problems(budgets: Any) -> list[tuple[str, str]]:
         separately; ``people``: name of the people in the source. Sources with the same people have a common budget.
     """
     if not isinstance(budgets, Mapping):
-        return [("budgets", "must be a mapping from each source to its budget")]
+        return [("budgets", f"must be a mapping from each source to its budget, got {budgets!r}")]
     found: list[tuple[str, str]] = []
     for source, ceiling in budgets.items():
         place = f"budgets/{source}"
@@ -41,16 +41,25 @@ def ceiling_problems(budgets: Any) -> list[tuple[str, str]]:
             found.append(
                 (
                     place,
-                    "the name of a source must consist of lower-case letters, digits and _, beginning with a letter",
+                    "the name of a source must consist of lower-case letters, digits and _ and must begin with a "
+                    f"letter, got {source!r}",
                 )
             )
         if not isinstance(ceiling, Mapping) or not set(ceiling) & (set(CEILINGS) - {"delta"}):
-            found.append((place, "must have epsilon (with or without delta), rho or exchange"))
+            found.append((place, f"must contain epsilon (with or without delta), rho or exchange, got {ceiling!r}"))
             continue
         for key, value in ceiling.items():
             if key == PEOPLE:
                 if not isinstance(value, str) or not _NAME.fullmatch(value):
-                    found.append((f"{place}/{key}", f"must be a name [a-z][a-z0-9_]*, got {value!r}"))
+                    found.append(
+                        (
+                            f"{place}/{key}",
+                            (
+                                "must consist of lower-case letters, digits and _ and must begin with a letter, got "
+                                f"{value!r}"
+                            ),
+                        )
+                    )
             elif key not in CEILINGS:
                 found.append(
                     (f"{place}/{key}", f"unknown key; the keys of a budget are {', '.join((*CEILINGS, PEOPLE))}")
@@ -61,8 +70,8 @@ def ceiling_problems(budgets: Any) -> list[tuple[str, str]]:
                 found.append(
                     (
                         f"{place}/{key}",
-                        f"must be at most {LARGEST_DELTA:g}, because a larger delta allows "
-                        "the release of whole records",
+                        f"must be at most {LARGEST_DELTA:g}, because a larger delta allows the release of whole "
+                        f"records, got {value}",
                     )
                 )
             elif key == "delta" and "epsilon" not in ceiling:
@@ -78,7 +87,9 @@ def unequal(budgets: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
     for source, ceiling in budgets.items():
         other = first.setdefault(str(ceiling[PEOPLE]), source) if PEOPLE in ceiling else source
         if budgets[other] != ceiling:
-            why = f"must be equal to that of {other}, because both have the people {ceiling[PEOPLE]}"
+            why = (
+                f"must be equal to the budget of {other}, because both budgets have the same people ({ceiling[PEOPLE]})"
+            )
             found.append((f"budgets/{source}", why))
     return found
 
@@ -105,7 +116,7 @@ def number(key: Key, value: Any) -> str | None:
     """
     whole = key.kind == "whole"
     if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
-        return f"must be a {'whole ' if whole else ''}number, got {value!r}"
+        return f"must be {'an integer' if whole else 'a number'}, got {value!r}"
     good = (
         (isinstance(value, int) or math.isfinite(value))
         and (key.above is None or value > key.above)
@@ -144,7 +155,15 @@ def problems(
     """
     place = f"releases/{name}"
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        return [(place, f"a release's name must be [a-z][a-z0-9_]* with at most 64 characters, got {name!r}")]
+        return [
+            (
+                place,
+                (
+                    "the name of a release must consist of at most 64 lower-case letters, digits and _ and must "
+                    f"begin with a letter, got {name!r}"
+                ),
+            )
+        ]
     if not isinstance(settings, Mapping):
         return [(place, f"must be a mapping of keys, got {type(settings).__name__}")]
     found = ceilings(budgets)
@@ -157,7 +176,13 @@ def problems(
             near = get_close_matches(str(given), known, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else "."
             found.append(
-                (f"{place}/{given}", f"{mechanism} does not have this key{hint} Its keys are {', '.join(known)}")
+                (
+                    f"{place}/{given}",
+                    (
+                        f"the mechanism {mechanism} does not have this key{hint} The keys of {mechanism} are "
+                        f"{', '.join(known)}"
+                    ),
+                )
             )
     for key in known.values():
         value = settings.get(key.name)
@@ -218,15 +243,27 @@ def wrong(key: Key, value: Any) -> str | None:
         return None if value in key.choices else _choice(key.name, value, key.choices)
     why: dict[str, tuple[Callable[[Any], bool], str]] = {
         "flag": (lambda v: isinstance(v, bool), "must be true or false"),
-        "text": (_text, "must be a text"),
-        "name": (lambda v: isinstance(v, str) and NAME.fullmatch(v) is not None, "must be [a-z][a-z0-9_]*"),
-        "texts": (lambda v: _text(v) or _texts(v), "must be a text or several different ones"),
-        "fractions": (_statistics, "must give mean, sse, low and high numbers > 0 that add up to 1"),
-        "parts": (_parts, "must give each level a number > 0, and they must add up to 1"),
-        "positives": (_positives, f"must give some of {', '.join(STATISTICS)} a number > 0"),
-        "intervals": (lambda v: _mapping(v, _interval), "must give each column [low, high] with low < high"),
-        "levels": (lambda v: _mapping(v, lambda x: _texts(x) and len(x) >= 2), "must give each column 2 texts or more"),
-        "network": (lambda v: _mapping(v, lambda x: x == [] or _texts(x)), "must give each column a list of parents"),
+        "text": (_text, "must be a non-empty string"),
+        "name": (
+            lambda v: isinstance(v, str) and NAME.fullmatch(v) is not None,
+            "must consist of lower-case letters, digits and _ and must begin with a letter",
+        ),
+        "texts": (lambda v: _text(v) or _texts(v), "must be a string or a list of distinct strings"),
+        "fractions": (_statistics, "must be a mapping from mean, sse, low and high to numbers > 0 that add up to 1"),
+        "parts": (_parts, "must be a mapping from levels to numbers > 0 that add up to 1"),
+        "positives": (_positives, f"must be a mapping from some of {', '.join(STATISTICS)} to numbers > 0"),
+        "intervals": (
+            lambda v: _mapping(v, _interval),
+            "must be a mapping from columns to [low, high] with low < high",
+        ),
+        "levels": (
+            lambda v: _mapping(v, lambda x: _texts(x) and len(x) >= 2),
+            "must be a mapping from columns to lists of two or more distinct strings",
+        ),
+        "network": (
+            lambda v: _mapping(v, lambda x: x == [] or _texts(x)),
+            "must be a mapping from columns to lists of parents",
+        ),
     }
     good, rule = why[key.kind]
     return None if good(value) else f"{rule}, got {value!r}"
@@ -245,9 +282,15 @@ def weak(*, epsilon: float = 0.0, rho: float = 0.0, delta: float = 0.0) -> str |
     """
     for name, value, most in (("epsilon", epsilon, LARGEST_EPSILON), ("rho", rho, LARGEST_EPSILON)):
         if value > most:
-            return f"{name} {value:.6g} above {most:g} gives almost no protection; {_ACCEPT}"
+            return (
+                f"{name} must be at most {most:g}, because a larger value gives almost no protection, got "
+                f"{value:.6g}; {_ACCEPT}"
+            )
     if delta > LARGEST_DELTA:
-        return f"delta {delta:.6g} above {LARGEST_DELTA:g} allows the release of whole records; {_ACCEPT}"
+        return (
+            f"delta must be at most {LARGEST_DELTA:g}, because a larger delta allows the release of whole records, "
+            f"got {delta:.6g}; {_ACCEPT}"
+        )
     return None
 
 
@@ -258,11 +301,23 @@ def _bounded(
     source = settings.get("source") or name
     if source in budgets:
         bound = settings["mechanism"] == "swap" or {"epsilon", "rho"} & set(budgets[source])
-        return [] if bound else [("source", f"{source} has a budget only for exchanges; add an epsilon or a rho")]
+        return (
+            []
+            if bound
+            else [("source", f"the source {source} has a budget only for exchanges; add epsilon or rho to this budget")]
+        )
     if not budgets:
         return []
     near = get_close_matches(source, budgets, n=1, cutoff=0.0)
-    return [("source", f"{source} has no budget; did you mean {near[0]}? Sources with a budget: {', '.join(budgets)}")]
+    return [
+        (
+            "source",
+            (
+                f"the source {source} has no budget; did you mean {near[0]}? The sources with a budget are "
+                f"{', '.join(budgets)}"
+            ),
+        )
+    ]
 
 
 def _by_ledger(
@@ -285,7 +340,12 @@ def _by_ledger(
         return []
     following = 1 + max((generation for release, generation in (e.name for e in entries) if release == name), default=0)
     if get["generation"] != following and not (folder / name / str(get["generation"]) / "record.json").is_file():
-        return [("/generation", f"must be {following}, the next one by the ledger, got {get['generation']}")]
+        return [
+            (
+                "/generation",
+                f"must be {following}, the next generation according to the ledger, got {get['generation']}",
+            )
+        ]
     cost = spending.by_settings(get)
     if cost is None or not budgets.get(source):
         return []
@@ -306,7 +366,7 @@ def _together(mechanism: str, settings: Mapping[str, Any]) -> Problems:
     if mechanism == "censored_statistics" and not get["lower"] < get["upper"]:
         found.append(("upper", f"must be above lower = {get['lower']}, got {get['upper']}"))
     if mechanism == "swap" and (both := sorted(set(get["swap"]) & set(get["match"]))):
-        found.append(("match", f"must not share columns with swap, got {', '.join(map(repr, both))}"))
+        found.append(("match", f"must not contain the columns in swap, got {', '.join(map(repr, both))} in both"))
     if mechanism in _keys.MODELS:
         found += _model(mechanism, get)
     if "narrow" in get:
@@ -334,9 +394,16 @@ def _tree(get: Mapping[str, Any]) -> Problems:
         found.append(("levels", f"must be names without control characters, got {unseen[0]!r}"))
     for key in ("shares", "narrow"):
         if get[key] and not levels:
-            found.append((key, "requires the key levels, the names of the levels of the tree, beginning with the root"))
+            found.append(
+                (key, "requires the key levels: list the names of the levels of the tree, beginning with the root")
+            )
     if get["shares"] and get["narrow"]:
-        found.append(("narrow", "chooses the shares, so narrow and shares must not both be given"))
+        found.append(
+            (
+                "narrow",
+                "must not be given together with shares, because narrow chooses the shares: omit one of the keys",
+            )
+        )
     if found:
         return found
     known = "" if measured == levels else f"; the count of {levels[0]} is public if records are replaced"
@@ -345,7 +412,9 @@ def _tree(get: Mapping[str, Any]) -> Problems:
         found.append(("shares", f"must contain a share for each of {', '.join(measured)}, got {given}{known}"))
     for level in get["narrow"] or ():
         if level not in measured:
-            found.append(("narrow", f"must contain only levels among {', '.join(measured)}, got {level!r}{known}"))
+            found.append(
+                ("narrow", f"must contain only names of measured levels ({', '.join(measured)}), got {level!r}{known}")
+            )
     return found
 
 
@@ -355,26 +424,29 @@ def _model(mechanism: str, get: Mapping[str, Any]) -> Problems:
     for key in ("epsilon", "order", "rho"):
         needed = key in wanted[get["noise"]]
         if needed != (get[key] is not None):
-            found.append((key, f"noise {get['noise']} {'requires' if needed else 'does not have'} this key"))
+            found.append((key, f"the noise {get['noise']} {'requires' if needed else 'does not have'} this key"))
     for column in get["numeric"]:
         if column not in get["bounds"]:
-            found.append(("bounds", f"must contain the public [low, high] of column {column!r}"))
+            found.append(("bounds", f"must contain the public bounds [low, high] of the column {column!r}"))
     for column in get["bounds"]:
         if column not in get["numeric"]:
-            found.append(("bounds", f"column {column!r} is not numeric"))
+            found.append(("bounds", f"must contain only numeric columns, got {column!r}"))
     columns = [*get["numeric"], *get["levels"]]
     if both := sorted(set(get["numeric"]) & set(get["levels"])):
-        found.append(("levels", f"column {both[0]!r} is numeric and must have bounds, not levels"))
+        found.append(("levels", f"must not contain the numeric column {both[0]!r}: set its bounds instead"))
     for column, levels in get["levels"].items():
         if pair := _keys.first_alike(levels):
             one, other = map(ascii, pair)
             found.append(
-                ("levels", f"the levels {one} and {other} of {column!r} must differ by more than {_keys.UNSEEN}")
+                (
+                    "levels",
+                    f"the levels {one} and {other} of the column {column!r} must differ by more than {_keys.UNSEEN}",
+                )
             )
     if mechanism == "naive_bayes" and get["target"] not in get["levels"]:
         found.append(("levels", f"must contain the categories of the target {get['target']!r}"))
     if mechanism == "naive_bayes" and len(columns) < 2:
-        found.append(("levels", "a model requires at least one column in addition to its target"))
+        found.append(("levels", "must contain at least one column in addition to the target if numeric is empty"))
     return found + (_network(get["network"], columns) if mechanism == "bayesian_network" else [])
 
 
@@ -382,23 +454,26 @@ def _network(network: Mapping[str, list[str]], columns: list[str]) -> Problems:
     for node, parents in network.items():
         for name in (node, *parents):
             if name not in columns:
-                return [("network", f"{name!r} has neither levels nor bounds")]
+                return [("network", f"must contain only columns that have levels or bounds, got {name!r}")]
             if name not in network:
-                return [("network", f"{name!r}, a parent of {node!r}, is not a node")]
+                return [
+                    (
+                        "network",
+                        f"must contain every parent as a node, but {name!r}, a parent of {node!r}, is not a node",
+                    )
+                ]
     left = {node: set(parents) for node, parents in network.items()}
     while ready := [node for node, parents in left.items() if not parents & set(left)]:
         for node in ready:
             del left[node]
-    return (
-        [("network", f"the network must not have a cycle, but there is a cycle through {', '.join(map(repr, left))}")]
-        if left
-        else []
-    )
+    return [("network", f"must not contain a cycle, got a cycle through {', '.join(map(repr, left))}")] if left else []
 
 
 def _choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     near = get_close_matches(str(value), choices, n=1)
-    return f"must be one of {', '.join(map(repr, choices))}, got {value!r}" + (f"; {near[0]!r}?" if near else "")
+    return f"must be one of {', '.join(map(repr, choices))}, got {value!r}" + (
+        f"; did you mean {near[0]!r}?" if near else ""
+    )
 
 
 def _text(value: Any) -> bool:

@@ -165,15 +165,17 @@ def _of_tree(settings: Mapping[str, Any], level: float, shape: Hierarchy | None)
     levels = settings["levels"]
     if not levels:
         raise ValueError(
-            "levels: the names of the levels of the tree, beginning with the root, are required to plan its release"
+            "levels is required to plan the release of a tree: list the names of the levels, beginning with the root"
         )
     if shape is not None and len(shape.sizes) != len(levels):
         raise ValueError(
-            f"levels must contain {len(shape.sizes)} names, one per level of the tree in `shape`, got {len(levels)}"
+            f"levels must contain one name per level of the tree in shape ({len(shape.sizes)} levels), got "
+            f"{len(levels)} names"
         )
     if settings["narrow"] and shape is None:
         raise ValueError(
-            "shape: pass a public file with the shape of the tree, because narrow chooses the shares by this shape"
+            "shape is required, because narrow chooses the shares by the shape of the tree: pass a public file with "
+            "this shape"
         )
     measured = len(levels) - public
     shares = (

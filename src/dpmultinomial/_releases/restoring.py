@@ -120,12 +120,11 @@ def _unreadable_aside(journal: Journal, ledger: Ledger, memory: Memory) -> list[
         agree = False
     if not agree:
         raise Refused(
-            f"{torn[0].path}: the copy of the journal cannot be read, and it may contain spending that "
-            "is not in the journal or the ledger, because these two differ. Restore the copy, "
-            f"{_places.FOLDER}/{NAME} or {FOLDER}/ledger.tsv from a backup. If there is no backup, "
-            "move the copy away"
+            f"{torn[0].path}: the copy of the journal cannot be read, and it may contain spending that is not in the "
+            f"journal or the ledger, because these two differ. Restore the copy, {_places.FOLDER}/{NAME} or "
+            f"{FOLDER}/ledger.tsv from a backup. If there is no backup, move the unreadable copy to another folder"
         )
-    return [f"{found.path}: cannot be read; it is now {memory.move_aside(found).name}" for found in torn]
+    return [f"{found.path} cannot be read and was renamed to {memory.move_aside(found).name}" for found in torn]
 
 
 def _journal(root: Path) -> Journal | None:
@@ -155,8 +154,8 @@ def _remembered(journal: Journal, memory: Memory, take_over: Sequence[str]) -> l
             raise Refused(f"the account has no copy of a journal of {folder}")
         if Path(folder, NAME).exists():
             raise Refused(
-                f"{folder} still exists, so it cannot be restored: make {_places.FOLDER}/ a "
-                "symbolic link to this folder instead"
+                f"{folder} still exists, so its spending must not be transferred: make {_places.FOLDER}/ a symbolic "
+                "link to this folder instead"
             )
         wanted |= {found.place for found in known}
     return [found for found in memory.all() if found.identity == identity or found.place in wanted]
@@ -183,7 +182,7 @@ def _unvouched(root: Path, journal: Journal, ledger: Ledger, old: Iterable[Remem
 def _of_record(folder: Path, name: str) -> Entry:
     files = [folder / file for file in (RECORD, DATA)]
     if not all(path.is_file() for path in files):
-        raise Refused(f"{name}: {RECORD} or {DATA} is missing: restore the file from a backup")
+        raise Refused(f"{name}: the file {RECORD} or {DATA} is missing: restore the file from a backup")
     record, data = (path.read_bytes() for path in files)
     record_sha256, data_sha256 = (sha256(raw).hexdigest() for raw in (record, data))
     return _budget_records.of_record(record, f"{name}/{RECORD}", record_sha256=record_sha256, sha256=data_sha256)

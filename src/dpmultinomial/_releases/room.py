@@ -209,7 +209,9 @@ def spent(
     if ceiling:
         words += f"; {spending.counted_over(source, counted)}"
     forgetful = (
-        "" if _budget_records.of_account().there else "; the account remembers nothing of it: its home is read-only"
+        ""
+        if _budget_records.of_account().there
+        else "; the account has no copy of the journal, because the home folder is read-only"
     )
     return f"source {source}: {words}{forgetful}"
 

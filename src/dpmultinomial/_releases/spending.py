@@ -29,9 +29,12 @@ from ._noise import exact, upwards
 from ._noise import total as sum_upwards
 
 ADD_OR_REMOVE, REPLACE, EXCHANGE = RELATIONS
-OUTSIDE = "outside: an exchange within invariants is stated apart, no ceiling on what one person can lose covers it"
-UNBOUNDED = "none: nothing bounds what the releases of this source cost together"
-_TWICE = "what adds or removes a record is counted as its replacement"
+OUTSIDE = (
+    "outside: the cost of an exchange within invariants is reported separately, because no budget for a single "
+    "person covers this cost"
+)
+UNBOUNDED = "none: the total cost of the releases of this source is not limited"
+_TWICE = "a cost for adding or removing a record is counted as the cost for replacing a record"
 _ORDERS = tuple(1 + 2.0 ** (k / 4) for k in range(-24, 49))
 
 
@@ -56,7 +59,7 @@ class Cost:
         given = tuple(k for k in ("epsilon", "rho", "order") if getattr(self, k) is not None)
         if given not in (("epsilon",), ("rho",), ("epsilon", "order")):
             raise ValueError(
-                f"a cost must state epsilon, or rho, or epsilon and order, got {', '.join(given) or 'none'}"
+                f"a cost must have exactly epsilon, or rho, or epsilon and order, got {', '.join(given) or 'none'}"
             )
         for key in given:
             _checks.positive(key, getattr(self, key))
@@ -80,8 +83,8 @@ class Cost:
             return self
         if self.relation == EXCHANGE:
             raise ValueError(
-                "the cost of an exchange within invariants cannot be converted, because it does not "
-                "bound the privacy loss of a person whose record is replaced"
+                "the cost of an exchange within invariants cannot be converted, because this cost does not bound the "
+                "privacy loss of a person whose record is replaced"
             )
         if self.rho is not None:
             return Cost(
@@ -167,7 +170,10 @@ def epsilon_at(costs: Sequence[Cost], *, delta: float) -> float:
         If the costs have several relations.
     """
     if len({c.relation for c in costs}) > 1:
-        raise ValueError("costs must all have the same neighbour relation")
+        raise ValueError(
+            "all costs must have the same neighbour relation, got "
+            f"{', '.join(sorted({cost.relation for cost in costs}))}"
+        )
     orders = sorted({*_ORDERS, *(c.order for c in costs if c.order is not None)})
     totals = composition.total(_composable(c, orders) for c in costs).values()
     found = math.fsum(total.dp(delta) for total in totals)

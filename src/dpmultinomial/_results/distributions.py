@@ -298,7 +298,7 @@ class Continuous(Marginal):
         law_mode = getattr(self.law, "mode", None)
         found = law_mode() if law_mode else self._highest()
         if found is None:
-            raise Unavailable(f"{self.name} has no mode, because its density is infinite at an end of its range")
+            raise Unavailable(f"{self.name} has no mode, because the density is infinite at an end of the range")
         return float(found)
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:

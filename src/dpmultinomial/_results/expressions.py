@@ -77,12 +77,13 @@ class Names:
             hint = (
                 f"did you mean {', '.join(near)}?"
                 if near
-                else f"there are {', '.join(shown)}" + ", .." * (len(self.places) > 10)
+                else f"the known names are {', '.join(shown)}" + ", .." * (len(self.places) > 10)
             )
             if name[:1] in ("/", "*"):
                 raise KeyError(
-                    f"unexpected {name[:1]!r} before {name[1:].strip()!r}: comparisons take sums and differences, such "
-                    "as '2 a - b > 3'; a ratio is the question {ratio: [a, b]}, and a name with this sign needs quotes"
+                    f"unexpected {name[:1]!r} before {name[1:].strip()!r}: a comparison must contain only sums and "
+                    "differences, such as '2 a - b > 3'. For a ratio, ask {ratio: [a, b]}. Write a name that "
+                    "contains this character in quotes"
                 )
             raise KeyError(f"unknown name {name!r}: {hint}")
         return self.places[name]
@@ -159,7 +160,7 @@ def _linear(tokens: list[tuple[str, Any]], text: str) -> tuple[dict[int, float],
     """Return the coefficients and the constant of a sum of terms."""
     coefficients: dict[int, float] = {}
     constant, i, sign = 0.0, 0, 1.0
-    wrong = ValueError(f"{text!r}: a side is a sum of numbers, names and number * name")
+    wrong = ValueError(f"{text!r}: each side must be a sum of numbers, names, and products of a number and a name")
     while True:
         while i < len(tokens) and tokens[i][0] in "+-":
             sign, i = sign * (-1.0 if tokens[i][0] == "-" else 1.0), i + 1

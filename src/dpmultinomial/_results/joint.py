@@ -169,7 +169,7 @@ def tied_differences(first: ArrayLike, second: ArrayLike, tie: ArrayLike) -> Arr
     """
     a, b, g = _checks.reals("first", first), _checks.reals("second", second), _checks.reals("tie", tie)
     if len(g) != len(a) + len(b) - 1:
-        raise ValueError(f"tie must have one entry per sum ({len(a) + len(b) - 1} sums), got {len(g)}")
+        raise ValueError(f"tie must have one entry per sum ({len(a) + len(b) - 1} sums), got {len(g)} entries")
     columns, downwards, sums_downwards = len(b), np.ascontiguousarray(b[::-1]), np.ascontiguousarray(g[::-1])
     out, terms, places = np.zeros(len(g)), np.empty(columns), np.flatnonzero(a)
     for i, weight in zip(places.tolist(), a[places].tolist(), strict=True):
@@ -364,7 +364,10 @@ class SpectralTies:
         # no two possible sums differ by a multiple of this length
         self.length = next_fast_len(int(2 * span + 1), real=True)
         if self.length > _LONGEST:
-            raise Unlisted(f"the sum has too many possible values ({self.length}) to be listed")
+            raise Unlisted(
+                f"the possible values of the sum cannot be listed, because there are too many ({self.length:,}): use "
+                "draws instead"
+            )
         normed = [factor.weights / factor.weights.sum() for factor in factors]
         judges = min(len(normed), _SOME, _LARGEST // self.length)
         sampled = np.linspace(0, len(normed) - 1, judges).round().astype(int)
@@ -730,7 +733,9 @@ def _met(own: Window, tie: Window) -> Window:
     """Return the elementwise product of two weight sequences of the same number, normalised to sum 1."""
     weights = own.weights * tie.at(own.first, len(own.weights))
     if not weights.max() > 0:
-        raise Incompatible("the counts and the information on their sum contradict each other")
+        raise Incompatible(
+            "the counts and the information on their sum contradict each other: check the counts and the total"
+        )
     return Window(own.first, weights / weights.sum())
 
 

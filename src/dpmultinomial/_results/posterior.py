@@ -19,7 +19,7 @@ GROUPS = {"counts": "count", "shares": "share", "rates": "rate", "parameters": "
 _MEANING = {
     "counts": "integers in the confidential file",
     "shares": "ratios of counts in the confidential file",
-    "rates": "probabilities that the file is taken to be a sample of",
+    "rates": "probabilities of the population from which the file is a sample",
     "parameters": "parameters of a model",
 }
 _ORDER = ("exact", "approximate", "converged", "not converged")
@@ -227,8 +227,8 @@ class Posterior:
         _checks.inside("level", level)
         if not isinstance(questions, Mapping):
             raise TypeError(
-                f"questions must be a mapping from names to questions, got {questions!r}; write "
-                '{"more": {"probability": "a > b"}}'
+                "questions must be a mapping from names to questions, for example {'more': {'probability': 'a > "
+                f"b'}}}}, got {questions!r}"
             )
         asked: dict[str, Asked] = {}
         rows: list[tuple[object, ...]] = []

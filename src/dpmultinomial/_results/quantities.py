@@ -132,7 +132,7 @@ class Quantities:
             if name not in self.places:
                 raise KeyError(f"unknown name {name!r}; choose from {self._listed()}")
         if not 2 <= len(names) == len(set(names)):
-            raise ValueError(f"among requires at least two different names, got {', '.join(names) or 'none'}")
+            raise ValueError(f"among must contain at least two different names, got {', '.join(names) or 'none'}")
         return self._among(names)
 
     @property

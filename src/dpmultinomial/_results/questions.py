@@ -512,7 +512,7 @@ class Asked:
     def _rank_rows(self, label: str, what: Any, level: float) -> list[Row]:
         """Return two rows per name: the rank, and the probability that the quantity is among the first."""
         if not isinstance(what, Mapping) or not {"of"} <= set(what) <= {"of", "top"}:
-            raise ValueError(f"rank must be {{of: all or names, top: number}}, got {what!r}")
+            raise ValueError(f"rank must have the form {{of: all, top: 5}} or {{of: [a, b, c], top: 2}}, got {what!r}")
         every = what["of"] == "all"
         places = self._every() if every else self._places("rank", what["of"])
         top = _checks.integer("top", what.get("top", min(5, len(places))), least=1, most=len(places))
@@ -567,16 +567,18 @@ class Asked:
 
     def _sides(self, kind: str, what: Any) -> tuple[list[int], list[int]]:
         if not isinstance(what, Sequence) or isinstance(what, str) or len(what) != 2:
-            raise ValueError(f"{kind} requires two sides, [a, b] or [[a, b], [c]], got {what!r}")
+            raise ValueError(f"{kind} requires two sides, such as [a, b] or [[a, b], [c]], got {what!r}")
         first, second = (self._places(kind, side) for side in what)
         return first, second
 
     def _share(self, what: Any) -> tuple[list[int], list[int]]:
         if not isinstance(what, Mapping) or set(what) != {"of", "among"}:
-            raise ValueError(f"share must be {{of: [..], among: [..]}}, got {what!r}")
+            raise ValueError(f"share must have the form {{of: [..], among: [..]}}, got {what!r}")
         of, among = self._places("share", what["of"]), self._places("share", what["among"])
         if not set(of) <= set(among):
-            raise ValueError(f"share: all names in of ({what['of']!r}) must also be in among ({what['among']!r})")
+            raise ValueError(
+                f"share: every name in of must also be in among, got of = {what['of']!r} and among = {what['among']!r}"
+            )
         return of, among
 
 

@@ -50,11 +50,13 @@ def read(folder: Path) -> dict[str, str]:
         parts = _LINE.fullmatch(line)
         name = parts[2] if parts else ""
         if not parts:
-            wrong.append(f"{SUMS}, line {number}: must be a SHA-256, two blanks and a name, got {line[:100]!r}")
+            wrong.append(
+                f"{SUMS}, line {number}: the line must consist of a SHA-256, two spaces and a name, got {line[:100]!r}"
+            )
         elif name.startswith("/") or {"", ".", ".."} & {*name.split("/")} or name.split("/")[0] in BUILT:
-            wrong.append(f"{SUMS}, line {number}: names {name!r}, which is outside the archive")
+            wrong.append(f"{SUMS}, line {number}: {name!r} must be a file in the archive")
         elif name in found:
-            wrong.append(f"{SUMS}, line {number}: {name!r} is a duplicate")
+            wrong.append(f"{SUMS}, line {number}: the name {name!r} occurs twice")
         else:
             found[name] = parts[1]
     stop(wrong)
@@ -99,7 +101,7 @@ def _different(folder: Path, sums: dict[str, str], target: Path | None) -> Itera
         above = next((p for k in range(1, len(parts)) if (p := folder.joinpath(*parts[:k])).is_symlink()), None)
         path = folder / name
         if above is not None:
-            yield f"{name} is below {above.relative_to(folder)}, which is a link"
+            yield f"{name} must not be below the link {above.relative_to(folder)}"
         elif not os.path.lexists(path):
             yield f"{name} is missing"
         elif not _is_regular(path):

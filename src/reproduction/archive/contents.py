@@ -124,6 +124,6 @@ def _refuse_paths(found: Mapping[str, Path], folders: Iterable[Path]) -> None:
         for text in sorted(texts):
             if text + b"/" in raw or text + b"\n" in raw or text + b'"' in raw:
                 raise ArchiveError(
-                    f"{name} contains a path of this machine, {text.decode()}: replace it with a path "
+                    f"{name} contains a path of this machine, {text.decode()}: replace this path with a path "
                     "relative to the project"
                 )

@@ -94,7 +94,7 @@ def _sources(folder: Path, sums: dict[str, str]) -> Iterator[str]:
         stated = json.loads(beside.read_bytes()).get(provenance.SOURCES, {})
         other = [name for name, digest in stated.items() if sums.get(f"src/{name}") != digest]
         if other:
-            yield f"{beside.relative_to(folder)}: was made by a version of src/{other[0]} that is not in the archive"
+            yield f"{beside.relative_to(folder)} was made by a version of src/{other[0]} that is not in the archive"
 
 
 def _own_code(sums: dict[str, str]) -> Iterator[str]:

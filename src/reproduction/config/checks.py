@@ -62,7 +62,7 @@ def _closed_section(paper: Paper, definitions: Mapping[str, Any]) -> dict[str, A
         properties[name] = part if plain else closed
     for artefact in paper.artefacts:
         if artefact.table:
-            properties.setdefault(artefact.table.settings, _closed("has no settings", {}))
+            properties.setdefault(artefact.table.settings, _closed("must contain at least one setting", {}))
     return _closed(f"{paper.title} ({paper.year})", properties)
 
 
@@ -85,7 +85,7 @@ def _closed(description: str, properties: dict[str, Any]) -> dict[str, Any]:
 
 SECONDS, MEGABYTES = 5.0, 2.0  # cost of a section at its defaults if it does not state a cost; most sections cost less
 PROGRAM = 200.0  # MB of memory of a process before any work
-WAY_OUT = "reduce it, or raise limits.{key} if the machine allows it"
+WAY_OUT = "reduce this setting, or increase limits.{key} if the machine is large enough"
 
 
 def excess(
@@ -135,7 +135,7 @@ def _section(
     found = [f"{key}: {str(settings[key])[:60]}" for key in grown if grown[key] != (1.0, 1.0)]
     shown = f", with {', '.join(found)}" if found else ""
     place = f"{path}.{most}" if most and found else path
-    spread = ", or split it into more shards" if loop else ""
+    spread = ", or split the loop into more shards" if loop else ""
     yield from _judged(place, seconds / shards, PROGRAM + megabytes, config["limits"], shown, spread)
 
 

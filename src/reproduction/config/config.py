@@ -119,7 +119,10 @@ def _explain(error: Any) -> list[tuple[str, str]]:
     if error.validator == "additionalProperties":
         known = sorted(error.schema.get("properties", {}))
         return [
-            (f"{place}.{key}".lstrip("."), f"unknown key{_meant(str(key), known)}; allowed here: {', '.join(known)}")
+            (
+                f"{place}.{key}".lstrip("."),
+                f"unknown key{_meant(str(key), known)}; the allowed keys are {', '.join(known)}",
+            )
             for key in error.instance
             if key not in known
         ]
@@ -131,18 +134,22 @@ def _rule(error: Any) -> str:
     value, rule = error.instance, error.validator_value
     match error.validator:
         case "propertyNames" | "pattern":
-            return f"{value!r} is not a valid name; use lower-case letters, digits and _, beginning with a letter"
+            return (
+                f"{value!r} is not a valid name; a name must consist of lower-case letters, digits and _ and must "
+                "begin with a letter"
+            )
         case "required":
             return f"missing {', '.join(key for key in rule if key not in value)}"
         case "enum":
             return (
-                f"{value!r} is not allowed{nearest(str(value), map(str, rule))}; allowed: {', '.join(map(str, rule))}"
+                f"{value!r} is not allowed{nearest(str(value), map(str, rule))}; the allowed values are "
+                f"{', '.join(map(str, rule))}"
             )
         case "type":
             return f"{_shown(value)} is not {_kinds(rule)}{_hint(value, rule)}"
         case "minimum" | "exclusiveMinimum" | "maximum" | "exclusiveMaximum":
             sign = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}[error.validator]
-            return f"{_shown(value)} is not allowed; must be {sign} {rule}"
+            return f"{_shown(value)} is not allowed; the value must be {sign} {rule}"
         case "minItems" | "maxItems":
             return f"{_shown(value)} has {len(value)} entries; the {error.validator[:3]}imum is {rule}"
         case "uniqueItems":
@@ -171,10 +178,10 @@ def _kinds(kinds: str | list[str]) -> str:
 def _hint(value: Any, kinds: str | list[str]) -> str:
     if isinstance(value, str) and {"number", "integer"} & set([kinds] if isinstance(kinds, str) else kinds):
         if re.match(_SCIENTIFIC, value):
-            return f"; YAML reads {value} as a string, write {float(value)!r} or 1.0e-3 with a point"
+            return f"; YAML reads {value} as a string: write {float(value)!r}, or use a decimal point as in 1.0e-3"
         try:
             float(value)
         except ValueError:
             return ""
-        return "; write it without quotation marks"
-    return "; it must be finite" if isinstance(value, float) and not isfinite(value) else ""
+        return "; write the number without quotation marks"
+    return "; the number must be finite" if isinstance(value, float) and not isfinite(value) else ""

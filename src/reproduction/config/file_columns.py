@@ -363,7 +363,7 @@ def with_noise(settings: Mapping[str, Any], found: Names) -> dict[str, Any]:
     places = [i for i, name in enumerate(rows["column"]) if name == value]
     if len(places) != 1 and len(rows["column"]) > 1:
         raise ValueError(
-            f"noise: {where!r} must have one row for the column {value!r}, but it has rows only for "
+            f"noise: {where!r} must have one row for the column {value!r}, but has rows only for "
             f"{', '.join(rows['column'][:20])}"
         )
     row = places[0] if places else 0
@@ -371,7 +371,7 @@ def with_noise(settings: Mapping[str, Any], found: Names) -> dict[str, Any]:
     if distribution not in _OPENDP or not scale:
         known = ", ".join(_OPENDP)
         raise ValueError(
-            f"noise: the distribution in {where!r} must be one of {known}, with a scale, got {distribution!r}"
+            f"noise: the distribution in {where!r} must be one of {known} and must have a scale, got {distribution!r}"
         )
     law, key = _OPENDP[distribution]
     least = rows.get("threshold", [""] * (row + 1))[row]

@@ -96,7 +96,8 @@ def in_use(overlays: Iterable[Path], further: Mapping[str, Any], folder: Path) -
         return merged(given, further)
     if not base.exists() and not given:
         raise reading.ConfigError(
-            f"{BASE} is not in {folder}: change to the folder of this file, or pass another file with --configfile"
+            f"{BASE} was not found in {folder}: change to the folder that contains {BASE}, or pass another file with "
+            "--configfile"
         )
     return merged([*([base] if base.exists() else []), *given], further)
 
@@ -185,7 +186,7 @@ def taken_apart(words: Sequence[str]) -> Asked:
                 continue
             elif _FOLDER.match(word):
                 raise ConfigError(
-                    f"{word} is not supported: change to the folder and run the command without this option"
+                    f"the option {word} is not supported: change to the folder and run the command without this option"
                 )
             if into is None:
                 rest.append(word)

@@ -54,7 +54,7 @@ def _release_rules(plan: Mapping[str, Any], releases: Mapping[str, Any]) -> Iter
         known = ", ".join(releases) or "none"
         yield (
             "release",
-            f"{name!r} is not a release; the available releases are: {known}{config.nearest(name, releases)}",
+            f"{name!r} is not a release; the available releases are {known}{config.nearest(name, releases)}",
         )
         return
     settings = releases[name]
@@ -72,11 +72,17 @@ def _release_rules(plan: Mapping[str, Any], releases: Mapping[str, Any]) -> Iter
     if settings.get("narrow") and "shape" not in plan:
         yield (
             "shape",
-            "is missing: pass a public file with the shape of the tree, because narrow depends on it",
+            "is missing: narrow depends on the shape of the tree, so name a public file with this shape",
         )
     if "shape" in plan:
         if settings["mechanism"] not in checks.PARAMETERS or not settings.get("levels"):
-            yield "shape", f"may be given only for a tree of counts with levels; {name} is {settings['mechanism']}"
+            yield (
+                "shape",
+                (
+                    f"may be given only for a tree of counts with levels, but the mechanism of {name} is "
+                    f"{settings['mechanism']}"
+                ),
+            )
         else:
             yield from (("shape", why) for why in _shape_problems(plan["shape"], list(settings["levels"])))
 
@@ -89,7 +95,7 @@ def _shape_problems(path: str, levels: Sequence[str]) -> Iterator[str]:
         yield str(error)
         return
     if missing := [column for column in ("category", "parent") if column not in names]:
-        yield f"{path!r} must have the columns category and parent; {missing[0]} is missing"
+        yield f"{path!r} must have the columns category and parent; missing column: {missing[0]}"
         return
     from dpmultinomial._files import csv_table, table_columns  # NumPy is imported only for such a plan
 
@@ -100,7 +106,7 @@ def _shape_problems(path: str, levels: Sequence[str]) -> Iterator[str]:
         yield str(error)
         return
     if depth != len(levels):
-        yield f"{path!r} has {depth} levels, but the release names {len(levels)}: {', '.join(levels)}"
+        yield f"{path!r} has {depth} levels, but the release has {len(levels)} levels ({', '.join(levels)})"
 
 
 def _rules(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -108,21 +114,21 @@ def _rules(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if abs(sum(plan["names"].values()) - 1) > _SUM:
         yield "names", f"must add up to 1, got {sum(plan['names'].values()):g}"
     if ("interval" in want) == ("question" in want) or ("interval" in want) != ("narrower" in want):
-        yield "want", "give interval and narrower, or question"
+        yield "want", "a plan must contain either question, or interval and narrower"
         return
     for place, name in [
         ("want.interval", want.get("interval")),
         *(("among", name) for name in plan.get("among") or ()),
     ]:
         if name is not None and name not in names:
-            yield place, f"{name!r} must be one of {', '.join(names)}"
+            yield place, f"must be one of {', '.join(names)}, got {name!r}"
     if plan.get("among") and plan["of"] == "counts":
-        yield "among", "applies only to shares and rates: with of: counts, omit it"
+        yield "among", "applies only to shares and rates: omit this key if of is counts"
     if "question" in want:
         for _, text in question_rules.mistakes({"q": {"probability": want["question"]}}, names):
             yield "want.question", text
     elif want["probability"] >= plan["level"]:
         yield (
             "want.probability",
-            f"must be below level ({plan['level']:g}), the probability that an interval contains the true value",
+            f"must be below the level of the interval ({plan['level']:g})",
         )

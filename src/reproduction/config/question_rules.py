@@ -20,10 +20,13 @@ def mistakes(questions: Mapping[str, Any], names: Sequence[str], whole: str = ""
         place = f".questions.{label}"
         kinds = [key for key in question if key != "about"]
         if len(kinds) != 1 or kinds[0] not in KINDS:
-            yield place, f"must have one of {', '.join(KINDS)}, has {', '.join(map(str, question)) or 'none'}"
+            yield (
+                place,
+                f"must have exactly one of the keys {', '.join(KINDS)}, got {', '.join(map(str, question)) or 'none'}",
+            )
             continue
         if question.get("about", "counts") not in GROUPS:
-            yield f"{place}.about", f"{question['about']!r} must be one of {', '.join(GROUPS)}"
+            yield f"{place}.about", f"must be one of {', '.join(GROUPS)}, got {question['about']!r}"
         try:
             if text := _wrong(kinds[0], question[kinds[0]], names, whole):
                 yield place, text
@@ -62,7 +65,7 @@ def _beyond(kind: str, what: Any, names: Sequence[str], whole: str) -> str:
     if kind == "share":
         of, among = ([side] if isinstance(side, str) else list(side) for side in (what["of"], what["among"]))
         outside = [name for name in of if name not in among and "all" not in (what["of"], what["among"])]
-        return f"share: all of {of} must be among {among}" if outside else ""
+        return f"share: every name in of must also be in among, got of = {of} and among = {among}" if outside else ""
     return ""
 
 
@@ -73,9 +76,13 @@ def _misshapen(kind: str, what: Any) -> str:
     if kind in ("share", "rank"):
         wanted, more = ({"of", "among"}, set()) if kind == "share" else ({"of"}, {"top"})
         if not isinstance(what, Mapping) or not wanted <= set(what) <= wanted | more:
-            return f"{kind} must be {{of: [..], among: [..]}}" if kind == "share" else "rank must be {of: all, top: 5}"
+            return (
+                "share must have the form {of: [..], among: [..]}"
+                if kind == "share"
+                else "rank must have the form {of: all, top: 5}"
+            )
         top = what.get("top", 1)
         return "" if type(top) is int and top >= 1 else f"top must be an integer >= 1, got {top!r}"
     if kind != "sum" and (not isinstance(what, list) or len(what) != 2):
-        return f"{kind} requires two sides, [a, b] or [[a, b], [c]], got {what!r}"
+        return f"{kind} requires two sides, such as [a, b] or [[a, b], [c]], got {what!r}"
     return "" if isinstance(what, (str, list)) else f"{kind} requires names of quantities, got {what!r}"

@@ -81,15 +81,15 @@ def read(path: Path) -> dict[str, Any]:
         with open(places.public(path), "rb") as stream:
             raw = stream.read(_LARGEST_FILE + 1)
         if len(raw) > _LARGEST_FILE:
-            raise ConfigError(f"the file must be at most {_LARGEST_FILE} bytes long")
+            raise ConfigError(f"the file must have at most {_LARGEST_FILE:,} bytes")
         loaded = parse(raw.decode("utf-8"), form="json" if str(path).endswith(".json") else "yaml")
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
     except UnicodeDecodeError as error:
-        text = f"{path}: is not text in UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8"
+        text = f"{path} is not text in UTF-8 ({error.reason} at byte {error.start}): save the file as UTF-8"
         raise ConfigError(text) from None
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
+        raise ConfigError(f"{path} cannot be read ({error.strerror})") from None
     except ValueError as error:  # a confidential file, or a NUL byte in its name
         raise ConfigError(str(error)) from None
     if not isinstance(loaded, dict):
@@ -253,5 +253,5 @@ def _tab(text: str) -> str:
     """
     for number, line in enumerate(text.splitlines(), start=1):
         if "\t" in line[: len(line) - len(line.lstrip())]:
-            return f"line {number} is indented with a tab; use spaces in YAML"
+            return f"line {number} is indented with a tab: use spaces"
     return ""

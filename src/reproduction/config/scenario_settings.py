@@ -172,7 +172,9 @@ def _kind(written: Mapping[str, Any], settings: Mapping[str, Any], kinds: Mappin
         if written.get("kind") not in kinds:
             hint = config.nearest(str(written.get("kind")), kinds)
             got = repr(written["kind"]) if "kind" in written else "none"
-            raise ValueError(f".kind: must be one of {', '.join(kinds)} (omit kind with release:), got {got}{hint}")
+            raise ValueError(
+                f".kind: must be one of {', '.join(kinds)}, or must be omitted if release is given, got {got}{hint}"
+            )
         return kinds[written["kind"]], ""
     if not isinstance(release, str):
         raise ValueError(f".release: must be the name of a release, got {str(release)[:80]!r}")
@@ -199,9 +201,7 @@ def _release(name: str, releases: Mapping[str, Mapping[str, Any]]) -> tuple[Path
     if not isinstance(record, dict) or "mechanism" not in record:
         near = get_close_matches(name, releases, n=1)
         known = f"releases are {', '.join(releases) or 'none'}" + (f"; did you mean {near[0]!r}?" if near else "")
-        raise ValueError(
-            f".release: {name!r} is not a release ({known}), and it is not a folder that contains record.json"
-        )
+        raise ValueError(f".release: {name!r} is neither a release ({known}) nor a folder that contains record.json")
     return folder, str(record["mechanism"])
 
 
@@ -216,7 +216,10 @@ def mistakes(settings: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Mistakes
     for name, written in (settings.get("scenarios") or {}).items():
         here = name
         if name.endswith(_TAKEN) or name.startswith("plan_"):
-            yield here, f"names that end in {' or '.join(_TAKEN)} or begin with plan_ are reserved; choose another name"
+            yield (
+                here,
+                f"a name that ends in {' or '.join(_TAKEN)} or begins with plan_ is reserved; choose another name",
+            )
         if not isinstance(written, dict):
             continue  # the schema reports this mistake
         try:
@@ -236,17 +239,20 @@ def _scenario(written: dict[str, Any], kind: Kind, release: str) -> Mistakes:
     given = [key for key in kind.sources if key in written]
     if release:
         for key in (key for key in kind.stated if key in written):
-            yield f".{key}", "omit it; it is in the record of the release"
+            yield f".{key}", "must be omitted, because the record of the release contains this key"
     elif len(given) != 1:
-        have = " and ".join(given) or f"none of {', '.join(kind.sources)}"
-        yield "", f"has {have}; set exactly one of them" if not given else f"has {have}; set one of them"
+        have = " and ".join(given) or "none"
+        yield "", f"must contain exactly one of the keys {', '.join(kind.sources)}, got {have}"
         if not given:
             yield from _by_schema(written, kind)
             return
     batch = table_files.is_batch(written.get("file"))
     grid = lists(written, kind)
     if batch and grid:
-        yield f".{'.'.join(next(iter(grid)))}", "is a list, but the file has a column table: a batch cannot be a grid"
+        yield (
+            f".{'.'.join(next(iter(grid)))}",
+            "must be a single value, because the file has a column table and a batch cannot be a grid",
+        )
         return
     size = 1
     for path, values in grid.items():
@@ -255,7 +261,7 @@ def _scenario(written: dict[str, Any], kind: Kind, release: str) -> Mistakes:
             yield f".{'.'.join(path)}", "a list that defines a grid must have at least one value and no duplicates"
             return
     if size > MOST_POINTS:
-        yield "", f"has {size} points; a grid has at most {MOST_POINTS}"
+        yield "", f"must have at most {MOST_POINTS} points, got {size}"
         return
     wrong = False
     for number, point in enumerate(points(written, kind)):
@@ -297,17 +303,16 @@ def _by_rules(written: dict[str, Any], kind: Kind, batch: bool) -> Mistakes:
                     + "}"
                 )
             for key in (key for key in kind.by_table if key in written and key in header):
-                yield f".{key}", f"is also a column of {written['file']!r}; keep one of them"
+                yield f".{key}", f"must be omitted, because {written['file']!r} has a column with this name"
             if batch and not kind.batch:
                 raise ValueError(
-                    f"{written['file']!r} has a column {table_files.TABLE}, but "
-                    f"{kind.name} supports only one table: remove this column, or split "
-                    "the file"
+                    f"{written['file']!r} has a column {table_files.TABLE}, but {kind.name} supports only one table: "
+                    "remove this column, or use one file per table"
                 )
             if batch:
                 allowed = {"kind", "file", "columns", "level", *kind.batch}
                 for key in sorted(set(written) - allowed):
-                    yield f".{key}", f"is not allowed for a batch; allowed are {', '.join(sorted(allowed))}"
+                    yield f".{key}", f"is not allowed for a batch; the allowed keys are {', '.join(sorted(allowed))}"
             if wrong := file_columns.absent_mistakes(written, names, batch):
                 yield from ((".absent", text) for text in wrong)
                 return

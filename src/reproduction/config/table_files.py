@@ -41,7 +41,7 @@ def header(path: Path) -> list[str]:
         raise ValueError(f"{str(path)!r} cannot be read ({error}): {_RULE}") from None
     twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
-        raise ValueError(f"{str(path)!r} has two columns with the name {twice[0]!r}: rename one of them")
+        raise ValueError(f"{str(path)!r} has two columns with the name {twice[0]!r}: rename one of these columns")
     return names
 
 

@@ -46,7 +46,10 @@ def refusal(text: str, *, folder: bool = False) -> str | None:
         path = start / text
         exists = os.path.lexists(path) and (folder or not path.is_dir())
         if exists and places.is_confidential(path):
-            return f"{text!r} is confidential: define a release of it under `releases:` and use the name of the release"
+            return (
+                f"{text!r} is confidential: define a release of this file under `releases:` and use the name of the "
+                "release"
+            )
     return None
 
 
@@ -65,7 +68,7 @@ def outside(**options: str | None) -> None:
     for option, text in options.items():
         if text is not None and ("\0" in text or places.is_confidential(Path(text))):
             raise ValueError(
-                f"--{option}: {text!r} is in {places.FOLDER}/, and only releases may write to this "
+                f"--{option}: {text!r} must not be in {places.FOLDER}/, because only releases may write to this "
                 "folder: choose another folder"
             )
 

@@ -193,7 +193,9 @@ def _asked(client: socket.socket) -> tuple[dict[str, Any], list[int]]:
     """Return the request of a client, with its three standard streams."""
     _, streams, _, _ = socket.recv_fds(client, 4, 3)
     if len(streams) != 3:
-        raise ValueError("a request must contain three file descriptors (stdin, stdout and stderr)")
+        raise ValueError(
+            f"a request must contain three file descriptors (stdin, stdout and stderr), got {len(streams)}"
+        )
     raw = _exactly(client, int.from_bytes(_exactly(client, 8), "big"))
     request: dict[str, Any] = json.loads(raw)
     return request, streams

@@ -245,7 +245,7 @@ def _named_once(tables: Tables, keys: Sequence[str]) -> list[str]:
     """
     owner = np.repeat(np.arange(len(tables.names)), np.diff(tables.starts))
     names = pd.DataFrame({key: tables.columns[key] for key in keys}, dtype=object)
-    reasons = ["" if name else "table must have a name" for name in tables.names]
+    reasons = ["" if name else "every table must have a name" for name in tables.names]
     for rule, wrong in (
         (f"{' and '.join(keys)} must not be empty", (names == "").any(axis=1)),
         (f"{' and '.join(keys)} must not contain duplicates", names.assign(owner=owner).duplicated()),

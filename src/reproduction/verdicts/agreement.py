@@ -169,7 +169,8 @@ def _related(statements: list[Any], run: list[Any], paper: str) -> None:
         if made not in _MADE.get(due, (_PLAIN,)):
             found.setdefault(due, []).append(f"{row.artefact}: {row.quantity}")
     wrong = [
-        f"rows of kind {due} are made with {' or '.join(_MADE.get(due, (_PLAIN,)))}; wrong are {'; '.join(names)}"
+        f"rows of the kind {due} must be created with {' or '.join(_MADE.get(due, (_PLAIN,)))}; the invalid rows are "
+        f"{'; '.join(names)}"
         for due, names in found.items()
     ]
     if wrong:
@@ -181,8 +182,8 @@ def _explained(rows: list[dict[str, Any]], paper: str) -> None:
     bare = [f"{row['artefact']}: {row['quantity']}" for row in rows if row["verdict"] == "differs" and not row["note"]]
     if bare:
         raise ValueError(
-            f"{paper}: the verdict is differs, but the reason is missing: "
-            f"{'; '.join(bare)}; add a note in agreement.ours"
+            f"{paper}: every row with the verdict 'differs' must have a reason; the reason is missing for "
+            f"{'; '.join(bare)}: add a note in agreement.ours"
         )
 
 

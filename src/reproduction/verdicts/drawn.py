@@ -44,11 +44,11 @@ def unjudged(paper: Paper, made: Mapping[str, pd.DataFrame], settings: Mapping[s
     for artefact in paper.artefacts:
         known = reasons.pop(artefact.name, {}) if artefact.figure else None
         if isinstance(known, dict) and artefact.name not in made:
-            yield f"{artefact.name}: its table is missing, and {BEYOND} does not list it as beyond print"
+            yield f"{artefact.name}: the table is missing, and {BEYOND} does not list this figure"
         elif isinstance(known, dict):
             yield from _of_figure(paper, artefact, judge, settings, known)
     for name in reasons:
-        yield f"{name}: {BEYOND} lists it, but there is no such figure"
+        yield f"{name}: {BEYOND} lists this figure, but the paper has no such figure"
 
 
 def _of_figure(
@@ -70,9 +70,12 @@ def _of_figure(
     if unturned and _look(draw, _together(table, {column for column, _, _ in unturned})) != honest:
         for column, change, other in unturned:
             if _look(draw, other) != honest:
-                yield f"{artefact.name}: {column}, {change}: is visible in the figure but changes no verdict"
+                yield (
+                    f"{artefact.name}: the change '{change}' of the column {column} is visible in the figure but "
+                    "does not change any verdict"
+                )
     for column in (name for name in known if name.partition(",")[0] not in seen):
-        yield f"{artefact.name}: {column}: {BEYOND} lists it, but the figure does not draw it"
+        yield f"{artefact.name}: {BEYOND} lists the column {column}, but the figure does not plot this column"
 
 
 def _together(table: pd.DataFrame, columns: set[str]) -> pd.DataFrame:

@@ -61,7 +61,7 @@ def value(written: str) -> tuple[float, float]:
     """
     found = _NUMBER.fullmatch(written.strip())
     if not found:
-        raise ValueError(f"{written!r} is not a number in the format of the documents")
+        raise ValueError(f"a quoted number must have the format of numbers in the documents, got {written!r}")
     digits = found["digits"].replace(",", "").replace("−", "-")
     power = int(found["e"] or found["power"] or (found["raised"] or "0").translate(_RAISED))
     power -= 2 if found["percent"] else 0
@@ -95,12 +95,12 @@ def broken(quote: Quote, table: pd.DataFrame) -> str:
     except (ValueError, KeyError) as error:
         return f"{quote.table}: {error}"
     if len(ours) != len(quote.numbers):
-        return f"{len(quote.numbers)} numbers are quoted, but {quote.table} gives {len(ours)}"
+        return f"{len(quote.numbers)} numbers are quoted, but {quote.table} contains {len(ours)} numbers"
     wrong = []
     for written, number in zip(quote.numbers, ours, strict=True):
         said, half = value(written)
         if not abs(number - said) <= half * (1 + 1e-9):
-            wrong.append(f"{written} is quoted, but {quote.table} gives {number:.6g}")
+            wrong.append(f"{written} is quoted, but {quote.table} contains {number:.6g}")
     return "; ".join(wrong)
 
 
@@ -152,7 +152,7 @@ def main() -> None:
     """Print the quotes that do not hold, and exit with status 1 if there is at least one such quote."""
     checked = list(check(Path(*sys.argv[1:2] or ["results"]), discover().values()))
     wrong = [f"{slug}/{quote.document}: {quote.words!r}: {why}" for slug, quote, why in checked if why]
-    print("\n".join([*wrong, f"{len(checked)} quotes, {len(wrong)} do not hold."]))
+    print("\n".join([*wrong, f"{len(checked)} quotes were checked, of which {len(wrong)} are wrong."]))
     sys.exit(bool(wrong))
 
 

@@ -105,8 +105,8 @@ def law(
     """
     if not sees:
         raise ValueError(
-            f"{artefact}: {quantity}: a row of kind law must state the detection limit of its test, "
-            "for example 'noise scale by 2 %'"
+            f"{artefact}: {quantity}: a row of the kind law must state the detection limit of its test, for example "
+            "'noise scale by 2 %'"
         )
     return _row(artefact, quantity, variant, p_value, 0.0, note, sees=sees)
 

@@ -257,7 +257,11 @@ def test_dirichlet_and_swap_cost_by_changes():
             "changes must be an integer, got 1.5",
         ),
         (lambda: dpm.AdditiveCounts(epsilon=1.0).cost(changes=(1,), sensitivity=1), ValueError, "not both"),
-        (lambda: dpm.AdditiveCounts(epsilon=1.0, support=3).cost(changes=(4,)), ValueError, "the change 4, got 3"),
+        (
+            lambda: dpm.AdditiveCounts(epsilon=1.0, support=3).cost(changes=(4,)),
+            ValueError,
+            r"the largest change \(4\), got 3",
+        ),
         (lambda: dpm.AdditiveCounts(epsilon=1.0).cost(sensitivity=2), ValueError, "changes is required"),
         (lambda: dpm.Dirichlet(r=1.0, alpha=3.0).cost(changes=(1, 2)), ValueError, r"two equal numbers.*got \(1, 2\)"),
         (lambda: dpm.Dirichlet(r=1.0, alpha=3.0).cost(changes=(1,)), ValueError, "two equal numbers"),

@@ -198,7 +198,7 @@ def test_an_unpacked_archive_is_verified_and_may_have_been_built_in(unpacked):
         (lambda f: (f / "results/more.csv").touch(), "results/more.csv was added"),
         (lambda f: (f / "conftest.pyc.py").touch(), "conftest.pyc.py was added"),
         (lambda f: (f / crate.SUMS).unlink(), "SHA256SUMS is missing"),
-        (lambda f: (f / crate.SUMS).write_text(f"{'0' * 64}  ../x\n"), "outside the archive"),
+        (lambda f: (f / crate.SUMS).write_text(f"{'0' * 64}  ../x\n"), "must be a file in the archive"),
     ],
     ids=["changed", "lost", "added", "added code", "no sums", "outside"],
 )

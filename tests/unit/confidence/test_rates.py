@@ -206,7 +206,7 @@ def test_interval_without_a_public_total():
          r"rate must lie in \[0, 1\], got 1.5"),
         (lambda: dpm.confidence(dpm.Release([1], mechanism=dpm.Perturbation(
             {"true": [0, 1], "released": [0, 1], "probability": [1, 1]}), total=5)).rates["1"].interval(),
-         "up to the total 5, but ends at 1"),
+         r"up to the total \(5\), but its last true count is 1"),
     ],
 )  # fmt: skip
 def test_bad_requests(call, words):

@@ -78,17 +78,20 @@ def test_every_key_has_a_description_and_every_optional_key_a_default():
             "scenarios: {a: {kind: noisy_counts, rehearsal: {counts: [1, 2]}}}",
             ["scenarios.a", "the noise of the counts"],
         ),
-        ("scenarios: {a: {release: mine, epsilon: 1}}", ["scenarios.a.release", "'mine' is not a release"]),
+        ("scenarios: {a: {release: mine, epsilon: 1}}", ["scenarios.a.release", "'mine' is neither a release"]),
         ("scenarios: {a: {epsilon: 1}}", ["scenarios.a.kind", "must be one of"]),
-        ("scenarios: {a: {kind: noisy_counts, epsilon: 1}}", ["scenarios.a", "none of counts, file, rehearsal"]),
+        ("scenarios: {a: {kind: noisy_counts, epsilon: 1}}", ["scenarios.a", "counts, file, rehearsal, got none"]),
         (
             "scenarios: {a: {kind: noisy_counts, epsilon: 1, rehearsal: {counts: [1, 2]}, total: 4}}",
-            ["a.total", "sum of its counts (3)"],
+            ["a.total", "sum of the counts (3)"],
         ),
-        ("scenarios: {a: {kind: noisy_counts, epsilon: 1, counts: [1, 2], names: [x]}}", ["a.names", "1 names for 2"]),
+        (
+            "scenarios: {a: {kind: noisy_counts, epsilon: 1, counts: [1, 2], names: [x]}}",
+            ["a.names", "(2 counts), got 1 names"],
+        ),
         (
             "scenarios: {a: {kind: noisy_counts, epsilon: 1, counts: [1, 2], total: 3, prior: [1, 1, 1]}}",
-            ["a.prior", "3 entries for 2"],
+            ["a.prior", "(2 counts), got 3 numbers"],
         ),
         (
             "scenarios: {a: {kind: noisy_counts, epsilon: 1, rehearsal: {counts: [1, 2]}, among: ['1', c9]}}",
@@ -99,7 +102,7 @@ def test_every_key_has_a_description_and_every_optional_key_a_default():
         ("balmat2018: {choosing_epsilon: {probabilities: [0.5, 0.6, 0.5]}}", ["must add up to 1, got 1.6"]),
         (
             "scenarios: {a: {kind: noisy_counts, epsilon: 1, rehearsal: {counts: [1000000, 2]}}}",
-            ["the maximum total is 1000000"],
+            ["must be at most 1000000, got"],
         ),
         (
             "balmat2018: {figure_1: {total: 50, settings: {a: [1, 2, 3]}}}",

@@ -334,4 +334,6 @@ def test_the_check_names_the_next_generation(folder):
     Path("mine.yaml").write_text(yaml.safe_dump(release(epsilon=0.5, generation=2)))
     assert refused("check", "mine.yaml") == ""
     Path("mine.yaml").write_text(yaml.safe_dump(release(epsilon=0.5, generation=3)))
-    assert "releases.r.generation: must be 2, the next one by the ledger, got 3" in refused("check", "mine.yaml")
+    assert "releases.r.generation: must be 2, the next generation according to the ledger, got 3" in refused(
+        "check", "mine.yaml"
+    )

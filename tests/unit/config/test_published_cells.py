@@ -472,7 +472,7 @@ def test_tables_with_ranges_and_tables_with_numbers_in_one_batch(folder, scales)
     assert status["g"].startswith("refused: 'g' is 1 to 9, but with noise (discrete_laplace), every count without")
     assert status["k"] == status["h"] == "exact"
     assert status["i"].startswith("refused: 'i' has no value, but other counts were withheld below 10")
-    assert status[["l", "m"]].str.contains("scale of its noise must be").tolist() == [scales, scales]
+    assert status[["l", "m"]].str.contains("scale of the noise must be").tolist() == [scales, scales]
 
 
 def test_a_prior_fitted_to_tables_with_different_limits(folder):

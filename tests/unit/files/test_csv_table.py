@@ -93,19 +93,19 @@ def test_exchange_is_the_reference(data):
 @pytest.mark.parametrize(
     ("raw", "rule"),
     [
-        (b"a,b\n1,2,\n", r"line 2: must have 2 fields as the header has, got 3"),
-        (b"a,b\n1,2\n\n3\n", r"line 4: must have 2 fields as the header has, got 1"),
-        (b"a,b\n1,2\n3,4,5,6\n", r"line 3: must have 2 fields .* got 3 or more"),
+        (b"a,b\n1,2,\n", r"line 2: the line must have 2 fields, as many as the header, got 3"),
+        (b"a,b\n1,2\n\n3\n", r"line 4: the line must have 2 fields, as many as the header, got 1"),
+        (b"a,b\n1,2\n3,4,5,6\n", r"line 3: the line must have 2 fields, .* got 3 or more"),
         (b"a,a\n1,2\n", r"line 1, column 2: the column has the same name as column 1 \('a'\)"),
         (b"a, \n1,2\n", r"line 1, column 2: the column has no name"),
         (b"", r"empty"),
         (b"\xef\xbb\xbf\r\n\r\n", r"empty"),
-        (b'a,b\n1,"2\n', r"line 2, column 2: a quoted field that never ends"),
-        (b'a,b\n1,x"2"\n', r"line 2, column 2: a quote inside"),
-        (b'a,b\n1,"2"x\n', r"line 2, column 2: text after the closing quote"),
-        (b"a,b\r1,2\r", r"line 1, column 2: a carriage return without a line feed"),
-        (b"a,b\n1,2\0\n", r"line 2, column 2: a NUL byte"),
-        (b"a,b\n1,\xff\n", r"line 2: not utf-8 at byte 6 of the file; save it as UTF-8"),
+        (b'a,b\n1,"2\n', r"line 2, column 2: the quoted field has no closing quote"),
+        (b'a,b\n1,x"2"\n', r"line 2, column 2: the field contains a quote"),
+        (b'a,b\n1,"2"x\n', r"line 2, column 2: the field has text after its closing quote"),
+        (b"a,b\r1,2\r", r"line 1, column 2: the line contains a carriage return without a line feed"),
+        (b"a,b\n1,2\0\n", r"line 2, column 2: the line contains a NUL byte"),
+        (b"a,b\n1,\xff\n", r"line 2: the file is not valid utf-8 \(byte 6\); save it as UTF-8"),
         (b"a,b;c\n1,2;3\n", r"the delimiter is ambiguous"),
     ],
 )
@@ -119,7 +119,7 @@ def test_limits():
     assert len(read(wide, limits=Limits(columns=5)).columns) == 5
     with pytest.raises(ValueError, match="at most 4 columns"):
         read(wide, limits=Limits(columns=4))
-    with pytest.raises(ValueError, match="line 2, column 1: must be at most 3 bytes long, got 4"):
+    with pytest.raises(ValueError, match="line 2, column 1: the field must be at most 3 bytes long, got 4 bytes"):
         read(b"abc\nabcd\n", limits=Limits(length=3))
 
 
@@ -184,7 +184,7 @@ def test_stated_encodings_are_checked():
         (b"\xef\xbb\xbfa\n1\n", "utf-16-le", "begins with the byte order mark of utf-8"),
         (b"a\n1\n", "utf-16", "requires a byte order mark"),
         (b"a\n1\n", "ascii", "encoding must be one of"),
-        (b"\xff\xfea\0\n\0\x00\xd8", "utf-16", "not utf-16-le"),
+        (b"\xff\xfea\0\n\0\x00\xd8", "utf-16", "not valid utf-16-le"),
     ]:
         with pytest.raises(ValueError, match=rule):
             csv_table.decode(raw, name="f", encoding=encoding)

@@ -8,7 +8,7 @@ from dpmultinomial._releases import _counts, _keys, checks
 SAME = {
     "a blank at the end": ("a", "a "),
     "a blank before": ("a", " a"),
-    "two blanks": ("a b", "a  b"),
+    "two spaces": ("a b", "a  b"),
     "a blank of another width": ("a b", "a\u2003b"),
     "a blank that holds words together": ("a b", "a\xa0b"),
     "composed and decomposed": ("caf\xe9", "cafe\u0301"),
@@ -62,16 +62,18 @@ def test_what_is_no_control_character(name):
 def test_counts_of_names_that_look_the_same_are_refused_by_their_lines(how):
     one, other = SAME[how]
     raw = f"category,count\nx,1\n{one},2\n{other},3\n".encode()
-    with pytest.raises(ValueError, match="line 4, column 'category': must differ from that of line 3 by more") as told:
+    with pytest.raises(
+        ValueError, match="line 4, column 'category': must differ from the category in line 3 by more"
+    ) as told:
         _counts.read(parse(raw, name="c.csv", confidential=True))
     assert repr(other) not in str(told.value)
 
 
 def test_the_same_name_twice_and_controls_are_told_as_such():
     for text, words in (
-        ("category,count\na,1\na,2\n", "must differ from that of line 2$"),
-        ("category,count\na,1\nb\x1b[1m,2\n", "line 3.*must have no control characters"),
-        ('category,count\na,1\n"b\nc",2\n', "line 3.*must have no control characters"),
+        ("category,count\na,1\na,2\n", "must differ from the category in line 2$"),
+        ("category,count\na,1\nb\x1b[1m,2\n", "line 3.*must not contain control characters"),
+        ('category,count\na,1\n"b\nc",2\n', "line 3.*must not contain control characters"),
         ("category,count\na,1\n\u200b,2\n", "line 3.*must not be empty"),
     ):
         with pytest.raises(ValueError, match=words):
@@ -85,6 +87,6 @@ def test_levels_of_a_model_must_look_different(tmp_path):
     settings |= {"noise": "discrete_laplace", "levels": {"a": ["x", "\u0445"], "b": ["1", "2"]}}
     ((place, words),) = checks.problems("r", settings, budgets={}, root=tmp_path)
     assert place == "releases/r/levels"
-    assert "'x' and '\\u0445' of 'a' must differ by more than blanks" in words
+    assert "'x' and '\\u0445' of the column 'a' must differ by more than blanks" in words
     settings["levels"]["a"] = ["x", "y"]
     assert checks.problems("r", settings, budgets={}, root=tmp_path) == []

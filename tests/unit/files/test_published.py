@@ -89,9 +89,9 @@ def taken(folder, key):
 @pytest.mark.parametrize(
     ("mechanism", "key", "value", "words"),
     [
-        ("discrete_laplace", "scale", 0.02, "do not belong together"),
-        ("discrete_laplace", "scale", 2.001, "do not belong together"),
-        ("discrete_laplace", "scale", 1e-300, "do not belong together"),
+        ("discrete_laplace", "scale", 0.02, "are inconsistent"),
+        ("discrete_laplace", "scale", 2.001, "are inconsistent"),
+        ("discrete_laplace", "scale", 1e-300, "are inconsistent"),
         (
             "discrete_laplace",
             "total",
@@ -102,25 +102,25 @@ def taken(folder, key):
         ("discrete_laplace", "mechanism", "any text", "mechanism must be one of discrete_laplace"),
         ("discrete_laplace", "law", "Laplace", "the value of law is invalid"),
         ("discrete_laplace", "categories", 5, "must have 5 rows, as the record states, got 4"),
-        ("discrete_laplace", "hardened", False, "hardened must be true"),
+        ("discrete_laplace", "hardened", False, "hardened must be false for Dirichlet"),
         ("discrete_laplace", "extra", 1, "the key 'extra' is not valid for the mechanism discrete_laplace"),
-        ("discrete_gaussian", "scale", 0.5, "do not belong together"),
-        ("additive_counts", "epsilon_of_each_count", 2.0, "do not belong together"),
+        ("discrete_gaussian", "scale", 0.5, "are inconsistent"),
+        ("additive_counts", "epsilon_of_each_count", 2.0, "are inconsistent"),
         ("additive_counts", "algorithm", "4", "the value of algorithm is invalid"),
-        ("swap", "cost_of_one_exchange", 1.0, "not that of one exchange"),
+        ("swap", "cost_of_one_exchange", 1.0, "cost_of_one_exchange must be equal"),
         ("swap", "records", 79, "must have 79 rows"),
         ("swap", "swapped", ["income"], "no column 'income'"),
         ("swap", "rate", 1, "the value of rate is invalid"),
         ("censored_statistics", "upper", 1.0, "lower must be below upper"),
-        ("naive_bayes", "network", {"age": ["tenure"]}, "must be a node of the record's network"),
-        ("bayesian_network", "sensitivity", 6, "do not belong together"),
+        ("naive_bayes", "network", {"age": ["tenure"]}, "must be a node of the network in the record"),
+        ("bayesian_network", "sensitivity", 6, "are inconsistent"),
         ("laplace_tree", "sensitivity", 1, "the value of sensitivity is invalid"),
-        ("gaussian_tree", "total", 10, "must be the total that its record states, got '9'"),
+        ("gaussian_tree", "total", 10, "must be equal to the total in the record, got '9'"),
         (
             "laplace_tree",
             "nodes",
             {"state": 2, "county": 1},
-            "the nodes on each level must be the nodes that the record states",
+            "the numbers of nodes per level must be",
         ),
         ("gaussian_tree", "cost", {"relation": "replace a record", "rho": 10**308}, "the value of cost is invalid"),
         ("discrete_gaussian", "cost", {"relation": "replace a record", "rho": 10**308}, "the value of cost is invalid"),
@@ -157,7 +157,7 @@ def test_numbers_of_a_tree_are_changed_together_or_not_at_all(made, tmp_path, me
         "noise 1 % smaller": {"scale": scaled(record["scale"], 0.99)},
     }  # fmt: skip
     for change in forged.values():
-        with pytest.raises(FileFault, match=r"do not belong together|must be the sum|must be the share|is invalid"):
+        with pytest.raises(FileFault, match=r"are inconsistent|cost must be the sum|must be the share|is invalid"):
             published.open_release(put(tmp_path / "r", record | change, data))
 
 
@@ -169,7 +169,7 @@ def test_what_a_ceiling_counts_is_what_the_cost_says(made, tmp_path, mechanism, 
     record, data = made[mechanism]
     stated = {k: v if k == "relation" else v * factor for k, v in record["against_ceiling"].items()}
     for wrong in (stated, record["against_ceiling"] | {"relation": "add or remove a record"}, "outside"):
-        with pytest.raises(FileFault, match="against_ceiling must be what its cost is for a replacement"):
+        with pytest.raises(FileFault, match="against_ceiling must be the cost for the relation 'replace a record'"):
             published.open_release(put(tmp_path / "r", record | {"against_ceiling": wrong}, data))
 
 
@@ -186,7 +186,7 @@ def test_what_is_no_record_is_refused(made, tmp_path, text):
 FILES = {
     "discrete_laplace": [
         (lambda t: t.replace("south", "north"), "line 4, column 'category'"),
-        (lambda t: t.replace("south", " "), "must be a category of its own"),
+        (lambda t: t.replace("south", " "), "must be a category that is not empty"),
         (lambda t: t.replace("\n", ",1\n").replace("count,1", "count,more"), "must have the columns category, count"),
         (lambda t: t.replace("category", "name"), "must have the columns"),
         (lambda t: t + "extra,4\n", "must have 4 rows"),
@@ -245,7 +245,7 @@ def test_where_there_is_a_ledger_it_must_name_the_release(made, tmp_path):
     with pytest.raises(FileFault, match="differs from the record"):
         published.open_release(folder)
     folder.rename(folder.with_name("2"))
-    with pytest.raises(FileFault, match="must describe county, generation 2"):
+    with pytest.raises(FileFault, match="must be the record of county, generation 2"):
         published.open_release(folder.with_name("2"))
 
 
@@ -273,7 +273,7 @@ def test_confidential_files_are_known_under_every_name(tmp_path, monkeypatch):
         "linked/c.csv", "linked/deep/d.csv", str(home / "c.csv"), "confidential", "linked", "confidential/none.csv",
         "/proc/self/cwd/confidential/c.csv", "/elsewhere/confidential/x.csv",
     ):  # fmt: skip
-        with pytest.raises(FileFault, match="is confidential: only `releases:` opens"):
+        with pytest.raises(FileFault, match="is confidential: only a release"):
             places.public(name)
     for name in ("public.csv", "away/e.csv", "none.csv", "circle", "circle/x", "confidential.csv"):
         assert str(places.public(name)) == name

@@ -31,15 +31,15 @@ def test_names_come_with_the_values_or_beside_them():
 @pytest.mark.parametrize(
     ("values", "options", "error", "match"),
     [
-        ([1.0, np.inf], {}, ValueError, "finite numbers"),
-        (["a", "b"], {}, TypeError, "values must be numbers"),
+        ([1.0, np.inf], {}, ValueError, "must be finite, or NaN"),
+        (["a", "b"], {}, TypeError, "values must contain only numbers"),
         ([], {}, ValueError, r"got shape \(0,\)"),
         (5.0, {}, ValueError, r"got shape \(\)"),
-        ([1, 2], {"names": ["a"]}, ValueError, "one name per number .2 names"),
+        ([1, 2], {"names": ["a"]}, ValueError, "one name per value .2 values"),
         ([1, 2], {"names": ["a", "a"]}, ValueError, "got 'a' twice"),
         ([1, 2], {"names": ["a", " "]}, ValueError, "not empty"),
         ([1, 2], {"names": "ab"}, TypeError, "a sequence of strings"),
-        ({"a": 1}, {"names": ["b"]}, ValueError, "not be given if values already have names"),
+        ({"a": 1}, {"names": ["b"]}, ValueError, "because values already have names"),
         ({"a": [[1, 2]], "b": [[1], [2]]}, {}, ValueError, "tables of the same shape"),
         ([1, 2], {"total": 2.5}, TypeError, "total"),
         ([1, 2], {"total": -1}, ValueError, "total"),
@@ -59,7 +59,7 @@ def test_what_is_wrong_is_named(values, options, error, match):
             dpm.Release([1, 2], mechanism=LAPLACE),
             {"method": "gibbs"},
             ValueError,
-            "requires an exact total and does not allow bounds",
+            "requires an exact total, no bounds",
         ),
         (
             dpm.Release([1, 2], mechanism="laplace", total=3),

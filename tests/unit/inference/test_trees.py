@@ -109,11 +109,11 @@ def test_bounds_unmeasured_and_withheld_counts():
         ({"parents": PARENTS, "total": {"released": 14, "noise": {"law": "exact"}}}, "as a measurement of the root"),
         (
             {"parents": PARENTS, "total": 14, "bounds": (0, 9)},
-            "bounds must satisfy 0 <= lower <= upper, got 14 to 9 at state",
+            "bounds must satisfy 0 <= lower <= upper, got 14 to 9 for the node state",
         ),
-        ({"parents": PARENTS, "levels": ["s", "r"]}, "levels must contain 3 names, one per level, got 2"),
+        ({"parents": PARENTS, "levels": ["s", "r"]}, "levels must contain one name per level .3 levels., got 2"),
         ({"levels": ["s"]}, "only together with parents: pass parents"),
-        ({"parents": {**PARENTS, "state": "d"}}, "parent must be -1 for exactly one node, the root, got 0"),
+        ({"parents": {**PARENTS, "state": "d"}}, "parent must be -1 for exactly one node .the root., got -1 for 0"),
     ],
 )
 def test_what_is_no_tree_is_refused(rest, message):

@@ -153,7 +153,7 @@ def test_totals_that_the_bounds_exclude_are_rejected():
     tree = Tree([-1, 0, 0], upper=[np.inf, 3, 3])
     part = PartOfTotal(tree, tree, (np.ones(2), np.ones(2)), np.zeros(3), np.full(3, 0.5), np.ones(3))
     with pytest.raises(
-        ValueError, match="the bounds of 1 exclude all counts of the cell that are possible given the totals"
+        ValueError, match="1: the bounds exclude all counts of the cell that are possible given the totals"
     ):
         part.given(np.array([9, 7, 2]))
 

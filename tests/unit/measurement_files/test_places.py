@@ -146,10 +146,10 @@ def test_tracts_and_block_groups_follow_from_blocks_alone(tiny):
 
 
 def test_codes_that_break_the_spine_are_refused():
-    with pytest.raises(ValueError, match="County must have the same length, which must be greater than"):
+    with pytest.raises(ValueError, match="County must have the same length, greater than"):
         files.spine_of({"State": np.array(["050"]), "County": np.array(["050100011", "0501000112"])}, 50)
     made = files.spine_of({"State": np.array(["050"]), "Block": np.array(["05005010001100010012001"])}, 50)
-    with pytest.raises(ValueError, match="not the code of a block"):
+    with pytest.raises(ValueError, match="not the geocode of a block"):
         made.places("Block")
 
 
@@ -357,15 +357,15 @@ def broken(folder, change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: t.drop_columns(["hispanic"]), "the file must have the columns hispanic of pl94 person"),
-        (lambda t: t.drop_columns(["variance"]), "must have the columns variance"),
+        (lambda t: t.drop_columns(["hispanic"]), "columns of pl94 person; missing columns: hispanic"),
+        (lambda t: t.drop_columns(["variance"]), "missing columns: variance"),
         (lambda t: t.set_column(1, "query_name", [["a_dpq", None]]), "query_name must not have empty cells"),
         (lambda t: t.set_column(t.schema.get_field_index("value"), "value", [[[1, 2], [3]]]), "must have 2 numbers"),
-        (lambda t: t.set_column(t.schema.get_field_index("value"), "value", [[[1, 2], [3, None]]]), "missing numbers"),
-        (lambda t: t.set_column(t.schema.get_field_index("variance"), "variance", [[1.0, 0.0]]), "finite, got 0"),
+        (lambda t: t.set_column(t.schema.get_field_index("value"), "value", [[[1, 2], [3, None]]]), "row"),
+        (lambda t: t.set_column(t.schema.get_field_index("variance"), "variance", [[1.0, 0.0]]), "and > 0, got 0"),
         (lambda t: t.set_column(t.schema.get_field_index("hispanic"), "hispanic", [["hispanic", "*"]]), "same value"),
-        (lambda t: t.set_column(0, "geocode", [[COUNTY, COUNTY]]), "geocode 050100011 occurs in two rows"),
-        (lambda t: t.set_column(0, "geocode", [[COUNTY, None]]), "geocode must not have empty cells"),
+        (lambda t: t.set_column(0, "geocode", [[COUNTY, COUNTY]]), "geocode 050100011 occurs in more than one row"),
+        (lambda t: t.set_column(0, "geocode", [[COUNTY, None]]), "geocode must not contain empty cells"),
         (lambda t: t.append_column("query_shape", [[[1, 1, 2, 1], [1, 1, 2, 1]]]).set_column(
             7, "query_shape", [[[2, 2, 2, 1]] * 2]), None),
     ],
@@ -376,7 +376,7 @@ def test_a_file_that_breaks_the_layout_is_named(tmp_path, change, message):
         def change(t):
             return t.append_column("query_shape", [[[1, 2, 2, 1]] * 2])
 
-        message = r"query_shape must be \[1, 1, 2, 1\] to agree with the binnings of the query, got \[1, 2, 2, 1\]"
+        message = r"query_shape must be \[1, 1, 2, 1\], the shape of the query's binnings, got \[1, 2, 2, 1\]"
     with pytest.raises(ValueError, match=message):
         read(broken(tmp_path, change))
 
@@ -397,7 +397,7 @@ def test_a_binning_that_is_not_known_is_passed_over_and_said(tmp_path):
 
 
 def test_what_is_not_there_is_said(tiny, tmp_path):
-    with pytest.raises(ValueError, match="contains no files for the state 33; it has State=050"):
+    with pytest.raises(ValueError, match="contains no files for the state 33; the folder contains State=050"):
         read(tiny, state="NH")
     with pytest.raises(
         ValueError, match="does not contain US_DHCP_PROD, the folder of dhc person; it has US_Person_PL_PROD"
@@ -407,11 +407,11 @@ def test_what_is_not_there_is_said(tiny, tmp_path):
         read(tiny, state="PR")
     with pytest.raises(ValueError, match="the product pl94 with the table families is not supported"):
         reading.read(tiny, product="pl94", table="families", state="VT")
-    with pytest.raises(ValueError, match="'Vermont' is not a state"):
+    with pytest.raises(ValueError, match="got 'Vermont'"):
         read(tiny, state="Vermont")
     with pytest.raises(ValueError, match="contains no measurement of this cell"):
         read(tiny, {"cenrace": "white"})
-    with pytest.raises(ValueError, match=r"cenrace does not measure this cell at .*: hispanic"):
+    with pytest.raises(ValueError, match=r"cenrace does not measure this cell at .* are hispanic"):
         read(tiny, query="cenrace")
     with pytest.raises(
         ValueError,

@@ -61,7 +61,7 @@ def test_a_swap_draws_tables_and_records():
         lambda: dpm.Swap(rate=None).sample(table, rng=dpm.stream(1, "s")),
         lambda: dpm.Swap(rate=None).cost(largest=4),
     ):
-        with pytest.raises(ValueError, match="rate is required to swap and to compute the privacy cost"):
+        with pytest.raises(ValueError, match="rate is required to swap records and to compute the privacy cost"):
             asked()
     with pytest.raises(ValueError, match="rate"):
         dpm.Swap(rate=1.0)
@@ -71,7 +71,7 @@ def test_a_dirichlet_release_costs_its_exact_divergence():
     law = dpm.Dirichlet(r=0.2, alpha=1.5)
     cost = law.cost(orders=(2.0, 3.0, 500.0))
     assert cost.epsilons == {a: renyi.dirichlet_worst_case(0.2, alpha=1.5, order=a) for a in (2.0, 3.0)}
-    with pytest.raises(ValueError, match="infinite at orders 500"):
+    with pytest.raises(ValueError, match="infinite for the orders 500"):
         law.cost(orders=(500.0,))
     logs = law.log_weights(0.25, [0, 4])
     a, b = 1.5, 0.2 * 4 + 1.5
@@ -115,7 +115,7 @@ def test_costs_of_one_source_and_relation_add_up():
         dpm.compose(one, dpm.PureDP(source="s", relation=ADD, epsilon=0.5))
     with pytest.raises(ValueError, match="at least one"):
         dpm.compose()
-    with pytest.raises(TypeError, match="costs must be"):
+    with pytest.raises(TypeError, match="every cost must be"):
         dpm.compose(0.5)
 
 

@@ -178,7 +178,7 @@ def test_real_draws_with_a_parameter_a_row_follow_their_laws(kind, test):
 
 MODIFIED = {
     "clipped": {"at": 0.0},
-    "clipped at 3": {"at": 3.0},
+    "smaller values are clipped": {"at": 3.0},
     "withheld": {"least": 4.0},
     "rounded": {"step": 3.0},
     "rounded to even multiples": {"step": 4.0},
@@ -314,22 +314,22 @@ def test_multiples_of_a_step_are_known_however_large():
 def test_what_a_law_never_releases_is_refused_by_name():
     law = DiscreteGaussian(sigma=2.0)
     for modified, value, words in [
-        (law.clipped(0), -1, "values below 0 are clipped: got -1"),
-        (law.threshold(5), 4, "values below 5 are withheld: got 4"),
-        (law.rounded(5), 7, "multiples of 5: got 7"),
-        (law.clipped(0), np.nan, "an absent value has a meaning only with a threshold"),
-        (law.clipped(0), 1.5, "must be integers: got 1.5"),
+        (law.clipped(0), -1, "at least 0, because smaller values are clipped, got -1"),
+        (law.threshold(5), 4, "at least 5, because smaller values are withheld, got 4"),
+        (law.rounded(5), 7, "multiples of 5, got 7"),
+        (law.clipped(0), np.nan, "noisy_counts must not contain missing values"),
+        (law.clipped(0), 1.5, "must be integers, got 1.5"),
         (law.threshold(0), np.inf, "must be finite"),
     ]:
         with pytest.raises(ValueError, match=words):
             modified.log_likelihood([3 * 5, value], 0)
-    with pytest.raises(ValueError, match="no value would be withheld"):
+    with pytest.raises(ValueError, match="no count would be withheld"):
         law.clipped(5).threshold(5)
     with pytest.raises(ValueError, match=r"step must be an integer for a discrete distribution, got 2\.5"):
         law.rounded(2.5)
     with pytest.raises(TypeError, match="must be a noise distribution of single counts"):
         Coarsened(law.clipped(0), least=3)
-    with pytest.raises(ValueError, match="noisy_counts must be integers"):
+    with pytest.raises(ValueError, match="noisy_counts must contain only integers"):
         law.log_likelihood(1.5, 0)
     with pytest.raises(ValueError, match="noisy_counts must be finite, got nan"):
         Laplace(scale=1.0).log_likelihood([1.0, np.nan], 0)
@@ -399,9 +399,9 @@ def test_beyond_its_last_row_a_table_may_move_with_the_count():
             "probabilities for the true count 0 must add up to 1, got 0.9",
         ),
         ({"released": [0, 0, 1, 1, *CELL_KEYS["released"][4:]]}, "true count 1 and released value 1 is listed 2 times"),
-        ({"true": [-1, *CELL_KEYS["true"][1:]]}, "true must be integers >= 0"),
+        ({"true": [-1, *CELL_KEYS["true"][1:]]}, "true must contain only integers >= 0"),
         ({"probability": [1.0, -0.5, 1.25, *CELL_KEYS["probability"][3:]]}, "probability must be >= 0, got -0.5"),
-        ({"released": [0, 1]}, "columns must have the same length, got 13, 2 and 13"),
+        ({"released": [0, 1]}, "must have the same length, got lengths 13, 2 and 13"),
     ],
 )
 def test_a_wrong_table_is_refused_by_its_row(change, words):
@@ -475,7 +475,7 @@ def test_a_table_costs_its_largest_ratio_of_neighbours():
     geometric = {"true": [0, 0, 1, 1], "released": [0, 1, 0, 1], "probability": [0.8, 0.2, 0.2, 0.8]}
     assert Perturbation(geometric).cost(add).epsilon == pytest.approx(np.log(4))
     assert Perturbation(geometric).cost(replace).epsilon == pytest.approx(2 * np.log(4))
-    with pytest.raises(ValueError, match="no finite epsilon if a released value is possible for only one"):
+    with pytest.raises(ValueError, match="no finite epsilon, because a released value is possible for only one"):
         Perturbation(CELL_KEYS).cost(add)
     moving = {"true": [0, 0, 1, 1], "released": [0, 1, 1, 2], "probability": [0.8, 0.2, 0.8, 0.2]}
     with pytest.raises(ValueError, match="no finite epsilon"):
@@ -588,14 +588,14 @@ WRONG = [
     ({"law": "discrete_laplce", "scale": 1}, "did you mean discrete_laplace"),
     ({"law": "exakt"}, "did you mean exact"),
     ({"law": "poisson", "mean": 1}, "got 'poisson'$"),
-    ({"law": "laplace"}, "laplace requires exactly one of scale, epsilon, got none"),
-    ({"law": "laplace", "scale": 1, "epsilon": 1}, "exactly one of scale, epsilon, got scale and epsilon"),
-    ({"law": "discrete_gaussian", "sd": 1}, "discrete_gaussian has no parameter sd: give sigma, the parameter"),
-    ({"law": "gaussian", "sigma": 1}, "gaussian has no parameter sigma: give sd, or variance"),
-    ({"law": "laplace", "variance": 1}, r"laplace has no parameter variance: give scale; the variance is 2 scale\^2"),
+    ({"law": "laplace"}, "laplace requires exactly one of the keys scale, epsilon, got none"),
+    ({"law": "laplace", "scale": 1, "epsilon": 1}, "exactly one of the keys scale, epsilon, got scale and epsilon"),
+    ({"law": "discrete_gaussian", "sd": 1}, "discrete_gaussian has no parameter sd: set sigma"),
+    ({"law": "gaussian", "sigma": 1}, "gaussian has no parameter sigma: set sd or variance"),
+    ({"law": "laplace", "variance": 1}, r"laplace has no parameter variance: set scale \(the variance is 2 scale\^2\)"),
     ({"law": "laplace", "scale": 1, "sensitivity": 2}, "sensitivity may be given only together with epsilon"),
-    ({"law": "gaussian", "sd": 1, "cliped": {"at": 0}}, "gaussian has no cliped; .* did you mean clipped"),
-    ({"law": "gaussian", "epsilon": 1}, "gaussian has no epsilon; it takes sd, variance, rho"),
+    ({"law": "gaussian", "sd": 1, "cliped": {"at": 0}}, "gaussian has no key cliped; .* did you mean clipped"),
+    ({"law": "gaussian", "epsilon": 1}, "gaussian has no key epsilon; the allowed keys are sd, variance, rho"),
     (
         {"law": "gaussian", "rho": 1, "sensitivity": 1, "relation": ADD},
         "sensitivity and relation must not both be given",
@@ -603,10 +603,10 @@ WRONG = [
     ({"law": "gaussian", "sd": -1}, "sd must be finite and > 0, got -1"),
     ({"law": "discrete_gaussian", "variance": [1.0, 0.0]}, r"variance must be finite and > 0, got 0.0 \(index 1\)"),
     ({"law": "gaussian", "sd": 1, "clipped": 0}, r"clipped must be {at: number}, got 0"),
-    ({"law": "gaussian", "sd": 1, "rounded": {"to": 5}}, "rounded must be a step or"),
-    ({"law": "table"}, "law 'table' requires the key table"),
-    ({"law": "table", "table": {}, "clipped": {"at": 0}}, "must have the columns|takes no clipped"),
-    ({"law": "exact", "scale": 1}, "exact has no scale"),
+    ({"law": "gaussian", "sd": 1, "rounded": {"to": 5}}, "rounded must be a number"),
+    ({"law": "table"}, "distribution 'table' requires the key table"),
+    ({"law": "table", "table": {}, "clipped": {"at": 0}}, "must have the columns"),
+    ({"law": "exact", "scale": 1}, "exact has no key scale"),
 ]
 
 

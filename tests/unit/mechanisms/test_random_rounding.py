@@ -81,13 +81,13 @@ def test_counts_of_a_tree_add_up():
         (
             lambda: law_of({"law": "random_rounding", "scale": 5}),
             ValueError,
-            "has no scale; it takes base",
+            "has no key scale; the allowed keys are base",
         ),
         (lambda: dpm.RandomRounding(base=5).cost("replace a record"), ValueError, "no finite epsilon"),
         (
             lambda: dpm.posterior(dpm.Release([7.0], mechanism=dpm.RandomRounding(base=5))),
             ValueError,
-            "released value 7 is invalid",
+            "released value 7 cannot be used",
         ),
     ],
 )
@@ -254,7 +254,7 @@ def test_a_long_table_is_small():
     tracemalloc.stop()
     assert found.interval(0.95) == (2946, 2954)
     assert size < 20e6
-    with pytest.raises(ValueError, match="the table of a confidence set must have at most"):
+    with pytest.raises(ValueError, match="the noise table of a confidence set must have at most"):
         dpm.confidence(dpm.Release([2950], mechanism=law)).counts["1"].interval(0.95)
 
 

@@ -57,7 +57,7 @@ ROWS = cases(
     (each, "tables", [[HUGE_TABLE]], "total of a table must be in"),
     (abc, "observed", [*BAD_TABLES, HUGE_TABLE]),
     (chain, "swapped", [[table] for table in BAD_TABLES]),
-    (chain, "swapped", [[HUGE_TABLE]], "log_weights must have one entry more than a stratum's records"),
+    (chain, "swapped", [[HUGE_TABLE]], "log_weights must have n . 1 entries for a stratum of n records"),
     ([originals, moved], "swapped", BAD_TABLES),
     (originals, "swapped", [HUGE_TABLE]),
     (moved, "swapped", [HUGE_TABLE], "sigma must be a .* permutation of 0..1099511627776"),

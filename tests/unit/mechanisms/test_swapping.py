@@ -160,7 +160,7 @@ def test_one_swap_of_each_of_several_tables_goes_through_one_stream(shape):
     assert permutation_swaps.each(np.zeros((0, 2, 2), dtype=int), rate=0.4, rng=rng).shape == (0, 2, 2)
     with pytest.raises(ValueError, match="total of a table must be"):
         permutation_swaps.each([np.ones((2, 2), dtype=int), [[1, 0], [0, 0]]], rate=0.4, rng=rng)
-    with pytest.raises(ValueError, match="at least 2 x 2 each"):
+    with pytest.raises(ValueError, match="at least two rows and two columns"):
         permutation_swaps.each(np.ones((3, 1, 4), dtype=int), rate=0.4, rng=rng)
 
 
@@ -235,8 +235,8 @@ def test_small_strata_are_left_alone():
         ({"rate": 0.0}, "rate must lie strictly between 0 and 1, got 0.0"),
         ({"rate": 1}, "rate must lie strictly between 0 and 1, got 1"),
         ({"rate": float("nan")}, "rate must lie strictly"),
-        ({"swap": "nmae"}, "swap must contain names of columns of the data, got 'nmae'"),
-        ({"match": ["block", "nope"]}, "match must contain names of columns of the data, got 'nope'"),
+        ({"swap": "nmae"}, "swap must contain only names of columns of the data, got 'nmae'"),
+        ({"match": ["block", "nope"]}, "match must contain only names of columns of the data, got 'nope'"),
         ({"swap": []}, "swap must contain the name of at least one column"),
         ({"swap": ["age", "age"]}, "swap must contain each column only once"),
         ({"match": "name"}, "swap and match must not contain the same column"),
@@ -252,7 +252,9 @@ def test_missing_values_in_the_swap_key_are_refused():
     data = people(20)
     data["block"] = data["block"].astype(float)
     data.iloc[4, 3] = np.nan
-    with pytest.raises(ValueError, match=r"missing values, got 1 record\(s\) with missing values, first at index 45"):
+    with pytest.raises(
+        ValueError, match=r"missing values, got 1 record\(s\) with missing values, the first at index 45"
+    ):
         mechanism.permutation_swap(data, swap="name", match="block", rate=0.1, rng=stream(1, "r"))
 
 

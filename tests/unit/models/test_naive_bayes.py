@@ -205,7 +205,7 @@ def test_exports_are_json_and_come_back(mechanism):
         PrivateNaiveBayes.from_export(network.export())
     broken = model.export() | {"feature_log_prob": [[[0.0, 0.0]]]}
     for wrong in (5, "abc", {"a": 1}, None):
-        with pytest.raises(TypeError, match="exported must contain a list under each of the keys feature_log_prob"):
+        with pytest.raises(TypeError, match="the values of the keys feature_log_prob in exported must be lists"):
             type(model).from_export(model.export() | {"feature_log_prob": wrong})
     holes = [np.full(np.shape(table), np.nan).tolist() for table in model.export()["feature_log_prob"]]
     with pytest.raises(ValueError, match="must contain only numbers, got NaN"):
@@ -279,16 +279,16 @@ X5, Y5 = data(60)
         ({"levels": {"word": ["a", "b"]}}, {}, ValueError, "column 'word' must contain only its levels, got 'c'"),
         ({"levels": {"nope": ["a"]}}, {}, ValueError, "levels must contain names of columns of X"),
         ({"levels": {"word": ["a", "a"]}}, {}, ValueError, "levels of 'word' must contain distinct values"),
-        ({"levels": {"word": ["a", 1]}}, {}, TypeError, "list that contains only strings or only numbers"),
+        ({"levels": {"word": ["a", 1]}}, {}, TypeError, "must contain only strings or only numbers"),
         ({"levels": {"word": "abc"}}, {}, TypeError, "must be a list of values"),
         ({"bounds": {"word": (0, 1)}}, {}, TypeError, "column 'word' contains text and cannot have bounds"),
         ({"bounds": {"wide": (1, 1)}}, {}, ValueError, "the bounds of 'wide' must satisfy lower < upper"),
         ({"bounds": (0, np.inf)}, {}, ValueError, "bounds of 'wide' must"),
-        ({"classes": ["no"]}, {}, ValueError, "classes must contain at least two classes and all values of y"),
-        ({"classes": ["no", "maybe"]}, {}, ValueError, "which lacks 'yes'"),
-        ({}, {"wide": np.nan}, ValueError, "column 'wide' must have no missing value"),
-        ({}, {"wide": np.inf}, ValueError, "column 'wide' must contain finite values"),
-        ({}, {"word": None}, ValueError, "column 'word' must have no missing value"),
+        ({"classes": ["no"]}, {}, ValueError, "classes must contain at least two values and every value of y"),
+        ({"classes": ["no", "maybe"]}, {}, ValueError, "y with the value 'yes'"),
+        ({}, {"wide": np.nan}, ValueError, "column 'wide' must not contain missing values"),
+        ({}, {"wide": np.inf}, ValueError, "column 'wide' must contain only finite values"),
+        ({}, {"word": None}, ValueError, "column 'word' must not contain missing values"),
         ({}, {"word": [["a"]] * 60}, TypeError, "must be a string or a number"),
         ({}, {"word": ["a", 1] * 30}, TypeError, "column 'word' must contain only strings or only numbers"),
         ({}, {"wide": 1j}, ValueError, "Complex data not supported"),
@@ -304,7 +304,7 @@ def test_refusals_name_the_column_or_parameter(arguments, change, error, message
 def test_networks_refuse_what_they_cannot_fit():
     for network, message in (
         ({"wide": ("word",), "word": ("wide",)}, "must not contain a cycle"),
-        ({"z": ()}, "the node 'z' is not a column"),
+        ({"z": ()}, "the node 'z' must be the name of a column"),
         ({}, "network must contain at least one node"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -441,12 +441,16 @@ def test_without_the_key_nothing_changes(staff):
 @pytest.mark.parametrize(
     ("budgets", "place", "said"),
     [
-        ({"a": {"epsilon": 1.0, "people": 3}}, "budgets/a/people", "must be a name [a-z][a-z0-9_]*, got 3"),
-        ({"a": {"people": "staff"}}, "budgets/a", "must have epsilon"),
+        (
+            {"a": {"epsilon": 1.0, "people": 3}},
+            "budgets/a/people",
+            "must consist of lower-case letters, digits and _ and must begin with a letter, got 3",
+        ),
+        ({"a": {"people": "staff"}}, "budgets/a", "must contain epsilon"),
         (
             {"a": {"epsilon": 1.0, "people": "staff"}, "b": {"epsilon": 2.0, "people": "staff"}},
             "budgets/b",
-            "must be equal to that of a, because both have the people staff",
+            "must be equal to the budget of a, because both budgets have the same people (staff)",
         ),
     ],
 )
@@ -584,9 +588,9 @@ UNREADABLE = [
     (LEDGER.replace(b"\ts\t", b"\tS\t"), "line 2: source must consist of"),
     (b"time\n", "line 1: the header must contain the columns time, release"),
     (LEDGER.replace(b"spent, not published", b"lost"), "line 2: state must be 'spent, not published'"),
-    (LEDGER.replace(b"\tr\t1\t", b"\tr\tx\t"), "line 2: generation must be an integer, got 'x'"),
+    (LEDGER.replace(b"\tr\t1\t", b"\tr\tx\t"), "line 2: generation must be an integer >= 1, got 'x'"),
     (LEDGER.replace(b"\tr\t1\t", "\tr\t\u0661\t".encode()), "generation must be an integer"),
-    (LEDGER + b"a\tb\n", "line 4: a line must have 11 fields, got 2"),
+    (LEDGER + b"a\tb\n", "line 4: the line must have 11 fields, got 2"),
 ]
 
 
@@ -620,7 +624,7 @@ def test_a_ledger_takes_only_what_it_can_read_back(tmp_path):
 
 
 DAMAGED = {
-    "a word": (b"nonsense\n", "line 3: a line must have 11 fields, got 1"),
+    "a word": (b"nonsense\n", "line 3: the line must have 11 fields, got 1"),
     "a number": (ENTRY.line.replace(COST, b"-5"), "line 3: cost must be a valid privacy cost of a release, got '-5'"),
     "no cost": (ENTRY.line.replace(COST, b"{}"), "line 3: cost must be a valid privacy cost of a release"),
 }

@@ -339,12 +339,12 @@ WRONG = {
         r"t\.csv, line 4, column 'parent': must be the name of a node",
     ),
     "no root": ("a,b,3\nb,a,3\n", r"line 2, column 'parent': must lead to the root in fewer than 50 steps"),
-    "two roots": ("a,,3\nb,a,3\nc,,1\n", r"line 4, column 'parent': must name a node, .* which is in line 2"),
+    "two roots": ("a,,3\nb,a,3\nc,,1\n", r"line 4, column 'parent': must be the name of a node, .* \(line 2\)"),
     "its own parent": ("a,,3\nb,a,3\nc,c,0\n", r"line 4, column 'parent': must lead to the root"),
     "children that do not add up": ("a,,3\nb,a,1\nc,a,1\n", r"line 2, column 'count': must be the sum of the counts"),
     "a count that is none": ("a,,3\nb,a,\nc,a,1\n", r"line 3, column 'count': must be an integer"),
-    "a node twice": ("a,,3\nb,a,1\nb,a,2\n", r"line 4, column 'category': must differ from that of line 3"),
-    "levels that are others": ("a,,3\nb,a,1\nc,a,2\n", r"levels must contain one name for each level"),
+    "a node twice": ("a,,3\nb,a,1\nb,a,2\n", r"line 4, column 'category': must differ from the category in line 3"),
+    "levels that are others": ("a,,3\nb,a,1\nc,a,2\n", r"levels must contain one name per level"),
 }
 
 
@@ -373,16 +373,19 @@ def test_what_is_asked_of_trees_is_refused_of_other_files(root):
             {"shares": {"state": 1.0}},
             "releases/t/shares: must contain a share for each of state, county, tract, got state",
         ),
-        ({"shares": {"state": 0.5, "county": 0.4, "tract": 0.2}}, "must add up to 1"),
-        ({"shares": {"state": 0.5, "county": 0.3, "tract": 0.2 + 1e-8}}, "must add up to 1"),
-        ({"narrow": "block"}, "releases/t/narrow: must contain only levels among state, county, tract, got 'block'"),
+        ({"shares": {"state": 0.5, "county": 0.4, "tract": 0.2}}, "that add up to 1"),
+        ({"shares": {"state": 0.5, "county": 0.3, "tract": 0.2 + 1e-8}}, "that add up to 1"),
+        (
+            {"narrow": "block"},
+            "releases/t/narrow: must contain only names of measured levels .state, county, tract., got 'block'",
+        ),
         (
             {"narrow": "state", "relation": REPLACED},
-            "must contain only levels among county, tract, .* the count of state is public",
+            r"must contain only names of measured levels \(county, tract\), .* the count of state is public",
         ),
         (
             {"narrow": "tract", "shares": {"state": 0.2, "county": 0.3, "tract": 0.5}},
-            "narrow and shares must not both be given",
+            "must not be given together with shares",
         ),
         ({"narrow": "tract", "levels": None}, "releases/t/narrow: requires the key levels"),
         ({"levels": ["state"]}, "releases/t/levels: must contain the names of at least two levels"),
@@ -401,7 +404,7 @@ def test_settings_that_do_not_fit_together_are_told_before_anything_is_opened(ro
 
 def test_a_share_too_small_for_its_noise_is_refused_by_name(root):
     with pytest.raises(
-        Refused, match=r"epsilon: the share of level 0 is too small, because it needs noise of scale 1\.2e"
+        Refused, match=r"epsilon: the share of level 0 is too small, because this share requires noise of scale 1\.2e"
     ):
         released(root, {"mechanism": "discrete_laplace", "epsilon": 2.5e-12})
 

@@ -157,14 +157,14 @@ def test_a_scenario_survives_the_way_to_its_job():
     [
         ({"kind": "noisy_count"}, "mine.kind: must be one of "),
         ({}, "mine.kind: must be one of "),
-        ({"kind": "noisy_counts"}, "mine: has none of counts, file, rehearsal; set exactly one of them"),
-        ({"release": "nowhere"}, "mine.release: 'nowhere' is not a release"),
+        ({"kind": "noisy_counts"}, "mine: must contain exactly one of the keys counts, file, rehearsal, got none"),
+        ({"release": "nowhere"}, "mine.release: 'nowhere' is neither a release"),
         (
             {**GRID, "epsilon": [1.0, 1.0]},
             "mine.epsilon: a list that defines a grid must have at least one value and no duplicates",
         ),
         ({**GRID, "epsilon": [1.0, -1.0]}, "mine.epsilon: -1.0 is not allowed"),
-        ({**GRID, "epsilon": [i + 1.0 for i in range(101)]}, "mine: has 202 points; a grid has at most 200"),
+        ({**GRID, "epsilon": [i + 1.0 for i in range(101)]}, "mine: must have at most 200 points, got 202"),
         ({"kind": "noisy_counts", "file": "nowhere.csv", "epsilon": 1.0}, "mine.file: 'nowhere.csv' is not a file"),
     ],
 )
@@ -187,7 +187,7 @@ def test_a_scenario_of_a_release_states_no_noise_before_it_is_made_and_after(tmp
     room.make("county", asked, root=tmp_path)
     assert "mine" in checks.checked(settings, {})["scenarios"]
     settings["scenarios"]["mine"]["epsilon"] = 1.0
-    with pytest.raises(ValueError, match=r"scenarios\.mine\.epsilon: omit it"):
+    with pytest.raises(ValueError, match=r"scenarios\.mine\.epsilon: must be omitted"):
         checks.checked(settings, {})
 
 

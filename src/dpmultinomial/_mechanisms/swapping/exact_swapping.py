@@ -336,11 +336,11 @@ def listed_law(
             tables, backward = tables[order], backward[order]
             ways = -gammaln(tables + 1.0).sum(axis=(1, 2)) + gammaln(counts + 1.0).sum()  # log h(other)/h(table)
             return tables, backward + ways, backward
-        why = f"table would lose {np.log10(loss):.0f} digits to cancellation"
+        why = f"the computation would lose {np.log10(loss):.0f} digits to cancellation"
     return (
-        f"table of total {n} and shape {counts.shape} is out of reach: {why}; "
-        "for its posterior, pass rng= to dpmultinomial.posterior, which then samples; for swaps of it, use "
-        "dpmultinomial.Swap(rate=..).sample"
+        f"the exact distribution of swaps is not available for a table with {n} records and shape {counts.shape} "
+        f"({why}): for the posterior, pass rng= to dpmultinomial.posterior, which then draws samples; to swap the "
+        "table, use dpmultinomial.Swap(rate=..).sample"
     )
 
 

@@ -82,7 +82,7 @@ def sources(strata, *, rate, rng):
     cdef double p = _checks.inside("rate", rate)
     out = np.arange(len(codes))
     if len(codes) and codes.max() >= len(codes):
-        raise ValueError(f"strata must be numbered from 0 to at most {len(codes) - 1}, got {codes.max()}")
+        raise ValueError(f"strata must be numbers from 0 to at most {len(codes) - 1}, got {codes.max()}")
     if len(codes) < 2:
         return out
     sizes = np.bincount(codes)
@@ -120,7 +120,7 @@ def derangements(k, size, *, rng):
         If k is 1, or k or size is not an integer >= 0.
     """
     if _checks.integer("k", k, most=1 << 31) == 1:
-        raise ValueError("k must not be 1: one element has no derangement")
+        raise ValueError("k must not be 1, because a single element has no derangement")
     out = np.empty((_checks.integer("size", size, most=1 << 40), k), dtype=np.int64)
     cdef int64_t[:, ::1] view = out
     cdef int64_t j, length = k
@@ -222,7 +222,7 @@ def each(tables, *, rate, rng):
     before = _checks.shaped_counts("tables", tables, None, None, None)
     cdef double p = _checks.inside("rate", rate)
     if min(before.shape[1:]) < 2:
-        raise ValueError(f"tables must be at least 2 x 2 each, got shape {before.shape}")
+        raise ValueError(f"tables must have at least two rows and two columns each, got shape {before.shape}")
     out = before.reshape(len(before), before.shape[1] * before.shape[2]).copy()
     totals = out.sum(axis=1)
     for total in (totals.min(initial=2), totals.max(initial=2)):
@@ -484,7 +484,7 @@ def originals(swapped, coefficients, *, most_tables, most_work):
         "total of swapped", int(table.sum()), least=2, most=MOST_RECORDS)
     shares = _checks.reals("coefficients", coefficients)
     if shares.shape != (n + 1,):
-        raise ValueError(f"coefficients must have shape ({n + 1},), got {shares.shape}")
+        raise ValueError(f"coefficients must have shape ({n + 1},), got shape {shares.shape}")
     most = _checks.integer("most_tables", most_tables, least=1, most=1 << 40)
     if why := refusal(table, most_tables=most, most_work=most_work):
         raise ValueError(why)

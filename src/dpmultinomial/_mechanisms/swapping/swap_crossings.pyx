@@ -776,7 +776,7 @@ def log_law(n, small, other, at, *, rate, log_prior=None, window=np.inf, log_w=N
     cdef int64_t start = _checks.integer("at", at, most=r)
     prior = np.zeros(r + 1) if log_prior is None else np.ascontiguousarray(log_prior, dtype=np.float64)
     if prior.shape != (r + 1,) or np.isnan(prior).any():
-        raise ValueError(f"log_prior must have shape ({r + 1},) and no NaN, got shape {prior.shape}")
+        raise ValueError(f"log_prior must have shape ({r + 1},) and must not contain NaN, got shape {prior.shape}")
     if not float(window) > 0:
         raise ValueError(f"window must be > 0, got {window}")
     cdef double reach = window

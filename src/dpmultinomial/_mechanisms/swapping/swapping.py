@@ -99,8 +99,8 @@ def strata(data: pd.DataFrame, *, match: str | Sequence[str]) -> NDArray[np.int6
     if missing.any():
         first = data.index[missing.to_numpy()].tolist()[0]
         raise ValueError(
-            f"the columns in match must not have missing values, got {int(missing.sum())} record(s) "
-            f"with missing values, first at index {first!r}"
+            f"the columns in match must not contain missing values, got {int(missing.sum())} record(s) with missing "
+            f"values, the first at index {first!r}"
         )
     return np.asarray(data.groupby(key, sort=False, observed=True).ngroup(), dtype=np.int64)
 
@@ -297,8 +297,8 @@ def _columns(data: pd.DataFrame, name: str, wanted: str | Sequence[str]) -> list
     columns = [wanted] if isinstance(wanted, str) else list(wanted)
     if missing := [c for c in columns if c not in data.columns]:
         raise ValueError(
-            f"{name} must contain names of columns of the data, got {', '.join(map(repr, missing))}; "
-            f"the columns of the data are {', '.join(map(str, data.columns))}"
+            f"{name} must contain only names of columns of the data, got {', '.join(map(repr, missing))}; the "
+            f"columns of the data are {', '.join(map(str, data.columns))}"
         )
     if len(set(columns)) < len(columns):
         raise ValueError(f"{name} must contain each column only once, got {columns}")
@@ -410,5 +410,5 @@ class Swap:
 
     def _known(self) -> float:
         if self.rate is None:
-            raise ValueError("rate is required to swap and to compute the privacy cost")
+            raise ValueError("rate is required to swap records and to compute the privacy cost: pass Swap(rate=..)")
         return self.rate

@@ -131,8 +131,7 @@ class CoupledCounts:
         self.total_low, self.total_factor = total_low + skipped, total_factor[skipped:]
         if not self.total_factor.size or not self.total_factor.max() > 0:
             raise ValueError(
-                "no counts within the windows have a sum that is possible given the "
-                "released total: choose a larger window"
+                "no sum of counts within the windows is possible given the released total: choose a larger window"
             )
         self._solve()
 

@@ -353,11 +353,11 @@ def sweep(spectra, tail, clear, got=None, lost=None, *, weight, repeats, length,
     values, end = _arrays.spectra("spectra", spectra, ndim=2), _arrays.spectra("tail", tail, ndim=1)
     size = _checks.integer("length", length, least=1, most=2**31)
     if values.shape[1] != size // 2 + 1 or end.shape[0] != values.shape[1]:
-        raise ValueError(f"spectra and tail need length // 2 + 1 = {size // 2 + 1} frequencies, got {values.shape[1]} "
-                         f"and {end.shape[0]}")
+        raise ValueError(f"spectra and tail must have length // 2 + 1 = {size // 2 + 1} frequencies, got "
+                         f"{values.shape[1]} and {end.shape[0]}")
     plain = got is None
     if plain != (lost is None) or plain != (early is None) or plain != (late is None):
-        raise ValueError("got, lost, early and late must be given together (plain terms have none of them)")
+        raise ValueError("got, lost, early and late must be given together, or all omitted for plain terms")
     rows = _arrays.integers("clear", clear, ndim=2, least=-1, most=len(values) - 1)
     gains, losses = rows, rows
     if plain:
@@ -366,15 +366,16 @@ def sweep(spectra, tail, clear, got=None, lost=None, *, weight, repeats, length,
         gains = _arrays.integers("got", got, ndim=2, shape=rows.shape, least=-1, most=len(values) - 1)
         losses = _arrays.integers("lost", lost, ndim=2, shape=rows.shape, least=-1, most=len(values) - 1)
     if np.any((rows < 0) & (gains < 0) & (losses < 0)):
-        raise ValueError("clear must name a row wherever a component has no claim")
+        raise ValueError("clear must contain a row for every component without a claim")
     if not plain and rows.size and not np.all((gains >= 0).any(axis=1)):
-        raise ValueError("got must name a row for some component of every term")
+        raise ValueError("got must contain a row for at least one component of every term")
     weights = _finite("weight", weight, rows.shape[0])
     firsts = np.zeros(rows.shape[0]) if plain else _finite("early", early, rows.shape[0])
     lasts = np.zeros(rows.shape[0]) if plain else _finite("late", late, rows.shape[0])
     copies = _arrays.integers("repeats", repeats, shape=rows.shape[1:], least=1, most=2**40)
     if np.any(copies > 1) and not np.array_equal(firsts, lasts):
-        raise ValueError("repeats above 1 need early == late: the order of equal components is not known")
+        raise ValueError("early and late must be equal if repeats > 1, because the order of equal components is "
+                         "unknown")
     return _swept(values, end, rows, gains, losses, firsts, lasts, weights, copies, plain, size)
 
 

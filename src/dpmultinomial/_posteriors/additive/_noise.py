@@ -286,7 +286,9 @@ def of(prior: str | ArrayLike | CountsPrior, size: int) -> CountsPrior:
     """
     if isinstance(prior, CountsPrior):
         if prior.concentration is not None and prior.concentration.shape != (size,):
-            raise ValueError(f"prior must have {size} concentrations, got shape {prior.concentration.shape}")
+            raise ValueError(
+                f"prior must have {size} concentrations, one per component, got shape {prior.concentration.shape}"
+            )
         return prior
     if isinstance(prior, str):
         _checks.one_of("prior", prior, PRIORS)

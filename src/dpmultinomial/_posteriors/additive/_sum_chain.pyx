@@ -209,14 +209,15 @@ def solve_each(factors, total_factors, first):
     """
     h, g = _factors(factors, 4), _weights("total_factors", total_factors, 2)
     if not len(h) == len(g) >= 1:
-        raise ValueError(f"factors and total_factors must be of one number of laws >= 1, got {len(h)} and {len(g)}")
+        raise ValueError("factors and total_factors must contain the same number of distributions, at least 1, got "
+                         f"{len(h)} and {len(g)}")
     return _solved(h, g, first)[:3]
 
 
 def _solved(h, g, first):
     """Return the results of `solve_each`, and the chain of the last distribution."""
     if not g.shape[1]:
-        raise ValueError("total_factor must have at least one entry")
+        raise ValueError("total_factor must have at least one entry, got none")
     first = _checks.integer("first", first, least=-_FARTHEST, most=_FARTHEST)
     states, size, width = (1 if h.shape[1] == 1 else 2), h.shape[2], h.shape[3]
     begin, length = _reach(h, g.shape[1], first)
@@ -272,7 +273,7 @@ def _factors(factors, ndim):
 def _weights(name, values, ndim):
     array = _arrays.floats(name, values, ndim=ndim)
     if array.size and not (array.min() >= 0 and array.max() < np.inf):
-        raise ValueError(f"{name} must be finite and >= 0, got {array.min()}..{array.max()}")
+        raise ValueError(f"{name} must be finite and >= 0, got values from {array.min()} to {array.max()}")
     return array
 
 
@@ -288,7 +289,7 @@ def _reach(h, reached, first):
         spread = np.sqrt(np.cumsum(np.maximum(weights @ x**2 / sums - mean**2, 0.0), axis=1))
     centre = np.cumsum(mean, axis=1)
     if not (np.isfinite(centre).all() and np.isfinite(spread).all()):
-        raise ValueError("factors must be scaled: their sums overflow")
+        raise ValueError("the sums of factors must be finite: divide the factors by their maximum")
     begin, end = np.zeros((2, len(h), size + 1), dtype=np.int64)
     top = np.arange(1, size + 1) * (width - 1)
     begin[:, 1:] = np.clip(np.floor(centre - 12 * spread - width), 0, top)
@@ -346,7 +347,7 @@ def draw(factors, chain, size, *, rng):
     """
     h = _factors(factors, 3)
     if not isinstance(chain, tuple) or len(chain) != 3:
-        raise TypeError(f"chain must be what solve returned, got {chain!r}")
+        raise TypeError(f"chain must be the result of solve, got {chain!r}")
     table, steps = _weights("chain[0]", chain[0], 3), (h.shape[1] + 1,)
     if table.shape[:2] != (steps[0], 1 + (len(h) == 3)):
         raise ValueError(f"chain[0] must have shape ({steps[0]}, {1 + (len(h) == 3)}, L), got {table.shape}")
@@ -491,10 +492,10 @@ def pairs(likelihood, weights, *, epsilon, reach, shift):
     like = _arrays.floats("likelihood", likelihood, ndim=2)
     wide, high = like.shape[0] - 2 * edge, like.shape[1] - 2 * edge
     if wide < 1 or high < 1:
-        raise ValueError(f"likelihood must have more than 2 reach = {2 * edge} rows and columns, got {like.shape}")
+        raise ValueError(f"likelihood must have more than 2 * reach = {2 * edge} rows and columns, got {like.shape}")
     factors = _arrays.floats("weights", weights, ndim=2)
     if factors.shape[0] != wide + high - 1:
-        raise ValueError(f"weights must have {wide + high - 1} rows, one a total, got shape {factors.shape}")
+        raise ValueError(f"weights must have one row per total ({wide + high - 1} rows), got shape {factors.shape}")
     for name, array in (("likelihood", like), ("weights", factors)):
         if array.size and not (array.min() >= 0 and np.isfinite(array.max())):
             raise ValueError(f"{name} must be finite and >= 0")

@@ -128,7 +128,9 @@ class AdditivePosterior:
             If the distribution was computed within a window or below a largest count; only one prior is then available.
         """
         if self._again is None:
-            raise ValueError("prior_influence requires a posterior that was computed without window and largest")
+            raise ValueError(
+                "prior_influence requires a posterior that was computed without the arguments window and largest"
+            )
         size, rows = self.law.components, []
         for prior in (
             _noise.of("flat", size),
@@ -251,7 +253,10 @@ def posterior(
             _checks.integer(name, value, least=least)
     bounded = window is not None or largest is not None
     if bounded and (chosen.concentration is not None or method == "transforms"):
-        raise ValueError("window and largest may be given only with prior='flat' and a method other than 'transforms'")
+        raise ValueError(
+            "window and largest may be given only with prior 'flat' and a method other than 'transforms', got prior "
+            f"{prior!r} and method {method!r}"
+        )
     noise = NoiseModel(float(epsilon), cut)
     only_pairs = algorithm == "1-summed" or (algorithm == "3" and ties == "ieee")
     quick = _chain_is_quick(counts, int(counts.sum()), noise)
@@ -259,8 +264,8 @@ def posterior(
     if chosen.concentration is not None or not by_chain:
         if only_pairs or method == "chain":
             raise ValueError(
-                "a prior other than flat requires algorithm '1-independent', '2' or '3', "
-                "and a method other than the chain"
+                "a prior other than 'flat' requires algorithm '1-independent', '2' or '3' and a method other than "
+                f"'chain', got algorithm {algorithm!r}, ties {ties!r} and method {method!r}"
             )
         transformed = _transformed(counts, noise, chosen, algorithm, ties)
         law: CountsLaw = transformed
@@ -301,14 +306,16 @@ def _window_accuracy(counts: Whole, noise: NoiseModel, algorithm: str, ties: str
     without a window.
     """
     if algorithm == "1-summed" or ties == "ieee":
-        return Accuracy("approximate", float("nan"), f"true counts and noise are cut at +-{window}")
+        return Accuracy("approximate", float("nan"), f"true counts and noise are truncated at +-{window}")
     law = _transformed(counts, noise, _noise.FLAT, algorithm, ties)
     outside = [
         float(p[np.abs(v - r) > window].sum())
         for r, (v, p) in zip(counts, map(law.marginal, range(len(counts))), strict=True)
     ]
     left = max(outside)
-    return Accuracy("approximate", left, f"the window of +-{window} leaves out {left:.2g} of a component's probability")
+    return Accuracy(
+        "approximate", left, f"the window of +-{window} neglects a probability of at most {left:.2g} per component"
+    )
 
 
 def _summed(
@@ -325,17 +332,21 @@ def _summed(
             return _pair_counts.solve(counts, model, algorithm=algorithm, window=window, support=support, ties=ties)
         if only_pairs:
             raise ValueError(
-                f"{what} has a tractable posterior only for two components of moderate size. This "
-                f"release requires a table of {width:,} counts per component ({width**2 * 8e-09:.1f} "
-                f"GB) and {2 * model.reach:,} sums of noisy counts for each pair, more than the limit "
-                f"of {limit:,}: set window, or a larger epsilon"
+                f"the posterior under {what} is tractable only for two components of moderate size. This release "
+                f"requires a table of {width:,} counts per component ({width**2 * 8e-09:.1f} GB) and "
+                f"{2 * model.reach:,} sums of noisy counts for each pair, more than the limit of {limit:,}: set "
+                "window, or a larger epsilon"
             )
     if only_pairs:
-        why = "rounding decides" if algorithm == "3" else "the released total depends on the sum of the noisy counts"
+        why = (
+            "rounding determines the mode"
+            if algorithm == "3"
+            else "the released total depends on the sum of the noisy counts"
+        )
         raise ValueError(
-            f"{what} has a tractable posterior only for two components, got {len(counts)}, because "
-            f"{why}. The posterior would be a sum over about (2 x {model.reach:,})^{len(counts)} noisy "
-            "counts: use algorithm '1-independent' or another tie rule"
+            f"the posterior under {what} is tractable only for two components, got {len(counts)}, because {why}. The "
+            f"posterior would be a sum over about (2 x {model.reach:,})^{len(counts)} noisy counts: use algorithm "
+            "'1-independent' or another tie rule"
         )
     return chain(counts, model, algorithm=algorithm, window=window, ties=ties)
 
@@ -399,14 +410,14 @@ def posterior_of_noisy(
     values = _checks.reals("noisy_counts", noisy_counts)
     total = float(_checks.reals("noisy_total", [noisy_total])[0])
     if not np.all(values == np.floor(values)) or total != np.floor(total):
-        raise ValueError("noisy_counts and noisy_total must be integers")
+        raise ValueError(f"noisy_counts and noisy_total must be integers, got {noisy_counts} and {noisy_total}")
     _checks.positive("epsilon", epsilon)
     if largest is not None:
         _checks.integer("largest", largest)
     cut, counts = _noise.support_for(epsilon, support), values.astype(np.int64)
     chosen = _noise.of(prior, len(counts))
     if largest is not None and chosen.concentration is not None:
-        raise ValueError("largest may be given only with prior='flat'")
+        raise ValueError(f"largest may be given only with prior 'flat', got {prior!r}")
     noise = NoiseModel(float(epsilon), cut)
     if chosen.concentration is None and (largest is not None or _chain_is_quick(counts, int(total), noise)):
         return AdditivePosterior(_noisy_chain(counts, int(total), epsilon, cut, largest))

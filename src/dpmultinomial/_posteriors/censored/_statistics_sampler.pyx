@@ -292,7 +292,7 @@ cdef Setting _setting(release, n, scales, grids, prior, origin, sums) except *:
     if steps.min() < 0.0:
         raise ValueError(f"grids must be >= 0, got {steps.min()}")
     if values[1:].min() <= 0.0:
-        raise ValueError(f"prior must be (mu0, var0 > 0, shape0 > 0, rate0 > 0), got {values.tolist()}")
+        raise ValueError(f"prior must have the form (mu0, var0 > 0, shape0 > 0, rate0 > 0), got {values.tolist()}")
     for i in range(4):
         data.z[i], data.scale[i], data.grid[i] = z[i], size[i], steps[i]
     data.mu0, data.var0, data.shape0, data.rate0 = values
@@ -306,10 +306,10 @@ cdef State _state(start, uniforms) except *:
     cdef int i
     y, u = _checks.reals("start", start), _checks.reals("uniforms", uniforms)
     if len(y) != 6:
-        raise ValueError(f"start must have 6 entries, got {len(y)}")
+        raise ValueError(f"start must have 6 entries, got {len(y)} entries")
     if len(u) != FEW or u.min() <= 0.0 or u.max() >= 1.0:
         raise ValueError(
-            f"uniforms must be {FEW} numbers strictly between 0 and 1, got {len(u)} from {u.min()} to {u.max()}"
+            f"uniforms must contain {FEW} numbers strictly between 0 and 1, got {len(u)} from {u.min()} to {u.max()}"
         )
     for i in range(6):
         state.y[i] = y[i]
@@ -361,7 +361,7 @@ def chain(release, n, scales, grids, prior, start, uniforms, *, walk, centre, sp
     cdef int i, j
     lower, middle, root = _triangle("walk", walk, 6), _checks.reals("centre", centre), _triangle("spread", spread, 2)
     if len(middle) != 2:
-        raise ValueError(f"centre must have 2 entries, got {len(middle)}")
+        raise ValueError(f"centre must have 2 entries, got {len(middle)} entries")
     for i in range(6):
         for j in range(6):
             by.walk[i][j] = lower[i, j]
@@ -375,7 +375,7 @@ def chain(release, n, scales, grids, prior, start, uniforms, *, walk, centre, sp
     _checks.generator(rng)
     c_evaluate(&RULE, &data, &state, &law, &unsolved)
     if not state.log_target > -INFINITY:
-        raise ValueError(f"start is impossible: no sample has the statistics of the coordinates {list(start)}")
+        raise ValueError(f"start must be possible, but no sample has the statistics of the coordinates {list(start)}")
     cdef bitgen_t *bits = c_bitgen(rng)
     with rng.bit_generator.lock, nogil:
         unsolved = chain_fill(&RULE, &data, &by, &state, step, view, counts, bits)
@@ -425,7 +425,7 @@ def log_inside_density(mean, sse, counts):
     cdef const double[::1] c = c_found
     if not m.shape[0] == q.shape[0] == c.shape[0]:
         raise ValueError(
-            f"mean, sse and counts must have equal lengths, got {m.shape[0]}, {q.shape[0]} and {c.shape[0]}"
+            f"mean, sse and counts must have the same length, got lengths {m.shape[0]}, {q.shape[0]} and {c.shape[0]}"
         )
     if c_found.min() < 3:
         raise ValueError(f"counts must be >= 3, got {c_found.min():g}")
@@ -455,7 +455,8 @@ def _triangle(name, values, size):
     """Check that `values` is a lower triangle with a positive diagonal."""
     array = np.asarray(values)
     if array.dtype.kind not in "iuf" or array.shape != (size, size) or not np.isfinite(array).all():
-        raise ValueError(f"{name} must be {size} x {size} finite numbers, got shape {array.shape} of {array.dtype}")
+        raise ValueError(f"{name} must contain {size} x {size} finite numbers, got shape {array.shape} and dtype "
+                         f"{array.dtype}")
     if np.diag(array).min() <= 0.0:
         raise ValueError(f"{name} must have a positive diagonal, got {np.diag(array).min()}")
     return array.astype(float)

@@ -317,8 +317,8 @@ def _feasible(release: Release, by: Proposal, particles: Array, rng: np.random.G
             continue
         return state
     raise RuntimeError(
-        "no sample agrees with the release, because all 400 starting points have "
-        "probability 0: check the released statistics and the settings"
+        "the release has probability 0 for all 400 starting points, so no sample agrees with the release: check the "
+        "released statistics and the settings"
     )
 
 
@@ -708,7 +708,7 @@ def standardised(
 def _grids(grid: ArrayLike) -> Array:
     steps = _checks.reals("grid", np.broadcast_to(np.asarray(grid), 4) if np.ndim(grid) == 0 else grid)
     if len(steps) != 4 or steps.min() < 0:
-        raise ValueError(f"grid must be one number >= 0 or four numbers >= 0, got {np.asarray(grid).tolist()}")
+        raise ValueError(f"grid must contain one or four numbers >= 0, got {np.asarray(grid).tolist()}")
     return steps
 
 

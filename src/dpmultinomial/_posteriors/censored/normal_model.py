@@ -159,7 +159,9 @@ class GridPosterior:
         """
         if self.noise_ignored:
             return Accuracy(
-                "approximate", float("nan"), "the release's noise is ignored: intervals are too narrow and misplaced"
+                "approximate",
+                float("nan"),
+                "this method ignores the noise of the release, so the intervals are too short and misplaced",
             )
         return Accuracy("exact", 0.0, f"sums on a grid of {POINTS} x {POINTS}")
 

@@ -210,12 +210,12 @@ def tilted(log_factors):
 
 def _checked(log_factors):
     if np.asarray(log_factors).dtype.kind not in "iuf":
-        raise TypeError(f"log_factors must be real numbers, got {np.asarray(log_factors).dtype}")
+        raise TypeError(f"log_factors must contain real numbers, got dtype {np.asarray(log_factors).dtype}")
     logs = np.ascontiguousarray(log_factors, dtype=np.float64)
     if logs.ndim != 2 or logs.shape[0] < 2 or logs.shape[1] < 1:
-        raise ValueError(f"log_factors must have shape (k >= 2, total + 1), got {logs.shape}")
+        raise ValueError(f"log_factors must have shape (k >= 2, total + 1), got shape {logs.shape}")
     if not np.all(logs < np.inf) or not np.all(logs.max(axis=1) > -np.inf):
-        raise ValueError("log_factors must be below +inf, not NaN, and finite somewhere in every row")
+        raise ValueError("log_factors must not contain NaN or +inf and must have a finite entry in every row")
     return logs
 
 
@@ -227,7 +227,8 @@ def convolve(a, b):
 def convolved(const double[::1] left, const double[::1] right):
     """Compute `convolve` for contiguous float64 arrays without NaN, which the caller has checked."""
     if left.shape[0] != right.shape[0] or left.shape[0] == 0:
-        raise ValueError(f"a and b must have the same positive length, got {left.shape[0]} and {right.shape[0]}")
+        raise ValueError(f"a and b must have the same positive length, got lengths {left.shape[0]} and "
+                         f"{right.shape[0]}")
     cdef double[::1] out = np.empty(left.shape[0])
     with nogil:
         c_convolve(&left[0], &right[0], &out[0], left.shape[0])
@@ -326,8 +327,8 @@ def draw(tables, size, *, rng):
     cdef int64_t n = factors.shape[1]
     if factors.shape[0] < 2 or n < 1 or suffix.shape[0] != factors.shape[0] or suffix.shape[1] != n:
         raise ValueError(
-            f"tables must contain factors and suffix of one shape (k >= 2, total + 1), got {np.shape(tables.factors)} "
-            f"and {np.shape(tables.suffix)}"
+            "tables must contain factors and suffix of the same shape (k >= 2, total + 1), got "
+            f"{np.shape(tables.factors)} and {np.shape(tables.suffix)}"
         )
     out = np.empty((size, factors.shape[0]), dtype=np.int64)
     if size == 0:
@@ -536,7 +537,8 @@ def convolution_chain(static, alpha, initial, reference, *, draws, burn_in, rng)
     static = _below_infinity("static", _checks.shaped("static", static, None, None))
     k = static.shape[0]
     if k < 2 or static.shape[1] < 1 or not (static.max(axis=1) > -np.inf).all():
-        raise ValueError(f"static must be (k >= 2, total + 1), finite somewhere in every row, got shape {static.shape}")
+        raise ValueError("static must have shape (k >= 2, total + 1) and a finite entry in every row, got shape "
+                         f"{static.shape}")
     _checks.generator(rng)
     reference = _checks.positives("reference", reference, k)
     cdef const double[:, ::1] static_view = static
@@ -570,17 +572,17 @@ def _start(initial, k):
     """Return a copy of the initial p, which the chain overwrites."""
     p = np.array(_checks.shaped("initial", initial, k))
     if not (np.isfinite(p).all() and p.min() >= 0 and p.sum() > 0):
-        raise ValueError(f"initial must be {k} finite numbers >= 0 with a positive sum, got {initial!r}")
+        raise ValueError(f"initial must contain {k} finite numbers >= 0 with a positive sum, got {initial!r}")
     return p
 
 
 def _below_infinity(name, values):
     if not (values < np.inf).all() or not (values > -np.inf).any():
-        raise ValueError(f"{name} must be below +inf, and finite somewhere")
+        raise ValueError(f"{name} must not contain +inf and must have a finite entry")
     return values
 
 
 def _finished(out, good):
     if not good:
-        raise FloatingPointError("all gamma draws of a Dirichlet underflowed to 0; use alpha >= 0.01")
+        raise FloatingPointError("all gamma draws of a Dirichlet variable underflowed to 0: use alpha >= 0.01")
     return out

@@ -436,12 +436,14 @@ def counts_and_rates(noisy, *, starts, totals, scales, alphas, level=0.95, wante
     """
     bounds, sums = _checks.int64s("starts", starts), _checks.int64s("totals", totals)
     if len(bounds) != len(sums) + 1 or bounds[0] != 0 or (len(sums) and np.diff(bounds).min() < 2):
-        raise ValueError(f"starts must have {len(sums) + 1} entries rising from 0 by at least 2, got {starts!r}")
+        raise ValueError(f"starts must have {len(sums) + 1} entries, beginning with 0 and increasing by at least 2, "
+                         f"got {starts!r}")
     if np.shape(noisy) != (bounds[len(bounds) - 1],):
-        raise ValueError(f"noisy must have {bounds[len(bounds) - 1]} entries, the end of starts, got {np.shape(noisy)}")
+        raise ValueError(f"noisy must have {bounds[len(bounds) - 1]} entries (the last entry of starts), got shape "
+                         f"{np.shape(noisy)}")
     chosen = np.ones(len(sums), dtype=bool) if wanted is None else np.asarray(wanted)
     if chosen.shape != sums.shape or chosen.dtype != bool:
-        raise ValueError(f"wanted must be {len(sums)} booleans, got {wanted!r}")
+        raise ValueError(f"wanted must contain {len(sums)} booleans, got {wanted!r}")
     entries = np.repeat(chosen, np.diff(bounds))
     columns = {"noisy": noisy, "scales": scales, "alphas": alphas}
     for name in columns:
@@ -451,7 +453,7 @@ def counts_and_rates(noisy, *, starts, totals, scales, alphas, level=0.95, wante
         if not np.isfinite(column[entries]).all() or (name != "noisy" and not (column[entries] > 0).all()):
             raise ValueError(f"{name} must be finite{'' if name == 'noisy' else ' and > 0'} in every wanted table")
     if chosen.any() and not (0 <= sums[chosen].min() and sums[chosen].max() <= 1 << 31):
-        raise ValueError(f"totals must lie in [0, 2^31], got {sums[chosen].min()} .. {sums[chosen].max()}")
+        raise ValueError(f"totals must lie in [0, 2^31], got values from {sums[chosen].min()} to {sums[chosen].max()}")
     cdef double share = _checks.inside("level", level), normal = _normal_quantile(0.5 + 0.5 * level)
     cdef const double[::1] noisy_view = columns["noisy"], scale_view = columns["scales"], alpha_view = columns["alphas"]
     cdef const int64_t[::1] start_view = bounds, total_view = sums

@@ -132,15 +132,16 @@ def intervals(weights, *, starts, firsts, wholes, level=0.95):
     columns = [np.ascontiguousarray(values, dtype=np.float64) for values in (weights, firsts, wholes)]
     mass, first, whole = columns
     if len(bounds) != len(first) + 1 or first.shape != whole.shape or mass.shape != (bounds[len(bounds) - 1],):
-        raise ValueError(f"starts, firsts, wholes and weights do not fit: {bounds.shape}, {first.shape}, {whole.shape}")
+        raise ValueError(f"starts, firsts, wholes and weights must have consistent shapes, got {bounds.shape}, "
+                         f"{first.shape} and {whole.shape}")
     if bounds[0] != 0 or (len(first) and np.diff(bounds).min() < 1):
-        raise ValueError(f"starts must rise from 0 by at least 1, got {starts!r}")
+        raise ValueError(f"starts must begin with 0 and increase by at least 1, got {starts!r}")
     if not np.all(np.isfinite(mass) & (mass >= 0)):
-        raise ValueError("weights must be finite and >= 0")
+        raise ValueError("weights must contain only finite numbers >= 0")
     if len(first) and not np.all(np.add.reduceat(mass, bounds[: len(first)]) > 0):
-        raise ValueError("weights must have some mass in every mixture")
+        raise ValueError("weights must have a positive sum in every mixture")
     if not np.all(np.isfinite(whole) & (first > 0) & (whole - first - np.diff(bounds) + 1 > 0)):
-        raise ValueError("firsts must be > 0, and wholes larger than the last component's first parameter")
+        raise ValueError("firsts must be > 0, and wholes must be larger than the first parameter of the last component")
     cdef double share = _checks.inside("level", level), normal = _normal_quantile(0.5 + 0.5 * level)
     cdef const double[::1] weight_view = mass, first_view = first, whole_view = whole
     cdef const int64_t[::1] start_view = bounds
@@ -150,7 +151,7 @@ def intervals(weights, *, starts, firsts, wholes, level=0.95):
     with nogil:
         failed = intervals_fill(weight_view, start_view, first_view, whole_view, share, normal, out)
     if failed:
-        raise MemoryError("no room for the longest mixture")
+        raise MemoryError("the longest mixture does not fit into memory")
     return values
 
 
@@ -361,12 +362,12 @@ cdef class Density:
         weights = {"mine": mine, "theirs": theirs, "of_total": of_total}
         arrays = [_checks.positives(name, _checks.reals(name, v), np.size(v)) for name, v in weights.items()]
         if len(first) != 3:
-            raise ValueError(f"first must be three whole numbers, got {first!r}")
+            raise ValueError(f"first must contain three integers, got {first!r}")
         starts = [_checks.integer("first", value, most=1 << 52) for value in first]
         low = max(starts[2], starts[0] + starts[1])
         high = min(starts[2] + len(arrays[2]), starts[0] + starts[1] + len(arrays[0]) + len(arrays[1]) - 1)
         if low >= high:
-            raise ValueError(f"no sum of s and t lies in the range of of_total under first={first!r}")
+            raise ValueError(f"all sums of s and t are outside the range of of_total with first = {first!r}")
         shape_mine, shape_theirs = _checks.positive("alpha", alpha), _checks.positive("beta", beta)
         self.w.alpha, self.w.beta, self.w.relative = shape_mine, shape_theirs, _checks.inside("tolerance", tolerance)
         self.mine, self.theirs = arrays[0], arrays[1]

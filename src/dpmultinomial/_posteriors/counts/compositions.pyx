@@ -164,8 +164,8 @@ def multinomial_table(total, categories=3):
     table = _first_row(total, categories)
     if not _is_safe(total, categories):
         raise OverflowError(
-            f"multinomial coefficients of total={total} with categories={categories} exceed float64; the largest safe "
-            f"total is {largest_safe_total(categories)}. Use log_multinomial_table instead"
+            f"multinomial coefficients of total={total} with categories={categories} exceed the range of float64, "
+            f"and the largest possible total is {largest_safe_total(categories)}: use log_multinomial_table instead"
         )
     cdef int64_t[:, ::1] counts = table
     cdef double[::1] values = np.empty(len(table))
@@ -212,8 +212,8 @@ def _first_row(total, categories):
     n = rows(total, categories)
     if n * (categories + 1) * 8 > _LARGEST_TABLE:
         raise MemoryError(
-            f"the table of total={total}, categories={categories} has {n:,} rows, more than 16 GiB; "
-            "laplace_multinomial.exact works without a table"
+            f"the table of total={total}, categories={categories} has {n:,} rows and needs more than 16 GiB: "
+            "use laplace_multinomial.exact, which does not need a table"
         )
     counts = np.zeros((n, categories), dtype=np.int64)
     counts[0, 0] = total

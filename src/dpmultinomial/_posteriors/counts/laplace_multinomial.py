@@ -147,7 +147,7 @@ def _checked(
     noisy = _checks.reals("noisy_counts", noisy_counts, least_size=2)
     total, scales = _checks.integer("total", total), _checks.positives("scale", scale, len(noisy))
     if scales.min() < 1e-100 * max(total, 1):
-        raise ValueError(f"scale must be at least 1e-100 times the total, got {scales.min()}")
+        raise ValueError(f"scale must be at least 1e-100 times the total ({total}), got {scales.min()}")
     return noisy, total, scales, _checks.positives("alpha", alpha, len(noisy))
 
 

@@ -157,7 +157,7 @@ def _flat(noisy_counts: ArrayLike | Sequence[ArrayLike], starts: ArrayLike | Non
         noisy, bounds = _checks.floats("noisy_counts", noisy_counts), _checks.int64s("starts", starts)
         if noisy.ndim != 1 or not len(bounds) or bounds[0] != 0 or bounds[-1] != len(noisy):
             raise ValueError(
-                f"starts must begin with 0 and end with {noisy.size}, the number of entries, got {starts!r}"
+                f"starts must begin with 0 and end with the number of entries ({noisy.size}), got {starts!r}"
             )
     elif isinstance(noisy_counts, np.ndarray) and noisy_counts.ndim == 2:
         noisy = _checks.floats("noisy_counts", noisy_counts).ravel()
@@ -165,11 +165,17 @@ def _flat(noisy_counts: ArrayLike | Sequence[ArrayLike], starts: ArrayLike | Non
     else:
         rows = [_checks.floats("noisy_counts", row) for row in noisy_counts]  # type: ignore[union-attr]  # any iterable
         if any(row.ndim != 1 for row in rows):
-            raise ValueError("noisy_counts must contain one-dimensional tables")
+            raise ValueError(
+                "every table in noisy_counts must be one-dimensional, got shape "
+                f"{next(row.shape for row in rows if row.ndim != 1)}"
+            )
         noisy = np.concatenate([np.empty(0), *rows])
         bounds = np.cumsum([0, *(len(row) for row in rows)])
     if len(bounds) > 1 and np.diff(bounds).min() < 2:
-        raise ValueError(f"every table must have at least 2 categories, but table {np.diff(bounds).argmin()} has fewer")
+        raise ValueError(
+            f"every table must have at least 2 categories, but the table at index {np.diff(bounds).argmin()} has "
+            f"{np.diff(bounds).min()}"
+        )
     return noisy, bounds.astype(np.int64)
 
 
@@ -183,8 +189,8 @@ def _entries(name: str, values: ArrayLike, sizes: NDArray[np.int64]) -> Array:
     if array.ravel().shape == (sizes.sum(),):
         return np.ascontiguousarray(array.ravel())
     raise ValueError(
-        f"{name} must be one number, {len(sizes)} numbers (one per table) or {sizes.sum()} numbers, "
-        f"got shape {array.shape}"
+        f"{name} must be one number, {len(sizes)} numbers (one per table) or {sizes.sum()} numbers (one per "
+        f"entry), got shape {array.shape}"
     )
 
 

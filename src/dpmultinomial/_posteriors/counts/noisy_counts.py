@@ -192,14 +192,14 @@ def exact(
     total, prior = _checks.integer("total", total), _checks.positives("alpha", alpha, len(noisy))
     laws = list(noise) if isinstance(noise, Sequence) else [noise] * len(noisy)
     if len(laws) != len(noisy):
-        raise ValueError(f"noise must be one distribution or {len(noisy)} distributions, got {len(laws)}")
+        raise ValueError(f"noise must be one distribution or {len(noisy)} distributions, got {len(laws)} distributions")
     if total > DIRECT_TOTAL and all(isinstance(law, AdditiveLaw) for law in laws):
         likelihoods = [partial(_log_weights, law, value) for law, value in zip(laws, noisy, strict=True)]
         return DirichletMixture(prior, WindowedSumLaw(windows_of(likelihoods, prior, total), total))
     if len(laws) * (total + 1) > MOST_LISTED:
         raise ValueError(
-            f"total: {len(laws)} counts of up to {total:,} records have too many possible values under noise that is "
-            f"not additive, at most {MOST_LISTED:,} can be added up: set closer bounds on the counts"
+            f"total: {len(laws)} counts between 0 and {total:,} have {len(laws) * (total + 1):,} possible values, "
+            f"more than the limit of {MOST_LISTED:,} for noise that is not additive: set tighter bounds on the counts"
         )
     s = np.arange(total + 1)
     logs = np.stack([_log_weights(law, value, s) for law, value in zip(laws, noisy, strict=True)])

@@ -194,7 +194,10 @@ def log_weight(mine: Window, theirs: Window, of_total: Window) -> float:
     start = low - mine.first - theirs.first
     whole = float(_weights(of_total, low, high) @ sums[start : start + high - low + 1])
     if not whole > 0:
-        raise ValueError("the weights of all pairs of counts are 0, so their distribution is not defined")
+        raise ValueError(
+            "the distribution of the share is not defined, because the weights of all pairs of counts are 0: check "
+            "the counts and the settings"
+        )
     return float(np.log(whole))
 
 
@@ -203,7 +206,10 @@ def _common(mine: Window, theirs: Window, of_total: Window) -> tuple[int, int]:
     low = max(of_total.first, mine.first + theirs.first)
     high = min(of_total.last, mine.last + theirs.last)
     if low > high:
-        raise ValueError("the weights of all sums of two counts are 0, so their distribution is not defined")
+        raise ValueError(
+            "the distribution of the share is not defined, because the weights of all sums of two counts are 0: "
+            "check the counts and the settings"
+        )
     return low, high
 
 
@@ -247,7 +253,10 @@ def _combined(
     """
     whole = float(weights @ zero)
     if not whole > 0:
-        raise ValueError("the weights of all pairs of counts are 0, so their distribution is not defined")
+        raise ValueError(
+            "the distribution of the share is not defined, because the weights of all pairs of counts are 0: check "
+            "the counts and the settings"
+        )
     shift = float(weights @ (one / n)) / whole
     between = float(weights @ (two / n**2)) / whole
     inside = c * (1 - c) * zero + (1 - 2 * c) * one / n - two / n**2

@@ -72,8 +72,8 @@ def windows_of(likelihoods: Sequence[Logs], alpha: Array, total: int) -> list[Wi
 def _refuse(weights: int, total: int) -> None:
     if weights > MOST:
         raise ValueError(
-            f"total: the noise is too large for a total of {total:,}, because {weights:,} true counts "
-            f"are possible, more than the limit of {MOST:,}: set closer bounds on the counts"
+            f"total: the noise is too large for the total {total:,}, because {weights:,} true counts are possible, "
+            f"more than the limit of {MOST:,}: set tighter bounds on the counts"
         )
 
 
@@ -165,7 +165,10 @@ class WindowedSumLaw:
         self._smallest = SMALLEST if sum(len(part.weights) for part in windows) <= NARROW else SMALLEST_WIDE
         self._runs: dict[tuple[int, int], Window] = {}
         if not sum(w.first for w in windows) <= total <= sum(w.last for w in windows):
-            raise ValueError(f"all compositions of the total {total} have weight 0 under these factors")
+            raise ValueError(
+                f"no counts with the total {total} are possible under the noise and the prior: check the total, the "
+                "noise and the bounds"
+            )
 
     def located(self, category: int) -> Window:
         """Return the distribution of one count, as probabilities of consecutive counts."""
@@ -267,7 +270,10 @@ def _product(one: Window, other: Window) -> Window:
     """Return the elementwise product of two weight sequences of the same number, normalised to sum 1."""
     low, high = max(one.first, other.first), min(one.last, other.last)
     if low > high:
-        raise ValueError("the counts within their windows cannot have this total")
+        raise ValueError(
+            f"the total is impossible for counts within their windows: the sum of some counts must lie in "
+            f"[{one.first}, {one.last}] and in [{other.first}, {other.last}]"
+        )
     size = high - low + 1
     weights = _at(one, low, size) * _at(other, low, size)
     return Window(low, weights / weights.sum())

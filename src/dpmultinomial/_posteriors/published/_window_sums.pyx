@@ -92,7 +92,8 @@ def summaries(log_weights, widths, *, level):
     cdef double[:, ::1] out_view = out
     cdef double *weights = <double *> malloc(max(logs.shape[1], 1) * sizeof(double))
     if weights == NULL:
-        raise MemoryError(f"no memory for a window of {logs.shape[1]} counts")
+        raise MemoryError(f"a window of {logs.shape[1]} counts does not fit into memory: set tighter bounds on the "
+                          "counts")
     with nogil:
         summaries_fill(logs_view, sizes_view, tail, weights, out_view)
     free(weights)

@@ -129,26 +129,30 @@ def cells_of(
         law = LawByRow.of(noise) if isinstance(noise, Sequence) else noise
     if law.row_count not in (None, n):
         raise ValueError(
-            "noise must be one distribution or one distribution per row, got "
-            f"{law.row_count} distributions for {n} released values"
+            f"noise must be one distribution or one distribution per row, got {law.row_count} distributions for {n} "
+            "rows"
         )
     measured = ~np.isnan(values) | _withholds(law)
     ends = _broadcast("lower", lower, n), _broadcast("upper", upper, n)
     found = Cells(values, law, *ends, measured, np.full(n, "", dtype=object))
-    found = found.with_reason(spoilt, "the scale of its noise must be finite and > 0")
+    found = found.with_reason(spoilt, "the scale of the noise must be finite and > 0")
     whole = [(np.abs(end) <= LARGEST) & (end == np.floor(end)) | np.isinf(end) for end in ends]
-    found = found.with_reason(~(whole[0] & whole[1] & (ends[0] <= ends[1])), "bounds must be integers, lower <= upper")
+    found = found.with_reason(
+        ~(whole[0] & whole[1] & (ends[0] <= ends[1])), "the bounds must be integers with lower <= upper"
+    )
     at = np.where(measured, values, 0.0)
     with np.errstate(invalid="ignore"):
-        found = found.with_reason(measured & (np.abs(values) > LARGEST), "released must be below 2^52")
-        found = found.with_reason(measured & ~law.possible(at), "this value is impossible under its noise distribution")
+        found = found.with_reason(
+            measured & (np.abs(values) > LARGEST), "released values must be below 2^52 in absolute value"
+        )
+        found = found.with_reason(measured & ~law.possible(at), "this value is impossible under the noise distribution")
     return found
 
 
 def _broadcast(name: str, values: ArrayLike, n: int) -> Array:
     column = _column(name, values)
     if column.ndim and len(column) != n:
-        raise ValueError(f"{name} must be one number or {n} numbers, got {len(column)}")
+        raise ValueError(f"{name} must be one number or {n} numbers, got {len(column)} numbers")
     return np.broadcast_to(column, (n,))
 
 
@@ -158,16 +162,18 @@ def refuse(cells: Cells, names: Sequence[str]) -> None:
     if len(bad):
         i = int(bad[0])
         more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
-        raise ValueError(f"{names[i]}: the released value {cells.released[i]:g} is invalid: {cells.reasons[i]}{more}")
+        raise ValueError(
+            f"{names[i]}: the released value {cells.released[i]:g} cannot be used, because {cells.reasons[i]}{more}"
+        )
 
 
 def _column(name: str, values: ArrayLike) -> Array:
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise TypeError(f"{name} must be numbers, got {values!r}") from None
+        raise TypeError(f"{name} must contain only numbers, got {values!r}") from None
     if array.ndim > 1 or (name == "released" and (array.ndim == 0 or not len(array))):
-        raise ValueError(f"{name} must be one number per row, got shape {array.shape}")
+        raise ValueError(f"{name} must contain one number per row, got shape {array.shape}")
     return array
 
 
@@ -180,7 +186,7 @@ def _mended(words: Mapping[str, Any], n: int) -> tuple[dict[str, Any], NDArray[n
         if np.ndim(words.get(key, 0)) > 0:
             column = _column(key, words[key])
             if len(column) != n:
-                raise ValueError(f"{key} must be one number or {n} numbers, got {len(column)}")
+                raise ValueError(f"{key} must be one number or {n} numbers, got {len(column)} numbers")
             spoilt |= ~(np.isfinite(column) & (column > 0))
             found[key] = np.where(spoilt, 1.0, column)
     return found, spoilt

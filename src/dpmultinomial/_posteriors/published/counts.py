@@ -316,11 +316,14 @@ def named(released: Any, names: Sequence[str] | None) -> tuple[Any, tuple[str, .
     """
     if isinstance(released, Mapping):
         if names is not None:
-            raise ValueError("names must not be given if the released counts already have names")
+            raise ValueError(
+                "names must be omitted, because the released counts already have names "
+                f"({', '.join(map(str, list(released)[:3]))}, ..)"
+            )
         return list(released.values()), tuple(str(name) for name in released)
     values = np.asarray(released, dtype=object)
     if values.ndim != 1:
-        raise ValueError(f"released must be one noisy count per row, got shape {values.shape}")
+        raise ValueError(f"released must contain one noisy count per row, got shape {values.shape}")
     found = tuple(str(name) for name in names) if names is not None else tuple(str(i + 1) for i in range(len(values)))
     if len(found) != len(values) or len(set(found)) != len(found):
         raise ValueError(
@@ -485,8 +488,8 @@ def _given(prior: Any, groups: Sequence[object] | NDArray[Any] | None, n: int) -
     unknown = sorted(set(labels) - set(places))
     if unknown or len(labels) != n:
         raise ValueError(
-            "groups must contain one name per count, and each group must have a prior; "
-            f"groups without a prior: {', '.join(unknown[:5])}"
+            f"groups must contain one name per count ({n} counts), and every group must have a prior, got "
+            f"{len(labels)} names and no prior for {', '.join(unknown[:5]) or 'none'}"
         )
     which = np.array([places[label] for label in labels], dtype=np.int64)
     return Choice(tuple(prior.values()), which, tuple(prior), asked=True)

@@ -129,8 +129,8 @@ class Leaves:
         widest = float((high - low).max()) + 1
         if not (k * widest <= _ENTRIES and widest <= _WIDEST):
             raise TooWide(
-                f"total: {widest:.3g} values of each of {k:,} true counts are possible, and at most "
-                f"{min(_ENTRIES // k, _WIDEST):,} can be added up: set closer bounds on the counts, or priors"
+                f"total: each of the {k:,} true counts has up to {widest:.3g} possible values, more than the limit "
+                f"of {min(_ENTRIES // k, _WIDEST):,}: set tighter bounds on the counts, or more informative priors"
             )
         counts = low[:, None] + np.arange(int(widest))
         ends = np.stack([low - 1, low - 2, high + 1, high + 2], axis=1)
@@ -276,13 +276,16 @@ def total_of(total: Any, concentration: float | None) -> Total:
         return Total(float(_checks.integer("total", total)), Exact(), concentration)
     if set(total) != {"released", "noise"}:
         raise ValueError(
-            "total must be an integer or a mapping with the keys released and noise, got "
-            f"the keys {', '.join(map(str, total))}"
+            "total must be an integer or a mapping with exactly the keys released and noise, got the keys "
+            f"{', '.join(map(str, total))}"
         )
     law = total["noise"] if hasattr(total["noise"], "log_likelihood") else law_of(total["noise"])
     released = _checks.number("total", total["released"])
     if not law.possible(np.array([released]))[0]:
-        raise ValueError(f"total: the released value {released:g} is impossible under its noise distribution")
+        raise ValueError(
+            f"total: the released value {released:g} is impossible under the noise {law!r}: check the released value "
+            "and the noise"
+        )
     return Total(released, law, concentration)
 
 
@@ -332,9 +335,8 @@ def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
         if found is not None and found.error <= windows.NEGLECTED:
             return found
     raise ValueError(
-        "total: the sum of the counts within their bounds is impossible given this total, or possible "
-        "only with noise of more than 1,200 standard deviations: check the total, the noise and the "
-        "bounds"
+        "total: every sum of counts within their bounds is impossible given the total, or requires noise of more "
+        "than 1,200 standard deviations: check the total, the noise and the bounds"
     )
 
 
@@ -385,8 +387,8 @@ def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass:
     first, last = max(float(low[0]), least), min(float(high[0]), most)
     if not last - first < _WIDEST:
         raise ValueError(
-            f"total: its noise allows {last - first + 1:.3g} sums of the true counts, and at most {_WIDEST:,} can be "
-            "added up: set closer bounds on the counts"
+            f"total: {last - first + 1:.3g} sums of the true counts are possible under the noise of the total, more "
+            f"than the limit of {_WIDEST:,}: set tighter bounds on the counts"
         )
     rows, which = kinds
     part = cells.take(rows)
@@ -575,7 +577,10 @@ def posterior(
     cells = cells_of(values, noise, lower=lower, upper=upper)
     refuse(cells, labels)
     if not np.isfinite(cells.lower).all():
-        raise ValueError("lower must be finite if counts have a total")
+        raise ValueError(
+            f"lower must be finite if counts have a total, got {cells.lower[~np.isfinite(cells.lower)][0]} for "
+            f"{labels[int((~np.isfinite(cells.lower)).argmax())]}"
+        )
     alpha = _concentrations(prior, len(labels))
     priors: list[CountPrior]
     if alpha is not None:
@@ -620,8 +625,8 @@ class _Parts:
         if most <= SHARES:
             return ""
         return (
-            f"shares of the file: {most:.3g} pairs of a count and a total are possible, and at most {SHARES:,} can be "
-            "listed: use counts and rates, or set closer bounds"
+            f"shares of the file: {most:.3g} pairs of a count and a total are "
+            f"possible, more than the limit of {SHARES:,}: use counts and rates, or set tighter bounds"
         )
 
     def shares(self, group: Group = None) -> Quantities:
@@ -705,8 +710,8 @@ class _Parts:
     def _share(self, i: int, group: Group = None) -> Discrete:
         if group is not None and (size := self._size(i, group)) > SHARES:
             raise ValueError(
-                f"among: {size:.3g} pairs of counts are possible, and at most {SHARES:,} can be listed: use "
-                "rates, or set closer bounds"
+                f"among: {size:.3g} pairs of counts are possible, more than the limit of {SHARES:,}: use rates, or set "
+                "tighter bounds"
             )
         s, t, weights = self._parts(i, group)
         if group is not None:

@@ -181,11 +181,13 @@ class Listed:
         n, p = _checks.counts("counts", counts), _checks.reals("probabilities", probabilities)
         if len(n) != len(p) or len(np.unique(n)) != len(n):
             raise ValueError(
-                "counts must be distinct and must have one probability each, got "
-                f"{len(n)} counts and {len(p)} probabilities"
+                f"counts must be distinct, with one probability per count, got {len(n)} counts ({len(np.unique(n))} "
+                f"distinct) and {len(p)} probabilities"
             )
         if p.min() < 0 or not p.sum() > 0:
-            raise ValueError(f"probabilities must be >= 0 with a positive sum, got the minimum {p.min()}")
+            raise ValueError(
+                f"probabilities must be >= 0 with a positive sum, got the minimum {p.min()} and the sum {p.sum()}"
+            )
         order = np.argsort(n)
         self.counts = n[order]
         with np.errstate(divide="ignore"):
@@ -287,7 +289,7 @@ def prior_of(words: Any) -> CountPrior:
     needs = _NEEDS[law]
     if set(given) - {"law"} != set(needs):
         got = ", ".join(sorted(set(given) - {"law"})) or "nothing"
-        raise ValueError(f"prior: {law} takes {' and '.join(needs) or 'no parameters'}, got {got}")
+        raise ValueError(f"prior: {law} must have {' and '.join(needs) or 'no parameters'}, got {got}")
     made: CountPrior = _MADE[law](**{name: given[name] for name in needs})
     return made
 
@@ -662,7 +664,11 @@ class Choice:
         """
         sizes = np.bincount(self.which, minlength=len(self.priors))
         listed = [{**prior.settings(), "rows": int(n)} for prior, n in zip(self.priors, sizes, strict=True)]
-        chosen = "as asked for" if self.asked else f"by default: fitted from {FEWEST} counts on, else 1/(1+n)"
+        chosen = (
+            "given by the user"
+            if self.asked
+            else f"default: fitted if there are at least {FEWEST} counts, otherwise 1/(1+n)"
+        )
         if self.unfitted:
             where = "" if self.groups == ("",) else f" in {self.unfitted} of {len(self.groups)} groups"
             chosen += f"; the noise is too large to fit a prior to so few counts{where}"
@@ -696,7 +702,9 @@ def choose(cells: Cells, prior: Any, groups: Sequence[object] | NDArray[Any] | N
     if by_group and groups is None:
         law = f"{{'law': {next(iter(prior), '..')!r}, ..}}"
         named = ", ".join(map(str, prior))
-        raise ValueError(f"prior: the keys {named} must be names of groups, but there are no groups: write {law}")
+        raise ValueError(
+            f"prior: the keys {named} must be names of groups, but groups is missing: pass groups, or write {law}"
+        )
     if by_group and set(prior) != set(names):
         raise ValueError(f"prior must have one entry per group ({', '.join(names)}), got {', '.join(map(str, prior))}")
     priors: list[CountPrior] = []
@@ -729,8 +737,8 @@ def _grouped(groups: Sequence[object] | NDArray[Any] | None, n: int) -> tuple[tu
         return ("",), np.zeros(n, dtype=np.int64)
     labels = np.array([str(group) for group in groups], dtype=object)
     if len(labels) != n:
-        raise ValueError(f"groups must contain one name per count ({n} counts), got {len(labels)}")
+        raise ValueError(f"groups must contain one name per count ({n} counts), got {len(labels)} names")
     if blank := [i + 1 for i, label in enumerate(labels.tolist()) if not label.strip()]:
-        raise ValueError(f"groups: the group of count {blank[0]} is empty: name a group for each count")
+        raise ValueError(f"groups must contain a name for each count, but the name for count {blank[0]} is empty")
     names, which = np.unique(labels.astype(str), return_inverse=True)
     return tuple(str(name) for name in names), np.asarray(which, dtype=np.int64)

@@ -28,7 +28,10 @@ WIDEST = 20_000_000  # largest number of counts in a window
 # values that are tried in this order; 40 corresponds to 18 standard deviations of normal noise
 _LOG_MASS = (40.0, 160.0, 640.0, 2560.0, 10_240.0, 40_960.0, 163_840.0)
 _ENTRIES = 1_000_000  # number of entries of a block
-_NO_END = "its window has no end: an improper prior needs a measurement, and a lower bound where values are clipped"
+_NO_END = (
+    "its possible values have no limit: an improper prior requires a measurement and, if values are clipped, a lower "
+    "bound"
+)
 MANY = 1000  # smallest number of rows for which equal rows are computed once
 _NOTHING = "the released value is impossible under the prior, the bounds and the noise"
 
@@ -66,8 +69,8 @@ def too_wide(counts: float) -> str:
     str
     """
     return (
-        f"its noise is too wide: {counts:.3g} true counts are possible, and at most {WIDEST:,} can be added up; set "
-        "closer bounds on the count"
+        f"the noise is too large: {counts:.3g} true counts are possible, more than the limit of {WIDEST:,}; set "
+        "tighter bounds on the count"
     )
 
 

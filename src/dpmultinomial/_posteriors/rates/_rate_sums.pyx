@@ -229,12 +229,13 @@ def sums(likelihood, start, low, peak, first, second, exposure, *, shares, momen
     cdef Law law
     _check(values, starts, lows, peaks, n)
     if firsts.shape[0] != n or seconds.shape[0] != n:
-        raise ValueError(f"first and second must have one entry per area, got {firsts.shape[0]}, {seconds.shape[0]}")
+        raise ValueError(f"first and second must have one entry per area, got {firsts.shape[0]} and "
+                         f"{seconds.shape[0]} entries")
     result = np.zeros((n, nodes.shape[1], 8))
     cdef double[:, :, ::1] out = result
     cdef double *weights = <double *> malloc(max(int(np.diff(start).max(initial=1)), 1) * sizeof(double))
     if weights == NULL:
-        raise MemoryError("no memory for the window of an area")
+        raise MemoryError("the window of an area does not fit into memory: set tighter bounds on the counts")
     with nogil:
         for i in range(n):
             width = starts[i + 1] - starts[i]
@@ -506,7 +507,8 @@ def mixtures(likelihood, start, low, peak, first, second, exposure, log_node, we
     if parts == NULL or room == NULL:
         free(parts)
         free(room)
-        raise MemoryError(f"no memory for {total} components with windows of {widest} counts")
+        raise MemoryError(f"{total} components with windows of {widest} counts do not fit into memory: set tighter "
+                          "bounds on the counts")
     with nogil:
         for i in range(n):
             width = starts[i + 1] - starts[i]
@@ -568,7 +570,7 @@ def picks(likelihood, start, low, peak, first, second, exposure, log_node, unifo
     _check(values, starts, lows, peaks, n)
     _same(n, h, firsts, seconds, log_nodes, rules, chance.T, count)
     if points.shape[0] != chance.shape[0] or (points.shape[0] and not 0 <= min(which) <= max(which) < h):
-        raise ValueError("which must have one hyperparameter point per draw")
+        raise ValueError("which must contain one point of the hyperparameters per draw")
     drawn, chosen = np.empty((len(which), n), dtype=np.int64), np.empty((len(which), n), dtype=np.int64)
     cdef int64_t[:, ::1] drawn_view = drawn
     cdef int64_t[:, ::1] chosen_view = chosen
@@ -580,7 +582,8 @@ def picks(likelihood, start, low, peak, first, second, exposure, log_node, unifo
     if parts == NULL or room == NULL:
         free(parts)
         free(room)
-        raise MemoryError(f"no memory for {total} components with windows of {widest} counts")
+        raise MemoryError(f"{total} components with windows of {widest} counts do not fit into memory: set tighter "
+                          "bounds on the counts")
     with nogil:
         for i in range(n):
             width = starts[i + 1] - starts[i]
@@ -616,11 +619,12 @@ def _check(values, start, low, peak, n):
     if len(start) != n + 1 or len(low) != n or len(peak) != n or (n and (start[0] != 0 or start[n] != len(values))):
         raise ValueError(f"start, low and peak must describe {n} windows of {len(values)} counts in all")
     if n and (width.min() < 1 or np.min(peak) < 0 or (np.asarray(peak) >= width).any() or np.min(low) < 0):
-        raise ValueError("every window must have a count, a first count >= 0, and its peak inside")
+        raise ValueError("every window must have at least one count, a first count >= 0, and a peak inside the window")
 
 
 def _same(n, h, first, second, log_node, weights, points, count):
     """Reject arrays whose shapes are inconsistent."""
     actual = tuple(np.shape(x) for x in (first, second, log_node, weights)), np.shape(points)[0]
     if actual != (((h, n), (h, n), (n, count), (2, h)), n):
-        raise ValueError(f"first, second, log_node, weights and points do not fit {n} areas: {actual}")
+        raise ValueError(f"first, second, log_node, weights and points must have consistent shapes for {n} areas, "
+                         f"got {actual}")

@@ -141,9 +141,8 @@ def likelihoods_of(cells: Cells, log_mass: float = 40.0) -> Likelihoods:
     bad = seen[~(high[seen] - low[seen] < WIDEST) | (high[seen] < low[seen])]
     if len(bad):
         raise ValueError(
-            f"count {bad[0] + 1} with the released value {cells.released[bad[0]]:g}: no true count "
-            f"within the bounds can have this released value, or more than {WIDEST:,} true counts can "
-            "have it"
+            f"count {bad[0] + 1}: the released value {cells.released[bad[0]]:g} is impossible for all true counts "
+            f"within the bounds, or possible for more than {WIDEST:,} true counts: check the noise and the bounds"
         )
     rows: list[Array] = [np.ones(1)] * n
     first, top, bound = np.zeros(n, dtype=np.int64), np.zeros(n), np.full(n, -np.inf)
@@ -154,8 +153,8 @@ def likelihoods_of(cells: Cells, log_mass: float = 40.0) -> Likelihoods:
         if np.isneginf(best).any():
             i = int(block.rows[np.isneginf(best).argmax()])
             raise ValueError(
-                f"count {i + 1} with the released value {cells.released[i]:g}: no true "
-                "count can have this released value"
+                f"count {i + 1}: the released value {cells.released[i]:g} is impossible for all true counts: check "
+                "the noise and the bounds"
             )
         scaled = np.exp(block.log_likelihood - best[:, None])
         top[block.rows] = best
@@ -198,7 +197,10 @@ def table_of(cells: Cells, names: tuple[str, ...], log_mass: float) -> CountLike
     bounded = np.isfinite(cells.lower) & np.isfinite(cells.upper)
     kept = np.flatnonzero(cells.measured | bounded)
     if not len(kept):
-        raise ValueError("a likelihood requires a measurement or finite bounds for at least one count")
+        raise ValueError(
+            "a likelihood requires a measurement or finite bounds for at least one count, but none of the "
+            f"{len(cells)} counts has a measurement or finite bounds"
+        )
     part = cells.take(kept)
     found = likelihoods_of(part, log_mass)
     first, size = found.low.copy(), np.diff(found.start)

@@ -359,9 +359,15 @@ class LogOddsMixture(TailedLaw):
     def __init__(self, a: ArrayLike, weights: ArrayLike = (1.0,)) -> None:
         parameters, shares = np.atleast_2d(np.asarray(a, dtype=float)), np.asarray(weights, dtype=float)
         if parameters.shape != (len(shares), 4) or not np.all(parameters > 0):
-            raise ValueError(f"a must have shape ({len(shares)}, 4) and positive entries, got shape {parameters.shape}")
+            raise ValueError(
+                f"a must have shape ({len(shares)}, 4) and only entries > 0, got shape {parameters.shape} with the "
+                f"minimum {parameters.min()}"
+            )
         if not np.all(np.isfinite(parameters)) or not np.all(shares >= 0) or not 0 < shares.sum() < np.inf:
-            raise ValueError("a must be finite, and weights must be >= 0 with a finite, positive sum")
+            raise ValueError(
+                "a must be finite, and weights must be >= 0 with a finite, positive sum, got the largest a "
+                f"{parameters.max()} and the weights {shares.tolist()}"
+            )
         shares = shares / shares.sum()
         self._all = parameters[shares > 0], shares[shares > 0]
         kept = shares > _NEGLIGIBLE
@@ -526,7 +532,9 @@ def below(a: ArrayLike, x: float) -> NDArray[np.float64]:
     """
     parameters, at = _checks.shaped("a", a, None, 4), _checks.number("x", x)
     if not np.all((parameters > 0) & np.isfinite(parameters)):
-        raise ValueError("a must be finite and > 0")
+        raise ValueError(
+            f"a must be finite and > 0, got {parameters[~((parameters > 0) & np.isfinite(parameters))][0]}"
+        )
     away = at - digamma(parameters) @ SIGNS
     widths = np.sqrt(polygamma(1, parameters).sum(axis=1))
     steps = _steps(parameters.min(axis=1), widths, 0.0)

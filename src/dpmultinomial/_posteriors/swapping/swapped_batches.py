@@ -137,17 +137,21 @@ def _table(
 ) -> tuple[NDArray[np.int64], list[str], list[str]]:
     """Return the table of one group of lines, and the names of its rows and columns."""
     if cells["missing"].any():
-        raise ValueError("the columns table, row and column must not contain missing values")
+        raise ValueError(
+            f"the columns table, row and column must not contain missing values, got {int(cells['missing'].sum())} "
+            "lines with missing values"
+        )
     pairs = list(zip(map(str, cells["row"]), map(str, cells["column"]), strict=True))
     if len(set(pairs)) < len(pairs):
         row, column = next(pair for i, pair in enumerate(pairs) if pair in pairs[:i])
         raise ValueError(f"the cell in row {row}, column {column} is listed twice: list each cell once")
     counts = cells["count"]
-    if not np.all(np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts)) & (counts < 2**40)):
-        raise ValueError("count must contain integers >= 0")
+    good = np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts)) & (counts < 2**40)
+    if not np.all(good):
+        raise ValueError(f"count must contain only integers >= 0, got {counts[~good][0]}")
     sides = [_side(which, pairs, given) for which, given in enumerate((rows, columns))]
     if len(sides[0]) * len(sides[1]) > _MOST_CELLS:
-        raise ValueError(f"table must have at most {_MOST_CELLS} cells, got {len(sides[0])} x {len(sides[1])}")
+        raise ValueError(f"a table must have at most {_MOST_CELLS} cells, got {len(sides[0])} x {len(sides[1])} cells")
     table = np.zeros((len(sides[0]), len(sides[1])))
     places = [{name: i for i, name in enumerate(names)} for names in sides]
     for (row, column), count in zip(pairs, counts, strict=True):
@@ -200,7 +204,10 @@ def _numbers(
     if stratum is not None:
         law, word = stratum.law, stratum.accuracy.status
     elif stream_of is None:
-        raise ValueError("the table is too large for exact sums, and a Markov chain requires stream_of")
+        raise ValueError(
+            f"the table is too large for exact sums, got {table.sum()} records and {table.size} cells: pass "
+            "stream_of to use a Markov chain"
+        )
     else:
         sampled = unswapped.infer(table, rate=rate, rng=stream_of(name), alpha=prior, method="chain")
         law, word = sampled.counts, sampled.accuracy.status

@@ -25,7 +25,9 @@ from . import unswapping
 from .log_odds import LogOddsMixture
 
 METHODS = ("record", "margins_first")
-_NOT_JUDGED = Accuracy("not converged", float("nan"), "one chain, not judged; unswapped.infer runs four")
+_NOT_JUDGED = Accuracy(
+    "not converged", float("nan"), "a single chain without a convergence check; unswapped.infer runs four chains"
+)
 
 
 def _monte_carlo(effective: float) -> Accuracy:
@@ -342,7 +344,7 @@ class SwappedTablePosterior(DirichletMixture):
             If the table is not 2 x 2.
         """
         if self.tables.shape[1:] != (2, 2):
-            raise ValueError(f"the odds ratio requires a 2 x 2 table, got shape {self.tables.shape[1:]}")
+            raise ValueError(f"the odds ratio is defined only for a 2 x 2 table, got shape {self.tables.shape[1:]}")
         return LogOddsMixture(self.alpha + self.tables.reshape(-1, 4), self.weights)
 
     def summary(self, level: float = LEVEL, *, given: Sequence[int] | None = None) -> pd.DataFrame:

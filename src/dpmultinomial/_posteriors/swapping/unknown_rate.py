@@ -298,7 +298,7 @@ def infer_rate(swapped: ArrayLike, *, prior: tuple[float, float] = (1.0, 1.0), a
     counts, own = stacked(swapped, alpha)
     a, b = _checks.positives("prior", prior, 2)
     if max(a, b) > 500:
-        raise ValueError(f"the parameters of prior must be at most 500, got ({a}, {b})")
+        raise ValueError(f"the parameters of prior must be at most 500, got {a} and {b}")
     strata = _Strata(counts, own)
     law = RateLaw(strata.log_likelihood, float(a), float(b))
     rates, weights, mixed, errors = _averaged(strata, law, own)
@@ -352,7 +352,9 @@ class _Strata:
         place = self._first[key]
         found = summed(self._counts[place], self._prior[place], rate, strict=True)
         if found is None:
-            raise RuntimeError("a sum failed unexpectedly: internal error, please report it")
+            raise RuntimeError(
+                f"the exact sums are not available for the rate {rate}: internal error, please report it"
+            )
         return found
 
 

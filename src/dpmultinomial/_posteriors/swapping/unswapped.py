@@ -123,7 +123,8 @@ class TwoRowLaw(PairedLaw):
         }.get(tuple(sorted(others)))
         if size is None:
             raise ValueError(
-                f"given must contain all cells, one row or one column of the table, got other cells {others}"
+                "given must contain either all cells of the table, the cells of one row, or the cells of one column, "
+                f"got the other cells {others}"
             )
         s = np.arange(size + 1)
         return s, size - s, self.marginal(inside)[: size + 1]
@@ -380,8 +381,8 @@ class StrataLaw(PairedLaw):
                 beside += law.total
             elif named:
                 raise ValueError(
-                    "given must contain either all cells of another stratum or no cell "
-                    f"of another stratum, got only {list(others)}"
+                    "given must contain either all cells or no cell of another stratum, got only the cells "
+                    f"{list(others)}"
                 )
         law = self.laws[stratum]
         if not side:

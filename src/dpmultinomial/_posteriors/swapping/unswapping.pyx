@@ -225,7 +225,7 @@ def _weights(values):
         raise ValueError(f"log_weights must be one-dimensional, got shape {logs.shape}")
     logs[1:2] = -np.inf
     if not np.isfinite(np.delete(logs, 1) if len(logs) > 1 else logs).all():
-        raise ValueError("log_weights must be finite but at 1")
+        raise ValueError("log_weights must be finite except at position 1")
     return logs
 
 
@@ -260,13 +260,14 @@ def permutation_chain(swapped, log_weights, alpha, *, draws, burn_in, thin, rng)
     """
     array = np.asarray(swapped)
     if array.ndim != 3 or not len(array):
-        raise ValueError(f"swapped must be (strata, rows, columns), got shape {array.shape}")
+        raise ValueError(f"swapped must have shape (strata, rows, columns), got shape {array.shape}")
     table = np.stack([_checks.table("swapped", layer) for layer in array])
     strata, rows, columns = table.shape
     totals = table.sum(axis=(1, 2)).tolist()
     logs = [_weights(w) for w in log_weights]
     if [len(w) for w in logs] != [n + 1 for n in totals]:
-        raise ValueError(f"log_weights must have one entry more than a stratum's records, got {[len(w) for w in logs]}")
+        raise ValueError("log_weights must have n + 1 entries for a stratum of n records, got "
+                         f"{[len(w) for w in logs]}")
     _checks.integer("total of swapped", sum(totals), most=1 << 31)
     _checks.integer("draws", draws, most=1 << 40)
     _checks.integer("burn_in", burn_in, most=1 << 60)
@@ -454,7 +455,8 @@ def moved_chain(swapped, sigma, log_weights, alpha, *, draws, thin, rng):
         raise ValueError(f"sigma must be a contiguous writeable int64 permutation of 0..{n - 1}")
     logs = np.ascontiguousarray(log_weights, dtype=np.float64)
     if logs.shape != (n + 1,) or not np.isfinite(np.delete(logs, 1)).all():
-        raise ValueError(f"log_weights must have shape ({n + 1},) and be finite but at 1, got shape {logs.shape}")
+        raise ValueError(f"log_weights must have shape ({n + 1},) and be finite except at position 1, got shape "
+                         f"{logs.shape}")
     cdef const double[::1] weights = np.where(np.arange(n + 1) == 1, -np.inf, logs)
     cdef const double[::1] prior = _checks.positives("alpha", alpha, table.size)
     record = np.repeat(np.arange(table.size), table.ravel())

@@ -488,12 +488,15 @@ cdef class Ends:
     def __cinit__(self, direction, count, sums, hard, bounds, measured, form):
         for name, rows, more in (("hard", hard, bounds), ("measured", measured, form)):
             if len(rows) != len(more):
-                raise ValueError(f"{name}: as many rows must be given twice, got {len(rows)} and {len(more)}")
+                raise ValueError(f"{name}: both lists of rows must have the same length, got {len(rows)} and "
+                                 f"{len(more)}")
             if len(rows) and not (rows[:, :2].min() >= 0 and rows[:, 0].max() < len(count)
                                   and rows[:, 1].max() < len(sums) and rows[:, 2].all()):
-                raise ValueError(f"{name} must name nodes below {len(count)}, queries below {len(sums)} and no k of 0")
+                raise ValueError(f"{name} must contain nodes below {len(count)}, queries below {len(sums)} and only "
+                                 "k != 0")
         if sums.shape[1] != len(direction) or not (direction > 0).any():
-            raise ValueError(f"direction must have {sums.shape[1]} entries, one of them positive, got {direction}")
+            raise ValueError(f"direction must have {sums.shape[1]} entries, at least one of which is > 0, got "
+                             f"{direction}")
         self.direction, self.count, self.sums = direction, count, sums
         self.hard, self.bounds, self.measured, self.form = hard, bounds, measured, form
         self.space = np.zeros((len(count), 3))
@@ -603,9 +606,11 @@ cdef class Ends:
         cdef double[::1] out = logs
         _, total, most = self.ends(state, sites)
         if rows.shape != (state.shape[1], state.shape[0]) or int(rows.max(initial=-1)) >= len(tables):
-            raise ValueError(f"rows must be (cells, nodes), below {len(tables)}, got {rows.shape}")
+            raise ValueError(f"rows must have shape (cells, nodes) and entries below {len(tables)}, got shape "
+                             f"{rows.shape}")
         if total > len(logs) or most >= tables.shape[1]:
-            raise ValueError(f"{total} counts up to {most} must fit into {len(logs)} and {tables.shape[1]}")
+            raise ValueError(f"logs must have at least {total} entries and tables at least {most} columns, got "
+                             f"{len(logs)} and {tables.shape[1]}")
         cdef int64_t v, i, n, k, size, begin = 0
         cdef double highest, lowest
         with nogil:
@@ -630,7 +635,7 @@ cdef class Ends:
     cdef int _checked(self, const int64_t[:, ::1] counts, Site[::1] sites) except -1:
         if not (counts.shape[0] == sites.shape[0] == self.count.shape[0]
                 and counts.shape[1] == self.direction.shape[0]):
-            raise ValueError(f"state and sites must be of {self.count.shape[0]} nodes and {self.direction.shape[0]} "
+            raise ValueError(f"state and sites must have {self.count.shape[0]} nodes and {self.direction.shape[0]} "
                              f"cells, got {counts.shape[0]}, {sites.shape[0]} and {counts.shape[1]}")
         return 0
 

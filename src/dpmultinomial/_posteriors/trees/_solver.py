@@ -180,8 +180,8 @@ def consistent(tree: Tree, sites: NDArray[Any]) -> None:
             if less > high[row] or more < low[row]:
                 ends, own_range = _range(less, more), _range(low[row], high[row])
                 raise ValueError(
-                    f"the counts of the children of {_name(tree, row)} add up to {ends}, but the count "
-                    f"of {_name(tree, row)} is {own_range}"
+                    f"the counts of the children of {_name(tree, row)} add up to {ends}, but the count of "
+                    f"{_name(tree, row)} is {own_range}: correct the measurements or the bounds"
                 )
         low[inner], high[inner] = np.maximum(low[inner], least), np.minimum(high[inner], most)
     held = (
@@ -227,12 +227,11 @@ def _name(tree: Tree, row: int) -> str:
 def _words(tree: Tree, row: int, state: str) -> str:
     """Return a description of the problem at a node, for an error message."""
     rules = {
-        "unbounded": "its weight does not fall off",
-        "wide": "so many counts of it or of its children are possible that adding them up would take minutes: measure "
-        "them, or give them bounds",
-        "empty": "no counts of its children have any weight that float64 can hold: the measurements contradict each "
-        "other, or the prior",
-        "memory": "its messages do not fit into memory",
+        "unbounded": "its count is unbounded, because its weight does not decrease",
+        "wide": "the node or its children have too many possible counts: measure these counts, or set bounds",
+        "empty": "the weights of all counts of its children underflow: the measurements contradict each other or the "
+        "prior",
+        "memory": "the messages of this node do not fit into memory: measure more nodes, or set bounds",
     }
     return f"{_name(tree, row)}: {rules[state]}"
 

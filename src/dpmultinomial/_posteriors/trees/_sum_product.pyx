@@ -612,7 +612,9 @@ cdef class SumProduct:
         cdef int64_t[::1] place = places
         cdef int state = c_down(&self.tree, node, &place[0], &n_pieces)
         if state != GOOD:
-            raise MemoryError("a family's messages do not fit") if state == MEMORY else ValueError("no sum is possible")
+            if state == MEMORY:
+                raise MemoryError("the messages of a family do not fit into memory")
+            raise ValueError("all sums are impossible")
         c_pass_down(&self.tree, node, &place[0])
         cdef const double *data = self.tree.scratch.data
         children, laws = [], []
@@ -650,19 +652,19 @@ cdef class SumProduct:
         cdef int64_t n_pieces, node = v, size = self.tree.count[v], state = c_gather(&self.tree, node, False, &n_pieces)
         cdef int64_t spare
         if state != GOOD:
-            raise ValueError(f"no counts of the children add up at node {v}")
+            raise ValueError(f"all sums of the counts of the children are impossible at node {v}")
         out = np.zeros((n_pieces, len(sums)), dtype=np.int64)
         cdef int64_t[:, ::1] values = out
         out[n_pieces - 1] = totals
         most = 1 + max(self.tree.pieces[i].size for i in range(n_pieces - 1)) if n_pieces > 1 else 1
         spare = c_take(&self.tree.scratch, most)
         if spare < 0:
-            raise MemoryError("a family's messages do not fit")
+            raise MemoryError("the messages of a family do not fit into memory")
         cdef bitgen_t *bits = c_bitgen(_checks.generator(rng))
         with rng.bit_generator.lock, nogil:
             split_fill(&self.tree, n_pieces, size, spare, values, bits)
         if (out < 0).any():
-            raise ValueError(f"a total is impossible at node {v}")
+            raise ValueError(f"all totals are impossible at node {v}")
         return np.ascontiguousarray(out[:size].T)
 
     def splits(self, total, *, rng):
@@ -675,7 +677,7 @@ cdef class SumProduct:
         with rng.bit_generator.lock, nogil:
             failed = tree_fill(&self.tree, values, counts, bits)
         if failed >= 0:
-            raise ValueError(f"a total is impossible at node {failed}, or its messages do not fit into memory")
+            raise ValueError(f"all totals are impossible at node {failed}, or the messages do not fit into memory")
         return np.asarray(counts)
 
     def sums(self):
@@ -700,11 +702,11 @@ cdef class SumProduct:
 
     def _begin(self):
         if not self.upward:
-            raise ValueError("the messages have not been passed up")
+            raise ValueError("the upward pass must run before this method is called")
         cdef int64_t k
         self.tree.outer.used = 0
         if c_take(&self.tree.outer, self.tree.inner.used) < 0:
-            raise MemoryError("the tree's messages do not fit")
+            raise MemoryError("the messages of the tree do not fit into memory")
         for k in range(self.tree.heads[0].size):
             self.tree.outer.data[self.tree.heads[0].at + k] = 1.0
         self.downward = True

@@ -115,7 +115,10 @@ class Crossed:
         self.noise = noise.take(flat)
         inner = [law.noise if isinstance(law, Coarsened) else law for law in self.noise.laws]
         if any(isinstance(law, Perturbation | RandomRounding) for law in inner):
-            raise ValueError("noise of crossed cells must be additive, got a table of probabilities")
+            raise ValueError(
+                "noise of crossed cells must be additive, got "
+                f"{next(law for law in inner if isinstance(law, Perturbation | RandomRounding))!r}"
+            )
         self._known: dict[int, Array] = {}
         self.form = shapes(self.values, self.noise)
         self.lower, self.upper = self._bounds(lower, upper)
@@ -185,9 +188,8 @@ class Crossed:
         if len(bad):
             node, query = bad[0].tolist()
             raise ValueError(
-                "bounds must satisfy 0 <= lower <= upper and contain the exact number, got "
-                f"{low[node, query]:g} to {high[node, query]:g} at {self.tree.names[node]}, "
-                f"{self.queries[query]}"
+                f"bounds must satisfy 0 <= lower <= upper and must contain the exact value, got {low[node, query]:g} "
+                f"to {high[node, query]:g} for the node {self.tree.names[node]} and the query {self.queries[query]}"
             )
         return low, high
 
@@ -201,9 +203,9 @@ def _cells(queries: Mapping[str, Sequence[str]]) -> tuple[tuple[str, ...], NDArr
     found: dict[str, None] = {}
     for name, cells in sorted(queries.items(), key=lambda item: len(item[1]) > 1):
         if isinstance(cells, str) or not isinstance(cells, Sequence) or not len(cells):
-            raise TypeError(f"query {name} must be a list of names of cells, got {cells!r}")
+            raise TypeError(f"the query {name} must be a list of names of cells, got {cells!r}")
         if len(set(cells)) < len(cells):
-            raise ValueError(f"query {name} must contain every cell only once, got {list(cells)}")
+            raise ValueError(f"the query {name} must contain every cell only once, got {list(cells)}")
         found |= dict.fromkeys(map(str, cells))
     places = {cell: i for i, cell in enumerate(found)}
     sums = np.zeros((len(queries), len(found)), dtype=bool)
@@ -211,8 +213,8 @@ def _cells(queries: Mapping[str, Sequence[str]]) -> tuple[tuple[str, ...], NDArr
         sums[i, [places[str(cell)] for cell in cells]] = True
         if len(cells) > 1 and name in places:
             raise ValueError(
-                f"query {name} has the same name as a cell but is the sum of several cells: "
-                f"{', '.join(map(str, cells))}"
+                f"the query {name} has the same name as a cell but is the sum of several cells "
+                f"({', '.join(map(str, cells))}): rename the query"
             )
     return tuple(found), sums
 
@@ -608,7 +610,10 @@ def possible(crossed: Crossed, near: Whole) -> Whole:
         constraints=[distance, mirrored, sums],
     )
     if found.x is None:
-        raise ValueError(f"exact sums and bounds of crossed cells contradict each other: {found.message}")
+        raise ValueError(
+            f"the exact sums and the bounds of crossed cells contradict each other ({found.message}): correct the "
+            "sums or the bounds"
+        )
     out[leaves] = np.rint(found.x[:size]).astype(np.int64).reshape(len(leaves), -1)
     return out
 

@@ -59,7 +59,7 @@ class LeastSquares:
         spreads = np.broadcast_to(spreads, values.shape)
         if len(rows) != len(values):
             raise ValueError(
-                f"nodes must contain one node per measurement ({len(values)} measurements), got {len(rows)}"
+                f"nodes must contain one node per measurement ({len(values)} measurements), got {len(rows)} nodes"
             )
         if not (spreads >= 0).all():
             raise ValueError(f"variance must be >= 0, got {spreads[~(spreads >= 0)][0]}")

@@ -348,8 +348,8 @@ def _possible(sites: NDArray[Any], tree: Tree, nodes: Whole, rows: Whole, releas
     if len(bad):
         i = int(bad[0])
         raise ValueError(
-            f"{tree.names[nodes[i]]}: every count within the bounds is impossible given "
-            f"the released value {released[i]:g}"
+            f"{tree.names[nodes[i]]}: the released value {released[i]:g} is impossible for all counts within the "
+            "bounds: check the released value, the noise and the bounds"
         )
 
 
@@ -557,10 +557,14 @@ class Measurements:
         self.nodes = _checks.int64s("nodes", given if len(given) else np.zeros(0, dtype=np.int64))
         if len(self.nodes) != len(self.released):
             raise ValueError(
-                f"nodes must contain one node per released value ({len(self.released)} values), got {len(self.nodes)}"
+                f"nodes must contain one node per released value ({len(self.released)} values), got "
+                f"{len(self.nodes)} nodes"
             )
         if len(self.nodes) and not 0 <= self.nodes.min() <= self.nodes.max() < len(tree):
-            raise ValueError(f"nodes must be positions below {len(tree)}, got {self.nodes.min()} to {self.nodes.max()}")
+            raise ValueError(
+                f"nodes must contain positions in [0, {len(tree)}), got positions from {self.nodes.min()} to "
+                f"{self.nodes.max()}"
+            )
         if isinstance(noise, Mapping):
             self.noise = law_of(noise)
         else:

@@ -294,7 +294,7 @@ class PartOfTotal:
         if (low > high).any():
             node = tree.names[int(np.flatnonzero(low > high)[0])]
             raise _solver.Unsolved(
-                f"the bounds of {node} exclude all counts of the cell that are possible given the totals"
+                f"{node}: the bounds exclude all counts of the cell that are possible given the totals"
             )
         return low, high
 

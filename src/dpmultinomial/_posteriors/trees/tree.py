@@ -69,7 +69,9 @@ class Tree:
         deepest = int(self.depth.max())
         self.levels = tuple(levels) if levels is not None else tuple(f"level {k}" for k in range(deepest + 1))
         if len(self.levels) != deepest + 1:
-            raise ValueError(f"levels must contain {deepest + 1} names, one per level, got {len(self.levels)}")
+            raise ValueError(
+                f"levels must contain one name per level ({deepest + 1} levels), got {len(self.levels)} names"
+            )
         self.lower, self.upper = _bounds(lower, upper, self.names)
         self.order, self.above, self.first, self.count, self.layers = _families(self.parent, rows)
         self.place: Whole = np.empty(size, dtype=np.int64)
@@ -183,12 +185,15 @@ class Tree:
 def _parents(parent: ArrayLike) -> Whole:
     found = _checks.int64s("parent", np.asarray(parent))
     if not len(found):
-        raise ValueError("parent must contain at least one node")
+        raise ValueError("parent must contain at least one node, got none")
     if found.min() < -1 or found.max() >= len(found):
         bad = int(np.flatnonzero((found < -1) | (found >= len(found)))[0])
-        raise ValueError(f"parent must be a position or -1, got {found[bad]} at node {bad}")
+        raise ValueError(
+            f"parent must contain positions in [0, {len(found)}) or -1 for the root, got {found[bad]} for the node "
+            f"{bad}"
+        )
     if (roots := int((found < 0).sum())) != 1:
-        raise ValueError(f"parent must be -1 for exactly one node, the root, got {roots}")
+        raise ValueError(f"parent must be -1 for exactly one node (the root), got -1 for {roots} nodes")
     return found
 
 
@@ -197,13 +202,13 @@ def _names(names: Sequence[str] | None, size: int) -> tuple[str, ...]:
         return tuple(map(str, range(size)))
     found = tuple(names)
     if len(found) != size:
-        raise ValueError(f"names must contain one name per node ({size} nodes), got {len(found)}")
+        raise ValueError(f"names must contain one name per node ({size} nodes), got {len(found)} names")
     for name in found:
         if not isinstance(name, str) or not name:
-            raise TypeError(f"names must be strings, got {name!r}")
+            raise TypeError(f"names must contain only non-empty strings, got {name!r}")
     if len(set(found)) < size:
         twice = next(name for i, name in enumerate(found) if name in found[:i])
-        raise ValueError(f"names must be distinct, got {twice!r} twice")
+        raise ValueError(f"names must be distinct, but {twice!r} occurs twice")
     return found
 
 
@@ -217,7 +222,8 @@ def _by_depth(parent: Whole, names: tuple[str, ...]) -> tuple[Whole, list[Whole]
         rows.append(kin[_ranges(starts[rows[-1]], counts[rows[-1]])])
     if (depth < 0).any():
         raise ValueError(
-            f"{names[int(np.argmin(depth))]} is in a cycle of parents, or is a descendant of a node in a cycle"
+            f"{names[int(np.argmin(depth))]} must not be in a cycle of parents or below such a cycle: correct the "
+            "parents"
         )
     return depth, rows[:-1]
 
@@ -279,7 +285,9 @@ def _bounds(lower: ArrayLike, upper: ArrayLike | None, names: tuple[str, ...]) -
     bad = (low < 0) | ~(high >= low)
     if bad.any():
         i = int(np.argmax(bad))
-        raise ValueError(f"bounds must satisfy 0 <= lower <= upper, got {low[i]:g} to {high[i]:g} at {names[i]}")
+        raise ValueError(
+            f"bounds must satisfy 0 <= lower <= upper, got {low[i]:g} to {high[i]:g} for the node {names[i]}"
+        )
     found = np.where(np.isinf(high), NONE, np.where(np.isinf(high), 0.0, high).astype(np.int64))
     return low.astype(np.int64), found.astype(np.int64)
 
@@ -321,7 +329,8 @@ class Splits:
         if isinstance(given, Mapping):
             if set(given) != set(below):
                 raise ValueError(
-                    f"concentrations must have an entry for each of {', '.join(below)}, got {', '.join(given)}"
+                    f"concentrations must have one entry per level ({', '.join(below)}), got entries for "
+                    f"{', '.join(given)}"
                 )
             given = [given[name] for name in below]
         return np.concatenate([[1.0], _checks.positives("concentrations", given, len(below))])
@@ -345,7 +354,7 @@ class Leaves:
     def __init__(self, prior: Any = "1/(1+n)", groups: Sequence[str] | None = None) -> None:
         by_group = isinstance(prior, Mapping) and "law" not in prior
         if by_group and groups is None:
-            raise ValueError("groups are required, because the priors differ by group")
+            raise ValueError(f"groups is required, because prior contains a prior per group ({', '.join(prior)})")
         self.groups = None if groups is None else tuple(groups)
         self.priors: dict[str, Any] = {}
         for name, words in (prior if by_group else {"": prior}).items():
@@ -364,7 +373,9 @@ class Leaves:
         if self.groups is None:
             return [""], np.where(tree.leaf, 0, -1)
         if len(self.groups) != len(tree):
-            raise ValueError(f"groups must contain one group per node ({len(tree)} nodes), got {len(self.groups)}")
+            raise ValueError(
+                f"groups must contain one group per node ({len(tree)} nodes), got {len(self.groups)} groups"
+            )
         names = list(self.priors) if self._by_group else sorted({self.groups[i] for i in np.flatnonzero(tree.leaf)})
         places = {name: i for i, name in enumerate(names)}
         for i in np.flatnonzero(tree.leaf):

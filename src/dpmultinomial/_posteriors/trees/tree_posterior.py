@@ -265,7 +265,10 @@ def histograms(
     for group in fitted:
         if (size := int((groups == group).sum())) < FEWEST:
             called = f" of group {names[group]!r}" if names[group] else ""
-            raise ValueError(f"fitting a prior requires at least {FEWEST} leaves, got {size}{called}")
+            raise ValueError(
+                f"fitting a prior requires at least {FEWEST} leaves, got {size} leaves{called}: choose another "
+                "prior, such as 1/(1+n)"
+            )
     base = np.log(edges[1:]) - np.log(np.maximum(edges[:-1], 0.5))
     priors = {group: Histogram(edges, base, fitted_on=int((groups == group).sum())) for group in fitted}
     rows = np.full(len(tree.order), -1, dtype=np.int64)

@@ -17,7 +17,9 @@ def table_of(theta: list[float], total: int) -> NDArray[np.int64]:
     cells = total * np.asarray(theta, dtype=float)
     counts = np.rint(cells)
     if np.abs(cells - counts).max() > 1e-6 or counts.sum() != total:
-        raise ValueError(f"total * theta must be integers, got {total} * {list(theta)}")
+        raise ValueError(
+            f"the products of total and theta must be integers, got total = {total} and theta = {list(theta)}"
+        )
     return counts.astype(np.int64).reshape(2, 2)
 
 

@@ -18,4 +18,7 @@ def mistakes(section: dict[str, Any]) -> Iterator[tuple[str, str]]:
             elif artefact in ("phi_density", "phi_by_rate", "phi_draws", "closer_or_farther"):
                 for total in settings["totals"]:
                     if any(abs(total * t - round(total * t)) > 1e-6 for t in theta):
-                        yield f"{artefact}.totals", f"{total} times {theta} must be integers; use a multiple of 100"
+                        yield (
+                            f"{artefact}.totals",
+                            f"the products of {total} and {theta} must be integers; use a multiple of 100",
+                        )

@@ -15,7 +15,10 @@ def mistakes(section: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield (path, message) for every mistake in a section of the configuration."""
     for name in _LIMITED:
         if not section[name]["lower"] < section[name]["upper"]:
-            yield f"{name}.lower", f"{section[name]['lower']} is not below upper, {section[name]['upper']}"
+            yield f"{name}.lower", f"{section[name]['lower']} must be below upper ({section[name]['upper']})"
     for place, (lower, upper) in enumerate(section["sensitivity"]["limits"]):
         if not lower < upper:
-            yield f"sensitivity.limits[{place}]", f"{lower} is not below {upper}"
+            yield (
+                f"sensitivity.limits[{place}]",
+                f"the lower limit must be below the upper limit, got {lower} and {upper}",
+            )

@@ -107,7 +107,11 @@ def _reason(counts: np.ndarray, names: np.ndarray) -> str:
     be.
     """
     if not np.all(np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))):
-        return "value must be integers >= 0"
+        return "value must contain only integers >= 0"
     if counts.sum() > rules.LARGEST:
         return f"the sum of the column value must be at most {rules.LARGEST}"
-    return f"name {rules.TOTAL} is reserved for the sum of the others; omit its row" if rules.TOTAL in names else ""
+    return (
+        f"the name {rules.TOTAL} is reserved for the sum of the other counts: remove this row"
+        if rules.TOTAL in names
+        else ""
+    )

@@ -31,32 +31,32 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
     scenario.
     """
     if isinstance(settings["prior"], str) and settings["prior"] not in PRIORS:
-        yield ".prior", f"{settings['prior']!r} is not a prior; use {' or '.join(PRIORS)}, or a number"
+        yield ".prior", f"must be {' or '.join(PRIORS)}, or a number, got {settings['prior']!r}"
     if "release" in settings:
         return
     if "epsilon" not in settings and not (batch and columns is not None and "epsilon" in columns):
-        yield ".epsilon", "is missing: epsilon of the noise in the total and in every count"
+        yield ".epsilon", "is missing: state the epsilon of the noise in the total and in every count"
     if batch:
         return
     names, counts = stated(settings, columns)
     place = ".file" if columns is not None else ".rehearsal.counts" if "rehearsal" in settings else ".released"
     if len(names) != len(counts):
-        yield ".names", f"{len(names)} names for {len(counts)} counts"
+        yield ".names", f"must contain one name per count ({len(counts)} counts), got {len(names)} names"
     elif len(set(names)) != len(names):
         yield ".names" if columns is None else ".file", "names must not contain duplicates"
     if TOTAL in names:
-        yield place, f"{TOTAL!r} is reserved for the sum of the others; omit it"
+        yield place, f"must not contain {TOTAL!r}, which is reserved for the sum of the other counts"
     if any(not 0 <= value == round(value) for value in counts if value == value) or any(v != v for v in counts):
-        yield place, "must contain integers >= 0"
+        yield place, "must contain only integers >= 0"
     elif sum(counts) > LARGEST:
         yield place, f"the sum of the counts must be at most {LARGEST}, got {sum(counts):.0f}"
     for key, value in _PAIRS_ONLY.items():
         if settings[key] != value or (key == "ties" and settings["algorithm"] != "3"):
             continue
         if len(counts) != 2:
-            yield f".{key}", f"{value!r} has a tractable posterior only for two counts, got {len(counts)}"
+            yield f".{key}", f"{value!r} is tractable only for two counts, got {len(counts)} counts"
         if settings["prior"] != "flat":
-            yield ".prior", f"must be flat with {key} {value!r}"
+            yield ".prior", f"must be flat if {key} is {value!r}"
     yield from question_rules.mistakes(settings.get("questions") or {}, [*names, TOTAL], TOTAL)
 
 

@@ -23,25 +23,33 @@ def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator
         return
     for key in ("lower", "upper"):
         if key not in settings:
-            yield f".{key}", "is missing: a public limit is required"
+            yield f".{key}", "is missing: state the public limit"
     if "lower" in settings and "upper" in settings and not settings["lower"] < settings["upper"]:
         yield ".lower", f"must be below upper, got lower = {settings['lower']} and upper = {settings['upper']}"
     if "rehearsal" in settings:
         if "epsilon" not in settings:
-            yield ".epsilon", "is missing: a rehearsal requires it"
+            yield ".epsilon", "is missing: a rehearsal requires this key"
         for key in ("records", "sensitivity", "scales"):
             if key in settings:
                 yield (
                     f".{key}",
-                    "a rehearsal derives it; omit it" if key != "records" else "is set under rehearsal; omit it",
+                    "must be omitted, because a rehearsal derives this value"
+                    if key != "records"
+                    else "must be omitted, because rehearsal contains this key",
                 )
         return
     if "records" not in settings:
-        yield ".records", "is missing: the public number of records cannot be inferred from the statistics"
+        yield ".records", "is missing: state the public number of records, which cannot be inferred from the statistics"
     if ("epsilon" in settings) == ("scales" in settings):
-        yield "", "set epsilon (one scale, sensitivity/epsilon, for all four statistics) or scales (one per statistic)"
+        yield (
+            "",
+            (
+                "a scenario must contain epsilon (the scale of all four statistics is then sensitivity/epsilon) or "
+                "scales (one scale per statistic)"
+            ),
+        )
     if "sensitivity" in settings and "scales" in settings:
-        yield ".sensitivity", "must not be combined with scales; omit it"
+        yield ".sensitivity", "must be omitted, because scales is given"
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:

@@ -33,7 +33,7 @@ _NORMAL = (
     "unknown: ask about tables with fewer records, or without parents"
 )
 _ESTIMATED = Accuracy(
-    "approximate", float("nan"), "noise is removed by normalising, or totals below parents are estimated"
+    "approximate", float("nan"), "the normalisation ignores the noise, or totals below parents are estimated"
 )
 
 

@@ -98,7 +98,7 @@ def posterior(released: ArrayLike, *, total: int, mechanism: Mechanism, prior: f
     y = _checks.reals("released", released, least_size=2)
     total = _checks.integer("total", total, least=1, most=LARGEST_TOTAL)
     if not (y > 0).all():
-        raise ValueError(f"released must be above 0, got {y.min()}")
+        raise ValueError(f"released must contain only numbers > 0, got {y.min()}")
     logs = mechanism.log_weights(y / y.sum(), total)
     logs -= logs.max(axis=1, keepdims=True)
     return noisy_counts.posterior(logs, np.full(len(y), _checks.positive("prior", prior)))

@@ -23,10 +23,13 @@ def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator
         if question.get("about", "rates") != "rates":
             yield (
                 f".questions.{label}.about",
-                "a model supports only rates, because its records are not in a table; omit it",
+                "must be rates or must be omitted, because the records of a model are not in a table",
             )
     if asked and "rehearsal" in settings:
-        yield ".questions", "a rehearsal has scores of methods, but no posterior of a probability; omit questions"
+        yield (
+            ".questions",
+            "must be omitted, because a rehearsal has scores of methods but no posterior of a probability",
+        )
     if "rehearsal" in settings:
         for key, text in _rehearsal(settings["rehearsal"]):
             yield f".rehearsal{key}", text
@@ -46,10 +49,10 @@ def work(settings: Mapping[str, Any]) -> tuple[float, float]:
 def _rehearsal(rehearsal: dict[str, Any]) -> Iterator[tuple[str, str]]:
     path = Path(rehearsal["csv"])
     if places.is_confidential(path):
-        yield ".csv", f"{str(path)!r} is confidential; a rehearsal requires synthetic data"
+        yield ".csv", f"{str(path)!r} is confidential: use synthetic data for a rehearsal"
         return
     if not isfile(path):
-        yield ".csv", f"no file {str(path)!r} (looked in {Path.cwd()})"
+        yield ".csv", f"the file {str(path)!r} was not found (relative to {Path.cwd()})"
         return
     try:
         from dpmultinomial._files import csv_table  # this import requires a compiled kernel
@@ -63,7 +66,7 @@ def _rehearsal(rehearsal: dict[str, Any]) -> Iterator[tuple[str, str]]:
     columns = list(found.columns)
     cells = [list(row) for row in zip(*(found.texts(column) for column in columns), strict=True)]
     if len(cells) < 10:
-        yield ".csv", f"has {len(cells)} records; at least 10 are required for training and test"
+        yield ".csv", f"must have at least 10 records for training and test, got {len(cells)} records"
     yield from _columns(rehearsal, columns, cells)
     yield from _network(rehearsal.get("network", {}), columns)
 
@@ -72,23 +75,23 @@ def _columns(scenario: dict[str, Any], columns: list[str], cells: list[list[str]
     target = scenario["target"]
     known = ", ".join(columns)
     if target not in columns:
-        yield ".target", f"no column {target!r}; the columns are {known}"
+        yield ".target", f"the file has no column {target!r}; the columns are {known}"
     else:
         found = {row[columns.index(target)] for row in cells if len(row) == len(columns)}
         if len(found) < 2:
-            yield ".target", f"{target!r} has one class ({', '.join(found) or 'no record'}); at least two are required"
+            yield ".target", f"{target!r} must have at least two classes, got {', '.join(found) or 'no record'}"
     for name in scenario.get("numeric", ()):
         if name not in columns:
-            yield ".numeric", f"no column {name!r}; the columns are {known}"
+            yield ".numeric", f"the file has no column {name!r}; the columns are {known}"
             continue
         if name == target:
-            yield ".numeric", f"{name!r} is the target, which is not binned"
+            yield ".numeric", f"must not contain the target {name!r}, because the target is not binned"
         yield from _numbers(name, [row[columns.index(name)] for row in cells if len(row) == len(columns)])
 
 
 def _numbers(name: str, values: list[str]) -> Iterator[tuple[str, str]]:
     if not any(value.strip() for value in values):
-        yield ".numeric", f"{name!r} has no values"
+        yield ".numeric", f"the column {name!r} contains no values"
         return
     for number, value in enumerate(values, start=2):
         try:
@@ -98,8 +101,8 @@ def _numbers(name: str, values: list[str]) -> Iterator[tuple[str, str]]:
         if not good:
             yield (
                 ".numeric",
-                f"{name!r} has {value!r} in line {number}, which is not a number; remove it from numeric or "
-                "correct the value",
+                f"the column {name!r} contains {value!r} in line {number}, which is not a number: remove the column "
+                "from numeric, or correct the value",
             )
             return
 
@@ -107,15 +110,15 @@ def _numbers(name: str, values: list[str]) -> Iterator[tuple[str, str]]:
 def _network(network: Mapping[str, list[str]], columns: list[str]) -> Iterator[tuple[str, str]]:
     for node, parents in network.items():
         if node not in columns:
-            yield f".network.{node}", f"unknown node; the columns are {', '.join(columns)}"
+            yield f".network.{node}", f"the node is not a column; the columns are {', '.join(columns)}"
         for parent in parents:
             if parent not in network:
-                yield f".network.{node}", f"parent {parent!r} is not a node of the network"
+                yield f".network.{node}", f"the parent {parent!r} is not a node of the network"
     left = {node: {p for p in parents if p in network} for node, parents in network.items()}
     while roots := [node for node, parents in left.items() if not parents]:
         left = {node: parents - set(roots) for node, parents in left.items() if node not in roots}
     if left:
-        yield ".network", f"has a cycle among {', '.join(left)}"
+        yield ".network", f"must not contain a cycle, got a cycle through {', '.join(left)}"
 
 
 def assumptions(point: Mapping[str, Any]) -> list[str]:

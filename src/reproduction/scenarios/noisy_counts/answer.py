@@ -91,8 +91,8 @@ def _of_tree(found: Posterior, case: Case, facts: Mapping[str, Any]) -> Answer:
     assert isinstance(law, TreeLaw)
     if settings["about"] == "rates" or "among" in settings:
         raise ValueError(
-            "a tree supports only counts: set about to counts and omit among. To estimate a share, "
-            "ask a question with the key share"
+            "a tree supports only counts: set about to counts, and omit among. For a share, ask a question with the "
+            "key share"
         )
     table, facts_of_tree = tree_rows(law, settings["level"]), {**facts, **tree_facts(law)}
     result = standard.answer(
@@ -150,7 +150,7 @@ def noise_of(settings: Mapping[str, Any], columns: rules.Columns, noise: Mapping
         unmeasured = [not value and "threshold" not in words for value in columns["value"]]
         free = unmeasured if rules.is_tree(columns) else [False] * len(unmeasured)
         if missing := [i + 1 for i, text in enumerate(columns[key]) if not text and not free[i]]:
-            raise ValueError(f"{settings['file']}, column {key!r}: the cell in row {missing[0]} is empty")
+            raise ValueError(f"{settings['file']}, column {key!r}: the cell in row {missing[0]} must not be empty")
         # the column is not read for a node without a measurement
         example = next((text for text in columns[key] if text), "1")
         words[key] = np.array([float(text or example) for text in columns[key]])

@@ -90,7 +90,7 @@ def _at_once(tables: Tables, settings: Mapping[str, Any]) -> Answers:
     totals, reasons = one_a_table(tables, "total", settings.get("total"))
     scales, odd = _scales(tables, settings)
     sizes = np.diff(tables.starts)
-    few = ["" if size >= _FEWEST else f"needs at least {_FEWEST} counts" for size in sizes]
+    few = ["" if size >= _FEWEST else f"a table must have at least {_FEWEST} counts" for size in sizes]
     reasons = both(both(reasons, odd), few)
     good = np.array([reason == "" for reason in reasons], dtype=bool)
     rows = np.repeat(good, sizes)

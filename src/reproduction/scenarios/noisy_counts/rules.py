@@ -24,15 +24,16 @@ LAWS = ("laplace", "discrete_laplace", "gaussian", "discrete_gaussian", "exact",
 LARGEST_TOTAL = 1_000_000
 MANY = 16  # from this number of counts on, a total without noise may be arbitrarily large
 _NOISE = (
-    "state the noise of the counts: noise: {law: .., scale: ..}, or epsilon (dpm answer: --noise laplace --scale 2)"
+    "state the noise of the counts, with noise: {law: .., scale: ..} or with epsilon (dpm answer: --noise laplace "
+    "--scale 2)"
 )
 _PRIORS = ("flat", "jeffreys", "1/(1+n)", "fitted")
 _WITHOUT = (
-    "without a total, a prior is flat, 1/(1+n), fitted, or a distribution of the counts such as {law: geometric, "
-    "mean: 10}"
+    "without a total, the prior must be flat, 1/(1+n), fitted, or a distribution of the counts such as {law: "
+    "geometric, mean: 10}"
 )
 _WITHHELD = (
-    "fill the empty cell, or state what bounds a withheld count: a total, or a prior with a finite mean such as {law: "
+    "fill the empty cell, or limit a withheld count by a total or by a prior with a finite mean, such as {law: "
     "geometric, mean: 10}"
 )
 _WHOLE = ("discrete_laplace", "discrete_gaussian")
@@ -132,7 +133,7 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
         return  # the record of the release contains everything that is checked below
     by_row = stated_scales(columns)
     if len(by_row) > 1:
-        yield ".file", f"has the columns {' and '.join(by_row)}; keep the one that states the noise"
+        yield ".file", f"must contain only one column that states the noise, got {' and '.join(by_row)}"
     if "release" in settings:  # the record of the release states the noise
         return
     yield from _noise(settings, columns, by_row)
@@ -144,14 +145,14 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
         if wrong:
             yield ".file", f"column {key}: must be > 0, got {wrong[0][1]} (row {wrong[0][0]})"
     if columns is not None and (blank := [i + 1 for i, text in enumerate(columns.get("group", ())) if not text]):
-        yield ".file", f"column group: is empty (row {blank[0]}); name a group for each count"
+        yield ".file", f"column group: the cell in row {blank[0]} is empty; name a group for each count"
     known = [key for key in ("total", "rehearsal") if key in settings]
     if settings.get("about") == "rates" and not known and "total" not in (columns or ()):
-        yield ".about", "rates require a multinomial with a public total; set total, or omit about: rates"
+        yield ".about", "rates require a public total: set total, or omit about"
     if "parent" in (columns or ()) and batch:
         yield ".file", "has the columns table and parent, but a batch cannot contain trees; use one scenario per tree"
     elif "level" in (columns or ()) and "parent" not in (columns or ()):
-        yield ".file", "has a column level, for the levels of a tree, but no column parent"
+        yield ".file", "has a column level (for the levels of a tree) but no column parent: add the column parent"
     if batch:
         yield from _prior(settings, 0, with_total="total" in (columns or ()))
         yield from _bounds(settings)
@@ -163,12 +164,12 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
     found, listed = names(settings, columns), values(settings, columns)
     if isinstance(settings.get("counts", (settings.get("rehearsal") or {}).get("counts")), Mapping):
         if "names" in settings:
-            yield ".names", "omit them, because the counts have names"
+            yield ".names", "must be omitted, because the counts have names"
     elif len(found) != len(listed):
-        yield ".names", f"{len(found)} names for {len(listed)} counts"
+        yield ".names", f"must contain one name per count ({len(listed)} counts), got {len(found)} names"
     if twice := sorted({name for name in found if found.count(name) > 1} if len(found) < 2000 else _twice(found)):
         rows = [i + 1 for i, name in enumerate(found) if name == twice[0]]
-        text = f"duplicate name {twice[0]!r}, rows {rows[0]} and {rows[1]}: rename one"
+        text = f"the name {twice[0]!r} occurs in rows {rows[0]} and {rows[1]}: rename one of the counts"
         yield ".names" if columns is None else ".file", text
     yield from _numbers(settings, columns, listed)
     yield from _without_numbers(settings, columns, found)
@@ -176,12 +177,12 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
         shown = ", ".join(found[:20]) + (", .." if len(found) > 20 else "")
         yield ".among", f"{', '.join(map(repr, unknown))}: unknown count; counts are {shown}"
     if settings.get("among") and settings.get("total") is None and "rehearsal" not in settings:
-        yield ".among", "shares among some counts require the total of all counts, a public number"
+        yield ".among", "shares among some of the counts require the public total of all counts: set total"
     yield from _prior(settings, len(listed))
     yield from _bounds(settings)
     grouped = {name for members in (settings.get("groups") or {}).values() for name in members}
     if "groups" in settings and "group" not in (columns or ()) and (alone := [n for n in found if n not in grouped]):
-        yield ".groups", f"{alone[0]!r} must be in one of the groups"
+        yield ".groups", f"the count {alone[0]!r} must be in one of the groups"
     yield from question_rules.mistakes(settings.get("questions") or {}, found)
 
 
@@ -222,22 +223,22 @@ def _noise(settings: Mapping[str, Any], columns: Columns, by_row: Sequence[str])
     given = [key for key in ("noise", "epsilon") if key in settings]
     column = columns is not None and "epsilon" in columns
     if column and ("noise" in settings or by_row):
-        yield ".file", "is stated, but the file has a column epsilon; keep one of them"
+        yield ".file", "must be omitted, because the file has a column epsilon"
     elif len(given) == 2:
-        yield ".noise", "set noise or epsilon, not both"
+        yield ".noise", "noise and epsilon must not both be given: omit one of the keys"
     elif not given and not by_row and not column:
         yield "", _NOISE
     if "sensitivity" in settings and "epsilon" not in given and not column:
-        yield ".sensitivity", "is allowed only with epsilon; otherwise write it inside noise"
+        yield ".sensitivity", "is allowed only with epsilon: write this key inside noise"
     stated = settings.get("noise")
     if isinstance(stated, str) and stated not in LAWS:
-        yield ".noise", f"{stated!r} is not a noise distribution; distributions are {', '.join(LAWS)}"
+        yield ".noise", f"{stated!r} is not a noise distribution; the available distributions are {', '.join(LAWS)}"
     elif isinstance(stated, str) and stated != "exact" and not by_row:
         yield ".noise", f"{stated!r} requires a scale of the noise: noise: {{law: {stated}, .. }}"
     if by_row and "epsilon" in given:
-        yield ".epsilon", f"the column {by_row[0]} of the file also states the noise; keep one of them"
+        yield ".epsilon", f"the column {by_row[0]} of the file also states the noise: keep only one of the two"
     if isinstance(stated, dict) and (twice := [key for key in by_row if key in stated]):
-        yield ".noise", f"states {twice[0]}, and so does the column {twice[0]} of the file; keep one of them"
+        yield ".noise", f"the key {twice[0]} must be omitted, because the file has a column {twice[0]}"
     elif isinstance(stated, dict):
         yield from _law(".noise", stated, by_row)
     if isinstance(settings.get("total"), dict):
@@ -276,19 +277,25 @@ def _numbers(
         row, value = next((i + 1, value) for i, value in enumerate(listed) if value is not None and value % 1)
         yield (
             place,
-            f"has a fraction, which is impossible under {law} noise: {value:g} (row {row}); the continuous counterpart "
+            f"must contain only integers under {law} noise, got {value:g} in row {row}; the continuous distribution "
             f"is {law[9:]}",
         )
     if "rehearsal" in settings:
         made_up = sum(value for value in listed if value is not None)
         if total is not None:
-            yield ".total", f"{total}: the total of a rehearsal is the sum of its counts ({made_up}); omit it"
+            yield (
+                ".total",
+                (
+                    f"{total}: the total of a rehearsal must be omitted, because the total is the sum of the counts "
+                    f"({made_up})"
+                ),
+            )
         elif made_up > LARGEST_TOTAL and len(listed) < MANY:
-            yield ".rehearsal.counts", f"add up to {made_up}; the maximum total is {LARGEST_TOTAL}"
+            yield ".rehearsal.counts", f"the sum of the counts must be at most {LARGEST_TOTAL}, got {made_up}"
     elif isinstance(total, int) and total > LARGEST_TOTAL and 1 < len(listed) < MANY:
         yield (
             ".total",
-            f"{total} exceeds {LARGEST_TOTAL}, the maximum exact total of fewer than {MANY} counts",
+            f"the exact total of fewer than {MANY} counts must be at most {LARGEST_TOTAL}, got {total}",
         )
 
 
@@ -317,18 +324,18 @@ def _prior(settings: Mapping[str, Any], size: int, *, with_total: bool = False) 
     known = with_total or settings.get("total") is not None or "rehearsal" in settings
     split = isinstance(prior, Mapping) and prior.get("law") == "multinomial"
     if isinstance(prior, str) and prior not in _PRIORS:
-        yield ".prior", f"{prior!r} must be one of {', '.join(_PRIORS)}, a number, or {{law: .., ..}}"
+        yield ".prior", f"must be one of {', '.join(_PRIORS)}, a number, or {{law: .., ..}}, got {prior!r}"
     elif not known and (split or prior == "jeffreys" or isinstance(prior, (int, float, list))):
         yield ".prior", f"{prior} is a concentration of rates, which requires a total; {_WITHOUT}"
     elif isinstance(prior, list) and size and len(prior) != size:
-        yield ".prior", f"{len(prior)} entries for {size} counts; set one number, or one per count"
+        yield ".prior", f"must be one number or one number per count ({size} counts), got {len(prior)} numbers"
     elif isinstance(prior, Mapping) and "law" in prior and not split and prior["law"] != "fitted":
         yield from _prior_law(prior)
     elif split and not _positive(prior.get("alpha", 1.0), size):
         yield (
             ".prior",
-            f"alpha: {prior['alpha']} must be a concentration > 0, one number or one per count; it is fixed, "
-            "not fitted (prior: fitted fits a distribution of the counts, with or without a total)",
+            f"alpha: {prior['alpha']} must be a concentration > 0: one number, or one number per count. This "
+            "concentration is not fitted (prior: fitted fits a distribution of the counts, with or without a total)",
         )
 
 
@@ -410,7 +417,7 @@ def depths(columns: Table) -> dict[str, int]:
             path.append(node)
             node = above[node] or ""
         if len(set(path)) < len(path):
-            raise ValueError(f"{name!r} is in a cycle of parents, or is a descendant of a node in a cycle")
+            raise ValueError(f"{name!r} must not be in a cycle of parents or below such a cycle: correct the parents")
         if node not in found or found[node] + len(path) >= table_columns.DEEPEST:
             raise ValueError(
                 f"{name!r} must be fewer than {table_columns.DEEPEST} steps below the root: use fewer levels"
@@ -468,24 +475,31 @@ def tree_mistakes(settings: Mapping[str, Any], columns: Table) -> Mistakes:
         yield ".file", str(error)
         return
     if "among" in settings:
-        yield ".among", f"for shares among counts of a tree, use a question: {_SHARE}"
+        yield ".among", f"for shares among the counts of a tree, ask a question: {_SHARE}"
     if settings.get("about") == "rates":
         yield ".about", "a tree supports only counts, not rates; set about: counts"
     if isinstance(settings.get("total"), Mapping):
-        yield ".total", "a noisy total is a measurement of the root: add it as a row of the file"
+        yield (
+            ".total",
+            (
+                "a tree must not have a noisy total: add the noisy total as a measurement of the root, in a row of the "
+                "file"
+            ),
+        )
     below, prior = max(depth.values()), settings.get("prior")
     if (isinstance(prior, str) and prior not in _LEAVES) or (
         isinstance(prior, Mapping) and prior.get("law") == "multinomial"
     ):
         yield (
             ".prior",
-            f"{prior!r} is not a prior of a tree; use a concentration, one concentration per level, "
+            f"{prior!r} is not a prior of a tree: use a concentration, one concentration per level, "
             f"{', '.join(_LEAVES)}, or a distribution of the leaves such as {{law: geometric, mean: 10}}",
         )
     if isinstance(settings.get("prior"), list) and len(settings["prior"]) != below:
         yield (
             ".prior",
-            f"has {len(settings['prior'])} concentrations for {below} levels below the root; set one per level",
+            f"must contain one concentration per level below the root ({below} levels), got {len(settings['prior'])} "
+            "concentrations",
         )
     yield from question_rules.mistakes(settings.get("questions") or {}, list(depth))
 

@@ -29,7 +29,7 @@ from . import rules, without_prior
 
 FLAT = "flat prior on the counts"
 _EMPTY, _UNREAD = "value is empty", "value is not a number"
-_SPOILT = "the scale of its noise must be finite and > 0"
+_SPOILT = "the scale of the noise must be finite and > 0"
 
 
 def rows(source: PublishedCounts, level: float) -> pd.DataFrame:

@@ -26,7 +26,7 @@ def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator
         yield ".state", "is missing: state the two letters of the state, such as VT"
         return
     if isinstance(settings.get("prior"), str) and settings["prior"] not in _PRIORS:
-        yield ".prior", f"{settings['prior']!r} is not a prior; use a number, or one of {', '.join(_PRIORS)}"
+        yield ".prior", f"must be a number or one of {', '.join(_PRIORS)}, got {settings['prior']!r}"
     yield from question_rules.mistakes(settings.get("questions") or {}, ())
     try:
         product = products.product_of(settings["product"], settings["table"])
@@ -75,8 +75,8 @@ def _there(settings: Mapping[str, Any], product: products.Product) -> Iterator[t
     if lost := [name for name in settings["levels"] if name in levels and name not in known]:
         yield (
             ".levels",
-            f"{str(data)!r} has no data of {settings['state']} at {', '.join(lost)}; it has {', '.join(found)}; tracts "
-            "and block groups can also be summed from the Block files",
+            f"{str(data)!r} contains no data of {settings['state']} for {', '.join(lost)}, but only for "
+            f"{', '.join(found)}; tracts and block groups can also be computed from the Block files",
         )
 
 

@@ -27,23 +27,35 @@ def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator
     names, listed = stated(settings)
     if "shares" in settings:
         if "total" not in settings:
-            yield ".total", "is missing: the public number of records that the shares are computed from"
+            yield ".total", "is missing: state the public number of records from which the shares are computed"
         if abs(sum(listed) - 1) > _ROUNDING * len(listed):
             yield ".shares", f"must add up to 1, got {sum(listed):.6g}"
     else:
         if "total" in settings:
-            yield ".total", f"the total of a rehearsal is the sum of its counts ({sum(listed)}); omit it"
+            yield (
+                ".total",
+                f"must be omitted for a rehearsal, because the total is the sum of the counts ({sum(listed)})",
+            )
         if not sum(listed):
             yield ".rehearsal.counts", "must contain at least one record"
     given = {key for way in _WAYS for key in way if key in settings}
     if given not in _WAYS:
-        yield "", f"requires epsilon and order (Algorithm 1), or r and alpha; has {', '.join(sorted(given)) or 'none'}"
+        yield (
+            "",
+            (
+                "must contain either epsilon and order (Algorithm 1), or r and alpha, got "
+                f"{', '.join(sorted(given)) or 'none'}"
+            ),
+        )
     if len(names) != len(listed):
-        yield ".names", f"{len(names)} names for {len(listed)} shares"
+        yield ".names", f"must contain one name per share ({len(listed)} shares), got {len(names)} names"
     if isinstance(settings["prior"], str) and settings["prior"] not in ("flat", "jeffreys"):
-        yield ".prior", f"{settings['prior']!r} is not a prior; use flat, jeffreys or a number"
+        yield ".prior", f"must be flat, jeffreys or a number, got {settings['prior']!r}"
     elif isinstance(settings["prior"], list) and len(settings["prior"]) != len(listed):
-        yield ".prior", f"{len(settings['prior'])} entries for {len(listed)} shares; set one number, or one per share"
+        yield (
+            ".prior",
+            f"must be one number or one number per share ({len(listed)} shares), got {len(settings['prior'])} numbers",
+        )
     if unknown := [name for name in settings.get("among") or () if name not in names]:
         yield ".among", f"{', '.join(map(repr, unknown))}: unknown share; shares are {', '.join(names[:20])}"
     yield from question_rules.mistakes(settings.get("questions") or {}, names)

@@ -38,9 +38,15 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
         yield ".exposure", "is missing: name the column of the file with the exposures (persons, births)"
     by_row = [name for name in SCALES if columns is not None and name in columns]
     if len(by_row) > 1:
-        yield ".file", f"has the columns {' and '.join(by_row)}; keep the one that states the noise"
+        yield ".file", f"must contain only one column that states the noise, got {' and '.join(by_row)}"
     if "exposure" in settings and settings["exposure"] in settings["covariates"]:
-        yield ".covariates", f"{settings['exposure']!r} is the exposure; use its logarithm as a separate column"
+        yield (
+            ".covariates",
+            (
+                f"must not contain the exposure {settings['exposure']!r}: use the logarithm of the exposure as a "
+                "separate column"
+            ),
+        )
     if batch or columns is None or "exposure" not in settings:
         return
     stated = settings["noise"] if isinstance(settings["noise"], Mapping) else {"law": settings["noise"]}
@@ -86,7 +92,9 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
         found.append(f"Given its rate, a count is Poisson; rates are per {point['per']:,g} {point['exposure_column']}.")
     else:
         found.append(f"Given its share, a count is binomial among {point['exposure_column']}.")
-    found.append("An interval contains the true rate with its probability on average over areas, not in each of them.")
+    found.append(
+        "An interval contains the true rate with the stated probability on average over areas, and not in each area."
+    )
     return found + [f"Warning: {text}." for text in point["warnings"]]
 
 

@@ -124,7 +124,8 @@ def _side(case: Case, side: str) -> tuple[str, ...]:
         return tuple(sorted(names_of_side))
     if unknown := sorted(names_of_side - set(given)):
         raise ValueError(
-            f"{case.settings['file']}: {side} {unknown[0]!r} is not listed under names.{side}s ({', '.join(given)})"
+            f"{case.settings['file']}: {side} {unknown[0]!r} must be listed under names.{side}s, which contains "
+            f"{', '.join(given)}"
         )
     return tuple(given)
 
@@ -140,7 +141,7 @@ def _of_release(release: Published, swapped: Sequence[str] | None, held: Sequenc
     for key, chosen, allowed in (("swapped", rows, moved), ("held", held, staying)):
         if wrong := [column for column in chosen if column not in allowed]:
             known = ", ".join(allowed)
-            raise ValueError(f"{key} must contain {key} columns of the release ({known}), got {', '.join(wrong)}")
+            raise ValueError(f"{key} must contain only {key} columns of the release ({known}), got {', '.join(wrong)}")
     sides = [_codes(release, columns) for columns in (_texts(record, "matched"), rows, held)]
     for key, (_, found) in zip(("swapped", "held"), sides[1:], strict=True):
         if not 2 <= len(found) <= _MOST_LEVELS:

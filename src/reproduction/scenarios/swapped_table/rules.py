@@ -30,16 +30,19 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
         return
     for key in _OF_A_RELEASE:
         if key in settings:
-            yield f".{key}", "is allowed only with a release of swapped records"
+            yield f".{key}", "is allowed only for a release of swapped records"
     if "rate" not in settings and not (batch and columns is not None and "rate" in columns):
-        yield ".rate", "is missing: the swap rate of the table"
+        yield ".rate", "is missing: state the swap rate of the table"
     if batch or columns is not None:
         return
     found = tables(settings)
     yield from _shapes(found)
     cells = sum(len(row) for table in found for row in table)
     if isinstance(settings["prior"], list) and len(settings["prior"]) != cells:
-        yield ".prior", f"{len(settings['prior'])} entries for {cells} cells; set one number, or one per cell"
+        yield (
+            ".prior",
+            f"must be one number or one number per cell ({cells} cells), got {len(settings['prior'])} numbers",
+        )
     sides = {"rows": len(found[0]), "columns": len(found[0][0])}
     for side, names in (settings.get("names") or {}).items():
         if len(names) != sides[side]:
@@ -51,17 +54,17 @@ def _shapes(found: list[list[list[int]]]) -> Iterator[tuple[str, str]]:
     shapes = {(len(table), *{len(row) for row in table}) for table in found}
     if any(len(shape) > 2 for shape in shapes):
         widths = sorted({len(row) for table in found for row in table})
-        yield "", f"has rows of {', '.join(map(str, widths))} entries; all must have the same number"
+        yield "", f"must have rows of the same length, got rows with {', '.join(map(str, widths))} entries"
     elif len(shapes) > 1:
-        yield ".strata", "must all have the same number of rows and of columns"
+        yield ".strata", "all tables must have the same numbers of rows and columns"
     cells = sum(len(row) for table in found for row in table)
     if shapes != {(2, 2)} and cells > MOST_CELLS:
-        yield "", f"has {cells} cells; the maximum is {MOST_CELLS}, except for strata of 2 x 2 tables"
+        yield "", f"must have at most {MOST_CELLS} cells (except for strata of 2 x 2 tables), got {cells} cells"
     records = max(sum(map(sum, table)) for table in found)
     if records > MOST_RECORDS:
-        yield "", f"has {records} records in a stratum; the maximum is {MOST_RECORDS}"
+        yield "", f"must have at most {MOST_RECORDS} records per stratum, got {records} records"
     if records == 0:
-        yield "", "has no records"
+        yield "", "must contain at least one record"
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:

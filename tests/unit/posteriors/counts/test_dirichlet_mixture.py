@@ -259,15 +259,15 @@ def test_a_mixture_has_the_same_bits_whatever_stands_beside_it():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"weights": [1.0, -1.0]}, "weights must be finite"),
-        ({"weights": [1.0, np.nan]}, "weights must be finite"),
-        ({"weights": [0.0, 0.0]}, "some mass"),
-        ({"starts": [0, 1]}, "do not fit"),
-        ({"starts": [1, 2]}, "rise from 0"),
-        ({"starts": [0, 0, 2], "firsts": [1.0, 1.0], "wholes": [5.0, 5.0]}, "rise from 0"),
+        ({"weights": [1.0, -1.0]}, "weights must contain only finite numbers"),
+        ({"weights": [1.0, np.nan]}, "weights must contain only finite numbers"),
+        ({"weights": [0.0, 0.0]}, "positive sum in every mixture"),
+        ({"starts": [0, 1]}, "must have consistent shapes"),
+        ({"starts": [1, 2]}, "begin with 0 and increase"),
+        ({"starts": [0, 0, 2], "firsts": [1.0, 1.0], "wholes": [5.0, 5.0]}, "begin with 0 and increase"),
         ({"firsts": [0.0]}, "firsts must be > 0"),
-        ({"wholes": [2.0]}, "larger than the last"),
-        ({"wholes": [np.inf]}, "larger than the last"),
+        ({"wholes": [2.0]}, "larger than the first parameter of the last"),
+        ({"wholes": [np.inf]}, "larger than the first parameter of the last"),
         ({"level": 1.0}, "level"),
     ],
 )

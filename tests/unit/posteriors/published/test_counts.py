@@ -196,8 +196,8 @@ def test_the_wide_negative_binomial_has_its_mode_inside():
     ("words", "told"),
     [
         ("flta", "prior must be one of flat, .* did you mean flat"),
-        ({"law": "geometric"}, "prior: geometric takes mean, got nothing"),
-        ({"law": "flat", "mean": 3}, "prior: flat takes no parameters, got mean"),
+        ({"law": "geometric"}, "prior: geometric must have mean, got nothing"),
+        ({"law": "flat", "mean": 3}, "prior: flat must have no parameters, got mean"),
         ({"law": "geometric", "mean": 0}, "mean must be finite and > 0, got 0"),
         ({"law": "table", "counts": [1, 1], "probabilities": [0.5, 0.5]}, "counts must be distinct"),
         ({"law": "table", "counts": [1], "probabilities": [0.0]}, "with a positive sum"),
@@ -309,11 +309,11 @@ def test_a_wrong_row_is_named_and_stops_nothing_in_a_batch():
     words = [
         "",
         "impossible under",
-        "has no end",
+        "have no limit",
         "impossible under|2^52",
-        "scale of its noise",
+        "scale of the noise",
         "scale",
-        "bounds must be",
+        "bounds must be integers",
     ]
     for reason, part in zip(found.reasons, words, strict=True):
         assert any(piece in reason for piece in part.split("|"))
@@ -324,7 +324,7 @@ def test_a_wrong_row_is_named_and_stops_nothing_in_a_batch():
     assert "6 refused" in repr(found)
     with pytest.raises(
         ValueError,
-        match=r"c: the released value 2\.5 is invalid: this value is impossible under its noise distribution",
+        match=r"c: the released value 2\.5 cannot be used, because this value is impossible under the",
     ):
         counts.posterior({"a": 3, "c": 2.5}, noise=law_of(LAWS["narrow"]))
     clipped = counts.exact([0, -1, 3], noise=law_of(LAWS["clipped"]), prior="flat")
@@ -360,7 +360,7 @@ def test_the_default_prior_is_said():
     law = law_of(LAWS["discrete gaussian"])
     few, many = law.sample(rng.geometric(0.1, 29), rng=rng), law.sample(rng.geometric(0.1, 30), rng=rng)
     assert counts.posterior(few, noise=law).facts["prior"] == {
-        "law": "1/(1+n)", "rows": 29, "chosen": "by default: fitted from 30 counts on, else 1/(1+n)",
+        "law": "1/(1+n)", "rows": 29, "chosen": "default: fitted if there are at least 30 counts, otherwise 1/(1+n)",
     }  # fmt: skip
     said = counts.posterior(many, noise=law).facts["prior"]
     assert (said["law"], said["fitted_on"], said["rows"]) == ("fitted", 30, 30)
@@ -369,7 +369,7 @@ def test_the_default_prior_is_said():
     with pytest.raises(ValueError, match="group few: fitting a prior requires at least 30 measured counts, got 29"):
         counts.posterior(np.append(few, many), noise=law, prior="fitted", groups=["few"] * 29 + ["many"] * 30)
     asked = counts.posterior(few, noise=law, prior="flat").facts["prior"]
-    assert (asked["law"], asked["chosen"]) == ("flat", "as asked for")
+    assert (asked["law"], asked["chosen"]) == ("flat", "given by the user")
     by_group = counts.posterior(few[:2], noise=law, prior={"a": "flat", "b": "1/(1+n)"}, groups=["a", "b"])
     assert by_group.facts["prior"]["groups"]["b"]["law"] == "1/(1+n)"
     with pytest.raises(ValueError, match=r"prior must have one entry per group \(a, b\), got a"):
@@ -436,10 +436,10 @@ def test_a_conflict_is_said():
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda law: counts.posterior([], noise=law), ValueError, "released must be one number per row"),
-        (lambda law: counts.posterior(["x"], noise=law), TypeError, "released must be numbers"),
+        (lambda law: counts.posterior([], noise=law), ValueError, "released must contain one number per row"),
+        (lambda law: counts.posterior(["x"], noise=law), TypeError, "released must contain only numbers"),
         (lambda law: counts.posterior([1, 2], noise=law, names=["a", "a"]), ValueError, "2 distinct names"),
-        (lambda law: counts.posterior({"a": 1}, noise=law, names=["a"]), ValueError, "names must not be given"),
+        (lambda law: counts.posterior({"a": 1}, noise=law, names=["a"]), ValueError, "names must be omitted"),
         (lambda law: counts.posterior([[1]], noise=law), ValueError, "one noisy count per row, got shape"),
         (lambda law: counts.posterior([1, 2], noise=law, lower=[1, 2, 3]), ValueError, "lower must be one number or 2"),
         (
@@ -467,7 +467,7 @@ def test_what_does_not_fit_together_is_refused(call, error, words):
 
 def test_a_prior_by_group_must_know_the_group():
     priors = {"a": Geometric(3.0)}
-    with pytest.raises(ValueError, match="groups without a prior: b"):
+    with pytest.raises(ValueError, match="no prior for b"):
         counts.exact([1, 2], noise=law_of(LAWS["narrow"]), prior=priors, groups=["a", "b"])
     assert counts.exact([1], noise=law_of(LAWS["narrow"]), prior=priors, groups=["a"]).facts()["counts"] == 1
 
@@ -619,8 +619,8 @@ def test_one_count_has_the_mean_of_the_formula_or_an_error_with_the_number_of_co
             message = str(error)
         if message:
             assert scale >= 1e6
-            assert "a: the released value 12 is invalid: its noise is too wide" in message
-            size = float(message.partition("too wide: ")[2].partition(" true counts")[0])
+            assert "a: the released value 12 cannot be used, because the noise is too large" in message
+            size = float(message.partition("too large: ")[2].partition(" true counts")[0])
             assert size >= windows.WIDEST
             assert 8 * scale < size < 100 * scale  # 40 units of the exponent, or 9 standard deviations
             continue
@@ -638,7 +638,10 @@ def test_windows_at_the_limit_are_answered_and_wider_ones_are_not(monkeypatch):
     law = dpm.DiscreteLaplace(scale=5.0)
     reach = windows.spans(cells_of([1000], law), Flat(), 40.0)
     width = int(reach[1][0] - reach[0][0]) + 1
-    for limit, reason in ((width, ""), (width - 1, f"{width} true counts are possible, and at most {width - 1}")):
+    for limit, reason in (
+        (width, ""),
+        (width - 1, f"{width} true counts are possible, more than the limit of {width - 1}"),
+    ):
         monkeypatch.setattr(windows, "WIDEST", limit)
         found = windows.answers(cells_of([1000], law), Flat(), 0.9)
         assert reason in found.reasons[0]

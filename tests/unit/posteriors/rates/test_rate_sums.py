@@ -212,9 +212,9 @@ def test_rejects_arrays_that_do_not_fit():
         with pytest.raises(ValueError, match="window"):
             _rate_sums.sums(*bad, *good.values(), shares=False)
     wide = [np.ones((1, 2)), np.ones((1, 2)), np.ones((2, 1)), np.zeros((2, 1)), np.ones((2, 1))]
-    with pytest.raises(ValueError, match="do not fit 2 areas"):
+    with pytest.raises(ValueError, match="consistent shapes for 2 areas"):
         _rate_sums.mixtures(*table, *wide[:4], np.ones((2, 3)), LEVELS, LEVELS, np.empty((2, 0)), shares=False)
-    with pytest.raises(ValueError, match="one hyperparameter point per draw"):
+    with pytest.raises(ValueError, match="one point of the hyperparameters per draw"):
         _rate_sums.picks(*table, *wide[:4], np.ones((4, 2)) / 2, np.full(4, 1), shares=False)
 
 

@@ -248,11 +248,17 @@ def test_the_face_takes_nodes_by_queries():
         ({"queries": {"all": "ab"}}, "query all must be a list of names of cells, got 'ab'"),
         ({"queries": {"all": ["a", "a"]}}, "query all must contain every cell only once"),
         ({"queries": {"all": []}}, "query all must be a list"),
-        ({"queries": {"a": ["a", "b"]}}, "query a has the same name as a cell but is the sum of several cells: a, b"),
+        (
+            {"queries": {"a": ["a", "b"]}},
+            "the query a has the same name as a cell but is the sum of several cells .a, b.",
+        ),
         ({"total": 5}, "total must be omitted for crossed cells: add a query over all cells"),
         ({"groups": ["x", "y", "z"]}, "groups must be omitted for crossed cells"),
         ({"mechanism": {"a": GAUSSIAN, "b": GAUSSIAN}}, "every query, but the entry is missing for all"),
-        ({"mechanism": {"law": "table", "table": {"true": [3], "released": [3], "probability": [1]}}}, "table"),
+        (
+            {"mechanism": {"law": "table", "table": {"true": [3], "released": [3], "probability": [1]}}},
+            "additive, got Perturbation",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(change, said):

@@ -144,11 +144,11 @@ def fewest_digits(counts, coefficients, exact, probabilities):
     """
     counts = _three(counts)
     if not len(counts) or not (counts.sum(axis=1) == counts[0, 0]).all():
-        raise ValueError("counts must have rows of one sum, the first (total, 0, 0)")
+        raise ValueError("all rows of counts must have the same sum, and the first row must be (total, 0, 0)")
     rows = len(counts)
     coefficients = _checks.positives("coefficients", _checks.shaped("coefficients", coefficients, rows), rows)
     if len(exact) != rows:
-        raise ValueError(f"exact must have {rows} entries, one a row of counts, got {len(exact)}")
+        raise ValueError(f"exact must have one entry per row of counts ({rows} rows), got {len(exact)} entries")
     probabilities = _checks.shaped("probabilities", probabilities, None, 3)
     if not (np.isfinite(probabilities) & (probabilities > 0)).all():
         raise ValueError("probabilities must be finite and > 0")

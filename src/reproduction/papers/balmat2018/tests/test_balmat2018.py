@@ -281,7 +281,7 @@ def test_what_is_right_is_taken():
 def test_settings_add_up_and_have_a_share(name, counts):
     ((path, text),) = validation.mistakes(section(**{name: {"settings": {"a": counts}, "total": 50}}))
     assert path == f"{name}.settings.a"
-    assert f"must add up to {name}.total, 50, with S1 + S0 > 0" in text
+    assert f"must add up to {name}.total (50), and S1 + S0 must be > 0" in text
 
 
 def test_probabilities_add_up_to_one():

@@ -138,8 +138,8 @@ def test_a_chain_reaches_a_vertex_when_its_reference_does(alpha):
 @pytest.mark.parametrize(("changes", "match"), [
     ({"rows": [[1], [1]]}, "rows must have at least one row and two columns"),
     ({"rows": [[-1, 2], [0, 1]]}, "rows"),
-    ({"static": [0.0]}, r"static must have shape \(2\), got \(1,\)"),
-    ({"static": [0.0, np.nan]}, "static must not be NaN"),
+    ({"static": [0.0]}, r"static must have shape \(2\), got shape \(1,\)"),
+    ({"static": [0.0, np.nan]}, "static must not contain NaN"),
     ({"alpha": -0.5}, "alpha must be >= 0, got -0.5"),
     ({"iterations": 1.5}, "iterations must be"),
     ({"rng": 3}, "Generator"),

@@ -223,9 +223,9 @@ cdef Setting _setting(release, n, scales, prior) except *:
     z, size = _checks.reals("release", release), _checks.positives("scales", scales, 4)
     values = _checks.reals("prior", prior)
     if len(z) != 4:
-        raise ValueError(f"release must have 4 entries, got {len(z)}")
+        raise ValueError(f"release must have 4 entries, got {len(z)} entries")
     if len(values) != 4 or values[1:].min() <= 0.0:
-        raise ValueError(f"prior must be (mu0, var0 > 0, shape0 > 0, rate0 > 0), got {values.tolist()}")
+        raise ValueError(f"prior must have the form (mu0, var0 > 0, shape0 > 0, rate0 > 0), got {values.tolist()}")
     for i in range(4):
         data.z[i], data.scale[i] = z[i], size[i]
     data.mu0, data.var0, data.shape0, data.rate0 = values
@@ -236,7 +236,7 @@ cdef Setting _setting(release, n, scales, prior) except *:
 def _state(start):
     first = _checks.shaped("start", start, None, 6)
     if not len(first) or first[:, 1].min() <= 0.0:
-        raise ValueError(f"start must have one row or more, with sigma2 > 0, got {first[:, 1].tolist()}")
+        raise ValueError(f"start must have at least one row and only sigma2 > 0, got sigma2 = {first[:, 1].tolist()}")
     state = np.zeros((len(first), WIDTH))
     state[:, :6] = first
     return state
@@ -279,7 +279,8 @@ def gibbs(release, n, scales, prior, start, *, draws, burn_in, rng):
         done = gibbs_fill(&RULE, &data, at, skip, view, bits)
     if done < skip + out.shape[1]:
         theta = state[:, :2].tolist()
-        raise np.linalg.LinAlgError(f"no covariance of the statistics in sweep {done}, (mu, sigma2) by chain {theta}")
+        raise np.linalg.LinAlgError(f"the covariance of the statistics is not positive definite in sweep {done}, "
+                                    f"with (mu, sigma2) = {theta}")
     return out
 
 
@@ -303,5 +304,6 @@ def statistics(release, n, scales, start, *, rng):
     with rng.bit_generator.lock, nogil:
         computed = statistics_fill(&RULE, &data, at, bits)
     if not computed:
-        raise np.linalg.LinAlgError(f"no covariance of the statistics at (mu, sigma2) by chain {state[:, :2].tolist()}")
+        raise np.linalg.LinAlgError("the covariance of the statistics is not positive definite at (mu, sigma2) = "
+                                    f"{state[:, :2].tolist()}")
     return state[:, S : S + 4]

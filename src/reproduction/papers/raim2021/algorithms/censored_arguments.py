@@ -89,5 +89,5 @@ def checked(
 def _sized(name: str, values: ArrayLike, size: int) -> NDArray[np.float64]:
     found = _checks.reals(name, values)
     if len(found) != size:
-        raise ValueError(f"{name} must have {size} entries, got {len(found)}")
+        raise ValueError(f"{name} must have {size} entries, got {len(found)} entries")
     return found

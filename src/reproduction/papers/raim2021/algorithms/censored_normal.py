@@ -69,7 +69,9 @@ class Chain(NamedTuple):
         level : probability of the interval, strictly between 0 and 1.
         """
         if not len(self.draws):
-            raise ValueError("a chain without draws cannot be summarised: run the chain with draws >= 1")
+            raise ValueError(
+                "a summary requires at least one draw, but the chain has no draws: run the chain with draws >= 1"
+            )
         tail = (1 - _checks.inside("level", level)) / 2
         lower, upper = np.quantile(self.draws, [tail, 1 - tail], axis=0)
         mean, sd = self.draws.mean(axis=0), self.draws.std(axis=0)
@@ -210,7 +212,7 @@ def chain(
     prior = _prior(prior)
     start = first_guess(z, n=n, lower=lower, upper=upper) if initial is None else _theta(initial)
     if sums and method != "exact":
-        raise ValueError(f"sums is available only for method 'exact', got {method!r}")
+        raise ValueError(f"sums may be given only for the method 'exact', got {method!r}")
     common = (z, n, float(lower), float(upper), scales, tuple(prior), start)
     kept, skip = _checks.integer("draws", draws), _checks.integer("burn_in", burn_in)
     if method == "exact":

@@ -269,7 +269,8 @@ cdef class Problem:
             _checks.positive("power", power)
         if (tail is None) == (base == "integers"):
             raise ValueError(
-                f"tail must be given for integer bases and for no other, got base = {base!r} and tail = {tail!r}"
+                f"tail must be given if and only if the base is an integer distribution, got base = {base!r} and "
+                f"tail = {tail!r}"
             )
         self.target.weight, self.target.base = WEIGHTS[weight], BASES[base]
         self.target.mode, self.target.width, self.target.power, self.target.scale = mode, width, power, scale
@@ -480,7 +481,8 @@ def draw(Problem problem not None, log_u, log_p, double first, size, *, rng, ada
     with rng.bit_generator.lock, nogil:
         rejected = draw_fill(&problem.target, u_view, p_view, first, &n, add, most, work, view, bits)
     if rejected < 0:
-        raise RuntimeError(f"more than {limit} rejections: the step function is no useful envelope; use other knots")
+        raise RuntimeError(f"the sampler rejected more than {limit} candidates, because the step function is a poor "
+                           "envelope: use other knots")
     return out, rejected, u[: n + 1], p[: n + 1]
 
 
@@ -488,7 +490,7 @@ def _logs(name, values):
     """Return one-dimensional numbers <= 0, which may include -inf."""
     array = np.asarray(values)
     if array.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must be numbers, got {values!r}")
+        raise TypeError(f"{name} must contain only numbers, got {values!r}")
     if array.ndim != 1 or not (array <= 0.0).all():
         raise ValueError(f"{name} must be one-dimensional and <= 0, got {values!r}")
     return np.ascontiguousarray(array, dtype=np.float64)
@@ -497,14 +499,14 @@ def _logs(name, values):
 def _knots(log_u, log_p, first):
     u, p = _logs("log_u", log_u), np.asarray(log_p)
     if p.dtype.kind not in "iuf":
-        raise TypeError(f"log_p must be numbers, got {log_p!r}")
+        raise TypeError(f"log_p must contain only numbers, got {log_p!r}")
     p = np.ascontiguousarray(p, dtype=np.float64)
     if len(u) < 2 or p.shape != u.shape:
-        raise ValueError(f"log_u and log_p must have equal lengths >= 2, got shapes {u.shape} and {p.shape}")
+        raise ValueError(f"log_u and log_p must have the same length, at least 2, got shapes {u.shape} and {p.shape}")
     if not (np.isfinite(u).all() and (np.diff(u) > 0.0).all()):
         raise ValueError("log_u must be finite and increasing")
     if np.isnan(p).any() or not (p[1:] <= p[:-1] + 1e-9).all():
-        raise ValueError("log_p must not increase and not be NaN")
+        raise ValueError("log_p must not increase and must not contain NaN")
     if not (first < INFINITY and first >= p[0] - 1e-9):
-        raise ValueError(f"first must be finite and not below log_p[0] = {p[0]}, got {first}")
+        raise ValueError(f"first must be finite and at least log_p[0] ({p[0]}), got {first}")
     return u, p

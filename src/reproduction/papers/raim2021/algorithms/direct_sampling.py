@@ -76,7 +76,10 @@ class NoiseLaw(ABC):
         """Return the quantile xi with P(noise <= xi) = q, where q is strictly between 0 and 1."""
         levels = _checks.fraction("q", q)
         if np.any((levels == 0) | (levels == 1)):
-            raise ValueError("q must be strictly between 0 and 1, because the quantiles at 0 and 1 are not defined")
+            raise ValueError(
+                "q must be strictly between 0 and 1, because the quantiles at 0 and 1 are not defined, got "
+                f"{levels[(levels == 0) | (levels == 1)][0]:g}"
+            )
         return _flat(self._quantile, levels)
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
@@ -225,7 +228,7 @@ class GammaStatistic(NoiseLaw):
 def _flat(function: Callable[[Array], Array], values: ArrayLike) -> Array:
     points = np.asarray(values, dtype=float)
     if np.isnan(points).any():
-        raise ValueError("values must not be NaN")
+        raise ValueError(f"values must not contain NaN, got NaN at index {int(np.isnan(points).argmax())}")
     return np.asarray(function(np.ascontiguousarray(points.ravel()))).reshape(points.shape)
 
 

@@ -299,5 +299,5 @@ def _size(name, value):
 def _levels(q):
     levels = _arrays.floats("q", q, ndim=1)
     if len(levels) and not (levels.min() > 0 and levels.max() < 1):
-        raise ValueError(f"q must lie strictly between 0 and 1, got {levels.min()}..{levels.max()}")
+        raise ValueError(f"q must lie strictly between 0 and 1, got values from {levels.min()} to {levels.max()}")
     return levels

@@ -40,10 +40,10 @@ def test_the_baseline_equals_its_reference(n, z, scale):
     ({"release": (0.0, 1.0, 2.0)}, "release must have 4 entries, got 3"),
     ({"n": 3}, "n must be >= 4, got 3"),
     ({"scales": (1.0, 0.0, 1.0, 1.0)}, "scales must be finite and > 0"),
-    ({"prior": (0.0, 0.0, 1.0, 1.0)}, "prior must be"),
-    ({"start": np.zeros((2, 5))}, r"start must have shape \(any, 6\), got \(2, 5\)"),
-    ({"start": np.zeros((2, 6))}, "start must have one row or more, with sigma2 > 0"),
-    ({"start": np.empty((0, 6))}, "start must have one row or more"),
+    ({"prior": (0.0, 0.0, 1.0, 1.0)}, "prior must have the form"),
+    ({"start": np.zeros((2, 5))}, r"start must have shape \(any, 6\), got shape \(2, 5\)"),
+    ({"start": np.zeros((2, 6))}, "start must have at least one row and only sigma2 > 0"),
+    ({"start": np.empty((0, 6))}, "start must have at least one row"),
     ({"draws": -1}, "draws must be >= 0, got -1"),
     ({"rng": 1}, "Generator"),
 ])  # fmt: skip
@@ -63,7 +63,7 @@ def test_bad_input_of_the_baseline_is_named(changes, match):
 def test_a_normal_law_without_covariance_is_said():
     """Check that NaN moments, which occur at sigma2 = 1e-320, raise an error."""
     start = np.array([[0.0, 1e-320, 0.0, 1.0, 0.0, 0.0]])
-    with pytest.raises(np.linalg.LinAlgError, match="no covariance of the statistics"):
+    with pytest.raises(np.linalg.LinAlgError, match="the covariance of the statistics is not positive definite"):
         baseline_gibbs.statistics((0.0, 1.0, 2.0, 2.0), 30, 1.0, start, rng=stream(13, "none"))
 
 

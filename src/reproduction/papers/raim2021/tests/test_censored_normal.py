@@ -173,7 +173,7 @@ def test_one_chain_is_not_judged_but_has_a_summary():
     assert found["mean"].to_numpy() == pytest.approx(5.0 * np.arange(6), abs=5 / 2000**0.5)  # false alarm rate 1e-6
     assert (found["upper"] - found["lower"]).to_numpy() == pytest.approx(2 * 1.645, abs=0.3)
     assert censored_normal.chain(RELEASE, **MODEL, method="corrected", rng=stream(7, "kind")).method == "corrected"
-    with pytest.raises(ValueError, match="without draws"):
+    with pytest.raises(ValueError, match="has no draws"):
         censored_normal.Chain(np.empty((0, 6)), 0.0, 0.0).summary()
 
 
@@ -194,7 +194,7 @@ def test_a_mapping_is_the_same_release():
     ({"release": {"mean": 1.0}}, "keys mean, sse, low, high"),
     ({"prior": (0.0, -1.0, 1.0, 1.0)}, "prior must be"),
     ({"initial": (0.0, 0.0)}, "initial must be"),
-    ({"sums": True}, "sums is available only for method 'exact'"),
+    ({"sums": True}, "sums may be given only for the method 'exact'"),
 ])  # fmt: skip
 def test_bad_input_is_named(changes, match):
     arguments = {"release": RELEASE, **MODEL, "rng": stream(5, "bad"), **changes}
@@ -203,9 +203,9 @@ def test_bad_input_is_named(changes, match):
 
 
 @pytest.mark.parametrize(("changes", "match"), [
-    ({"near": (90, 7)}, "near must leave 4 records inside, got 90 and 7 of 100"),
+    ({"near": (90, 7)}, "near must leave at least 4 records inside the limits, got 90 and 7 of 100"),
     ({"near": (-1, 0)}, "near"),
-    ({"near": (1, 2, 3)}, "near must be two counts"),
+    ({"near": (1, 2, 3)}, "near must contain two counts"),
     ({"form": "best"}, "form must be one of"),
     ({"theta": (0.0, -1.0)}, "initial must be"),
 ])  # fmt: skip

@@ -110,7 +110,11 @@ def largest_remainder(rows: Array, totals: ArrayLike) -> NDArray[np.int64]:
     whole = np.floor(rows + 1e-9).astype(np.int64)
     left = wanted.astype(np.int64) - whole.sum(axis=1)
     if np.any(left < 0) or np.any(left > rows.shape[1]):
-        raise ValueError("the sums of the rows must equal the totals")
+        raise ValueError(
+            "the sums of the rows must be equal to the totals, got the sum "
+            f"{rows.sum(axis=1)[(left < 0) | (left > rows.shape[1])][0]:g} for the total "
+            f"{wanted[(left < 0) | (left > rows.shape[1])][0]:g}"
+        )
     order = np.argsort(-(rows - whole), axis=1, kind="stable")
     gains = np.arange(rows.shape[1]) < left[:, None]
     np.put_along_axis(whole, order, np.take_along_axis(whole, order, axis=1) + gains, axis=1)
@@ -120,6 +124,9 @@ def largest_remainder(rows: Array, totals: ArrayLike) -> NDArray[np.int64]:
 def _rows(values: ArrayLike, totals: ArrayLike) -> tuple[Array, Array]:
     rows = _checks.shaped("rows", values, None, None)
     sums = _checks.shaped("totals", totals, len(rows))
-    if not (np.isfinite(rows).all() and np.isfinite(sums).all() and rows.shape[1]):
-        raise ValueError("rows and totals must be finite, and rows must have at least one column")
+    if not rows.shape[1]:
+        raise ValueError(f"rows must have at least one column, got shape {rows.shape}")
+    for name, array in (("rows", rows), ("totals", sums)):
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} must be finite, got {array[~np.isfinite(array)][0]}")
     return rows, sums

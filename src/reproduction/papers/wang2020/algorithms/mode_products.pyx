@@ -89,7 +89,7 @@ def integrated(every, some, place, repeats, *, rows, nodes, weights):
     at = _arrays.floats("nodes", nodes, ndim=1)
     by = _arrays.floats("weights", weights, ndim=1, shape=at.shape)
     if more.shape[1] != length:
-        raise ValueError(f"some must have {length} columns, as every has, got {more.shape[1]}")
+        raise ValueError(f"some must have as many columns as every ({length} columns), got {more.shape[1]}")
     out = np.zeros((len(wanted), length), dtype=complex)
     if out.size:
         integrated_fill(terms.view(float), more.view(float), places, powers, wanted, at, by, out.view(float))

@@ -336,7 +336,7 @@ def moments(
     total = int(true.sum())
     if _checks.integer("least", least, most=1) and algorithm not in ("1-independent", "2"):
         raise ValueError(
-            f"least = 1 is available only for algorithms '1-independent' and '2', got algorithm {algorithm!r}"
+            f"least may be 1 only for the algorithms '1-independent' and '2', got the algorithm {algorithm!r}"
         )
     if algorithm == "3":
         laws = [clipped(int(c), noise) for c in true]

@@ -55,17 +55,20 @@ def test_a_batch_answers_each_release_as_if_alone_and_says_what_is_wrong(tmp_pat
         assert own[key].to_numpy() == pytest.approx(single[key].to_numpy(), rel=1e-12)
     told = table.set_index("table")["status"]
     assert "integers" in told["half"]
-    assert "sum of the others" in told["sum"]
+    assert "sum of the other counts" in told["sum"]
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         ({"epsilon": None}, "mine.epsilon: is missing"),
-        ({"algorithm": "1-summed"}, "mine.algorithm: '1-summed' has a tractable posterior only for two counts, got 3"),
-        ({"released": {"a": 1, "total": 2}}, "mine.released: 'total' is reserved for the sum of the others"),
+        ({"algorithm": "1-summed"}, "mine.algorithm: '1-summed' is tractable only for two counts, got 3 counts"),
+        (
+            {"released": {"a": 1, "total": 2}},
+            "mine.released: must not contain 'total', which is reserved for the sum of the other counts",
+        ),
         ({"released": [10**8, 1]}, "must be at most 100000000, got 100000001"),
-        ({"prior": "flatt"}, "mine.prior: 'flatt' is not a prior"),
+        ({"prior": "flatt"}, "got 'flatt'"),
         ({"algorithm": "4"}, "mine.algorithm: '4' is not allowed"),
     ],
 )

@@ -130,12 +130,12 @@ def test_a_release_chooses_the_kind_and_has_a_rate_a_probability(tmp_path, monke
 @pytest.mark.parametrize(
     ("question", "said"),
     [
-        ({"rank": "all"}, "rank must be {of: all, top: 5}"),
+        ({"rank": "all"}, "rank must have the form {of: all, top: 5}"),
         ({"rank": {"of": ["a", "b"], "top": 1.5}}, "top must be an integer >= 1, got 1.5"),
         ({"rank": {"of": ["a", "b"], "top": True}}, "top must be an integer >= 1, got True"),
-        ({"share": {"of": ["a"]}}, "share must be {of: [..], among: [..]}"),
-        ({"share": {"of": ["a"], "among": ["a", "b"], "top": 1}}, "share must be {of: [..], among: [..]}"),
-        ({"share": ["a", "b"]}, "share must be"),
+        ({"share": {"of": ["a"]}}, "share must have the form {of: [..], among: [..]}"),
+        ({"share": {"of": ["a"], "among": ["a", "b"], "top": 1}}, "share must have the form {of: [..], among: [..]}"),
+        ({"share": ["a", "b"]}, "share must have the form"),
         ({"probability": 5}, "probability requires a comparison such as 'a > b', got 5"),
         ({"difference": ["a"]}, "difference requires two sides"),
         ({"ratio": "a"}, "ratio requires two sides"),
@@ -280,7 +280,7 @@ def test_cells_that_are_taken_as_normal_one_by_one_answer_no_question():
 
 
 def test_a_rehearsal_has_nothing_to_ask(tmp_path):
-    with pytest.raises(config.ConfigError, match="has scores of methods, but no posterior of a probability"):
+    with pytest.raises(config.ConfigError, match="has scores of methods but no posterior of a probability"):
         scenario_settings.single(
             "mine", rehearsed(tmp_path) | {"questions": {"q": {"probability": "'a' > 1"}}}, kind.discover()
         )

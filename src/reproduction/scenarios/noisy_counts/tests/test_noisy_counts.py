@@ -68,7 +68,7 @@ def test_the_screen_and_the_page_state_why_shares_are_omitted(tmp_path, monkeypa
     making.part(scenario, files, root_seed=1)
     rows, _, _ = making.read(files)
     assert set(rows["type"]) == {"count", "rate"}
-    said = "at most 1,000 can be listed: use counts and rates, or set closer bounds."
+    said = "more than the limit of 1,000: use counts and rates, or set tighter bounds."
     assert "Omitted: shares of the file: " in summary.as_text(files)
     assert said in summary.as_text(files)
     page.write(files, tmp_path / "wide.html", budgets={})
@@ -180,23 +180,26 @@ def test_a_rehearsal_says_so_and_depends_on_seed_and_name_alone(tmp_path):
         ({"noise": {"law": "laplac", "scale": 2.0}}, "noise: law must be one of laplace, discrete_laplace, gaussian"),
         (
             {"noise": {"law": "gaussian", "sigma": 2.0}},
-            "noise: the distribution gaussian has no parameter sigma: give sd, or variance",
+            "noise: the distribution gaussian has no parameter sigma: set sd or variance",
         ),
         ({"noise": "laplace"}, "noise: 'laplace' requires a scale of the noise"),
         (
             {"noise": {"law": "discrete_laplace", "scale": 2.0}},
-            "counts: has a fraction, which is impossible under discrete_laplace noise: 12.3 (row 1);",
+            "counts: must contain only integers under discrete_laplace noise, got 12.3 in row 1;",
         ),
-        ({"epsilon": 1.0}, "noise: set noise or epsilon, not both"),
+        ({"epsilon": 1.0}, "noise: noise and epsilon must not both be given"),
         ({"among": ["met", "nobody"]}, "among: 'nobody': unknown count; counts are met, not_met, failed"),
         ({"total": 1.5}, "total: 1.5 is not an integer"),
-        ({"names": ["a", "b", "c"]}, "names: omit them, because the counts have names"),
-        ({"prior": [1.0, 2.0]}, "prior: 2 entries for 3 counts"),
+        ({"names": ["a", "b", "c"]}, "names: must be omitted, because the counts have names"),
+        ({"prior": [1.0, 2.0]}, "prior: must be one number or one number per count (3 counts), got 2 numbers"),
         ({"questions": {"q": {"probability": "mett > failed"}}}, "questions.q: unknown name 'mett'"),
-        ({"questions": {"q": {"some": ["met"]}}}, "questions.q: must have one of sum,"),
+        ({"questions": {"q": {"some": ["met"]}}}, "questions.q: must have exactly one of the keys sum,"),
         ({"questions": {"q": {"difference": ["met"]}}}, "questions.q: difference requires two sides"),
-        ({"level": 1.0}, "level: 1.0 is not allowed; must be < 1"),
-        ({"rehearsal": {"counts": [1, 2]}}, "has counts and rehearsal; set one of them"),
+        ({"level": 1.0}, "level: 1.0 is not allowed; the value must be < 1"),
+        (
+            {"rehearsal": {"counts": [1, 2]}},
+            "must contain exactly one of the keys counts, file, rehearsal, got counts and rehearsal",
+        ),
         ({"totl": 3}, "totl: unknown key, did you mean 'total'?"),
     ],
 )

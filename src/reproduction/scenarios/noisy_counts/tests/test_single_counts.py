@@ -129,7 +129,7 @@ def test_eight_lines_say_all_of_3143_counties_and_each_number_is_confirmed(made,
     assert (beside["status"] == "for comparison").all()
     told = " ".join([*sentences.assumptions(facts, point), *sentences.accuracy(point)])
     assert "Prior: distribution fitted to 3,143 of the counts" in told
-    assert "by default: fitted from 30 counts on" in told
+    assert "default: fitted if there are at least 30 counts" in told
     least, most = np.sqrt(frame["variance"].min()), np.sqrt(frame["variance"].max())
     assert f"sigma between {least:g} and {most:g}" in told
     assert f"The prior matters for {apart.sum():,} of 3,143 counts" in told
@@ -171,8 +171,8 @@ def test_any_number_of_shards_gives_the_same_bytes_and_a_bad_row_is_named_and_sk
     bad = rows[rows["status"] != "exact"]
     assert bad.index.tolist() == [13, 77, 120, 250]
     reasons = [
-        "this value is impossible under its noise distribution",
-        "the scale of its noise must be",
+        "this value is impossible under the noise distribution",
+        "the scale of the noise must be",
         "value is empty",
         "value is not a number",
     ]
@@ -226,7 +226,7 @@ def test_every_law_is_a_key_and_is_said(made, name):
     (point,) = facts["points"]
     told = " ".join(sentences.assumptions(facts, point))
     assert said in told
-    assert "weight 1/(1 + n) for a count n (by default: fitted from 30 counts on, else 1/(1+n))" in told
+    assert "weight 1/(1 + n) for a count n (default: fitted if there are at least 30 counts, otherwise 1/(1+n))" in told
     if name == "clipped":  # P(a = n), by the tail sum, is 1/(1 + n)
         tail = np.array([np.exp(-((np.arange(-200, 1) - n) ** 2) / 18).sum() for n in N]) / (1 + N)
         assert rows["mean"].iloc[0] == pytest.approx(tail @ N / tail.sum(), rel=1e-10)
@@ -271,9 +271,11 @@ def test_a_wrong_law_is_told_what_is_right_within_its_family(place):
              "two_sided_geometric": "discrete_laplace", "discrete": "", "poisson": ""}  # fmt: skip
     for wrong, right in hints.items():
         assert told({"law": wrong, "sigma": 1.0}).partition("did you mean ")[2].rstrip("?") == right
-    assert "give sigma, the parameter" in told({"law": "discrete_gaussian", "sd": 1.0})
-    assert "exactly one of sigma, variance, rho" in told({"law": "discrete_gaussian", "sigma": 1.0, "rho": 1.0})
-    assert "exactly one of scale, epsilon" in told({"law": "laplace"})
+    assert "set sigma" in told({"law": "discrete_gaussian", "sd": 1.0})
+    assert "exactly one of the keys sigma, variance, rho" in told(
+        {"law": "discrete_gaussian", "sigma": 1.0, "rho": 1.0}
+    )
+    assert "exactly one of the keys scale, epsilon" in told({"law": "laplace"})
 
 
 TOTAL = {"released": 50.0, "noise": {"law": "gaussian", "sd": 2.0}}
@@ -285,15 +287,15 @@ TOTAL = {"released": 50.0, "noise": {"law": "gaussian", "sd": 2.0}}
         (
             {"law": "multinomial", "alpha": "fitted"},
             TOTAL,
-            "it is fixed, not fitted (prior: fitted fits a distribution",
+            "This concentration is not fitted (prior: fitted fits a distribution",
         ),
-        ({"law": "multinomial", "alpha": [1, 2]}, 50, "one per count"),
+        ({"law": "multinomial", "alpha": [1, 2]}, 50, "one number per count"),
         ({"law": "multinomial", "alpha": True}, 50, "must be a concentration"),
         ({"law": "multinomial", "alpha": 1.0}, None, "concentration of rates, which requires a total"),
-        (0.5, None, "which requires a total; without a total, a prior is flat"),
+        (0.5, None, "which requires a total; without a total, the prior must be flat"),
         ("jeffreys", None, "which requires a total"),
         ("fited", TOTAL, "must be one of flat, jeffreys, "),
-        ([1.0, 2.0], TOTAL, "2 entries for 3 counts"),
+        ([1.0, 2.0], TOTAL, "(3 counts), got 2 numbers"),
     ],
 )
 def test_priors_that_do_not_fit_are_refused_with_the_way_out(prior, total, words):
@@ -348,5 +350,5 @@ def test_rates_without_a_total_are_refused_in_words(batch, tmp_path, monkeypatch
     written = {"kind": "noisy_counts", **source, "noise": GAUSS, "about": "rates"}
     ((place, text),) = scenario_settings.mistakes({"scenarios": {"x": written}, "releases": {}}, KINDS)
     assert place == "x.about"
-    assert "set total, or omit about: rates" in text
+    assert "set total, or omit about" in text
     assert not list(scenario_settings.mistakes({"scenarios": {"x": written | {"total": 12}}, "releases": {}}, KINDS))

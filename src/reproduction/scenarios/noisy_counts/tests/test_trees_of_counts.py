@@ -182,20 +182,20 @@ WRONG = {
     "sigma in the file and beside it": (
         TREE,
         {"noise": {"law": "discrete_gaussian", "sigma": 50.0}},
-        r"states sigma, and so does the column sigma",
+        r"the key sigma must be omitted, because the file has a column sigma",
     ),
     "epsilon beside sigma": (TREE, {"noise": None, "epsilon": 1.0}, "the column sigma of the file also states"),
     "a prior of rates": (
         TREE,
         {"prior": "jeffreys"},
-        "is not a prior of a tree; use a concentration",
+        "is not a prior of a tree: use a concentration",
     ),
     "a prior of a total's rates": (TREE, {"prior": {"law": "multinomial"}}, r"is not a prior of a tree"),
     "two parents": (TREE.replace("south,6,state", "south,6,north"), {}, "'south' has two parents, 'north' and 'state'"),
     "a parent that is no row": (TREE.replace("d,2,south", "d,2,west"), {}, "the parent of 'd' is 'west', which is no"),
     "two roots": (TREE.replace("d,2,south", "d,2,"), {}, "one root .*got 2: 'state', 'd'"),
     "no root": (TREE.replace("state,9,,", "state,9,a,"), {}, "one root .*got none"),
-    "a circle": (TREE.replace("c,3,south", "c,3,c"), {}, "'c' is in a cycle of parents"),
+    "a circle": (TREE.replace("c,3,south", "c,3,c"), {}, "'c' must not be in a cycle of parents"),
     "levels that differ": (
         TREE.replace("d,2,south,county", "d,2,south,tract"),
         {},
@@ -205,17 +205,25 @@ WRONG = {
     "no parents": (
         TREE.replace("parent", "x"),
         {"noise": {"law": "discrete_gaussian"}},
-        "column level, .* no column parent",
+        "column level .* no column parent",
     ),
-    "among": (TREE, {"among": ["a", "b"]}, "for shares among counts of a tree, use a question"),
+    "among": (TREE, {"among": ["a", "b"]}, "for shares among the counts of a tree, ask a question"),
     "rates": (TREE, {"about": "rates"}, "a tree supports only counts"),
-    "a noisy total": (TREE, {"total": {"released": 9, "noise": {"law": "laplace", "scale": 1}}}, "add it as a row"),
-    "a prior too short": (TREE, {"prior": [1.0]}, "has 1 concentrations for 2 levels below the root"),
+    "a noisy total": (
+        TREE,
+        {"total": {"released": 9, "noise": {"law": "laplace", "scale": 1}}},
+        "add the noisy total as a measurement",
+    ),
+    "a prior too short": (
+        TREE,
+        {"prior": [1.0]},
+        "must contain one concentration per level below the root .2 levels., got 1",
+    ),
     "a question of nobody": (TREE, {"questions": {"q": {"sum": ["a", "x"]}}}, "x"),
     "fractions": (
         TREE.replace("a,3,", "a,3.5,"),
         {},
-        "has a fraction, which is impossible under discrete_gaussian noise",
+        "must contain only integers under discrete_gaussian noise",
     ),
     "a batch": (
         "table," + TREE.replace("\n", "\nt,")[:-2],
@@ -232,7 +240,7 @@ def test_a_count_that_was_withheld_needs_its_scale(made):
     made(TREE)
     noise = {"law": "discrete_gaussian", "threshold": -5}
     made(TREE.replace("north,,state,region,", "north,,state,region,1.0"), noise=noise)
-    with pytest.raises(ValueError, match=r"column 'sigma': the cell in row 2 is empty"):
+    with pytest.raises(ValueError, match=r"column 'sigma': the cell in row 2 must not be empty"):
         made(TREE, noise=noise)
 
 

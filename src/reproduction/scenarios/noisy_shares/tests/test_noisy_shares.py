@@ -47,9 +47,9 @@ def test_counts_shares_and_rates_by_enumeration(tmp_path):
     [
         ({"total": None}, "mine.total: is missing"),
         ({"shares": {"a": 0.5, "b": 0.6}}, "mine.shares: must add up to 1, got 1.1"),
-        ({"alpha": None}, "mine: requires epsilon and order (Algorithm 1), or r and alpha; has r"),
+        ({"alpha": None}, "mine: must contain either epsilon and order (Algorithm 1), or r and alpha, got r"),
         ({"among": ["a", "x"]}, "mine.among: 'x': unknown share"),
-        ({"prior": "flatt"}, "mine.prior: 'flatt' is not a prior"),
+        ({"prior": "flatt"}, "got 'flatt'"),
     ],
 )
 def test_mistakes(change, said):

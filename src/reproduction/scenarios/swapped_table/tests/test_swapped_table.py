@@ -154,11 +154,11 @@ def test_a_category_without_cells_in_a_single_file_counts_where_it_is_named(tmp_
     ("change", "said"),
     [
         ({"rate": None}, "mine.rate: is missing"),
-        ({"held": ["a"]}, "mine.held: is allowed only with a release"),
-        ({"table": [[1, 2], [3, 4, 5]]}, "rows of 2, 3 entries"),
-        ({"table": [[1] * 50] * 50}, "has 2500 cells"),
-        ({"table": [[0, 0], [0, 0]]}, "has no records"),
-        ({"prior": [1.0]}, "mine.prior: 1 entries for 4 cells"),
+        ({"held": ["a"]}, "mine.held: is allowed only for a release"),
+        ({"table": [[1, 2], [3, 4, 5]]}, "rows with 2, 3 entries"),
+        ({"table": [[1] * 50] * 50}, "got 2500 cells"),
+        ({"table": [[0, 0], [0, 0]]}, "must contain at least one record"),
+        ({"prior": [1.0]}, "mine.prior: must be one number or one number per cell (4 cells), got 1"),
         ({"names": {"rows": ["a"]}}, "mine.names.rows: 1 names for 2 rows"),
     ],
 )
