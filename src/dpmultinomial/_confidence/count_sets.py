@@ -130,8 +130,8 @@ def listed(found: Ends, place: int) -> NDArray[np.int64]:
         return np.zeros(0, dtype=np.int64)
     if np.isinf(found.upper[place]):
         raise ValueError(
-            f"every count from {found.lower[place]:.0f} is accepted, so the accepted counts cannot "
-            "be listed: give public bounds of the counts"
+            f"the accepted counts cannot be listed, because every count >= {found.lower[place]:.0f} is accepted: set "
+            "public bounds on the counts"
         )
     return np.arange(int(found.lower[place]), int(found.upper[place]) + 1)
 
