@@ -416,6 +416,18 @@ def test_tail_probabilities_refer_to_counts_within_the_bounds(name, lower, upper
     assert conflict.tails(cells, prior_of(PRIORS["geometric"]))[0] == pytest.approx(expected, rel=1e-9)
 
 
+def test_numbers_of_all_counts_are_those_of_each_count():
+    """Compare the pass over all counts with the distribution of each count, which has its own sums."""
+    law = law_of(LAWS["discrete gaussian"])
+    found = counts.posterior({"a": 3, "b": 40, "c": -2}, noise=law, prior="1/(1+n)").counts
+    for name in found:
+        one = found[name]
+        for level in (0.95, 0.8):
+            assert tuple(found.interval(level).loc[name]) == one.interval(level)
+        numbers = (found.mean()[name], found.sd()[name], found.variance()[name], found.median()[name])
+        assert numbers == pytest.approx((one.mean(), one.sd(), one.sd() ** 2, float(one.quantile(0.5))), rel=1e-12)
+
+
 def test_a_conflict_is_said():
     law = law_of(LAWS["discrete gaussian"])
     found = counts.posterior({"a": 3, "b": -30}, noise=law, prior="flat").facts["conflict"]
