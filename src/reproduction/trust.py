@@ -32,7 +32,7 @@ _RECORDS = Path(".snakemake/metadata")
 
 
 class Damaged(ValueError):
-    """Raised if a file does not match its provenance record. The message names the rule that regenerates the file."""
+    """Raised if a file does not match its provenance. The message names the rule that regenerates the file."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def _broken(root: Path, files: Mapping[Path, str], found: Mapping[str, Any]) -> 
         if not path.is_file():
             return f"{path.relative_to(root)} is {'a folder' if path.is_dir() else 'missing'}"
         if provenance.sha256(path) != digest:
-            return f"{path.relative_to(root)} does not match its provenance record"
+            return f"{path.relative_to(root)} does not match its provenance"
     if provenance.OWN in found and found[provenance.OWN] != provenance.own_digest(dict(found)):
         return f"the provenance of {next((str(path.relative_to(root)) for path in files), 'a file')} was changed"
     first = next(iter(files), None)

@@ -85,7 +85,7 @@ def test_no_page_takes_the_place_of_confidential_data(home, option, place):
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        (("answer", "surve"), "scenarios are: survey, toy, did you mean 'survey'?"),
+        (("answer", "surve"), "scenarios are survey, toy, did you mean 'survey'?"),
         (("answer", "counts.csv"), "counts: state the noise of the counts"),
         (("answer", "counts.csv", "--noise", "laplase", "--scale", "2"), "did you mean laplace?"),
         (("answer", "counts.csv", "--noise", "laplace", "--sigma", "2"), "counts.noise"),
@@ -210,7 +210,7 @@ def test_a_plan_of_a_release_has_both_costs_and_reads_no_confidential_file(home,
     assert "2 (add or remove a record)" in line
     assert "4 (replace a record)" in line
     assert line.endswith("yes")
-    assert "releases are: tree, flat, did you mean 'tree'?" in refused_plan("{release: trees}")
+    assert "releases are tree, flat, did you mean 'tree'?" in refused_plan("{release: trees}")
     assert "shape: may be given only for a tree" in refused_plan("{release: flat, shape: c.csv}")
     assert "requires" not in refused_plan("{release: tree, values: [-1]}")
     assert "mine.values" in refused_plan("{release: tree, values: [-1]}")
@@ -231,11 +231,11 @@ def refused_plan(words):
         ),
         (
             "names: {a: 0.5, b: 0.5}, total: 60, want: {interval: a}",
-            "mine.want: give interval and narrower, or question",
+            "mine.want: a plan must contain either question, or interval and narrower",
         ),
         (
             "names: {a: 0.5, b: 0.5}, total: 60, want: {interval: c, narrower: 0.1}",
-            "mine.want.interval: 'c' must be one of",
+            "mine.want.interval: must be one of",
         ),
         ("names: {a: 0.5, b: 0.5}, total: 60, want: {question: a > c}", "mine.want.question: unknown name 'c'"),
         ("names: {a: 0.5, b: 0.5}, total: 0, want: {question: a > b}", "mine.total: 0 is not allowed"),
@@ -289,7 +289,7 @@ def test_the_installed_command_is_the_projects_where_it_is(monkeypatch):
 
 def test_a_tab_in_yaml_is_told_by_its_line(tmp_path):
     (tmp_path / "mine.yaml").write_text("run: []\nscenarios:\n\tsurvey: {kind: noisy_counts}\n")
-    with pytest.raises(SystemExit, match=r": line 3 is indented with a tab; use spaces in YAML$"):
+    with pytest.raises(SystemExit, match=r": line 3 is indented with a tab: use spaces$"):
         command.main(["check", str(tmp_path / "mine.yaml")])
 
 
@@ -313,7 +313,7 @@ def test_a_release_that_was_not_made_is_told_with_the_command_that_makes_it(home
             words = "release 'county' has not been made; to make it, run: dpm release county --configfile"
             assert refused(verb, asked, "--configfile", "more.yaml") == f"dpm {verb}: {words} more.yaml"
     near = refused("release", "conty", "--configfile", "more.yaml")
-    assert near.endswith("releases are: county, did you mean 'county'?")
+    assert near.endswith("releases are county, did you mean 'county'?")
     assert not Path("results").exists()
 
 

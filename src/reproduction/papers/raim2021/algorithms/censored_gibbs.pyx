@@ -628,7 +628,7 @@ def counts_law(release, n, a, b, scales, theta, *, form, near=(0, 0)):
         raise ValueError(f"near must contain two counts, got {len(pair)}")
     high, low = pair
     if high + low > arguments.n - LEAST_COUNT:
-        raise ValueError(f"near must leave at least {LEAST_COUNT} records inside, got {high} and {low} of {arguments.n}")
+        raise ValueError(f"near must leave at least {LEAST_COUNT} records, got {high} and {low} of {arguments.n}")
     cdef Law law = c_law(&data, &state, FORMS[form], _NODES, _WEIGHTS)
     cdef const double[::1] factorial = _factorials(arguments.n)
     work = np.full((ROWS, arguments.n + 1), np.nan)

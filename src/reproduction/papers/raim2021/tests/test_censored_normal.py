@@ -203,7 +203,7 @@ def test_bad_input_is_named(changes, match):
 
 
 @pytest.mark.parametrize(("changes", "match"), [
-    ({"near": (90, 7)}, "near must leave at least 4 records inside"),
+    ({"near": (90, 7)}, "near must leave at least 4 records"),
     ({"near": (-1, 0)}, "near"),
     ({"near": (1, 2, 3)}, "near must contain two counts"),
     ({"form": "best"}, "form must be one of"),
