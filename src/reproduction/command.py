@@ -236,7 +236,7 @@ def _scenario(asked: argparse.Namespace, settings: Mapping[str, Any]) -> "Scenar
             known = ", ".join(written) or "none"
             hint = config.nearest(source, written)
             raise ValueError(
-                f"{source!r} is not a file, a folder or a scenario; the available scenarios are: {known}{hint}"
+                f"{source!r} is not a file, a folder or a scenario; the available scenarios are {known}{hint}"
             )
         if path.is_dir() and (asked.state is not None or path.name.endswith("_PROD") or any(path.glob("*_PROD"))):
             name, mine = path.resolve().name, {"kind": "noisy_measurements", "folder": source, **stated}
