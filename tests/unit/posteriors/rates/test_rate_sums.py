@@ -162,6 +162,26 @@ def test_distribution_functions_of_wide_windows(shares):
         assert found[1] == pytest.approx(w @ parts.pdf(x), rel=1e-9)
 
 
+def test_quantiles_between_two_groups_of_counts():
+    """Check levels near a flat part of the distribution function, over which Newton's steps go too far."""
+    row = bell(400, 10, 1.0) + 10 * bell(400, 300, 3.0)
+    row /= row.max()
+    a, mu, exposure = 1.0, 3.0, 50.0
+    d = np.arange(400)
+    w = reference.count_law(np.log([a, mu]), DESIGN[0], exposure, shares=False).pmf(d) * row
+    w /= w.sum()
+    flat = w[:100].sum()  # at least 0.1 on either side
+    assert 0.1 < flat < 0.9
+    levels = np.sort(np.r_[0.01, 0.3, 0.7, 0.99, flat + np.array([-1e-2, -1e-4, 1e-4, 1e-2])])
+    one = np.ones((2, 1)), levels, ndtri(levels)
+    pair = [np.full((1, 1), x) for x in (a, mu)]
+    _, quantiles, *_ = _rate_sums.mixtures(
+        *windows(row, low=[0]), *pair, np.full((1, 1), exposure), np.zeros((1, 1)), *one, np.empty((1, 0)), shares=False
+    )
+    for found, level in zip(quantiles[0, :, 0], levels, strict=True):
+        assert w @ stats.gamma(a + d, scale=1 / (a / mu + exposure)).cdf(found) == pytest.approx(level, abs=1e-8)
+
+
 def test_the_density_integrates_to_the_distribution_function():
     rows, exposure = [bell(25, 9, 3.0)], np.array([[10.0]])
 
