@@ -121,3 +121,17 @@ def test_questions_must_be_a_mapping():
     found = dpm.posterior(dpm.Release([3, 5], mechanism=dpm.Laplace(scale=1.0), names=["a", "b"]))
     with pytest.raises(TypeError, match="questions must be a mapping from names to questions, got 'a > b'"):
         found.ask("a > b")
+
+
+@pytest.mark.parametrize("group", ["shares", "rates"])
+def test_joint_draws_of_shares_are_divided_by_their_own_sum(group):
+    noisy = {"a": 12.0, "b": 5.0, "c": 33.0}
+    found = getattr(dpm.posterior(dpm.Release(noisy, mechanism=dpm.Laplace(scale=2.0), total=50)), group)
+    rng = np.random.default_rng(5)
+    for part in (found, found.among("a", "b")):
+        draws = part.sample(4000, rng=rng)
+        assert draws.shape == (4000, len(part))
+        assert draws.sum(axis=1) == pytest.approx(np.ones(4000))
+        mean = np.array([part[name].mean() for name in part])
+        error = np.array([part[name].sd() for name in part]) / 4000**0.5
+        assert (np.abs(draws.mean(axis=0) - mean) < 5 * error).all()  # false alarm below 1e-5
