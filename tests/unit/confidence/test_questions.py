@@ -335,3 +335,10 @@ def test_four_noisy_cells_by_a_bootstrap():
 def test_bad_questions(call, error, words):
     with pytest.raises(error, match=words):
         call(dpm.confidence(dpm.Release({"a": 10, "b": 20}, mechanism=DL(scale=2.0))))
+
+
+def test_sums_of_rounded_counts_by_hand():
+    """Base 10: at level .95^(1/2) every count within 9 is accepted, because the last one has probability 1/10."""
+    found = dpm.confidence(dpm.Release({"a": 60, "b": 30}, mechanism=dpm.RandomRounding(10)))
+    rows = found.ask({"s": {"sum": ["a", "b"]}, "d": {"difference": ["a", "b"]}})
+    assert rows[["lower", "upper"]].to_numpy().tolist() == [[72, 108], [12, 48]]
