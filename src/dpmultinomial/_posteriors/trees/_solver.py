@@ -21,6 +21,7 @@ ENOUGH = 1e-9  # a result with a larger bound is approximate
 DROP = 1e-20  # initial fraction of a message that may be truncated at either end
 CHEAP = 1e-60  # truncating no more than this fraction costs less than improving the tilts
 LEAST_DROP = 1e-250
+TERMS = 5e10  # largest number of terms of a sum of two messages, as in messages.h
 STEPS = 4  # number of improvements of the tilts, from the actual sums of messages
 CUTS = 4  # number of attempts with decreasing fractions
 BLIND = 1e-150  # fraction truncated if the bound is too large for float64, so that the required fraction is unknown
@@ -101,10 +102,10 @@ def solve(
     given = (tree.above, tree.count, sites, tables, _sites.reach(tree.above, sites))
     tilts, slacks, _, failed = _sites.balance(*given, start)
     if failed[0] >= 0:
-        raise Unsolved(_words(tree, failed[0], STATES[failed[1]]))
+        raise Unsolved(_words(tree, sites, failed[0], STATES[failed[1]]))
     best, missed = _first(tree, sites, tables, tilts, slacks, drop)
     if best is None:
-        raise Unsolved(_words(tree, *missed))
+        raise Unsolved(_words(tree, sites, *missed))
     for step in range(STEPS):
         if best.bound <= goal:
             return best
@@ -224,16 +225,35 @@ def _name(tree: Tree, row: int) -> str:
     return tree.names[int(tree.order[row])]
 
 
-def _words(tree: Tree, row: int, state: str) -> str:
+def _words(tree: Tree, sites: NDArray[Any], row: int, state: str) -> str:
     """Return a description of the problem at a node, for an error message."""
+    if state == "wide":
+        return _too_wide(tree, sites, row)
     rules = {
         "unbounded": "its count is unbounded, because its weight does not decrease",
-        "wide": "the node or its children have too many possible counts: measure these counts, or set bounds",
         "empty": "the weights of all counts of its children underflow: the measurements contradict each other or the "
         "prior",
         "memory": "the messages of this node do not fit into memory: measure more nodes, or set bounds",
     }
     return f"{_name(tree, row)}: {rules[state]}"
+
+
+def _too_wide(tree: Tree, sites: NDArray[Any], row: int) -> str:
+    """Return the message on a node whose count, or the count of a child, has too many possible values."""
+    first, size = int(tree.first[row]), int(tree.count[row])
+    rows = np.array([row, *range(first, first + size)] if size else [row])
+    site, far = sites[rows], -np.log(DROP)
+    with np.errstate(divide="ignore"):
+        width = np.where(site["square"] > 0, np.sqrt(far / site["square"]), far / site["absolute"])
+    listed = site["table"] >= 0
+    width = np.where(listed, site["length"], np.minimum(2 * width, site["upper"] - site["lower"]) + 1)
+    place = int(np.argmax(width))
+    found = f"{width[place]:.2g} counts" if width[place] < FAR else "infinitely many counts"
+    return (
+        f"{_name(tree, int(rows[place]))}: about {found} are possible given its measurements and bounds, and sums of "
+        f"two counts with more than about {int(np.sqrt(TERMS)):,} possible values each would take minutes: use "
+        "measurements with less noise, or set closer bounds"
+    )
 
 
 def drawn(tree: Tree, messages: SumProduct, rng: np.random.Generator) -> NDArray[np.int64]:

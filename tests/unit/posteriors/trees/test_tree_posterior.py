@@ -661,6 +661,21 @@ def test_a_large_family_is_fitted_on_some_children_and_the_sum_of_the_others(mon
     assert fit.facts["concentrations"]["level 1"] == pytest.approx(0.7, rel=0.2)  # 500 shares: sd about .05
 
 
+@pytest.mark.parametrize(
+    ("law", "far"), [("discrete_laplace", 2 * 20 * np.log(10)), ("gaussian", 2 * np.sqrt(40 * np.log(10)))]
+)
+@pytest.mark.parametrize("scale", [1e5, 1e7, 1e12])
+def test_noise_that_is_too_wide_is_rejected_with_the_number_of_possible_counts(law, far, scale):
+    """Check the number of counts with a density of at least 1e-20 times its maximum: 2 scale log(1e20), or
+    2 sd sqrt(2 log(1e20)).
+    """
+    words = {"law": law, "scale" if law == "discrete_laplace" else "sd": scale}
+    given = measurements(Tree([-1, 0, 0]), [(0, words, 50.0), (1, words, 12.0), (2, words, 7.0)])
+    with pytest.raises(_solver.Unsolved, match=r"[012]: about .* counts are possible given its measurements") as error:
+        infer(given, prior=Splits(1.0))
+    assert float(str(error.value).split("about ")[1].split()[0]) == pytest.approx(far * scale, rel=0.05)
+
+
 def test_fitted_concentrations_recover_those_that_made_the_counts():
     rng = stream(8, "recover")
     tree = Tree(np.concatenate([[-1], np.zeros(30, int), np.repeat(np.arange(1, 31), 20)]))
