@@ -16,9 +16,10 @@ import pytest
 import yaml
 
 from dpmultinomial import __version__
-from reproduction import paper, provenance
+from reproduction import paper, provenance, tables
 from reproduction.archive import claims, contents, crate, verifying
 from reproduction.jobs import artefacts, costs
+from reproduction.verdicts import in_process
 
 # the trial with every index checked runs a copy of the packages alone
 pytestmark = pytest.mark.skipif(
@@ -94,6 +95,7 @@ def unpacked(small, tmp_path, monkeypatch):
     subprocess.run(["tar", "-xf", small], cwd=tmp_path, check=True)
     for part in ("_agreement", "_together"):
         monkeypatch.setattr(verifying, part, lambda *arguments: iter(()))
+    monkeypatch.setattr(verifying, "_recomputed", lambda *arguments: (0, []))
     return tmp_path / TOP
 
 
@@ -285,6 +287,29 @@ def test_a_description_changed_together_with_its_checksum_is_noticed(unpacked, n
     sealed(unpacked)
     with pytest.raises(verifying.Differs, match=f"{name} does not follow"):
         verifying.verified(unpacked)
+
+
+@pytest.mark.large
+def test_tables_that_feed_no_agreement_are_recomputed(tmp_path):
+    """Check a table of the archive that equals the recomputed one, one with rounding, and one with a changed number."""
+    found = paper.discover()[SLUG]
+    section = json.loads(in_process._checked(SLUG, "{}"))
+    settings = {"run": [SLUG], "shards": "auto", "root_seed": in_process.ROOT_SEED, SLUG: section}
+    (tmp_path / contents.CONFIG).parent.mkdir(parents=True)
+    (tmp_path / contents.CONFIG).write_text(yaml.safe_dump(settings))
+    name = f"results/{SLUG}/privacy.csv"
+    table = in_process.tables_of(SLUG, only=["privacy"])["privacy"]
+    (column, *_) = table.select_dtypes("float").columns
+    for factor, faults in ((1.0, 0), (1 + 1e-9, 0), (1.001, 1)):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        changed = table.assign(**{column: table[column] * factor})
+        tables.write(changed, tmp_path / name)
+        provenance.write(provenance.short(function=f"{SLUG}.x.y"), tmp_path / name)
+        count, said = verifying._recomputed(tmp_path, [SLUG], {name})
+        assert (count, len(said)) == (1, faults)
+        assert not said or f"{name} does not follow from the sources" in said[0]
+    assert artefacts.table_file(found, "privacy") == name
+    assert verifying._recomputed(tmp_path, [SLUG], {f"results/{SLUG}/r_timings.csv"}) == (0, [])
 
 
 @pytest.fixture

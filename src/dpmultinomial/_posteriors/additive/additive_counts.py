@@ -191,6 +191,8 @@ METHODS = ("auto", "chain", "transforms")
 _GROWTH = 8.0  # log of the largest factor by which a flat prior may favour totals at the end of the chain's grid
 # largest half-width of the noise, number of components and counts for which the chain is used
 _SHORT, _FEW, _SMALL = 50, 50, 1000
+# largest noise of one count, by algorithm; the time grows with its square
+_MOST_NOISE = {"1, 2": 100_000, "3": 50_000}
 
 
 def posterior(
@@ -296,9 +298,21 @@ def _transformed(counts: Whole, noise: NoiseModel, prior: CountsPrior, algorithm
     """Compute the posterior distribution by transforms. A released total of 0 implies only that the noisy total was 0
     or less.
     """
+    _refuse_wide(noise, algorithm)
     if algorithm == "3" and counts.any():
         return _mode_transforms.solve(_mode_transforms.Problem(counts, noise, prior, ties))
     return _share_transforms.solve(_share_transforms.Problem(counts, noise, prior, algorithm == "1-independent"))
+
+
+def _refuse_wide(noise: NoiseModel, algorithm: str) -> None:
+    """Raise ValueError if the transforms for so much noise would take more than some minutes."""
+    reach, most = min(noise.support, 50 / noise.epsilon), _MOST_NOISE["3" if algorithm == "3" else "1, 2"]
+    if reach > most:
+        raise ValueError(
+            f"epsilon is too small: the noise of each count is up to +-{reach:.6g}, and sums of noise of more than "
+            f"+-{most:,} take more than 10 minutes with algorithm {algorithm}: choose epsilon >= {50 / most:g}, or set "
+            "support if the noise was truncated"
+        )
 
 
 def _window_accuracy(counts: Whole, noise: NoiseModel, algorithm: str, ties: str, window: int) -> Accuracy:
@@ -322,6 +336,8 @@ def _summed(
     counts: Whole, noise: NoiseModel, algorithm: str, window: int | None, largest: int | None, ties: str
 ) -> CountsLaw:
     """Compute the posterior distribution by sums of products: a table for two components, otherwise a chain."""
+    if window is None:
+        _refuse_wide(noise, algorithm)
     support = ceil(50 / noise.epsilon) if noise.support == inf else int(noise.support)
     model = Noise(epsilon=noise.epsilon, support=support, window=window, largest=largest)
     only_pairs = algorithm == "1-summed" or (algorithm == "3" and ties == "ieee")
@@ -421,6 +437,7 @@ def posterior_of_noisy(
     noise = NoiseModel(float(epsilon), cut)
     if chosen.concentration is None and (largest is not None or _chain_is_quick(counts, int(total), noise)):
         return AdditivePosterior(_noisy_chain(counts, int(total), epsilon, cut, largest))
+    _refuse_wide(noise, "1")
     law = _share_transforms.solve_noisy(counts, int(total), noise, chosen)
 
     def again(other: CountsPrior) -> AdditivePosterior:

@@ -222,6 +222,18 @@ def test_counts_far_above_the_support(algorithm):
         additive_counts.posterior(released, epsilon=1.0, algorithm="1-summed", window=None)
 
 
+@pytest.mark.parametrize("epsilon", [1e-4, 1e-6, 1e-12, 1e-300])
+@pytest.mark.parametrize(
+    ("algorithm", "least"), [("1-independent", 5e-4), ("2", 5e-4), ("3", 1e-3), ("1-summed", 5e-4)]
+)
+def test_noise_that_is_too_wide_is_rejected_with_its_size(algorithm, least, epsilon):
+    counts = [12, 7] if algorithm == "1-summed" else [12, 7, 31]
+    with pytest.raises(ValueError, match=r"epsilon is too small: .*, or set support") as error:
+        additive_counts.posterior(counts, epsilon=epsilon, algorithm=algorithm)
+    assert f"is up to +-{50 / epsilon:.6g}, and" in str(error.value)
+    assert f"choose epsilon >= {least:g}," in str(error.value)
+
+
 def test_more_privacy_means_less_knowledge():
     spreads = [
         additive_counts.posterior([12, 30, 4], epsilon=e, algorithm="3", window=None).variance()[1] for e in (0.2, 1, 5)
