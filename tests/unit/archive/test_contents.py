@@ -289,7 +289,7 @@ def test_a_description_changed_together_with_its_checksum_is_noticed(unpacked, n
         verifying.verified(unpacked)
 
 
-@pytest.mark.large
+@pytest.mark.thorough
 def test_tables_that_feed_no_agreement_are_recomputed(tmp_path):
     """Check a table of the archive that equals the recomputed one, one with rounding, and one with a changed number."""
     found = paper.discover()[SLUG]
