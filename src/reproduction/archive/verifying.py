@@ -101,7 +101,7 @@ def _recomputed(folder: Path, slugs: list[str], names: set[str]) -> tuple[int, l
     settings, papers, count, faults = config.read(folder / contents.CONFIG), paper.discover(), 0, []
     for slug in slugs:
         found, section = papers[slug], settings[slug]
-        loops = artefacts.loops(found, section, settings["shards"])
+        loops = artefacts.loops(found, section, settings.get("shards", "auto"))
         for artefact, table in artefacts.tables(found):
             name = artefacts.table_file(found, artefact.name)
             reads = artefacts.inputs(found, table, section, loops)
