@@ -288,8 +288,9 @@ def _by_rules(written: dict[str, Any], kind: Kind, batch: bool) -> Mistakes:
     columns: dict[str, list[str]] | None = None
     by_table: dict[str, Any] = {}
     names: file_columns.Names = {}
-    for key in (key for key in ("columns", "absent") if key in written and "file" not in written):
-        yield f".{key}", "is allowed only with file"
+    for about_file in ("columns", "absent"):
+        if about_file in written and "file" not in written:
+            yield f".{about_file}", "is allowed only with file"
     if "file" in written:
         try:
             header, names = file_columns.header(config.with_defaults(dict(written), kind.schema), kind, batch)

@@ -163,7 +163,7 @@ def _against(axis: Axes, rates: pd.DataFrame, covariate: str, point: Mapping[str
     ends = (rates[key].to_numpy(dtype=float) for key in ("mean", "lower", "upper"))
     style.interval(axis, x, *ends, lw=0.8, color=_COLOURS["rate"], marker=MARKERS[0], ms=2.5, label=NOUNS["rate"])
     naive = rates["quantity"].map(point.get("naive_rates") or {}).to_numpy(dtype=float)
-    look = {"ms": 3, "mew": 0.8} if len(x) <= _RANKED_NAMES else {"ms": 2, "mew": 0.4, "zorder": 1}
+    look: dict[str, Any] = {"ms": 3, "mew": 0.8} if len(x) <= _RANKED_NAMES else {"ms": 2, "mew": 0.4, "zorder": 1}
     axis.plot(x, naive, "x", color=RED, label="released value / exposure", **look)
     axis.set_xlabel(shortened(covariate), parse_math=False)
     axis.set_ylabel(f"underlying rate\n{point['rate_unit']}", parse_math=False)
