@@ -376,7 +376,7 @@ def test_cells_of_a_file_and_of_all_combinations(folder):
         ({"cells": "cells.csv"}, r"absent: cells: 'cells\.csv' has no column 'name'"),
         ({"cells": "twice.csv"}, "absent: the cell 'b' is listed twice"),
         ({"cells": "tables.csv"}, r"'tables\.csv' has a column table, but the cells are the same for every table"),
-        ({"are": "none"}, "'none' is not allowed; allowed: zero, withheld, unknown"),
+        ({"are": "none"}, "'none' is not allowed; the allowed values are zero, withheld, unknown"),
         ({"cells": ["a", "C", "b"], "are": "unknown"}, "'b' has no value: fill the empty cell"),
     ],
 )  # fmt: skip
@@ -443,7 +443,7 @@ def test_the_command_takes_absent_cells(folder, capsys):
     for wrong in ("withheld=x", "zero=5=6"):
         with pytest.raises(SystemExit, match="--absent must be zero, withheld, withheld=limit or unknown, got"):
             command.main([*asked, wrong, "all.csv"])
-    with pytest.raises(SystemExit, match="'none' is not allowed; allowed: zero, withheld, unknown"):
+    with pytest.raises(SystemExit, match="'none' is not allowed; the allowed values are zero, withheld, unknown"):
         command.main([*asked, "none", "all.csv"])
 
 
