@@ -426,7 +426,7 @@ def posterior_of_noisy(
     values = _checks.reals("noisy_counts", noisy_counts)
     total = float(_checks.reals("noisy_total", [noisy_total])[0])
     if not np.all(values == np.floor(values)) or total != np.floor(total):
-        raise ValueError(f"noisy_counts and noisy_total must be integers, got {noisy_counts} and {noisy_total}")
+        raise ValueError(f"noisy_counts and noisy_total must be integers, got {values.tolist()} and {total:g}")
     _checks.positive("epsilon", epsilon)
     if largest is not None:
         _checks.integer("largest", largest)
