@@ -62,7 +62,7 @@ def levels(name: str, value: ArrayLike, *, least: float) -> NDArray[np.float64]:
     good = (tail == 0) | (tail >= least)
     if not np.all(good):
         raise ValueError(
-            f"{name} must lie in [{least:g}, 1 - {least:g}], the accurate range, got {_worst(array, good)}"
+            f"{name} must lie in [{least:g}, 1 - {least:g}], where results are accurate, got {_worst(array, good)}"
         )
     return array
 

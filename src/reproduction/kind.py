@@ -78,8 +78,8 @@ class Kind:
 
     @property
     def modules(self) -> list[str]:
-        """Return the full names of the modules that a job of the kind imports, which are the modules of the kind and
-        the modules that all kinds share.
+        """Return the full names of the modules that a job of the kind imports: the modules of the kind, and the modules
+        that all kinds share.
         """
         files = [f"{self.package}.{Path(file).stem}" for file in NEEDED if file.endswith(".py")]
         return [*(f"{__package__}.scenarios.{name}" for name in ("making", "figure", "batch")), *files]

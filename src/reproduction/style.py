@@ -57,8 +57,8 @@ _SETTINGS: dict[Any, Any] = {
 
 @contextmanager
 def applied(texts: Iterable[str] = ()) -> Iterator[None]:
-    """Apply the style of all figures while the context is active. The argument `texts` contains names that a user
-    wrote, in any script.
+    """Apply the common figure style while the context is active. The argument `texts` contains names that a user wrote,
+    in any script.
     """
     with mpl.rc_context(_SETTINGS | {"font.family": families(texts)}):
         yield

@@ -188,7 +188,7 @@ def _levels(axis: str, size: int, tract: Whole, kind: Whole, rng: np.random.Gene
 
 
 def _consistent(product: Product, levels: tuple[Whole, ...], rng: np.random.Generator) -> tuple[Whole, ...]:
-    """Replace impossible combinations of levels, which are minors in nursing homes and householders younger than 15."""
+    """Replace impossible combinations of levels: minors in nursing homes, and householders younger than 15."""
     levels_by_axis = dict(zip([axis.name for axis in product.axes], levels, strict=True))
     if "votingage" in levels_by_axis:
         levels_by_axis["votingage"] = np.where(levels_by_axis["hhgq"] == 3, 1, levels_by_axis["votingage"])
@@ -367,7 +367,7 @@ def _noisy(
     product: Product, people: People, level: str, first: int, end: int, variances: Mapping[str, float],
     rng: np.random.Generator,
 ) -> Iterator[pa.Table]:  # fmt: skip
-    """Yield noisy measurements of some nodes for every query. Only a few nodes are measured at a time."""
+    """Yield noisy measurements of the given nodes for every query. Only a few nodes are measured at a time."""
     step = max(_CELLS // max(cells_of(product.query_shape(product.specs(name))) for name in variances), 1)
     for a in range(first, end, step):
         b = min(a + step, end)
@@ -382,7 +382,7 @@ def _noisy(
 
 
 def _rules(product: Product, people: People, level: str, first: int, end: int) -> Iterator[pa.Table]:
-    """Yield the constraints (invariants) of some nodes, as tables."""
+    """Yield the constraints (invariants) of the given nodes, as tables."""
     codes, whole = people.codes[level][first:end], (WHOLE,) * len(product.axes)
     if product.table == "unit":
         yield _table(product, codes, "total_con", whole, people.counts(level, first, end, whole), 0.0, "=")

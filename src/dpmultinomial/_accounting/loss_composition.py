@@ -206,7 +206,7 @@ class Tail:
         self._rounding = 1 + (2 * len(values) + 16) * UNIT  # relative rounding error of a sum of products
 
     def __call__(self, epsilon: float) -> float:
-        """Return the log of the upper bound on delta(epsilon), which is below -700 if no loss exceeds epsilon."""
+        """Return the log of the upper bound on delta(epsilon). The log is below -700 if no loss exceeds epsilon."""
         at = int(np.searchsorted(self.values, epsilon, side="right"))
         gap = self.values[at:] - epsilon
         if not len(gap):

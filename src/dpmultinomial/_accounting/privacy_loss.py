@@ -121,7 +121,7 @@ class DiscreteGaussianLoss:
 
     @property
     def step(self) -> float:
-        """Distance between neighbouring points of the lattice of losses, which are (2 x + change) change/(2
+        """Distance between neighbouring points of the lattice of losses. The losses are (2 x + change) change/(2
         sigma^2).
         """
         return 1 / self.sigma**2
@@ -150,7 +150,9 @@ class DiscreteGaussianLoss:
         return Losses(self.step, self.change**2 * self.step / 2, int(x[0]) * self.change, mass, lost, relative)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return the losses with each probability split between two neighbouring points of a grid."""
+        """Return the discretised privacy losses: the probability of each loss is split between the two neighbouring
+        grid points.
+        """
         x, p, lost, relative = self._noise(log_mass)
         losses = (2 * x * self.change + self.change**2) * self.step / 2
         return split(losses, p, step=step, infinite=lost, relative=relative)
@@ -171,7 +173,7 @@ class DiscreteLaplaceLoss:
 
     @property
     def step(self) -> float:
-        """Distance between neighbouring points of the lattice of losses, which are (|x + change| - |x|)/scale."""
+        """Distance between neighbouring points of the lattice of losses. The losses are (|x + change| - |x|)/scale."""
         return 1 / self.scale
 
     @property
@@ -196,7 +198,9 @@ class DiscreteLaplaceLoss:
         return Losses(self.step, 0.0, int(k[0]), mass, 0.0, self._relative)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return the losses with each probability split between two neighbouring points of a grid."""
+        """Return the discretised privacy losses: the probability of each loss is split between the two neighbouring
+        grid points.
+        """
         k, p = self._losses()
         return split(k * self.step, p, step=step, infinite=0.0, relative=self._relative)
 
@@ -233,10 +237,10 @@ class LaplaceLoss:
         return self.gridded(self.spread / 1000, log_mass)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return the losses with each probability split between two neighbouring points of a grid. The loss is t, the
-        largest one, with probability 1/2, and -t with probability exp(-t)/2; between them, the density exp((loss -
-        t)/2)/4 is integrated in closed form. The losses in a partial cell at an end of the grid count as the upper end
-        of the cell.
+        """Return the discretised privacy losses: the probability of each loss is split between the two neighbouring
+        grid points. The loss is t, the largest one, with probability 1/2, and -t with probability exp(-t)/2; between
+        them, the density exp((loss - t)/2)/4 is integrated in closed form. The losses in a partial cell at an end of
+        the grid count as the upper end of the cell.
         """
         t = self.spread
         low, high = math.ceil(-t / step), math.floor(t / step)
@@ -290,8 +294,9 @@ class GaussianLoss:
         return self.gridded(self.spread / 100, log_mass)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return the losses with each probability split between two neighbouring points of a grid. Cells whose width is
-        at most a fortieth of a standard deviation are integrated by a Gauss-Legendre rule.
+        """Return the discretised privacy losses: the probability of each loss is split between the two neighbouring
+        grid points. Cells whose width is at most a fortieth of a standard deviation are integrated by a Gauss-Legendre
+        rule.
         """
         m = self.spread
         half = m * math.sqrt(2 * (log_mass + 1))
@@ -375,9 +380,9 @@ class DirichletLoss:
         return math.log(-math.expm1(log_w)) - log_w
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return the losses with each probability split between two neighbouring points of a grid. Cells are integrated
-        by a Gauss-Legendre rule, and the probabilities are divided by their sum, which is below 1 by the neglected
-        probability.
+        """Return the discretised privacy losses: the probability of each loss is split between the two neighbouring
+        grid points. Cells are integrated by a Gauss-Legendre rule, and the probabilities are divided by their sum. The
+        sum equals 1 minus the neglected probability.
         """
         r, a, b = self.r, self.alpha + self.r, self.alpha
         low, high = -r * self._end(a, b, log_mass), r * self._end(b, a, log_mass)
@@ -406,7 +411,7 @@ class TruncatedLaplaceLoss:
 
     @property
     def step(self) -> float:
-        """Distance between neighbouring points of the lattice of losses, which are (|x + change| - |x|)/scale."""
+        """Distance between neighbouring points of the lattice of losses. The losses are (|x + change| - |x|)/scale."""
         return 1 / self.scale
 
     @property
@@ -436,7 +441,9 @@ class TruncatedLaplaceLoss:
         return Losses(self.step, 0.0, -self.change, mass, lost, relative)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return the losses with each probability split between two neighbouring points of a grid."""
+        """Return the discretised privacy losses: the probability of each loss is split between the two neighbouring
+        grid points.
+        """
         k, p, lost, relative = self._parts()
         return split(k * self.step, p, step=step, infinite=lost, relative=relative)
 
@@ -472,7 +479,9 @@ class PureLoss:
         return Losses(self.step, 0.0, -1, np.array([low, 0.0, high]), 0.0)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return the losses with each probability split between two neighbouring points of a grid."""
+        """Return the discretised privacy losses: the probability of each loss is split between the two neighbouring
+        grid points.
+        """
         return split(np.array([-self.epsilon, self.epsilon]), self._masses(), step=step, infinite=0.0)
 
 

@@ -204,7 +204,7 @@ class Confidence:
     def _places(self, side: Any) -> list[int]:
         names = [side] if isinstance(side, str) else side
         if not isinstance(names, Sequence) or not names:
-            raise TypeError(f"a side must be a name or a list of names, got {side!r}")
+            raise TypeError(f"each side of a sum, difference or ratio must be a name or a list of names, got {side!r}")
         return [self._noisy.words.place(str(name)) for name in names]
 
     def _sum(self, signs: Mapping[int, int]) -> SignedSum | None:
@@ -242,8 +242,8 @@ class Confidence:
         return least, most
 
     def _by_parts(self, signs: Mapping[int, int], level: float) -> tuple[float, float]:
-        """Return the sums of the lower and of the upper ends of simultaneous intervals, which are valid for independent
-        noise of any distribution.
+        """Return the sums of the lower limits and of the upper limits of simultaneous intervals. These sums are valid
+        limits for independent noise of any distribution.
         """
         ends = self._noisy.sets.ends(level ** (1 / len(signs)))
         lower = upper = 0.0

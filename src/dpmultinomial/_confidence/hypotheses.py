@@ -175,7 +175,8 @@ def largest_probability(
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Noisy number of records with a property, which is binomial or has a Poisson distribution before the noise.
+    """Noisy number of records with a property. Before the noise is added, the number has a binomial or a Poisson
+    distribution.
 
     Parameters
     ----------
@@ -191,7 +192,7 @@ class Sample:
     poisson: bool = False
 
     def numbers(self, low: float, high: float) -> Array:
-        """Return the numbers of records that matter under rates between `low` and `high`."""
+        """Return the numbers of records with non-negligible probability under rates between `low` and `high`."""
         return numbers(self.size * low, self.size * high, np.inf if self.poisson else self.size)
 
     def values(self, x: Array) -> Array:

@@ -308,8 +308,8 @@ class Ratio:
         return self._right(a, b, low) > least and self._left(a, b, high) > least
 
     def _right(self, a: float, b: float, distance: float) -> float:
-        """Return an upper bound on P(a N_top - b N_bottom >= distance), which is the exact probability if the noise is
-        on a lattice.
+        """Return an upper bound on P(a N_top - b N_bottom >= distance). The bound is the exact probability if the noise
+        is on a lattice.
         """
         n, mass = _support(self.bottom.noise)
         if a == 0:

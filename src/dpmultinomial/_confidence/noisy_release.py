@@ -1,4 +1,4 @@
-"""Noisy counts of a release and the public facts about them, which are the input of all confidence statements."""
+"""Input of all confidence statements: the noisy counts of a release and the public facts about these counts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -166,7 +166,7 @@ class NoisyCounts:
         return {}
 
     def pair(self, place: int) -> Pair:
-        """Return a noisy count and the noisy sum of all other counts, which together give a rate if the number of
+        """Return a noisy count and the noisy sum of all other counts. Both are required for a rate if the number of
         records is not public.
 
         Parameters

@@ -485,7 +485,10 @@ def open_release(folder: str | Path) -> Published:
     record = parsed(raw, str(folder / RECORD))
     found = hashlib.sha256(data).hexdigest()
     if found != record["sha256"]:
-        raise FileFault(f"{folder / DATA}: the SHA-256 must be {record['sha256']}, as the record states, got {found}")
+        raise FileFault(
+            f"{folder / DATA}: the SHA-256 must be {record['sha256']} (as in {RECORD}), got {found}: restore both "
+            "files from a backup"
+        )
     _named_by_ledger(folder, record, hashlib.sha256(raw).hexdigest())
     stated = {key: record[key] if isinstance(record.get(key), str) else None for key in ("delimiter", "encoding")}
     table = parse(data, name=str(folder / DATA), confidential=False, **stated)

@@ -79,7 +79,9 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
 
 
 def _of_many(release: Release, alpha: NDArray[np.float64]) -> Posterior:
-    """Compute the posterior of many counts by convolutions of windows, whose size does not grow with the total."""
+    """Compute the posterior of many counts by convolutions of windows. The size of the windows does not grow with the
+    total.
+    """
     prior = {"law": "multinomial", "alpha": alpha}
     facts = {"prior": {"law": "Dirichlet", "concentration": alpha.tolist()}, "total": release.total} | release.facts
     asked: dict[str, Any] = {"noise": release.mechanism, "names": release.names, "prior": prior, "facts": facts}

@@ -160,8 +160,8 @@ _FEWER = 4  # at grid points, the number of releases is divided by this number
 
 
 class Search:
-    """Search for the smallest epsilon at which the success rate reaches a target, with the same simulated files and
-    seeds for all values of epsilon.
+    """Search for the smallest epsilon at which the success rate reaches a target. The simulated files and the seeds are
+    the same for all values of epsilon.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ class Search:
                 raise ValueError(
                     f"the success rate decreases with epsilon ({self._words(first)}, but "
                     f"{self._words(second)}), because the prior determines the answer at small "
-                    "epsilon: set larger values in between=, or change the prior"
+                    "epsilon: choose larger values for the argument `between`, or change the prior"
                 )
 
     def _bracket(self, points: list[float]) -> tuple[float, float]:

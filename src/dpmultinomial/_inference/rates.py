@@ -90,8 +90,8 @@ def posterior(release: Release, *, prior: Regression, method: str, rng: np.rando
 
 
 def _fitted(areas: Areas, regression: Regression, crude: float) -> tuple[Model, Fit]:
-    """Find the posterior mode of the hyperparameters. Windows of counts that neglect more than `NEGLECTED` are
-    widened.
+    """Find the posterior mode of the hyperparameters. The window of a count is widened if its neglected mass exceeds
+    `NEGLECTED`.
     """
     table = likelihoods_of(areas.cells, _LOG_MASS[0])
     exposure = np.where(table.measured[:, None], areas.exposure, 0.0)

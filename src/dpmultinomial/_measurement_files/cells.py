@@ -101,7 +101,9 @@ class CellPlaces(Places):
         return mixture.difference if self.coupled else np.zeros(len(mixture.halves[0].low))
 
     def _part(self, measured: CellOfTotal, prior: Any) -> PartOfTotal:
-        """Return the distribution of a cell given the totals, with the concentrations of the cell and of the rest."""
+        """Return the distribution of a cell given the totals. Its parameters are the concentrations of the cell and of
+        the complement of the cell.
+        """
         rest, given = self._alone(measured.rest, prior), measured.given.whole
         return PartOfTotal(
             self.law.tree,
@@ -114,8 +116,8 @@ class CellPlaces(Places):
         )
 
     def _alone(self, measured: MeasuredCell, prior: Any) -> TreeLaw:
-        """Return the posterior of the cell, or of the rest of the histogram, given only the measurements of that count.
-        This posterior provides the concentrations.
+        """Return the posterior of the cell, or of its complement in the histogram, given only the measurements of that
+        count. This posterior provides the concentrations.
         """
         whole, tree = measured.whole, measured.tree
         lower, upper = _gathered(tree, self.kept, whole.lower, whole.upper)

@@ -141,8 +141,8 @@ def _by_query(product: Product, rows: pa.RecordBatch, kind: str, wanted: set[str
 
 
 def _repeated(product: Product, stated: pq.FileMetaData) -> list[str]:
-    """Return the columns with few distinct strings. They are read as codes and a list of strings, which saves 20 % of
-    the time.
+    """Return the columns with few distinct strings. These columns are read as codes and a list of strings. This reduces
+    the reading time by 20 %.
     """
     columns = [stated.schema.column(i) for i in range(len(stated.schema))]
     texts = {column.path for column in columns if column.physical_type == "BYTE_ARRAY"}
@@ -188,7 +188,7 @@ def _only(rows: pa.RecordBatch, column: str, name: str) -> str:
 
 
 def _sign(rows: pa.RecordBatch, name: str) -> str:
-    """Return the sign of a constraint, which follows from the name of the constraint if the column is missing."""
+    """Return the sign of a constraint. If the column is missing, the sign follows from the name of the constraint."""
     if "sign" in rows.schema.names:
         word = _only(rows, "sign", name)
         if word not in _SIGNS:

@@ -256,7 +256,8 @@ class Bound:
 
 
 def bound(product: Product, specs: tuple[str, ...], sign: str, masks: Sequence[Mask]) -> Bound:
-    """Return the bounds of a cell that a constraint implies for any content of the rest of the histogram.
+    """Return the bounds of a cell that a constraint implies, whatever the counts of all other cells of the histogram
+    are.
 
     Parameters
     ----------
@@ -372,7 +373,7 @@ def read(product: Product, folders: Sequence[Path], masks: Sequence[Mask], query
 
 
 def read_with_total(product: Product, folders: Sequence[Path], masks: Sequence[Mask]) -> dict[str, Level]:
-    """Read the measurements of a cell, of the total and of the rest in one pass over the files of a level.
+    """Read the measurements of a cell, of its complement and of the total in one pass over the files of a level.
 
     Parameters
     ----------

@@ -153,8 +153,8 @@ class Places:
         return float(np.sqrt(max(sum(least.covariance(a, b) for a in rows for b in rows), 0.0)))
 
     def several(self, wanted: list[list[int]], rng: np.random.Generator) -> list[tuple[list[int], Any]]:
-        """Return the distributions of sums of nodes, which are exact for two nodes and otherwise computed from joint
-        draws.
+        """Return the distributions of sums of nodes. The distribution is exact for a sum of two nodes, and is otherwise
+        computed from joint draws.
         """
         found: list[tuple[list[int], Any]] = []
         many: list[list[int]] = []

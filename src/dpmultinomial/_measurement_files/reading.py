@@ -155,7 +155,7 @@ def read(
 
 @dataclass(frozen=True)
 class CellOfTotal:
-    """Measurements of a cell of a histogram, of the total, and of the rest of the histogram, in all nodes of a state.
+    """Measurements of a cell of a histogram, of its complement, and of the total, in all nodes of a state.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def read_with_total(
     cell: Mapping[str, object],
     total: int | None = None,
 ) -> CellOfTotal | MeasuredCell:
-    """Read the measurements of a cell, of the total, and of the rest of the histogram, in one pass over the files.
+    """Read the measurements of a cell of a histogram, of its complement, and of the total, in one pass over the files.
 
     Parameters
     ----------

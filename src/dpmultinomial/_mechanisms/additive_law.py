@@ -50,8 +50,8 @@ class AdditiveLaw(Coarsenable, ABC):
         """
 
     def _log_norm(self, parameter: Array) -> float | Array:
-        """Return the log of the normalising constant, which is subtracted from `_log_kernel` and `_log_side`, for each
-        parameter.
+        """Return the log of the normalising constant for each parameter. This log is subtracted from `_log_kernel` and
+        `_log_side`.
         """
         return 0.0
 
@@ -132,8 +132,8 @@ class AdditiveLaw(Coarsenable, ABC):
         return self.log_density(values - np.asarray(counts, dtype=np.float64), self.by_row(values))
 
     def log_density(self, gaps: Array, parameter: Array) -> Array:
-        """Return the log probability, or density, of the noise at `gaps`, which are integers if the distribution is
-        discrete.
+        """Return the log probability, or density, of the noise at `gaps`. If the distribution is discrete, `gaps` are
+        integers.
 
         Parameters
         ----------

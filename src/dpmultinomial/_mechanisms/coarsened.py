@@ -224,7 +224,7 @@ class Coarsened:
         changes: Sequence[float] | None = None,
         source: str = "data",
     ) -> Cost:
-        """Return the privacy cost of the noise, which rounding, clipping and withholding cannot increase."""
+        """Return the privacy cost of the noise. Rounding, clipping and withholding cannot increase this cost."""
         found: Cost = self.noise.cost(relation, sensitivity=sensitivity, changes=changes, source=source)
         return found
 

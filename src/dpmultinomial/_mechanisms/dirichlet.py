@@ -286,8 +286,8 @@ class Dirichlet:
         return RenyiDP(source=source, relation=relation, epsilons=finite, mechanisms=mechanisms)
 
     def renyi(self, *, order: float) -> float:
-        """Return the Rényi cost of one release at `order` >= 1, which is the exact worst case over replacing one
-        record.
+        """Return the Rényi cost of one release at `order` >= 1. The cost is the exact maximum over all replacements of
+        one record.
         """
         return renyi.dirichlet_worst_case(self.r, alpha=self.alpha, order=order)
 
@@ -305,7 +305,7 @@ def _shares(counts: ArrayLike) -> NDArray[np.float64]:
 
 
 def _polish(r: float, epsilon: float, order: float, l2_squared: float, linf: float) -> float:
-    """Return r after one Newton step, which makes r accurate to double precision."""
+    """Return r after one Newton step. After this step, r is accurate to double precision."""
     x = 3 * (order - 1) * linf
     value = renyi.dirichlet_bound(r, order=order, l2_squared=l2_squared, linf=linf)
     slope = value * (2 / r + x * float(polygamma(2, 1 + x * r) / polygamma(1, 1 + x * r)))

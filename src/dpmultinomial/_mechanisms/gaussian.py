@@ -397,7 +397,7 @@ class DiscreteGaussian(GaussianFamily):
         return np.exp(self.log_pmf(d))
 
     def variance(self) -> float | Array:
-        """Return the variance of the noise of one entry, which is slightly below sigma^2."""
+        """Return the variance of the noise of one entry. The variance is slightly below sigma^2."""
         return variance(self.sigma, self.log_normaliser)
 
     def loss(self, change: float) -> Mechanism | None:

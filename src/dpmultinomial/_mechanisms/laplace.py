@@ -108,8 +108,8 @@ class DiscreteLaplace(LaplaceFamily):
         return self._as_given(0.5 / np.sinh(np.minimum(0.5 / self.parameter, 300.0)) ** 2)
 
     def loss(self, change: float) -> Mechanism | None:
-        """Return the mechanism that has the privacy loss of a single count that changes by the integer `change`, which
-        is at most 10^6.
+        """Return the mechanism whose privacy loss is that of a single count that changes by the integer `change`. The
+        largest allowed change is 10^6.
         """
         known = change == int(change) and change <= _LARGEST_CHANGE
         return DiscreteLaplaceLoss(float(self.parameter), int(change)) if known else None
@@ -141,8 +141,8 @@ class DiscreteLaplace(LaplaceFamily):
 
 
 def default_support(epsilon: float) -> int:
-    """Return the default truncation point of two-sided geometric noise, which is ceil(50/epsilon) and at least 1 (the
-    paper's 50 at epsilon = 1). The truncation adds less than exp(-50) to delta at any epsilon.
+    """Return the default truncation point of two-sided geometric noise. It is ceil(50/epsilon) and at least 1; the
+    paper uses 50 for epsilon = 1. The truncation adds less than exp(-50) to delta at any epsilon.
 
     Parameters
     ----------
@@ -193,14 +193,14 @@ class TwoSidedGeometric:
         return np.where(inside, self.probabilities()[index], 0.0)
 
     def variance(self) -> float:
-        """Return the variance of the noise, which is 2 a/(1 - a)^2 with a = exp(-epsilon) if the noise is not
-        truncated.
+        """Return the variance of the noise. If the noise is not truncated, the variance is 2 a/(1 - a)^2 with a =
+        exp(-epsilon).
         """
         return float(self.values() ** 2 @ self.probabilities())
 
     def tail_delta(self) -> float:
-        """Return the delta due to truncation, which is the probability of outcomes that are impossible for a neighbour.
-        A release is (epsilon, tail_delta)-DP and not pure DP.
+        """Return the delta due to truncation: the probability of outcomes that are impossible for a neighbour. A
+        release is (epsilon, tail_delta)-DP and not pure DP.
         """
         return float(self.probabilities()[0])
 

@@ -219,7 +219,7 @@ class CensoredStatistics:
         return np.asarray(shape * (self.epsilon(n, shape, sums=sums) / budget))
 
     def sensitivity(self, n: int) -> float:
-        """Return the exact L1 sensitivity of the four statistics, which is their `cost` at unit scales.
+        """Return the exact L1 sensitivity of the four statistics. The sensitivity is the `cost` at unit scales.
 
         In the worst case, m records are at one end of [a, b], one record is at the other end, and this record becomes
         censored. A count then changes by 1, the mean by w/m and the sum of squares by w^2 (1 - 1/m), w = b - a. A
@@ -280,8 +280,8 @@ class CensoredStatistics:
         shares: ArrayLike | None = None,
         sums: bool = False,
     ) -> NDArray[np.float64]:
-        """Draw the statistics with Laplace noise, which is epsilon-DP under replacement of one record: float64 (4,) in
-        the order of `STATISTICS`.
+        """Draw the statistics with Laplace noise, float64 (4,) in the order of `STATISTICS`. The release is epsilon-DP
+        under replacement of one record.
 
         Parameters
         ----------

@@ -131,7 +131,7 @@ class Counts:
         return log_priors, log_table
 
     def smoothed(self, smoothing: float) -> tuple[Array, Array]:
-        """Return the non-private model, which consists of counts plus `smoothing`, in the shape of one release."""
+        """Return the non-private model in the shape of one release. The model consists of counts plus `smoothing`."""
         with np.errstate(divide="ignore"):
             priors = np.log(self.labels + smoothing) - np.log(np.sum(self.labels + smoothing))
             table = self.table + smoothing

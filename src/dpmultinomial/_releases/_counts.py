@@ -186,8 +186,7 @@ def additive(settings: Mapping[str, Any], table: CsvTable) -> Plan:
     algorithm = str(settings["algorithm"])
     if algorithm == "1-summed" and scale > LARGEST_SUMMED_SCALE:
         raise Refused(
-            f"epsilon must be at least {1 / LARGEST_SUMMED_SCALE:g} for the algorithm 1-summed, got "
-            f"{settings['epsilon']}"
+            f"epsilon must be at least {1 / LARGEST_SUMMED_SCALE:g} for algorithm '1-summed', got {settings['epsilon']}"
         )
     facts = {
         "law": "discrete Laplace",

@@ -80,8 +80,8 @@ def ceiling_problems(budgets: Any) -> list[tuple[str, str]]:
 
 
 def unequal(budgets: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """Return (path, description) for every source whose budget differs from the budget of an earlier source with the
-    same people.
+    """Return (path, description) for every source whose budget differs from the budget of an earlier source that
+    contains the same people.
     """
     found, first = [], dict[str, str]()
     for source, ceiling in budgets.items():
@@ -100,7 +100,9 @@ def limits(budgets: Mapping[str, Mapping[str, Any]] | None, source: str) -> dict
 
 
 def sources(budgets: Mapping[str, Mapping[str, Any]] | None, source: str) -> list[str]:
-    """Return the sources that share the budget of a source: all sources with the same people, or only this source."""
+    """Return the sources that share the budget of a source: all sources that contain the same people, or only this
+    source.
+    """
     people = ((budgets or {}).get(source) or {}).get(PEOPLE)
     same = [name for name, ceiling in (budgets or {}).items() if people and ceiling.get(PEOPLE) == people]
     return same or [source]

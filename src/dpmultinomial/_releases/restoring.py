@@ -223,7 +223,7 @@ def _weight(line: Line) -> float:
 
 
 def _blank(line: Line) -> Line:
-    """Return a line without its fingerprints, which are useless because their key is lost."""
+    """Return a line without its fingerprints. The fingerprints cannot be checked, because their key is lost."""
     return Line(entry=replace(line.entry, settings="", data=""))
 
 

@@ -297,7 +297,7 @@ def _record(asked: Asked, plan: Plan, drawn: Drawn) -> bytes:
 
 
 def _delta(asked: Asked) -> float:
-    """Return the delta at which a record states an epsilon, which is the delta of the budget if the budget has one."""
+    """Return the delta at which a record states an epsilon. If the budget has a delta, this delta is returned."""
     return float(asked.ceiling.get("delta") or losses.DELTA)
 
 

@@ -1,5 +1,5 @@
-"""Stated cost of a release, and total cost of several releases, which is `_accounting.composition` in the form that the
-ledger records.
+"""Stated cost of a release, and total cost of several releases. The total cost is computed by `_accounting.composition`
+and written in the form that the ledger records.
 
 Costs are added by source. A budget bounds the loss of a person whose record is replaced by another record: the cost of
 adding or removing a record is converted to this relation (`accounting.neighbours`) and added. An exchange within

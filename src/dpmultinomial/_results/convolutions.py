@@ -66,7 +66,7 @@ def convolved_once(a: Array, b: Array) -> Array:
 
 
 class _Tilted:
-    """Logs of the entries of a convolution, which successive tilts fill."""
+    """Logs of the entries of a convolution. Different entries are computed under different tilts."""
 
     def __init__(self, a: Array, b: Array) -> None:
         self.size = len(a) + len(b) - 1

@@ -86,7 +86,7 @@ class Marginal(ABC):
         return float(self.quantile(0.5))
 
     def interval(self, level: float = LEVEL, *, kind: str = "central") -> tuple[float, float]:
-        """Return the ends of an interval that contains the quantity with probability at least `level`.
+        """Return the limits of an interval that contains the quantity with probability at least `level`.
 
         Parameters
         ----------

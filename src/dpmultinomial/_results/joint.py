@@ -270,11 +270,11 @@ class Independent:
         return added_up([self.window(i) for i in places]).normalised()
 
     def pair_of(self, first: Places, second: Places) -> Pair:
-        """Return the joint distribution of two sums of numbers at different positions."""
+        """Return the joint distribution of two sums of numbers over disjoint sets of positions."""
         return Pair(self.sum_of(first), self.sum_of(second), None)
 
     def difference_of(self, first: Places, second: Places) -> Window:
-        """Return the distribution of the difference of two sums of numbers at different positions."""
+        """Return the distribution of the difference between two sums of numbers over disjoint sets of positions."""
         return self.pair_of(first, second).difference()
 
     def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:
@@ -305,7 +305,7 @@ class Enumerated:
         return Window(first, np.asarray(np.bincount(values - first, self.weights), dtype=np.float64))
 
     def pair_of(self, first: Places, second: Places) -> Pair:
-        """Return the joint distribution of two sums of numbers at different positions."""
+        """Return the joint distribution of two sums of numbers over disjoint sets of positions."""
         s, t = (self.rows[:, list(places)].sum(axis=1) for places in (first, second))
         listed = np.zeros((int(s.max() - s.min()) + 1, int(t.max() - t.min()) + 1))
         np.add.at(listed, (s - s.min(), t - t.min()), self.weights)
@@ -313,7 +313,7 @@ class Enumerated:
         return Pair(*window_pair, None, listed)
 
     def difference_of(self, first: Places, second: Places) -> Window:
-        """Return the distribution of the difference of two sums of numbers at different positions."""
+        """Return the distribution of the difference between two sums of numbers over disjoint sets of positions."""
         return self.pair_of(first, second).difference()
 
     def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:
@@ -343,7 +343,7 @@ class Incompatible(ValueError):
 
 
 class SpectralTies:
-    """Ties of a few counts, which are the weights of their sum given all other counts and the weight on the total.
+    """Ties of a few counts: the weights of the sum of these counts, given all other counts and the weight on the total.
 
     Parameters
     ----------
@@ -425,8 +425,8 @@ def _padded(weights: Sequence[Array]) -> Array:
 
 
 def _without(logs: Array) -> Array:
-    """Return the sum of the logs over counts at each frequency without the `MOST` smallest logs, which is an upper
-    bound if any few counts are omitted.
+    """Return the sum of the logs over counts at each frequency, without the `MOST` smallest logs. This sum is an upper
+    bound if at most `MOST` counts are omitted.
     """
     return np.asarray(logs.sum(axis=0) - np.partition(logs, MOST, axis=0)[:MOST].sum(axis=0))
 
@@ -505,12 +505,12 @@ class Coupled:
         return _met(free_sum, self._tie(places, free_sum.first, free_sum.last))
 
     def pair_of(self, first: Places, second: Places) -> Pair:
-        """Return the joint distribution of two sums of numbers at different positions."""
+        """Return the joint distribution of two sums of numbers over disjoint sets of positions."""
         one, two = self._free_sum(set(first), inside=True), self._free_sum(set(second), inside=True)
         return Pair(one, two, self._tie([*first, *second], one.first + two.first, one.last + two.last))
 
     def difference_of(self, first: Places, second: Places) -> Window:
-        """Return the distribution of the difference of two sums of numbers at different positions."""
+        """Return the distribution of the difference between two sums of numbers over disjoint sets of positions."""
         return self.pair_of(first, second).difference()
 
     def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:

@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 
 class Columns(NamedTuple):
-    """Means, standard deviations and ends of central intervals of all quantities of a group, and their accuracy.
+    """Means, standard deviations and limits of central intervals of all quantities of a group, and their accuracy.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class Quantities:
         return len(self.names)
 
     def among(self, *names: str) -> "Quantities":
-        """Return the shares among some categories, which are each quantity divided by the sum over `names`.
+        """Return the share of each category in `names`: the quantity divided by the sum of the quantities over `names`.
 
         Parameters
         ----------
@@ -193,7 +193,7 @@ class Quantities:
         return pd.DataFrame([self[name].quantile(levels) for name in self], index=list(self.names), columns=levels)
 
     def interval(self, level: float = LEVEL, *, kind: str = "central") -> pd.DataFrame:
-        """Return the ends of intervals, in columns lower and upper, with one row per name (`Marginal.interval`)."""
+        """Return the limits of intervals, in columns lower and upper, with one row per name (`Marginal.interval`)."""
         if self._numbers is not None and kind == "central":
             found = self._default if level == LEVEL else self.numbers(level)
             return pd.DataFrame({"lower": found.lower, "upper": found.upper}, index=list(self.names))

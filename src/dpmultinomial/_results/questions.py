@@ -261,7 +261,7 @@ _FEW = 50  # number of quantities whose draws are stored between questions
 
 
 class Drawer:
-    """Joint draws of one group of quantities, which are the same in every question.
+    """Joint draws of one group of quantities. The same draws are used for every question.
 
     Parameters
     ----------

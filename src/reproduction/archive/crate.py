@@ -105,7 +105,7 @@ def stated_times(raw: bytes) -> Times:
 
 def _run_times(run: Path) -> tuple[str, ...]:
     """Return the start and the end of the Snakemake process. The result is empty for a run from another Snakefile,
-    which records no times.
+    because such a run records no times.
     """
     try:
         started, took = costs.clock(run / costs.BENCHMARKS)

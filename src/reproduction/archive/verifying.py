@@ -158,7 +158,9 @@ def _sources(folder: Path, sums: dict[str, str]) -> Iterator[str]:
 
 
 def _own_code(sums: dict[str, str]) -> Iterator[str]:
-    """Check that the running code is the code of the archive, which must compute the agreement."""
+    """Check that the running code is the code of the archive. The agreement must be computed with the code of the
+    archive.
+    """
     for name, digest in sums.items():
         if name.startswith("src/") or name in ("CITATION.cff", "pyproject.toml"):
             path = _SRC.parent / name

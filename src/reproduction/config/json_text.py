@@ -25,5 +25,5 @@ def _escaped(text: str, signs: str) -> str:
 
 
 def decoded(text: str) -> Any:
-    """Return the settings that `encoded` converted to the text."""
+    """Decode settings from text in the format of `encoded`."""
     return json.loads(text)

@@ -81,7 +81,7 @@ def read(path: Path) -> dict[str, Any]:
         with open(places.public(path), "rb") as stream:
             raw = stream.read(_LARGEST_FILE + 1)
         if len(raw) > _LARGEST_FILE:
-            raise ConfigError(f"the file must have at most {_LARGEST_FILE:,} bytes")
+            raise ConfigError(f"the file must not be larger than {_LARGEST_FILE:,} bytes: shorten the file")
         loaded = parse(raw.decode("utf-8"), form="json" if str(path).endswith(".json") else "yaml")
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None

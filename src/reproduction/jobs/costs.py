@@ -161,7 +161,7 @@ def _row(path: Path) -> dict[str, float]:
 
 
 def main() -> None:
-    """Print the costs of the run in a folder, which is the current folder by default."""
+    """Print the costs of the run in a folder. The default is the current folder."""
     try:
         print(text(Path(*sys.argv[1:2]) / BENCHMARKS))
     except FileNotFoundError as error:

@@ -95,7 +95,8 @@ class Statement:
     paper, artefact, label, quantity, kind, place, note : as in the agreement table; `label` is the label of the
         artefact.
     printed, ours : values as shown; for a claim, the two sides of its relation; for a law, the p-value.
-    off : our value minus the printed value with its standard error, or the margin of a claim.
+    off : our value minus the printed value with its standard error, or the margin by which a claim
+        holds or fails.
     z : z-score of that difference; NaN if there is no difference.
     printed_exact, exact : values for sorting.
     verdict : verdict with its sign.
@@ -224,7 +225,9 @@ def _sign(row: dict[Any, Any], relation: str) -> str:
 
 
 def _off(row: dict[Any, Any], kind: str) -> str:
-    """Return the difference from the printed number with its standard error, or the margin of a claim, as text."""
+    """Return, as text, the difference from the printed number with its standard error, or the margin by which a claim
+    holds or fails.
+    """
     error = float(row["mc_se"])
     known = f" (s.e. {texts.number(error, 2)})" if error > 0 else ""
     if texts.text(row["relation"]):
@@ -236,7 +239,7 @@ def _off(row: dict[Any, Any], kind: str) -> str:
 
 
 def _margin(value: float) -> str:
-    """Return the margin of a claim as text."""
+    """Return the margin by which a claim holds or fails, as text."""
     if value == 0:
         return "holds with equality"
     return f"{'holds' if value > 0 else 'fails'} by {texts.number(abs(value), 3)}"

@@ -117,8 +117,8 @@ class Table:
 
 
 def shown(table: pd.DataFrame, *, file: str = "", path: str = "", most: int = ROWS_WHOLE) -> Table:
-    """Return a table for a page, which is complete if it has at most `most` rows, and otherwise has its first rows.
-    Empty columns are omitted.
+    """Return a table for a page. The table is complete if it has at most `most` rows; otherwise, only its first rows
+    are returned. Empty columns are omitted.
     """
     kept = table.dropna(axis=1, how="all").iloc[:, :COLUMNS_SHOWN]
     part = kept if len(kept) <= most else kept.head(ROWS_FIRST)

@@ -215,8 +215,8 @@ def cost_text(point: Facts) -> str:
 
 
 def replaced_text(stated: Mapping[str, float], relation: str) -> str:
-    """Return the privacy cost of replacing a record, which is counted by budgets, as text such as ``; epsilon = 4 to
-    replace a record``. The text is empty if the stated cost does not refer to adding or removing a record.
+    """Return the privacy cost of replacing a record as text such as ``; epsilon = 4 to replace a record``. Budgets
+    count this cost. The text is empty if the stated cost does not refer to adding or removing a record.
 
     Parameters
     ----------

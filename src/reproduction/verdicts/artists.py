@@ -69,7 +69,7 @@ def band(x: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str = "") -> Dra
 
 
 def stairs(edges: ArrayLike, heights: ArrayLike, colour: str = "") -> Drawn:
-    """Return the artist of the outline or area of a histogram, which has one more edge than it has heights."""
+    """Return the artist of the outline or area of a histogram. A histogram has one more edge than it has heights."""
     return Drawn("stairs", (*_points(edges), *_points(heights)), _hex(colour))
 
 

@@ -400,8 +400,8 @@ def mode(released: NDArray[np.int64], noise: Noise, window: int | None, *, ties:
 
 
 def _levels(released: Whole, noise: Noise) -> Whole:
-    """Return the possible values of the level, which is the smallest quotient that gets a unit. A level satisfies level
-    M <= sum of weights <= level (M + S).
+    """Return the possible values of the level. The level is the smallest quotient that gets a unit. A level satisfies
+    level M <= sum of weights <= level (M + S).
 
     The result contains numerators and denominators in lowest terms (L, 2), in increasing order.
     """

@@ -448,7 +448,7 @@ class _Sweep:
         return Frame(p.columns, self.levels, p.noise, p.prior, p.ties, self.log_empty, **boxes)
 
     def _certificate(self, condition: float) -> Certificate:
-        """Return bounds on the neglected mass, which are computed from the bounds at every tilt of the grid."""
+        """Return bounds on the neglected mass, computed from the bounds at every tilt of the grid."""
         tilts, gap = self.masses.tilts, np.abs(self.masses.tilts - self.tilt)
         noise, free = self.problem.noise, self.free - self.log_whole
         up = tilts > self.tilt

@@ -230,8 +230,8 @@ class _ProductTerms:
         self._room = _HELD // max(frame.log_prior.size, 1)
 
     def _log_factors(self, key: int) -> Array:
-        """Return the log factors of a term, which are cached if memory allows. The search for the most probable vectors
-        uses the factors repeatedly.
+        """Return the log factors of a term. The search for the most probable vectors uses the factors repeatedly, so
+        the factors are cached if the memory is sufficient.
         """
         found = self._held.get(key)
         if found is None:
@@ -464,8 +464,8 @@ def _frame(
 
 
 def _windows(problem: Problem) -> tuple[Whole, int]:
-    """Return the first true count and the number of true counts of every column, which follow from the noise and from
-    the distribution of the multinomial's weights.
+    """Return the first true count and the number of true counts of every column. Both follow from the distribution of
+    the noise and from the distribution of the multinomial's weights.
     """
     total, c = problem.total, problem.columns
     whole = float(problem.prior.shapes(len(problem.released)).sum())

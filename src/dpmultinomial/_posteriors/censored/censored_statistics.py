@@ -445,7 +445,7 @@ class Conflict:
 
     @property
     def found(self) -> bool:
-        """True if prior and release are in conflict, which means that one of the six p-values is below 0.001."""
+        """True if prior and release are in conflict. This is the case if one of the six p-values is below 0.001."""
         return min(self.predictive + self.parameters) < SUSPECT
 
     def __str__(self) -> str:

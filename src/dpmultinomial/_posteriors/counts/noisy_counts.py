@@ -133,8 +133,8 @@ class FixedSumLaw:
         return np.asarray(weights / weights.sum())
 
     def _sum_of(self, categories: Sequence[int]) -> Array:
-        """Return the weights of the sum over `categories`, which are in increasing order. Sums over leading and
-        trailing categories are cached.
+        """Return the weights (unnormalised probabilities) of the sum of the counts over `categories`. The categories
+        are in increasing order. Sums over leading and trailing categories are cached.
         """
         lead = next((n for n, i in enumerate(categories) if i != n), len(categories))
         middle, last = list(categories[lead:]), self.categories - 1

@@ -1,4 +1,5 @@
-"""Density on the real line, given by its logarithm, which is interpolated on panels and integrated from both sides.
+"""Density on the real line, given by its logarithm. The logarithm is interpolated on panels, and the density is
+integrated from both ends.
 
 The logarithm of a density is smooth even if the density spans hundreds of orders of magnitude. It is interpolated by
 Chebyshev polynomials on panels that are added outwards from the centre; a panel is accepted if its last coefficients
@@ -309,8 +310,8 @@ class PanelDensity:
         return self._edge(-side, self._core[-side])[0]
 
     def log_mass(self) -> float:
-        """Return the log of the integral over the whole line, which is 0 up to the interpolation error if the density
-        is normalised.
+        """Return the log of the integral over the whole line. If the density is normalised, this log is 0 up to the
+        interpolation error.
         """
         ends = [self._beyond(side, self._core[side]) for side in (-1, 1)]
         return float(logsumexp([ends[0], *(p.log_mass for p in self.panels), ends[1]]))
@@ -354,8 +355,7 @@ class PanelDensity:
 
     def _with(self, side: int, number: int) -> tuple[int, int]:
         """Return the numbers of panels on the left and on the right, if the given side has `number` panels and the
-        opposite side has the panels of the core. `number` on the given side, and the panels of the core on the opposite
-        side.
+        opposite side has the panels of the core.
         """
         return (number, self._core[1]) if side < 0 else (self._core[-1], number)
 

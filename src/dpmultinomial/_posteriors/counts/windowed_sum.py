@@ -37,7 +37,7 @@ Logs = Callable[[Whole], Array]
 
 
 def windows_of(likelihoods: Sequence[Logs], alpha: Array, total: int) -> list[Window]:
-    """Return the weights of the single counts, of which the sum is the total, all under the same tilt.
+    """Return the weights of the single counts, all under the same tilt. The sum of these counts is the total.
 
     Parameters
     ----------
@@ -186,7 +186,9 @@ class WindowedSumLaw:
         return self._pairs(inside, others, _NEGLIGIBLE)
 
     def tails(self, inside: int, others: Sequence[int], negligible: float) -> tuple[Whole, Whole, Array]:
-        """Return the list of `pair` without unlikely pairs, whose total probability is below `negligible`."""
+        """Return the list of `pair` without unlikely pairs. The total probability of the omitted pairs is below
+        `negligible`.
+        """
         return self._pairs(inside, others, negligible / (2 * self.total + 2))
 
     def _pairs(self, inside: int, others: Sequence[int], negligible: float) -> tuple[Whole, Whole, Array]:
@@ -211,8 +213,8 @@ class WindowedSumLaw:
         return s, t, mine.weights[s - mine.first] * theirs.weights[t - theirs.first] * rest.weights[left - rest.first]
 
     def share(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:
-        """Return the distribution of the share of `inside` in the sum of `inside` and `others`, or None if the share is
-        one of all counts and has few values, which are listed.
+        """Return the distribution of the share of `inside` in the sum of `inside` and `others`, or None if the sum
+        contains all counts and the share has few possible values. In this case, the possible values are listed instead.
         """
         listed = not self._outside(inside, others) and len(self.windows[inside].weights) <= LISTED_COUNTS
         return None if listed else self.interpolated(inside, others, alpha=alpha, beta=beta)
@@ -237,8 +239,8 @@ class WindowedSumLaw:
         return sorted(set(range(self.categories)) - {inside, *others})
 
     def _sum_of(self, categories: Sequence[int]) -> Window:
-        """Return the weights of the sum over `categories`, which are in increasing order, from sums over runs of
-        neighbouring categories.
+        """Return the weights (unnormalised probabilities) of the sum of the counts over `categories`, computed from
+        sums over runs of neighbouring categories. The categories are in increasing order.
         """
         runs: list[list[int]] = []
         for i in categories:

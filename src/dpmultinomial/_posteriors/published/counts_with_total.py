@@ -245,8 +245,8 @@ class Total:
         return np.asarray(self.noise.log_likelihood(self.released, totals) + self.log_prior(totals))
 
     def log_prior(self, totals: Array) -> Array:
-        """Return the log of the prior factor in the weight of each possible sum, which is the weight without the
-        likelihood.
+        """Return the log of the prior factor in the weight of each possible sum. The prior factor is the weight without
+        the likelihood.
         """
         if self.concentration is None:
             return np.zeros(totals.shape)

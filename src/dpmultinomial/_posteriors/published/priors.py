@@ -345,8 +345,8 @@ def edges_of(centre: Array, sd: Array, last: float) -> Whole:
 
 
 def penalty(cells: int, smoothness: float, zero: float) -> Array:
-    """Return the matrix of the quadratic penalty that keeps log densities smooth, which is `smoothness` times their
-    squared second differences.
+    """Return the matrix of the quadratic roughness penalty. The penalty is `smoothness` times the sum of the squared
+    second differences of the log densities.
 
     Parameters
     ----------

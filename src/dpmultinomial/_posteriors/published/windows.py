@@ -94,7 +94,7 @@ class Block:
 
 
 def spans(cells: Cells, prior: CountPrior, log_mass: float) -> tuple[Array, Array]:
-    """Return the first and the last count of every window, which are infinite if the window is unbounded.
+    """Return the first and the last count of every window. These limits are infinite if the window is unbounded.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""Likelihoods p(y | D = d) of protected counts, on windows that contain all true counts d that matter, for models of
-the counts.
+"""Likelihoods p(y | D = d) of protected counts, each on a range of true counts d (window) outside which the likelihood
+is negligible.
 
 A window is chosen without a prior. Let h be a half-width of the noise with P(|noise| > h) <= exp(-log_mass). The window
 contains all counts within h of the counts that the released value represents. Under any model whose probabilities are
@@ -82,7 +82,7 @@ class Likelihoods:
         return self.low + np.diff(self.start) - 1
 
     def of(self, rows: slice) -> tuple[Array, Whole, Whole, Whole]:
-        """Return the arguments likelihood, start, low and peak of the kernel for some rows."""
+        """Return the kernel arguments likelihood, start, low and peak for the selected rows."""
         first, last = self.start[rows.start], self.start[rows.stop]
         start = self.start[rows.start : rows.stop + 1] - first
         return self.values[first:last], start, self.low[rows], self.peak[rows]
@@ -94,7 +94,7 @@ class Likelihoods:
         return int(self.low[i]), logs
 
     def widened(self, cells: Cells, rows: Whole, log_mass: float) -> "Likelihoods":
-        """Return the likelihoods with wider windows for some rows.
+        """Return the likelihoods, computed on wider windows for the selected rows.
 
         Parameters
         ----------

@@ -457,13 +457,15 @@ class LogOddsMixture(TailedLaw):
 
     @cached_property
     def _lower(self) -> UpperTail:
-        """Return the upper tail of the negative of the log odds ratio, which is obtained by exchanging the columns."""
+        """Return the upper tail of the negative log odds ratio. Exchanging the columns changes the sign of the log odds
+        ratio.
+        """
         parameters, shares = self._all
         return UpperTail(np.ascontiguousarray(parameters[:, [1, 0, 3, 2]]), shares)
 
     def central_interval(self, level: float) -> tuple[float, float]:
-        """Return both quantiles of `interval` by Newton steps from a normal approximation, which is ten times faster
-        and accurate to 1e-10.
+        """Return both quantiles of `interval`, by Newton steps from a normal approximation. This method is ten times
+        faster than `interval` and accurate to 1e-10.
 
         Parameters
         ----------

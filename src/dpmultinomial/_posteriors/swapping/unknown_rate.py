@@ -121,8 +121,8 @@ class RateLaw(TailedLaw):
         return Accuracy("approximate", self.error, "relative error of probabilities, from the interpolated likelihood")
 
     def nodes(self, size: int) -> tuple[Array, Array]:
-        """Return the Gaussian quadrature rule of this distribution, which integrates polynomials of degree 2 size - 1
-        in the rate exactly.
+        """Return the Gaussian quadrature rule of this distribution. The rule is exact for polynomials of degree 2 size
+        - 1 in the rate.
 
         Parameters
         ----------
@@ -152,8 +152,8 @@ class RateLaw(TailedLaw):
 
     @cached_property
     def _discrete(self) -> tuple[Array, Array]:
-        """Return a discrete approximation of the distribution of the rate, which integrates smooth functions
-        accurately: the nodes of the panels and both end points, with their probabilities.
+        """Return a discrete approximation of the distribution of the rate: the nodes of the panels and both end points,
+        with their probabilities. Expected values of smooth functions are accurate.
         """
         z, mass = self._density.rule()
         edges = [self._density.panels[0].low, self._density.panels[-1].high]

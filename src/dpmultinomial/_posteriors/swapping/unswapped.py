@@ -110,8 +110,8 @@ class TwoRowLaw(PairedLaw):
 
     def pair(self, inside: int, others: Sequence[int]) -> tuple[Counts, Counts, Array]:
         """Return the joint distribution of a cell and a sum of cells, if one of them is a fixed number minus the other.
-        This holds for the sum of all other cells, of the rest of the row, or of the rest of the column. For other sums,
-        ValueError is raised; use draws instead.
+        This holds for the sum of all other cells, of all other cells of the row, or of all other cells of the column.
+        For other sums, ValueError is raised; use draws instead.
         """
         row, j = self._place(inside)
         cells = np.arange(self.categories).reshape(self.shape)

@@ -276,12 +276,12 @@ class TreeTogether:
         return Window(*total(self._joint(members[:1], members[1:])))
 
     def pair_of(self, first: Places, second: Places) -> Pair:
-        """Return the joint distribution of two sums of counts at different positions."""
+        """Return the joint distribution of two sums of counts over disjoint sets of positions."""
         low, other, p = self._joint(list(first), list(second))
         return Pair(Window(low, p.sum(axis=1)), Window(other, p.sum(axis=0)), None, p)
 
     def difference_of(self, first: Places, second: Places) -> Window:
-        """Return the distribution of the difference of two sums of counts at different positions."""
+        """Return the distribution of the difference between two sums of counts over disjoint sets of positions."""
         return Window(*difference(self._joint(list(first), list(second))))
 
     def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:
@@ -423,7 +423,7 @@ class TreeLaw:
         return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
 
     def numbers(self, level: float) -> tuple[Array, Array, Array, Array]:
-        """Return means, standard deviations and ends of central intervals of all nodes, each float64 (n,).
+        """Return means, standard deviations and limits of central intervals of all nodes, each float64 (n,).
 
         Parameters
         ----------
@@ -613,7 +613,7 @@ def _families_above(tree: Tree, deepest: int) -> NDArray[np.bool_]:
 
 
 def _families_of(tree: Tree, rows: Whole) -> Whole:
-    """Return all ancestors of some nodes, from the root to the leaves, in the order used by the kernels."""
+    """Return all ancestors of the given nodes, from the root to the leaves, in the order used by the kernels."""
     needed = np.zeros(len(tree.order), dtype=bool)
     needed[tree.above[rows[rows > 0]]] = True
     for start, end in list(zip(tree.layers[1:-1], tree.layers[2:], strict=True))[::-1]:

@@ -136,7 +136,9 @@ class Crossed:
 
     @cached_property
     def exact(self) -> NDArray[np.int64]:
-        """Return the distinct queries of several cells that are exact in at least one node, int64 (e, cells)."""
+        """Return the distinct queries that sum several cells and are exact in at least one node, as an int64 array of
+        shape (e, cells).
+        """
         fixed = (self.lower == self.upper).any(axis=0) & (self.sums.sum(axis=1) > 1)
         return np.asarray(self.sums[fixed], dtype=np.int64)
 

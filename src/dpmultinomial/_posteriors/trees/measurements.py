@@ -273,7 +273,7 @@ class Lists:
         return replace(self._parts[number], first=int(sites["begin"][row]))
 
     def joined(self) -> Array:
-        """Return all lists concatenated in one array, which is never empty."""
+        """Return all lists concatenated in one array. The array is never empty."""
         return np.concatenate([*(part.logs for part in self._parts), np.zeros(1)])
 
     def _point(self, sites: NDArray[Any], rows: Whole | int, shift: int, number: int) -> None:
@@ -605,7 +605,7 @@ class Measurements:
 
     @property
     def listed(self) -> bool:
-        """Return whether some likelihoods are lists, which have a limited range."""
+        """Return whether some likelihoods are lists. The range of a list is limited."""
         return bool((shapes(self.released, self.noise).kind == LISTED).any())
 
     def within(self, part: Tree, kept: Whole) -> "Measurements":

@@ -90,7 +90,7 @@ class Windows:
         return np.asarray(np.add.reduceat(values, self.begin), dtype=np.float64)
 
     def numbers(self, level: float) -> tuple[Array, Array, Array, Array]:
-        """Return means, standard deviations and ends of central intervals, each float64 (n,).
+        """Return means, standard deviations and limits of central intervals, each float64 (n,).
 
         Parameters
         ----------
@@ -266,7 +266,9 @@ class PartOfTotal:
         return _solver.solve(self.tree, sites, tables, goal=GOAL)
 
     def _ends(self, t: Whole) -> tuple[Whole, Whole]:
-        """Return the smallest and the largest possible count of the cell, given all bounds on the cell and the rest."""
+        """Return the smallest and the largest possible count of the cell, given all bounds on the cell and its
+        complement.
+        """
         own, other, place = self._sites, self._others, self.tree.place
         low = np.maximum(own["lower"][place], t - np.minimum(other["upper"][place], FAR))
         return self._consistent(np.maximum(low, 0), np.minimum(own["upper"][place], t - other["lower"][place]))
@@ -300,7 +302,7 @@ class PartOfTotal:
 
     def _weights(self, t: Whole, width: float) -> tuple[NDArray[np.void], Array]:
         """Return the weights of all nodes given the totals: the parabola of the estimate, the splits of the cell, and
-        the splits of the rest as a list over the possible counts of the cell.
+        the splits of its complement as a list over the possible counts of the cell.
         """
         place, sites = self.tree.place, self._sites.copy()
         low, high = self._ends(t)

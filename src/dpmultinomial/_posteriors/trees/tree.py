@@ -363,7 +363,7 @@ class Leaves:
         self._by_group = by_group
 
     def rows(self, tree: Tree) -> tuple[list[str], Whole]:
-        """Return the names of the groups, and the group of each node, int64 (n,), which is -1 for inner nodes.
+        """Return the names of the groups, and the group of each node, int64 (n,). The group of an inner node is -1.
 
         Raises
         ------
@@ -436,7 +436,7 @@ class Histogram:
 
 
 def moments(prior: CountPrior) -> tuple[float, float]:
-    """Return the mean and the variance of one count under a prior, which are infinite if the prior is improper."""
+    """Return the mean and the variance of one count under a prior. Both are infinite if the prior is improper."""
     words = prior.settings()
     if not prior.proper:
         return np.inf, np.inf

@@ -180,8 +180,8 @@ class _Evidence:
 
 
 def _slope(tree: Tree, takers: NDArray[np.bool_], values: Array, digammas: Array) -> Array:
-    """Return the derivatives of the log evidence with respect to the logs of the concentrations, which are expected
-    digamma values minus the digamma values of the prior.
+    """Return the derivatives of the log evidence with respect to the logs of the concentrations. The derivatives are
+    the expected digamma values minus the digamma values of the prior.
     """
     out = np.zeros(len(values))
     kin = np.bincount(tree.parent[takers], tree.members[takers], minlength=len(tree))

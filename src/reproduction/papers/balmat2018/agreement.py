@@ -44,7 +44,7 @@ def drawn_rows(tables: dict[str, pd.DataFrame]) -> list[Row]:
 
 
 def _figure_1(drawn: pd.DataFrame, tests: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows about the draws in every panel, which are tests of long samples and of the drawn histogram."""
+    """Yield rows about the draws in every panel. The rows are tests of long samples and of the drawn histogram."""
     by_method = tests.set_index(["setting", "method"])
     named = (
         (laws.EXACT, "exact draws", laws.LISTING_52, 1.0),
@@ -174,8 +174,8 @@ def _compositions(total: int) -> list[tuple[int, int, int, int]]:
 
 
 def _dip(points: Array, digits: Array) -> float:
-    """Return the bias that the paper describes, which is the median number of digits in the middle minus the median
-    number near the end points.
+    """Return the bias that the paper describes: the median number of digits in the middle minus the median number near
+    the end points.
     """
     outer = (points < 0.01) | (points > 0.95)
     middle = (points >= 0.1) & (points <= 0.6)

@@ -138,8 +138,8 @@ def _log_ratio(mechanism: Laplace, counts: list[int]) -> float:
 
 
 def log_all_zero(draws: int, rest: int) -> float:
-    """Return log E[(1 - q)^draws] for q ~ Beta(1, rest), which is the log probability that a category with one
-    partition is never drawn.
+    """Return log E[(1 - q)^draws] for q ~ Beta(1, rest): the log probability that a category with one partition is
+    never drawn.
 
     E = B(1, rest + draws)/B(1, rest) = rest/(rest + draws).
     """
@@ -203,8 +203,8 @@ def simplex_nodes() -> tuple[Array, Array, Array]:
 
 
 def given_p(p: Array, rows: NDArray[np.int64], log_noise: Array) -> tuple[Array, Array]:
-    """Return equation (1), which is the distribution of S given each p, float64 (n, rows), and its denominator Z(p),
-    float64 (n,).
+    """Return the probabilities of equation (1) (the distribution of S given each p), float64 (n, rows), and the
+    denominator Z(p), float64 (n,).
     """
     static = gammaln(rows[0].sum() + 1) - gammaln(rows + 1).sum(axis=1) + log_noise
     parts = [np.exp(static + sum(xlogy(rows[:, i], q[:, i, None]) for i in range(3))) for q in _chunks(p)]
@@ -218,8 +218,8 @@ def _chunks(p: Array) -> list[Array]:
 
 
 def _under_equation(add: Any, way: str, r: Array, prior: Array, conditional: Array, at: int, weights: Array) -> None:
-    """Add results under equation (3) as printed, which is the prior times the conditional distribution of S, summed
-    over p.
+    """Add results under equation (3) as printed. The printed equation is the prior times the conditional distribution
+    of S, summed over p.
     """
     mass = prior[:, None] * conditional
     mass /= mass.sum()

@@ -15,8 +15,8 @@ PROBABILITIES = ("p1", "p0", "perr")
 
 
 def triplets(size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return random (p1, p0, perr) from the three stages of footnote 13: the first value is U(0, 1), the second is
-    uniform on the remainder, and the third is the rest; the three values are shuffled.
+    """Return random (p1, p0, perr) from the three stages of footnote 13: the first value p1 is uniform on (0, 1), the
+    second value p2 is uniform on (0, 1 - p1), and the third value is 1 - p1 - p2. The three values are shuffled.
 
     The footnote prints the second interval as [1 - first, first], but only [0, 1 - first] gives probabilities.
     """
@@ -89,7 +89,8 @@ def _dip_se(table: pd.DataFrame, name: str, p: str) -> float:
 
 
 def tiny_p(*, total: int, exponents: list[int]) -> pd.DataFrame:
-    """Return the digits at p = (10^-e, half of the rest, half of the rest), for which the claim of twelve digits fails.
+    """Return the numbers of correct digits at p = (q, (1 - q)/2, (1 - q)/2) with q = 10^-e. For these p, the claim of
+    twelve digits is false.
 
     The factor exp(sum s log p) becomes subnormal, or 0, before the multiplication by the coefficient brings the product
     back into range.

@@ -160,7 +160,7 @@ __all__ = [
 
 
 def table_1_accuracy(table: pd.DataFrame) -> Figure:
-    """Draw the error against M, which is relative for the coefficients and absolute for their logarithms."""
+    """Draw the error against M. The error is relative for the coefficients and absolute for their logarithms."""
     figure = Figure(figsize=(DOUBLE, 2.4))
     panels = figure.subplots(1, 2)
     groups = (("recurrence", "exp(lgamma)"), ("log table", "lgamma"))

@@ -70,8 +70,8 @@ def _gap(mine: Score, other: Score, sign: float, relative: bool) -> tuple[float,
 
 
 def worst(gaps: pd.DataFrame) -> tuple[float, float]:
-    """Return the margin of a claim about every row, with its standard error. The margin is the gap that is farthest on
-    the wrong side, relative to its standard error.
+    """Return the gap with the smallest ratio to its standard error, and the standard error of this gap. A claim about
+    every row holds by this gap, or fails if the gap is negative.
 
     With n rows, the error is increased as in a Bonferroni correction: two standard errors correspond to the n-th part
     of the tail probability.
@@ -88,8 +88,9 @@ def worst(gaps: pd.DataFrame) -> tuple[float, float]:
 
 
 def least_mean(gaps: pd.DataFrame) -> tuple[float, float]:
-    """Return the margin of a claim about every data set. The margin is the smallest mean gap over budgets among the
-    data sets.
+    """Compute the mean gap over budgets for every data set. Return the mean gap with the smallest ratio to its standard
+    error, and the standard error of this mean gap, as in `worst`. A claim about every data set holds by this mean gap,
+    or fails if it is negative.
     """
     if not len(gaps):
         return np.nan, np.nan

@@ -212,8 +212,8 @@ def formulas(table: pd.DataFrame) -> list[Row]:
 
 
 def descent(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the comparison table about P(A_u), which decreases in u and is constant up to the floating-point
-    value u_L.
+    """Return rows of the comparison table about P(A_u). The probability P(A_u) decreases in u and is constant up to the
+    floating-point value u_L.
     """
     rises, before = [], []
     for _, of in table.groupby("target"):
@@ -294,7 +294,7 @@ def _cumulated(table: pd.DataFrame, u: pd.Series) -> np.ndarray:
 
 
 def weights(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the comparison table about the modes and the maxima of both weights, which are computed from the
+    """Return rows of the comparison table about the modes and the maxima of both weights. They are computed from the
     parabola through the three highest points of each curve.
     """
     rows, artefact = [], "weight_functions"

@@ -73,8 +73,8 @@ def benchmarks():
 
 
 def _hard(rng):
-    """Measure the computing time for inputs with which a sampler with fixed knots or plain logarithms would never
-    finish.
+    """Measure the computing time for extreme inputs. For these inputs, a sampler with fixed knots, or with logarithms
+    that are not numerically stable, would never finish.
     """
     narrow = ds.GammaWeight(778.56, sigma2=3.0, count=9500)
     far = [1e7, -1e7, 1e7, 1e7]

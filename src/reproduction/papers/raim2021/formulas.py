@@ -213,8 +213,8 @@ def _empty(at: Setting) -> float:
 
 
 def _whole(at: Setting) -> float:
-    """Return the largest absolute difference between P(A_0) and the base's probability of the weight's support, which
-    is 1 or G(z_sse).
+    """Return the largest absolute difference between P(A_0) and the probability of the weight's support under the base
+    distribution. This probability is 1 or G(z_sse).
     """
     found = [np.exp(at.sampler(t).log_whole) for t in ("xi_mean", "xi_sse")]
     return float(max(abs(found[0] - 1), abs(found[1] - stats.laplace.cdf(at.z_sse, scale=at.scale))))

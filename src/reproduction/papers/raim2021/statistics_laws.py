@@ -277,8 +277,8 @@ def privacy_loss(
 
 
 def _laplace_test(noise: Array, scale: float) -> float:
-    """Return twice the smaller p-value of two tests of Laplace noise, which are Kolmogorov's test and a test of the
-    mean absolute value.
+    """Return twice the smaller p-value of two tests of Laplace noise: Kolmogorov's test, and a test of the mean
+    absolute value.
     """
     z = (np.abs(noise).mean() / scale - 1) * len(noise) ** 0.5
     whole = float(stats.kstest(noise, stats.laplace(scale=scale).cdf).pvalue)

@@ -303,8 +303,8 @@ def of_zeros(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def of_comparison(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about Sections 4.1.2 and 5.2, which state that draws of algorithm 3 are close
-    to the true counts, and closer than draws of the other algorithms.
+    """Yield rows of the comparison table about Sections 4.1.2 and 5.2. These sections state that draws of algorithm 3
+    are close to the true counts, and closer than draws of the other algorithms.
     """
     by = table.set_index(["example", "method"])
     close, best = [], []

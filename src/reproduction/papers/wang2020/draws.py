@@ -76,8 +76,8 @@ def release_checks(*, vector: int, epsilon: float, support: int, size: int, rng:
 
 
 def _width(found: Whole, noise: TwoSidedGeometric) -> Iterator[dict[str, Any]]:
-    """Yield the results of tests of the mean absolute noise, which is sufficient for epsilon. One draw has the
-    information Var(|noise|) epsilon^2 about log epsilon.
+    """Yield the results of tests of the mean absolute noise. The mean absolute noise is a sufficient statistic for
+    epsilon. One draw has the information Var(|noise|) epsilon^2 about log epsilon.
     """
     values, p = np.abs(noise.values()), noise.probabilities()
     mean = float(values @ p)

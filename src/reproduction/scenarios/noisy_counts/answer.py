@@ -164,7 +164,7 @@ def noise_of(settings: Mapping[str, Any], columns: rules.Columns, noise: Mapping
 
 
 def spent_of(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the privacy cost of the noise as a dictionary, which is empty if the cost is not known."""
+    """Return the privacy cost of the noise as a dictionary. The dictionary is empty if the cost is not known."""
     stated = settings.get("noise", settings)
     keys = ("epsilon", "rho", "sensitivity", "relation")
     found = {key: stated[key] for key in keys if isinstance(stated, Mapping) and key in stated}

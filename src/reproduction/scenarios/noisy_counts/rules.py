@@ -556,8 +556,8 @@ def _counts_were(size: int) -> str:
 
 
 def _limits_text(bounds: Mapping[str, Any]) -> str:
-    """Return the stated bounds of the counts as a sentence, which is empty if the only bound is that counts are >=
-    0.
+    """Return the stated bounds of the counts as a sentence. The sentence is empty if the only bound is that counts are
+    >= 0.
     """
     lower, upper = (float(bounds.get(key, default)) for key, default in (("lower", 0), ("upper", inf)))
     if upper < inf and lower > -inf:
@@ -583,7 +583,8 @@ def noise_sentence(words: Mapping[str, Any]) -> str:
 
 def within(words: Mapping[str, Any]) -> str:
     """Return the bound that the absolute value of the noise exceeds with a probability of at most 5 %, as text. The
-    text is empty unless the noise is unmodified Laplace or discrete Laplace noise with the same scale in all rows.
+    text is empty unless the noise is unmodified Laplace or discrete Laplace noise and the scale is the same in all
+    rows.
     """
     scale = words.get("scale")
     if set(words) != {"law", "scale"} or not isinstance(scale, (int, float)):

@@ -18,8 +18,8 @@ def ours(rows):
 
 
 def test_margins_of_table_1():
-    """Check Table 1 at M = 50, which has 1,326 rows, 5,000 iterations, and the coefficients 1, 50, 50 of (50, 0, 0),
-    (49, 0, 1), (49, 1, 0).
+    """Check Table 1 at M = 50. The table has 1,326 rows, 5,000 iterations, and the coefficients 1, 50, 50 of (50, 0,
+    0), (49, 0, 1), (49, 1, 0).
     """
     found = ours(agreement._table_1(tables.table_1(total=50)))
     assert found["rows at M = 50"]["ours"] == 1326
@@ -58,8 +58,8 @@ def test_margins_of_equation_3():
 
 
 def test_margins_of_the_listings():
-    """Check the margin for listings with spreads .3 and .2 over 51 runs and Gibbs chains with spreads .01 and .05,
-    which is .03 - .3 with the error .3/sqrt(100).
+    """Check the margin for listings with spreads .3 and .2 over 51 runs and Gibbs chains with spreads .01 and .05. The
+    margin is .03 - .3 with the error .3/sqrt(100).
     """
     rows = [
         {"quantity": "r", "method": m, "setting": s, "spread": spread, "runs": 51}
@@ -219,8 +219,8 @@ def test_products_of_table_2_are_all_the_same(monkeypatch):
 
 
 def test_margins_of_table_2():
-    """Check the margins for ratios .8 and .3 with sd .1 and .06 over 4 repeats, which are 1 - .8 and .8 - .3. If a
-    ratio is above 1, the first method is faster.
+    """Check the margins for ratios .8 and .3 with sd .1 and .06 over 4 repeats. The margins are 1 - .8 and .8 - .3. If
+    a ratio is above 1, the first method is faster.
 
     The standard error of a median of normal numbers is sqrt(pi/2) = 1.2533 times that of their mean.
     """
@@ -316,7 +316,7 @@ def test_bands_of_the_calibration():
 
 
 def test_modes_and_moments_of_draws():
-    """Check the mode of two draws in each of five cells, which is the mean midpoint of the five fullest of 250
+    """Check the mode of two draws in each of five cells. The mode is the mean midpoint of the five fullest of 250
     cells.
     """
     draws = np.repeat([0.1, 0.2, 0.3, 0.4, 0.5], 2)

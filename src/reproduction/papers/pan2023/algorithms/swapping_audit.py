@@ -44,7 +44,7 @@ class SwapAudit:
 
     @property
     def holds_per_exchange(self) -> bool:
-        """Return whether epsilon also bounds the loss of one exchange, which the theorem does not claim."""
+        """Return whether epsilon also bounds the loss of one exchange. The theorem does not claim this bound."""
         return self.per_exchange <= self.claimed * (1 + 1e-9)
 
 

@@ -360,8 +360,8 @@ def widened(n):
 
 
 def test_advantage_over_the_best_of_the_others():
-    """Check the gap between the losses 2 +- .3 and 3 +- .4, which is the smaller of the competitors' losses 3 and 5.
-    The gap is 1 +- .5, or log(3/2) +- hypot(.15, .4/3) on the log scale.
+    """Check the gap between the losses 2 +- .3 and 3 +- .4. The loss 3 is the smaller of the competitors' losses 3 and
+    5. The gap is 1 +- .5, or log(3/2) +- hypot(.15, .4/3) on the log scale.
     """
     table = scores(
         ("A", "dirichlet", 1.0, 2.0, 0.3), ("A", "laplace", 1.0, 3.0, 0.4), ("A", "gaussian", 1.0, 5.0, 0.1),
@@ -409,8 +409,9 @@ def test_the_worst_row_and_its_widened_error():
 
 
 def test_the_least_mean_of_the_sets():
-    """Check the margin of a claim about every data set. Data set A has the mean gap (1 + 3)/2 +- hypot(.3, .4)/2, and
-    data set B has the gap 5 +- 1. The margin is the gap of B, because it is only five standard errors from 0.
+    """Check which of two data sets has the mean gap with the smallest ratio to its standard error. Data set A has the
+    mean gap (1 + 3)/2 +- hypot(.3, .4)/2, and data set B has the gap 5 +- 1. The result is the gap of B, because this
+    gap is only five standard errors above 0.
     """
     gaps = pd.DataFrame({"dataset": ["A", "A", "B"], "gap": [1.0, 3.0, 5.0], "se": [0.3, 0.4, 1.0]})
     assert agreement_models.least_mean(gaps) == pytest.approx((5.0, widened(2)))

@@ -68,8 +68,8 @@ def test_the_dearest_histogram_is_charged_for_all():
 
 
 def test_the_union_bound_is_on_the_safe_side_and_close():
-    """Check the gamma that the union bound gives, for which the exact probability is at most delta and more than
-    delta/2, which is the probability for one cell alone.
+    """Check the gamma that the union bound gives. The exact probability for this gamma is at most delta and more than
+    delta/2. The probability for a single cell is delta/2.
     """
     r, alpha, total, cells = 0.4, 2.6, 100, 5
     k = r * total + cells * alpha
@@ -91,8 +91,8 @@ def test_a_very_small_budget_stays_finite():
 
 @pytest.mark.parametrize(("target", "releases"), [(0.3, 1), (2.0, 11)])
 def test_gaussian_spends_its_delta(target, releases):
-    """Check the noise of n releases, which are equivalent to one Gaussian release whose mean moves by D = sqrt(2 n),
-    because one record moves two cells by 1.
+    """Check the noise of n releases. The releases are equivalent to one Gaussian release whose mean moves by D = sqrt(2
+    n), because one record moves two cells by 1.
 
     By Balle and Wang (2018), Theorem 8, delta = Phi(D/2s - e s/D) - exp(e) Phi(-D/2s - e s/D).
     """
@@ -109,8 +109,8 @@ def theorem_1(r, order, times):
 
 
 def laplace_cost(scale, order):
-    """Return the cost of Laplace noise, which is twice the Rényi divergence for a shift of 1 (Mironov 2017, Table II),
-    because two cells change by 1.
+    """Return the cost of Laplace noise. The cost is twice the Rényi divergence for a shift of 1 (Mironov 2017, Table
+    II), because two cells change by 1.
 
     The divergence is log(o/(2o - 1) exp((o - 1)/b) + (o - 1)/(2o - 1) exp(-o/b))/(o - 1).
     """
@@ -191,9 +191,9 @@ def test_corrected_noise_is_each_law_at_its_own_budget():
 
 
 def test_whole_models_share_delta_among_all_their_histograms(monkeypatch):
-    """Check the division of delta for a model with two attributes and the labels, which are three releases. In the
-    published variant, each release has the share delta/(2 3), with the printed factor 2 sqrt(2 m log(1/2 delta)) for
-    m = 2 attributes.
+    """Check the division of delta for a model with two attributes and the labels. The model consists of three releases.
+    In the published variant, each release has the share delta/(2 3), with the printed factor 2 sqrt(2 m log(1/2 delta))
+    for m = 2 attributes.
 
     In the corrected variant and for Gohari, delta is for all three releases together. Gohari's bound on the number of
     records is the training part, 70 % of 60; its pairs have alpha = 1 + 4 r (order 2).
@@ -302,8 +302,8 @@ def test_figure_1_at_two():
 
 
 def test_pairs_of_figure_2_have_the_alpha_of_algorithm_1():
-    """Check the alpha and the k of the pairs in Figure 2. Algorithm 1 has alpha = 1 + 4 (order - 1) r, which is 5 for
-    order 3 and r = 0.5, and k = r N + d alpha for d cells, of which |W| = 2 cells are considered.
+    """Check the alpha and the k of the pairs in Figure 2. Algorithm 1 has alpha = 1 + 4 (order - 1) r, so alpha is 5
+    for order 3 and r = 0.5. It has k = r N + d alpha for d cells. Of these cells, |W| = 2 cells are considered.
     """
     table = privacy.figure_2(
         total=100, cells=4, r=0.5, order=3.0, least=1e-4, most=1e-3, points=2, rule=gohari.DEGREE_50_RULE

@@ -20,8 +20,8 @@ RULES = [(gohari._some_below, 1e-4), (gohari._some_below_by_quantiles, 1e-7)]
 @pytest.mark.parametrize("gamma", [1e-9, 1e-3, 0.05, 0.2])
 @pytest.mark.parametrize("cells", [2, 3, 4])
 def test_of_equal_uniform_cells_some_is_small(rule, rel, gamma, cells):
-    """Check the probability that a cell is small for Dirichlet(1, .., 1), which is uniform. All of k - 1 of its k cells
-    exceed g with probability (1 - (k - 1) g)^(k - 1).
+    """Check the probability that a cell is small for Dirichlet(1, .., 1), the uniform distribution. All of k - 1 of its
+    k cells exceed g with probability (1 - (k - 1) g)^(k - 1).
     """
     expected = -np.expm1((cells - 1) * np.log1p(-(cells - 1) * gamma))
     assert float(rule(np.asarray(gamma), np.ones(cells))) == pytest.approx(expected, rel=rel)
@@ -109,8 +109,8 @@ def test_rule_integrates_every_monomial_of_its_degree():
 
 
 def test_rule_fails_far_beyond_its_degree():
-    """Check that the quadrature rule fails for x^2000, which is concentrated closer to its corner than any point of the
-    rule.
+    """Check that the quadrature rule fails for x^2000. This function is concentrated closer to its corner than any
+    point of the rule.
     """
     corners, weights = gohari.degree_50_rule()
     exact = 2 * np.exp(lgamma(2001) - lgamma(2003))

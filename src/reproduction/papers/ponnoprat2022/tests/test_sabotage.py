@@ -293,8 +293,8 @@ def test_what_is_drawn_is_judged(honest):
 
 
 def leaking(mechanism, epsilons, **more):
-    """Return noise with which the Dirichlet mechanism releases the data without privacy, and a hundred times the noise
-    for the other mechanisms.
+    """Return the noise of a sabotaged run: the Dirichlet mechanism releases the data without privacy, and the noise of
+    the other mechanisms is a hundred times too large.
     """
     law = CALIBRATED(mechanism, epsilons, **more)
     if law.law != "dirichlet":

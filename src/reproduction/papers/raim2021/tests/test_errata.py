@@ -93,8 +93,8 @@ def test_closed_ends_of_the_gamma_weight():
 
 
 def test_the_lower_end_of_floating_point():
-    """Check u_L, at which Laplace noise of scale b is outside [-21.27 - r, -21.27 + r] with probability exp(-(r -
-    21.27)/b)/2, which is about 2^-53.
+    """Check u_L. At u_L, Laplace noise of scale b is outside [-21.27 - r, -21.27 + r] with probability exp(-(r -
+    21.27)/b)/2. This probability is about 2^-53.
 
     log u_L = -950 r^2/2, up to the factor of two within which a sum is rounded.
     """
@@ -129,8 +129,8 @@ def test_the_envelope_below_its_first_knot():
 
 
 class Cut:
-    """Gamma density with shape 949/2 and scale 2 at z, divided by its maximum, which is the weight function for Laplace
-    noise of scale 8.494.
+    """Weight function for Laplace noise of scale 8.494: the gamma density with shape 949/2 and scale 2 at z, divided by
+    its maximum.
     """
 
     noise = stats.laplace(scale=8.494)

@@ -351,7 +351,7 @@ def test_limits_stand_in_order():
 
 
 def test_a_joint_p_value_is_at_most_one(monkeypatch):
-    """Check the joint p-value of two panels, which is twice the smaller p-value and at most 1. The p-values 0.9 and 0.8
+    """Check the joint p-value of two panels. It is twice the smaller p-value and at most 1. The p-values 0.9 and 0.8
     give 1, and the p-values 0.3 and 0.8 give 0.6.
     """
     panels = pd.DataFrame({"variant": ["as_written", "corrected"], "delta_s": 1.0, "p": [0.9, 0.8], "kind": "none"})
@@ -384,8 +384,8 @@ def test_scales_of_the_designs(monkeypatch):
 
 
 def test_noises_have_equal_variance(monkeypatch):
-    """Check that all noise distributions have the standard deviation of Laplace noise of scale 16.988/2 = 8.494, which
-    is sqrt(2) times 8.494, or 12.01233.
+    """Check that all noise distributions have the standard deviation of Laplace noise of scale 16.988/2 = 8.494. This
+    standard deviation is sqrt(2) times 8.494, or 12.01233.
     """
     found = []
     right = ds.GaussianBase
@@ -541,8 +541,9 @@ def test_coverage_by_hand():
 
 
 def test_edges_of_whole_numbers_lie_between_them():
-    """Check the bins for the middle 99.9 % of the values 0, .., 1000, which is the range from .5 to 999.5. For
-    integers, the bins begin at -1/2 and have width round(999/100) = 10. For real numbers, the bins have equal widths.
+    """Check the bins for the middle 99.9 % of the values 0, .., 1000. This middle part is the range from .5 to 999.5.
+    For integers, the bins begin at -1/2 and have width round(999/100) = 10. For real numbers, the bins have equal
+    widths.
     """
     edges = beyond._edges(np.arange(1001.0), 100, True)
     assert edges[:3].tolist() == [-0.5, 9.5, 19.5]
@@ -568,9 +569,9 @@ def test_laws_of_the_statistics_where_nothing_is_censored():
 
 
 def test_laws_of_the_statistics_where_a_side_is_censored():
-    """Check the statistics of samples from N(1, 4) that are censored below 1 and above 5, which is two sd above the
-    mean. The expected counts are n/2 below and n (1 - Phi(2)) above, and the other moments are truncated normal
-    moments.
+    """Check the statistics of samples from N(1, 4) that are censored below 1 and above 5. The limit 5 is two standard
+    deviations above the mean. The expected counts are n/2 below and n (1 - Phi(2)) above, and the other moments are
+    truncated normal moments.
     """
     table = statistics_laws.statistics_laws(
         mu=1.0, sigma2=4.0, n=400, lower=1.0, upper=5.0, data_sets=400, rng=stream(3, "cut")

@@ -326,7 +326,7 @@ def test_support_of_the_weight(honest, monkeypatch):
 
 
 def test_doubled_budget(honest, monkeypatch):
-    """Check that noise of half the scale, which costs twice the stated epsilon, changes the verdict on the noise."""
+    """Check that noise of half the scale changes the verdict on the noise. It costs twice the stated epsilon."""
     right = CensoredStatistics.release
     monkeypatch.setattr(
         CensoredStatistics,

@@ -37,7 +37,7 @@ def scaled(noisy: ArrayLike, totals: ArrayLike) -> Array:
 
 def projected(noisy: ArrayLike, totals: ArrayLike) -> Array:
     """Return the non-negative rows with the given totals that are nearest to the noisy counts in the least-squares
-    sense, which are max(noisy - shift, 0).
+    sense. These rows are max(noisy - shift, 0).
 
     Parameters
     ----------

@@ -53,8 +53,8 @@ def of(table: pd.DataFrame, *algorithms: str) -> "pd.Series[bool]":
 
 
 def remade(honest: Tables, exact: pd.DataFrame | None = None) -> Tables:
-    """Return the tables after recomputing the releases, Tables 1 and 3 and the checks from patched samplers, with the
-    given exact moments.
+    """Recompute the releases, Tables 1 and 3 and the checks with patched samplers, and return the tables. The exact
+    moments are given and are not recomputed.
     """
     return again(honest if exact is None else honest | {"exact_moments": exact}, "releases", "release_checks")
 
@@ -62,8 +62,8 @@ def remade(honest: Tables, exact: pd.DataFrame | None = None) -> Tables:
 def posterior_of(
     patch: pytest.MonkeyPatch, change: Callable[[Any, dict[str, Any]], tuple[Any, dict[str, Any]]]
 ) -> None:
-    """Replace every posterior of the pair by the posterior for modified arguments, which `change(released, settings)`
-    returns.
+    """Replace every posterior of the pair by the posterior for modified arguments. The function `change(released,
+    settings)` returns the modified arguments.
     """
     true = beyond.additive_counts.posterior
 
@@ -125,7 +125,7 @@ def one_for_all(patch, honest):
 
 
 def noisy_counts(patch, honest):
-    """Replace the counts released by algorithm 3 by noisy counts, which do not add up to the total."""
+    """Replace the counts released by algorithm 3 by noisy counts. The noisy counts do not add up to the total."""
 
     def change(released, counts, epsilon, rng):
         noise = beyond.TwoSidedGeometric(epsilon=epsilon, support=50)

@@ -1,4 +1,4 @@
-"""Check the claims of the errata against formulas for the noise, against plain loops, and against the paper's
+"""Check the claims of the errata against formulas for the noise, against loops in Python, and against the paper's
 tables.
 """
 
@@ -31,8 +31,8 @@ def numbers(pattern, text):
 
 
 def printed(table, algorithm, representative):
-    """Return the mean and the variance printed in the paper, and a tolerance for each number, which is four standard
-    errors plus half a unit of the last digit.
+    """Return the mean and the variance printed in the paper, and a tolerance for each number. The tolerance is four
+    standard errors plus half a unit of the last digit.
     """
     mean, variance = (PUBLISHED.loc[table, f"{algorithm}, {representative}: {what}"] for what in ("mean", "variance"))
     round_off = [0.5 * 10 ** -cell["digits"] for cell in (mean, variance)]
@@ -124,8 +124,8 @@ def modes_by_fractions(total, weights):
 
 
 def test_ties():
-    """Compare the modes of ten releases with the same noise: modes computed from exact quotients, and modes by Theorem
-    1 as printed, in floating point.
+    """Compare two computations of the modes of ten releases: with exact quotients, and with Theorem 1 as printed, in
+    floating point. Both computations use the same noise.
     """
     counts, rng = examples.example_2(), stream(3, "errata")
     noise = TwoSidedGeometric(epsilon=1.0, support=50)
@@ -180,7 +180,7 @@ def test_simulated_variances_are_unbiased():
 
 
 def test_states_and_quartiles():
-    """Check the data of Example 2, which contain 49 states with 428 of the 435 seats after the census of 2010.
+    """Check the data of Example 2. The data contain 49 states with 428 of the 435 seats after the census of 2010.
     Alabama's 7 seats are missing. Seven states have 1 seat, five have 2, and three have 3.
 
     The default quantile of R, at 1 + 49/4 = 13.25, is a 3; type 3 uses the 12th of fifty counts, a 2.

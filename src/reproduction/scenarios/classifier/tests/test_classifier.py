@@ -213,8 +213,8 @@ def test_questions_within_a_table_are_exact_where_a_share_answers_them():
 
 
 def test_other_questions_are_drawn_with_their_monte_carlo_error():
-    """Check answers that are computed from draws: differences within a table, and differences between two tables, which
-    are independent given the release.
+    """Check answers that are computed from draws: differences within a table, and differences between two tables. Two
+    tables are independent given the release.
     """
     (every, weights), (other, chances) = (enumerated(values) for values in RELEASED.values())
     a, b, _ = (every[:, i] + 1.0 for i in range(3))

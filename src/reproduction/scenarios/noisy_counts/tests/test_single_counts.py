@@ -69,9 +69,7 @@ def by_sums(frame, prior):
 
 
 def ends(p, level=0.95):
-    """Return the limits of central intervals, which leave a probability of at most (1 - level)/2 beyond either
-    limit.
-    """
+    """Return the limits of central intervals. The probability beyond either limit is at most (1 - level)/2."""
     below = np.cumsum(p, axis=1)
     tail = (1 - level) / 2
     return np.argmax(below >= tail * (1 - 1e-9), axis=1), np.argmax(below >= 1 - tail * (1 + 1e-9), axis=1)

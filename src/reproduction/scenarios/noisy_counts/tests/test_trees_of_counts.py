@@ -234,8 +234,8 @@ WRONG = {
 
 
 def test_a_count_that_was_withheld_needs_its_scale(made):
-    """Check that a row without a value is a count without a measurement, which does not need a scale. If a threshold
-    withheld the value, the scale is required.
+    """Check that a row without a value is a count without a measurement. Such a row does not need a scale. If a
+    threshold withheld the value, the scale is required.
     """
     made(TREE)
     noise = {"law": "discrete_gaussian", "threshold": -5}

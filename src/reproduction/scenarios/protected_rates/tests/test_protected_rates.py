@@ -200,7 +200,7 @@ def test_the_command_line(counties, capsys):
 
 
 def test_areas_that_the_file_does_not_list(counties, tmp_path):
-    """Check areas without a row, which are zeros, against the file with these rows, alone and as a batch."""
+    """Check that areas without a row have the same results as rows with count zero, in a single file and in a batch."""
     less = counties[counties.index % 5 != 2]
     counties.drop(columns="value").to_csv("areas.csv", index=False)
     full = pd.concat([less, counties[counties.index % 5 == 2].assign(value=0)])

@@ -50,7 +50,7 @@ def likelihood(original):
 
 def test_the_table_before_the_swap_by_enumeration(tmp_path):
     """Check the posterior of the table before swapping against enumeration. A flat Dirichlet prior of the cells gives
-    equal weight to all tables with the same margins.
+    equal weight to all tables with equal margins.
     """
     originals = [[[a, 3 - a], [3 - a, a]] for a in range(4)]
     weights = np.array([likelihood(t) for t in originals])
