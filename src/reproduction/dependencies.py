@@ -52,7 +52,7 @@ def kernel_sources(kernel: str) -> list[Path]:
 
 
 def kernels() -> list[str]:
-    """Return the names of all kernels, which are their paths below ``src`` without suffix."""
+    """Return the names of all kernels. The name of a kernel is its path below ``src`` without suffix."""
     return sorted(path.relative_to(SRC).with_suffix("").as_posix() for path in SRC.rglob("*.pyx"))
 
 

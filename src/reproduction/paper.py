@@ -198,8 +198,8 @@ def _schema() -> dict[str, Any]:
 
 
 def _cut_texts(part: dict[str, Any], place: str = "") -> Iterator[str]:
-    """Remove keys without a value, which arise if YAML ends a string in braces at a comma, and yield messages about
-    these keys.
+    """Remove keys without a value, and yield messages about these keys. Such keys arise if YAML ends a string in braces
+    at a comma.
     """
     kept = ""
     for key, value in list(part.items()):

@@ -13,8 +13,8 @@ SEED = 7
 
 
 def configuration() -> dict[str, Any]:
-    """Return a configuration with every paper and every kind of scenario at its toy size, which the entry ``smoke`` of
-    each ``settings.yaml`` defines.
+    """Return a configuration with every paper and every kind of scenario at its toy size. The toy size is defined by
+    the entry ``smoke`` of each ``settings.yaml``.
     """
     papers = paper.discover()
     settings: dict[str, Any] = {"root_seed": SEED, "shards": 1, "run": list(papers)}

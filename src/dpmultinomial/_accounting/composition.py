@@ -139,7 +139,7 @@ _MOST_MECHANISMS: Final = 64  # largest number of different mechanisms whose los
 
 @dataclass(frozen=True, kw_only=True)
 class _Cost:
-    """Base class of all privacy costs, each of which states the data source and the neighbour relation.
+    """Base class of all privacy costs. Each cost states the data source and the neighbour relation.
 
     Parameters
     ----------

@@ -238,9 +238,9 @@ class LaplaceLoss:
 
     def gridded(self, step: float, log_mass: float) -> Losses:
         """Return the discretised privacy losses: the probability of each loss is split between the two neighbouring
-        grid points. The loss is t, the largest one, with probability 1/2, and -t with probability exp(-t)/2; between
-        them, the density exp((loss - t)/2)/4 is integrated in closed form. The losses in a partial cell at an end of
-        the grid count as the upper end of the cell.
+        grid points. The loss is t (the largest loss) with probability 1/2, and -t with probability exp(-t)/2. Between
+        -t and t, the density exp((loss - t)/2)/4 is integrated in closed form. The losses in a partial cell at an end
+        of the grid count as the upper end of the cell.
         """
         t = self.spread
         low, high = math.ceil(-t / step), math.floor(t / step)
@@ -511,8 +511,8 @@ class TableLoss:
         return self.gridded(self.spread / 1000, log_mass)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return privacy losses on a grid; their delta(epsilon) is the largest delta(epsilon) of all pairs of
-        neighbouring counts.
+        """Return privacy losses on a grid. The delta(epsilon) of these losses is the largest delta(epsilon) over all
+        pairs of neighbouring counts.
         """
         parts = []
         for losses, p in self.pairs:  # a difference of two logs, each at least -745, has an error below 2e-13
@@ -547,8 +547,8 @@ class SplitLoss:
         return self.gridded(self.spread / 100, log_mass)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return privacy losses on a grid; their delta(epsilon) is the largest delta(epsilon) of all possible
-        changes.
+        """Return privacy losses on a grid. The delta(epsilon) of these losses is the largest delta(epsilon) over all
+        possible changes.
         """
         found = []
         for case in self.cases:

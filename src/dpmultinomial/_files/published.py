@@ -275,7 +275,8 @@ def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
 
 def _counted(record: Mapping[str, Any]) -> bool:
     """Return whether a record states the correct cost that counts against a budget. If neighbours differ by adding or
-    removing a record, this is twice the epsilon or four times the rho; an exchange of records has no such cost.
+    removing a record, this is twice the epsilon or four times the rho; an exchange of records does not have a cost of
+    this kind.
     """
     cost, stated = record["cost"], record.get("against_ceiling")
     if stated is None or cost["relation"] == "exchange within invariants":

@@ -90,8 +90,8 @@ class _Parts:
         return np.arange(len(chances)), chances
 
     def shares(self, members: tuple[str, ...], group: Group = None) -> Quantities:
-        """Return the posterior of the shares of the confidential file, among all or some categories; the distribution
-        of a share is conditional on a denominator other than 0.
+        """Return the posterior of the shares of the confidential file, among all categories or among a subset of the
+        categories. The distribution of a share is conditional on a denominator other than 0.
         """
 
         def one(i: int) -> Discrete:
@@ -113,7 +113,9 @@ class _Parts:
         )
 
     def rates(self, members: tuple[str, ...], group: Group = None) -> Quantities:
-        """Return the posterior of the rates underlying the confidential file, among all or some categories."""
+        """Return the posterior of the rates underlying the confidential file, among all categories or among a subset of
+        the categories.
+        """
         joint = self._joint("rates", group, 1)
 
         def one(i: int) -> Continuous:

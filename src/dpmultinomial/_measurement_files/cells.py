@@ -95,8 +95,8 @@ class CellPlaces(Places):
         self._columns = self.windows.numbers(level)
 
     def _difference(self, mixture: Mixture) -> Array:
-        """Return the total variation distance, per node, between the mixtures from two halves of the draws; 0 if no
-        draws are used.
+        """Return the total variation distance, per node, between the mixtures from the two halves of the draws. The
+        distance is 0 if no draws are used.
         """
         return mixture.difference if self.coupled else np.zeros(len(mixture.halves[0].low))
 
@@ -161,8 +161,8 @@ class CellPlaces(Places):
         return {**columns, "status": "approximate", "error": self.error[at]}
 
     def several(self, wanted: list[list[int]], rng: np.random.Generator) -> list[tuple[list[int], Any]]:
-        """Return the distributions of sums of nodes. Within each component, the distribution is exact for two nodes and
-        otherwise computed from joint draws.
+        """Return the distributions of sums of nodes. Within each component, the distribution is exact for a sum of two
+        nodes, and is computed from joint draws for sums of more nodes.
         """
         if not wanted:
             return []

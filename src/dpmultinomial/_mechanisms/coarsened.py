@@ -94,8 +94,8 @@ class Coarsened:
 
     @property
     def listed(self) -> bool:
-        """Return whether the noise is a `Perturbation` or a `RandomRounding`, for which the distribution of the noise
-        depends on the count and is bounded.
+        """Return whether the noise is a `Perturbation` or a `RandomRounding`. The noise of these mechanisms is bounded,
+        and its distribution depends on the count.
         """
         return hasattr(self.noise, "log_between")
 

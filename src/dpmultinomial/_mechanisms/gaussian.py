@@ -402,7 +402,7 @@ class DiscreteGaussian(GaussianFamily):
 
     def loss(self, change: float) -> Mechanism | None:
         """Return the mechanism that has the privacy loss of a single count that changes by the integer `change`, or
-        None for a sigma above 1e5, for which there are too many possible losses.
+        None if sigma is above 1e5. In this case, there are too many possible losses.
         """
         known = change == int(change) and self.parameter <= _TABULATED
         return DiscreteGaussianLoss(float(self.parameter), int(change)) if known else None

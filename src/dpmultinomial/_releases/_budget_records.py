@@ -1,4 +1,4 @@
-"""Budget records: journal, ledger and account memory, which are cross-checked before every release.
+"""Budget records: journal, ledger and account memory. These records are compared with each other before every release.
 
 The journal next to the data is authoritative. The public ledger must agree with the journal, every release on disk must
 be in the journal, and the journal must contain all entries in the memory of the account. Traces of a single crash are

@@ -63,8 +63,8 @@ def gaussian(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 
 
 def read(table: CsvTable, *, tree: bool = False) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the categories and the counts of a file, which must have the columns category and count and at least two
-    rows.
+    """Return the categories and the counts of a file. The file must have the columns category and count and at least
+    two rows.
 
     The order of the rows is confidential: a file that is sorted by count reveals the ranking of its counts. The
     categories are therefore sorted by name. The function `_tree_counts.release` sorts the nodes of a tree.

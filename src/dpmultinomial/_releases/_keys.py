@@ -226,7 +226,7 @@ KEYS: dict[str, tuple[Key, ...]] = {
 
 
 def parameter(settings: Mapping[str, Any]) -> str:
-    """Return the key of a release's settings that a plan varies, which is ``"epsilon"``, ``"rho"`` or ``"rate"``.
+    """Return the key of a release's settings that a plan varies: ``"epsilon"``, ``"rho"`` or ``"rate"``.
 
     Parameters
     ----------

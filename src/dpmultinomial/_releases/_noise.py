@@ -48,7 +48,7 @@ def upwards(value: Fraction) -> float:
 
 
 def total(parts: Iterable[float]) -> float:
-    """Return the sum of costs, which is computed exactly and then rounded upwards."""
+    """Return the sum of costs. The sum is computed exactly and then rounded upwards."""
     return upwards(sum(map(exact, parts), Fraction()))
 
 

@@ -318,7 +318,7 @@ class Continuous(Marginal):
 
 
 class Draws(Marginal):
-    """Distribution given by a sample of draws, which are independent or from chains.
+    """Distribution given by a sample of draws. The draws are independent or come from Markov chains.
 
     Parameters
     ----------

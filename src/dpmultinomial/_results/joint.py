@@ -112,7 +112,7 @@ def added(a: Window, b: Window) -> Window:
 
 
 def added_up(parts: list[Window]) -> Window:
-    """Return the weights of the sum of independent numbers, which are added in pairs. The empty sum is 0."""
+    """Return the weights of the sum of independent numbers. The numbers are added in pairs. The empty sum is 0."""
     if not parts:
         return Window(0, np.ones(1))
     while len(parts) > 1:
@@ -184,7 +184,8 @@ def tied_differences(first: ArrayLike, second: ArrayLike, tie: ArrayLike) -> Arr
 
 @dataclass(frozen=True)
 class Pair:
-    """Joint distribution of two integers s and t, which is proportional to first(s) second(t) tie(s + t) or listed.
+    """Joint distribution of two integers s and t. The probabilities are proportional to first(s) second(t) tie(s + t),
+    or are listed.
 
     Parameters
     ----------

@@ -96,13 +96,15 @@ class Posterior:
 
     @property
     def shares(self) -> Quantities:
-        """Shares of the categories in the confidential file; ``.among(..)`` gives shares among some categories."""
+        """Shares of the categories in the confidential file; ``.among(..)`` gives the shares among a subset of the
+        categories.
+        """
         return self._group("shares")
 
     @property
     def rates(self) -> Quantities:
-        """Probabilities from which the file is assumed to be sampled; ``.among(..)`` gives probabilities among some
-        categories.
+        """Probabilities from which the file is assumed to be sampled; ``.among(..)`` gives the probabilities among a
+        subset of the categories.
         """
         return self._group("rates")
 

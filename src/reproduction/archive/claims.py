@@ -23,7 +23,7 @@ _DETAIL, _NAMED = re.compile(r"[,:;(]"), 3
 
 @dataclass(frozen=True)
 class Claim:
-    """Artefact with printed statements, which is one row of the table of claims.
+    """Artefact with printed statements. It corresponds to one row of the table of claims.
 
     Parameters
     ----------

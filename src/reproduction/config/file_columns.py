@@ -215,8 +215,8 @@ def absent_mistakes(settings: Mapping[str, Any], found: Names, batch: bool) -> l
 
 
 def absent_value(settings: Mapping[str, Any]) -> str:
-    """Return the text of a cell that the file does not list, which is ``0``, a limit such as ``<10``, or an empty
-    string. An empty string means unknown, or withheld if the noise has a threshold.
+    """Return the text of a cell that the file does not list: ``0``, a limit such as ``<10``, or an empty string. An
+    empty string means unknown, or withheld if the noise has a threshold.
     """
     stated, noise = settings["absent"], settings.get("noise")
     if stated["are"] != "withheld":
@@ -306,8 +306,8 @@ def _sources(theirs: str | list[str]) -> list[str]:
 
 
 def _is_spread(settings: Mapping[str, Any], found: Names) -> bool:
-    """Return whether the scale of Laplace noise is given as a column of standard deviations, which are larger by the
-    factor sqrt(2).
+    """Return whether the scale of Laplace noise is given as a column of standard deviations. The standard deviation is
+    sqrt(2) times the scale.
     """
     return str(found.get("scale", "")).endswith("_noise_stddev")
 

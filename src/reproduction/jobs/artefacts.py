@@ -227,7 +227,7 @@ def refused_targets(
     made: Callable[[str], bool],
     sections: Mapping[str, Iterable[str]],
 ) -> str:
-    """Return one line per invalid target as a text, which is empty if every target is a rule, an existing file, or a
+    """Return one line per invalid target as a text. The text is empty if every target is a rule, an existing file, or a
     file that a rule makes.
 
     Parameters

@@ -60,8 +60,8 @@ class Folder:
             return Figure(path, image.width, image.height, alt, caption)
 
     def table(self, path: str) -> str:
-        """Copy the table at `path` into the report and return its address, which is empty if the table is missing or
-        too large. The same errors are raised as by `figure`.
+        """Copy the table at `path` into the report and return its address. The address is empty if the table is missing
+        or too large. The errors are those of `figure`.
         """
         source = self.run / path
         if not source.is_file():

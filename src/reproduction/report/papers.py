@@ -112,7 +112,7 @@ class PaperPage:
 
     @property
     def extras(self) -> list[Shown]:
-        """Return the artefacts that have no printed statements, which are extensions of the paper and intermediate
+        """Return the artefacts that have no printed statements. They are extensions of the paper and intermediate
         results.
         """
         return [a for a in self.artefacts if not a.statements]

@@ -525,7 +525,7 @@ _DRAWS = 1 << 22  # number of weights in memory during drawing
 @dataclass(frozen=True)
 class Certificate:
     """Bounds on the neglected mass, as fractions of the posterior. The neglected terms sum to about a quarter of
-    `pruned`. The numbers `wrapped` and `cut` are Chernoff bounds, which are not attained.
+    `pruned`. The numbers `wrapped` and `cut` are Chernoff bounds. These bounds are not attained.
 
     Attributes
     ----------
@@ -575,7 +575,7 @@ class Chain:
 
 
 class TermSource(Protocol):
-    """Interface of the terms of a distribution, which are computed on demand."""
+    """Interface of the terms of a distribution. The terms are computed on demand."""
 
     def chain(self, term: int) -> Chain: ...
 

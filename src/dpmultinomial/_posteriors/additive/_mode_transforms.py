@@ -302,7 +302,9 @@ def solve(problem: Problem) -> TransformedCounts:
 
 
 class _Sweep:
-    """Solver for algorithm 3, which determines levels, bounds and sizes of a solution and then processes all levels."""
+    """Solver for algorithm 3. The solver determines levels, bounds and sizes of a solution, and then processes all
+    levels.
+    """
 
     def __init__(self, problem: Problem, slack: float, reserve: float) -> None:
         self.problem, self.slack = problem, slack

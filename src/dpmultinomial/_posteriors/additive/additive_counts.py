@@ -79,8 +79,8 @@ class AdditivePosterior:
 
     @cached_property
     def accuracy(self) -> Accuracy:
-        """Accuracy status, which is ``exact``, or ``approximate`` with the probability mass that windows or grids
-        neglect.
+        """Accuracy status: ``exact``, or ``approximate`` with the probability mass that is neglected by windows or
+        grids.
         """
         return self._left_out()
 

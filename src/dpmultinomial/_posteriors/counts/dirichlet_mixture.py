@@ -86,8 +86,8 @@ class BetaMixture(TailedLaw):
         return float(self.weights @ (self.a / (self.a + self.b)))
 
     def variance(self) -> float:
-        """Return the variance, which is the expected variance of the components plus the variance of their means,
-        computed without cancellation.
+        """Return the variance: the expected variance of the components plus the variance of their means. It is computed
+        without cancellation.
         """
         n = self.a + self.b
         means = self.a / n

@@ -76,7 +76,9 @@ class FixedSumLaw:
     def tails(
         self, inside: int, others: Sequence[int], negligible: float
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
-        """Return the list of `pair` without unlikely pairs, whose total probability is below `negligible`."""
+        """Return the list of `pair` without unlikely pairs. The total probability of the omitted pairs is below
+        `negligible`.
+        """
         return self._pairs(inside, others, negligible / (2 * self.total + 2))
 
     def _pairs(

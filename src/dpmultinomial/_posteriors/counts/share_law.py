@@ -1,5 +1,5 @@
-"""Distribution of a share among some categories, for any total and any noise, from an interpolation of its density with
-an error bound.
+"""Distribution of a share among a subset of the categories, for any total and any noise. The density is interpolated,
+with a bound on the interpolation error.
 
 The density on the scale z = log(x/(1 - x)) comes from `beta_mixtures.Density`, a sum of positive terms; `PanelDensity`
 interpolates its logarithm. Mean and variance do not use the interpolation (`share_moments`). The error that is stated

@@ -1,5 +1,5 @@
-"""Noisy counts as the input of inference: released values, noise distributions, public bounds, which values were
-measured, and errors.
+"""Noisy counts as the input of inference: released values, noise distributions, public bounds, a mark for each measured
+value, and errors.
 """
 
 from collections.abc import Mapping, Sequence

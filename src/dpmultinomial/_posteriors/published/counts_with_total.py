@@ -630,15 +630,17 @@ class _Parts:
         )
 
     def shares(self, group: Group = None) -> Quantities:
-        """Return the posterior of the shares of the file, among all or some categories. A share of 0/0 is excluded from
-        its distribution.
+        """Return the posterior of the shares of the file, among all categories or among a subset of the categories. A
+        share of 0/0 is excluded from its distribution.
         """
         whole = self.law.root.first if len(self.law.root.weights) == 1 else 0  # nonzero if the total is public
         together = self.law.scaled(1 / whole) if whole > 0 and group is None else None
         return self._group("shares", lambda i: self._share(i, group), together, group, self.shares)
 
     def rates(self, group: Group = None) -> Quantities:
-        """Return the posterior of the rates underlying the file, among all or some categories."""
+        """Return the posterior of the rates underlying the file, among all categories or among a subset of the
+        categories.
+        """
         return self._group("rates", lambda i: self._rate(i, group), None, group, self.rates)
 
     def _group(

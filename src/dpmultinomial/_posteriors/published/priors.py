@@ -554,9 +554,9 @@ class Fitted:
 
     @property
     def uncertain(self) -> bool:
-        """Whether the mean of the prior is so inaccurate that intervals under this prior, which treat the mean as
-        known, are too short. This is the case if the standard deviation is below `CERTAIN` times the standard error of
-        the mean.
+        """True if the standard error of the mean of the prior is so large that intervals under this prior are too
+        short. The intervals treat the mean as known. This is the case if the standard deviation is below `CERTAIN`
+        times the standard error of the mean.
         """
         return self.sd() < CERTAIN * self.mean_error
 

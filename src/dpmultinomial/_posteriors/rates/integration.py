@@ -269,7 +269,7 @@ class ShapeLaw:
 
 
 class SlopeLaw:
-    """Posterior of a linear combination of b, which is a mixture of normal distributions.
+    """Posterior of a linear combination of b. It is a mixture of normal distributions.
 
     Parameters
     ----------

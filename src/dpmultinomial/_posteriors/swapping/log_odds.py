@@ -385,9 +385,7 @@ class LogOddsMixture(TailedLaw):
         return float(self.weights @ self._means)
 
     def variance(self) -> float:
-        """Return the variance, which is the sum of the variance within the components and the variance between the
-        components.
-        """
+        """Return the variance: the variance within the components plus the variance between the components."""
         within = polygamma(1, self.a).sum(axis=1)
         return float(self.weights @ (within + (self._means - self.mean()) ** 2))
 
@@ -405,7 +403,7 @@ class LogOddsMixture(TailedLaw):
         return np.asarray(logs @ SIGNS)
 
     def mean_odds(self) -> float:
-        """Return the expected odds ratio, which is infinite if any component has a_2 <= 1 or a_3 <= 1."""
+        """Return the expected odds ratio. It is infinite if any component has a_2 <= 1 or a_3 <= 1."""
         b = self.a
         if np.any(b[:, 1:3] <= 1):
             return np.inf

@@ -331,8 +331,8 @@ class SwappedTablePosterior(DirichletMixture):
         )
 
     def log_odds(self) -> LogOddsMixture:
-        """Return the distribution of the log odds ratio log(theta_00 theta_11/(theta_01 theta_10)), which is defined
-        for 2 x 2 tables only.
+        """Return the distribution of the log odds ratio log(theta_00 theta_11/(theta_01 theta_10)), for 2 x 2 tables
+        only.
 
         Returns
         -------

@@ -727,7 +727,7 @@ def sample(
 
 
 def sweep(moves: Moves, state: Whole, rng: np.random.Generator) -> None:
-    """Perform one sweep of moves, which modifies the state.
+    """Perform one sweep of moves. The sweep modifies the state.
 
     Parameters
     ----------

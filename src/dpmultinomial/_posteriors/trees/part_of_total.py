@@ -76,7 +76,7 @@ class Windows:
         return int(self.low[i]), p / p.sum()
 
     def on(self, low: Whole, size: Whole) -> "Windows":
-        """Return the same distributions on larger ranges of values, which contain the current ranges."""
+        """Return the same distributions on larger ranges of values. The larger ranges contain the current ranges."""
         p = np.zeros(int(size.sum()))
         begin = np.cumsum(size) - size
         p[self.values + np.repeat(begin - low, self.size)] = self.p

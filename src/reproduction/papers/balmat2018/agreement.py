@@ -268,7 +268,7 @@ def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _in_python(table: pd.DataFrame) -> str:
-    """Return the ratios of methods 2 and 3 in Python, which the figure shows whether or not R is installed."""
+    """Return the ratios of methods 2 and 3 in Python. The figure shows these ratios even if R is not installed."""
     own_p = table[(table["setup"] == "own p") & (table["environment"] == "Python")].set_index("method")["ratio"]
     if not {2, 3} <= set(own_p.index):
         return ""

@@ -46,8 +46,8 @@ def choosing_epsilon(
 
 
 def realised_share(*, settings: dict[str, list[int]], total: int, epsilon: float) -> pd.DataFrame:
-    """Return the posterior of the realised share S1/(S1 + S0), which is the confidential value itself, and the
-    posterior of r = p1/(p1 + p0).
+    """Return the posterior of the realised share S1/(S1 + S0) (the confidential value), and the posterior of r = p1/(p1
+    + p0).
 
     The table is in long format, with the columns setting, kind, x, y and counts (of the setting, as text). Kinds:
     ``share``, the probability of each value; ``r``, the distribution function on a grid; and single numbers at x = NaN:
@@ -103,8 +103,8 @@ KEPT = 4000
 
 
 def privacy(*, settings: dict[str, list[int]], epsilon: float) -> pd.DataFrame:
-    """Return the largest log ratio of densities between neighbouring files, which differ in the category of one
-    partition.
+    """Return the largest log ratio of densities between neighbouring files. Neighbouring files differ in the category
+    of one partition.
 
     The columns are release, scale, claimed (epsilon) and lost (the largest log ratio found, which is a lower bound on
     the true epsilon). For the noise, the maximum is over all neighbours of the settings and over outputs beyond them in

@@ -115,9 +115,7 @@ def share(p: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def frequency_mode(draws: NDArray[np.float64], bins: int = 250, most: int = 5) -> float:
-    """Return the paper's estimate of a mode, which is the mean midpoint of the `most` fullest of `bins` cells (section
-    6.4).
-    """
+    """Return the paper's estimate of a mode: the mean midpoint of the `most` fullest of `bins` cells (section 6.4)."""
     heights, edges = np.histogram(draws, bins)
     fullest = np.argsort(-heights, kind="stable")[:most]
     return float(((edges[fullest] + edges[fullest + 1]) / 2).mean())

@@ -92,7 +92,7 @@ def _tests(law: enumerated.Posterior, sample: Array, runs: list[Array]) -> dict[
 
 
 def _mean_score(law: enumerated.Posterior, name: str, scores: list[Array]) -> tuple[float, float, float]:
-    """Return the mean score, its standard error, and the degrees of freedom, which are computed from the spread over
+    """Return the mean score, its standard error, and the degrees of freedom. They are computed from the spread over
     runs or from the information of single draws.
     """
     centre = law.mean(law.scores[name])

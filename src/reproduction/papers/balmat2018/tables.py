@@ -101,6 +101,6 @@ def _relative_errors(values: NDArray[np.float64], exact: list[int]) -> NDArray[n
 
 
 def _log(value: int) -> float:
-    """Return the log of an integer of any size, which is correctly rounded except for the last bit."""
+    """Return the log of an integer of any size. The log is correctly rounded except for the last bit."""
     shift = max(0, value.bit_length() - 1000)
     return log(value >> shift) + shift * log(2.0)

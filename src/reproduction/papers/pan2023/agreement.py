@@ -99,7 +99,7 @@ def theorem(audit: pd.DataFrame, epsilon: pd.DataFrame) -> Iterator[Row]:
 
 
 def findings(density: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about the slides' first image, which shows the original and the swapped
+    """Yield rows of the comparison table about the slides' first image. The image shows the original and the swapped
     density of phi at one rate.
     """
     single = density[density["x"].isna()]

@@ -20,7 +20,7 @@ _LEAST = 1e-12  # smallest weight that is used
 
 
 def theta_density(x: ArrayLike, tables: ArrayLike, weights: ArrayLike, cell: int, alpha: float = 1.0) -> Array:
-    """Return the density of the component `cell` of theta, which is a mixture of Beta distributions."""
+    """Return the density of the component `cell` of theta. The distribution is a mixture of Beta distributions."""
     a, w = _kept(tables, weights, alpha)
     return w @ scipy.stats.beta(a[:, [cell]], a.sum(axis=1, keepdims=True) - a[:, [cell]]).pdf(np.asarray(x, float))
 
@@ -65,8 +65,8 @@ def log_phi_excess(x: float, tables: ArrayLike, weights: ArrayLike, alpha: float
 
 
 def reweighted(tables: ArrayLike, weights: ArrayLike, alpha: float) -> Array:
-    """Return the weights P(S | table) P(table) under the prior Dir(alpha), given the weights under the prior Dir(1),
-    which is uniform on tables.
+    """Return the weights P(S | table) P(table) under the prior Dir(alpha), given the weights under the prior Dir(1).
+    The prior Dir(1) is uniform on tables.
     """
     counts = np.asarray(tables, dtype=float).reshape(-1, 4)
     logs = (gammaln(counts + alpha) - gammaln(counts + 1)).sum(axis=1)

@@ -149,8 +149,8 @@ def _ratio(b: int) -> float:
 
 
 def _kept(rate: pd.Series, size: pd.Series) -> pd.Series:
-    """Return lambda_1 = 1 - E[K]/(b - 1), where K is the number of selected records, which is binomial, conditioned on
-    not being 1.
+    """Return lambda_1 = 1 - E[K]/(b - 1), where K is the number of selected records. K has a binomial distribution
+    conditional on K != 1.
     """
     none = (1 - rate) ** (size - 1)
     return 1 - size / (size - 1) * rate * (1 - none) / (1 - size * rate * none)

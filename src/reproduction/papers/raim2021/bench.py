@@ -23,8 +23,8 @@ WEIGHTS = {  # and seconds; the R package takes 0.353 and 1.440
 
 
 def vectorised(weight, rng):
-    """Run a version of the direct sampler in NumPy, which processes all candidates at once and uses the knots of the
-    compiled sampler.
+    """Run a version of the direct sampler in NumPy. This version processes all candidates at once and uses the knots of
+    the compiled sampler.
     """
     sampler = ds.DirectSampler(weight, ds.LaplaceBase(SCALE))
     steps = sampler.step_function()

@@ -60,8 +60,8 @@ def p_value(x: Array, weight: Weight, noise: Noise) -> float:
 
 
 def law(x: Array, weight: Weight, noise: Noise) -> tuple[Array, Array]:
-    """Return points in the range of the draws x and the probabilities of these points, which add up to one. The points
-    are integers or a fine grid.
+    """Return points in the range of the draws x and the probabilities of these points. The probabilities add up to one.
+    The points are integers or a fine grid.
     """
     if noise.whole:
         reach = int(20 * x.std()) + 50

@@ -64,7 +64,7 @@ class Target:
         return np.where(s > 0, logs - top, -np.inf)
 
     def log_maximum(self) -> float:
-        """Return log c, which is 0 for the normal weight and has the printed value for the gamma weight."""
+        """Return log c. It is 0 for the normal weight and has the printed value for the gamma weight."""
         if self.kind == "xi_mean":
             return 0.0
         a = self.shape
@@ -248,9 +248,9 @@ def _of_inside(log_law: Array, inside: NDArray[np.int64], n: int) -> Array:
 def privacy_loss(
     *, n: int, lower: float, upper: float, deltas: list[float], epsilon: float, draws: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return the privacy loss for the worst pair of neighbours. Both data sets have n - 1 records at one limit. The
-    last record is at the other limit in one data set, and beyond this limit, where it is censored, in the other data
-    set.
+    """Return the privacy loss for the worst pair of neighbours. Both data sets have n - 1 records at the first limit.
+    In one data set, the last record is at the second limit. In the other data set, the last record is beyond the second
+    limit and is censored.
 
     Returns
     -------

@@ -90,7 +90,7 @@ def _text(value: Any) -> str:
 
 
 def _ends(text: str, low: float, high: float) -> str:
-    """Return the value of a row of a batch as text, which is either its number or its bounds."""
+    """Return the value of a row of a batch as text: either its number or its bounds."""
     if low == -np.inf:
         return text if high == np.inf else f"<{high + 1:.0f}"
     return f"{low:.0f}+" if high == np.inf else f"{low:.0f}-{high:.0f}"
@@ -134,8 +134,8 @@ def _rows(found: RegressionPosterior, release: Release, level: float) -> pd.Data
 def _naive(
     found: RegressionPosterior, columns: Mapping[str, Sequence[str]], settings: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Return the naive rates, which are the released values divided by the exposures. If only a range was released, its
-    midpoint is used.
+    """Return the naive rates: the released values divided by the exposures. If only a range was released, its midpoint
+    is used.
     """
     exposure = dict(zip(found.areas.names, found.areas.mean_exposure, strict=True))
     rows = []

@@ -57,7 +57,7 @@ class NoiseLaw(ABC):
         """Return the mode of the density."""
 
     def pdf(self, xi: ArrayLike) -> Array:
-        """Return the density of the noise at xi, which may be an array of any shape."""
+        """Return the density of the noise at xi, an array of any shape."""
         return np.exp(_flat(self._log_pdf, xi))
 
     def cdf(self, xi: ArrayLike) -> Array:
@@ -279,8 +279,8 @@ class NormalWeight:
 
 @dataclass(frozen=True)
 class GammaWeight:
-    """Weight w(xi), which is the gamma density of z - xi with shape (count - 1)/2 and scale 2 sigma2. The weight is
-    bounded if count >= 4.
+    """Weight w(xi): the gamma density of z - xi with shape (count - 1)/2 and scale 2 sigma2. The weight is bounded if
+    count >= 4.
 
     Parameters
     ----------
@@ -528,8 +528,8 @@ class DirectSampler:
         return self.sample_counted(size, rng=rng)[0]
 
     def sample_counted(self, size: int, *, rng: np.random.Generator) -> tuple[NDArray[np.float64], int, int]:
-        """Return the draws, the number of rejections, and the final number of intervals, which grows if `adaptive` is
-        True.
+        """Return the draws, the number of rejections, and the final number of intervals. The number of intervals
+        increases if `adaptive` is True.
 
         Parameters
         ----------
@@ -601,8 +601,8 @@ class DirectSampler:
 
     @property
     def bound(self) -> float:
-        """Return an upper bound of the rejection probability and of the total variation distance, which is c/psi times
-        the total area of the rectangles.
+        """Return an upper bound on the rejection probability and on the total variation distance. The bound is c/psi
+        times the total area of the rectangles.
 
         The rectangle between 0 and u_L is included, although the slides omit it. The bound is never NaN, and at most
         8e307.

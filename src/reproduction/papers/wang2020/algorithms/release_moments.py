@@ -352,7 +352,7 @@ def moments(
 
 
 def _weight(count: int, noise: TwoSidedGeometric, drawn: bool, least: int) -> Law:
-    """Return the distribution of a weight, which is either the clipped noisy count or the posterior draw given the
+    """Return the distribution of a weight. The weight is either the clipped noisy count or the posterior draw given the
     noisy count.
     """
     if not drawn:
