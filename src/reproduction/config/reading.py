@@ -57,6 +57,7 @@ class _Strict(_LOADER):
 
 _Strict.add_constructor("tag:yaml.org,2002:int", _Strict.construct_yaml_int)
 _Strict.add_constructor("tag:yaml.org,2002:float", _Strict.construct_yaml_float)
+_Strict.add_constructor("tag:yaml.org,2002:timestamp", yaml.SafeLoader.construct_yaml_str)  # a date is text, as written
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -120,7 +121,7 @@ def parse(text: str, *, form: str) -> Any:
         raise ConfigError(f"the text is not valid JSON ({error})") from None
     except ConfigError:
         raise
-    except (ValueError, AttributeError, TypeError) as error:  # errors of YAML's constructors, such as an invalid date
+    except (ValueError, AttributeError, TypeError) as error:  # errors of YAML's constructors
         raise ConfigError(f"the text contains a value that cannot be read ({error})") from None
     except RecursionError:
         raise ConfigError("the text is nested too deeply: use fewer levels") from None

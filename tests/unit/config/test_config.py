@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from reproduction import kind, paper, smoke
-from reproduction.config import checks, config, json_text, scenario_settings
+from reproduction.config import checks, config, json_text, reading, scenario_settings
 
 ROOT = Path(__file__).parents[3]
 PAPERS = paper.discover()
@@ -31,6 +31,11 @@ def test_the_shipped_configurations_are_good():
 
 def test_the_shipped_configuration_holds_what_a_user_edits_and_no_more():
     assert len((ROOT / "config.yaml").read_text().splitlines()) <= 100
+
+
+@pytest.mark.parametrize("written", ["2026-11-26", "2026-13-45", "2026-11-26T08:00:00Z", "'2026-11-26'"])
+def test_a_date_is_text_as_written(written):
+    assert reading.parse(f"date: {written}\n", form="yaml") == {"date": written.strip("'")}
 
 
 def test_an_empty_configuration_is_the_shipped_one_without_scenarios():
@@ -286,5 +291,5 @@ def test_a_grid_is_judged_at_its_dearest_point():
 
 
 def test_what_is_refused_says_how_to_go_on():
-    with pytest.raises(config.ConfigError, match=r"the limit is 24: reduce it, or raise limits\.hours"):
+    with pytest.raises(config.ConfigError, match=r"the limit is 24: reduce this setting, or increase limits\.hours"):
         check(raim2021={"geweke": {"sweeps": 10**12}})
