@@ -259,11 +259,12 @@ def test_a_second_checkout_with_a_copy_of_the_file_is_told_where_its_spending_is
     }.items():  # fmt: skip
         (root / f"confidential/{name}.csv").write_text(text.strip("\n") + "\n")
         with pytest.raises(
-            ValueError, match=rf"recorded in the journal in {spent}/confidential; make confidential/ a link"
+            ValueError,
+            match=rf"recorded in the journal in the folder {spent}/confidential; make confidential/ a symbolic link",
         ):
             release(root, "c", data=f"confidential/{name}.csv")
     shutil.rmtree(spent)
-    with pytest.raises(ValueError, match=rf"that folder no longer exists: run {RESTORE} {spent}/confidential"):
+    with pytest.raises(ValueError, match=rf"this folder no longer exists: run {RESTORE} {spent}/confidential"):
         release(root, "c")
     assert restoring.restored(root, take_over=[f"{spent}/confidential"])[-1].startswith("2 releases")
     with pytest.raises(ValueError, match="epsilon would rise from 2 to 3"):
@@ -343,7 +344,7 @@ def test_a_changed_file_keeps_the_source_of_its_name(tmp_path):
     (home / "c.csv").write_text(COUNTS)
     room.make("a", asked(), root=tmp_path)
     (home / "c.csv").write_text(COUNTS.replace("120", "121"))
-    with pytest.raises(ValueError, match="a file of this name was already released from source survey"):
+    with pytest.raises(ValueError, match="a file of this name was already released from the source survey"):
         room.make("b", asked(source="other"), root=tmp_path)
     (home / "others.csv").write_text(COUNTS.replace("120", "500"))  # other people, in a file of their own
     room.make("b", asked(source="other", data="confidential/others.csv"), root=tmp_path)
@@ -358,7 +359,9 @@ def test_a_ledger_without_a_journal_is_carried_over_by_one_command(tmp_path, mon
     before = (folder / "release.csv").read_bytes()
     journal(tmp_path).unlink()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "new account"))
-    with pytest.raises(ValueError, match=f"missing, but releases/ledger.tsv has 1 releases.*version 0.2.*{RESTORE}"):
+    with pytest.raises(
+        ValueError, match=f"missing, but releases/ledger.tsv contains 1 releases.*version 0.2.*{RESTORE}"
+    ):
         room.make("a", asked(), root=tmp_path)
     run = subprocess.run(
         [sys.executable, "-m", "dpmultinomial._releases", "restore"],

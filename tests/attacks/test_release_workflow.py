@@ -84,7 +84,7 @@ def test_changed_data_or_settings_under_one_generation_are_refused(county):
     county.snakemake("release_county", cores=1)
     confidential(county, counts=(CANARY + 1, OTHER, 12))
     output = county.snakemake("release_county", cores=1, good=False)
-    assert "generation: 2" in output
+    assert "set generation to 2" in output
     assert leaks(county, [n for n in (CANARY + 1,) if n not in released(county, "county")]) == []
     overlay = county.path / "more.json"
     overlay.write_text(json.dumps({"releases": {"county": {"generation": 2}}}))

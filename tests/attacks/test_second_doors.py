@@ -116,7 +116,7 @@ def test_no_scenario_takes_a_release_from_the_confidential_folder(home, monkeypa
     with pytest.raises(config.ConfigError, match=r"scenarios\.a\.release: .* is confidential"):
         checks.checked(settings, paper.discover())
     monkeypatch.setattr(user_files, "mistakes", lambda settings: ())
-    with pytest.raises(config.ConfigError, match=r"scenarios\.a\.release: .* is not a release") as told:
+    with pytest.raises(config.ConfigError, match=r"scenarios\.a\.release: .* is neither a release") as told:
         checks.checked(settings, paper.discover())
     assert str(SECRET) not in str(told.value)
 

@@ -453,7 +453,7 @@ def test_a_ceiling_counts_what_one_person_can_lose_over_all_relations():
     swap = spending.Cost(relation=spending.EXCHANGE, epsilon=9.0)
     assert spending.beyond([replace, add], {"epsilon": 3.0}) is None
     said = spending.beyond([replace, add], {"epsilon": 3 - 1e-6})
-    assert "epsilon would rise from 1 to 3 (replace a record; what adds or removes" in said
+    assert "epsilon would rise from 1 to 3 (replace a record; a cost for adding or removing" in said
     assert spending.beyond([add, replace], {"epsilon": 3.0}) is None
     assert "from 2 to 3 (replace" in spending.beyond([add, replace], {"epsilon": 2.9})
     assert spending.beyond([replace, swap], {"epsilon": 1.0, "rho": 0.5}) is None  # stated apart

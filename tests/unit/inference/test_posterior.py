@@ -119,7 +119,7 @@ def test_a_notebook_completes_names_and_shows_releases():
 
 def test_questions_must_be_a_mapping():
     found = dpm.posterior(dpm.Release([3, 5], mechanism=dpm.Laplace(scale=1.0), names=["a", "b"]))
-    with pytest.raises(TypeError, match="questions must be a mapping from names to questions, got 'a > b'"):
+    with pytest.raises(TypeError, match=r"questions must be a mapping from names to questions, .*got 'a > b'"):
         found.ask("a > b")
 
 

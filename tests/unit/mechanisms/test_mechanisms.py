@@ -209,8 +209,8 @@ def test_least_squares_is_that_of_a_solver():
     for row, values, total in zip(rows, noisy, totals, strict=True):
         assert row == pytest.approx(lsq_linear(design, [*values, total]).x, abs=1e-10)
     assert sums == pytest.approx(rows.sum(axis=1), abs=1e-12)
-    for bad in (np.full((1, 2), np.inf), np.zeros((1, 0))):
-        with pytest.raises(ValueError, match="rows must have at least one column"):
+    for bad, fault in ((np.full((1, 2), np.inf), "be finite, got inf"), (np.zeros((1, 0)), "have at least one column")):
+        with pytest.raises(ValueError, match=f"rows must {fault}"):
             integer_projection.least_squares(bad, [1.0])
 
 

@@ -97,7 +97,7 @@ def test_without_noise_the_tables_are_the_textbook_model():
 def test_what_came_from_the_data_is_said_once_by_name():
     X, y = data()
     with pytest.warns(
-        SupportFromData, match="the classes and the support of wide, word, few came from the data"
+        SupportFromData, match="the classes and the levels or bounds of wide, word, few were derived from the data"
     ) as said:
         model = PrivateNaiveBayes(random_state=0).fit(X, y)
     assert len(said) == 1

@@ -162,7 +162,7 @@ def test_weak_privacy_needs_a_word(tmp_path):
     assert checks.weak(delta=1e-4) is None
     assert "allows the release of whole records" in str(checks.weak(delta=1.001e-4))
     assert checks.weak(rho=20.0) is None
-    assert str(checks.weak(rho=20.5)).startswith("rho 20.5 above 20")
+    assert str(checks.weak(rho=20.5)).startswith("rho must be at most 20, because")
 
 
 PEOPLE = {"data": "confidential/c.csv", "column": "x", "lower": 0.0, "upper": 1.0, "mechanism": "censored_statistics"}

@@ -345,11 +345,11 @@ def test_all_mistakes_are_told_at_once_and_nothing_is_opened(root):
         ("r", counts(epsilon="1"), "releases/r/epsilon", "must be a number"),
         ("r", counts(epsilon=float("nan")), "releases/r/epsilon", "must be > 0"),
         ("r", counts(generation=0), "releases/r/generation", ">= 1"),
-        ("r", counts(generation=1.0), "releases/r/generation", "whole"),
-        ("r", counts(source="My Survey"), "releases/r/source", "[a-z]"),
+        ("r", counts(generation=1.0), "releases/r/generation", "integer"),
+        ("r", counts(source="My Survey"), "releases/r/source", "lower-case letters, digits and _"),
         ("r", SETTINGS["swap"] | {"rate": 1}, "releases/r/rate", "< 1"),
-        ("r", SETTINGS["swap"] | {"match": ["tenure"]}, "releases/r/match", "share"),
-        ("r", SETTINGS["swap"] | {"swap": []}, "releases/r/swap", "text"),
+        ("r", SETTINGS["swap"] | {"match": ["tenure"]}, "releases/r/match", "must not contain the columns in swap"),
+        ("r", SETTINGS["swap"] | {"swap": []}, "releases/r/swap", "list of distinct strings"),
         ("r", SETTINGS["censored_statistics"] | {"upper": 21}, "releases/r/upper", "above"),
         ("r", SETTINGS["censored_statistics"] | {"shares": {"mean": 1.0}}, "releases/r/shares", "add up"),
         ("r", SETTINGS["naive_bayes"] | {"rho": 1}, "releases/r/rho", "does not have this key"),
@@ -363,7 +363,12 @@ def test_all_mistakes_are_told_at_once_and_nothing_is_opened(root):
             "cycle",
         ),
         ("r", SETTINGS["bayesian_network"] | {"network": {"tenure": ["age"]}}, "releases/r/network", "is not a node"),
-        ("r", SETTINGS["bayesian_network"] | {"network": {"sex": []}}, "releases/r/network", "neither"),
+        (
+            "r",
+            SETTINGS["bayesian_network"] | {"network": {"sex": []}},
+            "releases/r/network",
+            "columns that have levels or bounds",
+        ),
     ],
 )
 def test_each_mistake_has_its_path_and_rule(root, name, settings, path, rule):
@@ -529,7 +534,7 @@ def test_budgets_are_those_of_the_source(root):
     with pytest.raises(ValueError, match=r"budgets/survey: epsilon would rise from 0\.6 to 1\.2"):
         room.make("b", counts(source="survey", epsilon=0.6), root=root, budgets=budgets)
     room.make("b", counts(source="survey", epsilon=0.4), root=root, budgets=budgets)
-    with pytest.raises(ValueError, match="releases/c/source: c has no budget; did you mean survey"):
+    with pytest.raises(ValueError, match="releases/c/source: the source c has no budget; did you mean survey"):
         room.make("c", counts(epsilon=5.0, source=None), root=root, budgets=budgets)
 
 

@@ -161,8 +161,8 @@ def test_summary_and_state():
         ({"n": 0}, "n must be"),
         ({"scale": 0.0}, "scale must be finite"),
         ({"lower": 2.0}, "lower must be below upper"),
-        ({"grid": -1.0}, "grid must be"),
-        ({"grid": (1.0, 1.0)}, "grid must be"),
+        ({"grid": -1.0}, "grid must contain one or four numbers >= 0, got -1.0"),
+        ({"grid": (1.0, 1.0)}, "grid must contain one or four"),
         ({"draws": 4}, "draws must be >= 8"),
         ({"chains": 1}, "chains must be >= 2"),
         ({"thin": 0}, "thin must be >= 1"),
@@ -198,7 +198,7 @@ def test_naive_analysis_is_naive():
     found = normal_model.naive(RELEASE, n=1000, lower=-2.0, upper=2.0, prior=VAGUE)
     assert found.mean() == pytest.approx([-20.6, 16.2], abs=0.06)
     assert found.accuracy.status == "approximate"
-    assert "ignored" in repr(found)
+    assert "ignores the noise" in repr(found)
     with pytest.raises(ValueError, match="low and high must be integers"):
         normal_model.posterior((*RELEASE[:2], 2.5, 3.0), n=1000, lower=-2.0, upper=2.0)
 

@@ -108,7 +108,8 @@ def test_what_was_not_measured_has_its_prior():
     bounded = counts.posterior([np.nan], noise=law_of(LAWS["laplace"]), prior="flat", upper=4)
     assert bounded.counts["1"].pmf([0, 4, 5]) == pytest.approx([0.2, 0.2, 0])
     with pytest.raises(
-        ValueError, match="b: the released value nan is invalid: its window has no end: an improper prior needs"
+        ValueError,
+        match="b: the released value nan cannot be used, because its possible values have no limit: an improper prior",
     ):
         counts.posterior({"a": 3, "b": None}, noise=law_of(LAWS["laplace"]), prior="1/(1+n)")
 

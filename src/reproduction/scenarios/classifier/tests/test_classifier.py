@@ -307,10 +307,13 @@ def test_a_rehearsal_scores_what_a_release_would_be_worth(tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"target": "clas"}, "mine.rehearsal.target: no column 'clas'"),
-        ({"numeric": ["mark"]}, "mine.rehearsal.numeric: 'mark' has"),
-        ({"network": {"mark": ["size"], "size": ["mark"]}}, "mine.rehearsal.network: has a cycle"),
-        ({"csv": "nowhere.csv"}, "mine.rehearsal.csv: no file"),
+        ({"target": "clas"}, "mine.rehearsal.target: the file has no column 'clas'"),
+        ({"numeric": ["mark"]}, "mine.rehearsal.numeric: the column 'mark' contains 'b' in line 2"),
+        (
+            {"network": {"mark": ["size"], "size": ["mark"]}},
+            "mine.rehearsal.network: must not contain a cycle, got a cycle through mark, size",
+        ),
+        ({"csv": "nowhere.csv"}, "mine.rehearsal.csv: the file 'nowhere.csv' was not found"),
         ({"floor": "sigmaa"}, "mine.rehearsal.floor"),
     ],
 )

@@ -291,7 +291,9 @@ def test_the_library_reads_a_tree_as_the_scenario_does(made, tmp_path):
     for node in LEAVES:
         assert found.counts[node].mean() == pytest.approx(rows.loc[node, "mean"], abs=1e-12)
     (tmp_path / "geo.csv").write_text(TREE.replace("south,6,state", "south,6,north"))
-    with pytest.raises(ValueError, match="line 5, column 'parent': must be the parent that other rows"):
+    with pytest.raises(
+        ValueError, match="line 5, column 'parent': must be the same in all rows with this name, got 'north'"
+    ):
         dpm.read(tmp_path / "geo.csv", mechanism=dpm.DiscreteGaussian(sigma=1.0))
 
 

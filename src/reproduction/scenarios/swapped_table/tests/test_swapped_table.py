@@ -146,7 +146,7 @@ def test_a_category_without_cells_in_a_single_file_counts_where_it_is_named(tmp_
     pd.testing.assert_frame_equal(named, written)
     said = " ".join(sentences.assumptions(facts, facts["points"][0]))
     assert "rows x, y and z and the columns u and v" in said
-    with pytest.raises(ValueError, match=r"row 'y' is not listed under names\.rows \(x, w\)"):
+    with pytest.raises(ValueError, match=r"row 'y' must be listed under names\.rows, which contains x, w"):
         made(tmp_path, "few", file="one.csv", rate=RATE, names={"rows": ["x", "w"]})
 
 
