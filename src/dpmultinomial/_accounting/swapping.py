@@ -62,8 +62,8 @@ def epsilon(largest: int, *, rate: float) -> float:
 
 
 def best_rate(largest: int) -> tuple[float, float]:
-    """Return the swap rate with the smallest privacy loss for strata of b records, and that loss: o = sqrt(b + 1),
-    epsilon = ln(b + 1)/2.
+    """Return the swap rate that minimises the privacy loss for strata of b records, and the loss at this rate. The
+    optimal odds of a swap are o = sqrt(b + 1), with epsilon = ln(b + 1)/2.
 
     Parameters
     ----------

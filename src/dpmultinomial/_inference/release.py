@@ -94,7 +94,7 @@ class Release:
         self.facts = dict(facts or {})
 
     def likelihood(self, *, log_mass: float = 40.0) -> CountLikelihood:
-        """Return the likelihoods of all plausible true counts, for models of the counts in other programs.
+        """Return the likelihoods of all plausible true counts, for use in models that are fitted with other software.
 
         With weights p(D = d) of a model, log p(released) of a row is the logarithm of the sum, over the entries of the
         row, of exp(log) times the weights of `counts`. Counts outside the row contribute at most exp(`log_bound`).

@@ -708,7 +708,7 @@ def read(ledger: Ledger) -> list[Entry]:
 
 
 def opened(root: Path) -> Books:
-    """Open the budget records of a folder, and create the key if nothing was ever spent.
+    """Open the budget records of a folder, and create the secret key if no budget has been spent yet.
 
     Raises
     ------

@@ -582,8 +582,8 @@ class Coupled:
 
     @cached_property
     def _spectrum(self) -> SpectralTies | None:
-        """Return the solver for questions about a few of many counts, or None if there are few counts or too many
-        values.
+        """Return the solver for questions about a small subset of many counts, or None if the number of counts is small
+        or the counts have too many possible values.
         """
         try:
             many = self.size >= FEWEST

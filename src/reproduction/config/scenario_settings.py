@@ -164,8 +164,8 @@ def _files(value: Any, key: str = "") -> Iterator[str]:
 
 
 def _kind(written: Mapping[str, Any], settings: Mapping[str, Any], kinds: Mapping[str, Kind]) -> tuple[Kind, str]:
-    """Return the kind of a scenario and the folder of its release, and raise ValueError (``key: rule``) for a
-    mistake.
+    """Return the kind of a scenario and the folder of its release. Raise ValueError, with a message of the form
+    ``key: rule``, if a setting is invalid.
     """
     release = written.get("release")
     if release is None:

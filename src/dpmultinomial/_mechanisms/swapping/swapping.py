@@ -346,7 +346,7 @@ class Swap:
         swap: str | Sequence[str] | None = None,
         match: str | Sequence[str] = (),
     ) -> Any:
-        """Swap a table, or the records of a data frame, in a simulation. Do not use this function for confidential
+        """Simulate the swapping of records in a table or in a data frame. Do not use this function for confidential
         data.
 
         Parameters

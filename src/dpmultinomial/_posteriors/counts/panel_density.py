@@ -385,8 +385,8 @@ class PanelDensity:
         return number
 
     def _needed(self, side: int, wanted: float) -> bool:
-        """Return whether another panel is needed on a side, because the density at its end is not yet low enough or
-        `wanted` is not yet covered.
+        """Return whether another panel is needed on the given side, that is, whether the density at the outer limit of
+        the last panel is not yet low enough or the panels do not yet cover the point `wanted`.
         """
         place, log_edge = self._edge(side, len(self._laid[side]))
         return log_edge > self._peak() - _CORE or side * (wanted - place) > 0

@@ -224,8 +224,8 @@ def _log_choose(n: int) -> Array:
 
 
 def _column(size: int, seen: int, mine: float, rest: float) -> Array:
-    """Return the log of the factor of a column for x (rows) and u (columns), including the prior; -inf where the factor
-    is 0.
+    """Return the log of the factor that one column of the table contributes to the posterior, including the prior, as a
+    matrix with one row per value of x and one column per value of u. An entry is -inf if the factor is 0.
     """
     x, u = np.arange(size + 1)[:, None], np.arange(size + 1)[None, :]
     v = u + seen - x  # records of the other row that cross

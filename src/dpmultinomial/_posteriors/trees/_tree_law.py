@@ -207,7 +207,10 @@ def _window_of(tree: Tree, messages: SumProduct, row: int) -> _Window:
 
 
 def _summed(parts: list[_Window]) -> _Window:
-    """Return the convolution of several windows."""
+    """Return the convolution of several distributions, each of which is given on a window of integers.
+
+    The values of the result are scaled to a maximum of 1.
+    """
     out = _Window(0, np.ones(1))
     for part in parts:
         p = np.convolve(out.p, part.p)

@@ -276,7 +276,9 @@ def _in_python(table: pd.DataFrame) -> str:
 
 
 def _calls(timings: pd.DataFrame) -> list[dict[str, Any]]:
-    """Yield rows about footnote 11 and two comments of the listings, from the fastest of repeated calls."""
+    """Return the rows of the comparison for the run times in footnote 11 and in two comments in the listings. Each run
+    time is the minimum over repeated calls.
+    """
     calls = timings[(timings["what"] == "calls") & timings["seconds"].notna()].groupby("method")["seconds"]
     least = calls.min()
     error: pd.Series = calls.std(ddof=1) / np.sqrt(calls.size())

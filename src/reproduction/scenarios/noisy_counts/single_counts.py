@@ -210,7 +210,7 @@ def _with_thresholds(words: Mapping[str, Any], thresholds: NDArray[np.float64]) 
 
 
 def _invalid(tables: Tables) -> NDArray[np.bool_]:
-    """Return which rows have a scale of the noise that is not a number > 0."""
+    """Return a mask of the rows whose noise scale is not a positive number."""
     scales = [tables.columns[key] for key in rules.SCALES if key in tables.columns]
     return (
         np.any([~(np.isfinite(scale) & (scale > 0)) for scale in scales], axis=0) if scales else np.zeros(1, dtype=bool)

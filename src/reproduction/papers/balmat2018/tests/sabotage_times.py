@@ -21,7 +21,9 @@ RATIOS = {1: 1.0, 2: 0.57, 3: 0.32}
 
 
 def seconds(method, total, epsilon):
-    """Return seconds that are linear in the number of table rows and do not depend on epsilon."""
+    """Return an artificial run time in seconds, which is linear in the number of table rows and does not depend on
+    epsilon.
+    """
     start, slope = SECONDS[method]
     return start + slope * (total + 1) * (total + 2) / 2
 

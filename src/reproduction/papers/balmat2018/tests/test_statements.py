@@ -259,8 +259,8 @@ def test_the_interpreted_probability_is_that_of_the_multinomial():
 
 @pytest.mark.parametrize("name", ["_standard", "_vectorised"])
 def test_interpreted_samplers_choose_rows_by_probability_and_noise(name):
-    """Check the interpreted samplers for two counts in three cells, where each row has the weight 2!/(s1! s2! s3!) p^s
-    exp(-|s - noisy|/scale).
+    """Check the uncompiled samplers for tables with total 2 and three cells. The probability of the table s must be
+    proportional to 2!/(s1! s2! s3!) p^s exp(-|s - noisy|/scale).
     """
     p, chosen = np.array([0.2, 0.5, 0.3]), []
     rows = np.array([(a, b, 2 - a - b) for a in range(3) for b in range(3 - a)])

@@ -58,8 +58,8 @@ def test_the_sensitivity_of_figure_8():
 
 
 def test_theorem_2_for_small_alpha():
-    """Check that all of 40 draws are above eta for beta = 200/(exp(0.15) - 1) = 1235.8, although the bound of Theorem 2
-    is 0.0072.
+    """Check that all 40 draws are above eta for beta = 200/(exp(0.15) - 1) = 1235.8, although the bound of Theorem 2 on
+    the probability of this event is 0.0072.
     """
     assert "beta = 1236: above eta in 40 of 40 draws, bound 0.0072" in said(5)
 
