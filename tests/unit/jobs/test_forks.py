@@ -272,7 +272,6 @@ def test_a_job_starts_in_little_cpu_time(loaded):
     assert (after.children_user + after.children_system - before.children_user - before.children_system) / 5 < 0.15
 
 
-@pytest.mark.thorough
 def test_what_is_loaded_holds_no_open_file_and_no_font_that_forks_would_read_together():
     """Import every module of the five papers' jobs: files opened before a fork would share their read position."""
     names = list(forks._FIRST)
