@@ -28,7 +28,9 @@ def thumbnail(figure: Path, target: Path) -> int:
     for width in _WIDTHS:
         small = image.resize((width, round(image.height * width / image.width)), Image.Resampling.LANCZOS)
         for colours in _COLOURS:
-            small.quantize(colours, dither=Image.Dither.NONE).save(target, optimize=True)
+            # the median cut, which is Pillow's default, can give lines of two colours one colour
+            reduced = small.quantize(colours, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+            reduced.save(target, optimize=True)
             if target.stat().st_size <= LARGEST:
                 return width
     target.unlink()

@@ -78,6 +78,21 @@ def test_thumbnails_are_small(tmp_path, monkeypatch):
         assert image.width == width
 
 
+def test_a_thumbnail_keeps_the_colours_of_thin_lines(tmp_path):
+    """Check lines of three colours on a white figure with a shaded area, which takes most of the palette."""
+    colours = [(0, 114, 178), (0, 158, 115), (213, 94, 0)]
+    figure = np.full((1060, 1400, 3), 255, dtype=np.uint8)
+    figure[:, 700:] = np.linspace(0, 255, 700).astype(np.uint8)[:, None]
+    for i, colour in enumerate(colours):
+        figure[300 + 40 * i : 306 + 40 * i, :700] = colour
+    Image.fromarray(figure).save(tmp_path / "figure.png")
+    gallery.thumbnail(tmp_path / "figure.png", tmp_path / "small.png")
+    with Image.open(tmp_path / "small.png") as opened:
+        found = np.array([colour for _, colour in opened.convert("RGB").getcolors()], dtype=int)
+    for colour in colours:
+        assert np.abs(found - colour).max(axis=1).min() <= 24  # the three colours differ by at least 44
+
+
 def test_every_thumbnail_is_a_figure_of_a_paper_or_study():
     figures = {f"{slug}.{a.name}" for slug, p in paper.discover().items() for a in p.artefacts if a.figure}
     figures |= {f"studies.{name}" for name in studies.discover()}
