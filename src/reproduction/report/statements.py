@@ -37,7 +37,7 @@ class Verdict:
     ----------
     name : name as in the agreement table.
     sign, word : displayed sign and word.
-    meaning : one sentence.
+    meaning : one or two sentences.
     """
 
     name: str
@@ -54,23 +54,28 @@ class Verdict:
 
 
 _SAID = {
-    "reproduced": ("✓", "reproduced", "the method in the text, or the corrected method, gives the printed value"),
+    "reproduced": ("✓", "reproduced", "The method in the text or the corrected method gives the printed value."),
     "reproduced_by_slip": (
         "≈",
         "reproduced by slip",
-        "only a method that emulates an error of the paper's program gives the printed value",
+        "Only a method that emulates an error of the paper's program gives the printed value.",
     ),
-    "differs": ("✗", "differs", "our value differs, or the claim fails; the note gives the reason"),
+    "differs": ("✗", "differs", "The computed value differs or the claim fails. The note gives the reason."),
     "undecided": (
         "?",
         "undecided",
-        "a claim that holds under no method, with a margin within two standard errors of zero under at least one",
+        "The claim holds under none of the methods, but under at least one method, its margin is within two standard "
+        "errors of zero.",
     ),
-    "not_stated": ("–", "not stated", "the paper shows the quantity and prints no number"),
-    "not_run": ("○", "not run", "not computed in this run; the note gives the reason"),
-    "machine_dependent": ("~", "machine dependent", "a time, which depends on the machine and does not count"),
-    "input": ("=", "input", "chosen to match print; does not count"),
-    "derived": ("→", "derived", "follows from other rows; does not count"),
+    "not_stated": ("–", "not stated", "The paper shows the quantity, but it prints no number."),
+    "not_run": ("○", "not run", "The quantity was not computed in this run. The note gives the reason."),
+    "machine_dependent": (
+        "~",
+        "machine dependent",
+        "The statement concerns a computing time, which depends on the machine. It is not counted.",
+    ),
+    "input": ("=", "input", "The value was chosen to match the printed value. The statement is not counted."),
+    "derived": ("→", "derived", "The statement follows from other statements. It is not counted."),
 }
 _LOOK_FIRST = ("differs", "undecided", "not_run", "reproduced_by_slip", "reproduced", *VERDICTS[4:5], *VERDICTS[6:])
 
@@ -173,7 +178,7 @@ def _statement(row: dict[Any, Any], labels: dict[tuple[str, str], str]) -> State
         z=float(row["z"]) if kind in _WITH_Z and not silent and math.isfinite(float(row["z"])) else math.nan,
         verdict=verdict,
         variant=_variants(row, kind),
-        note="; ".join(filter(None, [texts.text(row["note"]), _power(row)])),
+        note=" ".join(filter(None, [texts.text(row["note"]), _power(row)])),
         place=texts.text(row["place"]),
         number=int(row["number"]),
     )
@@ -248,7 +253,7 @@ def _margin(value: float) -> str:
 def _power(row: dict[Any, Any]) -> str:
     """Return the detection limit of a test as text for the note below the reported statement."""
     sees = texts.text(row["sees"])
-    return f"the test detects {sees}" if sees else ""
+    return f"The test detects the following changes with probability 0.9: {sees}." if sees else ""
 
 
 def _sortable(value: Any) -> str:

@@ -101,7 +101,7 @@ def compare(published: pd.DataFrame, ours: pd.DataFrame, *, paper: str) -> pd.Da
     answers = [_row(s, found[s.artefact, s.quantity], fits.get(s.artefact, {})) for s in statements]
     _explained(answers, paper)
     for answer in answers:
-        answer |= {"paper": paper, "note": "; ".join(filter(None, [answer["note"], answer["allowed"]]))}
+        answer |= {"paper": paper, "note": " ".join(filter(None, [answer["note"], answer["allowed"]]))}
     return pd.DataFrame(answers, columns=list(COLUMNS))
 
 
@@ -214,7 +214,7 @@ def _row(statement: Any, rows: list[Any], fits: dict[str, Any]) -> dict[str, Any
         "variant": row.variant,
         "verdict": verdict,
         "other_variants": "; ".join(others) if statement.kind in (*JUDGED, "fact", "stricter") else "",
-        "note": row.note or ("not a number" if np.isnan(row.ours) else ""),
+        "note": row.note or ("The computed value is not a number." if np.isnan(row.ours) else ""),
         "allowed": _allowed(statement, row),
         "place": statement.place,
         "words": statement.words,
@@ -241,8 +241,11 @@ def _allowed(statement: Any, row: Any) -> str:
         reach = unit_error(row.mc_se, statement.digits)
     if not reach / abs(statement.value) > _WIDE:
         return ""
-    errors = f", {reach / row.mc_se:.0f} standard errors" if row.mc_se > 0 else ", half a unit of its last digit"
-    return f"the verdict allows a difference of {reach / abs(statement.value):.0%} of the printed value{errors}"
+    errors = f"{reach / row.mc_se:.0f} standard errors" if row.mc_se > 0 else "half a unit of its last digit"
+    return (
+        f"The verdict allows a difference of {100 * reach / abs(statement.value):.0f} % of the printed value, which is "
+        f"{errors}."
+    )
 
 
 def _first(statement: Any, rows: list[Any], whole: Any) -> tuple[str, float, Any]:

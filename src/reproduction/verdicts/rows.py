@@ -27,7 +27,7 @@ def computed(
     ----------
     artefact, quantity : as in ``published.tsv``.
     value : our value.
-    note : remark for the reader; if the statement differs, it gives the reason.
+    note : remark for the reader in complete sentences; if the statement differs, it gives the reason.
     variant : variant of the method under which the number was computed.
     mc_se : standard error of the difference from the printed number, including the error of the printed number.
 

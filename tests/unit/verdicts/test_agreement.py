@@ -201,7 +201,7 @@ def test_a_wide_tolerance_says_how_many_standard_errors_it_allows():
     """Check a printed 2 without decimals, error 0.05: 3.5 sqrt(0.05^2 + 1/12) = 1.0256, 51 % of it, 21 errors."""
     printed = pd.DataFrame([["t", "q", "number", 2.0, 0, np.nan, "", ""]], columns=list(agreement.PUBLISHED))
     row = agreement.compare(printed, pd.DataFrame([rows.computed("t", "q", 2.1, mc_se=0.05)]), paper="x").iloc[0]
-    assert row["note"] == "the verdict allows a difference of 51% of the printed value, 21 standard errors"
+    assert row["note"] == "The verdict allows a difference of 51 % of the printed value, which is 21 standard errors."
 
 
 def test_what_differs_says_why():
@@ -211,12 +211,12 @@ def test_what_differs_says_why():
         match=r"must have a reason; the reason is missing for t: q: add a note in agreement\.ours",
     ):
         agreement.compare(number, pd.DataFrame([rows.computed("t", "q", 2)]), paper="x")
-    allowed = "the verdict allows a difference of 50% of the printed value, half a unit of its last digit"
+    allowed = "The verdict allows a difference of 50 % of the printed value, which is half a unit of its last digit."
     assert agreement.compare(number, pd.DataFrame([rows.computed("t", "q", 1)]), paper="x")["note"].item() == allowed
     ten = number.assign(value=10.0)
     assert agreement.compare(ten, pd.DataFrame([rows.computed("t", "q", 10)]), paper="x")["note"].item() == ""
     missing = agreement.compare(number, pd.DataFrame([rows.computed("t", "q", np.nan)]), paper="x").iloc[0]
-    assert (missing["verdict"], missing["note"]) == ("differs", "not a number")
+    assert (missing["verdict"], missing["note"]) == ("differs", "The computed value is not a number.")
 
 
 def table_of(cells, **variants):

@@ -28,11 +28,12 @@ Array = NDArray[np.float64]
 Row = dict[str, Any]
 _PANELS = "abcd"
 _GIBBS_WORTH = 1 / 3  # smallest cost of an independent draw in iterations (autocorrelation time 1.4 to 2.5)
-_IMAGE = "the figure is an image without numbers, and the noise of the printed panels is not stated"
+_IMAGE = "The printed figure is an image without numbers, and the paper does not state the noise in its panels."
 _AGAIN = 40  # number of triplets whose digits are recomputed
 _GROUPS = 20  # number of groups of consecutive triplets, for standard errors
 _DIP = (
-    "difference of medians, 0.1 < p < 0.6 less p < 0.01 or > 0.95; half a printed digit and 3.5 standard errors allowed"
+    "The number is the median number of digits for 0.1 < p < 0.6 minus the median for p < 0.01 or p > 0.95. The "
+    "tolerance is half a unit of the printed digit plus 3.5 standard errors"
 )
 
 
@@ -54,24 +55,28 @@ def _figure_1(drawn: pd.DataFrame, tests: pd.DataFrame) -> Iterator[Row]:
         for panel in _PANELS:
             about = ("figure_1", f"panel {panel}: r follows the posterior, {name}")
             if (panel, method) not in by_method.index or panel not in set(drawn["setting"]):
-                yield not_run(*about, f"this run has no panel {panel}")
+                yield not_run(*about, f"This run has no panel {panel}.")
                 continue
             long: Any = by_method.loc[(panel, method)]
             bars = _histogram(drawn[drawn["setting"] == panel], method, worth)
             note = (
-                f"twice the smaller p-value: {long['draws']:,.0f} draws against enumeration "
-                f"{long['p_value']:.2g}, drawn histogram against drawn curve {bars:.2g}; at noisy counts = "
-                "counts; those of the panel are unknown"
+                f"The reported p-value is twice the smaller of two p-values. The comparison of {long['draws']:,.0f} "
+                f"draws with the enumerated distribution has p = {long['p_value']:.2g}, and the comparison of the "
+                f"plotted histogram with the plotted curve has p = {bars:.2g}. The noisy counts are set equal to the "
+                "true counts, because the noisy counts of the printed panel are unknown."
             )
             seen = power.words({enumerated.SCALE: long["sees_scale"], enumerated.ALPHA: long["sees_alpha"]})
             p_value = float(np.minimum(1.0, 2 * np.minimum(long["p_value"], bars)))
             yield law(*about, p_value, note, sees=seen)
             as_run: Any = by_method.loc[(panel, listing)]
             words = {enumerated.SCALE: as_run["sees_scale"], enumerated.ALPHA: as_run["sees_alpha"]}
-            note = f"{listing} as R reads it, one run: its p never moves"
+            note = f"The test uses one run of {listing} as R executes it. In this run, p is never updated."
             yield law(*about, as_run["p_value"], note, "published", sees=power.words(words))
     kept = float(tests["kept"].iloc[0])
-    typo = "1,001 through 4,000 are 3,000 rows; the listing's 1001:5000 and the text elsewhere say 4,000"
+    typo = (
+        "The rows 1,001 through 4,000 are 3,000 rows, but the listing (1001:5000) and other passages of the text imply "
+        "4,000 rows."
+    )
     yield computed("figure_1", "kept iterations", kept)
     yield computed("figure_1", "kept iterations, from the row numbers of section 6.4", kept, typo)
     yield _curve(drawn)
@@ -89,7 +94,7 @@ def _curve(drawn: pd.DataFrame) -> Row:
         counts = [float(count) for count in line["counts"].iloc[0].split(",")]
         model = {"total": int(sum(counts)), "scale": 2 / line["epsilon"].iloc[0]}
         gaps.append(np.abs(line["y"] - enumerated.density(line["x"].to_numpy(), counts, **model)).max(skipna=False))
-    note = "largest difference between the drawn curve and enumeration, density per unit of r"
+    note = "The left side is the largest difference between the plotted density of r and the enumerated density."
     return claim("figure_1", "the curves are the posterior's density", gaps, "=", 0, note, rounding=1e-8)
 
 
@@ -101,10 +106,13 @@ def _modes(moments: pd.DataFrame) -> Iterator[Row]:
     for panel in _PANELS:
         about = ("figure_1", f"panel {panel}: mode of r")
         if (panel, "gibbs") not in of_r:
-            yield not_run(*about, f"this run has no panel {panel}")
+            yield not_run(*about, f"This run has no panel {panel}.")
             continue
         exact: Any = of_r[panel, "exact"]
-        note = f"the five fullest of 250 cells, mean over chains (section 6.4); of the density {exact:.3f}; {_IMAGE}"
+        note = (
+            "The mode is computed from the five histogram cells with the most draws (of 250 cells) and averaged over "
+            f"chains, as in section 6.4. The mode of the exact density is {exact:.3f}. {_IMAGE}"
+        )
         yield computed(*about, of_r[panel, "gibbs"], note)
 
 
@@ -113,23 +121,31 @@ def _digits(drawn: pd.DataFrame, tiny: pd.DataFrame, total: int) -> Iterator[Row
     names += [f"dip near the end points of {p}, digits" for p in PROBABILITIES]
     ordinary = drawn.loc[drawn[list(PROBABILITIES)].min(axis=1) > 1e-6, "pair"]
     if total != 50:
-        yield from (not_run("figure_2", name, f"this run computed M = {total}") for name in names)
+        yield from (not_run("figure_2", name, f"This run used M = {total} instead of 50.") for name in names)
     else:
         below = int((drawn["pair"] < 12).sum())
-        note = f"smallest number of digits; over all triplets {drawn['pair'].min():.2f}, {below} below 12"
+        note = (
+            "The left side is the smallest number of digits over triplets in which no p is below 1e-6. Over all "
+            f"triplets, the smallest number of digits is {drawn['pair'].min():.2f}, and the number of triplets with "
+            f"fewer than 12 digits is {below}."
+        )
         yield claim("figure_2", names[0], ordinary.min(skipna=False), ">", 12, note)
         for name, p in zip(names[1:], PROBABILITIES, strict=True):
             columns = drawn[p].to_numpy(dtype=float), drawn["pair"].to_numpy(dtype=float)
             dip, error = _dip(*columns), _dip_error(*columns)
-            allowed = f", {0.05 / error + 3.5:.0f} of them in all" if error > 0 else ""
-            yield computed("figure_2", name, dip, f"{_DIP}{allowed}", mc_se=error)
+            allowed = f", in total {0.05 / error + 3.5:.0f} standard errors" if error > 0 else ""
+            yield computed("figure_2", name, dip, f"{_DIP}{allowed}.", mc_se=error)
     yield computed("figure_2", "random triplets", len(drawn))
     apart = np.abs(drawn[list(PROBABILITIES)].sum(axis=1, skipna=False) - 1)
-    yield claim("figure_2", "every triplet adds up to one", apart, "=", 0, "largest distance from one", rounding=1e-12)
+    note = "The left side is the largest distance of a sum from one."
+    yield claim("figure_2", "every triplet adds up to one", apart, "=", 0, note, rounding=1e-12)
     yield _footnote_12(drawn[drawn[list(PROBABILITIES)].min(axis=1) > 1e-6].head(_AGAIN), total)
     least: Any = tiny["pair"].idxmin()
     worst = tiny.loc[least]
-    note = f"smallest number of digits, at p1 = {worst['p1']:g}: exp(.) underflows before the coefficient lifts it"
+    note = (
+        f"The left side is the smallest number of digits, which occurs at p1 = {worst['p1']:g}. There, the factor "
+        "exp(.) underflows before it is multiplied by the coefficient."
+    )
     quantity = "all differences are beyond the twelfth digit, at any p"
     yield claim("figure_2_tiny_p", quantity, worst["pair"], ">", 12, note, "as_written")
 
@@ -142,8 +158,11 @@ def _footnote_12(points: pd.DataFrame, total: int) -> Row:
     for p, digits in zip(points[list(PROBABILITIES)].to_numpy().tolist(), points["pair"], strict=True):
         gaps.append(_fewest(total, tuple(p)) - digits)
     worst = float(max(np.max(np.abs(gaps)), 2 * abs(np.mean(gaps)))) if gaps else np.nan
-    note = f"largest difference between drawn and recomputed digits, {len(gaps)} triplets, or twice the mean one; "
-    note += "0.3 for other rounding"
+    note = (
+        f"The numbers of digits for {len(gaps)} triplets are compared with recomputed numbers. The left side is the "
+        "larger of the largest absolute difference and twice the absolute mean difference. The tolerance of 0.3 digits "
+        "allows for different rounding errors."
+    )
     return claim("figure_2", "the digits are those of footnote 12", worst, "=", 0, note, "as_written", rounding=0.3)
 
 
@@ -206,14 +225,15 @@ def _triplets(drawn: pd.DataFrame) -> Iterator[Row]:
         found = laws.kolmogorov(p, laws.three_stages(p))
         shift = np.abs(laws.three_stages(_UNIT, width=0.99) - laws.three_stages(_UNIT)).max() / 0.01
         seen = power.words({"width of the second stage": power.kolmogorov(shift, len(p), laws.LEVEL)})
-        yield law("figure_2_laws", f"{name} follows the three stages", found["p_value"], "Kolmogorov's test", sees=seen)
+        note = "The p-value is that of a Kolmogorov-Smirnov test."
+        yield law("figure_2_laws", f"{name} follows the three stages", found["p_value"], note, sees=seen)
         margins[name] = ((p > 0.75).mean(), (p < 0.25).mean())
     nearest = min(margins, key=lambda name: margins[name][1] - margins[name][0])
     above, below = margins[nearest]
     error = np.sqrt((below + above) / len(drawn))
     note = (
-        "proportion of triplets with p > 3/4 compared with that with p < 1/4, for the closest of the three p "
-        f"({nearest})"
+        "The left side is the proportion of triplets with p > 3/4, and the right side is the proportion with p < 1/4. "
+        f"Of the three p, the row shows the one with the smallest difference ({nearest})."
     )
     yield claim("figure_2_laws", "points thin out as p rises", above, "<", below, note, mc_se=error)
 
@@ -221,12 +241,15 @@ def _triplets(drawn: pd.DataFrame) -> Iterator[Row]:
 _UNIT = np.linspace(0, 1, 1001)
 
 
-_TICK = "this run measured times below the clock resolution of one millisecond"
-_NO_C = "this R could not compile C"
+_TICK = "Some times in this run are below the clock resolution of one millisecond."
+_NO_C = "The installed version of R could not compile C."
 _STANDARD, _IMPROVED = "standard (R dmultinom)", "table (R and C)"
 _SAME = {"standard": (_STANDARD, "standard (Python)"), "improved": (_IMPROVED, "table (compiled)")}
 _LARGEST_EFFECT = 0.15  # largest relative effect of epsilon on time that counts as no effect
-_MACHINE = "a ratio of CPU times: it depends on machine and versions, which the paper does not state"
+_MACHINE = (
+    "The value is a ratio of CPU times, which depends on the machine and on the versions of the programs. The paper "
+    "states neither."
+)
 
 
 def timing_rows(tables: dict[str, pd.DataFrame]) -> list[dict[str, Any]]:
@@ -253,14 +276,19 @@ def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
     two, three = (cast("pd.Series", own_p.loc[method]) for method in (2, 3))
     errors = [1.2533 * row["sd"] / np.sqrt(row["repeats"]) for row in (two, three)]  # of medians
     best, error = (1.0, 0.0) if two["ratio"] > 1 else (two["ratio"], errors[0])
-    how = "vectorised in R, its own p for every product; median of the repeats"
+    how = "The R code is vectorised with a different p for each product, and each ratio is the median over the repeats."
+    slower = "The left side is the time of method 2 divided by the time of method 1."
+    compiled = (
+        "The left side is the time of the C code, and the right side is the time of the faster R method, both divided "
+        "by the time of method 1."
+    )
     return [
-        computed("table_2", names[0], two["ratio"], f"{_MACHINE}; {how}", "as_written", errors[0]),
-        computed("table_2", names[1], three["ratio"], f"{_MACHINE}; {how}", "as_written", errors[1]),
-        claim("table_2", claims[0], two["ratio"], "<", 1, f"ratio of times; {how}", "as_written", errors[0]),
+        computed("table_2", names[0], two["ratio"], f"{_MACHINE} {how}", "as_written", errors[0]),
+        computed("table_2", names[1], three["ratio"], f"{_MACHINE} {how}", "as_written", errors[1]),
+        claim("table_2", claims[0], two["ratio"], "<", 1, f"{slower} {how}", "as_written", errors[0]),
         claim(
             *("table_2", claims[1], three["ratio"], "<", best),
-            f"ratio of C against that of the better R method; {how}",
+            f"{compiled} {how}",
             "as_written",
             float(np.hypot(errors[1], error)),
         ),
@@ -272,7 +300,10 @@ def _in_python(table: pd.DataFrame) -> str:
     own_p = table[(table["setup"] == "own p") & (table["environment"] == "Python")].set_index("method")["ratio"]
     if not {2, 3} <= set(own_p.index):
         return ""
-    return f"; the figure shows Python, where methods 2 and 3 take {own_p[2]:.2g} and {own_p[3]:.2g} times method 1"
+    return (
+        f" The figure shows times in Python, where the times of methods 2 and 3 are {own_p[2]:.2g} and {own_p[3]:.2g} "
+        "times the time of method 1."
+    )
 
 
 def _calls(timings: pd.DataFrame) -> list[dict[str, Any]]:
@@ -298,10 +329,13 @@ def _calls(timings: pd.DataFrame) -> list[dict[str, Any]]:
         if quantity == "weights in C over apply":
             rows.append(computed("r_timings", quantity, ratio, _MACHINE, "as_written", ratio * relative))
         elif above == "coefficient":
-            note = f"proportion of its time, {ratio:.2f}; the rest is spent on checks and the interpreter"
+            note = (
+                f"The coefficients take a proportion of {ratio:.2f} of the time of dmultinom. The remaining time is "
+                "spent on checks and by the interpreter."
+            )
             rows.append(claim("r_timings", quantity, ratio, ">", 0.5, note, "as_written", ratio * relative))
         else:
-            note = f"log of the ratio of times, {ratio:.3g}"
+            note = f"The left side is the log of the ratio of the two times. The ratio is {ratio:.3g}."
             rows.append(claim("r_timings", quantity, np.log(ratio), ">", 0, note, "as_written", relative))
     return rows
 
@@ -319,7 +353,10 @@ def _figure_3(table: pd.DataFrame) -> list[dict[str, Any]]:
         if not set(pair) <= set(wide.columns):
             return [vectors, *always, *(not_run("figure_3", name, reason) for name in (about, faster))]
         ratio = wide[pair[0]] / wide[pair[1]]
-        shown = f"{reason}; of the same algorithms in Python, as drawn: {ratio.min():.3g} times at least"
+        shown = (
+            f"{reason} The figure shows the same algorithms in Python, for which the ratio of the two times is at "
+            f"least {ratio.min():.3g}."
+        )
         rows = [claim("figure_3", faster, np.log(ratio.min()), ">", 0, shown, "as_written", _relative(measured, pair))]
         return [vectors, *always, not_run("figure_3", about, shown), *rows]
     ratio = wide[_STANDARD] / wide[_IMPROVED]
@@ -329,15 +366,22 @@ def _figure_3(table: pd.DataFrame) -> list[dict[str, Any]]:
     error = errors.pivot_table(index=["total", "epsilon"], columns="method", values="e", dropna=False)
     relative = np.hypot(error[_STANDARD], error[_IMPROVED])
     worst: Any = ratio.idxmin()
-    note = f"log of the smallest ratio, {ratio[worst]:.1f} at M = {worst[0]:g}, epsilon = {worst[1]:g}"
+    note = (
+        "The left side is the log of the smallest ratio of the two times. The smallest ratio is "
+        f"{ratio[worst]:.1f}, at M = {worst[0]:g} and epsilon = {worst[1]:g}."
+    )
     rows = [vectors, *always]
     rows += [claim("figure_3", faster, np.log(ratio[worst]), ">", 0, note, "as_written", relative[worst])]
     at = ratio[ratio.index.get_level_values("total") == 50]
     if at.empty:
-        return [*rows, not_run("figure_3", about, "this run has no M = 50")]
+        return [*rows, not_run("figure_3", about, "This run does not include M = 50.")]
     others = measured[measured["total"] == 50].groupby("method")["median"].median()
-    more = [f"{others[_STANDARD] / others[m]:.0f} over {m}" for m in ("table (compiled)", "exact draws") if m in others]
-    note = f"{_MACHINE}; median over epsilons; R's standard algorithm is also {', '.join(more)}"
+    more = [
+        f" The standard algorithm in R takes {others[_STANDARD] / others[m]:.0f} times as long as the method '{m}'."
+        for m in ("table (compiled)", "exact draws")
+        if m in others
+    ]
+    note = f"{_MACHINE} The ratio is the median over epsilons.{''.join(more)}"
     spread = at.median() * np.sqrt(np.mean(relative[at.index] ** 2) / len(at))
     return [*rows, computed("figure_3", about, at.median(), note, "as_written", spread)]
 
@@ -368,8 +412,11 @@ def _longer(measured: pd.DataFrame) -> list[dict[str, Any]]:
         by_total = _of(measured, name).groupby("total")["median"].median()
         steps += list(np.diff(np.log(by_total[by_total > 0])))
     if not steps:
-        return [not_run("figure_3", quantity, "this run has one M only")]
-    note = "smallest increase of the log of the median time from one M to the next, in R or of the same algorithms here"
+        return [not_run("figure_3", quantity, "This run includes only one value of M.")]
+    note = (
+        "The left side is the smallest increase of the log of the median time from one M to the next. If R was not "
+        "measured, the times are those of the same algorithms in Python."
+    )
     return [claim("figure_3", quantity, steps, ">", 0, note, "as_written")]
 
 
@@ -379,8 +426,11 @@ def _seconds(measured: pd.DataFrame) -> list[dict[str, Any]]:
     found = {name: _of(measured, name) for name in _SAME}
     at = {name: rows.loc[rows["total"] == 50, "median"].median() for name, rows in found.items()}
     if np.isnan(at["improved"]):
-        return [not_run("figure_3", quantity, "this run has no M = 50")]
-    note = f"of the improved algorithm; the standard took {at['standard']:.3g}; Figure 3 is an image without numbers"
+        return [not_run("figure_3", quantity, "This run does not include M = 50.")]
+    note = (
+        f"The value is the time of the improved algorithm. The standard algorithm took {at['standard']:.3g} seconds. "
+        "Figure 3 of the paper is an image without numbers."
+    )
     return [computed("figure_3", quantity, at["improved"], note, "as_written")]
 
 
@@ -398,24 +448,26 @@ def _growth(table: pd.DataFrame) -> list[dict[str, Any]]:
         same = f"epsilon has no effect on the {name} algorithm"
         method = next((m for m in _SAME[name] if m in by_method.index), None)
         if method is None:
-            rows += [not_run("figure_3_growth", q, "this run has fewer than three M") for q in (grows, same)]
+            reason = "This run includes fewer than three values of M."
+            rows += [not_run("figure_3_growth", q, reason) for q in (grows, same)]
             continue
         one = cast("pd.Series", by_method.loc[method])
+        fitted = "an exponential curve" if curve == "exponential" else "a straight line"
         note = (
-            f"{method}: relative misfit of the line in table rows, {one['rows_misfit']:.3f}, minus that of the "
-            f"{curve} curve, {one[f'{curve}_misfit']:.3f}: growth is quadratic in M"
+            f"Method '{method}': the left side is the relative misfit of a straight line in the number of table rows, "
+            f"{one['rows_misfit']:.3f}, minus the relative misfit of {fitted} in M, {one[f'{curve}_misfit']:.3f}. The "
+            "time grows quadratically in M."
         )
         margin, error = one[f"{curve}_margin"], one[f"{curve}_se"]
         rows.append(claim("figure_3_growth", grows, margin, ">", 0, note, "as_written", error))
         effect, error = one["epsilon_effect"], one["epsilon_effect_se"]
         if np.isnan(error):
-            rows.append(
-                not_run("figure_3_growth", same, f"{method}: only one count vector, so there is no error estimate")
-            )
+            reason = f"Method '{method}': with only one count vector, the standard error cannot be estimated."
+            rows.append(not_run("figure_3_growth", same, reason))
             continue
         note = (
-            f"{method}: largest difference between epsilons, {effect:.1%}, at the largest M; differences up to 15 % "
-            "count as none"
+            f"Method '{method}': at the largest M, the largest relative difference between epsilons is "
+            f"{100 * effect:.1f} %. A difference of up to 15 % is counted as no effect."
         )
         rows.append(claim("figure_3_growth", same, effect, "<", _LARGEST_EFFECT, note, "as_written", error))
     return rows
@@ -441,18 +493,27 @@ def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
 def _table_1(table: pd.DataFrame) -> list[dict[str, Any]]:
     total = int(table["S1"].max())
     at_50 = {
-        "rows at M = 50": (float(len(table)), "(M + 1)(M + 2)/2"),
-        "coefficient evaluations of the standard algorithm": (float(len(table) * _ITERATIONS), "rows x iterations"),
-        "unique evaluations, percent": (100 / _ITERATIONS, "one in as many as there are iterations"),
+        "rows at M = 50": (float(len(table)), "The number of rows is (M + 1)(M + 2)/2."),
+        "coefficient evaluations of the standard algorithm": (
+            float(len(table) * _ITERATIONS),
+            "The number of evaluations is the number of rows times the number of iterations.",
+        ),
+        "unique evaluations, percent": (
+            100 / _ITERATIONS,
+            "Each coefficient is evaluated once in every iteration, although one evaluation is sufficient.",
+        ),
     }
     by_row = table.set_index("i")["coefficient"]
     for i in range(1, 11):
-        at_50[f"row {i}: coefficient at M = 50"] = (by_row.get(i, np.nan), "M!/(S1! S0! Serr!)")
-    misprint = "misprint: row 5 is (M - 2, 1, 1), so 0!2! should read 1!1!; its recurrence is right"
+        at_50[f"row {i}: coefficient at M = 50"] = (by_row.get(i, np.nan), "The coefficient is M!/(S1! S0! Serr!).")
+    misprint = (
+        "This is a misprint. Row 5 is (M - 2, 1, 1), so 0!2! should read 1!1!. The recurrence printed in this row is "
+        "correct."
+    )
     if total == 50:
         rows = [computed("table_1", name, *value) for name, value in at_50.items()]
     else:
-        rows = [not_run("table_1", name, f"this run computed M = {total}") for name in at_50]
+        rows = [not_run("table_1", name, f"This run used M = {total} instead of 50.") for name in at_50]
     rows.append(claim("table_1", _MISPRINT, by_row.get(5, np.nan), "=", total * (total - 1) / 2, misprint))
     column, words = _recurrences(table, total)
     pairs = zip(table["S1"].astype(int), table["S0"].astype(int), strict=True)
@@ -460,13 +521,21 @@ def _table_1(table: pd.DataFrame) -> list[dict[str, Any]]:
     apart = np.abs(table["coefficient"] / multiplicities - 1)
     index, linear = table["i"].to_numpy(float), total - table["k"].to_numpy(float) + 1
     bend = float(np.abs(linear - np.polyval(np.polyfit(index, linear, 1), index)).max())
-    first = "holds for the first row of each block; in general the divisor is k - S0, and the last row copies the first"
-    quadratic = "they are linear in k, and the row index is quadratic in k; largest distance from a straight line"
+    exact = "The left side is the largest relative error of the coefficients, compared with exact integers."
+    deviation = "The left side is the largest relative deviation of this rule from the computed coefficients."
+    first = (
+        "The rule is correct only for the first row of each block. In general, the divisor is k - S0, and the last row "
+        "of a block is a copy of its first row."
+    )
+    quadratic = (
+        "The integers are linear in k, but the row index is quadratic in k. The left side is the largest distance of "
+        "the integers from a straight line in the row index."
+    )
     return [
         *rows,
-        claim("table_1", _COEFFICIENTS, apart, "=", 0, "largest relative error, against integers", rounding=1e-12),
-        claim("table_1", _RULES[0], column, "=", 0, "largest relative deviation from exact", rounding=1e-12),
-        claim("table_1", _RULES[1], words, "=", 0, f"{first}; largest relative deviation", rounding=1e-12),
+        claim("table_1", _COEFFICIENTS, apart, "=", 0, exact, rounding=1e-12),
+        claim("table_1", _RULES[0], column, "=", 0, deviation, rounding=1e-12),
+        claim("table_1", _RULES[1], words, "=", 0, f"{first} {deviation}", rounding=1e-12),
         claim("table_1", _RULES[2], bend, "=", 0, quadratic, rounding=_CLOSE),
     ]
 
@@ -494,7 +563,8 @@ def _recurrences(table: pd.DataFrame, total: int) -> tuple[float, float]:
 
 
 def _categories(table: pd.DataFrame) -> dict[str, Any]:
-    note = f"largest relative error for {', '.join(map(str, table['categories']))} categories"
+    numbers = ", ".join(map(str, table["categories"]))
+    note = f"The left side is the largest relative error of the coefficients for {numbers} categories."
     quantity = "the table extends to any number of categories"
     return claim("table_1_categories", quantity, table["largest_error"].max(), "=", 0, note, rounding=1e-12)
 
@@ -506,15 +576,22 @@ def _equation_3(table: pd.DataFrame) -> list[dict[str, Any]]:
     for name in (mean, given):
         model = value[beyond.MODEL, name, "closed form"]
         under, again = (value[beyond.EQUATION, name, way] for way in ("quadrature", "simulation"))
-        note = f"{under:.4f} under (3) ({again:.4f} by simulation), {model:.4f} under the model (erratum 13)"
+        note = (
+            f"The mean is {under:.4f} under equation (3) ({again:.4f} by simulation) and {model:.4f} under the model "
+            "(erratum 13)."
+        )
         joint_law = f"equation (3) is the joint law: {name}"
         rows.append(claim("equation_3", joint_law, under, "=", model, note, rounding=_CLOSE))
     apart = value[beyond.EQUATION, "distance of the laws of S", "quadrature"]
-    note = f"total variation {apart:.3f} from the model's law of S (erratum 13)"
+    note = (
+        f"The total variation distance between this distribution and the model's distribution of S is {apart:.3f} "
+        "(erratum 13)."
+    )
     rows.append(claim("equation_3", "equation (4) is the law of S", apart, "=", 0, note, rounding=_CLOSE))
     gap = abs(value[beyond.MODEL, mean, "closed form"] - value[beyond.MODEL, mean, "quadrature"])
     note = (
-        f"a finite mixture of Beta distributions agrees with quadrature to {gap:.0e}: the posterior has a closed form"
+        "The posterior has a closed form, a finite mixture of Beta distributions. The mean of r under this mixture "
+        f"differs from the mean by quadrature by {gap:.0e}."
     )
     rows.append(claim("equation_3", "numeric evaluation is unavoidable", gap, ">", 0, note, rounding=_CLOSE))
     return rows
@@ -523,9 +600,16 @@ def _equation_3(table: pd.DataFrame) -> list[dict[str, Any]]:
 def _privacy(table: pd.DataFrame) -> list[dict[str, Any]]:
     lost = table.set_index("release")["lost"] / table["claimed"].to_numpy()
     claimed = table.set_index("release")["claimed"]
-    wrong = "moving one partition changes two counts by one each: scale 1/epsilon costs 2 epsilon, not epsilon"
-    two = "scale 2/epsilon on each of two counts that change by one"
-    start = f"at least {lost[beyond.FIRST_P]:.2f} epsilon, and by the complement of that event no epsilon at all"
+    wrong = (
+        "If one partition moves to another category, two counts change by one each. Therefore, noise of scale "
+        "1/epsilon has a privacy cost of 2 epsilon instead of epsilon."
+    )
+    two = "Two counts change by one each, and each count has noise of scale 2/epsilon."
+    start = (
+        f"The privacy cost is at least {lost[beyond.FIRST_P]:.2f} epsilon. In fact, no finite epsilon is sufficient, "
+        "because some outputs have probability 0 for one data set and a positive probability for a neighbouring data "
+        "set."
+    )
     spent = claimed[beyond.FIRST_P] * lost[beyond.FIRST_P]
     return [
         computed("privacy", "epsilon lost by the text's noise at epsilon = 1", lost[beyond.TEXT], wrong),
@@ -547,8 +631,11 @@ def _listings(moments: pd.DataFrame) -> list[dict[str, Any]]:
         worst = (wide["spread"] - 3 * gibbs["spread"]).idxmax()
         spread, runs = wide.loc[worst]
         thrice, error = 3 * gibbs.loc[worst, "spread"], spread / np.sqrt(2 * (runs - 1))
-        note = f"means of r spread by {spread:.3f} over runs on the same data (panel {worst}): its p never moves"
-        note += "; against three times a Gibbs chain's"
+        note = (
+            f"Over runs on the same data (panel {worst}), the mean of r has a standard deviation of {spread:.3f}, "
+            "because the listing never updates p. The right side is three times the standard deviation over Gibbs "
+            "chains."
+        )
         about = ("figure_1", f"{listing} gives the same posterior in every run")
         rows.append(claim(*about, spread, "<=", thrice, note, "published", error))
     return rows
@@ -559,10 +646,10 @@ def _no_noise(moments: pd.DataFrame) -> dict[str, Any]:
     about = ("figure_1", "without noise the posterior has closed form")
     found = moments[(moments["quantity"] == "r") & (moments["method"] == "no noise")]
     if "S1" not in found:
-        return not_run(*about, "the table has no counts")
+        return not_run(*about, "The table has no counts.")
     s1, s0 = found["S1"].to_numpy(float), found["S0"].to_numpy(float)
     gap = np.abs(found["mean"].to_numpy() - (1 + s1) / (2 + s1 + s0)).max()
-    note = "largest difference from the mean of Beta(1 + S1, 1 + S0)"
+    note = "The left side is the largest difference from the mean of the distribution Beta(1 + S1, 1 + S0)."
     return claim(*about, gap, "=", 0, note, rounding=_CLOSE)
 
 
@@ -586,12 +673,14 @@ def _calibration(tables: dict[str, pd.DataFrame]) -> list[dict[str, Any]]:
             p_values.append(p)
             seen.append(sees)
         note = (
-            f"chi-squared of 20 bins and score of the spread, {size:,.0f} data sets, smallest of {len(seen)} p-values"
+            f"For {size:,.0f} simulated data sets and each epsilon, a chi-squared test with {len(counts)} bins is "
+            "combined with a score test of the posterior's standard deviation. The reported p-value is the smallest "
+            f"of the {len(seen)} p-values times their number."
         )
         joint = float(np.minimum(1.0, len(p_values) * np.min(p_values)))
         words = power.words({"posterior's standard deviation": max(seen)})
         about = ("calibration", f"the true r is uniform in the posterior, {method}")
-        rows.append(law(*about, joint, f"{note} times their number", sees=words))
+        rows.append(law(*about, joint, note, sees=words))
     return rows
 
 
@@ -606,9 +695,9 @@ def _trapped(table: pd.DataFrame) -> list[dict[str, Any]]:
     share, error = _share(one)
     kept, error_kept = _share(with_alpha.loc[worst])
     moving, helped = (("trapped", what) for what in _TRAPPED)
-    note = f"panel {worst}: {one['trapped']:.0f} of {one['chains']:.0f} chains end at a vertex"
+    note = f"Panel {worst}: without alpha, {one['trapped']:.0f} of {one['chains']:.0f} chains end at a vertex."
     return [
-        claim(*moving, share, "=", 0, f"{note} (erratum 4)", "as_written", error),
+        claim(*moving, share, "=", 0, f"{note} See erratum 4.", "as_written", error),
         claim(*helped, kept, "<", share, note, mc_se=float(np.hypot(error, error_kept))),
     ]
 

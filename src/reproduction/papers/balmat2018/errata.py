@@ -63,8 +63,9 @@ def _distinct_p(rng: np.random.Generator, runs: int) -> str:
     truth = laplace_multinomial.exact(COUNTS, **_MODEL).mode(**SHARE)
     shown = ", ".join(f"{m:.3f}" for m in modes)
     return (
-        f"distinct p at iteration start: {frozen} of {runs} as written, {len(seen) - frozen + 1} of {runs} with p "
-        f"carried; modes of r in five runs as written: {shown}; posterior mode {truth:.3f}"
+        f"Of {runs} iterations, the number with a distinct p at the start is {frozen} as written and "
+        f"{len(seen) - frozen + 1} if p is carried over. The modes of r in five runs as written are {shown}, whereas "
+        f"the posterior mode is {truth:.3f}."
     )
 
 
@@ -83,17 +84,21 @@ def _dropped_laplace(rng: np.random.Generator, runs: int) -> str:
             weights = np.exp(prob - prob.max())
             outputs.append(stream(1, "same stream").choice(len(rows), size=runs, p=weights / weights.sum()))
         same[reading] = float(np.mean(outputs[0] == outputs[1]))
-    shown = ", ".join(f"{100 * part:.0f} % {reading}" for reading, part in same.items())
-    return f"noisy counts (2, 6, 42) and (900, -700, 33), same stream: equal draws of {runs}: {shown}"
+    shown = " and ".join(f"{100 * part:.0f} % {reading}" for reading, part in same.items())
+    return (
+        f"With the same random numbers, {runs} draws are made for the noisy counts (2, 6, 42) and for the noisy counts "
+        f"(900, -700, 33). The percentage of equal draws is {shown}."
+    )
 
 
 def _initial_from_truth(rng: np.random.Generator, runs: int) -> str:
     draws = 4000 * 50
     zero = np.mean((1 - rng.beta(1, 49, 2_000_000)) ** draws)
     return (
-        "first p ~ Dirichlet(true counts): at (10, 40, 0) all draws have Serr = 0 with probability 1, at the neighbour "
-        f"(10, 39, 1) with {49 / (49 + draws):.2e} (simulated {zero:.1e}): no epsilon bounds the ratio; a true "
-        "count of 0 gives p = 0 exactly"
+        "The first p is drawn from Dirichlet(true counts). At the counts (10, 40, 0), all draws have Serr = 0 with "
+        f"probability 1. At the neighbouring counts (10, 39, 1), this probability is {49 / (49 + draws):.2e} "
+        f"(simulated {zero:.1e}), and the complement has probability 0 at (10, 40, 0). Therefore, no epsilon bounds "
+        "the ratio of the probabilities. If a true count is 0, the corresponding element of p is exactly 0."
     )
 
 
@@ -101,9 +106,12 @@ def _absorbed(rng: np.random.Generator, runs: int) -> str:
     settings = {"(5, 40, 5)": [5, 40, 5], "(15, 30, 5)": [15, 30, 5]}
     found = laws.trapped(settings=settings, total=TOTAL, epsilon=EPSILON, chains=8, iterations=2 * runs, rng=rng)
     without = found[found["alpha"] == 0]
-    shown = ", ".join(f"{row.trapped} of {row.chains} at {row.setting}" for row in without.itertuples())
+    shown = " and ".join(f"{row.trapped} of {row.chains} chains at {row.setting}" for row in without.itertuples())
     with_alpha = found.loc[found["alpha"] == 1, "trapped"].sum()
-    return f"chains that end at a vertex within {2 * runs} iterations without alpha: {shown}; with alpha: {with_alpha}"
+    return (
+        f"Without alpha, {shown} end at a vertex within {2 * runs} iterations. The number of such chains with alpha is "
+        f"{with_alpha}."
+    )
 
 
 def _not_the_joint(rng: np.random.Generator, runs: int) -> str:
@@ -115,19 +123,23 @@ def _not_the_joint(rng: np.random.Generator, runs: int) -> str:
         model = value[beyond.MODEL, name, "quadrature"]
         mixture = value[beyond.MODEL, name, "closed form"]
         parts.append(
-            f"{name} {under:.4f} under (3) ({again:.4f} by simulation), {model:.4f} under the model ({mixture:.4f} by "
-            "the finite mixture)"
+            f"The {name} is {under:.4f} under (3) ({again:.4f} by simulation) and {model:.4f} under the model "
+            f"({mixture:.4f} by the finite mixture)."
         )
     apart = value[beyond.EQUATION, "distance of the laws of S", "quadrature"]
-    return f"noisy counts (5, 40, 5), epsilon = 1: {'; '.join(parts)}; total variation of the laws of S {apart:.3f}"
+    return (
+        f"The noisy counts are (5, 40, 5), and epsilon is 1. {' '.join(parts)} The total variation distance between "
+        f"the two distributions of S is {apart:.3f}."
+    )
 
 
 def _scale(rng: np.random.Generator, runs: int) -> str:
     text, code = (Laplace.calibrated(EPSILON, sensitivity=s) for s in (1.0, 2.0))
     return (
-        f"epsilon = {EPSILON:g}: text scale {text.scale:g} (variance {text.variance():g}), listings {code.scale:g} "
-        f"(variance {code.variance():g}); moving one partition changes two counts, so the text's scale costs "
-        f"{text.epsilon(sensitivity=2.0):g}, the listings' {code.epsilon(sensitivity=2.0):g}"
+        f"For epsilon = {EPSILON:g}, the scale is {text.scale:g} (variance {text.variance():g}) in the text and "
+        f"{code.scale:g} (variance {code.variance():g}) in the listings. If one partition moves to another category, "
+        f"two counts change. Therefore, the privacy cost is {text.epsilon(sensitivity=2.0):g} for the scale in the "
+        f"text and {code.epsilon(sensitivity=2.0):g} for the scale in the listings."
     )
 
 
@@ -135,19 +147,28 @@ def _matrix_or_vector(rng: np.random.Generator, runs: int) -> str:
     try:
         np.array([5.0, 40.0, 5.0])[0, :]
     except IndexError as error:
-        return f"listing 5.2 indexes nS[1,], listing 6.4 nS[1]; a vector fails in the first: {error}"
+        return (
+            "Listing 5.2 contains the index nS[1,], whereas listing 6.4 contains nS[1]. With a vector, the first index "
+            f"raises the error '{error}'."
+        )
     raise AssertionError("a vector was indexed as a matrix")
 
 
 def _small_m(rng: np.random.Generator, runs: int) -> str:
     tables = [compositions.multinomial_table(m)[1].tolist() for m in (0, 1)]
-    return f"2:M counts down at M = 1 and at M = 0; ours: M = 0 gives {tables[0]}, M = 1 gives {tables[1]}"
+    return (
+        f"The sequence 2:M counts down at M = 1 and at M = 0. The table of this project is {tables[0]} for M = 0 and "
+        f"{tables[1]} for M = 1."
+    )
 
 
 def _zero_log_zero(rng: np.random.Generator, runs: int) -> str:
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.exp(0 * np.log(np.float64(0.0)))
-    return f"S = 0 and p = 0: exp(0 log 0) = {value}; the probability is 1 (ours: {np.exp(xlogy(0, 0.0)):g})"
+    return (
+        f"For S = 0 and p = 0, the formula exp(0 log 0) gives {value}, although the probability is 1. This project "
+        f"computes {np.exp(xlogy(0, 0.0)):g}."
+    )
 
 
 def _underflow(rng: np.random.Generator, runs: int) -> str:
@@ -159,19 +180,23 @@ def _underflow(rng: np.random.Generator, runs: int) -> str:
         lost = np.sum((np.exp(logs) < 2.3e-308) & (np.log(table) + logs > np.log(2.3e-308)))
         digits, _ = composition_tables.fewest_digits(counts, table, exact_coefficients(counts), p[None, :])
         found.append(
-            f"M = {total}, p1 = {p1:g}: exp(.) is 0 or subnormal in {lost} rows whose probability is a normal number; "
-            f"fewest digits {max(0.0, digits[0, 1]):.1f}, lgamma formula {digits[0, 2]:.1f}"
+            f"For M = {total} and p1 = {p1:g}, exp(.) is 0 or subnormal in {lost} rows, although the probability of "
+            "each of these rows is a normal floating-point number. The smallest number of correct digits is "
+            f"{max(0.0, digits[0, 1]):.1f} for the table and {digits[0, 2]:.1f} for the lgamma formula."
         )
-    return "; ".join(found)
+    return " ".join(found)
 
 
 def _overflow(rng: np.random.Generator, runs: int) -> str:
     try:
         compositions.multinomial_table(648)
     except OverflowError as error:
-        finite = bool(np.isfinite(compositions.multinomial_table(647)[1]).all())
+        finite = "are" if np.isfinite(compositions.multinomial_table(647)[1]).all() else "are not"
         largest = max(m for m in range(640, 660) if _largest_coefficient(m) < 2**1024)
-        return f"M = 647 finite: {finite}; M = 648: {error}; the largest coefficient itself fits up to M = {largest}"
+        return (
+            f"At M = 647, all coefficients {finite} finite. At M = 648, the table raises the error '{error}'. The "
+            f"largest coefficient can be represented in float64 up to M = {largest}."
+        )
     raise AssertionError("no overflow at M = 648")
 
 
@@ -182,16 +207,17 @@ def _largest_coefficient(total: int) -> int:
 
 def _empty_argument(rng: np.random.Generator, runs: int) -> str:
     return (
-        "cbind(permS[order(..)], , mc = 0) passes an empty argument; meant is "
-        "cbind(permS[order(..), ], mc = 0); only R itself can show it"
+        "The call cbind(permS[order(..)], , mc = 0) contains an empty argument. The intended call is "
+        "cbind(permS[order(..), ], mc = 0). This error can be demonstrated only in R."
     )
 
 
 def _return_values(rng: np.random.Generator, runs: int) -> str:
     p = laplace_multinomial.gibbs(COUNTS, **_MODEL, draws=runs, burn_in=100, rng=rng)
     return (
-        "listing 5.2 returns S1, S0, Serr, r, 1 - r, perr, listing 6.4 p1, p0, perr; the same chain has mean first "
-        f"share {(p[:, 0] / (p[:, 0] + p[:, 1])).mean():.3f} in the first and {p[:, 0].mean():.3f} in the second"
+        "Listing 5.2 returns S1, S0, Serr, r, 1 - r and perr, whereas listing 6.4 returns p1, p0 and perr. For the "
+        f"same chain, the mean of r is {(p[:, 0] / (p[:, 0] + p[:, 1])).mean():.3f}, and the mean of p1 is "
+        f"{p[:, 0].mean():.3f}."
     )
 
 
@@ -210,53 +236,60 @@ def _also_in_r(python: evidence.Evidence, snippet: str) -> evidence.Evidence:
             snippet,
         ]  # loading the other modules takes longer
         run = subprocess.run(command, capture_output=True, text=True, check=True)
-        return f"{text}; R says: {run.stdout.strip()}"
+        return f"{text} Output of R: {run.stdout.strip()}"
 
     return both
 
 
 ERRATA: evidence.Errata = {
     1: (
-        "p never moves in both listings",
+        "In both listings, p is never updated.",
         _also_in_r(
             _distinct_p,
             R_LOOP
-            + "cat(loop(carried = FALSE), 'distinct p of 50 as written,', loop(carried = TRUE), 'with p carried')",
+            + "cat(loop(carried = FALSE), 'distinct p in 50 iterations as written,', loop(carried = TRUE), 'if p is "
+            "carried over')",
         ),
     ),
     2: (
-        "listing 5.2 drops the Laplace term at a line break",
+        "In listing 5.2, a line break removes the Laplace term.",
         _also_in_r(
             _dropped_laplace,
-            R_BREAK + "cat('equal draws of 50:', sum(draws(c(2, 6, 2)) == draws(c(900, -700, 33))))",
+            R_BREAK + "cat('equal draws, out of 50:', sum(draws(c(2, 6, 2)) == draws(c(900, -700, 33))))",
         ),
     ),
-    3: ("the first p is drawn from the confidential counts", _initial_from_truth),
-    4: ("step 6.4 without alpha is absorbed at a vertex, sooner or later", _absorbed),
-    5: ("Laplace scale 1/epsilon in the text, 2/epsilon in the listings", _scale),
+    3: ("The distribution of the first p depends on the confidential counts.", _initial_from_truth),
+    4: ("Without alpha, the chain of step 6.4 is eventually absorbed at a vertex.", _absorbed),
+    5: ("The Laplace scale is 1/epsilon in the text and 2/epsilon in the listings.", _scale),
     6: (
-        "listing 5.2 needs S as a matrix, listing 6.4 as a vector",
+        "Listing 5.2 requires that S is a matrix, whereas listing 6.4 requires that S is a vector.",
         _also_in_r(
             _matrix_or_vector, "nS <- c(5, 40, 5); cat(tryCatch(nS[1, ], error = function(e) conditionMessage(e)))"
         ),
     ),
-    7: ("the table loop fails at M = 1 and M = 0", _also_in_r(_small_m, "M <- 1; cat('2:M is', 2:M)")),
-    8: (
-        "0 log 0 gives NaN",
-        _also_in_r(_zero_log_zero, "cat(exp(0 * log(0)), 'against', dmultinom(c(0, 1), prob = c(0, 1)))"),
+    7: (
+        "The loop that fills the table fails at M = 1 and at M = 0.",
+        _also_in_r(_small_m, "M <- 1; cat('2:M is', 2:M)"),
     ),
-    9: ("coefficient times exp underflows early", _underflow),
-    10: ("the coefficient table overflows at M = 648", _overflow),
+    8: (
+        "The formula 0 log 0 gives NaN.",
+        _also_in_r(
+            _zero_log_zero,
+            "cat('exp(0 log 0) is', exp(0 * log(0)), 'and dmultinom gives', dmultinom(c(0, 1), prob = c(0, 1)))",
+        ),
+    ),
+    9: ("The product of coefficient and exp(.) underflows although the probability does not.", _underflow),
+    10: ("The coefficient table overflows at M = 648.", _overflow),
     11: (
-        "an empty argument in cbind",
+        "A call of cbind contains an empty argument.",
         _also_in_r(
             _empty_argument,
             R_ROWS
             + "cat(tryCatch(cbind(rows[order(rows[, 1]), ], , mc = 0), error = function(e) conditionMessage(e)))",
         ),
     ),
-    12: ("the listings return different things", _return_values),
-    13: ("equations (3) and (4) are not the joint law of p and S given the release", _not_the_joint),
+    12: ("The two listings return different quantities.", _return_values),
+    13: ("Equations (3) and (4) are not the joint distribution of p and S given the release.", _not_the_joint),
 }
 
 

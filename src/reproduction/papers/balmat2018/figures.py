@@ -55,7 +55,7 @@ def figure_1(table: pd.DataFrame) -> Figure:
         top.fill_between(*_steps(kinds["exact draws"]), color=SKY, alpha=0.5, lw=0, label="exact draws")
         top.plot(*_steps(kinds["gibbs"]), color=ORANGE, lw=0.7, label="Gibbs draws")
         for run, line in kinds["frozen"].groupby("run"):
-            label = "runs of the listing, a colour each" if run == 0 else None
+            label = "runs of the listing (one colour per run)" if run == 0 else None
             bottom.plot(*_steps(line), color=CYCLE[run % len(CYCLE)], lw=0.7, label=label)
         for axis in (top, bottom):
             label = "exact density" if axis is top else None
@@ -106,7 +106,7 @@ def _formulations(axis: Axes, table: pd.DataFrame) -> None:
         at = _middles(groups.median())
         axis.plot(at, groups.median(), line, color=colour, label=label)
         axis.fill_between(at, groups.min(), groups.max(), color=colour, alpha=0.15, lw=0)
-    axis.set(xlabel="$p_1$", ylabel="fewest digits\nagainst exact", xlim=(0, 1))
+    axis.set(xlabel="$p_1$", ylabel="fewest digits in agreement\nwith exact values", xlim=(0, 1))
 
 
 def calibration(table: pd.DataFrame) -> Figure:
@@ -144,7 +144,7 @@ def _middles(groups: pd.Series) -> NDArray[np.float64]:
     return np.asarray((_BINS[1:] + _BINS[:-1]) / 2)[groups.index.to_numpy()]
 
 
-_SETUPS = {"scalar": "one call\nper product", "own p": "vectorised,\nown p each", "block": "vectorised,\none p"}
+_SETUPS = {"scalar": "one call\nper product", "own p": "vectorised,\nseparate p", "block": "vectorised,\none p"}
 
 __all__ = [
     "calibration",

@@ -45,8 +45,8 @@ def _trapped(table: pd.DataFrame) -> list[float]:
 QUOTES = [
     Quote(
         "methods.md",
-        r"there are {{5,355}} multiplications instead of {{3,478,761}} rows, and at $k = 10$ the number of rows would "
-        r"be ${{1.3 \cdot 10^{10}}}$",
+        r"require {{5,355}} multiplications, whereas the list has {{3,478,761}} rows. At $k = 10$, the list would have "
+        r"${{1.3 \cdot 10^{10}}}$ rows",
         "",
         # k - 2 convolutions on 0..50 and one value at 50 of the last convolution; compositions of 50 into 6 and into 10
         # parts
@@ -60,18 +60,23 @@ QUOTES = [
     ),
     Quote(
         "methods.md",
-        r"relative error is ${{6 \cdot 10^{-16}}}$ at $M = 50$",
+        r"largest relative error is ${{6 \cdot 10^{-16}}}$ at $M = 50$",
         "table_1_accuracy",
         lambda t: [at(t, "largest_error", method="recurrence", total=50)],
     ),
     Quote("methods.md", "$M = {{648}}$", "", lambda _: [_overflow()]),
-    Quote("methods.md", r"${{2.2 \cdot 10^{-308}}}$ are not judged", "", lambda _: [sys.float_info.min]),
+    Quote("methods.md", r"below ${{2.2 \cdot 10^{-308}}}$ is not assessed", "", lambda _: [sys.float_info.min]),
     Quote("errata.md", "overflows from M = {{648}} on", "", lambda _: [_overflow()]),
-    Quote("errata.md", "in {{10}} of {{10}} chains at (5, 40, 5), and in {{4}} of {{10}} within", "trapped", _trapped),
     Quote(
         "errata.md",
-        "E r is {{0.500}} instead of {{0.128}} at noisy counts (5, 40, 5); given S it is {{0.178}} instead of "
-        "{{0.128}}; the distributions of S differ by {{0.767}} in total variation",
+        "in {{10}} of {{10}} chains at (5, 40, 5), and in {{4}} of {{10}} chains within",
+        "trapped",
+        _trapped,
+    ),
+    Quote(
+        "errata.md",
+        "E r is {{0.500}} instead of {{0.128}}. Given S = (5, 40, 5), E r is {{0.178}} instead of {{0.128}}. The "
+        "distributions of S differ by {{0.767}} in total variation",
         "equation_3",
         _model_and_equation,
     ),

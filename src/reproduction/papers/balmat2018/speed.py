@@ -315,7 +315,7 @@ def _error(values: Array) -> float:
     return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
 
 
-NOT_FOUND = "Rscript was not found on this machine"
+NOT_FOUND = "Rscript was not found on this machine."
 R_COLUMNS = (
     *("what", "method", "setup", "environment", "repeat", "total", "rows", "epsilon", "vector", "seconds"),
     *("products", "scaled", "version", "note"),

@@ -47,7 +47,9 @@ def test_draws_that_start_from_the_confidential_counts():
     rng = Recording(stream(3, "start"))
     text = said(3, rng=rng)
     assert rng.asked == [("beta", 1, 49, 2_000_000)]
-    expected, simulated = numbers(r"probability 1, at the neighbour \(10, 39, 1\) with # \(simulated #\)", text)
+    expected, simulated = numbers(
+        r"At the neighbouring counts \(10, 39, 1\), this probability is # \(simulated #\)", text
+    )
     wanted = 49 / (49 + 200_000)
     assert expected == pytest.approx(wanted, rel=2e-3)
     # E (1 - q)^2n = 49/(49 + 2n): four standard errors of the mean, plus half a unit of the printed digit
@@ -61,8 +63,8 @@ def test_p_that_does_not_move():
     The mode 0.109 is that of the paper's Figure 1, computed by another program.
     """
     text = said(1, 12)
-    assert "1 of 12 as written, 12 of 12 with p carried" in text
-    *modes, truth = numbers("as written: #, #, #, #, #; posterior mode #", text)
+    assert "Of 12 iterations, the number with a distinct p at the start is 1 as written and 12 if p is" in text
+    *modes, truth = numbers(r"as written are #, #, #, #, #, whereas the posterior mode is (0\.\d{3})\.", text)
     assert truth == 0.109
     assert max(modes) - min(modes) > 0.05
 
@@ -71,18 +73,19 @@ def test_draws_that_do_not_see_the_release():
     """Check that the same stream gives the same draws for two releases with the lines as printed, and different draws
     with the lines joined.
     """
-    printed, joined = numbers("equal draws of 400: # % as printed, # % with the lines joined", said(2, 400))
+    printed, joined = numbers("equal draws is # % as printed and # % with the lines joined", said(2, 400))
     assert printed == 100
     assert joined < 20
 
 
 def test_chains_without_alpha_end_at_a_vertex():
     text = said(4, 300)
-    assert "within 600 iterations without alpha:" in text
-    found = re.findall(r"(\d+) of 8 at \((\d+), (\d+), 5\)", text)
+    assert text.startswith("Without alpha, ")
+    assert "within 600 iterations." in text
+    found = re.findall(r"(\d+) of 8 chains at \((\d+), (\d+), 5\)", text)
     assert [tuple(map(int, place)) for _, *place in found] == [(5, 40), (15, 30)]
     assert any(int(trapped) > 0 for trapped, *_ in found)
-    assert text.endswith("with alpha: 0")
+    assert text.endswith("with alpha is 0.")
 
 
 def test_scales_of_text_and_listings():
@@ -90,16 +93,21 @@ def test_scales_of_text_and_listings():
     all.
     """
     assert said(5) == (
-        "epsilon = 1: text scale 1 (variance 2), listings 2 (variance 8); moving one partition changes two counts, so "
-        "the text's scale costs 2, the listings' 1"
+        "For epsilon = 1, the scale is 1 (variance 2) in the text and 2 (variance 8) in the listings. If one "
+        "partition moves to another category, two counts change. Therefore, the privacy cost is 2 for the scale in "
+        "the text and 1 for the scale in the listings."
     )
 
 
 def test_small_totals_and_zero_counts():
     assert said(7).startswith(
-        "2:M counts down at M = 1 and at M = 0; ours: M = 0 gives [1.0], M = 1 gives [1.0, 1.0, 1.0]"
+        "The sequence 2:M counts down at M = 1 and at M = 0. The table of this project is [1.0] for M = 0 and "
+        "[1.0, 1.0, 1.0] for M = 1."
     )
-    assert said(8).startswith("S = 0 and p = 0: exp(0 log 0) = nan; the probability is 1 (ours: 1)")
+    assert said(8).startswith(
+        "For S = 0 and p = 0, the formula exp(0 log 0) gives nan, although the probability is 1. This project computes "
+        "1."
+    )
 
 
 def test_rows_that_underflow(monkeypatch):
@@ -119,7 +127,7 @@ def test_rows_that_underflow(monkeypatch):
             whole = power + lgamma(total + 1) - sum(lgamma(x + 1) for x in s)
             count += power < log(2.3e-308) < whole
         lost.append(count)
-    found = re.findall(r"M = (\d+), p1 = ([\d.e-]+): exp\(.\) is 0 or subnormal in (\d+) rows", text)
+    found = re.findall(r"M = (\d+) and p1 = ([\d.e-]+), exp\(.\) is 0 or subnormal in (\d+) rows", text)
     assert [(int(m), float(p1), int(n)) for m, p1, n in found] == [(50, 1e-8, lost[0]), (200, 0.01, lost[1])]
 
 
@@ -133,8 +141,8 @@ def test_the_last_total_without_overflow():
 
     assert largest(652) < 2**1024 <= largest(653)
     text = said(10)
-    assert text.startswith("M = 647 finite: True; M = 648: ")
-    assert text.endswith("fits up to M = 652")
+    assert text.startswith("At M = 647, all coefficients are finite. At M = 648, the table raises the error ")
+    assert text.endswith("can be represented in float64 up to M = 652.")
 
 
 def test_what_the_listings_return():
@@ -143,7 +151,7 @@ def test_what_the_listings_return():
         (5, 40, 5), total=50, scale=2.0, alpha=1.0, draws=30, burn_in=100, rng=stream(8, "errata", 12)
     )
     ratio = np.mean([p1 / (p1 + p0) for p1, p0, _ in p])
-    assert said(12, 30).endswith(f"first share {ratio:.3f} in the first and {np.mean(p[:, 0]):.3f} in the second")
+    assert said(12, 30).endswith(f"the mean of r is {ratio:.3f}, and the mean of p1 is {np.mean(p[:, 0]):.3f}.")
 
 
 def test_equation_3_is_not_the_joint_law():
@@ -154,7 +162,7 @@ def test_equation_3_is_not_the_joint_law():
     weights = np.exp(-np.abs(rows - [5, 40, 5]).sum(axis=1) / 2)
     model = np.average((1 + rows[:, 0]) / (2 + rows[:, 0] + rows[:, 1]), weights=weights)
     under, again, quadrature, mixture = numbers(
-        r"mean of r # under \(3\) \(# by simulation\), # under the model \(# by", said(13, 40)
+        r"mean of r is # under \(3\) \(# by simulation\) and # under the model \(# by", said(13, 40)
     )
     assert (under, quadrature, mixture) == pytest.approx((0.5, model, model), abs=6e-5)
     # 800 draws of r, whose sd is slightly above 0.29: four standard errors
@@ -170,12 +178,12 @@ def test_r_that_fails_is_no_evidence(monkeypatch, tmp_path):
     for code in (0, 3):
         script.write_text(f"#!/bin/sh\necho five\nexit {code}\n")
         script.chmod(0o755)
-        shown = errata._also_in_r(lambda rng, runs: "Python says: 5", "2 + 3")
+        shown = errata._also_in_r(lambda rng, runs: "Python says: 5.", "2 + 3")
         if code:
             with pytest.raises(subprocess.CalledProcessError):
                 shown(None, 1)
         else:
-            assert shown(None, 1) == "Python says: 5; R says: five"
+            assert shown(None, 1) == "Python says: 5. Output of R: five"
 
 
 def test_absorbed_chains_are_those_of_the_counts_that_are_named(monkeypatch):

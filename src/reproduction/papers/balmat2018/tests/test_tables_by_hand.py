@@ -94,7 +94,7 @@ def test_margins_of_figure_2(monkeypatch):
     found = ours(list(agreement._digits(table, tiny, 50)))
     assert found["all differences are beyond the twelfth digit, no p below 1e-6"]["ours"] == 0.5
     assert (
-        "over all triplets 11.00, 1 below 12"
+        "the smallest number of digits is 11.00, and the number of triplets with fewer than 12 digits is 1."
         in found["all differences are beyond the twelfth digit, no p below 1e-6"]["note"]
     )
     dip = found["dip near the end points of p1, digits"]
@@ -274,7 +274,7 @@ def test_margins_of_figure_3():
     assert "at M = 30" in faster["note"]
     over = found["standard over improved algorithm at M = 50"]
     assert (over["ours"], over["mc_se"]) == pytest.approx((4, 4 * relative))
-    assert "8 over exact draws" in over["note"]
+    assert "takes 8 times as long as the method 'exact draws'" in over["note"]
     none = ours(agreement._figure_3(table[table["total"] == 30]))
     assert none["standard over improved algorithm at M = 50"]["variant"] == "not_run"
 
