@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from scipy.special import betainc
+from scipy.integrate import quad
+from scipy.special import betainc, betaln
 
 from dpmultinomial._accounting import privacy_profiles, renyi
 from dpmultinomial._mechanisms import dirichlet
@@ -89,6 +90,30 @@ def test_dirichlet_profile_where_the_exponential_overflows(epsilon, r, alpha):
     assert float(privacy_profiles.dirichlet_delta(epsilon, r=r, alpha=alpha)) == pytest.approx(
         float(exact), rel=1e-10, abs=1e-15
     )
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "x"),
+    [
+        (80_000, 40_000, 0.6),
+        (3e5, 0.5, 0.99),
+        (1e6, 2e6, 0.32),
+        (8.5e6, 1e3, 0.9995),
+        (1e9, 3e5, 0.9996),
+        (900, 1, 0.4),
+    ],
+)
+def test_log_of_a_beta_tail_that_underflows(p, q, x):
+    """I_x(p, q) = x^p/B(p, q) times the integral of exp(-p s) (1 - x exp(-s))^(q - 1) over s > 0."""
+    assert betainc(p, q, x) < 1e-290
+
+    def inside(s):
+        return np.exp(-p * s + (q - 1) * np.log1p(x * -np.expm1(-s) / (1 - x)))
+
+    rate = p - (q - 1) * x / (1 - x)
+    area = quad(inside, 0, 5 / rate, epsrel=1e-12)[0] + quad(inside, 5 / rate, 80 / rate, epsrel=1e-12)[0]
+    exact = p * np.log(x) + (q - 1) * np.log1p(-x) - betaln(p, q) + np.log(area)
+    assert privacy_profiles._log_tail(p, q, x) == pytest.approx(exact, abs=1e-9 + 1e-15 * p)
 
 
 def test_dirichlet_profile_keeps_its_shape_and_its_limits():

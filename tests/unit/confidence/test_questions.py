@@ -8,7 +8,14 @@ import pytest
 from scipy import optimize, stats
 
 import dpmultinomial as dpm
-from dpmultinomial._confidence.hypotheses import TwoPoissonRates, TwoRates, _two_shares, largest_probability
+from dpmultinomial._confidence.hypotheses import (
+    Sample,
+    TwoPoissonRates,
+    TwoRates,
+    _two_shares,
+    goodness_of_fit,
+    largest_probability,
+)
 from dpmultinomial._confidence.noise_sums import Ratio, SignedSum, added
 from dpmultinomial._seeding import stream
 
@@ -260,11 +267,65 @@ def test_difference_of_two_rates_covers():
 
 
 def test_shares_of_four_cells_by_hand():
-    """Shares 30/100 and 20/50, common share 1/3, noise of variance 4 in every cell."""
-    z, sizes, p = _two_shares(np.array([[30.0], [70.0], [20.0], [30.0]]), np.array([4.0, 4.0, 4.0, 4.0]))
-    variance = (1 / 3) * (2 / 3) * (1 / 100 + 1 / 50) + 4 * (4 / 9 + 1 / 9) * (1 / 100**2 + 1 / 50**2)
-    assert z[0] == pytest.approx(0.1 / math.sqrt(variance), rel=1e-12)
-    assert (sizes[:, 0].tolist(), p[0]) == ([100.0, 50.0], pytest.approx(1 / 3))
+    """Shares 30/100 and 20/60, common share 50/160, noise with a variance of its own in every cell."""
+    z, sizes, p = _two_shares(np.array([[30.0], [70.0], [20.0], [40.0]]), np.array([4.0, 1.0, 9.0, 2.0]))
+    yes, no = 5 / 16, 11 / 16
+    noise = (no**2 * 4 + yes**2 * 1) / 100**2 + (no**2 * 9 + yes**2 * 2) / 60**2
+    assert z[0] == pytest.approx((1 / 3 - 0.3) / math.sqrt(yes * no * (1 / 100 + 1 / 60) + noise), rel=1e-12)
+    assert (sizes[:, 0].tolist(), p[0]) == ([100.0, 60.0], pytest.approx(yes))
+
+
+@pytest.mark.parametrize(
+    ("y", "shift", "first", "second"),
+    [
+        ((3, 10), 0.0, 13 / 50 * 37 / 50, 13 / 50 * 37 / 50),  # the common share
+        ((-2, 1), 0.0, 0.25 / 50, 0.25 / 50),  # the least variance
+        ((3, 10), 0.1, 3.5 / 21 * 17.5 / 21, 10.5 / 31 * 20.5 / 31),
+        ((20, 31), -0.2, 0.975 * 0.025, (1 / 60) * (59 / 60)),  # both shares are cut half a record from 1
+        ((-4, 10), -0.2, 0.975 * 0.025, 10.5 / 31 * 20.5 / 31),
+    ],
+)
+def test_the_statistic_of_two_rates_by_hand(y, shift, first, second):
+    """Samples of 20 and 30 records: p (1 - p) by hand, and the variance of the noise of both counts."""
+    law = DG(sigma=3.0)
+    x, p = noise(law, 1e-16)
+    spread = math.sqrt(first / 20 + second / 30 + float(p @ x**2) * (1 / 20**2 + 1 / 30**2))
+    found = TwoRates((3.0, 10.0), (20, 30), (added([(law, 1)]),) * 2)._statistic(*map(np.array, map(float, y)), shift)
+    assert float(found) == pytest.approx((y[0] / 20 - y[1] / 30 - shift) / spread, rel=1e-9)
+
+
+@pytest.mark.parametrize("poisson", [False, True])
+def test_the_first_grid_has_the_excess_that_it_states(poisson):
+    """A cell of width w exceeds its ends by w^2 I/8, which is .001 on an even grid of the transformed rate."""
+    sample = Sample(3.0, 400.0, added([(DL(scale=2.0), 1)]), poisson=poisson)
+    rates = sample.grid(0.2, 0.8, 1000.0)
+    information = 1000 / (rates if poisson else rates * (1 - rates))
+    excess = np.diff(rates) ** 2 * np.maximum(information[1:], information[:-1]) / 8
+    assert (rates[0], rates[-1]) == pytest.approx((0.2, 0.8), rel=1e-14)
+    assert excess == pytest.approx(np.full(len(excess), 0.001), rel=0.1)
+
+
+def test_goodness_of_fit_by_enumeration():
+    """Ten records, three rates, exact noise on two counts of the files: the distance in the inverse covariance."""
+    rates, law = np.array([0.2, 0.5, 0.3]), DL(scale=1.0)
+    x, p = noise(law, 1e-5)
+    variance = float(p @ x**2)
+    inverse = np.linalg.inv(10 * (np.diag(rates) - np.outer(rates, rates)) + variance * np.eye(3))
+
+    def distance(y):
+        gap = y - 10 * rates
+        return sum(inverse[i, j] * gap[..., i] * gap[..., j] for i in range(3) for j in range(3))
+
+    own, chance = np.array([5.0, 5.0, 2.0]), 0.0
+    noises = np.stack(np.meshgrid(x, x, x, indexing="ij"), axis=-1)
+    weights = p[:, None, None] * p[:, None] * p
+    for a in range(11):
+        for b in range(11 - a):
+            file = np.array([a, b, 10 - a - b])
+            far = distance(file + noises) >= distance(own) - 1e-9
+            chance += stats.multinomial.pmf(file, 10, rates) * weights[far].sum()
+    found = goodness_of_fit(own, n=10, rates=rates, law=law, variances=np.array([variance]), rng=stream(7, "fit"))
+    assert found == pytest.approx(chance, abs=5 * math.sqrt(chance / 9999))
 
 
 def test_tests_of_counts_by_hand():

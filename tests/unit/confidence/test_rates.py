@@ -256,3 +256,18 @@ def test_a_count_beyond_its_total_has_the_nearest_rate(value, rate):
     found = dpm.confidence(dpm.Release({"a": value, "b": None}, mechanism=DL(scale=1.0), total=20))
     assert found.rates["a"].interval() == (rate, rate)
     assert f"the nearest is {rate:g}" in found.rates["a"].row(0.95)[-1]
+    assert found.rates["a"].row(0.5)[:2] == (rate, rate)  # at a low level too
+
+
+@pytest.mark.parametrize("sets", [[(0.03, 0.1), (0.4, 0.6)], [(0.03, 0.6)], [(0.3, 0.4), (0.5, 0.6)]])
+def test_rejected_rates_between_accepted_ones_are_reported(sets):
+    class Accepting(Pair):
+        def accepts(self, p, level):
+            return any(low <= p <= high for low, high in sets)
+
+    one, both = added([(DL(scale=1.0), 1)]), added([(DL(scale=1.0), 1)] * 2)
+    lower, upper, gaps = Accepting(12.0, 48.0, one, one, both).interval(0.95)
+    assert gaps == (len(sets) > 1)
+    assert (lower, upper) == pytest.approx((sets[0][0], sets[-1][1]), abs=1e-4)
+    assert lower <= sets[0][0]  # rounded outwards
+    assert upper >= sets[-1][1]
