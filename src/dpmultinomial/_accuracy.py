@@ -63,7 +63,7 @@ EXACT = Accuracy("exact")
 
 
 def of_chains(ess: ArrayLike, rhat: ArrayLike) -> Accuracy:
-    """Return the accuracy status of Markov chains, from the quantity that has converged worst.
+    """Return the accuracy status of Markov chains, which is determined by the quantity with the worst convergence.
 
     Parameters
     ----------
@@ -85,8 +85,8 @@ def worst(states: Sequence[Accuracy]) -> Accuracy:
 
 
 def standard_error(effective: float) -> float:
-    """Return an upper bound on the standard error of a probability estimated from `effective` draws, 1/(2
-    sqrt(effective)); NaN for zero draws.
+    """Return 1/(2 sqrt(effective)), an upper bound on the standard error of a probability that is estimated from
+    `effective` independent draws. The result is NaN for zero draws.
     """
     return float(0.5 / np.sqrt(effective)) if effective > 0 else float("nan")
 
@@ -101,7 +101,8 @@ def summary_frame(
     level: float,
     status: Accuracy | Sequence[Accuracy],
 ) -> pd.DataFrame:
-    """Build the table that every posterior's ``summary()`` returns: one row per quantity, columns `SUMMARY`.
+    """Build the table that the method ``summary()`` of every posterior returns, with one row per quantity and the
+    columns `SUMMARY`.
 
     Parameters
     ----------
@@ -164,7 +165,7 @@ def mean_ess(draws: ArrayLike) -> float:
 
 
 def rhat(draws: ArrayLike) -> float:
-    """Return the larger of two rank-normalised split R-hats: that of the draws, and that of their distances from the
+    """Return the larger of the rank-normalised split R-hat of the draws and that of the draws' distances from their
     median.
 
     The arguments, the result and the errors are those of `bulk_ess`.
@@ -192,7 +193,7 @@ def _halves(chains: Array) -> Array:
 
 
 def _ranked(chains: Array) -> Array:
-    """Return the normal scores of the pooled ranks, by Blom's formula."""
+    """Return the normal scores of the ranks of all draws of all chains, by Blom's formula."""
     ranks = np.asarray(scipy.stats.rankdata(chains.ravel())).reshape(chains.shape)
     return np.asarray(ndtri((ranks - 0.375) / (chains.size + 0.25)))
 
@@ -212,7 +213,7 @@ def _autocovariance(chains: Array) -> Array:
 
 
 def _ess(chains: Array) -> float:
-    """Return the effective sample size by Geyer's initial monotone sequence on the pooled autocorrelation."""
+    """Return the effective sample size by Geyer's initial monotone sequence, applied to the pooled autocorrelation."""
     count, length = chains.shape
     covariance = _autocovariance(chains)
     within = covariance[:, 0].mean() * length / (length - 1)

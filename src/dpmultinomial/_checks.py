@@ -56,7 +56,9 @@ def fraction(name: str, value: ArrayLike) -> NDArray[np.float64]:
 
 
 def levels(name: str, value: ArrayLike, *, least: float) -> NDArray[np.float64]:
-    """Return an array of numbers in [0, 1], of any shape; each must be 0, 1 or at least `least` away from both."""
+    """Return an array of numbers in [0, 1], of any shape. Each number must be 0, 1 or at least `least` away from
+    both.
+    """
     array = fraction(name, value)
     tail = np.minimum(array, 1 - array)
     good = (tail == 0) | (tail >= least)
@@ -78,7 +80,7 @@ def reals(name: str, values: ArrayLike, *, least_size: int = 1) -> NDArray[np.fl
 
 
 def positives(name: str, values: ArrayLike, size: int) -> NDArray[np.float64]:
-    """Return `size` finite numbers > 0 as an array; a single number is repeated `size` times."""
+    """Return `size` finite numbers > 0 as an array. A single number is repeated `size` times."""
     array = floats(name, values)
     if array.ndim == 0:
         array = np.full(size, float(array))
@@ -99,7 +101,7 @@ def counts(name: str, values: ArrayLike, *, least_size: int = 1) -> NDArray[np.i
 
 
 def integral(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    """Return integers of any sign and shape as float64; their magnitude must be below 2^53."""
+    """Return integers of any sign and shape as a float64 array. Their magnitude must be below 2^53."""
     array = floats(name, values)
     good = np.isfinite(array) & (np.abs(array) < 2.0**53) & (array == np.floor(array))
     if not np.all(good):
@@ -110,7 +112,9 @@ def integral(name: str, values: ArrayLike) -> NDArray[np.float64]:
 
 
 def int64s(name: str, values: ArrayLike) -> NDArray[np.int64]:
-    """Return a contiguous one-dimensional int64 array; other integer types are widened, and nothing is rounded."""
+    """Return a contiguous one-dimensional int64 array. Other integer types are converted to int64, and nothing is
+    rounded.
+    """
     array = np.asarray(values)
     if array.dtype.kind not in "iu" or (array.dtype.kind == "u" and array.dtype.itemsize == 8):
         raise TypeError(f"{name} must be an array of integers (int64), got dtype {array.dtype}")
@@ -159,7 +163,7 @@ def table(name: str, values: ArrayLike) -> NDArray[np.int64]:
 
 
 def generator(rng: Any) -> np.random.Generator:
-    """Return `rng` if it is a numpy Generator; seeds and None are rejected, so that every random stream is named."""
+    """Return `rng` if it is a NumPy Generator. Seeds and None are rejected, so that every random stream is named."""
     if not isinstance(rng, np.random.Generator):
         raise TypeError(
             f"rng must be a numpy.random.Generator, for example dpmultinomial.stream(seed, 'name'), got {rng!r}"
@@ -184,7 +188,7 @@ def _real(name: str, value: Any) -> float:
 
 
 def floats(name: str, values: Any) -> NDArray[np.float64]:
-    """Return `values` as float64 numbers of any shape; NaN and infinities are allowed."""
+    """Return `values` as float64 numbers of any shape, in which NaN and infinities are allowed."""
     try:
         array = np.asarray(values)
     except ValueError:

@@ -1,5 +1,5 @@
-"""Entry point of the command ``dpm``, which runs the command of the full project, or explains how to install the
-project if only the library is installed.
+"""Entry point of the command ``dpm``, which runs the command of the full project. If only the library is installed, it
+explains how to install the project.
 """
 
 import sys
@@ -13,7 +13,7 @@ In a copy of the project: make env, . .venv/bin/activate, then dpm. In Python, w
 
 
 def main() -> None:
-    """Run the command; raise SystemExit with instructions if the project's command is not available."""
+    """Run the command of the full project, and raise SystemExit with instructions if the project is not installed."""
     try:
         found = import_module(PROGRAM)
     except ModuleNotFoundError as error:

@@ -1,5 +1,5 @@
-"""The only module that calls git, which is used only to read a repository. The module writes no files, and does not
-start any program named in a configuration of git.
+"""The only module that calls git, and only to read a repository. The module writes no files, and does not start any
+program that is named in a configuration of git.
 
 A repository can come from somebody else, and its configuration can name programs: file system monitors, hooks, filters,
 transports, pagers, signature checkers (git-config(1)). Four measures prevent git from starting these programs. First,
@@ -110,7 +110,9 @@ def commit(folder: Path) -> str:
 
 
 def commit_time(folder: Path) -> int:
-    """Return the time of the commit that is checked out, in seconds since 1970. Errors are reported as by `output`."""
+    """Return the time of the commit that is checked out, in seconds since 1 January 1970. Errors are reported as by
+    `output`.
+    """
     return int(output(folder, "rev-list", "-n", "1", "--timestamp", "HEAD").split()[0])
 
 

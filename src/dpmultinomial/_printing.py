@@ -1,4 +1,5 @@
-"""Text for a terminal or a log, in which characters that move the cursor or reorder a line are shown as escapes.
+"""Output of text to a terminal or a log, in which characters that move the cursor or reorder a line are replaced by
+escapes.
 
 Names and messages contain text from files that somebody else wrote. A terminal interprets control characters (C0 and
 C1, such as ESC), bidirectional marks change the order in which a line is read, and U+2028, U+2029 and U+0085 end a
@@ -58,7 +59,7 @@ def stop(text: object) -> NoReturn:
 
 
 def progress(done: int, of: int, what: str, passed: float) -> str:
-    """Return a message with the number of finished parts, the time that has passed and the expected end.
+    """Return a message that states the number of finished parts, the time that has passed and the expected end.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ from .renyi import order_at_least_one
 
 
 def floor(*, order: float, delta: float) -> float:
-    """Return the lower limit of the epsilon given by equation 14: its value as the Rényi epsilon goes to 0.
+    """Return the smallest epsilon_hat that equation 14 can give, which is the limit as the Rényi epsilon tends to 0.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ def floor(*, order: float, delta: float) -> float:
 
 
 def rdp_to_dp(epsilon: float, *, order: float, delta: float) -> float:
-    """Return the smallest epsilon_hat for which equation 14 implies (epsilon_hat, delta)-DP of an (order, epsilon)-RDP
-    mechanism.
+    """Return the smallest epsilon_hat for which an (order, epsilon)-RDP mechanism is (epsilon_hat, delta)-DP by
+    equation 14.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def rdp_to_dp(epsilon: float, *, order: float, delta: float) -> float:
 
 
 def dp_to_rdp(epsilon_hat: float, *, order: float, delta: float) -> float:
-    """Return the Rényi epsilon that equation 14 allows for a target (epsilon_hat, delta).
+    """Return the largest Rényi epsilon for which equation 14 gives a target (epsilon_hat, delta).
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def dp_to_rdp(epsilon_hat: float, *, order: float, delta: float) -> float:
 
 
 def dp_to_rdp_unchecked(epsilon_hat: float, *, order: float, delta: float) -> float:
-    """Compute the same conversion as `dp_to_rdp` for any delta > 0, including delta > 1, to reproduce an error in a
+    """Compute the conversion of `dp_to_rdp` for any delta > 0, including delta > 1, to reproduce an error in a
     published figure. The result is not a privacy guarantee.
 
     Parameters
@@ -158,7 +158,7 @@ class _Cost:
         _checks.one_of("relation", self.relation, RELATIONS)
 
     def dp(self, delta: float) -> "Epsilon":
-        """Return the smallest epsilon at a given `delta` (see `Total.dp`)."""
+        """Return the smallest epsilon for which this cost is known to imply (epsilon, delta)-DP (see `Total.dp`)."""
         return compose(self).dp(delta)
 
 
@@ -295,7 +295,7 @@ class Total:
     mechanisms: Mapping[Mechanism, int] | None = field(default=None, compare=False, repr=False)
 
     def renyi_epsilon(self, order: float) -> float:
-        """Return the Rényi epsilon of the pure, zero-concentrated and Rényi summands at one order.
+        """Return the Rényi epsilon, at one order, of the sum of the pure, zero-concentrated and Rényi costs.
 
         Parameters
         ----------
@@ -381,8 +381,8 @@ class Total:
 
 
 def _least(value: Callable[[float], float]) -> float:
-    """Minimise a function over orders from 1 + 1e-6 to `_LARGEST_ORDER` by a grid search with refinement; every order
-    gives a valid bound.
+    """Minimise a function over the orders from 1 + 1e-6 to `_LARGEST_ORDER` by a grid search with refinement. Every
+    order gives a valid bound.
     """
     from scipy.optimize import minimize_scalar  # a slow import, only needed for these bounds
 
@@ -399,7 +399,7 @@ def _least(value: Callable[[float], float]) -> float:
 
 
 def pure_to_renyi(epsilon: float, *, order: float) -> float:
-    """Return the largest Rényi divergence of an epsilon-DP release, attained by randomised response.
+    """Return the largest Rényi divergence of an epsilon-DP release, which randomised response attains.
 
     Parameters
     ----------
@@ -430,7 +430,7 @@ def pure_to_renyi(epsilon: float, *, order: float) -> float:
 
 
 def total(costs: Iterable[_Cost]) -> dict[tuple[str, str], Total]:
-    """Return the sum of costs for each pair of data source and neighbour relation.
+    """Return the total cost for each pair of data source and neighbour relation.
 
     Parameters
     ----------
@@ -472,7 +472,7 @@ def _sum(source: str, relation: str, costs: list[Cost]) -> Total:
 
 
 def _mechanisms(costs: list[Cost]) -> Counter[Mechanism] | None:
-    """Return the mechanisms of all costs, or None if the mechanism of any cost is unknown or no cost has a mechanism.
+    """Return the mechanisms of all costs, or None if a cost has an unknown mechanism or no cost has a mechanism.
 
     A pure cost without a known mechanism is treated as the cost of randomised response, which is the least private
     mechanism with the same epsilon.
@@ -548,7 +548,7 @@ def pure_of_replacement(epsilon: float) -> float:
 
 
 def approximate_of_replacement(epsilon: float, *, delta: float) -> tuple[float, float]:
-    """Return (epsilon, delta) for replacing a record, given (epsilon, delta) for adding or removing a record; a delta
+    """Return (epsilon, delta) for replacing a record, given (epsilon, delta) for adding or removing a record. A delta
     of 1 or more is not a guarantee.
 
     Parameters

@@ -49,7 +49,7 @@ _LEAST = 1e-300  # smallest tilted probability; smaller probabilities would lose
 
 
 def transform_error(size: int) -> float:
-    """Return a bound on the relative error of a Fourier transform in the Euclidean norm.
+    """Return a bound on the relative error, in the Euclidean norm, of a fast Fourier transform of a given size.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class Composition:
         return math.fsum(n * _log_sum(logs + power * values) for logs, values, n in self._finite)
 
     def _chernoff(self, epsilon: float) -> tuple[float, float]:
-        """Return the power with the smallest Chernoff bound of P(loss > epsilon), and the log of the bound."""
+        """Return the exponent that minimises the Chernoff bound on P(loss > epsilon), and the log of this bound."""
 
         def bound(log_power: float) -> float:
             power = math.exp(log_power)
@@ -144,7 +144,9 @@ class Composition:
         return best
 
     def _start(self, left: float, top: float) -> float:
-        """Return the epsilon given by the Chernoff bound, limited to slightly less than the largest loss."""
+        """Return the epsilon at which the Chernoff bound equals delta, or a value just below the largest loss if
+        smaller.
+        """
         high = _INSIDE * top
         if self._chernoff(high)[1] >= left or self._chernoff(0.0)[1] <= left:
             return high if self._chernoff(high)[1] >= left else 0.0
@@ -163,7 +165,7 @@ class Composition:
         return found + self.shift
 
     def _tail(self, power: float) -> "Tail":
-        """Return the tail of the total loss, from its tilted probabilities and a bound on their errors."""
+        """Return the tail of the total loss, computed from its tilted probabilities and a bound on their errors."""
         first, offset, length, step = 0, 0.0, 1, self.parts[0][0].step
         for part, n in self.parts:
             first, offset = first + n * part.first, offset + n * part.offset

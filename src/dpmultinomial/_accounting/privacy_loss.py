@@ -1,4 +1,4 @@
-"""Privacy loss distributions of mechanisms.
+"""Privacy loss distributions of the mechanisms of this library.
 
 The privacy loss of an outcome is the log of its probability under a file over that under the neighbouring file. Losses
 of independent releases add, and delta(epsilon) is the expected value of max(1 - exp(epsilon - loss), 0). Discrete noise
@@ -57,7 +57,7 @@ class Losses:
 
 
 class Mechanism(Protocol):
-    """Interface of a mechanism whose distribution of the privacy loss is known; every mechanism is hashable.
+    """Interface of a mechanism whose privacy loss has a known distribution. Every mechanism is hashable.
 
     ``step``      distance of the lattice of its losses; None if they are not on a lattice
     ``spread``    standard deviation of the loss, roughly
@@ -77,8 +77,8 @@ class Mechanism(Protocol):
 
 
 def split(losses: Array, masses: Array, *, step: float, infinite: float, relative: float = 0.0) -> Losses:
-    """Split losses between the neighbouring points of a grid, so that the total probability does not change under
-    either of the two files.
+    """Split the probability of each privacy loss between the two neighbouring grid points, such that the total
+    probability under each of the two neighbouring data sets is unchanged.
 
     Parameters
     ----------
@@ -132,8 +132,9 @@ class DiscreteGaussianLoss:
         return self.change / self.sigma
 
     def _noise(self, log_mass: float) -> tuple[Array, Array, float, float]:
-        """Return noise values, their probabilities, the neglected probability (by the sub-Gaussian tails in Canonne et
-        al. 2020, corollary 17), and the relative error, given that exp(-x) has an error of 4 x + 4 roundings.
+        """Return the values of the noise, their probabilities, the neglected probability, and the relative error of the
+        probabilities. The neglected probability follows from the sub-Gaussian tails in Canonne et al. (2020), corollary
+        17. The error assumes that exp(-x) has an error of 4 x + 4 roundings.
         """
         half = int(self.sigma * math.sqrt(2 * (log_mass + 1))) + 2
         x = np.arange(-half, half + 1, dtype=np.float64)
@@ -308,7 +309,8 @@ class GaussianLoss:
 
 
 def _cells(low: float, high: float, step: float, widest: float) -> tuple[Array, Array]:
-    """Return the nodes and weights of a Gauss-Legendre rule on equal cells, whose ends include the points of a grid.
+    """Return the nodes and weights of a Gauss-Legendre rule on cells of equal width, whose limits include the points of
+    a grid.
 
     Parameters
     ----------
@@ -372,8 +374,8 @@ class DirichletLoss:
         return self.gridded(self.spread / 100, log_mass)
 
     def _end(self, inner: float, outer: float, log_mass: float) -> float:
-        """Return t with P(w/(1 - w) < exp(-t)) <= exp(-log_mass) for a Beta(inner, outer) variable w, whose density is
-        at most 2 w^(inner - 1)/B(inner, outer) for w up to 1/2.
+        """Return t with P(w/(1 - w) < exp(-t)) <= exp(-log_mass), for a Beta(inner, outer) variable w. The bound uses
+        that the density is at most 2 w^(inner - 1)/B(inner, outer) for w up to 1/2.
         """
         log_w = (math.log(inner / 2) + float(betaln(inner, outer)) - log_mass - 1) / inner
         log_w = min(log_w, -math.log(2))
@@ -420,8 +422,8 @@ class TruncatedLaplaceLoss:
         return self.change / self.scale
 
     def _parts(self) -> tuple[Array, Array, float, float]:
-        """Return the losses in steps, their probabilities, the probability of an infinite loss and the relative
-        error.
+        """Return the losses as multiples of the lattice step, their probabilities, the probability of an infinite loss,
+        and the relative error of the probabilities.
         """
         x = np.arange(-self.support, self.support + 1, dtype=np.float64)
         p = np.exp(-np.abs(x) / self.scale)
@@ -487,7 +489,8 @@ class PureLoss:
 
 @dataclass(frozen=True)
 class TableLoss:
-    """Largest privacy loss of a table of P(released | true) over all pairs of neighbouring true counts.
+    """Largest privacy loss of a mechanism with a table of P(released | true), over all pairs of neighbouring true
+    counts.
 
     Parameters
     ----------
@@ -539,7 +542,7 @@ class SplitLoss:
 
     @cached_property
     def spread(self) -> float:
-        """Smallest spread of the mechanisms of all possible changes."""
+        """Smallest spread of the privacy loss over all possible changes of the counts."""
         return min(one.spread for case in self.cases for one in case)
 
     def lattice(self, log_mass: float) -> Losses:

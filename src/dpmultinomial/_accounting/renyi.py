@@ -42,7 +42,7 @@ def order_at_least_one(order: float) -> float:
 
 
 def dirichlet_divergence(u: ArrayLike, v: ArrayLike, *, order: float) -> float:
-    """Return D_order(Dirichlet(u) || Dirichlet(v)), equations 16-17.
+    """Return the Rényi divergence D_order(Dirichlet(u) || Dirichlet(v)), by equations 16 and 17.
 
     Parameters
     ----------
@@ -124,8 +124,8 @@ def dirichlet_worst_case(r: float, *, alpha: float, order: float) -> float:
 
 
 def _worst_case_near_one(r: float, alpha: float, excess: float) -> float:
-    """Return the two differences of log-gammas in the worst-case Rényi divergence, divided by `excess` = order - 1:
-    each is r times a mean of digammas.
+    """Return the two differences of log-gamma functions in the worst-case Rényi divergence, divided by `excess` = order
+    - 1. Each quotient is r times a mean of digamma functions.
     """
     x, w = _unit_rule()
     upper = r * (w @ digamma(alpha + r + excess * r * x))
@@ -270,8 +270,8 @@ def gaussian_sigma(epsilon: float, *, order: float, l2_squared: float) -> float:
 
 
 def concentrated_gaussian(sigma: float, *, l2_squared: float) -> float:
-    """Return the rho of zero-concentrated privacy of N(0, sigma^2) or discrete Gaussian noise: l2_squared/(2 sigma^2)
-    (Canonne, Kamath, Steinke 2020, Theorem 4).
+    """Return the zero-concentrated cost rho = l2_squared/(2 sigma^2) of N(0, sigma^2) noise or of discrete Gaussian
+    noise (Canonne, Kamath, Steinke 2020, Theorem 4).
 
     Parameters
     ----------

@@ -1,5 +1,4 @@
-"""Privacy loss of permutation swapping given its invariants: the bound of Bailie, Gong and Meng (2023), and exact
-values.
+"""Privacy loss of permutation swapping given its invariants, by the bound of Bailie, Gong and Meng (2023) and exactly.
 
 The guarantee is a Lipschitz bound: two data sets with the same invariants at Hamming distance d (records that differ,
 order ignored) have output distributions within exp(epsilon d) of each other. Distance 1 never occurs, since margins are
@@ -20,8 +19,8 @@ _LARGEST_VECTOR = 100_000_000
 
 
 def largest_stratum(strata: Sequence[tuple[int, int, int]]) -> int:
-    """Return the b in the theorem of Bailie, Gong and Meng: the size of the largest stratum in which a swap can change
-    the data.
+    """Return the size b of the largest stratum in which a swap can change the data, as in the theorem of Bailie, Gong
+    and Meng.
 
     Parameters
     ----------
@@ -37,8 +36,8 @@ def largest_stratum(strata: Sequence[tuple[int, int, int]]) -> int:
 
 
 def epsilon(largest: int, *, rate: float) -> float:
-    """Return the privacy loss of a swap per unit of Hamming distance, by the theorem of Bailie, Gong and Meng: ln(b +
-    1) - ln(o), o = rate/(1 - rate).
+    """Return the privacy loss ln(b + 1) - ln(o) of a swap per unit of Hamming distance, where b is the size of the
+    largest stratum and o = rate/(1 - rate) (theorem of Bailie, Gong and Meng).
 
     Parameters
     ----------
@@ -150,9 +149,7 @@ def exact_loss(largest: int, distance: int, *, rate: float) -> float:
 
 
 def _loss(b: int, d: int, odds: float) -> float:
-    """Compute the privacy loss of `exact_loss` for arguments that have been checked; `odds` is the log odds of the swap
-    rate.
-    """
+    """Compute the privacy loss of `exact_loss` for arguments that have been checked."""
     if odds <= 0:
         # smallest f among the numbers that are reachable from b
         near = np.array([0, 2]) if b - d == 1 else np.array([b - d])
@@ -263,7 +260,9 @@ def _log_odds(rate: float) -> float:
 
 
 def _log_derangements(n: int) -> NDArray[np.float64]:
-    """Return the logs of the numbers of derangements D_0..D_n (D_1 = 0: -inf), from the ratios D_(k-1)/D_k."""
+    """Return the logs of the numbers of derangements D_0..D_n, computed from the ratios D_(k-1)/D_k. The log of D_1 = 0
+    is -inf.
+    """
     logs = np.full(n + 1, -np.inf)
     logs[0] = logs[2] = 0.0
     ratio = 0.0

@@ -62,7 +62,7 @@ class Confidence:
 
     @property
     def counts(self) -> ByName:
-        """Confidence statements about the true counts, by name."""
+        """Confidence statements about the true counts, as a mapping from the names of the counts."""
         found = self._noisy
 
         def ends(level: float) -> tuple[Any, Any]:
@@ -73,7 +73,9 @@ class Confidence:
 
     @property
     def rates(self) -> ByName:
-        """Confidence statements about the probabilities from which the counts are assumed to be sampled, by name."""
+        """Confidence statements about the probabilities from which the counts are assumed to be sampled, as a mapping
+        from the names of the counts.
+        """
         found = self._noisy
 
         def ends(level: float) -> tuple[Any, Any]:
@@ -208,7 +210,9 @@ class Confidence:
         return [self._noisy.words.place(str(name)) for name in names]
 
     def _sum(self, signs: Mapping[int, int]) -> SignedSum | None:
-        """Return a signed sum of counts with added noise; None if a count has a table or random rounding."""
+        """Return the signed sum of noisy counts, or None if the noise of a count is not additive (a table or random
+        rounding).
+        """
         noises = [self._noisy.noise_at(place) for place in signs]
         if any(noise is None for noise in noises):
             return None
@@ -284,7 +288,7 @@ class Confidence:
     def _two_samples(
         self, word: str, sides: Sequence[Sequence[int]]
     ) -> tuple[tuple[float, float], tuple[NoiseSum, NoiseSum]]:
-        """Return the released counts of both sides and their noise."""
+        """Return the released counts of two samples, and the distributions of their noise."""
         if not self._noisy.integers:
             raise ValueError(
                 f"{word}: an exact test of two rates requires integer noise, and counts that are not rounded, "
@@ -431,7 +435,7 @@ class Confidence:
 
 
 def _below(level: float, what: str) -> float:
-    """Return a level below 1 - gamma; raise a ValueError otherwise."""
+    """Return the confidence level, and raise ValueError if it is not below 1 - gamma."""
     if level >= 1 - GAMMA:
         raise ValueError(f"level must be below {1 - GAMMA:g} for {what}, got {level}")
     return level

@@ -76,7 +76,8 @@ def tail(noise: AddedNoise, distance: Array, parameter: Array) -> Array:
 
 
 def halfwidths(noise: AddedNoise, level: Any, parameter: Array) -> Array:
-    """Return the largest distance h with P(noise >= h) > (1 - level)/2, for each parameter, by bisection.
+    """Return, for each parameter of the noise, the largest distance h with P(noise >= h) > (1 - level)/2, found by
+    bisection.
 
     Parameters
     ----------
@@ -110,7 +111,7 @@ def halfwidths(noise: AddedNoise, level: Any, parameter: Array) -> Array:
 
 
 def listed(found: Ends, place: int) -> NDArray[np.int64]:
-    """Return the true counts of a single confidence set without gaps, in increasing order.
+    """Return the true counts in a confidence set without gaps, in increasing order.
 
     Parameters
     ----------

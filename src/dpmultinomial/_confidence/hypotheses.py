@@ -1,5 +1,5 @@
-"""Tests of hypotheses from noisy counts: the hypothesis that rates have given values, and the hypothesis that two
-samples have equal rates.
+"""Tests, from noisy counts, of the hypothesis that rates have given values and of the hypothesis that two samples have
+equal rates.
 
 Two groups of public size (`TwoRates`): the statistic is the difference of the two released shares over its standard
 deviation, noise included. Its p-value is the largest probability, over the rates p in a confidence set of level 1 -
@@ -102,8 +102,8 @@ def four_cells(values: Array, *, law: Any, variances: Array, rng: np.random.Gene
 
 
 def _two_shares(values: Array, variances: Array) -> tuple[Array, Array, Array]:
-    """Return the standardised difference of two shares, the sample sizes, and the common share, for each column of
-    releases.
+    """Return, for each simulated release, the standardised difference of two shares, the sample sizes, and the common
+    share.
     """
     sizes = np.maximum(values[[0, 2]] + values[[1, 3]], 1.0)
     p = np.clip((values[0] + values[2]) / sizes.sum(axis=0), 0.005, 0.995)
@@ -192,31 +192,34 @@ class Sample:
     poisson: bool = False
 
     def numbers(self, low: float, high: float) -> Array:
-        """Return the numbers of records with non-negligible probability under rates between `low` and `high`."""
+        """Return the numbers of records that have a non-negligible probability for a rate between `low` and `high`."""
         return numbers(self.size * low, self.size * high, np.inf if self.poisson else self.size)
 
     def values(self, x: Array) -> Array:
-        """Return the values that can be released with the numbers `x`, in the order of `released`."""
+        """Return the values that can be released if the number of records is one of `x`, in the order of `released`."""
         return np.asarray(np.arange(len(x) + len(self.noise.mass) - 1) + x[0] + self.noise.first, dtype=np.float64)
 
     def probabilities(self, x: Array, rates: Array) -> Array:
-        """Return the probabilities of the numbers `x`, with one row per rate."""
+        """Return the probabilities of the numbers of records `x`, with one row per rate."""
         at = np.asarray(rates)[..., None]
         return poisson(x, self.size * at) if self.poisson else binomial(x, int(self.size), at)
 
     def released(self, x: Array) -> Array:
-        """Return the probabilities of the released values given each of the consecutive numbers `x` (one per row)."""
+        """Return the probabilities of the released values, with one row per number of records in the consecutive
+        numbers `x`.
+        """
         mass = self.noise.mass
         return scipy.linalg.toeplitz(np.append(mass[0], np.zeros(len(x) - 1)), np.append(mass, np.zeros(len(x) - 1)))
 
     def information(self, rates: Array) -> Array:
-        """Return the Fisher information about each rate, before the noise."""
+        """Return the Fisher information about each rate in the number of records before the noise is added."""
         with np.errstate(divide="ignore", invalid="ignore"):
             found = self.size / (rates if self.poisson else rates * (1 - rates))
         return np.asarray(found if self.size > 0 else np.zeros_like(rates))
 
     def accepted(self, level: float) -> tuple[float, float] | None:
-        """Return the smallest and the largest rate in the confidence set, rounded outwards; None if it is empty.
+        """Return the smallest and the largest rate in the confidence set, rounded outwards, or None if the set is
+        empty.
 
         The tails are monotone in the rate, so that the set is an interval.
         """
@@ -241,8 +244,8 @@ class Sample:
         return accepted_range(tails, level, highest, _BISECTED)
 
     def grid(self, low: float, high: float, size: float) -> Array:
-        """Return rates from `low` to `high`, on which the bound of `largest_probability` exceeds the largest value at
-        the points by about 0.001 if the sizes of both samples add up to `size`.
+        """Return a grid of rates from `low` to `high` for `largest_probability`. If the sizes of both samples add up to
+        `size`, the bound exceeds the largest probability at the grid points by about 0.001.
         """
         ends = np.sqrt([low, high]) if self.poisson else np.arcsin(np.sqrt([low, high]))
         first, last = float(ends[0]), float(ends[1])
@@ -257,8 +260,8 @@ def _bound(
     shift: float = 0.0,
     target: float | None = None,
 ) -> float:
-    """Return an upper bound on the probability of a statistic that is at least as large as the released one, over all
-    rates of the second sample in a range. The rate of the first sample is larger by `shift`.
+    """Return an upper bound, over a range of rates of the second sample, on the probability that a statistic is at
+    least as large as its released value. The rate of the first sample is larger by `shift`.
     """
     one, two = samples
     own = abs(float(statistic(np.array(one.y), np.array(two.y))))
@@ -280,7 +283,7 @@ def _bound(
 
 @dataclass(frozen=True, eq=False)
 class TwoRates:
-    """Two noisy counts of samples of public size, with integer-valued noise.
+    """Two counts with integer-valued noise, from two samples of public size.
 
     Parameters
     ----------
@@ -294,7 +297,7 @@ class TwoRates:
     noise: tuple[NoiseSum, NoiseSum]
 
     def _statistic(self, one: Array, two: Array, shift: float) -> Array:
-        """Return the difference of the shares minus `shift`, divided by its standard deviation."""
+        """Return the difference of two shares minus `shift`, divided by its standard deviation."""
         n1, n2 = self.n
         noise = self.noise[0].variance / n1**2 + self.noise[1].variance / n2**2
         if shift == 0:
@@ -314,16 +317,16 @@ class TwoRates:
 
     @cached_property
     def _common(self) -> tuple[float, float] | None:
-        """Common rates that are not rejected by the sum of both counts at level gamma."""
+        """Common rates of both samples that are not rejected by the sum of the two counts at level gamma."""
         return Sample(sum(self.y), sum(self.n), convolved(*self.noise)).accepted(1 - GAMMA)
 
     @cached_property
     def _second(self) -> tuple[float, float] | None:
-        """Rates of the second sample that are not rejected by its count at level gamma."""
+        """Rates of the second sample that are not rejected by the count of this sample at level gamma."""
         return self._samples[1].accepted(1 - GAMMA)
 
     def pvalue(self, shift: float = 0.0, target: float | None = None) -> float:
-        """Return the p-value of the hypothesis that the rates differ by `shift`.
+        """Return the p-value of the hypothesis that the rates of two samples differ by `shift`.
 
         Parameters
         ----------
@@ -351,7 +354,7 @@ class TwoRates:
         return min(found + GAMMA, 1.0)
 
     def interval(self, level: float) -> tuple[float, float]:
-        """Return the smallest and the largest difference of rates that is not rejected.
+        """Return the smallest and the largest difference of two rates that is not rejected.
 
         Parameters
         ----------
@@ -377,7 +380,7 @@ class TwoRates:
 
 @dataclass(frozen=True, eq=False)
 class TwoPoissonRates:
-    """Two noisy Poisson counts with public exposures, with noise on the integers.
+    """Two Poisson counts with integer-valued noise and public exposures.
 
     Parameters
     ----------
@@ -391,7 +394,7 @@ class TwoPoissonRates:
     noise: tuple[NoiseSum, NoiseSum]
 
     def _statistic(self, one: Array, two: Array) -> Array:
-        """Return the difference of the rates, divided by its standard deviation; both are multiplied by the
+        """Return the difference of two rates, divided by its standard deviation. Both are multiplied by the
         exposures.
         """
         e1, e2 = self.exposures
@@ -400,7 +403,7 @@ class TwoPoissonRates:
         return np.asarray((one * e2 - two * e1) / np.sqrt(np.maximum(variance, _LEAST)))
 
     def pvalue(self, target: float | None = None) -> float:
-        """Return the p-value of the hypothesis that the rates are equal.
+        """Return the p-value of the hypothesis that two Poisson rates are equal.
 
         Parameters
         ----------
@@ -421,7 +424,7 @@ class TwoPoissonRates:
         return min(_bound((one, two), self._statistic, two.grid(*ends, size), target=least) + GAMMA, 1.0)
 
     def _accepted(self, angle: float, level: float) -> bool:
-        """Return whether the ratio tan(angle) of the rates is accepted, that is, whether the rates are equal after the
+        """Return whether the ratio tan(angle) of two rates is accepted, that is, whether the rates are equal after the
         exposures have been multiplied by the sine and the cosine of the angle.
         """
         e1, e2 = self.exposures
@@ -429,7 +432,7 @@ class TwoPoissonRates:
         return scaled.pvalue(1 - level) > 1 - level
 
     def ratio_interval(self, level: float) -> tuple[float, float, bool] | None:
-        """Return the smallest and the largest ratio of the first rate to the second that is not rejected.
+        """Return the smallest and the largest ratio of the first rate to the second rate that is not rejected.
 
         Parameters
         ----------

@@ -30,7 +30,7 @@ class CountConfidence:
         self.name, self._noisy, self._place = noisy.names[place], noisy, place
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """Return the confidence interval: the smallest and the largest accepted count.
+        """Return the confidence interval of a count, which consists of the smallest and the largest accepted count.
 
         Parameters
         ----------
@@ -45,7 +45,7 @@ class CountConfidence:
         return _number(ends.lower[0]), _number(ends.upper[0])
 
     def accepted(self, level: float = LEVEL) -> NDArray[np.int64]:
-        """Return all accepted counts, in increasing order; the set is empty if no possible count is accepted.
+        """Return all accepted counts in increasing order. The set is empty if no possible count is accepted.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class RateConfidence:
         self.name, self._noisy, self._place = noisy.names[place], noisy, place
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """Return the confidence interval of the rate, rounded outwards.
+        """Return the confidence interval of a rate, rounded outwards.
 
         Parameters
         ----------
@@ -170,8 +170,8 @@ class RateConfidence:
         return min({"two": 2 * min(left, right), "left": left + GAMMA / 2, "right": right + GAMMA / 2}[side], 1.0)
 
     def row(self, level: float) -> Row:
-        """Return one row of a table: lower, upper, coverage, method, status, error and note of the interval at a
-        level.
+        """Return one row of a table with the columns lower, upper, coverage, method, status, error and note, for the
+        interval at a level.
         """
         level = _checks.inside("level", level)
         if self._noisy.total is not None:
@@ -229,7 +229,7 @@ class ByName:
         return self._one(self._places[name])
 
     def interval(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return the confidence intervals of all quantities: columns lower and upper, one row per name."""
+        """Return the confidence intervals of all quantities, with the columns lower and upper and one row per name."""
         lower, upper = self._table(_checks.inside("level", level))
         return pd.DataFrame({"lower": lower, "upper": upper}, index=list(self.names))
 
@@ -247,7 +247,7 @@ class ByName:
 
 
 def notes(ends: Ends, noisy: NoisyCounts) -> list[str]:
-    """Return remarks on the intervals of counts, one string per count; the string is empty if there is no remark.
+    """Return remarks on the intervals of counts, with one string per count. The string is empty if there is no remark.
 
     Parameters
     ----------

@@ -49,23 +49,23 @@ class NoiseSum:
 
     @property
     def exact(self) -> bool:
-        """Return whether the sum is on the lattice."""
+        """Return whether the sum of the noise takes only values on the lattice."""
         return self.slack == 0
 
     @cached_property
     def variance(self) -> float:
-        """Variance of a symmetric sum, on the lattice."""
+        """Variance of the sum of the noise on the lattice, for a symmetric distribution."""
         at = (self.first + np.arange(len(self.mass))) * self.step
         return float(self.mass @ at**2)
 
     @cached_property
     def _above(self) -> Array:
-        """Probabilities of each lattice value or a larger one."""
+        """Probability, for each lattice value, that the sum is at least this value."""
         return np.append(np.cumsum(self.mass[::-1])[::-1], 0.0)
 
     @cached_property
     def _below(self) -> Array:
-        """Probabilities of a smaller lattice value than each."""
+        """Probability, for each lattice value, that the sum is smaller than this value."""
         return np.append(0.0, np.cumsum(self.mass))
 
     def right(self, distance: ArrayLike) -> Array:
@@ -91,7 +91,7 @@ class NoiseSum:
 
 
 def single(noise: Any, place: int) -> Any:
-    """Return the noise distribution of a single row.
+    """Return the noise distribution of a single row of a release.
 
     Parameters
     ----------
@@ -220,8 +220,8 @@ _REFINED = 45  # bisection steps that refine each end of the grid
 
 @dataclass(frozen=True)
 class SignedSum:
-    """Signed sum of counts, given by limits for the sum of the noisy values and by the distribution of the sum of the
-    noise.
+    """Signed sum of counts, described by limits for the sum of the noisy values and by the distribution of the sum of
+    the noise.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ class SignedSum:
     noise: NoiseSum
 
     def interval(self, level: float) -> tuple[float, float]:
-        """Return the smallest and the largest accepted sum, as integers; infinity if the sum has no limit.
+        """Return the smallest and the largest accepted sum, as integers or as infinity if the sum has no limit.
 
         Parameters
         ----------
@@ -308,8 +308,8 @@ class Ratio:
         return self._right(a, b, low) > least and self._left(a, b, high) > least
 
     def _right(self, a: float, b: float, distance: float) -> float:
-        """Return an upper bound on P(a N_top - b N_bottom >= distance). The bound is the exact probability if the noise
-        is on a lattice.
+        """Return an upper bound on P(a N_top - b N_bottom >= distance), where N_top and N_bottom are the noise of the
+        numerator and of the denominator. The bound is the exact probability if the noise is on a lattice.
         """
         n, mass = _support(self.bottom.noise)
         if a == 0:
@@ -352,7 +352,7 @@ class Ratio:
 
 
 def tangent(angle: float) -> float:
-    """Return the ratio of an angle from 0 to pi/2; infinity for pi/2."""
+    """Return the tangent of an angle from 0 to pi/2, which is infinity at pi/2."""
     return float(np.tan(angle)) if angle < np.pi / 2 else float(np.inf)
 
 

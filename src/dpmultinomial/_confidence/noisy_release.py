@@ -80,8 +80,8 @@ class NoisyCounts:
         return None if isinstance(noise, Perturbation | RandomRounding) else noise
 
     def limits(self, place: int) -> tuple[float, float]:
-        """Return the smallest and the largest noisy value that agree with the released value; (-inf, inf) if the count
-        was not measured.
+        """Return the smallest and the largest noisy value that agree with the released value, or (-inf, inf) if the
+        count was not measured.
         """
         value, law = np.array([self.values[place]]), self.law_at(place)
         if np.isnan(value[0]) and getattr(law, "least", None) is None:
@@ -91,18 +91,21 @@ class NoisyCounts:
 
     @cached_property
     def plain(self) -> bool:
-        """Whether every count was measured with added noise and no released value is rounded, clipped or withheld."""
+        """Return whether every count was measured with added noise and no released value is rounded, clipped or
+        withheld.
+        """
         laws = self.law.laws if isinstance(self.law, LawByRow) else [self.law]
         changed = any(isinstance(law, Coarsened | Perturbation | RandomRounding) for law in laws)
         return not changed and not bool(np.isnan(self.values).any())
 
     @cached_property
     def integers(self) -> bool:
-        """Whether all counts are `plain` and their noise takes only integer values."""
+        """Return whether all counts are `plain` and their noise takes only integer values."""
         return self.plain and bool(self.law.discrete)
 
     def rate_tails(self, place: int) -> tuple[TailsGivenCount, str, bool]:
-        """Return the tails of the most precise statistic for a rate, given the number of records in the category.
+        """Return the tail probabilities of the most precise statistic for a rate, given the number of records in the
+        category.
 
         Parameters
         ----------
@@ -166,8 +169,8 @@ class NoisyCounts:
         return {}
 
     def pair(self, place: int) -> Pair:
-        """Return a noisy count and the noisy sum of all other counts. Both are required for a rate if the number of
-        records is not public.
+        """Return the noisy count of one category and the noisy sum of all other counts. Both are required for a rate if
+        the number of records is not public.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Confidence intervals of a rate p, from noisy counts of a sample with a public number of records.
+"""Confidence intervals of a rate p, computed from noisy counts of a sample with a public number of records.
 
 The number of records in a category is binomial, and a statistic Y of the release has P_p(Y >= y) = sum over x of
 Bin(x; n, p) P(Y >= y | x). This is a polynomial whose Bernstein coefficients are the tails given x. If they increase
@@ -34,7 +34,8 @@ _STEPS = 55  # bisection steps for each end of an interval
 
 @dataclass(frozen=True)
 class TailsGivenCount:
-    """Tails of a statistic given the number of records in a category, as functions of x = 0..n.
+    """Tail probabilities of a statistic given the number of records in a category, as functions of this number x =
+    0..n.
 
     Parameters
     ----------
@@ -83,15 +84,15 @@ def poisson(x: Array, mean: float | Array) -> Array:
 
 
 def window(n: int, p: float) -> Array:
-    """Return the numbers x with non-negligible binomial probability; the remaining numbers have a total probability of
+    """Return the numbers x with non-negligible binomial probability. All other numbers together have a probability of
     at most 1e-15.
     """
     return _between(n * p, n * p, n * p * (1 - p), n)
 
 
 def numbers(low: float, high: float, most: float = np.inf) -> Array:
-    """Return the numbers x with non-negligible Poisson probability for a mean from `low` to `high`, or with
-    non-negligible binomial probability for such a mean and `most` trials.
+    """Return the numbers x with non-negligible Poisson probability for a mean from `low` to `high`. If `most` is
+    finite, the distribution is binomial with `most` trials.
 
     Parameters
     ----------
@@ -112,7 +113,7 @@ def _between(low: float, high: float, variance: float, most: float) -> Array:
 
 
 def rate_tails(tails: TailsGivenCount, p: float) -> tuple[float, float]:
-    """Return P_p(Y >= y) and P_p(Y <= y), the tails of the statistic at a rate p.
+    """Return P_p(Y >= y) and P_p(Y <= y), the tail probabilities of the statistic Y at a rate p.
 
     Parameters
     ----------
@@ -131,7 +132,9 @@ def rate_tails(tails: TailsGivenCount, p: float) -> tuple[float, float]:
 
 
 def enveloped(tails: TailsGivenCount) -> TailsGivenCount:
-    """Return upper bounds on the tails that are monotone in x: running maxima over x = 0..n."""
+    """Return upper bounds on the tail probabilities that are monotone in x, computed as running maxima over x =
+    0..n.
+    """
     x = np.arange(tails.n + 1, dtype=np.float64)
     right = np.maximum.accumulate(tails.right(x))
     left = np.maximum.accumulate(tails.left(x)[::-1])[::-1]
@@ -143,7 +146,7 @@ def enveloped(tails: TailsGivenCount) -> TailsGivenCount:
 def accepted_range(
     tails: Callable[[float], tuple[float, float]], level: float, highest: float, rounds: int = _STEPS
 ) -> tuple[float, float] | None:
-    """Return the accepted values of a parameter from 0 to `highest`: those for which both tails exceed alpha/2.
+    """Return the accepted values of a parameter from 0 to `highest`, for which both tail probabilities exceed alpha/2.
 
     Parameters
     ----------
@@ -171,7 +174,7 @@ def accepted_range(
 
 
 def rate_interval(tails: TailsGivenCount, level: float, rounds: int = _STEPS) -> tuple[float, float] | None:
-    """Return the accepted rates: those with P_p(Y >= y) > alpha/2 and P_p(Y <= y) > alpha/2.
+    """Return the accepted rates p, for which P_p(Y >= y) > alpha/2 and P_p(Y <= y) > alpha/2.
 
     Parameters
     ----------
@@ -193,7 +196,7 @@ _REFINED = 12  # bisection steps that refine each end of the grid
 
 @dataclass(frozen=True)
 class Pair:
-    """A noisy count and the noisy sum of all other counts of a sample of unknown size.
+    """Noisy count, and noisy sum of all other counts, of a sample of unknown size.
 
     Parameters
     ----------
@@ -209,13 +212,16 @@ class Pair:
     noise: NoiseSum
 
     def sizes(self) -> Array:
-        """Return the numbers of records in the confidence set of level 1 - gamma, in increasing order."""
+        """Return the numbers of records in the confidence set of level 1 - gamma for the sample size, in increasing
+        order.
+        """
         low = self.y1 + self.y0 - self.noise.largest(GAMMA / 2, "right")
         high = self.y1 + self.y0 + self.noise.largest(GAMMA / 2, "left")
         return np.arange(max(low, 0.0), max(high, 0.0) + 1)
 
     def tails(self, p: float, n: int) -> tuple[float, float]:
-        """Return P(T_p >= t) and P(T_p <= t) for the released value t, given that there are n records.
+        """Return the tail probabilities P(T_p >= t) and P(T_p <= t) of the statistic T_p at its released value t, given
+        a sample of n records.
 
         Parameters
         ----------
@@ -237,7 +243,7 @@ class Pair:
         return min(right, 1.0), min(left, 1.0)
 
     def accepts(self, p: float, level: float) -> bool:
-        """Return whether both one-sided p-values of a rate exceed alpha/2; each p-value is the largest tail probability
+        """Return whether both one-sided p-values of a rate exceed alpha/2. Each p-value is the largest tail probability
         plus gamma/2.
 
         Parameters
@@ -293,8 +299,8 @@ class Pair:
         return float(np.sin(lower) ** 2), float(np.sin(upper) ** 2), bool(at.size < at[-1] - at[0] + 1)
 
     def normal_interval(self, level: float) -> tuple[float, float, float]:
-        """Return the confidence interval under a normal approximation of T_p, and the error of its level at the
-        estimated rate.
+        """Return the confidence interval under a normal approximation to the statistic T_p, and the error of its level
+        at the estimated rate.
 
         Parameters
         ----------

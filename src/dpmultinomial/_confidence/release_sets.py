@@ -1,4 +1,4 @@
-"""Confidence sets of all counts of a release, for any noise distribution of each count.
+"""Confidence sets of all counts of a release, in which each count may have any noise distribution.
 
 The sets for added noise are in `count_sets`. This module has the sets for counts whose released values follow a table
 of P(released | true), or random rounding.
@@ -34,8 +34,8 @@ _LONGEST = 10_000  # largest number of rows after which a table repeats
 
 
 def likelihood_ratio_pvalues(weights: Array) -> Array:
-    """Return the p-value of every pair of true count and released value of a table, with the outcomes ordered by
-    likelihood ratio.
+    """Return the p-value of every pair of true count and released value of a table, with the released values ordered by
+    their likelihood ratios.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def likelihood_ratio_pvalues(weights: Array) -> Array:
 
 
 class OrderedSets(ABC):
-    """Confidence sets in the order of likelihood ratios, of counts that were released by a table or by random rounding.
+    """Confidence sets of counts that were released by a table or by random rounding, based on likelihood ratios.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class OrderedSets(ABC):
 
     @abstractmethod
     def _two_sided(self, place: int, count: int) -> float:
-        """Return the p-value of a true count in the order of likelihood ratios."""
+        """Return the p-value of a true count, with the released values ordered by their likelihood ratios."""
 
     @abstractmethod
     def tails(self, place: int, counts: Array) -> tuple[Array, Array]:
@@ -216,8 +216,8 @@ class TableSets(OrderedSets):
         return float(self.pvalues[rows[0], self.column[place]]) if rows[0] >= 0 else 0.0
 
     def _rows(self, place: int, counts: Array) -> NDArray[np.int64]:
-        """Return, for each count, the row of the table, relative to the row of the released value; -1 for counts below
-        or above the table.
+        """Return the position, in the noise table, of each count relative to the released value, or -1 if the count is
+        below or above the table.
         """
         at = counts - self.moved[place]
         rows = np.minimum(np.searchsorted(self.true, at), len(self.true) - 1)
@@ -256,9 +256,9 @@ class TableSets(OrderedSets):
 
 
 def _extended(law: Perturbation) -> tuple[NDArray[np.int64], NDArray[np.int64], Array, int]:
-    """Return true counts, released values and probabilities of a table, and the released value above which all
-    confidence sets are shifted copies. If the last rows of the table repeat, the table is continued above its last
-    count.
+    """Return the true counts, released values and probabilities of a noise table, and the released value above which
+    the confidence sets are shifted copies of each other. If the last rows of the table repeat, the table is continued
+    above its last count.
     """
     if not law.period:
         return law.true, law.values, law.weights, 0
@@ -392,8 +392,8 @@ def law_of_counts(mechanism: Any, shape: tuple[int, ...]) -> Any:
 
 
 def coarsened_table(law: Coarsened, values: Array) -> tuple[Perturbation, Array]:
-    """Return the probability table of the coarsened values, in which the possible values are numbered in increasing
-    order, and the numbers of the given values.
+    """Return the probability table of coarsened values, in which the possible values are numbered in increasing order,
+    and the numbers of the given values.
 
     Parameters
     ----------
@@ -431,7 +431,7 @@ def coarsened_table(law: Coarsened, values: Array) -> tuple[Perturbation, Array]
 
 
 def _coded(law: Coarsened, values: Array) -> Array:
-    """Return released values coded as integers that have the same order. A withheld value is the largest integer below
+    """Return the released values, coded as integers in the same order. A withheld value is the largest integer below
     the threshold, and a value clipped at a fraction is rounded down; neither is a possible value otherwise.
     """
     codes = np.floor(values)
@@ -439,7 +439,7 @@ def _coded(law: Coarsened, values: Array) -> Array:
 
 
 def _periodic_table(law: Coarsened) -> Perturbation:
-    """Return the probability table of coarsened values if the rows of the noise repeat after k counts.
+    """Return the probability table of coarsened values if the rows of the noise table repeat after k counts.
 
     Above the threshold and the limit of clipping, rounding to multiples of s repeats after 2 lcm(k, s) counts (the
     factor 2 keeps the parity of ties), and so do the rows of the table.
@@ -509,7 +509,7 @@ def sets_of(law: Any, values: Array, lower: Array, upper: Array) -> CountSets:
 
 
 class SetsByRow:
-    """Confidence sets of counts whose noise distributions differ by row.
+    """Confidence sets of counts whose noise distribution differs between rows.
 
     Parameters
     ----------
@@ -528,7 +528,7 @@ class SetsByRow:
         self.method = " or ".join(sorted({sets.method for _, sets in self.parts}))
 
     def ends(self, level: Any) -> Ends:
-        """Return the confidence intervals of all counts, for one common level or one level per count."""
+        """Return the confidence intervals of all counts, for one common level or for one level per count."""
         level = np.broadcast_to(np.asarray(level, dtype=np.float64), (self.size,))
         columns: list[NDArray[Any]] = [np.zeros(self.size) for _ in range(5)]
         for rows, sets in self.parts:
@@ -541,16 +541,18 @@ class SetsByRow:
         return sets, int(self.within[place])
 
     def accepted(self, place: int, level: float) -> NDArray[np.int64]:
-        """Return the true counts that the confidence set at a position contains."""
+        """Return the true counts in the confidence set of the count at a given position."""
         sets, at = self._at(place)
         return sets.accepted(at, level)
 
     def pvalue(self, place: int, count: int, side: str) -> float:
-        """Return the p-value of a hypothetical true count at a position."""
+        """Return the p-value of a hypothetical true count at a given position."""
         sets, at = self._at(place)
         return sets.pvalue(at, count, side)
 
     def tails(self, place: int, counts: Array) -> tuple[Array, Array]:
-        """Return P(Y >= y) and P(Y <= y) given hypothetical counts, for the released value at a position."""
+        """Return P(Y >= y) and P(Y <= y) for the released value y at a given position, for each of several hypothetical
+        true counts.
+        """
         sets, at = self._at(place)
         return sets.tails(at, counts)

@@ -1,4 +1,4 @@
-"""Strict reader for every CSV file provided by a user.
+"""Strict reader for all CSV files that users provide.
 
 Every value is text until a column is requested as numbers; no column becomes an index, and nothing is guessed silently.
 Errors state file, line, column and rule; errors about a confidential file never show its content, not even its header.
@@ -143,7 +143,7 @@ class Limits:
 
 @dataclass(frozen=True, repr=False)
 class CsvTable:
-    """A checked CSV file; created by `parse`.
+    """Contents of a CSV file that `parse` has checked.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class CsvTable:
         return self.source.encode(self.source.data)
 
     def place(self, column: str) -> int:
-        """Return the position of a column, counted from 0; raise ValueError if no column has this name."""
+        """Return the position of a column, counted from 0. Raise ValueError if no column has this name."""
         if column not in self.columns:
             known = f"{len(self.columns)} others" if self.confidential else ", ".join(map(repr, self.columns))
             raise FileFault(f"{self.name} has no column {column!r}; the columns of the file are {known}")
@@ -242,7 +242,7 @@ class CsvTable:
         return [cell for cell in wrong if not (empty and cell[3] == "")]
 
     def refuse_all(self, cells: Sequence[Cell]) -> None:
-        """Raise one error that lists all given cells in the order of their lines; do nothing if the list is empty.
+        """Raise one error that lists all given cells in the order of their lines, or do nothing if there are no cells.
 
         Parameters
         ----------
@@ -264,8 +264,8 @@ class CsvTable:
             )
 
     def exchanged(self, columns: Sequence[str], sources: NDArray[np.int64]) -> bytes:
-        """Return the file after swapping: the fields `columns` of record i are taken from record sources[i], and all
-        other bytes are unchanged.
+        """Return the file after swapping, in which the fields `columns` of record i are taken from record sources[i]
+        and all other bytes are unchanged.
 
         Parameters
         ----------

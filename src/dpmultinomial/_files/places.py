@@ -1,4 +1,4 @@
-"""Check of paths: only `_releases` may open a confidential file, under any name of the file.
+"""Check of the paths of files, which allows only `_releases` to open a confidential file, under any name of the file.
 
 A file is confidential if it is in a folder named ``confidential``, if it is in the folder to which ``confidential/`` of
 the working directory is linked, or if it is the same file as one in these folders (a hard link, a mount). The check
@@ -12,8 +12,8 @@ from pathlib import Path
 
 
 class FileFault(ValueError):
-    """Error for a file that breaks a rule of the reader. The message states file, line, column and rule. If the file is
-    confidential, the message contains nothing else about the file.
+    """Error for a file that breaks a rule of the reader of CSV files. The message states file, line, column and rule.
+    If the file is confidential, the message contains nothing else about the file.
     """
 
 
@@ -25,7 +25,8 @@ _WAY_OUT = (
 
 
 def public(path: str | Path) -> Path:
-    """Return the path if the file is not confidential; every reader of files named by a user calls this check.
+    """Return the path if the file is not confidential, and raise an error otherwise. Every reader of files that a user
+    names calls this check.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ def public(path: str | Path) -> Path:
 
 
 def is_confidential(path: Path) -> bool:
-    """Return whether a path leads to a confidential file or folder after links are resolved.
+    """Return whether a path leads, after all links are followed, to a confidential file or folder.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""Reader of a release for inference, which checks the public file against the record of the release, and both against
-the ledger.
+"""Reader of a release for inference, which compares the public file with the record of the release, and both with the
+ledger.
 
 The files checked here are never confidential (`places`). If there is a ledger two folders above, as in ``releases/``,
 it must contain exactly these files; a release that was copied to another folder is only checked against its record.
@@ -232,8 +232,8 @@ def _holds(rule: Rule, value: Any) -> bool:
 
 
 def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
-    """Return the relations that the numbers of a record must satisfy, each as a description and whether it is
-    satisfied.
+    """Return the relations that the numbers of a record must satisfy. Each relation is a description with a flag that
+    is true if the relation is satisfied.
     """
     mechanism, cost = record["mechanism"], record["cost"]
     found = [("neighbours must be equal to the relation in cost", record["neighbours"] == cost["relation"])]
@@ -274,9 +274,9 @@ def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
 
 
 def _counted(record: Mapping[str, Any]) -> bool:
-    """Return whether a record states the correct cost that counts against a budget. If neighbours differ by adding or
-    removing a record, this is twice the epsilon or four times the rho; an exchange of records does not have a cost of
-    this kind.
+    """Return whether the cost that counts against a budget is stated correctly in a record. If neighbours differ by
+    adding or removing a record, this is twice the epsilon or four times the rho; an exchange of records does not have a
+    cost of this kind.
     """
     cost, stated = record["cost"], record.get("against_ceiling")
     if stated is None or cost["relation"] == "exchange within invariants":
@@ -292,8 +292,8 @@ def _counted(record: Mapping[str, Any]) -> bool:
 
 
 def _levels(record: Mapping[str, Any], words: str) -> list[tuple[str, bool]]:
-    """Return the relations that the record of a tree must satisfy: every measured level has a noise distribution and a
-    share of the cost.
+    """Return the relations that the record of a tree must satisfy. For example, every measured level has a noise
+    distribution and a share of the cost.
     """
     public, levels = record["total"] is not None, record["levels"]
     parts = [record[key] for key in ("shares", "scale", "cost_of_each")]
@@ -441,7 +441,7 @@ DATA, RECORD = "release.csv", "record.json"
 
 @dataclass(frozen=True, repr=False)
 class Published:
-    """Published release, in the form used for inference.
+    """Published release in the form in which inference uses it.
 
     Parameters
     ----------
@@ -460,7 +460,7 @@ class Published:
         )
 
     def number(self, key: str) -> float:
-        """Return a number of the record; raise FileFault if the record has no number of that name."""
+        """Return a number of the record, and raise FileFault if the record has no number of that name."""
         value = self.record.get(key)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise FileFault(f"{self.folder / RECORD}: the value of {key} must be a number, got {str(value)[:80]!r}")

@@ -1,5 +1,5 @@
-"""Meaning of the columns of a file of counts: the cells of the column of values, which are numbers, ranges, limits or
-symbols of withheld counts; and the tree that a column of parents describes (root, levels, children).
+"""Interpretation of the columns of a file of counts. The column of values contains numbers, ranges, limits or symbols
+of withheld counts. A column of parents describes a tree (root, levels, children).
 
 A range such as ``1-9`` has the bounds (1, 9), and a limit such as ``<10`` the bounds (-inf, 9). A symbol has a meaning
 only if the user states it: counts below a limit were withheld, or the count is not available. The module is written in
@@ -31,7 +31,7 @@ _NEEDED = "must be a number, a range such as 10-50, a limit such as <10, or a sy
 
 
 def meaning(text: str, withheld: Mapping[str, int], missing: Collection[str]) -> Cell:
-    """Return the number in a cell, or the bounds that the cell states.
+    """Return the number in a cell, or the bounds that a range or limit in the cell states.
 
     Parameters
     ----------
@@ -99,8 +99,8 @@ def shown(bounds: Bounds) -> str:
 def censored(
     cells: Sequence[Cell], names: Sequence[str], noise: str, threshold: float | None
 ) -> tuple[float | None, Limits | None]:
-    """Return the threshold of the noise and the bounds of the counts that follow from ranges, limits and withheld
-    counts.
+    """Return the threshold below which the noisy counts are withheld, and the bounds of the counts that follow from
+    ranges, limits and withheld counts.
 
     Without added noise, a range contains the true count: it is a bound. With noise, the noisy value was withheld below
     one limit, which becomes the threshold of the distribution.
@@ -151,7 +151,7 @@ DEEPEST = 50  # largest number of levels
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """Nodes of a tree, one per record of a file.
+    """Nodes of a tree, with one node per record of a file.
 
     Parameters
     ----------
@@ -171,8 +171,8 @@ class Hierarchy:
         return found
 
     def unlike(self, counts: Sequence[int]) -> int | None:
-        """Return the first inner node whose count differs from the sum of its children's counts, or None if no inner
-        node differs.
+        """Return the first inner node whose count differs from the sum of the counts of its children, or None if there
+        is no such node.
 
         Parameters
         ----------

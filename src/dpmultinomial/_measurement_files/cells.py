@@ -1,5 +1,5 @@
-"""Counts of a cell in geographic units, given draws of the totals. At every node, the count of the cell is at most the
-total.
+"""Posterior of the count of a histogram cell in geographic units, conditional on draws of the total counts. At every
+node, the count of the cell is at most the total.
 
 The posterior of the cell is an equal mixture of the distributions of the cell given draws of all totals from their
 posterior (`part_of_total`). No interval of a cell ends above the interval of the total of the same unit.
@@ -36,7 +36,7 @@ _NAME = re.compile(r"'([^']*)'")
 
 
 class CellPlaces(Places):
-    """Posterior of a cell's count in every geographic unit, given draws of the totals.
+    """Posterior of the count of a cell in every geographic unit, given draws of the totals.
 
     Parameters
     ----------
@@ -101,8 +101,8 @@ class CellPlaces(Places):
         return mixture.difference if self.coupled else np.zeros(len(mixture.halves[0].low))
 
     def _part(self, measured: CellOfTotal, prior: Any) -> PartOfTotal:
-        """Return the distribution of a cell given the totals. Its parameters are the concentrations of the cell and of
-        the complement of the cell.
+        """Return the distribution of the count of a cell given the totals. Its parameters are the concentrations of the
+        cell and of the complement of the cell.
         """
         rest, given = self._alone(measured.rest, prior), measured.given.whole
         return PartOfTotal(
@@ -152,7 +152,7 @@ class CellPlaces(Places):
 
     @cached_property
     def least_squares(self) -> LeastSquares:
-        """Least-squares solution for the measurements of one cell in all nodes."""
+        """Least-squares solution for the measurements of one cell, in all nodes."""
         return self.measured.measurements.least_squares()
 
     def _numbers(self, nodes: Any) -> dict[str, Any]:
@@ -161,8 +161,8 @@ class CellPlaces(Places):
         return {**columns, "status": "approximate", "error": self.error[at]}
 
     def several(self, wanted: list[list[int]], rng: np.random.Generator) -> list[tuple[list[int], Any]]:
-        """Return the distributions of sums of nodes. Within each component, the distribution is exact for a sum of two
-        nodes, and is computed from joint draws for sums of more nodes.
+        """Return the distributions of the sums of the counts of nodes. Within each component, the distribution is exact
+        for a sum of two nodes, and is computed from joint draws for sums of more nodes.
         """
         if not wanted:
             return []
@@ -217,15 +217,15 @@ class CellPlaces(Places):
         )
 
     def _error_of_questions(self, questions: Mapping[str, Any]) -> float:
-        """Return the largest error of any probability that concerns a node in the questions."""
+        """Return the largest error of any probability that concerns a node in one of the questions."""
         names = {name for text in _texts(questions) for name in (text, *_NAME.findall(text))}
         rows = [i for i, name in enumerate(self.law.tree.names) if name in names]
         return float(self.error[rows].max()) if rows else self.accuracy.error
 
 
 class _MixtureTogether:
-    """Joint distribution of nodes as a mixture over draws of the totals. Sums of more than two nodes are not
-    tabulated.
+    """Joint distribution of the counts of nodes, as a mixture over draws of the totals. Sums of more than two nodes are
+    not tabulated.
     """
 
     unit = 1.0
@@ -244,7 +244,7 @@ class _MixtureTogether:
         return None
 
     def difference_of(self, first: Sequence[int], second: Sequence[int]) -> Window:
-        """Return the distribution of the difference of two counts."""
+        """Return the distribution of the difference of the counts of two geographic units."""
         return self._mixed(first, second, plus=False)
 
     def _mixed(self, first: Sequence[int], second: Sequence[int], *, plus: bool) -> Window:
@@ -305,8 +305,8 @@ def _above_cut(measured: CellOfTotal, deepest: int) -> Whole:
 
 
 def _gathered(tree: Tree, kept: Whole, lower: Array, upper: Array) -> tuple[Array, Array]:
-    """Return the lower and the upper bounds of all nodes. If the blocks of a node are omitted, its bounds follow from
-    the bounds of the blocks.
+    """Return the lower and the upper bounds of the counts of all nodes. If the blocks of a node are omitted, its bounds
+    follow from the bounds of the blocks.
     """
     low, high = np.ceil(lower - 1e-6), np.floor(upper + 1e-6)
     rows = np.setdiff1d(np.arange(len(tree)), kept)
@@ -317,7 +317,7 @@ def _gathered(tree: Tree, kept: Whole, lower: Array, upper: Array) -> tuple[Arra
 
 
 def _concentrations(law: TreeLaw) -> Array:
-    """Return the concentrations of a posterior by depth, with an unused entry for the root."""
+    """Return the concentrations of the prior, one per depth of the tree, with an unused entry for the root."""
     assert isinstance(law.prior, Splits)
     found = law.prior.by_level(law.tree)
     return np.ones(len(law.tree.levels)) if found is None else found

@@ -1,4 +1,4 @@
-"""Reader of the rows of measurement files, and the geographic spine. Queries and constraints are read in batches per
+"""Reader of the rows of measurement files and of the geographic spine. Queries and constraints are read in batches per
 row group, never as a complete file. The spine consists of the nodes, their parents from the geocodes of the rows, and
 the nodes that make up a tabulation geography.
 
@@ -188,7 +188,9 @@ def _only(rows: pa.RecordBatch, column: str, name: str) -> str:
 
 
 def _sign(rows: pa.RecordBatch, name: str) -> str:
-    """Return the sign of a constraint. If the column is missing, the sign follows from the name of the constraint."""
+    """Return the sign of a constraint, which is stated in a column. If the column is missing, the sign follows from the
+    name of the constraint.
+    """
     if "sign" in rows.schema.names:
         word = _only(rows, "sign", name)
         if word not in _SIGNS:
@@ -328,7 +330,8 @@ class Spine:
         return self.levels + more
 
     def places(self, level: str) -> dict[str, list[int]]:
-        """Return the nodes whose sum is each unit of a level, as a mapping from GEOID to as few positions as possible.
+        """Return, for each geographic unit of a level, the nodes whose counts add up to the count of the unit, as a
+        mapping from GEOID to as few positions as possible.
 
         Parameters
         ----------
@@ -356,7 +359,7 @@ class Spine:
         return min(map(self.levels.index, finer))
 
     def _covers(self, labels: Texts, depth: int) -> dict[str, list[int]]:
-        """Return, for every label of blocks, the largest nodes (not above `depth`) in which all blocks have that
+        """Return, for every label of the blocks, the largest nodes (not above `depth`) in which all blocks have this
         label.
         """
         names, numbers = np.unique(labels, return_inverse=True)
@@ -428,6 +431,8 @@ def _county(code: str) -> str:
 
 
 def _cut(texts: Texts, first: int, end: int) -> Texts:
-    """Return the characters first .. end - 1 of every string in an array of strings of equal length."""
+    """Return the characters at positions `first` to `end` - 1 of every string in an array of strings of equal
+    length.
+    """
     wide = np.ascontiguousarray(texts).view(np.uint32).reshape(len(texts), -1)
     return np.ascontiguousarray(wide[:, first:end]).view(f"<U{end - first}").ravel()

@@ -1,4 +1,5 @@
-"""Measurements on one level of the spine: the information about one cell in each node, from the files of the level.
+"""Measurements on one level of the spine, that is, the information in the files of the level about one cell in each
+node.
 
 The estimate of a cell of a histogram is the best linear combination of the queries and constraints that involve it.
 
@@ -44,8 +45,8 @@ class Sums:
     knows: Array
 
     def added(self, values: Array) -> Array:
-        """Return the sums of the values over each class of cells, from an array (nodes, cells) to an array (nodes,
-        classes).
+        """Return the sums of values over each class of cells. The values have the shape (nodes, cells), and the sums
+        (nodes, classes).
         """
         classes = len(self.cells)
         return np.asarray(values @ (self.place[:, None] == np.arange(classes)), dtype=np.float64)
@@ -57,7 +58,7 @@ def restricted(masks: Sequence[Mask]) -> list[int]:
 
 
 def sums(product: Product, specs: tuple[str, ...], masks: Sequence[Mask]) -> Sums | None:
-    """Return the sums of a cell and of its complements that the query determines.
+    """Group the cells of a query by the sums of a cell and of its complements that the query determines.
 
     Parameters
     ----------
@@ -142,12 +143,12 @@ class Target:
 
 
 def _total(unknowns: int) -> Sums:
-    """Return the total of the histogram, in the form of a query with a single number."""
+    """Return the specification of the total of a histogram, in the form of a query with a single number."""
     return Sums(np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64), np.ones((1, unknowns)))
 
 
 def combine(parts: Sequence[Sums], variances: Sequence[float], target: Target | None = None) -> Combination:
-    """Compute the weights with which the queries of a node are combined by least squares.
+    """Compute the weights with which least squares combines the queries of a node.
 
     Parameters
     ----------
@@ -247,8 +248,8 @@ def worth_reading(parts: Sequence[Sums], variances: Sequence[float], target: Tar
 
 @dataclass(frozen=True)
 class Bound:
-    """Bounds of a cell that follow from a constraint, as weights of the constraint's values in the lower and the upper
-    bound; None if there is no bound.
+    """Weights of the values of a constraint in the lower and the upper bound that the constraint implies for a cell. A
+    bound that does not exist is None.
     """
 
     lower: Array | None
@@ -256,8 +257,8 @@ class Bound:
 
 
 def bound(product: Product, specs: tuple[str, ...], sign: str, masks: Sequence[Mask]) -> Bound:
-    """Return the bounds of a cell that a constraint implies, whatever the counts of all other cells of the histogram
-    are.
+    """Return the bounds that a constraint implies for the count of a cell, for any counts of the other cells of the
+    histogram.
 
     Parameters
     ----------
@@ -289,9 +290,9 @@ def bound(product: Product, specs: tuple[str, ...], sign: str, masks: Sequence[M
 
 
 def bound_of_rest(product: Product, specs: tuple[str, ...], sign: str, masks: Sequence[Mask]) -> Bound:
-    """Return the bounds that a constraint implies for the sum of all other cells (compare `bound`). The lower bound
-    uses the cells of the constraint outside the cell; the upper bound uses the cells that are not entirely inside, if
-    they cover the histogram.
+    """Return the bounds that a constraint implies for the sum of all cells outside a given cell (compare `bound`). The
+    lower bound uses the cells of the constraint outside the cell; the upper bound uses the cells that are not entirely
+    inside, if they cover the histogram.
 
     Parameters
     ----------
@@ -351,7 +352,7 @@ class Level:
 
 
 def read(product: Product, folders: Sequence[Path], masks: Sequence[Mask], query: str | None = None) -> Level:
-    """Read the measurements of a cell in all nodes of a level of one state.
+    """Read the measurements of a cell in all nodes of one level of a state.
 
     Parameters
     ----------
@@ -432,7 +433,7 @@ def _read(
 
 
 class _Plan:
-    """Combination of the queries that estimates one count, with the sums of the values read so far."""
+    """Combination of the queries that estimate one count, with the sums of the values read so far."""
 
     def __init__(self, product: Product, target: Target, queries: list[Query], known: Array) -> None:
         self.product, self.target, self.queries = product, target, queries
@@ -446,12 +447,14 @@ class _Plan:
         self.released = np.zeros(len(known))
 
     def add(self, codes: Texts, batch: Batch) -> None:
-        """Add the rows of a query to the combinations of the nodes."""
+        """Add the rows of a query to the combined estimates of the nodes."""
         if batch.query in self.queries and batch.query.name in self.wanted:
             _add(self.released, batch, codes, self.which, self.combined, self.found, self.queries.index(batch.query))
 
     def level(self, codes: Texts, limits: tuple[Array, Array, list[str]], strange: list[str]) -> Level:
-        """Return the estimates of a level, given the bounds (lower, upper, names of constraints without effect)."""
+        """Return the estimates of a level, given the bounds of the counts and the names of constraints without
+        effect.
+        """
         variance, slope = self._each("variance"), np.zeros(len(codes))
         self.released[~np.isfinite(variance)] = np.nan
         if self.target.given_total and self.combined:
@@ -475,7 +478,7 @@ class _Plan:
 
 
 def _seen(product: Product, paths: Sequence[Path], kind: str) -> Rows:
-    """Return the geocodes and variances of the available rows, by query."""
+    """Return the geocodes and variances of the available rows, as a mapping from each query."""
     found: Rows = {}
     for batch in batches(product, paths, kind, values=False):
         found.setdefault(batch.query, []).append((batch.codes, batch.variances))
@@ -498,8 +501,8 @@ def _places(codes: Texts, own: pa.Array) -> Whole:
 
 
 def _once(name: str, codes: Texts, parts: Sequence[pa.Array], different: int) -> None:
-    """Raise ValueError if a query measured a node twice, in one or in several files, because the values would be
-    summed.
+    """Raise ValueError if a query measured a node twice, in one file or in several files, because the two values would
+    be summed.
     """
     if different < sum(map(len, parts)):
         times = np.bincount(np.concatenate([_places(codes, part) for part in parts]))
@@ -531,7 +534,7 @@ def _add(
     found: Sequence[Sums],
     j: int,
 ) -> None:
-    """Add the rows of a query to the combinations of the nodes."""
+    """Add the rows of a query to the combined estimates of the nodes."""
     assert batch.values is not None
     places = _places(codes, batch.codes)
     weights = np.array([plan.weights[j] for plan in combined])
@@ -541,7 +544,7 @@ def _add(
 def _bounds(
     product: Product, paths: Sequence[Path], rules: Rows, codes: Texts, targets: Mapping[str, Target]
 ) -> dict[str, tuple[Array, Array, list[str]]]:
-    """Return, for every count, lower and upper bounds of every node, and the constraints that imply no bound."""
+    """Return, for every count, the lower and upper bounds of every node, and the constraints that imply no bound."""
     each = {
         name: {q: (bound_of_rest if t.rest else bound)(product, q.specs, q.sign, t.masks) for q in rules}
         for name, t in targets.items()

@@ -81,7 +81,7 @@ class Places:
 
     @cached_property
     def names(self) -> dict[str, list[int]]:
-        """Mapping from the names used in questions, such as ``county 50001``, to the positions of nodes."""
+        """Mapping from the names used in questions, such as ``county 50001``, to the positions of the nodes."""
         return {f"{_word(level)} {geoid}": rows for level, of in self.nodes.items() for geoid, rows in of.items()}
 
     @property
@@ -132,8 +132,8 @@ class Places:
         return {**columns, "status": self.accuracy.status, "error": self.accuracy.error}
 
     def _quantities(self, name: str, quantity: str) -> list[str]:
-        """Return the name of the cell for each geographic unit, marked if the unit is a county without its parts in
-        AIAN areas.
+        """Return the name of the cell for each geographic unit, with a mark if the unit is a county without its parts
+        in AIAN areas.
         """
         spine = self.measured.spine
         part = f"{quantity} (part outside AIAN areas)" if spine.lacks_aian_parts(name) else quantity
@@ -144,7 +144,7 @@ class Places:
         return [float(values[rows].sum()) for rows in places.values()]
 
     def _spread(self, rows: list[int]) -> float:
-        """Return the standard deviation of the least-squares estimate of a sum of nodes."""
+        """Return the standard deviation of the least-squares estimate of the sum of the counts of nodes."""
         least = self.least_squares
         if len(rows) == 1:
             return float(least.sd[rows[0]])
@@ -153,8 +153,8 @@ class Places:
         return float(np.sqrt(max(sum(least.covariance(a, b) for a in rows for b in rows), 0.0)))
 
     def several(self, wanted: list[list[int]], rng: np.random.Generator) -> list[tuple[list[int], Any]]:
-        """Return the distributions of sums of nodes. The distribution is exact for a sum of two nodes, and is otherwise
-        computed from joint draws.
+        """Return the distributions of the sums of the counts of nodes. The distribution is exact for a sum of two
+        nodes, and is otherwise computed from joint draws.
         """
         found: list[tuple[list[int], Any]] = []
         many: list[list[int]] = []
@@ -186,8 +186,8 @@ class Places:
         return Discrete(unique, counts / _DRAWS, name="", type="count", accuracy=state)
 
     def ask(self, questions: Mapping[str, Any], *, rng: np.random.Generator) -> pd.DataFrame:
-        """Answer questions about geographic units, which are referred to by their `names`, in the format of
-        `Posterior.ask`.
+        """Answer questions, in the format of `Posterior.ask`, about geographic units, which are referred to by their
+        `names`.
 
         Raises
         ------
@@ -278,8 +278,8 @@ def _word(level: str) -> str:
 
 
 def _renamed(text: str, back: Mapping[str, str]) -> str:
-    """Replace geocodes by names of geographic units in the name of a row of ranks, which is ``label: name`` or ``label:
-    P(name in top k)``.
+    """Replace geocodes by the names of geographic units in the name of a row of ranks. Such a name has the form
+    ``label: name`` or ``label: P(name in top k)``.
     """
     label, colon, rest = text.rpartition(": ")
     inside = rest.removeprefix("P(").split(" in top ")[0] if colon else ""

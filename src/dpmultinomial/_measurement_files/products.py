@@ -1,6 +1,6 @@
-"""Products of the noisy measurement files: the files of each histogram, the levels of the geographic spine at which the
-histogram was measured, and the axes of the histogram, with the levels and the binnings that measurements and
-constraints use.
+"""Products of the noisy measurement files, with their files, the levels of the geographic spine at which each histogram
+was measured, and the axes of the histogram. Each axis has levels and the binnings that measurements and constraints
+use.
 
 Order and names of levels, binnings and files follow the Census Bureau's published Disclosure Avoidance System (2020
 Redistricting and DHC production code).
@@ -26,7 +26,7 @@ WHOLE, SINGLE = "*", "detailed"  # binnings: all levels summed; every level sepa
 
 @dataclass(frozen=True)
 class Axis:
-    """Axis of a histogram, with its levels and binnings.
+    """Axis of a histogram, with the levels and the binnings of the axis.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ class Axis:
 
     @cached_property
     def all_binnings(self) -> dict[str, Bins]:
-        """Return all binnings of the axis: the named binnings, the two binnings that every axis has, and one binning
-        per level with the name of the level.
+        """Return all binnings of the axis, which are the named binnings, the two binnings that every axis has, and one
+        binning per level with the name of the level.
         """
         every = tuple(range(len(self.levels)))
         single = tuple((i,) for i in every)
@@ -180,7 +180,7 @@ GEOID_DIGITS = {"State": 2, "County": 5, "Tract": 11, "Block_Group": 12, "Block"
 
 @dataclass(frozen=True)
 class Product:
-    """Histogram that was measured at the nodes of a spine.
+    """Histogram that was measured at the nodes of a geographic spine.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ class Product:
         return tuple(len(axis.levels) for axis in self.axes)
 
     def knows(self, specs: tuple[str, ...]) -> bool:
-        """Return whether all binnings of a query are binnings of the histogram's axes."""
+        """Return whether all binnings of a query are binnings of the axes of the histogram."""
         return all(spec in axis.all_binnings for axis, spec in zip(self.axes, specs, strict=True))
 
     def query_shape(self, specs: tuple[str, ...]) -> tuple[int, ...]:
@@ -290,7 +290,7 @@ def masks(product: Product, cell: dict[str, object]) -> tuple[Mask, ...]:
 
 
 def state_number(state: str) -> int:
-    """Return the FIPS code of a state from its postal abbreviation or its digits; raise ValueError if the state is
+    """Return the FIPS code of a state from its postal abbreviation or its digits. Raise ValueError if the state is
     unknown.
     """
     text = str(state).strip().upper()

@@ -1,4 +1,4 @@
-"""Reader of a folder with the Census Bureau's layout. It returns measurements on a tree."""
+"""Reader of a folder with the layout of the Census Bureau. It returns measurements on a tree."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -46,7 +46,7 @@ class MeasuredCell:
 
     @cached_property
     def whole(self) -> Level:
-        """Measurements of all levels in a single object, in the order of the nodes of the spine."""
+        """Measurements of all levels as a single object, in the order of the nodes of the spine."""
         size = len(self.spine.codes)
         parts = {
             "released": np.nan,
@@ -90,8 +90,8 @@ class MeasuredCell:
 
     @cached_property
     def measurements(self) -> Measurements:
-        """Released values with their noise distributions: discrete Gaussian for a single number, Gaussian for a
-        combination.
+        """Released values with their noise distributions, which are discrete Gaussian for a single number and Gaussian
+        for a combination.
         """
         whole, rows = self.whole, self.measured
         form = np.where(whole.variance[rows] == 0, 2, np.where(whole.alone[rows], 1, 0))

@@ -1,4 +1,5 @@
-"""Counts that add up to their total under differential privacy, by the four mechanisms of Wang (2020), section 3.1.
+"""Release of counts that add up to their total, with differential privacy, by the four mechanisms of Wang (2020),
+section 3.1.
 
 The total and every component are released with noise at the same epsilon, and one person changes both. A release is
 therefore 2 epsilon-DP by composition (`_accounting.privacy_profiles`), not epsilon-DP.
@@ -158,8 +159,7 @@ def release_from_noisy(
 def multinomial_mode(
     total: int, probabilities: ArrayLike, *, ties: str = "first", rng: np.random.Generator | None = None
 ) -> NDArray[np.int64]:
-    """Compute an exact mode of Multinomial(total, probabilities), in which every double is treated as an exact
-    fraction.
+    """Compute an exact mode of Multinomial(total, probabilities), treating every double as an exact fraction.
 
     Parameters
     ----------
@@ -194,8 +194,8 @@ def multinomial_mode(
 
 
 def _theorem(total: int, p: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Compute a multinomial mode by Theorem 1 of Wang (2020) in double precision: start at floor((m + S/2) p), then add
-    single units at the smallest q, and at the lowest index if several are equal.
+    """Compute a multinomial mode by Theorem 1 of Wang (2020) in double precision. The algorithm starts at floor((m +
+    S/2) p) and adds or removes single units at the smallest q, or at the lowest index if several q are equal.
     """
     left = (total + 0.5 * len(p)) * (p / p.sum())
     k: Whole = np.floor(left).astype(np.int64)
@@ -211,8 +211,8 @@ def _theorem(total: int, p: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _allocate(total: int, weights: list[Fraction], rank: dict[int, int]) -> NDArray[np.int64]:
-    """Allocate units by largest quotients in exact arithmetic: start at floor(scale weight), then add single units.
-    Equal quotients are ordered by rank.
+    """Allocate units to components by the largest quotients, in exact arithmetic. The algorithm starts at floor(scale
+    weight) and adds or removes single units. Equal quotients are ordered by rank.
     """
     scale = (total + Fraction(len(weights), 2)) / sum(weights)
     k = [int(scale * w) for w in weights]
@@ -234,7 +234,7 @@ def _allocate(total: int, weights: list[Fraction], rank: dict[int, int]) -> NDAr
 @dataclass(frozen=True, kw_only=True)
 class AdditiveCounts:
     """Mechanism that releases counts that add up to a released total, with two-sided geometric noise on the counts and
-    the total.
+    on the total.
 
     Parameters
     ----------
@@ -290,8 +290,8 @@ class AdditiveCounts:
         changes: Sequence[float] | None = None,
         source: str = "data",
     ) -> PureDP | ApproxDP:
-        """Return the privacy cost of one release: epsilon times the changes of the components and of their total, with
-        a delta due to the truncation.
+        """Return the privacy cost of one release, which is epsilon times the changes of the components and of their
+        total, with a delta due to the truncation.
 
         One record changes the total and one component, or two components: 2 epsilon. Algorithms 1 to 3 are
         post-processing.

@@ -1,4 +1,5 @@
-"""Symmetric additive noise with one parameter: the common base of Laplace, Gaussian and their discrete forms.
+"""Base class of symmetric additive noise with one parameter, such as Laplace noise, Gaussian noise and their discrete
+forms.
 
 There are two families, Laplace and Gaussian. Each has a distribution on the real line and a distribution on the
 integers, with a common kernel and a common cost.
@@ -41,12 +42,12 @@ class AdditiveLaw(Coarsenable, ABC):
 
     @abstractmethod
     def _log_kernel(self, gaps: Array, parameter: Array) -> Array:
-        """Return the log probability, or density, of the noise at `gaps`, without subtracting `_log_norm`."""
+        """Return the log probability, or density, of the noise at `gaps`, up to the constant `_log_norm`."""
 
     @abstractmethod
     def _log_side(self, low: Array, high: Array, parameter: Array) -> Array:
-        """Return log P(low <= noise <= high), without subtracting `_log_norm`, for 0 <= low <= high <= inf; 1 <= low
-        for integers.
+        """Return log P(low <= noise <= high) up to the constant `_log_norm`, for 0 <= low <= high <= inf. For integers,
+        low must be at least 1.
         """
 
     def _log_norm(self, parameter: Array) -> float | Array:
@@ -76,13 +77,13 @@ class AdditiveLaw(Coarsenable, ABC):
 
     @abstractmethod
     def loss(self, change: float) -> Mechanism | None:
-        """Return the mechanism whose privacy loss is that of a single count that changes by `change`, or None if the
-        distribution of this loss is not known.
+        """Return the privacy loss of a single count that changes by `change`, or None if the distribution of this loss
+        is not known.
         """
 
     @abstractmethod
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Return the distance that the absolute noise exceeds with probability below exp(-log_mass), for each row."""
+        """Return, for each row, a distance that the absolute noise exceeds with probability below exp(-log_mass)."""
 
     @property
     def parameter(self) -> Array:
@@ -105,7 +106,7 @@ class AdditiveLaw(Coarsenable, ABC):
         return replace(self, **{self._name: float(parameter)})  # type: ignore[type-var]  # every law is a dataclass
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
-        """Return, for each value, whether this distribution can release the value."""
+        """Return a mask of the values that can be released under this distribution."""
         return releasable(released, discrete=self.discrete)
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
@@ -179,8 +180,8 @@ class AdditiveLaw(Coarsenable, ABC):
         return np.asarray(out.reshape(shape) - norm)
 
     def log_at_most(self, end: ArrayLike, parameter: ArrayLike) -> Array:
-        """Return log P(noise <= end) as `log_within` does, in one pass over the ends if the noise is real-valued. Since
-        the noise is symmetric, this is also log P(noise >= -end).
+        """Return log P(noise <= end) as `log_within` does, with a single evaluation per limit if the noise is
+        real-valued. Since the noise is symmetric, this is also log P(noise >= -end).
         """
         if self.discrete:
             return self.log_within(-np.inf, end, parameter)
@@ -192,8 +193,8 @@ class AdditiveLaw(Coarsenable, ABC):
         return out.reshape(both[0].shape)
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
-        """Return, for each release, limits (low, high) of the count; outside these limits, the release differs from the
-        count by more than `halfwidth`.
+        """Return, for each release, the limits (low, high) of the counts that differ from the release by at most
+        `halfwidth`.
         """
         values = released_values(released, discrete=self.discrete)
         width = np.asarray(self.halfwidth(log_mass))
@@ -236,7 +237,9 @@ class AdditiveLaw(Coarsenable, ABC):
 
 
 class Family(AdditiveLaw):
-    """Base class of noise on the real line or on the integers whose weight is the exponential of `_exponent`."""
+    """Base class of real-valued or integer noise whose density or probability is proportional to the exponential of
+    `_exponent`.
+    """
 
     @abstractmethod
     def _exponent(self, gaps: Array, parameter: Array) -> Array:
@@ -263,8 +266,8 @@ class Family(AdditiveLaw):
 
 
 class LaplaceFamily(Family):
-    """Base class of noise z with weight exp(-|z|/scale). A release satisfies pure differential privacy, with an exact
-    cost.
+    """Base class of noise z with a density or probability proportional to exp(-|z|/scale). A release satisfies pure
+    differential privacy, with an exact cost.
     """
 
     @classmethod
@@ -298,7 +301,7 @@ class LaplaceFamily(Family):
         return np.asarray(-np.abs(gaps) / parameter)
 
     def epsilon(self, *, sensitivity: float) -> float | Array:
-        """Return the exact cost in pure differential privacy of one release: sensitivity/scale."""
+        """Return the exact pure differential privacy cost of one release, sensitivity/scale."""
         return self._as_given(_checks.positive("sensitivity", sensitivity) / self.parameter)
 
     def cost(
@@ -333,7 +336,9 @@ class LaplaceFamily(Family):
 
 
 class GaussianFamily(Family):
-    """Noise z with weight exp(-z^2/(2 sigma^2)). A release satisfies zero-concentrated differential privacy."""
+    """Base class of noise z with a density or probability proportional to exp(-z^2/(2 sigma^2)). A release satisfies
+    zero-concentrated differential privacy.
+    """
 
     @classmethod
     def calibrated(cls, rho: float, *, sensitivity: float | None = None, l2_squared: float | None = None) -> Self:
@@ -408,7 +413,7 @@ _MOST_CASES = 40  # largest number of rows, or of pairs of rows, whose losses ar
 def known_mechanisms(
     law: AdditiveLaw, sizes: tuple[float, ...] | None, relation: str, norm: float | None, *, power: int
 ) -> tuple[Mechanism, ...] | None:
-    """Return the mechanisms that have the privacy losses of the counts that one record changes.
+    """Return one mechanism for the privacy loss of each count that a record changes.
 
     Parameters
     ----------
@@ -441,7 +446,8 @@ def known_mechanisms(
 def _largest_by_row(
     law: AdditiveLaw, sizes: tuple[float, ...] | None, relation: str, norm: float | None, *, power: int
 ) -> tuple[Mechanism, ...] | None:
-    """Return mechanisms whose privacy losses are at least those of every record, if the parameters differ by row.
+    """Return mechanisms whose privacy losses are at least those of every record, if the parameter of the noise differs
+    between rows.
 
     Laplace, discrete Laplace and Gaussian noise with a larger parameter is noise with a smaller parameter plus
     independent noise. The rows with the smallest parameters are therefore the worst, and if the changes are given

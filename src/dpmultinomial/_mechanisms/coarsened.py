@@ -23,14 +23,14 @@ class Coarsenable:
     """Base class of noise distributions whose values may be rounded, clipped or withheld before they are released."""
 
     def clipped(self, at: float) -> "Coarsened":
-        """Return the distribution of releases that are clipped from below: the released value `at` means "`at` or
+        """Return the distribution of releases that are clipped from below. The released value `at` means "`at` or
         less".
         """
         return Coarsened(self, at=at)
 
     def threshold(self, least: float) -> "Coarsened":
-        """Return the distribution of releases that are withheld below `least`: an absent value (NaN) means "below
-        `least`".
+        """Return the distribution of releases in which values below `least` are withheld. A withheld value (NaN) means
+        "below `least`".
         """
         return Coarsened(self, least=least)
 
@@ -179,38 +179,40 @@ class Coarsened:
         return low, high
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
-        """Return, for each value, whether this distribution can release the value; NaN represents a withheld value."""
+        """Return a mask of the values that can be released under this distribution. NaN represents a withheld value."""
         rules = self._rules(np.asarray(released, dtype=np.float64))
         return np.asarray(np.logical_and.reduce([good for good, _ in rules]), dtype=bool)
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
-        """Return, for each release, limits (low, high) of the count; outside these limits, the release differs from the
-        count by more than `halfwidth`. The lower limit may be -inf.
+        """Return, for each release, the limits (low, high) of the counts that differ from the release by at most
+        `halfwidth`. The lower limit may be -inf.
         """
         low, high = self.behind(np.asarray(released, dtype=np.float64))
         width = np.asarray(self.noise.halfwidth(log_mass))
         return low - width, high + width
 
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Return the distance that the noise exceeds with negligible probability. The distance applies to values before
+        """Return a distance that the noise exceeds with negligible probability. The distance applies to values before
         they are rounded, clipped or withheld.
         """
         width: float | Array = self.noise.halfwidth(log_mass)
         return width
 
     def variance(self) -> float | Array:
-        """Return the variance of the noise of values before they are rounded, clipped or withheld."""
+        """Return the variance of the noise before the values are rounded, clipped or withheld."""
         found: float | Array = self.noise.variance()
         return found
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw noisy versions of `counts`, then round, clip and withhold them: float64 of the same shape, with NaN for
-        withheld values. Do not use this function for confidential counts.
+        """Draw noisy versions of `counts`, then round, clip and withhold them. The result is float64 of the same shape,
+        with NaN for withheld values. Do not use this function for confidential counts.
         """
         return self.coarsen(np.asarray(self.noise.sample(counts, rng=rng), dtype=np.float64))
 
     def coarsen(self, noisy: Array) -> Array:
-        """Round, clip and withhold noisy values: float64 of their shape, NaN if a value is withheld."""
+        """Round, clip and withhold noisy values. The result is float64 of the same shape, with NaN for withheld
+        values.
+        """
         values = noisy if self.step is None else self._rounded(noisy)
         if self.at is not None:
             values = np.maximum(values, self.at)
@@ -240,8 +242,8 @@ class Coarsened:
         return words
 
     def _rules(self, released: Array) -> list[tuple[NDArray[np.bool_], str]]:
-        """Return the rules that released values must satisfy: for each rule, which values satisfy the rule, and the
-        text of the error.
+        """Return the rules that released values must satisfy. Each rule consists of a mask of the values that satisfy
+        the rule, and the text of the error.
         """
         absent = np.isnan(released)
         rules = [

@@ -1,4 +1,5 @@
-"""Dirichlet mechanism: a draw from Dirichlet(r f(x) + alpha), the exponential mechanism for the KL divergence.
+"""Dirichlet mechanism, which releases a draw from Dirichlet(r f(x) + alpha) and is the exponential mechanism for the KL
+divergence.
 
 The module implements Algorithm 1 of Ponnoprat (2022), and the calibration to the exact worst case instead of the bound
 of Theorem 1.
@@ -23,7 +24,7 @@ _LARGEST_RATIO = 1000.0  # largest r/alpha for which the losses are integrated
 
 
 def calibrate(epsilon: float, *, order: float, l2_squared: float = 2.0, linf: float = 1.0) -> tuple[float, float]:
-    """Compute r and alpha by Algorithm 1 of Ponnoprat (2022), for (order, epsilon)-RDP.
+    """Compute r and alpha for (order, epsilon)-RDP by Algorithm 1 of Ponnoprat (2022).
 
     Parameters
     ----------
@@ -86,8 +87,8 @@ def calibrate_exact(epsilon: float, *, order: float, alpha_per_r: float | None =
 
 
 def calibrate_for_kl(epsilon: float, *, order: float, counts: ArrayLike) -> tuple[float, float]:
-    """Compute the r and alpha with exact worst-case divergence `epsilon` that minimise the expected KL divergence for a
-    public histogram `counts`.
+    """Compute r and alpha that minimise the expected KL divergence for a public histogram `counts`, among all pairs
+    whose exact worst-case Rényi divergence is `epsilon`.
 
     The argument `counts` must not be the data that are then released. Choose it from public knowledge, such as an
     earlier histogram.
@@ -131,8 +132,8 @@ def calibrate_for_kl(epsilon: float, *, order: float, counts: ArrayLike) -> tupl
 
 
 def _least_cost(cost: Callable[[float], float]) -> float:
-    """Minimise a function of log alpha: first within [1e-3, 1e4] and, if the minimum is at a limit of this range,
-    within [1e-9, 1e15].
+    """Minimise a function of log alpha for alpha in [1e-3, 1e4] or, if the minimum is at a limit of this range, in
+    [1e-9, 1e15].
     """
     ends = np.log(1e-3), np.log(1e4)
     best = float(minimize_scalar(cost, bounds=ends, method="bounded", options={"xatol": 1e-9}).x)
@@ -203,9 +204,7 @@ class Dirichlet:
         return np.asarray(mean * (1 - mean) / (total + 1))
 
     def expected_kl(self, counts: ArrayLike) -> float:
-        """Return the exact expected KL divergence E D_KL(f/N || release), in nats, for counts as in `sample` that are
-        not all 0.
-        """
+        """Return the exact expected KL divergence E D_KL(f/N || release) in nats, for counts that are not all 0."""
         p, a = _shares(counts), self._parameter(counts)
         return float(np.sum(xlogy(p, p) - p * digamma(a)) + digamma(a.sum()))
 
@@ -247,8 +246,8 @@ class Dirichlet:
         orders: Sequence[float] = ORDERS,
         source: str = "data",
     ) -> RenyiDP:
-        """Return the privacy cost of one release: the exact worst-case Rényi divergence at every order at which it is
-        finite.
+        """Return the privacy cost of one release, which is the exact worst-case Rényi divergence at every order at
+        which it is finite.
 
         Parameters
         ----------
@@ -305,7 +304,7 @@ def _shares(counts: ArrayLike) -> NDArray[np.float64]:
 
 
 def _polish(r: float, epsilon: float, order: float, l2_squared: float, linf: float) -> float:
-    """Return r after one Newton step. After this step, r is accurate to double precision."""
+    """Improve r by one Newton step and return the result. After this step, r is accurate to double precision."""
     x = 3 * (order - 1) * linf
     value = renyi.dirichlet_bound(r, order=order, l2_squared=l2_squared, linf=linf)
     slope = value * (2 / r + x * float(polygamma(2, 1 + x * r) / polygamma(1, 1 + x * r)))

@@ -13,7 +13,7 @@ from .noise_law import Array, Index, WithoutCost, releasable
 
 @dataclass(frozen=True)
 class Exact(WithoutCost, Coarsenable):
-    """Mechanism that releases the count without noise. It describes an invariant."""
+    """Mechanism that releases a count without noise. It describes an invariant."""
 
     discrete = True
     why_no_cost = "an exact count has no finite privacy cost: report the count as an invariant"
@@ -24,7 +24,7 @@ class Exact(WithoutCost, Coarsenable):
         return None
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
-        """Return, for each value, whether the value is an integer and can therefore be a count."""
+        """Return a mask of the values that are integers and can therefore be counts."""
         return releasable(released, discrete=True)
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
@@ -60,7 +60,7 @@ class Exact(WithoutCost, Coarsenable):
         return np.where(gaps == 0, 0.0, -np.inf)
 
     def by_row(self, released: NDArray[Any]) -> Array:
-        """Return a zero, because no parameter varies by row."""
+        """Return 0, because no parameter varies by row."""
         return np.zeros(())
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
@@ -69,15 +69,15 @@ class Exact(WithoutCost, Coarsenable):
         return values, values
 
     def halfwidth(self, log_mass: float) -> float:
-        """Return 0, because an exact release has no noise."""
+        """Return 0 as the half-width of the noise, because an exact release has no noise."""
         return 0.0
 
     def variance(self) -> float:
-        """Return 0, because an exact release has no noise."""
+        """Return 0 as the variance of the noise, because an exact release has no noise."""
         return 0.0
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return the counts without noise, as int64 of the same shape."""
+        """Return the counts without noise, as an int64 array of the same shape."""
         _checks.generator(rng)
         return np.asarray(_checks.integral("counts", counts), dtype=np.int64)
 

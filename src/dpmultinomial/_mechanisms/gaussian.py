@@ -75,7 +75,7 @@ class Gaussian(GaussianFamily):
 
     @classmethod
     def calibrated_renyi(cls, epsilon: float, *, order: float, l2_squared: float = 2.0) -> "Gaussian":
-        """Return the mechanism that is (order, epsilon)-RDP.
+        """Return the Gaussian mechanism that is (order, epsilon)-RDP.
 
         Parameters
         ----------
@@ -124,11 +124,11 @@ class Gaussian(GaussianFamily):
         return self._as_given(self.parameter**2)
 
     def loss(self, change: float) -> Mechanism | None:
-        """Return the mechanism that has the privacy loss of a single count that changes by `change`."""
+        """Return the privacy loss of a single count that changes by `change`."""
         return GaussianLoss(float(self.parameter), change)
 
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Return the distance that the absolute noise exceeds with probability below exp(-log_mass), for each row."""
+        """Return, for each row, a distance that the absolute noise exceeds with probability below exp(-log_mass)."""
         return self._as_given(self.parameter * np.sqrt(2 * log_mass))  # 2 Phi(-x) <= exp(-x^2/2)
 
     def renyi(self, *, order: float, l2_squared: float = 2.0) -> float:
@@ -401,19 +401,19 @@ class DiscreteGaussian(GaussianFamily):
         return variance(self.sigma, self.log_normaliser)
 
     def loss(self, change: float) -> Mechanism | None:
-        """Return the mechanism that has the privacy loss of a single count that changes by the integer `change`, or
-        None if sigma is above 1e5. In this case, there are too many possible losses.
+        """Return the privacy loss of a single count that changes by the integer `change`, or None if sigma is above
+        1e5. In this case, there are too many possible losses.
         """
         known = change == int(change) and self.parameter <= _TABULATED
         return DiscreteGaussianLoss(float(self.parameter), int(change)) if known else None
 
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Return the distance that the absolute noise exceeds with probability below exp(-log_mass), for each row."""
+        """Return, for each row, a distance that the absolute noise exceeds with probability below exp(-log_mass)."""
         width = np.sqrt(2 * (log_mass + np.log(2)))  # P(D >= d) <= exp(-d^2/(2 sigma^2))
         return self._as_given(self.parameter * width + 1)
 
     def rho(self, *, l2_squared: float) -> float:
-        """Return the zero-concentrated differential privacy cost of one release: l2_squared/(2 sigma^2)."""
+        """Return the zero-concentrated differential privacy cost l2_squared/(2 sigma^2) of one release."""
         return renyi.concentrated_gaussian(self.sigma, l2_squared=l2_squared)
 
     def epsilon(self, *, delta: float, l2_squared: float) -> float:

@@ -54,7 +54,7 @@ class Laplace(LaplaceFamily):
         return self._as_given(2 * self.parameter**2)
 
     def loss(self, change: float) -> Mechanism | None:
-        """Return the mechanism that has the privacy loss of a single count that changes by `change`."""
+        """Return the privacy loss of a single count that changes by `change`."""
         return LaplaceLoss(float(self.parameter), change)
 
     def halfwidth(self, log_mass: float) -> float | Array:
@@ -108,19 +108,19 @@ class DiscreteLaplace(LaplaceFamily):
         return self._as_given(0.5 / np.sinh(np.minimum(0.5 / self.parameter, 300.0)) ** 2)
 
     def loss(self, change: float) -> Mechanism | None:
-        """Return the mechanism whose privacy loss is that of a single count that changes by the integer `change`. The
-        largest allowed change is 10^6.
+        """Return the privacy loss of a single count that changes by the integer `change`. The largest allowed change is
+        10^6.
         """
         known = change == int(change) and change <= _LARGEST_CHANGE
         return DiscreteLaplaceLoss(float(self.parameter), int(change)) if known else None
 
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Return the distance that the absolute noise exceeds with probability below exp(-log_mass), for each row."""
+        """Return, for each row, a distance that the absolute noise exceeds with probability below exp(-log_mass)."""
         return self._as_given(self.parameter * log_mass + 1)  # P(|D| > h) = 2 a^(h + 1)/(1 + a) <= a^h for integer h
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw noisy counts for a reproducible simulation: counts plus the difference of two geometric draws. Do not
-        use this function for confidential counts.
+        """Draw noisy counts for a reproducible simulation, by adding the difference of two geometric draws to each
+        count. Do not use this function for confidential counts.
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ class TwoSidedGeometric:
         return np.arange(-self.support, self.support + 1)
 
     def probabilities(self) -> NDArray[np.float64]:
-        """Return the probability P(D = d) for every integer d of `values`."""
+        """Return the probability P(D = d) for every integer d in `values`."""
         return geometric.probabilities(self.epsilon, self.support)
 
     def pmf(self, d: ArrayLike) -> NDArray[np.float64]:
@@ -199,8 +199,8 @@ class TwoSidedGeometric:
         return float(self.values() ** 2 @ self.probabilities())
 
     def tail_delta(self) -> float:
-        """Return the delta due to truncation: the probability of outcomes that are impossible for a neighbour. A
-        release is (epsilon, tail_delta)-DP and not pure DP.
+        """Return the delta due to truncation, which is the probability of outcomes that are impossible for a
+        neighbouring data set. A release is (epsilon, tail_delta)-DP and not pure DP.
         """
         return float(self.probabilities()[0])
 

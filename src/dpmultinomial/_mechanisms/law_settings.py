@@ -1,5 +1,5 @@
-"""Noise distributions described by configuration keys such as ``{law: discrete_gaussian, sigma: 5.0, clipped: {at:
-0}}``.
+"""Noise distributions described by the keys of a configuration, such as ``{law: discrete_gaussian, sigma: 5.0, clipped:
+{at: 0}}``.
 """
 
 from collections.abc import Callable, Mapping
@@ -103,7 +103,7 @@ def _unmodified(name: str, given: Mapping[str, Any]) -> NoiseLaw:
 
 
 def _scale(key: str, value: Any, given: Mapping[str, Any]) -> Any:
-    """Return the parameter of the noise distribution: its scale or its sigma."""
+    """Return the parameter (scale or sigma) of the noise distribution."""
     if key == "variance":
         roots = np.sqrt(_checks.positives(key, value, np.size(value)))
         return float(roots[0]) if np.ndim(value) == 0 else roots
@@ -168,7 +168,7 @@ def _only(name: str, given: Mapping[str, Any], allowed: tuple[str, ...]) -> None
 
 
 def _same_family(name: str, laws: tuple[str, ...]) -> str | None:
-    """Return the noise distribution that a misspelt name probably means, if the name indicates the shape (Laplace,
+    """Return the noise distribution that a misspelt name probably means, if the name states the shape (Laplace,
     Gaussian) and whether the distribution is discrete.
     """
     plain = name.lower().replace("-", "_").replace(" ", "_")

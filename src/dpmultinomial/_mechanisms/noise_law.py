@@ -75,8 +75,8 @@ class AddedNoise(NoiseLaw, Protocol):
 
 
 def releasable(released: ArrayLike, *, discrete: bool) -> NDArray[np.bool_]:
-    """Return, for each value, whether a distribution of additive noise can release the value. Released values are
-    finite, and they are integers if the distribution is discrete.
+    """Return a mask of the values that a mechanism with additive noise can release. Released values are finite, and
+    they are integers if the distribution is discrete.
     """
     values = np.asarray(released, dtype=np.float64)
     good = np.isfinite(values)
@@ -84,8 +84,8 @@ def releasable(released: ArrayLike, *, discrete: bool) -> NDArray[np.bool_]:
 
 
 def released_values(released: ArrayLike, *, discrete: bool) -> Array:
-    """Return released values of any shape as float64, and check that they are finite and, if the distribution is
-    discrete, integers.
+    """Return released values of any shape as float64. The values must be finite and, if the distribution is discrete,
+    integers.
     """
     if discrete:
         return _checks.integral("noisy_counts", released)
@@ -98,8 +98,8 @@ def released_values(released: ArrayLike, *, discrete: bool) -> Array:
 
 
 def by_row(name: str, parameter: Array, released: NDArray[Any]) -> Array:
-    """Reshape a parameter (rows,) to (rows, 1, ..), which broadcasts against released values; a parameter () is
-    returned unchanged.
+    """Reshape a parameter from (rows,) to (rows, 1, ..), so that it broadcasts against released values. A parameter of
+    shape () is unchanged.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def number_or_range(parameter: Array) -> object:
 
 
 def changed_counts(changes: Sequence[float] | None, sensitivity: float | None) -> tuple[float, ...] | None:
-    """Return the sizes of the changes of the counts that one record changes, or None if they are not stated.
+    """Return the sizes of the changes that one record makes to the counts, or None if they are not stated.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ class WithoutCost:
 
 
 class LawByRow(WithoutCost):
-    """Noise distributions by row: row i of a release has the distribution ``laws[which[i]]``.
+    """Noise distributions by row, in which row i of a release has the distribution ``laws[which[i]]``.
 
     Parameters
     ----------
@@ -261,11 +261,11 @@ class LawByRow(WithoutCost):
         return LawByRow(self.laws, self.which[rows])
 
     def parts(self) -> list[tuple[NoiseLaw, NDArray[np.int64]]]:
-        """Return each distribution with the rows to which it applies."""
+        """Return each distribution with the rows of the release that have this distribution."""
         return [(law, np.flatnonzero(self.which == i)) for i, law in enumerate(self.laws)]
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
-        """Return, for each value, whether the distribution of its row can release the value."""
+        """Return a mask of the values that can be released under the distribution of their row."""
         values = self._rows(released)
         out = np.zeros(values.shape, dtype=bool)
         for law, rows in self.parts():
@@ -273,7 +273,8 @@ class LawByRow(WithoutCost):
         return out
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
-        """Return log P(release | count) for the distribution of each row of the first axis (`NoiseLaw.log_likelihood`).
+        """Return log P(release | count) under the distribution of each row of the first axis
+        (`NoiseLaw.log_likelihood`).
 
         Parameters
         ----------
@@ -301,7 +302,7 @@ class LawByRow(WithoutCost):
         return low, high
 
     def halfwidth(self, log_mass: float) -> Array:
-        """Return the distance that the noise exceeds with negligible probability, for each row."""
+        """Return, for each row, a distance that the noise exceeds with negligible probability."""
         return np.array([law.halfwidth(log_mass) for law in self.laws], dtype=np.float64)[self.which]
 
     def variance(self) -> Array:

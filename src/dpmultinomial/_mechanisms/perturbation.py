@@ -120,8 +120,8 @@ class Perturbation(Coarsenable):
         return dict(zip(self.values[some + self._start[i]].tolist(), self._band[i, some].tolist(), strict=True))
 
     def _limited(self, last: int, row: Mapping[int, float]) -> bool:
-        """Return whether the last row is symmetric about its count, and only some of its values, reduced by 1, are
-        released values of the table.
+        """Return whether the last row of the table is symmetric about its count, and only some of the row's values,
+        reduced by 1, are released values of the table.
         """
         mirrored = max(abs(p - row.get(2 * last - value, 0.0)) for value, p in row.items())
         known = np.isin([value - 1 for value in row], self.values)
@@ -134,7 +134,9 @@ class Perturbation(Coarsenable):
 
     @cached_property
     def weights(self) -> Array:
-        """Probabilities (true counts, released values), which are 0 for pairs that are not listed."""
+        """Matrix of probabilities with one row per true count and one column per released value. The probability is 0
+        for pairs that are not listed.
+        """
         out = np.zeros((len(self.true), len(self.values)))
         rows, columns, p = self._entries
         out[rows, columns] = p
@@ -146,26 +148,26 @@ class Perturbation(Coarsenable):
 
     @cached_property
     def _sums(self) -> Array:
-        """Cumulative sums of the probabilities in the band of each row, starting with 0."""
+        """Cumulative sums of the probabilities in each row of the table, starting with 0."""
         return np.column_stack([np.zeros(len(self._band)), np.cumsum(self._band, axis=1)])
 
     def _excess(self, counts: Array) -> Array:
-        """Return the distance by which each count exceeds the count whose row is used for it. The distance is 0 within
-        the table.
+        """Return the difference between each count and the count whose row of the table is used for it. The distance is
+        0 within the table.
         """
         if not self.period:
             return np.zeros_like(counts)
         return np.asarray(np.ceil(np.maximum(counts - self._last, 0.0) / self.period) * self.period)
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
-        """Return, for each value, whether the value can be released for some count of the table."""
+        """Return a mask of the values that can be released for some true count in the table."""
         good = releasable(released, discrete=True)
         low, high = self.reach(np.where(good, released, 0), 0.0)
         return good & (low <= high)
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
-        """Return log P(release | count), with the arguments broadcast against each other; -inf for counts or releases
-        that are not in the table.
+        """Return log P(release | count), which is -inf for counts or releases that are not in the table. The arguments
+        are broadcast against each other.
 
         Parameters
         ----------
@@ -189,8 +191,8 @@ class Perturbation(Coarsenable):
     log_weights = log_likelihood
 
     def log_between(self, low: ArrayLike, high: ArrayLike, counts: ArrayLike) -> Array:
-        """Return log P(low <= released <= high | count), with the arguments broadcast against each other; -inf for
-        counts that are not in the table.
+        """Return log P(low <= released <= high | count), which is -inf for counts that are not in the table. The
+        arguments are broadcast against each other.
 
         Parameters
         ----------
@@ -214,7 +216,7 @@ class Perturbation(Coarsenable):
 
     @cached_property
     def _columns(self) -> tuple[Array, Array]:
-        """Smallest and largest true count for each released value of the table."""
+        """Smallest and largest true count that can lead to each released value of the table."""
         rows, columns, _ = self._entries
         low, high = np.full(len(self.values), np.inf), np.full(len(self.values), -np.inf)
         np.minimum.at(low, columns, self.true[rows])
@@ -291,7 +293,7 @@ class Perturbation(Coarsenable):
         changes: Sequence[float] | None = None,
         source: str = "data",
     ) -> PureDP:
-        """Return the privacy cost of one release: the largest log ratio of neighbouring rows of the table.
+        """Return the privacy cost of one release, which is the largest log ratio of neighbouring rows of the table.
 
         Parameters
         ----------

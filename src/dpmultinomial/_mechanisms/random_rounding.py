@@ -54,13 +54,13 @@ class RandomRounding(WithoutCost, Coarsenable):
         return None
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
-        """Return, for each value, whether the value is a multiple of the base."""
+        """Return a mask of the values that are multiples of the base."""
         good = releasable(released, discrete=True)
         return np.asarray(good & (np.where(good, released, 0) % self.base == 0))
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
-        """Return log P(release | count), with the arguments broadcast against each other; -inf if the count cannot be
-        rounded to the release.
+        """Return log P(release | count), which is -inf if the count cannot be rounded to the release. The arguments are
+        broadcast against each other.
 
         Parameters
         ----------

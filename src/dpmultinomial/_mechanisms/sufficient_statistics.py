@@ -18,8 +18,8 @@ SHARES = (0.4, 0.3, 0.15, 0.15)  # default fractions of epsilon
 
 @dataclass(frozen=True, kw_only=True)
 class CensoredStatistics:
-    """Mechanism for the sufficient statistics (s_mean, s_sse, s_low, s_high): the mean and the sum of squares of the
-    records in [a, b], and the numbers of records below and above.
+    """Mechanism for the sufficient statistics (s_mean, s_sse, s_low, s_high) of records censored to [a, b], which are
+    the mean and the sum of squares of the records in [a, b], and the numbers of records below and above.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class CensoredStatistics:
     def calibrated(
         cls, epsilon: float, *, n: int, lower: float, upper: float, shares: ArrayLike = SHARES, sums: bool = False
     ) -> "CensoredStatistics":
-        """Return the mechanism with a total cost of `epsilon`, divided in proportion to `shares`, if one of n records
+        """Return the mechanism whose cost is `epsilon` in total, divided in proportion to `shares`, if one of n records
         is replaced (`scales`).
         """
         found = cls(lower=lower, upper=upper).scales(n, epsilon=epsilon, shares=shares, sums=sums)
@@ -82,7 +82,7 @@ class CensoredStatistics:
 
     def sums_of(self, records: ArrayLike) -> NDArray[np.float64]:
         """Return the sums of x and x^2 over the records in [a, b], measured from the middle of [a, b], and the two tail
-        counts: float64 (4,).
+        counts, as float64 (4,).
 
         Parameters
         ----------
@@ -128,8 +128,8 @@ class CensoredStatistics:
         return self.scale
 
     def epsilon(self, n: int, scale: ArrayLike, *, sums: bool = False) -> float:
-        """Return the exact epsilon of Laplace noise with these scales. It is the largest value of sum_j |change of
-        s_j|/scale_j when one record is replaced.
+        """Return the exact epsilon of Laplace noise with the given scales on the four statistics. It is the largest
+        value of sum_j |change of s_j|/scale_j when one record is replaced.
 
         Parameters
         ----------
@@ -159,8 +159,8 @@ class CensoredStatistics:
         return max(low + high, lost + max(low, high), kept)
 
     def _changes(self, n: int, mean: float, sse: float) -> tuple[float, float]:
-        """Return the largest weighted change of (mean, sse), each multiplied by its rate, for a replaced record that
-        leaves [a, b] and for a replaced record that stays in [a, b].
+        """Return the largest weighted change of (mean, sse) for a replaced record that leaves [a, b] and for a replaced
+        record that stays in [a, b]. Each change is multiplied by the rate of its statistic.
         """
         w = self.width
         lost = [w / 2 * mean] + [w / m * mean + w**2 * (1 - 1 / m) * sse for m in {2, n} if 2 <= m <= n]
@@ -172,8 +172,8 @@ class CensoredStatistics:
         return half * first + half**2 * second, (half - place) * (first + second * (half + place))
 
     def sensitivities(self, n: int, *, sums: bool = False) -> NDArray[np.float64]:
-        """Return the separate sensitivity of each statistic, float64 (4,): (w, w^2 (1 - 1/n), 1, 1), or (w, w^2/4, 1,
-        1) for the sums.
+        """Return the separate sensitivities of the four statistics, float64 (4,). They are (w, w^2 (1 - 1/n), 1, 1), or
+        (w, w^2/4, 1, 1) for the sums.
 
         The sensitivity of the mean does not decrease with n, because few records may be inside [a, b]. If n is large,
         release sums instead.
@@ -236,7 +236,7 @@ class CensoredStatistics:
         return max(2.0, *lost, *kept)
 
     def range_bound(self) -> float:
-        """Return an upper bound on the L1 sensitivity, the sum of the ranges of the statistics: 2 + w + w^2."""
+        """Return an upper bound on the L1 sensitivity, which is the sum 2 + w + w^2 of the ranges of the statistics."""
         return 2 + self.width + self.width**2
 
     def sums_sensitivity(self) -> float:
@@ -248,8 +248,8 @@ class CensoredStatistics:
         return float(max(2.0, 1 + half + half**2, inside))
 
     def brute_force_sensitivity(self, n: int, *, inside: int = 3) -> float:
-        """Compute the L1 sensitivity by enumerating all neighbours whose records are censored or at one of `inside`
-        points of [a, b].
+        """Compute the L1 sensitivity by enumerating all neighbouring data sets whose records are censored or at one of
+        `inside` points of [a, b].
 
         This function is intended for checks, with n up to about 8: the number of pairs grows as C(n + inside + 1, n) n
         (inside + 2).

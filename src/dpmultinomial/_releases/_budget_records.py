@@ -1,4 +1,5 @@
-"""Budget records: journal, ledger and account memory. These records are compared with each other before every release.
+"""Budget records of an account, which are the journal, the ledger and the copies of journals in the account's memory.
+These records are compared with each other before every release.
 
 The journal next to the data is authoritative. The public ledger must agree with the journal, every release on disk must
 be in the journal, and the journal must contain all entries in the memory of the account. Traces of a single crash are
@@ -50,7 +51,7 @@ _NO_HOME = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR,
 
 @dataclass(frozen=True, kw_only=True)
 class Remembered:
-    """Copy of a journal that is stored in the account's memory.
+    """Copy of a journal that is stored in the memory of an account.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ class Remembered:
 
 @dataclass(frozen=True)
 class Unreadable:
-    """File in the account's memory that cannot be read.
+    """File in the memory of an account that cannot be read.
 
     Parameters
     ----------
@@ -80,19 +81,21 @@ class Unreadable:
     place: str
 
     def is_about(self, identity: str, place: Path) -> bool:
-        """Return whether the file was a copy of the journal in a folder."""
+        """Return whether an unreadable file was a copy of the journal in a given folder."""
         return self.path.stem == identity or self.place == str(place)
 
 
 @dataclass(frozen=True)
 class Memory:
-    """Memory of an account: copies of its journals, stored in `folder`."""
+    """Memory of an account, which contains copies of its journals and is stored in `folder`."""
 
     folder: Path
 
     @property
     def there(self) -> bool:
-        """Return whether the memory can be written. Raise OSError only if a disk is full or broken."""
+        """Return whether the folder of the account's memory can be written. Raise OSError only if a disk is full or
+        broken.
+        """
         try:
             _durable.folder(self.folder, mode=0o700)
         except OSError as error:
@@ -127,7 +130,9 @@ class Memory:
                 yield Unreadable(path, _place_of(raw))
 
     def move_aside(self, torn: Unreadable) -> Path:
-        """Rename a file that cannot be read, so that it is no longer part of the memory, and return the new path."""
+        """Rename a file that cannot be read, so that it no longer belongs to the account's memory, and return the new
+        path.
+        """
         number = 0
         while os.path.lexists(kept := torn.path.with_name(f"{torn.path.name}.unreadable.{number}")):
             number += 1
@@ -135,7 +140,7 @@ class Memory:
         return kept
 
     def find(self, identity: str) -> Remembered | None:
-        """Return the copy of one journal, or None if there is no copy."""
+        """Return the copy of one journal from the account's memory, or None if there is no copy."""
         return next((found for found in self.all() if found.identity == identity), None)
 
     def fingerprint(self, content: bytes) -> str:
@@ -160,7 +165,7 @@ class Memory:
         _durable.replace(self.folder / f"{journal.identity}.json", raw, mode=0o600, name="the account's memory")
 
     def forget(self, identity: str) -> None:
-        """Remove a journal whose entries are now contained in another journal."""
+        """Remove from the account's memory a journal whose entries are now contained in another journal."""
         (self.folder / f"{identity}.json").unlink(missing_ok=True)
 
 
@@ -168,8 +173,8 @@ _PLACE = re.compile(rb'^\{"place": ("(?:[^"\\\\\x00-\x1f]|\\\\.)*")')
 
 
 def _place_of(raw: bytes) -> str:
-    """Return the path at the beginning of an incomplete file of the memory, or an empty string if the path cannot be
-    read.
+    """Return the path at the beginning of an incomplete file in the account's memory, or an empty string if the path
+    cannot be read.
     """
     found = _PLACE.match(raw)
     with suppress(ValueError):
@@ -217,17 +222,17 @@ class Entry:
 
     @property
     def spent(self) -> spending.Cost:
-        """Privacy cost of the release of this entry."""
+        """Privacy cost of the release that an entry of the ledger describes."""
         return spending.read(self.cost)
 
     @property
     def name(self) -> tuple[str, int]:
-        """Name and generation of the release."""
+        """Name and generation of the release that an entry of the ledger describes."""
         return self.release, self.generation
 
     @property
     def line(self) -> bytes:
-        """Return the entry as a line with its line break.
+        """Return an entry of the ledger as a line with its line break.
 
         Raises
         ------
@@ -289,7 +294,9 @@ def of_line(values: list[str], place: str) -> Entry:
 
 
 def latest_entries(entries: list[Entry]) -> dict[tuple[str, int], Entry]:
-    """Return every release in its latest state, in the order of spending. A published release remains published."""
+    """Return every release in its latest state, in the order in which budget was spent. A published release remains
+    published.
+    """
     found: dict[tuple[str, int], Entry] = {}
     for entry in entries:
         known = found.get(entry.name)
@@ -354,13 +361,15 @@ class Line:
 
     @property
     def body(self) -> bytes:
-        """Return the line without its chain digest and its line break."""
+        """Return a line of the journal without its chain digest and its line break."""
         return self.entry.line[:-1] + f"\t{self.file}\t{self.name}".encode()
 
 
 @dataclass(frozen=True)
 class Journal:
-    """Journal at `path`, with a chain of digests under the key `secret`. Changes require the lock of `_protocol`."""
+    """Journal at `path`, whose lines form a chain of digests under the key `secret`. Changes require the lock of
+    `_protocol`.
+    """
 
     path: Path
     secret: bytes
@@ -370,17 +379,17 @@ class Journal:
 
     @property
     def text(self) -> bytes:
-        """Return all complete lines as they are on disk; the result is empty if there is no journal."""
+        """Return all complete lines of the journal as they are on disk, or an empty string if there is no journal."""
         raw = self.path.read_bytes() if self.path.exists() else b""
         return raw[: raw.rfind(b"\n") + 1]
 
     def identity(self, text: bytes | None = None) -> str:
-        """Return the identity of this journal, 32 hexadecimal digits, or an empty string if the journal is empty."""
+        """Return the identity of a journal as 32 hexadecimal digits, or an empty string if the journal is empty."""
         found = _HEADER.match(self.text if text is None else text)
         return found[1].decode() if found else ""
 
     def lines(self, text: bytes | None = None) -> list[Line]:
-        """Return every complete line of the journal.
+        """Return every complete line of the journal of budget records.
 
         Parameters
         ----------
@@ -414,7 +423,7 @@ class Journal:
             _durable.sync(self.path.parent, name="journal")
 
     def add(self, line: Line) -> None:
-        """Write a line to the journal, so that it is on disk when the function returns."""
+        """Write a line to the journal, and return when the line is on disk."""
         chain = self._end()
         whole = line.body + b"\t" + self._digest(chain, line.body) + b"\n"
         _durable.append(self.path, whole, name=f"journal, {line.entry.state}", mode=0o600)
@@ -465,7 +474,7 @@ class Journal:
 
 @dataclass(frozen=True)
 class Ledger:
-    """Ledger at `path`, in which changes require the lock of `_protocol`."""
+    """Ledger at `path`. Changes require the lock of `_protocol`."""
 
     path: Path
 
@@ -473,7 +482,7 @@ class Ledger:
         return f"Ledger({self.path}: {len(latest_entries(self.lines()))} releases)"
 
     def lines(self) -> list[Entry]:
-        """Return every complete line after the header.
+        """Return every complete line of the ledger after the header.
 
         Raises
         ------
@@ -493,7 +502,7 @@ class Ledger:
         return found
 
     def entries(self) -> list[Entry]:
-        """Return every release in its latest state; the errors are those of `lines`."""
+        """Return every release of the ledger in its latest state. The errors are those of `lines`."""
         return list(latest_entries(self.lines()).values())
 
     def mend(self) -> None:
@@ -507,11 +516,11 @@ class Ledger:
             _durable.sync(self.path.parent, name="ledger")
 
     def add(self, entry: Entry) -> None:
-        """Write an entry to the ledger, so that it is on disk when the function returns."""
+        """Write an entry to the ledger, and return when the entry is on disk."""
         _durable.append(self.path, entry.line, name=f"ledger, {entry.state}")
 
     def rewrite(self, entries: list[Entry]) -> None:
-        """Write all lines of the ledger again, such that a crash leaves either the old or the new ledger."""
+        """Write all lines of the ledger again. A crash leaves either the old or the new ledger."""
         _durable.folder(self.path.parent)
         _durable.replace(self.path, HEADER + b"".join(e.line for e in entries), mode=0o644, name="ledger, rewritten")
 
@@ -540,7 +549,8 @@ class Books:
     memory: Memory
 
     def agreed(self) -> list[Line]:
-        """Return every line of the journal, after a cross-check of all records and the repair of traces of a crash.
+        """Return every line of the journal, after all budget records have been compared with each other and the traces
+        of a crash have been repaired.
 
         Raises
         ------
@@ -561,7 +571,7 @@ class Books:
         return lines
 
     def spend(self, line: Line, *, files: Sequence[str]) -> None:
-        """Write a line to every budget record, so that it is on disk when the function returns.
+        """Write a line to every budget record, and return when the line is on disk.
 
         Parameters
         ----------
@@ -574,7 +584,7 @@ class Books:
         self.remember(files)
 
     def remember(self, files: Sequence[str] = ()) -> None:
-        """Store the current journal in the account's memory, if possible."""
+        """Store a copy of the current journal in the account's memory, if possible."""
         if self.memory.there:
             text = self.journal.text
             identity = self.journal.identity(text)
@@ -583,8 +593,8 @@ class Books:
             self.memory.keep(Remembered(identity=identity, place=str(self.place), text=text, files=every))
 
     def elsewhere(self, files: Sequence[str]) -> None:
-        """Reject a file whose spending is recorded in another journal of this account, by a ValueError with the
-        location of that journal.
+        """Raise ValueError, with the location of the other journal, if the spending on a file is recorded in another
+        journal of this account.
         """
         journal_identity = self.journal.identity()
         for other in self.memory.all():
@@ -663,7 +673,7 @@ class Books:
 
 
 def readable_memory(memory: Memory, identity: str, place: Path) -> None:
-    """Reject a release if the account's memory contains an unreadable copy of this journal.
+    """Reject a release if the account's memory contains an unreadable copy of the journal.
 
     Parameters
     ----------
@@ -696,7 +706,7 @@ def releases(root: Path) -> list[tuple[str, int]]:
 
 
 def read(ledger: Ledger) -> list[Entry]:
-    """Return the lines of a ledger, or raise ValueError with the line, the rule and the remedy if the ledger is
+    """Return the lines of a ledger. Raise ValueError with the line, the rule and the remedy if the ledger is
     damaged.
     """
     try:
@@ -737,7 +747,7 @@ def opened(root: Path) -> Books:
 
 
 def _spent_before(root: Path, place: Path, spent: set[tuple[str, int]], memory: Memory) -> str:
-    """Return the evidence that a journal should exist."""
+    """Return the evidence that a journal should exist although there is none."""
     if spent:
         return f"{FOLDER}/ledger.tsv contains {len(spent)} releases"
     readable_memory(memory, "", place)

@@ -1,5 +1,5 @@
-"""Naive Bayes and Bayesian networks from noisy counts, exported as probabilities with a card. The export contains no
-counts.
+"""Release of naive Bayes models and Bayesian networks that are computed from noisy counts, as probabilities with a
+card. The export contains no counts.
 
 Categories, bin edges and the network are public: they are stated in the settings, and not derived from the records.
 Replacing a record changes two cells of every table by one each. Dirichlet draws (Ponnoprat 2022) use floating-point
@@ -31,7 +31,8 @@ FLOATING = "Dirichlet draws are floating-point gamma draws: their last bits are 
 
 @dataclass(frozen=True, repr=False)
 class Tables:
-    """Counts of every node, (parent configurations, categories), and the public facts about the counts.
+    """Contingency tables of all nodes, each of shape (parent configurations, categories), and the public facts about
+    their counts.
 
     Parameters
     ----------
@@ -46,14 +47,16 @@ class Tables:
 
 
 def naive_bayes(settings: Mapping[str, Any], table: CsvTable) -> Plan:
-    """Plan a naive Bayes model, with a table of the target and a table of each other column given the target."""
+    """Plan a release of a naive Bayes model, with one table of the target and a table of each other column given the
+    target.
+    """
     target = settings["target"]
     others = [c for c in (*settings["numeric"], *settings["levels"]) if c != target]
     return _plan(settings, table, {target: [], **{c: [target] for c in others}})
 
 
 def bayesian_network(settings: Mapping[str, Any], table: CsvTable) -> Plan:
-    """Plan a network of the given structure, with a table of each node given its parents."""
+    """Plan a release of a Bayesian network with the given structure, with a table of each node given its parents."""
     return _plan(settings, table, {node: list(parents) for node, parents in settings["network"].items()})
 
 
@@ -135,7 +138,7 @@ class _Law:
 
 
 def _dirichlet(settings: Mapping[str, Any], tables: int) -> _Law:
-    """Return Dirichlet noise with an equal share of the Rényi budget for each table."""
+    """Return Dirichlet noise in which each table has an equal share of the Rényi budget."""
     share, order = settings["epsilon"] / tables, float(settings["order"])
     r, alpha = dirichlet.calibrate(share, order=order)
     exact = {"epsilon": share, "delta": float(privacy_profiles.dirichlet_delta(share, r=r, alpha=alpha))}
@@ -151,8 +154,8 @@ def _dirichlet(settings: Mapping[str, Any], tables: int) -> _Law:
 
 
 def _discrete(settings: Mapping[str, Any], tables: int) -> _Law:
-    """Return discrete noise with one scale for all tables. Replacing a record is a change of 2 per table in L1 norm and
-    in squared L2 norm.
+    """Return discrete noise with the same scale in all tables. Replacing a record is a change of 2 per table in L1 norm
+    and in squared L2 norm.
     """
     change, laplace = 2 * tables, settings["noise"] == "discrete_laplace"
     if laplace:

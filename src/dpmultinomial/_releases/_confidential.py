@@ -1,4 +1,4 @@
-"""The only module of the library that opens confidential files, and the only one that writes files next to them.
+"""The only module of the library that opens confidential files or writes files next to them.
 
 ``confidential/`` contains the data that must not leave the machine: the key of the fingerprints, the journal of
 spending, and reports about the changes made by a release, all with mode 0600. No error shows the content of a file.
@@ -52,8 +52,8 @@ def read(path: Path) -> bytes:
 
 
 def table(raw: bytes, *, name: str, delimiter: str | None, encoding: str | None) -> CsvTable:
-    """Parse the bytes of a confidential file with the strict reader. Its errors state the place and the rule, but not
-    the content.
+    """Parse the bytes of a confidential file with the strict reader of CSV files. Its errors state the place and the
+    rule, but not the content.
 
     Parameters
     ----------
@@ -105,7 +105,8 @@ def _plain(value: str) -> str:
 
 
 def key(place: Path) -> bytes:
-    """Return the secret key of the fingerprints. If there is no key yet, draw one from the operating system.
+    """Return the secret key with which fingerprints are computed. If there is no key yet, draw one from the operating
+    system.
 
     Parameters
     ----------
@@ -138,13 +139,13 @@ def key(place: Path) -> bytes:
 
 
 def has_key(place: Path) -> bool:
-    """Return whether a folder contains a key."""
+    """Return whether a folder contains a secret key for fingerprints."""
     return (place / KEY).exists()
 
 
 def fingerprint(secret: bytes, *parts: bytes) -> str:
-    """Return HMAC-SHA256 of the parts, each with its length. Without the secret, the result reveals nothing about the
-    parts.
+    """Return HMAC-SHA256 of several parts, each preceded by its length. Without the secret, the result reveals nothing
+    about the parts.
     """
     code = hmac.new(secret, digestmod=hashlib.sha256)
     for part in parts:
@@ -154,7 +155,7 @@ def fingerprint(secret: bytes, *parts: bytes) -> str:
 
 
 def keep(place: Path, name: str, data: bytes) -> Path:
-    """Write a confidential report with mode 0600, and replace the report of an unpublished attempt.
+    """Write a confidential report with mode 0600. The report of an unpublished attempt is replaced.
 
     Parameters
     ----------

@@ -1,4 +1,5 @@
-"""Releases of counts with exact discrete Laplace or discrete Gaussian noise, and additive counts.
+"""Releases of counts with exact discrete Laplace or discrete Gaussian noise, and releases of counts that add up to a
+total.
 
 The total of counts is public, except for trees: a file with a column ``parent`` is a tree (`_tree_counts`). With a
 public total, neighbouring files differ by replacing a record: one count decreases by one and another increases by one,
@@ -28,7 +29,7 @@ COLUMNS = ("category", "count")
 
 
 def laplace(settings: Mapping[str, Any], table: CsvTable) -> Plan:
-    """Plan discrete Laplace noise of scale sensitivity/epsilon on every count.
+    """Plan a release with discrete Laplace noise of scale sensitivity/epsilon on every count.
 
     Parameters
     ----------
@@ -50,8 +51,8 @@ def laplace(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 
 
 def gaussian(settings: Mapping[str, Any], table: CsvTable) -> Plan:
-    """Plan discrete Gaussian noise of scale sqrt(sensitivity/(2 rho)) on every count; `sensitivity` is the squared L2
-    sensitivity.
+    """Plan a release with discrete Gaussian noise of scale sqrt(sensitivity/(2 rho)) on every count, where
+    `sensitivity` is the squared L2 sensitivity.
     """
     names, counts = read(table, tree=_is_tree(settings, table))
     if _is_tree(settings, table):
@@ -63,8 +64,8 @@ def gaussian(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 
 
 def read(table: CsvTable, *, tree: bool = False) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the categories and the counts of a file. The file must have the columns category and count and at least
-    two rows.
+    """Return the categories and the counts in a file of counts. The file must have the columns category and count and
+    at least two rows.
 
     The order of the rows is confidential: a file that is sorted by count reveals the ranking of its counts. The
     categories are therefore sorted by name. The function `_tree_counts.release` sorts the nodes of a tree.
@@ -101,7 +102,7 @@ def read(table: CsvTable, *, tree: bool = False) -> tuple[list[str], NDArray[np.
 
 
 def _wrong_names(table: CsvTable, names: list[str]) -> Iterator[Cell]:
-    """Yield the cells with categories that are empty, cannot be written, or look like an earlier category."""
+    """Yield the cells whose category is empty, cannot be written, or looks like an earlier category."""
     seen: dict[str, int] = {}
     for record, found in enumerate(names):
         looks = _keys.shown_name(found)
@@ -164,7 +165,7 @@ LARGEST_SUMMED_SCALE = 200.0  # limit for algorithm 1-summed, whose computing ti
 
 
 def additive(settings: Mapping[str, Any], table: CsvTable) -> Plan:
-    """Plan an additive release of a file of counts.
+    """Plan a release of counts that add up to a total, from a file of counts.
 
     Parameters
     ----------
@@ -248,7 +249,7 @@ def arranged(
 
 
 def conditioned(least: NDArray[np.int64], *, scale: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw discrete Laplace noise d given d >= least, int64 (n,).
+    """Draw discrete Laplace noise d conditional on d >= least, int64 (n,).
 
     If least >= 0, the distribution is memoryless: least plus a geometric draw. Otherwise, d >= 0 has the mass 1 and
     d < 0 the mass q - q^(m+1), up to a constant, with q = exp(-1/scale) and m = -least. Both sides are drawn by
@@ -276,7 +277,8 @@ def conditioned(least: NDArray[np.int64], *, scale: float, rng: np.random.Genera
 
 
 def summed_total(total: int, summed: int, size: int, *, scale: float, rng: np.random.Generator) -> int:
-    """Draw M >= 0 with weight exp(-|M - total|/scale) P(sum of `size` noises = summed - M) (Wang's equation 6).
+    """Draw a total M >= 0 with probability proportional to exp(-|M - total|/scale) P(sum of `size` noises = summed -
+    M), by equation 6 of Wang (2020).
 
     The sum is a difference of two negative binomial variables, and its distribution is summed term by term. M is
     searched within 40 scales of `total` and of `summed` (the neglected mass is below 1e-16).
@@ -300,7 +302,8 @@ def summed_total(total: int, summed: int, size: int, *, scale: float, rng: np.ra
 
 
 def summed_law(values: NDArray[np.int64], size: int, scale: float) -> NDArray[np.float64]:
-    """Return log probabilities of the sum of `size` discrete Laplace noises at `values` >= 0, up to a constant.
+    """Return log probabilities, up to a constant, of the sum of `size` independent discrete Laplace noises at `values`
+    >= 0.
 
     P(d) = sum_j NB(j + d) NB(j), NB(j) = C(j + size - 1, j) q^j. All terms are positive. The cost is O(values x terms),
     where the terms cover 12 standard deviations and 40 scales of the negative binomial distribution.

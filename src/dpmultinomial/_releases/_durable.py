@@ -1,5 +1,5 @@
-"""Functions that write files so that the content survives a crash. Every step that changes the disk has a name, and
-tests simulate a crash after each step.
+"""Functions that write files in such a way that the content survives a crash. Every step that changes the disk has a
+name, and tests simulate a crash after each step.
 
 The function `at` is called with the name of each step before the step, and does nothing. A test that simulates a crash
 replaces this function.
@@ -11,14 +11,14 @@ from pathlib import Path
 
 
 def nothing(name: str) -> None:
-    """Do nothing; by default, this function is called at every step with the name of the step."""
+    """Do nothing. By default, this function is called at every step with the name of the step."""
 
 
 at: Callable[[str], None] = nothing
 
 
 def step(name: str) -> None:
-    """Announce the name of the next step."""
+    """Call the function `at` with the name of the next step."""
     at(name)
 
 
@@ -106,7 +106,7 @@ def append(path: Path, line: bytes, *, name: str, mode: int = 0o644) -> None:
 
 
 def cut(path: Path, size: int) -> None:
-    """Shorten a file to `size` bytes, and return when the change is on disk."""
+    """Shorten a file to `size` bytes, and return when the new size is on disk."""
     step("cut a torn line")
     handle = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     try:
@@ -117,7 +117,9 @@ def cut(path: Path, size: int) -> None:
 
 
 def folder(path: Path, *, mode: int = 0o755) -> None:
-    """Create a folder and its missing parents, and write each entry to disk. An existing folder is not changed."""
+    """Create a folder and its missing parents, and return when each new entry is on disk. An existing folder is not
+    changed.
+    """
     if path.is_dir():
         return
     folder(path.parent)
@@ -127,7 +129,7 @@ def folder(path: Path, *, mode: int = 0o755) -> None:
 
 
 def sync(path: Path, *, name: str) -> None:
-    """Write the entries of a folder to disk."""
+    """Write the directory entries of a folder to disk."""
     step(f"{name}: entry to disk")
     handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

@@ -1,4 +1,4 @@
-"""Keys of the settings of a release, in a single table for the checker, the schema and the documentation.
+"""Keys of the settings of a release, collected in one table for the checker, the schema and the documentation.
 
 Names of categories are checked here too: two names that look the same are a mistake or an attack, because the count of
 one person could be split between them. Names look alike if they have the same compatibility form in Unicode, or by a
@@ -26,7 +26,7 @@ PARAMETERS = {"discrete_laplace": "epsilon", "discrete_gaussian": "rho"}  # mech
 
 @dataclass(frozen=True)
 class Key:
-    """Key of the settings of a release, with its rule and description.
+    """Key of the settings of a release, with the rule and the description of the key.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ KEYS: dict[str, tuple[Key, ...]] = {
 
 
 def parameter(settings: Mapping[str, Any]) -> str:
-    """Return the key of a release's settings that a plan varies: ``"epsilon"``, ``"rho"`` or ``"rate"``.
+    """Return the setting that a plan of a release varies, which is ``"epsilon"``, ``"rho"`` or ``"rate"``.
 
     Parameters
     ----------
@@ -239,7 +239,9 @@ def parameter(settings: Mapping[str, Any]) -> str:
 
 
 def table() -> list[dict[str, str]]:
-    """Return a table of every key of every mechanism, with mechanism, key, type, range, default and description."""
+    """Return a table of the keys of all mechanisms, with the columns mechanism, key, type, range, default and
+    description.
+    """
     return [
         {
             "mechanism": mechanism,
@@ -284,8 +286,8 @@ _FILLERS = {"\u034f", "\u115f", "\u1160", "\u17b4", "\u17b5", "\u3164", "\uffa0"
 
 
 def shown_name(name: str) -> str:
-    """Return the visible form of a name. Names that look the same have equal visible forms. The visible form is empty
-    for a name without visible characters.
+    """Return the visible form of a name, which is equal for names that look the same. Names that look the same have
+    equal visible forms. The visible form is empty for a name without visible characters.
 
     Parameters
     ----------
@@ -305,7 +307,7 @@ def has_controls(name: str) -> bool:
 
 
 def first_alike(names: Iterable[str]) -> tuple[str, str] | None:
-    """Return the first two different names that look the same, or None if all names look different.
+    """Return the first two different names that look the same, or None if there are no such names.
 
     Parameters
     ----------

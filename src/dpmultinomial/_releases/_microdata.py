@@ -35,7 +35,8 @@ _EXACT_UP_TO, _LEVELS = 2_000, 50
 
 @dataclass(frozen=True, repr=False)
 class Coded:
-    """Columns of a file as codes: strata, joint swapped values, and joint held values, all int64 (records,).
+    """Columns of a file, coded as integers. They are the strata, the joint values of the swapped columns, and the joint
+    values of the held columns, each int64 (records,).
 
     Parameters
     ----------
@@ -90,12 +91,12 @@ def swap(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 
 
 def coded_column(table: CsvTable, column: str) -> NDArray[np.int64]:
-    """Return codes 0, 1, .. of a column's values in the order of first appearance, int64 (records,)."""
+    """Return integer codes 0, 1, .. of the values of a column, in the order of first appearance, int64 (records,)."""
     return pd.factorize(np.array(table.texts(column), dtype=object))[0].astype(np.int64)
 
 
 def joint(codes: Mapping[str, NDArray[np.int64]], columns: Sequence[str], records: int) -> NDArray[np.int64]:
-    """Return codes 0, 1, .. of the joint values of some coded columns. Without columns, all codes are equal.
+    """Return integer codes 0, 1, .. of the joint values of several coded columns. Without columns, all codes are equal.
 
     Parameters
     ----------
@@ -147,15 +148,15 @@ def _facts(coded: Coded, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _distinct(strata: NDArray[np.int64], values: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Return the number of distinct values in every stratum."""
+    """Return the number of distinct values in each stratum."""
     span = int(values.max(initial=0)) + 1
     pairs = np.unique(strata * span + values)
     return np.bincount(pairs // span, minlength=count).astype(np.int64)
 
 
 def _verify(table: CsvTable, data: bytes, moving: Sequence[str], sources: NDArray[np.int64]) -> None:
-    """Read the result back and undo the exchange. This returns the original file bit for bit only if nothing else was
-    changed.
+    """Check a swapped file by reading it again and undoing the exchange. This returns the original file bit for bit
+    only if nothing else was changed.
     """
     again = _parsed(table, data)
     same = again.columns == table.columns and again.starts.shape == table.starts.shape
@@ -189,8 +190,8 @@ def _report(
 
 
 def cramers_v(a: NDArray[np.int64], b: NDArray[np.int64]) -> float:
-    """Return Cramer's V of two coded columns, from 0 (no association) to 1. The result is NaN if one of the columns is
-    constant.
+    """Return Cramer's V of two coded columns, which ranges from 0 (no association) to 1. The result is NaN if one of
+    the columns is constant.
     """
     shape = int(a.max()) + 1, int(b.max()) + 1
     if min(shape) < 2:

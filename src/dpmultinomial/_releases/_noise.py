@@ -1,5 +1,5 @@
-"""Noise that cannot be reproduced: exact integer samplers that use random bits of the operating system, and a long
-stream whose key is discarded.
+"""Noise that cannot be reproduced, from exact integer samplers that use random bits of the operating system, and from a
+long stream whose key is discarded.
 
 Discrete Laplace noise has P(k) ~ exp(-|k|/scale), and discrete Gaussian noise P(k) ~ exp(-k^2/(2 scale^2)), on all
 integers. Both are drawn by the exact samplers of Canonne, Kamath and Steinke (2020) in OpenDP, with rational instead of
@@ -30,12 +30,12 @@ _MOST = 10_000  # largest number of steps by the last bit of a scale
 
 
 def exact(value: float) -> Fraction:
-    """Return the exact value of the decimal number that is printed for a finite double."""
+    """Return the exact value of the shortest decimal representation of a finite double."""
     return Fraction(repr(float(value)))
 
 
 def upwards(value: Fraction) -> float:
-    """Return the smallest double whose printed decimal number is at least `value`.
+    """Return the smallest double whose decimal representation is at least `value`.
 
     Parameters
     ----------
@@ -48,14 +48,14 @@ def upwards(value: Fraction) -> float:
 
 
 def total(parts: Iterable[float]) -> float:
-    """Return the sum of costs. The sum is computed exactly and then rounded upwards."""
+    """Return the sum of privacy costs, which is computed exactly and then rounded upwards."""
     return upwards(sum(map(exact, parts), Fraction()))
 
 
 def within(
     most: float, scales: Mapping[str, float], cost: Callable[[str, float], float]
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return scales whose costs add up to at most `most`, and the cost of each scale.
+    """Return scales of noise whose costs add up to at most `most`, and the cost of each scale.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class _Measurement(Protocol):
 
 
 def laplace_epsilon(scale: float, *, sensitivity: int) -> float:
-    """Return the privacy cost of discrete Laplace noise: epsilon = sensitivity/scale, rounded upwards by OpenDP's
+    """Return the privacy cost epsilon = sensitivity/scale of discrete Laplace noise, rounded upwards by OpenDP's
     stability map.
 
     Parameters
@@ -111,7 +111,8 @@ def laplace_epsilon(scale: float, *, sensitivity: int) -> float:
 
 
 def laplace_scale(epsilon: float, *, sensitivity: int) -> float:
-    """Return the smallest double that is at least sensitivity/epsilon and whose stated cost is at most epsilon.
+    """Return the smallest double that is at least sensitivity/epsilon and, as a scale, has a stated cost of at most
+    epsilon.
 
     Raises
     ------
@@ -123,7 +124,7 @@ def laplace_scale(epsilon: float, *, sensitivity: int) -> float:
 
 
 def gaussian_rho(scale: float, *, l2_squared: int) -> float:
-    """Return the privacy cost of discrete Gaussian noise: rho = l2_squared/(2 scale^2) (zero-concentrated), rounded
+    """Return the zero-concentrated privacy cost rho = l2_squared/(2 scale^2) of discrete Gaussian noise, rounded
     upwards.
 
     Parameters
@@ -140,15 +141,15 @@ def gaussian_rho(scale: float, *, l2_squared: int) -> float:
 
 
 def gaussian_scale(rho: float, *, l2_squared: int) -> float:
-    """Return the smallest double, up to rounding, whose stated cost is at most rho. The errors are those of
-    `laplace_scale`.
+    """Return the smallest double, up to rounding, that has a stated cost of at most rho as the scale of discrete
+    Gaussian noise. The errors are those of `laplace_scale`.
     """
     scale = math.sqrt(_checks.integer("l2_squared", l2_squared, least=1) / (2 * _checks.positive("rho", rho)))
     return _raised(scale, rho, lambda s: gaussian_rho(s, l2_squared=l2_squared))
 
 
 def discrete_laplace(values: NDArray[np.int64], *, scale: float) -> NDArray[np.int64]:
-    """Add independent exact discrete Laplace noise to values, int64 of the same shape (n,).
+    """Add independent exact discrete Laplace noise to integers, int64 of the same shape (n,).
 
     Parameters
     ----------
@@ -168,7 +169,7 @@ def discrete_laplace(values: NDArray[np.int64], *, scale: float) -> NDArray[np.i
 
 
 def discrete_gaussian(values: NDArray[np.int64], *, scale: float) -> NDArray[np.int64]:
-    """Add independent exact discrete Gaussian noise to values. The arguments are those of `discrete_laplace`, and the
+    """Add independent exact discrete Gaussian noise to integers. The arguments are those of `discrete_laplace`, and the
     function takes about twice as long.
 
     The time is that of OpenDP's sampler, 18 microseconds per value. Lists, smaller integers and shorter calls take the
@@ -189,8 +190,8 @@ def private_stream() -> np.random.Generator:
 
 
 def _raised(scale: float, most: float, cost: Callable[[float], float]) -> float:
-    """Return the smallest double, from `scale` upwards, that costs at most `most`. Because of rounding, the search
-    takes a few steps.
+    """Return the smallest double, searching upwards from `scale`, that has a privacy cost of at most `most`. Because of
+    rounding, the search takes a few steps.
     """
     for _ in range(100):
         if cost(scale) <= most:

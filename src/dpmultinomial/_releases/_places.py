@@ -1,5 +1,5 @@
-"""Location of confidential files: the folder ``confidential/`` next to the configuration. Only the owner of this folder
-can open it.
+"""Location of confidential files, which is the folder ``confidential/`` next to the configuration. Only the owner of
+this folder can open it.
 
 ``confidential/`` may be a link to the folder of the data, outside of this project. Confidential files in other folders
 are rejected, so that the journal of spending, its key and its lock are always next to the data.
@@ -25,13 +25,13 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def folder(root: Path) -> Path:
-    """Return the folder to which ``confidential/`` leads after links are followed. The folder need not exist."""
+    """Return the folder to which ``confidential/`` leads after all links are followed. The folder need not exist."""
     return (Path(root) / FOLDER).resolve()
 
 
 def problems(data: str, root: Path) -> list[str]:
-    """Return the reasons why a confidential file must not be at its location. Links are followed, and no file is
-    opened.
+    """Return the reasons why a confidential file must not be in its current location. Links are followed, and no file
+    is opened.
 
     Parameters
     ----------
@@ -56,14 +56,16 @@ def problems(data: str, root: Path) -> list[str]:
 
 
 def own_file(path: Path) -> None:
-    """Raise ValueError if a link or folder is in the place of a file next to the data. The message states the name."""
+    """Raise ValueError if the path of a file next to the confidential data is a link or a folder. The message states
+    the name.
+    """
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise Refused(f"{FOLDER}/{path.name} must be a regular file, not a link or a folder")
 
 
 def _public(home: Path, root: Path) -> list[str]:
-    """Return the reasons why ``confidential/`` must not be at its location: public and confidential files must be
-    separate.
+    """Return the reasons why ``confidential/`` must not be in its current location. Public and confidential files must
+    be separate.
     """
     top = next((p for p in (root, *root.parents) if (p / ".git").exists()), root)
     inside = home.is_relative_to(top) or home.is_relative_to(root)
@@ -77,7 +79,7 @@ def _public(home: Path, root: Path) -> list[str]:
 
 
 def _open(home: Path, path: Path) -> list[str]:
-    """Return which other users could read or replace the files."""
+    """Return one remark, with the remedy, per path that other users can open or change."""
     found = []
     if home.is_dir() and stat.S_IMODE(home.stat().st_mode) & 0o077:
         found.append(f"{FOLDER}/ can be opened by others: chmod 700 {FOLDER}")
@@ -90,8 +92,8 @@ def _open(home: Path, path: Path) -> list[str]:
 
 
 def _tracked(root: Path, home: Path) -> list[str]:
-    """Return the parts of the folder that git tracks, now or in the history of the repository. A failure of git is an
-    error.
+    """Return the parts of the confidential folder that git tracks, now or in the history of the repository. A failure
+    of git is an error.
     """
     named = root / FOLDER
     for place, what in ((home, "."), *(((root, FOLDER),) if named.is_symlink() else ())):

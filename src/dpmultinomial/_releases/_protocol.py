@@ -27,7 +27,7 @@ from .spending import Cost, beyond
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """Requested release, with its name, generation and folders.
+    """Requested release, with the name, the generation and the folders of the release.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ class Asked:
 
 
 def state(asked: Asked, lines: Sequence[Line]) -> Entry | None:
-    """Return the entry of the requested release, or None. Unknown files, and a generation that is not the next one, are
-    rejected.
+    """Return the entry of the requested release in the budget records, or None. Unknown files, and a generation that
+    is not the next one, are rejected.
 
     Parameters
     ----------
@@ -94,7 +94,9 @@ def state(asked: Asked, lines: Sequence[Line]) -> Entry | None:
 
 
 def _own_folders(asked: Asked) -> None:
-    """Reject a file or a link in the place of a folder of the release, before anything is read or drawn."""
+    """Reject a release if the path of one of its folders is a file or a link, before any data are read and any noise is
+    drawn.
+    """
     parent = asked.folder.parent
     if os.path.lexists(parent) and not parent.is_dir():
         raise Refused(f"{asked}: {FOLDER}/{asked.release} must be a folder: remove or rename the present file or link")
@@ -107,8 +109,8 @@ def _own_folders(asked: Asked) -> None:
 
 
 def affordable(asked: Asked, cost: Cost, lines: Sequence[Line]) -> None:
-    """Reject a release that would exceed the privacy budget of its source, by a ValueError with the cost before and
-    after the release.
+    """Raise ValueError, with the cost before and after the release, if the release would exceed the privacy budget of
+    its source.
 
     Parameters
     ----------
@@ -124,7 +126,7 @@ def affordable(asked: Asked, cost: Cost, lines: Sequence[Line]) -> None:
 def one_source(
     asked: Asked, lines: Sequence[Line], *, file: str, name: str, bound: Callable[[Entry], str] = lambda _: ""
 ) -> None:
-    """Reject a file that belongs to another source, by a ValueError with the release that recorded it.
+    """Raise ValueError, with the earlier release, if a file was already released from another source.
 
     Parameters
     ----------
@@ -147,7 +149,7 @@ def one_source(
 
 
 def unchanged(asked: Asked, entry: Entry, *, settings: Sequence[str], data: str) -> None:
-    """Reject a generation that is already spent with other settings or other data, by a ValueError with the remedy.
+    """Raise ValueError, with the remedy, if budget was already spent on a generation with other settings or other data.
 
     Parameters
     ----------
@@ -181,7 +183,8 @@ LOCK, WAIT = ".lock", 600.0
 
 @contextmanager
 def locked(root: Path, *, wait: float = WAIT) -> Iterator[None]:
-    """Hold the lock of all releases of these data. A second process waits `wait` seconds and is then rejected.
+    """Hold the lock of all releases from the same confidential folder. A second process waits `wait` seconds and is
+    then rejected.
 
     Raises
     ------
@@ -349,7 +352,7 @@ def _published(entry: Entry, books: Books) -> None:
 
 
 def _intact(folder: Path, entry: Entry) -> bool:
-    """Return whether `folder` contains exactly the two files named in the entry."""
+    """Return whether `folder` contains exactly the two files that the entry names."""
     wanted = {DATA: entry.sha256, RECORD: entry.record_sha256}
     if not folder.is_dir() or {p.name for p in folder.iterdir()} != set(wanted):
         return False

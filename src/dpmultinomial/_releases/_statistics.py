@@ -1,4 +1,5 @@
-"""Mean, sum of squares and tail counts of a censored column (Bernstein and Sheldon 2018, Raim 2021), on a public grid.
+"""Release of the mean, the sum of squares and the tail counts of a censored column (Bernstein and Sheldon 2018, Raim
+2021), on a public grid.
 
 Each statistic has a separate sensitivity and a separate share of epsilon. It is rounded to a grid whose step is a power
 of two, at most 2^-20 of its sensitivity and of its scale, and gets exact discrete Laplace noise in units of the step.
@@ -51,7 +52,8 @@ def sensitivities(width: float, records: int) -> dict[str, float]:
 
 
 def units_of(sensitivity: float, epsilon: float) -> tuple[float, int]:
-    """Return the step of the grid of a statistic, and its sensitivity in steps, including the effect of rounding.
+    """Return the step of the grid of a statistic, and the sensitivity of the statistic in steps, including the effect
+    of rounding.
 
     Parameters
     ----------
@@ -150,8 +152,8 @@ _ROOM = 1 - 1e-9  # a scale is increased by rounding
 
 
 def problems(mechanism: str, get: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield (key, description) for every scale above 2^40, and for limits that are far from 0 compared with their
-    distance.
+    """Yield (key, description) for every scale above 2^40, and for censoring limits that are far from 0 compared with
+    their distance.
 
     Parameters
     ----------
@@ -176,7 +178,7 @@ def problems(mechanism: str, get: Mapping[str, Any]) -> Iterator[tuple[str, str]
 
 
 def tables(mechanism: str, get: Mapping[str, Any]) -> int:
-    """Return the number of released tables of a model.
+    """Return the number of tables that the release of a model contains.
 
     Parameters
     ----------
@@ -208,7 +210,7 @@ def _scales(mechanism: str, get: Mapping[str, Any]) -> Iterator[tuple[str, float
 
 
 def _change(get: Mapping[str, Any]) -> int:
-    """Return the sensitivity of the counts, or of a level of a tree. It is half that of a replacement if records are
+    """Return the sensitivity of the counts, or of one level of a tree. It is half that of a replacement if records are
     added or removed.
     """
     tree = bool(get["levels"] or get["relation"]) and get["relation"] != "replace a record"

@@ -85,7 +85,9 @@ def narrowing(shape: Hierarchy, *, mechanism: str, targets: Sequence[int], known
 
 
 def _lowered(width: Callable[[Array], float], start: Array) -> tuple[Array, float]:
-    """Return shares that no further step improves, and the width for these shares."""
+    """Minimise a width over the shares of the levels. Return the shares at which no further step reduces the width, and
+    this width.
+    """
     found, best = start, width(start)
     for step in _SCHEDULE:
         moved = True
@@ -102,7 +104,7 @@ def _lowered(width: Callable[[Array], float], start: Array) -> tuple[Array, floa
 
 
 def _kept(shares: Array) -> Array:
-    """Return shares that add up to 1, each at least its minimum."""
+    """Return shares of the levels that add up to 1, each of which is at least its minimum."""
     least = LEAST / len(shares)
     found: Array = shares / shares.sum()
     for _ in range(len(found)):
@@ -115,7 +117,7 @@ def _kept(shares: Array) -> Array:
 
 
 def _width(shape: Hierarchy, *, power: int, targets: Sequence[int], first: int) -> Callable[[Array], float]:
-    """Return a function of the shares: the sum, over some levels, of the logarithm of the mean least-squares standard
+    """Return, as a function of the shares, the sum over some levels of the logarithm of the mean least-squares standard
     deviation.
     """
     from .._posteriors.trees.least_squares import LeastSquares  # needed only if a budget is split
@@ -141,7 +143,7 @@ _LAWS = {"discrete_laplace": ("discrete Laplace", "L1"), "discrete_gaussian": ("
 
 
 def release(settings: Mapping[str, Any], table: CsvTable, names: list[str], counts: NDArray[np.int64]) -> Plan:
-    """Plan independent noise on every node of a tree.
+    """Plan a release of a tree with independent noise in every node.
 
     Parameters
     ----------
@@ -206,7 +208,7 @@ def release(settings: Mapping[str, Any], table: CsvTable, names: list[str], coun
 def _in_order(
     names: list[str], above: list[str], counts: NDArray[np.int64], shape: Hierarchy
 ) -> tuple[list[str], list[str], NDArray[np.int64], Hierarchy]:
-    """Return the nodes by depth, name of the parent and name, because the order of the file may depend on the
+    """Return the nodes sorted by depth, name of the parent and name, because the order of the file may depend on the
     counts.
     """
     order = sorted(range(len(names)), key=lambda node: (shape.depth[node], above[node], names[node]))
@@ -217,7 +219,7 @@ def _in_order(
 
 
 def changed(sensitivity: int, *, public: bool) -> int:
-    """Return the change that one record makes to the counts of a level, in the norm of the mechanism.
+    """Return the change that one record makes to the counts of a level, measured in the norm of the mechanism.
 
     Parameters
     ----------
@@ -262,7 +264,7 @@ def shares_of(settings: Mapping[str, Any], shape: Hierarchy, levels: list[str]) 
 
 
 def _scale(mechanism: str, settings: Mapping[str, Any], share: float, change: int, level: str) -> float:
-    """Return the scale of a level's noise."""
+    """Return the scale of the noise on one level of a tree."""
     laplace = mechanism == "discrete_laplace"
     key = "epsilon" if laplace else "rho"
     part = settings[key] * share

@@ -24,7 +24,7 @@ _ACCEPT = "to accept this, set accept_weak_privacy: true"
 
 
 def ceiling_problems(budgets: Any) -> list[tuple[str, str]]:
-    """Return (path, description) for every invalid budget.
+    """Yield (path, description) for every invalid budget in a configuration.
 
     Parameters
     ----------
@@ -204,13 +204,13 @@ def problems(
 
 
 def ceilings(budgets: Any) -> Problems:
-    """Return all errors of the section ``budgets``, in the format of `problems`."""
+    """Return all errors in the section ``budgets``, in the format of `problems`."""
     return ceiling_problems(budgets)
 
 
 def filled(settings: Mapping[str, Any], *, plain: bool = True) -> dict[str, Any]:
-    """Return the checked settings with every default value. A single string becomes a list if several values are
-    allowed.
+    """Return the checked settings of a release, completed with the default values. A single string becomes a list if
+    several values are allowed.
 
     Parameters
     ----------
@@ -299,7 +299,9 @@ def weak(*, epsilon: float = 0.0, rho: float = 0.0, delta: float = 0.0) -> str |
 def _bounded(
     name: str, settings: Mapping[str, Any], budgets: Mapping[str, Mapping[str, float]]
 ) -> list[tuple[str, str]]:
-    """Report a source without a budget if any source has one, because a misspelt name must not avoid the budget."""
+    """Report a source without a budget if any other source has a budget, because a misspelt name must not avoid the
+    budget.
+    """
     source = settings.get("source") or name
     if source in budgets:
         bound = settings["mechanism"] == "swap" or {"epsilon", "rho"} & set(budgets[source])

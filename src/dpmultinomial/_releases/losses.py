@@ -20,7 +20,7 @@ Losses = tuple[Mechanism, ...]
 
 
 def of_counts(mechanism: str, scale: float, *, change: int, relation: str) -> Losses | None:
-    """Return the privacy losses of noise on disjoint counts.
+    """Return the privacy losses of a release of disjoint counts with noise.
 
     Parameters
     ----------
@@ -63,8 +63,8 @@ def of_levels(mechanism: str, scales: Sequence[float], *, change: int, relation:
 
 
 def of_additive_counts(scale: float) -> Losses:
-    """Return the privacy losses of an additive release, in which one record changes the total and one component by
-    1.
+    """Return the privacy losses of a release of counts that add up to a total, in which one record changes the total
+    and one component by 1.
     """
     return (DiscreteLaplaceLoss(scale, 1),) * 2
 

@@ -29,7 +29,7 @@ NO_COST = "the cost of a swap depends on the confidential file"
 
 
 def widths(settings: Mapping[str, Any], *, level: float, shape: Hierarchy | None = None) -> pd.DataFrame:
-    """Return the noise of every quantity that a release publishes.
+    """Return a table of the noise on every quantity that a release publishes.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def half_width(law: str, scale: float, level: float) -> float:
 
 
 def spent(root: Path, *sources: str) -> list[Cost]:
-    """Return the costs of the earlier releases of some sources, according to the public ledger below `root`."""
+    """Return the costs of the earlier releases from some sources, according to the public ledger below `root`."""
     ledger = _budget_records.Ledger(root / _budget_records.FOLDER / "ledger.tsv")
     return _budget_records.costs(_budget_records.read(ledger), *sources)
 
@@ -160,7 +160,7 @@ Row = tuple[str, float, float, float, float, float]
 
 
 def _of_tree(settings: Mapping[str, Any], level: float, shape: Hierarchy | None) -> Iterator[Row]:
-    """Yield a row for each level of a tree, starting with the root."""
+    """Yield one row of the table of noise for each level of a tree, starting with the root."""
     mechanism, public = settings["mechanism"], settings["relation"] == REPLACE
     levels = settings["levels"]
     if not levels:
@@ -220,7 +220,9 @@ def _least_squares(mechanism: str, scales: Sequence[float], level: float, shape:
 
 
 def _of_statistics(settings: Mapping[str, Any], level: float) -> Iterator[Row]:
-    """Yield a row for each censored statistic. The sensitivity of the sum of squares is the limit for many records."""
+    """Yield one row of the table of noise for each censored statistic. The sensitivity of the sum of squares is the
+    limit for many records.
+    """
     derived = _statistics.sensitivities(float(settings["upper"]) - float(settings["lower"]), _statistics.MOST_RECORDS)
     shares = settings["shares"] or dict.fromkeys(derived, 1 / len(derived))
     for name, sensitivity in derived.items():
@@ -231,7 +233,7 @@ def _of_statistics(settings: Mapping[str, Any], level: float) -> Iterator[Row]:
 
 
 def _of_model(settings: Mapping[str, Any], level: float) -> Iterator[Row]:
-    """Yield one row for the cells of all tables of a model."""
+    """Yield one row of the table of noise for the cells of all tables of a model."""
     tables = _statistics.tables(settings["mechanism"], settings)
     if settings["noise"] == "dirichlet":
         yield "each cell", np.nan, 1 / tables, np.nan, np.nan, np.nan
@@ -242,5 +244,5 @@ def _of_model(settings: Mapping[str, Any], level: float) -> Iterator[Row]:
 
 
 def _scale(law: str, budget: float, change: int) -> float:
-    """Return the parameter of the noise that a given budget allows."""
+    """Return the parameter of the noise that has a given privacy cost."""
     return change / budget if law == "discrete_laplace" else math.sqrt(change / budget / 2)

@@ -1,4 +1,4 @@
-"""Restoration of the budget records after a loss, in which no recorded spending is lost.
+"""Restoration of the budget records after a loss, such that no recorded spending is lost.
 
 The spending is the union of the journal, the account's memory of the journal, the ledger, and the records of releases
 on disk. A line that is authenticated by the journal's key overrides other lines about the same release. If two
@@ -17,8 +17,8 @@ from ._places import Refused
 
 
 def state(root: Path) -> list[str]:
-    """Return the spending so far, one line per release, and whether all budget records agree. The function changes
-    nothing.
+    """Return the spending so far, with one line per release, and state whether all budget records agree. The function
+    changes nothing.
 
     Parameters
     ----------
@@ -43,7 +43,8 @@ def state(root: Path) -> list[str]:
 
 
 def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protocol.WAIT) -> list[str]:
-    """Make journal, ledger and memory identical; each then contains every line that any of them contained.
+    """Make the journal, the ledger and the account's memory identical, such that each contains every line that any of
+    them contained.
 
     Parameters
     ----------
@@ -134,7 +135,7 @@ def _journal(root: Path) -> Journal | None:
 
 
 def _read_lines(ledger: Ledger) -> list[Entry]:
-    """Return the lines of a ledger that can be read."""
+    """Return the lines of a damaged ledger that can be read."""
     found = []
     for raw in ledger.path.read_bytes().split(b"\n")[1:] if ledger.path.exists() else ():
         with suppress(Refused):
@@ -143,7 +144,7 @@ def _read_lines(ledger: Ledger) -> list[Entry]:
 
 
 def _remembered(journal: Journal, memory: Memory, take_over: Sequence[str]) -> list[Remembered]:
-    """Return the account's copies of this journal, of other journals at the same place, and of journals in folders that
+    """Return the account's copies of this journal, of other journals in the same place, and of journals in folders that
     no longer exist.
     """
     identity, place = journal.identity(), journal.path.parent
@@ -189,7 +190,7 @@ def _of_record(folder: Path, name: str) -> Entry:
 
 
 def _union(vouched: Iterable[Line], others: Iterable[Line]) -> list[Line]:
-    """Return all releases with one entry per distinct state, in the order in which they were found.
+    """Return all releases with one entry per distinct state, in the order in which the entries were found.
 
     Two lines are about the same release if they name the same public file and the same record, which states name and
     generation (equal noise gives equal files), or the same file under the same name and generation. Among
@@ -217,13 +218,13 @@ def _union(vouched: Iterable[Line], others: Iterable[Line]) -> list[Line]:
 
 
 def _weight(line: Line) -> float:
-    """Return the size of a cost, for comparison with other costs of the same kind."""
+    """Return the size of a privacy cost, for comparison with other costs of the same kind."""
     cost = line.entry.spent
     return (cost.epsilon or 0.0) + (cost.rho or 0.0)
 
 
 def _blank(line: Line) -> Line:
-    """Return a line without its fingerprints. The fingerprints cannot be checked, because their key is lost."""
+    """Return a line of the journal without its fingerprints, which cannot be checked because their key is lost."""
     return Line(entry=replace(line.entry, settings="", data=""))
 
 

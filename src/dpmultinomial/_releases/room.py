@@ -1,4 +1,5 @@
-"""Entry point of releases: check all settings, open the confidential file once, draw the noise, and publish once.
+"""Entry point of releases, which checks all settings, opens the confidential file once, draws the noise, and publishes
+once.
 
 Errors do not reveal confidential information. Expected errors state file, line, column and rule. For an unexpected
 error, only the type is shown, and the text is written to ``confidential/``.
@@ -74,7 +75,9 @@ def elsewhere(name: str, settings: Mapping[str, Any], root: Path) -> Path | None
 
 
 def _both(get: Mapping[str, Any], record: Mapping[str, Any], name: str) -> list[tuple[str, Any, Any]]:
-    """Return (key, value in the record, value in the settings) for every key that is in both."""
+    """Return (key, value in the record, value in the settings) for every key that the record and the settings have in
+    common.
+    """
     found = [("mechanism", record["mechanism"], get["mechanism"]), ("source", record["source"], get["source"] or name)]
     each = "epsilon_of_each_count"
     tree = _TREE if record["mechanism"] in COUNTS else {}
@@ -114,7 +117,7 @@ _NOT_ASKED = ("data", "generation", "accept_weak_privacy")
 def check(
     name: str, settings: Mapping[str, Any], *, budgets: Mapping[str, Mapping[str, float]] | None = None, root: Path
 ) -> list[tuple[str, str]]:
-    """Return all errors in a release's settings; no confidential file is opened.
+    """Return all errors in the settings of a release, without opening a confidential file.
 
     Parameters
     ----------
@@ -138,7 +141,8 @@ def make(
     root: Path,
     wait: float = _protocol.WAIT,
 ) -> Path:
-    """Make a release, or find the existing one; return its folder with ``release.csv`` and ``record.json``.
+    """Make a release, or find the existing release. Return the folder, which contains ``release.csv`` and
+    ``record.json``.
 
     Parameters
     ----------
@@ -250,7 +254,7 @@ def _make(asked: Asked, get: Mapping[str, Any], written: Mapping[str, Any]) -> P
 
 @dataclass(frozen=True, repr=False)
 class _Marks:
-    """Fingerprints of a file and of settings, computed with the secret of the journal."""
+    """Fingerprints of a file and of settings, computed with the secret key of the journal."""
 
     secret: bytes
     raw: bytes
@@ -297,7 +301,9 @@ def _record(asked: Asked, plan: Plan, drawn: Drawn) -> bytes:
 
 
 def _delta(asked: Asked) -> float:
-    """Return the delta at which a record states an epsilon. If the budget has a delta, this delta is returned."""
+    """Return the delta at which the record of a release states an epsilon. If the budget has a delta, this delta is
+    returned.
+    """
     return float(asked.ceiling.get("delta") or losses.DELTA)
 
 
@@ -309,7 +315,9 @@ def _version(package: str) -> str:
 
 
 def _guarded(root: Path, asked: Asked, call: Callable[[], Path]) -> Path:
-    """Convert errors that may contain confidential values into errors that show only the type of the original error."""
+    """Convert errors that may contain confidential values into errors that state only the type of the original
+    error.
+    """
     try:
         return call()
     except (Refused, FileFault, OSError):

@@ -1,5 +1,5 @@
-"""Stated cost of a release, and total cost of several releases. The total cost is computed by `_accounting.composition`
-and written in the form that the ledger records.
+"""Stated privacy cost of a release, and total cost of several releases. The total cost is computed by
+`_accounting.composition` and written in the form that the ledger records.
 
 Costs are added by source. A budget bounds the loss of a person whose record is replaced by another record: the cost of
 adding or removing a record is converted to this relation (`accounting.neighbours`) and added. An exchange within
@@ -40,8 +40,8 @@ _ORDERS = tuple(1 + 2.0 ** (k / 4) for k in range(-24, 49))
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """Privacy cost of one release, as it is recorded. A cost with only `epsilon` is pure, a cost with `rho` is
-    zero-concentrated, and a cost with `epsilon` and `order` is Rényi.
+    """Privacy cost of one release, in the form in which the cost is recorded. A cost with only `epsilon` is pure, a
+    cost with `rho` is zero-concentrated, and a cost with `epsilon` and `order` is Rényi.
 
     Parameters
     ----------
@@ -67,12 +67,12 @@ class Cost:
             raise ValueError(f"order must be > 1, got {self.order}")
 
     def stated(self) -> dict[str, float | str]:
-        """Return the cost as stated in a record: its numbers that are set, and the neighbour relation."""
+        """Return the cost as stated in a record, with the numbers that are set and the neighbour relation."""
         return {key: value for key, value in asdict(self).items() if value is not None}
 
     @property
     def replaced(self) -> "Cost":
-        """Return the cost for a person whose record is replaced by another record.
+        """Return the privacy cost for a person whose record is replaced by another record.
 
         Raises
         ------
@@ -101,14 +101,14 @@ class Cost:
 
     @property
     def against_ceiling(self) -> dict[str, float | str] | str:
-        """Return the part of the cost that counts against a budget, in the form of a record: the cost of a replacement,
-        or a remark that the budget does not cover the cost.
+        """Return the part of the cost that counts against a budget, in the form of a record. This is the cost of a
+        replacement, or a remark that the budget does not cover the cost.
         """
         return OUTSIDE if self.relation == EXCHANGE else self.replaced.stated()
 
     @property
     def words(self) -> str:
-        """Return the cost in words, as part of a sentence."""
+        """Return the privacy cost in words, as part of a sentence."""
         numbers = (f"{key} {value:.6g}" for key, value in self.stated().items() if isinstance(value, float))
         return f"{', '.join(numbers)} ({self.relation})"
 
@@ -151,7 +151,7 @@ def by_settings(settings: Mapping[str, Any], *, tolerance: float = 1e-6) -> Cost
 
 
 def epsilon_at(costs: Sequence[Cost], *, delta: float) -> float:
-    """Return the smallest epsilon found for which all costs together are (epsilon, delta)-DP.
+    """Return the smallest known epsilon for which several costs together are (epsilon, delta)-DP.
 
     Parameters
     ----------
@@ -206,8 +206,8 @@ def _composable(cost: Cost, orders: Sequence[float]) -> composition.Cost:
 
 
 def rho_of(costs: Iterable[Cost]) -> float:
-    """Return the zero-concentrated cost of all costs together, rounded upwards. A pure cost contributes epsilon^2/2,
-    and the result is ``inf`` if there is a Rényi cost.
+    """Return the total zero-concentrated cost of several releases, rounded upwards. A pure cost contributes
+    epsilon^2/2, and the result is ``inf`` if there is a Rényi cost.
     """
     parts = list(costs)
     if any(c.order is not None for c in parts):
@@ -236,7 +236,7 @@ def beyond(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str | None:
 
 
 def of_ceiling(cost: Cost, ceiling: Mapping[str, float]) -> str:
-    """Return the part of its source's budget that one release uses, in the neighbour relation of the budget.
+    """Return the part of a budget that one release uses, in the neighbour relation of the budget.
 
     Parameters
     ----------
@@ -257,8 +257,8 @@ def of_ceiling(cost: Cost, ceiling: Mapping[str, float]) -> str:
 
 
 def _used(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> dict[str, float]:
-    """Return the sums of the costs as a dictionary. The entries ``epsilon`` (at the delta of the budget) and ``rho``
-    are for replacements, and the entry ``exchange`` is for exchanges.
+    """Return the sums of several privacy costs as a dictionary. The entries ``epsilon`` (at the delta of the budget)
+    and ``rho`` are for replacements, and the entry ``exchange`` is for exchanges.
     """
     person = [c.replaced for c in costs if c.relation != EXCHANGE]
     exchange = [c for c in costs if c.relation == EXCHANGE]
@@ -307,7 +307,7 @@ def counted_over(source: str, sources: Sequence[str]) -> str:
 
 
 def so_far(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str:
-    """Return a sentence with the spending on a source and with its budget.
+    """Return a sentence that states the spending on a source and the budget of the source.
 
     Parameters
     ----------
@@ -387,7 +387,7 @@ class Plan:
 
 
 def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    """Return UTF-8 CSV with LF line breaks, quoted according to RFC 4180."""
+    """Return the content of a UTF-8 CSV file with LF line breaks, quoted according to RFC 4180."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(header)

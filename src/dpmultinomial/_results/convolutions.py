@@ -47,7 +47,7 @@ def convolved(a: Array, b: Array, *, smallest: float, direct: int | None = None)
 
 
 def convolved_once(a: Array, b: Array) -> Array:
-    """Return the convolution of two sequences of weights by a single transform.
+    """Return the convolution of two sequences of weights, computed by a single Fourier transform.
 
     Parameters
     ----------
@@ -66,7 +66,9 @@ def convolved_once(a: Array, b: Array) -> Array:
 
 
 class _Tilted:
-    """Logs of the entries of a convolution. Different entries are computed under different tilts."""
+    """Logs of the entries of a convolution, in which different entries are computed with different exponential
+    tilts.
+    """
 
     def __init__(self, a: Array, b: Array) -> None:
         self.size = len(a) + len(b) - 1
@@ -77,7 +79,7 @@ class _Tilted:
         self.logs = np.full(self.size, -np.inf)
 
     def covered(self, smallest: float) -> Array | None:
-        """Return the convolution, or None if the tilts do not cover all entries that are large enough."""
+        """Return the convolution, or None if the tilts do not yield all entries that are large enough."""
         first, last, _ = self._covered_by(0.0, 0, self.size)
         if first is None or last is None:
             return None
@@ -87,7 +89,9 @@ class _Tilted:
         return np.asarray(np.exp(self.logs + self.log_scale))
 
     def _outwards(self, first: int, last: int, side: int, log_smallest: float) -> bool:
-        """Cover the entries on one side of first..last, and return whether all large entries are covered."""
+        """Compute the entries on one side of first..last, and return whether all large entries on this side have been
+        computed.
+        """
         edge, inner, end = (first, last, 0) if side < 0 else (last, first, self.size - 1)
         for _ in range(MOST_TILTS):
             if edge == end:
@@ -105,7 +109,7 @@ class _Tilted:
         return False
 
     def _covered_by(self, theta: float, low: int, high: int, side: int = 0) -> tuple[int | None, int | None, float]:
-        """Fill the entries of low..high - 1 for which the Fourier transform under this tilt is reliable.
+        """Compute the entries of low..high - 1 for which the Fourier transform under one tilt is reliable.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Distributions of one quantity: with listed values, continuous with a density, or given by a sample of draws.
+"""Distribution of one quantity, which has listed values, has a density, or is represented by a sample of draws.
 
 All of them have the interface of `Marginal`.
 """
@@ -39,7 +39,7 @@ class Marginal(ABC):
 
     @abstractmethod
     def mean(self) -> float:
-        """Return the expected value."""
+        """Return the expected value of the quantity given the release."""
 
     @abstractmethod
     def sd(self) -> float:
@@ -82,7 +82,7 @@ class Marginal(ABC):
         """
 
     def median(self) -> float:
-        """Return the quantile at 1/2."""
+        """Return the median of the quantity, which is the quantile at 1/2."""
         return float(self.quantile(0.5))
 
     def interval(self, level: float = LEVEL, *, kind: str = "central") -> tuple[float, float]:
@@ -125,13 +125,13 @@ class Marginal(ABC):
         return float(lower), float(upper)
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Return the density at `x`, with the shape of `x`. Raise `Unavailable` if the quantity is an integer or
-        represented by draws.
+        """Return the posterior density at `x`, with the shape of `x`. Raise `Unavailable` if the quantity is an integer
+        or represented by draws.
         """
         raise Unavailable(f"{self.name}: {self._no_density}")
 
     def logpdf(self, x: ArrayLike) -> Array:
-        """Return the log of `pdf`."""
+        """Return the log of the density at `x`, that is, of `pdf`."""
         with np.errstate(divide="ignore"):
             return np.log(self.pdf(x))
 
@@ -142,7 +142,7 @@ class Marginal(ABC):
         raise Unavailable(f"{self.name}: {self._no_mass}")
 
     def logpmf(self, x: ArrayLike) -> Array:
-        """Return the log of `pmf`."""
+        """Return the log of the probability of `x`, that is, of `pmf`."""
         with np.errstate(divide="ignore"):
             return np.log(self.pmf(x))
 
@@ -182,7 +182,7 @@ class Discrete(Marginal):
         self._from: Array = np.cumsum(self.probabilities[::-1])[::-1]  # P(quantity >= value)
 
     def mean(self) -> float:
-        """Return the expected value."""
+        """Return the expected value of the quantity given the release."""
         return float(self.values @ self.probabilities)
 
     def sd(self) -> float:
@@ -272,7 +272,7 @@ class Continuous(Marginal):
         self.law, self._draw = law, draw
 
     def mean(self) -> float:
-        """Return the expected value."""
+        """Return the expected value of the quantity given the release."""
         return float(self.law.mean())
 
     def sd(self) -> float:
@@ -280,7 +280,7 @@ class Continuous(Marginal):
         return float(np.sqrt(self.law.variance()))
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Return the density at `x`."""
+        """Return the density of the quantity at `x`."""
         return np.asarray(self.law.pdf(x))
 
     def cdf(self, x: ArrayLike) -> Array:
@@ -335,11 +335,11 @@ class Draws(Marginal):
         self.draws: Array = np.sort(np.asarray(draws, dtype=np.float64), axis=None)
 
     def mean(self) -> float:
-        """Return the mean of the draws."""
+        """Return the mean of the draws of the quantity."""
         return float(self.draws.mean())
 
     def sd(self) -> float:
-        """Return the standard deviation of the draws."""
+        """Return the standard deviation of the draws of the quantity."""
         return float(self.draws.std(ddof=1))
 
     def cdf(self, x: ArrayLike) -> Array:

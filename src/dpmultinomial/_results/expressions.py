@@ -19,7 +19,7 @@ _LOOSE = re.compile(r"[^\s<>=!*+]+")
 
 @dataclass(frozen=True)
 class Comparison:
-    """Comparison of a number with a sum of terms, each a coefficient times a quantity.
+    """Comparison of a number with a sum of terms, each of which is a coefficient times a quantity.
 
     Parameters
     ----------
@@ -33,8 +33,8 @@ class Comparison:
     bound: float
 
     def holds(self, values: np.ndarray) -> np.ndarray:
-        """Return whether the comparison holds for values of the sum. Numbers that differ only by rounding count as
-        equal.
+        """Return whether the comparison holds for given values of the sum. Numbers that differ only by rounding count
+        as equal.
         """
         bound = np.where(np.isclose(values, self.bound, rtol=1e-12, atol=1e-12), values, self.bound)
         compare = {
@@ -45,7 +45,7 @@ class Comparison:
 
 
 class Names:
-    """Names that may contain blanks, slashes and signs. In a string, the longest matching name is found.
+    """Set of names that may contain blanks, slashes and signs. In a string, the longest matching name is found.
 
     Parameters
     ----------

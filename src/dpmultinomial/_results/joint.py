@@ -43,7 +43,7 @@ class Unlisted(Exception):
 
 @dataclass(frozen=True)
 class Window:
-    """Weights of consecutive integers, beginning with `first`.
+    """Weights of consecutive integers, of which the first is `first`.
 
     Parameters
     ----------
@@ -56,27 +56,29 @@ class Window:
 
     @property
     def last(self) -> int:
-        """Last integer of the window."""
+        """Last of the consecutive integers that have a weight."""
         return self.first + len(self.weights) - 1
 
     def values(self) -> Whole:
-        """Integers first..last."""
+        """Consecutive integers from `first` to `last`."""
         return np.arange(self.first, self.last + 1)
 
     def log_weights(self) -> Array:
-        """Logs of the weights, -inf for weight 0."""
+        """Logs of the weights, which are -inf for a weight of 0."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.weights))
 
     def trimmed(self, smallest: float = SMALLEST) -> "Window":
-        """Return the window without end entries below `smallest` times the largest; the largest weight becomes 1."""
+        """Return the weights without entries at both ends that are below `smallest` times the largest weight. The
+        largest weight becomes 1.
+        """
         largest = self.weights.max()
         kept = np.flatnonzero(self.weights > smallest * largest)
         return Window(self.first + int(kept[0]), self.weights[kept[0] : kept[-1] + 1] / largest)
 
     def within(self, low: int, high: int) -> "Window":
-        """Return the part of the window between two integers. If the part is empty, return a window with weight 0 at
-        the lower integer.
+        """Return the weights of the integers between two given integers. If the part is empty, return a window with
+        weight 0 at the lower integer.
         """
         first, last = max(low, self.first), min(high, self.last)
         if first > last:
@@ -88,17 +90,17 @@ class Window:
         return Window(self.first, self.weights / self.weights.sum())
 
     def reflected(self) -> "Window":
-        """Return the weights of the negative of the number."""
+        """Return the weights of the negative of an integer-valued quantity."""
         return Window(-self.last, self.weights[::-1].copy())
 
     def spread(self, factor: int) -> "Window":
-        """Return the weights of `factor` (> 0) times the number."""
+        """Return the weights of `factor` (> 0) times an integer-valued quantity."""
         wide = np.zeros((len(self.weights) - 1) * factor + 1)
         wide[::factor] = self.weights
         return Window(self.first * factor, wide)
 
     def at(self, first: int, size: int) -> Array:
-        """Return the weights of first..first + size - 1, which are 0 outside the window."""
+        """Return the weights of the integers first..first + size - 1. They are 0 for integers that are not stored."""
         out = np.zeros(size)
         low, high = max(first, self.first), min(first + size, self.last + 1)
         if low < high:
@@ -121,7 +123,9 @@ def added_up(parts: list[Window]) -> Window:
 
 
 def window_of(values: Whole, probabilities: Array) -> Window:
-    """Return the window of listed integers in increasing order. Integers that are not listed have weight 0."""
+    """Return the weights of consecutive integers, given the probabilities of listed integers in increasing order.
+    Integers that are not listed have weight 0.
+    """
     first = int(values[0])
     weights = np.zeros(int(values[-1]) - first + 1)
     weights[values - first] = probabilities
@@ -129,7 +133,7 @@ def window_of(values: Whole, probabilities: Array) -> Window:
 
 
 def drawn(law: Window, size: int, rng: np.random.Generator) -> Whole:
-    """Draw independent values of one number from its distribution.
+    """Draw independent values of an integer-valued quantity from its distribution.
 
     Parameters
     ----------
@@ -184,8 +188,8 @@ def tied_differences(first: ArrayLike, second: ArrayLike, tie: ArrayLike) -> Arr
 
 @dataclass(frozen=True)
 class Pair:
-    """Joint distribution of two integers s and t. The probabilities are proportional to first(s) second(t) tie(s + t),
-    or are listed.
+    """Joint distribution of two integer-valued quantities s and t. The probabilities are proportional to first(s)
+    second(t) tie(s + t), or are listed.
 
     Parameters
     ----------
@@ -200,8 +204,8 @@ class Pair:
     listed: Array | None = None
 
     def matrix(self) -> Array:
-        """Return the matrix of probabilities, with the values of the first number as rows and those of the second as
-        columns.
+        """Return the matrix of joint probabilities, with one row per value of the first quantity and one column per
+        value of the second.
         """
         if self.listed is not None:
             return np.asarray(self.listed / self.listed.sum())
@@ -226,7 +230,7 @@ class Pair:
 
 
 class Together(Protocol):
-    """Interface of integers whose joint distribution is known.
+    """Interface of integer-valued quantities whose joint distribution is known.
 
     ``unit``      unit of which a quantity is a multiple: 1 for counts, 1/total for shares of a public total
     ``pair_of``   joint distribution of two sums; None if it is not a `Pair`
@@ -259,7 +263,7 @@ class Independent:
         self._windows: dict[int, Window] = {}
 
     def window(self, place: int) -> Window:
-        """Return the distribution of one number."""
+        """Return the distribution of one of the integer-valued quantities."""
         if place not in self._windows:
             law = self.law(place)
             values = np.rint(law.values / self.unit).astype(np.int64)
@@ -287,7 +291,7 @@ class Independent:
 
 
 class Enumerated:
-    """Counts whose possible vectors are listed.
+    """Integer-valued counts whose possible vectors are listed.
 
     Parameters
     ----------
@@ -344,7 +348,7 @@ class Incompatible(ValueError):
 
 
 class SpectralTies:
-    """Ties of a few counts: the weights of the sum of these counts, given all other counts and the weight on the total.
+    """Weights of the sum of a few counts, given all other counts and the weight on the total.
 
     Parameters
     ----------
@@ -413,7 +417,7 @@ class SpectralTies:
         return None
 
     def _waves(self, frequencies: NDArray[np.int64], size: int) -> Complex:
-        """Return exp(-i w y) for y = 0..size - 1, as an array of shape (size, frequencies)."""
+        """Return exp(-i w y) for each frequency w and y = 0..size - 1, as an array of shape (size, frequencies)."""
         turns = np.outer(np.arange(size), frequencies) % self.length
         return np.asarray(np.exp(-2j * np.pi / self.length * turns))
 
@@ -433,8 +437,8 @@ def _without(logs: Array) -> Array:
 
 
 class Coupled:
-    """Joint distribution of counts with individual weights and a weight on their sum, in which P(n) is proportional to
-    prod_i a_i(n_i) g(sum n).
+    """Joint distribution of counts n_i with individual weights a_i and a weight g on their sum, in which P(n) is
+    proportional to prod_i a_i(n_i) g(sum n).
 
     Parameters
     ----------
@@ -462,18 +466,20 @@ class Coupled:
 
     @cached_property
     def free(self) -> Window:
-        """Weights of the sum of all counts, without the factor of the sum (root)."""
+        """Weights of the sum of all counts, without the factor g of the sum."""
         return self._kinds.free if self.shared else self._levels[-1][0]
 
     @cached_property
     def _levels(self) -> list[list[Window]]:
-        """Sums over neighbours: the counts, pairs of counts, .., all counts."""
+        """Levels of a binary tree of sums, which are the counts, the sums of pairs of counts, .., and the sum of all
+        counts.
+        """
         return _sums_of_pairs([self._factors[i] for i in self.which])
 
     @cached_property
     def _kinds(self) -> "_Kinds":
-        """Sums of the counts of all kinds, with absolute accuracy if the factor of the sum (root) is largest where the
-        weights are large.
+        """Sums of the counts of all kinds, computed with absolute accuracy if the factor g of the sum is largest where
+        the weights are large.
         """
         times = np.bincount(self.which).tolist()
         rough = _Kinds(self._factors, times, tails=False)
@@ -484,7 +490,7 @@ class Coupled:
 
     @cached_property
     def _kind_ties(self) -> list[Window]:
-        """Weights of one count of each kind, given all other counts and the factor of the sum (root)."""
+        """Weights of one count of each kind, given all other counts and the factor g of the sum."""
         found = self._kinds.ties(self.root)
         if self._kinds.tails:
             return found
@@ -495,7 +501,7 @@ class Coupled:
         return _Kinds(self._factors, np.bincount(self.which).tolist(), tails=True).ties(self.root)
 
     def single(self, kind: int) -> Window:
-        """Return the distribution of any count whose factor is at position `kind`."""
+        """Return the distribution of each count whose factor is at position `kind`."""
         return _met(self._factors[kind], self._kind_ties[kind] if self.shared else self._ties[kind])
 
     def sum_of(self, places: Places) -> Window:
@@ -534,31 +540,31 @@ class Coupled:
         return np.stack([found[i] for i in places], axis=1)
 
     def scaled(self, unit: float) -> "Coupled":
-        """Return the same numbers as multiples of another unit."""
+        """Return the joint distribution of the same quantities as multiples of another unit."""
         same = copy(self)
         same.unit = unit
         return same
 
     @cached_property
     def _ties(self) -> list[Window]:
-        """Compute, for every count, the weights of its values given all other counts and the factor of the sum (root),
-        from the top of the tree downwards.
+        """Compute, for every count, the weights of its values given all other counts and the factor g of the sum, from
+        the top of the tree downwards.
         """
         return _ties(self._levels, self.root)
 
     def beside(self, place: int) -> tuple[Window, Window]:
         """Return the weights of one count, and the weights of the sum of all other counts, over the range that the
-        values of the count and the factor of the sum (root) require.
+        values of the count and the factor g of the sum require.
         """
         return self.own(place), self._others[place]
 
     def own(self, place: int) -> Window:
-        """Return the weights of one count."""
+        """Return the weights of one count, without the factor of the sum."""
         return self._factors[int(self.which[place])]
 
     @cached_property
     def _others(self) -> list[Window]:
-        """Compute for every count the weights of the sum of all other counts, from the top of the tree downwards."""
+        """Compute, for every count, the weights of the sum of all other counts, from the top of the tree downwards."""
         sums = [Window(0, np.ones(1))]
         for row in steps(reversed(self._levels[:-1]), len(self._levels) - 1, "levels of sums"):
             below = []
@@ -570,8 +576,8 @@ class Coupled:
         return sums
 
     def _tie(self, places: Places, low: int, high: int) -> Window:
-        """Return the weights of the sums low..high over `places`, given all other counts and the factor of the sum
-        (root).
+        """Return the weights of the sums low..high over `places`, given all other counts and the factor g of the
+        sum.
         """
         if len(places) <= MOST and self._spectrum is not None:
             found = self._spectrum.tie(places, low, high)
@@ -592,8 +598,8 @@ class Coupled:
             return None
 
     def _free_sum(self, places: set[int], *, inside: bool) -> Window:
-        """Return the weights of the sum over `places`, or over all other places, without the factor of the sum (root).
-        The sum is built from the largest nodes that fit.
+        """Return the weights of the sum over `places`, or over all other places, without the factor g of the sum. The
+        sum is built from the largest nodes that fit.
         """
         if inside and len(places) == 1:
             return self._factors[int(self.which[next(iter(places))])]
@@ -622,14 +628,15 @@ def _between(ordered: Whole, first: int, last: int) -> int:
 
 
 def _message(tie: Window, sibling: Window, own: Window, *, tails: bool = True) -> Window:
-    """Return the weights of one number over its window, given the weights (tie) of its sum with a sibling."""
+    """Return the weights of one integer-valued quantity, given the weights (tie) of its sum with a sibling."""
     size = len(own.weights) + len(sibling.weights) - 1
     weights = _correlated(tie.at(own.first + sibling.first, size), sibling.weights, len(own.weights), tails=tails)
     return Window(own.first, weights / max(float(weights.max()), np.finfo(float).tiny))
 
 
 class _Kinds:
-    """Sums of counts of which many have the same factor: powers of the factors, and sums over powers.
+    """Sums of many counts with few distinct factors, computed from powers of the factors and from sums over these
+    powers.
 
     Parameters
     ----------
@@ -650,7 +657,7 @@ class _Kinds:
         self.free = self.levels[-1][0]
 
     def ties(self, root: Window) -> list[Window]:
-        """Return, for each kind, the weights of one count given all other counts and the factor of the sum (root)."""
+        """Return, for each kind, the weights of one count given all other counts and the factor g of the sum."""
         ties = _ties(self.levels, root, tails=self.tails)
         rows = zip(ties, self.others, self.factors, strict=True)
         return [_message(tie, others, own, tails=self.tails) for tie, others, own in rows]
@@ -693,7 +700,9 @@ def free_sum(factors: Sequence[Window], which: Whole, *, tails: bool = True) -> 
 
 
 def _sums_of_pairs(parts: list[Window]) -> list[list[Window]]:
-    """Return the levels of a binary tree of sums: the parts, sums over pairs of neighbours, .., the sum of all."""
+    """Return the levels of a binary tree of sums, which are the parts, the sums of pairs of neighbours, .., and the sum
+    of all parts.
+    """
     levels = [parts]
     for _ in steps(range((len(parts) - 1).bit_length()), (len(parts) - 1).bit_length(), "levels of sums"):
         row = levels[-1]
@@ -702,8 +711,8 @@ def _sums_of_pairs(parts: list[Window]) -> list[list[Window]]:
 
 
 def _ties(levels: list[list[Window]], root: Window, *, tails: bool = True) -> list[Window]:
-    """Return the weights of the values of each part given all other parts and the factor of the sum (root), from the
-    top of the tree downwards.
+    """Return the weights of the values of each part given all other parts and the factor g of the sum, from the top of
+    the tree downwards.
     """
     ties = [_message(root, Window(0, np.ones(1)), levels[-1][0], tails=tails)]
     for row in steps(reversed(levels[:-1]), len(levels) - 1, "levels of sums"):
@@ -731,7 +740,7 @@ def _correlated(along: Array, weights: Array, size: int, *, tails: bool = True) 
 
 
 def _met(own: Window, tie: Window) -> Window:
-    """Return the elementwise product of two weight sequences of the same number, normalised to sum 1."""
+    """Return the elementwise product of two weight sequences of the same quantity, normalised to sum 1."""
     weights = own.weights * tie.at(own.first, len(own.weights))
     if not weights.max() > 0:
         raise Incompatible(

@@ -65,7 +65,7 @@ class Posterior:
         self.again: Callable[[], Posterior] | None = None
 
     def __reduce__(self) -> tuple[Callable[[], "Posterior"], tuple[()]]:
-        """Pickle the release, the prior and the state of the random generator; the posterior is computed again when it
+        """Pickle the release, the prior and the state of the random generator. The posterior is computed again when it
         is loaded.
         """
         if self.again is None:
@@ -79,9 +79,9 @@ class Posterior:
 
     @cached_property
     def log_evidence(self) -> float:
-        """Log of the probability of all released values under the model, or of their density if they are real numbers.
-        It is exact for counts with proper priors and for counts of a tree; for a regression, the integral over the
-        hyperparameters is approximate. Without a proper prior, the evidence does not exist (AttributeError).
+        """Log of the probability of all released values under the model, or of their density if the values are real
+        numbers. It is exact for counts with proper priors and for counts of a tree; for a regression, the integral over
+        the hyperparameters is approximate. Without a proper prior, the evidence does not exist (AttributeError).
         """
         if self._log_evidence is None:
             raise AttributeError(
@@ -96,21 +96,21 @@ class Posterior:
 
     @property
     def shares(self) -> Quantities:
-        """Shares of the categories in the confidential file; ``.among(..)`` gives the shares among a subset of the
-        categories.
+        """Shares of the categories in the confidential file. The method ``.among(..)`` gives the shares among a subset
+        of the categories.
         """
         return self._group("shares")
 
     @property
     def rates(self) -> Quantities:
-        """Probabilities from which the file is assumed to be sampled; ``.among(..)`` gives the probabilities among a
-        subset of the categories.
+        """Probabilities from which the file is assumed to be sampled. The method ``.among(..)`` gives the probabilities
+        among a subset of the categories.
         """
         return self._group("rates")
 
     @property
     def parameters(self) -> Quantities:
-        """Parameters of the model."""
+        """Posterior distributions of the parameters of the model."""
         return self._group("parameters")
 
     @property
@@ -246,7 +246,7 @@ class Posterior:
         return pd.DataFrame(rows, columns=list(COLUMNS))
 
     def to_arviz(self, draws: int = 1000, *, rng: np.random.Generator) -> Any:
-        """Return draws in the format of ArviZ, with one variable per group; requires the package arviz-base.
+        """Return draws in the format of ArviZ, with one variable per group. The package arviz-base is required.
 
         Parameters
         ----------
@@ -271,7 +271,7 @@ class Posterior:
     def plot(
         self, about: str | None = None, *, level: float = LEVEL, largest: int | None = None, ax: Any = None
     ) -> Any:
-        """Plot medians and central intervals with one panel per group; requires matplotlib.
+        """Plot medians and central intervals with one panel per group. The package matplotlib is required.
 
         Parameters
         ----------

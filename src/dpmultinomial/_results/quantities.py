@@ -23,7 +23,8 @@ Array = NDArray[np.float64]
 
 
 class Columns(NamedTuple):
-    """Means, standard deviations and limits of central intervals of all quantities of a group, and their accuracy.
+    """Means, standard deviations and limits of central intervals of all quantities of a group, with the accuracy of
+    these numbers.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ class Quantities:
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Position of every name, as a dict."""
+        """Mapping from the name of each quantity to its position."""
         return {name: i for i, name in enumerate(self.names)}
 
     @cached_property
@@ -137,7 +138,7 @@ class Quantities:
 
     @property
     def in_one_pass(self) -> bool:
-        """Whether `numbers` summarises all quantities in one pass."""
+        """Return whether `numbers` summarises all quantities in one pass."""
         return self._numbers is not None
 
     def numbers(self, level: float = LEVEL) -> Columns:
@@ -157,7 +158,7 @@ class Quantities:
 
     @cached_property
     def states(self) -> Sequence[Accuracy]:
-        """Accuracy of every quantity."""
+        """Accuracy of every quantity, in the order of the names."""
         if self._numbers is None:
             return [self[name].accuracy for name in self]
         found = self._default.states
@@ -168,23 +169,23 @@ class Quantities:
         return self.numbers()
 
     def mean(self) -> "pd.Series[float]":
-        """Expected value of every quantity, by name."""
+        """Expected value of every quantity, indexed by name."""
         return self._each(lambda law: law.mean()) if self._numbers is None else self._series(self._default.mean)
 
     def sd(self) -> "pd.Series[float]":
-        """Standard deviation of every quantity, by name."""
+        """Standard deviation of every quantity, indexed by name."""
         return self._each(lambda law: law.sd()) if self._numbers is None else self._series(self._default.sd)
 
     def variance(self) -> "pd.Series[float]":
-        """Variance of every quantity, by name."""
+        """Variance of every quantity, indexed by name."""
         return self._each(lambda law: law.variance()) if self._numbers is None else self._series(self._default.sd**2)
 
     def median(self) -> "pd.Series[float]":
-        """Return the median of every quantity, by name."""
+        """Return the median of every quantity, indexed by name."""
         return self._each(lambda law: law.median())
 
     def mode(self) -> "pd.Series[float]":
-        """Return the most probable value of every quantity, by name."""
+        """Return the most probable value of every quantity, indexed by name."""
         return self._each(lambda law: law.mode())
 
     def quantile(self, q: ArrayLike) -> pd.DataFrame:

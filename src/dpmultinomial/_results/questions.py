@@ -136,7 +136,7 @@ def _common(coefficients: Mapping[int, float]) -> float | None:
 
 
 def _where(values: NDArray[Any], weights: Array, asked: Comparison) -> float:
-    """Return the probability that values satisfy the comparison, computed as the smaller of this probability and its
+    """Return the probability that values satisfy a comparison, computed as the smaller of this probability and its
     complement.
     """
     true = asked.holds(values)
@@ -196,7 +196,7 @@ def exact_ranks(together: Independent, places: Sequence[int], top: int) -> list[
 
 
 def expected(laws: Sequence[Window]) -> Array:
-    """Compute the expected rank of every number, 1 + sum_j P(number j is larger), in one pass over all windows.
+    """Compute the expected rank 1 + sum_j P(number j is larger) of every number, in one pass over all distributions.
 
     Parameters
     ----------
@@ -219,7 +219,9 @@ def expected(laws: Sequence[Window]) -> Array:
 
 
 def _exceeding(law: Window, others: Sequence[Window]) -> Array:
-    """Compute P(other > n) for every other count and every n of the window, as an array of shape (others, values)."""
+    """Compute P(other > n) for every other count and every value n of a count, as an array of shape (others,
+    values).
+    """
     values, out = law.values(), np.zeros((len(others), len(law.weights)))
     for row, other in zip(out, others, strict=True):
         if other.first > values[-1]:  # the other count is larger with certainty
@@ -233,8 +235,8 @@ def _exceeding(law: Window, others: Sequence[Window]) -> Array:
 
 
 def _law(p: Array, above: Array, unsure: NDArray[np.bool_]) -> tuple[Whole, Array]:
-    """Compute the distribution of 1 + the number of larger counts. For every value of the count, this number is a sum
-    of independent indicators.
+    """Compute the distribution of the rank of a count, which is 1 plus the number of larger counts. For every value of
+    the count, this number is a sum of independent indicators.
     """
     base = (above[~unsure] > 0.5).sum(axis=0)  # number of counts that are certainly larger
     chances = above[unsure]
@@ -261,7 +263,7 @@ _FEW = 50  # number of quantities whose draws are stored between questions
 
 
 class Drawer:
-    """Joint draws of one group of quantities. The same draws are used for every question.
+    """Joint draws of one group of quantities, which are the same for every question.
 
     Parameters
     ----------
@@ -276,8 +278,8 @@ class Drawer:
 
     @property
     def state(self) -> Accuracy:
-        """Accuracy of answers from draws: approximate if the distribution is exact, otherwise the accuracy of the
-        posterior.
+        """Accuracy of answers from draws, which is approximate if the distribution is exact and otherwise the accuracy
+        of the posterior.
         """
         base = self.group[self.group.names[0]].accuracy
         if base.status in ("converged", "not converged"):
@@ -313,7 +315,7 @@ class Drawer:
         return self.error(sd) if sd > 0 else (size - 1) * self.error_of_chance(1.0)
 
     def columns(self, places: list[int]) -> Array:
-        """Return joint draws of these quantities, as an array of shape (DRAWS, places)."""
+        """Return joint draws of the quantities at some positions, as an array of shape (DRAWS, places)."""
         if not places:
             return np.zeros((DRAWS, 0))
         return np.concatenate(list(self._parts(places)))
@@ -363,7 +365,7 @@ class Drawer:
         return sorted(found, key=lambda rank: float(rank.ranks @ rank.probabilities))
 
     def _parts(self, places: list[int]) -> Iterator[Array]:
-        """Yield the draws in blocks of rows."""
+        """Yield the joint draws in blocks of rows."""
         if self._seed is None:
             raise ValueError("this question is answered by sampling, so rng is required: pass a numpy Generator")
         together = self.group.together
@@ -491,7 +493,9 @@ class Asked:
         return self.drawer.chance(asked.holds(values))
 
     def _of_one(self, asked: Comparison) -> Chance | None:
-        """Compare a single quantity with a number, using the distribution of the quantity unless it is a sample."""
+        """Return the probability of a comparison of one quantity with a number, from the distribution of the quantity
+        unless this is a sample.
+        """
         if not asked.coefficients:
             return Chance(float(asked.holds(np.zeros(1))[0]), EXACT)
         ((place, size),) = asked.coefficients.items()
@@ -550,7 +554,7 @@ class Asked:
         return Accuracy("exact", 0.0, f"given that the denominator is not 0, which has probability {1 - undefined:.6g}")
 
     def _every(self) -> list[int]:
-        """Return the positions of all quantities except the sum of all others."""
+        """Return the positions of all quantities except a quantity that is the sum of all others."""
         return [place for place, name in enumerate(self.group.names) if name != self.group.whole]
 
     def _places(self, kind: str, names: Any) -> list[int]:
@@ -590,7 +594,7 @@ def about_of(question: Any, groups: Sequence[str]) -> str:
 
 
 def _one(question: Mapping[str, Any]) -> tuple[str, Any]:
-    """Return the kind and the content of a question."""
+    """Return the kind and the content of a single question."""
     kinds = [key for key in question if key != "about"]
     if len(kinds) != 1 or kinds[0] not in KINDS:
         raise ValueError(
@@ -601,7 +605,7 @@ def _one(question: Mapping[str, Any]) -> tuple[str, Any]:
 
 
 def _listed(find: Callable[[], Found]) -> Found | None:
-    """Return the result of `find`, or None if the result must be estimated from draws."""
+    """Return the result of the function `find`, or None if the result must be estimated from draws."""
     try:
         return find()
     except Unlisted:

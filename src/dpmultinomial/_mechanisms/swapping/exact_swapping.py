@@ -57,8 +57,8 @@ def subfactorials(n: int) -> list[int]:
 
 @lru_cache(maxsize=64)
 def mixture_coefficients(n: int, rate: float, bits: int) -> tuple[int, ...]:
-    """Return the coefficients a_0..a_n of the signed mixture for a swap, as multiples of 2^-bits. The error of each
-    coefficient is at most 2^-bits.
+    """Return the coefficients a_0..a_n of the exact distribution of a swap as a mixture with positive and negative
+    weights. The coefficients are multiples of 2^-bits. The error of each coefficient is at most 2^-bits.
 
     Parameters
     ----------
@@ -97,8 +97,8 @@ def mixture_coefficients(n: int, rate: float, bits: int) -> tuple[int, ...]:
 
 
 def log_permutation_weights(n: int, *, rate: float) -> NDArray[np.float64]:
-    """Return the log probability that a swap yields a given permutation of n records with k moved points, k = 0..n;
-    -inf at k = 1.
+    """Return, for k = 0..n, the log probability that a swap yields a given permutation of n records with k moved
+    points. The value is -inf at k = 1.
 
     Parameters
     ----------
@@ -232,8 +232,9 @@ def _log(value: int, bits: int) -> float:
 
 
 def _symmetric(n: int, small: int, other: int, at: int, rate: float, depth: int | None) -> tuple[list[int], int]:
-    """Return P(y | x)/h(y) for a fixed x and all y, as multiples of 2^-bits, and the number of bits. This number is 2 n
-    bits for rounding errors plus 64 bits below the smallest requested value.
+    """Return P(y | x)/h(y), where h is the hypergeometric distribution, for a fixed x and all y as multiples of
+    2^-bits, and the number of bits. This number is 2 n bits for rounding errors plus 64 bits below the smallest
+    requested value.
     """
     lost = 2 * n
     bits = lost + _DIGITS + (depth or _DIGITS)
@@ -255,8 +256,8 @@ def _symmetric(n: int, small: int, other: int, at: int, rate: float, depth: int 
 def class_law(
     table: ArrayLike, *, rate: float, depth: int | None = None, most_work: float = MOST_WORK
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return all tables with the margins of `table` and, for each of them, two log probabilities: of the listed table
-    given `table`, and of `table` given the listed table.
+    """Return all tables with the margins of `table` and two log probabilities for each of these tables, of the listed
+    table given `table` and of `table` given the listed table.
 
     Parameters
     ----------
@@ -301,8 +302,8 @@ def class_law(
 def listed_law(
     counts: NDArray[np.int64], rate: float, most_work: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]] | str:
-    """Compute the distributions of `class_law` for a checked table larger than 2 x 2, or return the reason why the
-    class of the table cannot be listed.
+    """Compute the distributions of `class_law` for a checked table larger than 2 x 2. If there are too many tables with
+    the same margins, return the reason.
 
     Parameters
     ----------
@@ -347,8 +348,8 @@ def listed_law(
 def _listed(
     counts: NDArray[np.int64], rate: float, most_work: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
-    """List the class of a small table; return its tables, the log probability of `table` given each of them, and the
-    largest loss of accuracy by cancellation.
+    """List all tables with the margins of a small table. Return these tables, the log probability of `table` given each
+    of them, and the largest loss of accuracy by cancellation.
     """
     n = int(counts.sum())
     bits = 2 * _DIGITS + int(-n * log(min(rate, 1 - rate)) / log(2)) + 1  # |a_n| >= min(p, 1 - p)^n

@@ -1,5 +1,5 @@
-"""Permutation swapping (Bailie, Gong and Meng 2023) of data frames and tables: release, exact distribution,
-attenuation.
+"""Permutation swapping (Bailie, Gong and Meng 2023) of data frames and tables, with the exact distribution of swapped
+tables and the attenuation of associations.
 
 `Swap` is permutation swapping as a mechanism, for records or tables, with its privacy cost.
 """
@@ -74,8 +74,8 @@ def permutation_swap(
 
 
 def strata(data: pd.DataFrame, *, match: str | Sequence[str]) -> NDArray[np.int64]:
-    """Return the index of the stratum of every record, 0, 1, .. in order of first appearance. Records with equal values
-    in all columns of `match` form a stratum.
+    """Return the index of the stratum of every record, numbered 0, 1, .. in order of first appearance. Records with
+    equal values in all columns of `match` form a stratum.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def expected_table(table: ArrayLike, *, rate: float) -> NDArray[np.float64]:
 
 
 def cell_sd(table: ArrayLike, *, rate: float) -> float:
-    """Return the standard deviation of a cell of a 2 x 2 table after a swap, in closed form; all four cells have the
+    """Return the standard deviation of a cell of a 2 x 2 table after a swap, in closed form. All four cells have the
     same standard deviation.
 
     Parameters
@@ -265,8 +265,8 @@ def cell_sd(table: ArrayLike, *, rate: float) -> float:
 
 
 def limit_odds_ratio(theta: ArrayLike, *, rate: float) -> float:
-    """Return the odds ratio after swapping infinitely many records with cell probabilities `theta` (00, 01, 10, 11);
-    rate in [0, 1].
+    """Return the odds ratio after swapping infinitely many records with the cell probabilities `theta` (00, 01, 10,
+    11).
 
     The margins do not change, and the distance to independence is multiplied by 1 - rate.
 
@@ -307,8 +307,8 @@ def _columns(data: pd.DataFrame, name: str, wanted: str | Sequence[str]) -> list
 
 @dataclass(frozen=True, kw_only=True)
 class Swap:
-    """Swapping mechanism: every record is selected with probability `rate`, and the selected records exchange their
-    values of the swapped variable.
+    """Swapping mechanism, in which every record is selected with probability `rate` and the selected records exchange
+    their values of the swapped variable.
 
     Parameters
     ----------
@@ -346,7 +346,7 @@ class Swap:
         swap: str | Sequence[str] | None = None,
         match: str | Sequence[str] = (),
     ) -> Any:
-        """Simulate the swapping of records in a table or in a data frame. Do not use this function for confidential
+        """Simulate the swapping of the records in a table or in a data frame. Do not use this function for confidential
         data.
 
         Parameters

@@ -1,4 +1,4 @@
-"""Exact distribution of a swapped 2 x 2 table of any size, by sums of positive terms (`swap_crossings`)."""
+"""Exact distribution of a swapped 2 x 2 table of any size, computed by sums of positive terms (`swap_crossings`)."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,7 +15,8 @@ _CLASS_LIMIT = 20_000_000  # largest number of tables in a class; the logs of th
 
 @dataclass(frozen=True)
 class Row:
-    """Class of a 2 x 2 table, with the probabilities of swaps from this table to every table of the class and back.
+    """All tables with the margins of a 2 x 2 table, with the probabilities of swaps from this table to each of them and
+    back.
 
     Parameters
     ----------
@@ -32,15 +33,15 @@ class Row:
     position: int
 
     def tables(self, table: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return all tables of the class of `table`, int64 (d, 2, 2)."""
+        """Return all tables with the margins of `table`, int64 (d, 2, 2)."""
         step = (self.x - table[1, 1])[:, None, None]
         return np.asarray(table + step * np.array([[1, -1], [-1, 1]]), dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class Orientation:
-    """Class of 2 x 2 tables, arranged with the smallest margin first, so that the possible numbers of records in the
-    first category of both variables begin at 0.
+    """All tables with the margins of a 2 x 2 table, arranged with the smallest margin first, so that the possible
+    numbers of records in the first category of both variables begin at 0.
 
     Parameters
     ----------
@@ -59,8 +60,8 @@ class Orientation:
 
 
 def refusal(counts: NDArray[np.int64]) -> str:
-    """Return the reason why the class of a checked 2 x 2 table is too large to list; the string is empty if the class
-    can be listed.
+    """Return the reason why there are too many tables with the margins of a checked 2 x 2 table to list them. The
+    string is empty if the tables can be listed.
     """
     n, r1, c1 = int(counts.sum()), int(counts[1].sum()), int(counts[:, 1].sum())
     size = min(r1, c1) - max(0, r1 + c1 - n) + 1
@@ -68,8 +69,8 @@ def refusal(counts: NDArray[np.int64]) -> str:
 
 
 def orient(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Orientation]:
-    """Return the possible values of the last cell in the class of a 2 x 2 table, in increasing order, and the
-    orientation of the class.
+    """Return the possible values of the last cell among the 2 x 2 tables with the same margins, in increasing order,
+    and the orientation of these tables.
 
     Parameters
     ----------
@@ -160,13 +161,13 @@ def _log_hypergeometric_ratios(view: Orientation) -> NDArray[np.float64]:
 
 
 def _outwards(steps: NDArray[np.float64], at: int) -> NDArray[np.float64]:
-    """Return the function values f(0..d) with f(y + 1) - f(y) = steps[y] and f(at) = 0."""
+    """Return the values f(0..d) of the function with f(y + 1) - f(y) = steps[y] and f(at) = 0."""
     return np.concatenate([-np.cumsum(steps[:at][::-1])[::-1], [0.0], np.cumsum(steps[at:])])
 
 
 def log_prior_ratios(table: NDArray[np.int64], alpha: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the log Dirichlet-multinomial probability of every table of a 2 x 2 class minus the log probability of
-    `table`, in increasing order of the last cell.
+    """Return the log Dirichlet-multinomial probability of every 2 x 2 table with the margins of `table`, minus the log
+    probability of `table`, in increasing order of the last cell.
 
     Parameters
     ----------
