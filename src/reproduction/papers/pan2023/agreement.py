@@ -36,17 +36,20 @@ def algorithm(table: pd.DataFrame) -> Iterator[Row]:
         printed = part[part["printed"].astype(bool)]
         least = (printed["expected"] / part.groupby("check")["expected"].sum().max()).min()
         seen = printed["simulated"].to_numpy().min()
-        note = f"its exact probability, the least over the choices of V_Match; at least {seen} runs gave it"
+        note = (
+            "The left side is the exact probability of the printed outcome. If there are several choices of V_Match, "
+            f"the smallest probability is shown. For each choice, at least {seen} simulated runs had this outcome."
+        )
         outcome = f"{what} is an outcome of the algorithm"
         yield claim("algorithm", outcome, least if seen > 0 else np.nan, ">", 0, note)
     rules = table[table["check"] == "rules"].set_index("outcome")["simulated"]
     moved = rules[Rules.MOVED]
     for quantity, wrong, what in (
         ("swapping is restricted to records that agree on V_Match, V_Hold stays",
-         rules[Rules.HELD] + rules[Rules.CROSSED], "records that break it"),
+         rules[Rules.HELD] + rules[Rules.CROSSED], "records that violate the rule"),
         ("no marginal total is altered", rules[Rules.MARGINS], "altered totals"),
     ):  # fmt: skip
-        note = f"{what}; {moved} records moved"
+        note = f"The left side is the number of {what}. In the simulation, {moved} records were moved."
         yield claim("algorithm", quantity, wrong if moved > 0 else np.nan, "<", 1, note)
 
 
@@ -56,7 +59,8 @@ def record_example(table: pd.DataFrame) -> Iterator[Row]:
     which = ", ".join(map(str, changed["record"]))
     yield claim(
         "record_example", "record example: V2 is held", len(changed), "=", 0,
-        f"records whose V2 changes; record {which} goes from (1, 0) to (1, 1), a slip of the slide: erratum 5",
+        f"The left side is the number of records whose V2 changes. On the slide, record {which} changes from (1, 0) to "
+        "(1, 1), which is an error (erratum 5).",
         "as_written",
     )  # fmt: skip
 
@@ -65,19 +69,23 @@ def theorem(audit: pd.DataFrame, epsilon: pd.DataFrame) -> Iterator[Row]:
     """Yield rows of the comparison table about the privacy loss, from the audit and from exact formulas."""
     audited = audit[audit["rate"] <= 0.5]
     if audited.empty:
-        yield from (not_run("exchange_audit", quantity, "no rate up to 1/2 was audited") for quantity in _THEOREMS)
+        reason = "This run audited no swap rate of at most 1/2."
+        yield from (not_run("exchange_audit", quantity, reason) for quantity in _THEOREMS)
     else:
         sizes = f"n = {', '.join(map(str, sorted(audited['size'].unique())))}"
         yield claim(
             "exchange_audit", _THEOREMS[0], audited["per_unit"], "<=", audited["epsilon"],
-            f"exact loss per record against epsilon, where it comes nearest among audited 2 x 2 tables, {sizes}",
+            "The left side is the exact privacy loss per record, and the right side is epsilon. The row shows the "
+            f"smallest difference among all audited 2 x 2 tables ({sizes}).",
         )  # fmt: skip
         worst = audited.iloc[int(np.argmin((audited["epsilon"] - audited["per_exchange"]).to_numpy()))]
         yield claim(
             "exchange_audit", _THEOREMS[1], audited["per_exchange"], "<=", audited["epsilon"],
-            "exact loss of one exchange, the least change the invariants allow, against epsilon; it "
-            f"moves two records, so 2 epsilon by the formal theorem: at n = {worst['size']}, p = {worst['rate']:g} "
-            f"it costs {worst['per_exchange']:.4f} against epsilon = {worst['epsilon']:.4f}; erratum 9", "as_written",
+            "An exchange is the smallest change that preserves the margins. It changes two records, so the bound of "
+            f"the formal theorem is 2 epsilon. At n = {worst['size']} and p = {worst['rate']:g}, the exact privacy "
+            f"loss of one exchange is {worst['per_exchange']:.4f}, whereas epsilon is {worst['epsilon']:.4f} (erratum "
+            "9).",
+            "as_written",
         )  # fmt: skip
     wide = epsilon[epsilon["rate"] <= 0.5].set_index(["size", "rate", "variant"])["epsilon"].unstack().sort_index()
     falls = wide.groupby("size").diff()[wide.groupby("size").cumcount() > 0]
@@ -85,14 +93,17 @@ def theorem(audit: pd.DataFrame, epsilon: pd.DataFrame) -> Iterator[Row]:
         "epsilon = ln(b + 1) - ln(o) suffices for 0 < p <= 0.5",
         "swapping more enhances privacy: epsilon falls with p up to 0.5",
     )
-    few = "too few rates up to 1/2"
+    few = "This run includes too few swap rates of at most 1/2."
     if len(wide):
-        note = "exact constant against the stated epsilon, where they come nearest; 0.5 ends a branch: erratum 12"
+        note = (
+            "The left side is the smallest sufficient epsilon, and the right side is the stated epsilon. The row shows "
+            "the smallest difference. The restriction to p <= 0.5 is not necessary (erratum 12)."
+        )
         yield claim("epsilon_table", enough, wide["corrected"], "<=", wide["as_written"], note)
     else:
         yield not_run("epsilon_table", enough, few)
     if len(falls):
-        note = "largest change of the stated and of the exact epsilon from one rate to the next"
+        note = "The left side is the largest change of the stated or the exact epsilon from one swap rate to the next."
         yield claim("epsilon_table", less, falls, "<", 0, note)
     else:
         yield not_run("epsilon_table", less, few)
@@ -107,13 +118,16 @@ def findings(density: pd.DataFrame) -> Iterator[Row]:
         quantity = f"swapped density nearer to 1 at theta = {theta}, p = 0.5"
         mine = single[single["theta"] == theta]
         if mine.empty or not mine.loc[mine["kind"] == "rate", "y"].eq(0.5).any():
-            yield not_run("phi_density", quantity, "this theta or rate is not in this run")
+            yield not_run("phi_density", quantity, _NO_THETA)
             continue
         total = mine["total"].max()
         found = mine[mine["total"] == total].set_index("kind")
         before, after = (abs(np.log(found.loc[f"median {kind}", "y"])) for kind in ("original", "swapped"))
         se = found.loc["median swapped", "mc_se"] / found.loc["median swapped", "y"]
-        note = f"|log median of phi| after simulated swaps against before, n = {total} (not stated on the slide)"
+        note = (
+            "The left side is the absolute log of the median of phi after simulated swaps, and the right side is its "
+            f"value before the swap. The number of records is n = {total}, because the slide does not state n."
+        )
         yield claim("phi_density", quantity, after, "<", before, note, "as_written", se)
 
 
@@ -131,20 +145,23 @@ def results(by_rate: pd.DataFrame, astray: pd.DataFrame) -> Iterator[Row]:
     )
     largest = medians.xs(max(medians.index.get_level_values("total")), level="total")
     if len(rates) < 2:
-        yield from (not_run("phi_by_rate", name, "one rate alone shows no trend") for name in names)
+        yield from (not_run("phi_by_rate", name, _ONE_RATE) for name in names)
     else:
         trends = np.sort((largest[rates[-1]] - largest[rates[0]]).to_numpy())
         if len(trends) < 2:
-            yield not_run("phi_by_rate", names[0], "one theta alone")
+            yield not_run("phi_by_rate", names[0], "This run includes only one value of theta.")
         else:
             yield claim(
                 "phi_by_rate", names[0], np.diff(trends), ">", _VISIBLE,
-                f"least difference between two theta of the change of log median from p = {rates[0]:g} to "
-                f"{rates[-1]:g}; {_VISIBLE} is the least to be seen",
+                f"For each theta, the change of the log median of phi from p = {rates[0]:g} to p = {rates[-1]:g} is "
+                "computed. The left side is the smallest difference between the changes for two values of theta. The "
+                f"right side, {_VISIBLE}, is chosen by this project as the smallest difference that is visible on a "
+                "plot.",
             )  # fmt: skip
         yield claim(
             "phi_by_rate", names[1], np.diff(medians.abs().to_numpy(), axis=1), "<", 0,
-            "largest change of |log median| from one rate to the next, over theta and n",
+            "The left side is the largest change of the absolute log median of phi from one swap rate to the next, "
+            "over all theta and n.",
         )  # fmt: skip
     yield from _uniform(wide)
     yield from _single_swaps(astray)
@@ -166,21 +183,23 @@ def _uniform(wide: pd.DataFrame) -> Iterator[Row]:
     each = "data become more uniform: every expected share moves towards 1/4"
     spread = "swapping adds randomness: spread of a swapped cell rises with p"
     if min(map(len, entropies)) < 2:
-        yield from (not_run("phi_by_rate", name, "one rate alone shows no trend") for name in (quantity, each, spread))
+        yield from (not_run("phi_by_rate", name, _ONE_RATE) for name in (quantity, each, spread))
         return
     yield claim(
         "phi_by_rate", quantity, np.concatenate([np.diff(e) for e in entropies]), ">", 0,
-        "least rise from one rate to the next, nats; independence has the largest entropy its margins allow",
+        "The left side is the smallest increase of the entropy (in nats) from one swap rate to the next. For given "
+        "margins, the entropy is largest under independence.",
     )  # fmt: skip
     yield claim(
         "phi_by_rate", each, np.concatenate([np.diff(d, axis=0) for d in distances]), "<", 0,
-        "largest change of a share's distance to 1/4 from one rate to the next; (0.7, 0.1, 0.1, 0.1) goes towards "
-        "(0.64, 0.16, 0.16, 0.04): the smallest moves away. Data become closer to independence with the same margins: "
-        "erratum 8",
+        "The left side is the largest change of the distance between a share and 1/4 from one swap rate to the next. "
+        "For example, the shares (0.7, 0.1, 0.1, 0.1) approach (0.64, 0.16, 0.16, 0.04), so that the last share moves "
+        "away from 1/4. The data become closer to independence with the same margins (erratum 8).",
         "as_written",
     )  # fmt: skip
     spreads = wide["sd_s11"].unstack("rate").sort_index(axis=1).to_numpy()
-    yield claim("phi_by_rate", spread, np.diff(spreads, axis=1), ">", 0, "least rise of its sd, records")
+    rise = "The left side is the smallest increase of the cell's standard deviation from one swap rate to the next."
+    yield claim("phi_by_rate", spread, np.diff(spreads, axis=1), ">", 0, rise)
 
 
 def _single_swaps(astray: pd.DataFrame) -> Iterator[Row]:
@@ -191,15 +210,18 @@ def _single_swaps(astray: pd.DataFrame) -> Iterator[Row]:
     yield claim(
         "closer_or_farther", "claim 2: more swaps move phi closer to 1 than away", least["closer"], ">",
         least["farther"],
-        f"shares of swaps where they differ least over theta, n and p; {least['size']} tables, one swap each",
+        "The left side is the proportion of swaps that move phi closer to 1, and the right side is the proportion of "
+        "swaps that move phi away from 1. The row shows the smallest difference over all theta, n and p. Each "
+        f"proportion is computed from {least['size']} tables with one swap per table.",
         mc_se=np.sqrt(np.maximum(moved - gaps.min() ** 2, 0) / least["size"]),
     )  # fmt: skip
     shares = fixed["farther"].to_numpy()
     worst = fixed.iloc[int(np.argmax(shares))]
     yield claim(
         "closer_or_farther", "claim 2, consistently: no swap moves phi away from 1", shares, "=", 0,
-        "largest exact share of single swaps that move phi away; true of the mean and the median, "
-        f"not of every swap: theta = {worst['theta']}, n = {worst['total']}, p = {worst['rate']:g}; erratum 8",
+        "The left side is the largest exact probability that a single swap moves phi away from 1. It occurs at theta = "
+        f"{worst['theta']}, n = {worst['total']} and p = {worst['rate']:g}. The claim holds for the mean and for the "
+        "median, but not for every swap (erratum 8).",
         "as_written",
     )  # fmt: skip
 
@@ -211,14 +233,18 @@ def structures(coverage: pd.DataFrame) -> Iterator[Row]:
     level = worst["level"]
     yield claim(
         "coverage", "swapping can disrupt the original structures: naive intervals miss", worst["coverage"], "<", level,
-        f"coverage of naive intervals for log phi against their level, the least of {len(naive)}: "
-        f"theta = {worst['theta']}, n = {worst['total']}, p = {worst['rate']:g}", "as_written",
+        "The left side is the coverage of naive intervals for log phi, and the right side is the nominal level. The "
+        f"row shows the smallest of {len(naive)} coverages, which occurs at theta = {worst['theta']}, n = "
+        f"{worst['total']} "
+        f"and p = {worst['rate']:g}.", "as_written",
         np.sqrt(level * (1 - level) / worst["size"]),
     )  # fmt: skip
 
 
 _THETAS = ("(0.27, 0.23, 0.23, 0.27)", "(0.23, 0.27, 0.27, 0.23)", "(0.7, 0.1, 0.1, 0.1)")
-_IMAGE = "the slide is an image without numbers; n and the number of swaps are not stated"
+_IMAGE = "The slide is an image without numbers, and it does not state n or the number of swaps."
+_NO_THETA = "This run does not include this theta with this swap rate."
+_ONE_RATE = "This run includes only one swap rate, so that no trend can be computed."
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
@@ -261,7 +287,9 @@ def _algorithm(table: pd.DataFrame) -> Iterator[Row]:
         seen, expected, moved = part["simulated"], part["expected"], part["moved"]
         p, sees = draw_tests.scored(seen, expected, moved, size, step=STEP, level=LEVEL)
         note = (
-            f"chi-squared over {len(part)} outcomes and score of the rate, twice the smaller p-value; {size:,.0f} runs"
+            f"The outcomes of {size:,.0f} simulated runs are compared with their exact distribution by a chi-squared "
+            f"test over {len(part)} outcomes and by a score test of the swap rate. The reported p-value is twice the "
+            "smaller of the two p-values."
         )
         p = p if seen.sum() > 0 else np.nan
         yield law("algorithm", quantity, p, note, sees=power.words({"rate": sees}))
@@ -279,10 +307,10 @@ def _phi(table: pd.DataFrame) -> Iterator[Row]:
         found = before.loc[np.asarray(same), "phi"]
         about = ("phi_examples", quantity)
         if len(found):
-            phi, note = found.iloc[0], "theta1 theta4/(theta2 theta3)"
+            phi, note = found.iloc[0], "The formula is phi = theta1 theta4/(theta2 theta3)."
             yield claim(*about, phi, relation, 1, note) if relation else computed(*about, phi, note)
         else:
-            yield not_run("phi_examples", quantity, "this theta at rate 0 is not in this run")
+            yield not_run("phi_examples", quantity, "This run does not include this theta with swap rate 0.")
 
 
 def _densities(table: pd.DataFrame) -> Iterator[Row]:
@@ -291,11 +319,14 @@ def _densities(table: pd.DataFrame) -> Iterator[Row]:
         mine = table[table["theta"] == theta]
         single = mine[mine["x"].isna()].set_index("kind")["y"]
         if not single[single.index == "rate"].isin([0.5]).any():
-            yield not_run("phi_density", quantity, "this theta or rate is not in this run")
+            yield not_run("phi_density", quantity, _NO_THETA)
             continue
         drawn = [figure_checks.bars(of) for _, of in mine.groupby("total")]
         tests = [*single[["p tables", "p phi"]], *drawn]
-        note = f"{len(tests)} tests (swapped tables, phi after each swap, drawn bars; every n), Bonferroni-corrected"
+        note = (
+            f"The p-value is Bonferroni-corrected for {len(tests)} tests. For each n, the tests concern the swapped "
+            "tables, phi after each swap, and the plotted histogram."
+        )
         words = power.words({"rate": single[["sees rate"]].min()})
         yield law("phi_density", quantity, bonferroni(tests), note, "as_written", sees=words)
 
@@ -306,11 +337,14 @@ def _draws(table: pd.DataFrame) -> Iterator[Row]:
         quantity = f"draws of phi at theta = {theta}, every p"
         if len(mine):
             tests = [*mine["p_phi"], *mine.loc[mine["rate"] > 0, "p_tables"]]
-            note = f"{len(tests)} tests (swapped tables, phi after each swap; every p), Bonferroni-corrected p-value"
+            note = (
+                f"The p-value is Bonferroni-corrected for {len(tests)} tests. For each swap rate, the tests concern "
+                "the swapped tables and phi after each swap."
+            )
             words = power.words({"rate": mine["sees_rate"].min()})
             yield law("phi_draws", quantity, bonferroni(tests), note, "as_written", sees=words)
         else:
-            yield not_run("phi_draws", quantity, "this theta is not in this run")
+            yield not_run("phi_draws", quantity, "This run does not include this theta.")
         yield from _medians(theta, mine)
 
 
@@ -320,10 +354,13 @@ def _medians(theta: str, mine: pd.DataFrame) -> Iterator[Row]:
         found = mine[(mine["rate"] == rate) & (mine["total"] == mine["total"].max())]
         if len(found):
             row = found.iloc[0]
-            note = f"{_IMAGE}; here n = {row['total']}, {row['swaps']} swaps; exact {row['exact']:.4f}"
+            note = (
+                f"{_IMAGE} This project uses n = {row['total']} and {row['swaps']} swaps. The exact median is "
+                f"{row['exact']:.4f}."
+            )
             yield computed("phi_draws", quantity, row["median"], note, "as_written", row["mc_se"])
         else:
-            yield not_run("phi_draws", quantity, "this rate or theta is not in this run")
+            yield not_run("phi_draws", quantity, _NO_THETA)
 
 
 def _posterior(table: pd.DataFrame) -> Iterator[Row]:
@@ -333,12 +370,16 @@ def _posterior(table: pd.DataFrame) -> Iterator[Row]:
     exact = dirichlet(1 + np.array([int(count) for count in weight.removeprefix("weight of ").strip("[]").split(",")]))
     gaps = [abs(naive[f"mean theta{i + 1}"] - exact.mean()[i]) for i in range(4)]
     gaps += [abs(naive[f"sd theta{i + 1}"] - np.sqrt(exact.var()[i])) for i in range(4)]
-    note = "largest gap of the naive means and standard deviations to that law's"
+    note = (
+        "The left side is the largest difference between the naive posterior means and standard deviations and those "
+        "of the Dirichlet distribution."
+    )
     about = ("posterior_summary", "the posterior given y is Dir(1 + y)")
     yield claim(*about, np.max(gaps), "=", 0, note, "as_written", rounding=1e-9)
     p, draws, sees = naive[["p value of draws", "draws", "sees concentration"]]
     note = (
-        f"{draws:,.0f} draws: Kolmogorov's test of four cells, score of the concentration; smallest p-value times five"
+        f"The test uses {draws:,.0f} draws. A Kolmogorov-Smirnov test for each of four cells is combined with a score "
+        "test of the concentration. The reported p-value is the smallest of the five p-values times five."
     )
     words = power.words({"prior's concentration": sees})
     yield law("posterior_summary", "draws given y follow Dir(1 + y)", p, note, "as_written", sees=words)

@@ -35,20 +35,25 @@ def _sample_size(rng: np.random.Generator, runs: int) -> str:
         ]
         away = exact_share(table, 0.5)["farther"]
         found.append(
-            f"n = {total}: median phi {medians[0]:.3f} -> {medians[1]:.3f}, one swap moves away from 1 with {away:.2f}"
+            f"For n = {total}, the median of phi is {medians[0]:.3f} before a swap and {medians[1]:.3f} after a swap. "
+            f"A single swap moves phi away from 1 with probability {away:.2f}."
         )
-    return "; ".join(found)
+    return " ".join(found)
 
 
 def _parameter_or_share(rng: np.random.Generator, runs: int) -> str:
     law = swapped_table.naive([[0, 3], [4, 3]]).log_odds()
-    return f"table (0, 3, 4, 3): phi of the shares is 0, posterior median of phi {np.exp(float(law.quantile(0.5))):.3f}"
+    return (
+        "For the table (0, 3, 4, 3), phi of the observed shares is 0, whereas the posterior median of phi is "
+        f"{np.exp(float(law.quantile(0.5))):.3f}."
+    )
 
 
 def _column_heads(rng: np.random.Generator, runs: int) -> str:
     phi = swapping.limit_odds_ratio([0.3, 0.2, 0.2, 0.3], rate=0)
     return (
-        f"heads V1 = 0, V2 = 0 must be V2 = 0, V2 = 1; only then is phi = {phi:g} at (0.3, 0.2, 0.2, 0.3) an odds ratio"
+        "The column headings V1 = 0 and V2 = 0 must be V2 = 0 and V2 = 1. With the correct headings, phi is an odds "
+        f"ratio, and phi = {phi:g} at (0.3, 0.2, 0.2, 0.3)."
     )
 
 
@@ -56,9 +61,10 @@ def _margins(rng: np.random.Generator, runs: int) -> str:
     law = swapped_table.exact(_SLIDES, rate=0.1)
     share = len(law.tables) / comb(13, 3)
     return (
-        f"row and column totals alone would accept {share:.4f} of all iterations whatever p, each original with weight "
-        f"{1 / len(law.tables):g}; the four cells accept {law.acceptance:.6f} with weights "
-        f"{np.round(law.weights, 4).tolist()}"
+        "If only the row and column totals were compared, the acceptance probability would be "
+        f"{share:.4f} for any p, and each original table would have the weight {1 / len(law.tables):g}. If the four "
+        f"cells are compared, the acceptance probability is {law.acceptance:.6f}, and the original tables have the "
+        f"weights {np.round(law.weights, 4).tolist()}."
     )
 
 
@@ -66,17 +72,23 @@ def _held(rng: np.random.Generator, runs: int) -> str:
     table = record_example()
     broken = table[~table["held"]].iloc[0]
     before, after = (f"({broken['V1' + s]}, {broken['V2' + s]})" for s in ("", "_printed"))
-    return f"record {broken['record']} goes from {before} to {after}"
+    return f"On the slide, record {broken['record']} changes from {before} to {after}."
 
 
 def _two_meanings(rng: np.random.Generator, runs: int) -> str:
     audit = swapping_audit.two_by_two(10, rate=0.1)
-    return f"as the theorem's multiplicative distance: at most {audit.per_unit:.4f} per record in 2 x 2 tables of ten"
+    return (
+        "In the theorem, 'Mult' denotes the multiplicative distance. For 2 x 2 tables of ten records, this distance is "
+        f"at most {audit.per_unit:.4f} per record."
+    )
 
 
 def _infinite_mean(rng: np.random.Generator, runs: int) -> str:
     naive, aware = swapped_table.naive(_SLIDES), swapped_table.exact(_SLIDES, rate=0.1)
-    return f"E phi: naive {naive.log_odds().mean_odds():.4f}, after swapping at p = 0.1 {aware.log_odds().mean_odds()}"
+    return (
+        f"The posterior mean of phi is {naive.log_odds().mean_odds():.4f} if the swapping is ignored, and it is "
+        f"{aware.log_odds().mean_odds()} for swapping at p = 0.1."
+    )
 
 
 def _uniform(rng: np.random.Generator, runs: int) -> str:
@@ -84,18 +96,19 @@ def _uniform(rng: np.random.Generator, runs: int) -> str:
     shares = swapping.expected_table(table, rate=0.5).ravel() / 1000
     before, after = (-(s * np.log(s)).sum() for s in (table.ravel() / 1000, shares))
     return (
-        f"shares (0.7, 0.1, 0.1, 0.1) go to {np.round(shares, 3).tolist()} on average at p = 0.5, towards "
-        f"(0.64, 0.16, 0.16, 0.04): entropy rises from {before:.3f} to {after:.3f} nats of ln 4 = {np.log(4):.3f}, but "
-        "the smallest share moves away from 1/4"
+        f"After a swap at p = 0.5, the expected shares for (0.7, 0.1, 0.1, 0.1) are {np.round(shares, 3).tolist()}. "
+        f"The shares under independence are (0.64, 0.16, 0.16, 0.04). The entropy increases from {before:.3f} to "
+        f"{after:.3f} nats, where the maximum is ln 4 = {np.log(4):.3f}, but the last share moves away from 1/4."
     )
 
 
 def _distance(rng: np.random.Generator, runs: int) -> str:
     audit = swapping_audit.two_by_two(10, rate=0.1)
     return (
-        f"2 x 2, n = 10, p = 0.1, #V1 = 1 and #V2 = 1 equal to {audit.margins}: originals with last cells {audit.pair} "
-        f"at output {audit.output} lose {audit.per_exchange:.5f}; epsilon is {audit.claimed:.5f}, the bound for one "
-        f"exchange {2 * audit.claimed:.5f}"
+        "Consider 2 x 2 tables with n = 10 and p = 0.1, in which the numbers of records with V1 = 1 and with V2 = 1 "
+        f"are {audit.margins}. For the original tables with last cells {audit.pair}, the privacy loss at the output "
+        f"{audit.output} is {audit.per_exchange:.5f}. The value of epsilon is {audit.claimed:.5f}, and the bound for "
+        f"one exchange is {2 * audit.claimed:.5f}."
     )
 
 
@@ -105,32 +118,47 @@ def _selection(rng: np.random.Generator, runs: int) -> str:
     same = (kernel.tables(table, runs, rate=0.1, rng=rng) == table).all(axis=(1, 2)).mean()
     exact = swapping.swap_law(table, rate=0.1)
     stays = exact[1][(exact[0] == table).all(axis=(1, 2))].item()
-    return f"n = 10, p = 0.1: nobody selected with {none:.4f}, table unchanged with {stays:.4f} (simulated {same:.3f})"
+    return (
+        f"For n = 10 and p = 0.1, the probability that no record is selected is {none:.4f}, and the probability that "
+        f"the table does not change is {stays:.4f} (simulated {same:.3f})."
+    )
 
 
 def _images(rng: np.random.Generator, runs: int) -> str:
-    return "no numbers to compare with; panels of log_phi, privacy_loss and coverage are this project's"
+    return (
+        "The slides contain no numbers for a comparison. The panels of log_phi, privacy_loss and coverage were "
+        "designed by this project."
+    )
 
 
 def _range(rng: np.random.Generator, runs: int) -> str:
     rate, least = accounting.best_rate(10)
     stated = accounting.epsilon(10, rate=0.5)
-    return f"b = 10: epsilon {stated:.4f} at p = 0.5, least {least:.4f} at p = {rate:.4f} (o = sqrt(b + 1))"
+    return (
+        f"For b = 10, epsilon is {stated:.4f} at p = 0.5, and the smallest epsilon is {least:.4f} at p = {rate:.4f}, "
+        "where the odds are o = sqrt(b + 1)."
+    )
 
 
 ERRATA: evidence.Errata = {
-    1: ("n of the Findings is not stated, nor whether one or many swaps stand behind a curve", _sample_size),
-    2: ("theta_i = [#]/n mixes the parameter with the observed share", _parameter_or_share),
-    3: ("column heads of the interpretation table", _column_heads),
-    4: ("'marginal table' in the acceptance criterion must mean the four cells", _margins),
-    5: ("the example changes a held value", _held),
-    6: ("'Mult' is the multinomial and the multiplicative distance", _two_meanings),
-    7: ("phi has no finite posterior mean once swapping is accounted for", _infinite_mean),
-    8: ("'more uniform' should be 'closer to independence with the same margins'", _uniform),
-    9: ("epsilon is per record of Hamming distance; one exchange is two records", _distance),
-    10: ("'go to line 5' selects the whole stratum again; none selected is allowed and common", _selection),
-    11: ("two slides are images without text", _images),
-    12: ("p <= 0.5 is a branch of the formula, not a limit of validity", _range),
+    1: (
+        "The slides state neither n in the Findings nor whether a curve shows one swap or an average over swaps.",
+        _sample_size,
+    ),
+    2: ("The definition theta_i = [#]/n does not distinguish parameter and observed share.", _parameter_or_share),
+    3: ("The column headings of the interpretation table are wrong.", _column_heads),
+    4: ("The term 'marginal table' in the acceptance criterion must mean the four cells.", _margins),
+    5: ("The five-record example changes the value of a held variable.", _held),
+    6: ("'Mult' denotes both the multinomial distribution and the multiplicative distance.", _two_meanings),
+    7: ("The posterior mean of phi is infinite if the analysis takes swapping into account.", _infinite_mean),
+    8: ("'More uniform' should read 'closer to independence with the same margins'.", _uniform),
+    9: ("Epsilon refers to a Hamming distance of one record, but an exchange changes two records.", _distance),
+    10: (
+        "The command 'go to line 5' repeats the selection for the whole stratum, and the selection can be empty.",
+        _selection,
+    ),
+    11: ("Two slides are images without text.", _images),
+    12: ("The condition p <= 0.5 is not necessary for the theorem.", _range),
 }
 
 

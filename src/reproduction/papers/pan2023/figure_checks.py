@@ -77,7 +77,7 @@ def _densities(table: pd.DataFrame) -> Row:
         single = of[of["x"].isna()].set_index("kind")["y"]
         original = _original(str(theta), int(str(total)))
         if np.isnan(single["one swap x11"]):
-            return claim(*about, np.nan, "=", 0, "a number is missing")
+            return claim(*about, np.nan, "=", 0, _MISSING)
         once = original + int(single["one swap x11"] - original[1, 1]) * _SIGNS
         models = {
             "original": (original.reshape(1, 4), np.ones(1)),
@@ -87,7 +87,10 @@ def _densities(table: pd.DataFrame) -> Row:
         gaps += [_gap(of[of["kind"] == kind], model) for kind, model in models.items()]
         gaps.append(abs(single["phi"] / odds_ratio(original) - 1))
         gaps.append(abs(single["limit"] / _limit(original, single["rate"]) - 1))
-    note = "largest relative distance of densities, of the table's phi and of the limit from the slides' formulas"
+    note = (
+        "The densities, the value of phi in the table and its limit are compared with the formulas of the slides. The "
+        "left side is the largest relative difference."
+    )
     return claim(*about, gaps, "=", 0, note, rounding=1e-6)
 
 
@@ -99,7 +102,10 @@ def _by_rate(table: pd.DataFrame) -> Row:
         gaps.append(_gap(of[of["kind"] == "density"], model))
         gaps.append(abs(single["limit"] / _limit(original, float(str(rate))) - 1))
         gaps.append(_half(np.log(single["median"]), model))
-    note = "largest relative distance of densities and limits, and of the probability below a median from one half"
+    note = (
+        "The densities and limits are compared with their formulas, and the probability below each median is compared "
+        "with one half. The left side is the largest difference (relative for densities and limits)."
+    )
     about = ("phi_by_rate", "the drawn densities, medians and limits are those of phi")
     return claim(*about, gaps, "=", 0, note, rounding=1e-6)
 
@@ -115,7 +121,7 @@ def _epsilon(table: pd.DataFrame) -> Row:
     """
     about = ("privacy_loss", "the drawn epsilon is ln(b + 1) - ln(o)")
     if table[["group", "x", "y"]].isna().any(axis=None):
-        return claim(*about, np.nan, "=", 0, "a number is missing")
+        return claim(*about, np.nan, "=", 0, _MISSING)
     stated = table[table["kind"] == "rate"]
     gaps = [np.abs(_differences(stated[stated["variant"] == "as_written"]))]
     audits = table[table["kind"] == "exchange"].rename(columns={"group": "x", "x": "group"})
@@ -128,7 +134,10 @@ def _epsilon(table: pd.DataFrame) -> Row:
     left = table[table["kind"] == "association"]
     kept = exact.assign(left=_kept(exact["x"], exact["group"])).sort_values(["group", "left"])["left"]
     gaps.append(np.abs(kept.to_numpy() - left[left["group"] >= 4].sort_values(["group", "x"])["x"].to_numpy()))
-    note = "largest distance of the drawn epsilon and of the association left from their formulas"
+    note = (
+        "The left side is the largest difference of the plotted epsilon and of the plotted remaining association from "
+        "their formulas."
+    )
     return claim(*about, np.concatenate([np.asarray(gap, float) for gap in gaps]), "=", 0, note, rounding=1e-8)
 
 
@@ -156,6 +165,8 @@ def _kept(rate: pd.Series, size: pd.Series) -> pd.Series:
     return 1 - size / (size - 1) * rate * (1 - none) / (1 - size * rate * none)
 
 
+_MISSING = "A number is missing in the table."
+_NONE_ACCEPTED = "No draw was accepted in this run."
 _SLIDES, _RATE, _ITERATIONS = [1, 2, 3, 4], 0.1, 5_000_000
 _CELLS = (1, 2, 3, 4)
 _STEP = 0.01  # relative change of a parameter
@@ -175,22 +186,25 @@ def accepted(posterior: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFram
     """Yield rows of the comparison table about the slides' rejection sampler at the slides' table and rate."""
     single = posterior[posterior["x"].isna()].set_index("kind")["y"]
     iterations, number = single["iterations"], single["number accepted"]
-    text = "" if iterations == _ITERATIONS else f"this run made {iterations:,.0f} iterations"
+    text = "" if iterations == _ITERATIONS else f"This run made {iterations:,.0f} iterations."
     yield computed("abc_posterior", "iterations", iterations, text)
     rate = checks["rate"].iloc[0]
     at_rate = summary[summary["rate"] == rate].set_index("statistic")["value"]
     if f"weight of {_SLIDES}" not in at_rate.index or rate != _RATE:
-        yield from (not_run(*key, "the slides' table and rate are not in this run") for key in _ABC)
+        yield from (not_run(*key, "This run does not include the table and swap rate of the slides.") for key in _ABC)
         return
     if number == 0:
-        yield from (not_run(*key, "no draw was accepted") for key in _ABC)
+        yield from (not_run(*key, _NONE_ACCEPTED) for key in _ABC)
         return
     yield _number(iterations, number, at_rate)
     model = mixture(at_rate)
     for i in _CELLS:
         panel = posterior[posterior["quantity"] == f"theta{i}"]
         p, sees = _theta_bars(panel, number, *model, i - 1)
-        note = "twice the smaller p-value of a chi-squared test over its bins and a score test of the prior"
+        note = (
+            "The histogram is tested by a chi-squared test over its bins and by a score test of the prior. The "
+            "reported p-value is twice the smaller of the two p-values."
+        )
         words = power.words({_PRIOR: sees})
         yield law("abc_posterior", f"histogram of theta{i}", p, note, "as_written", sees=words)
     yield from _checked(checks[checks["rate"] == rate].set_index("check"), number, at_rate)
@@ -206,22 +220,31 @@ def log_phi(table: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFrame) ->
     curves = "the drawn curves are the densities of log phi"
     if any(number == 0 for number in numbers.values()):
         for artefact, quantity in (("log_phi", histograms), ("abc_checks", gaps), ("log_phi", curves)):
-            yield not_run(artefact, quantity, "no draw was accepted")
+            yield not_run(artefact, quantity, _NONE_ACCEPTED)
         return
     found = [
         _log_phi_bars(part, numbers[rate], models[rate], len(numbers)) for rate, part in table.groupby("rate") if rate
     ]
     p, least = (np.array(column) for column in zip(*found, strict=True))
-    note = f"chi-squared and score of the prior, {len(p)} rates: smallest p-value times their number"
+    note = (
+        f"For each of {len(p)} swap rates, the histogram is tested by a chi-squared test and by a score test of the "
+        f"prior. The reported p-value is the smallest of the {len(p)} p-values times their number."
+    )
     words = power.words({_PRIOR: least[:, 0].min()})
     yield law("log_phi", histograms, bonferroni(p), note, "as_written", sees=words)
     distances = checks[checks["check"] == "largest distance, log phi"]["p_value"].to_numpy()
-    note = f"Kolmogorov-Smirnov, {len(distances)} rates: smallest p-value times their number"
+    note = (
+        f"The p-value is the smallest p-value of Kolmogorov-Smirnov tests for {len(distances)} swap rates times the "
+        "number of tests."
+    )
     words = power.words({_PRIOR: least[:, 1].min()})
     yield law("abc_checks", gaps, bonferroni(distances), note, "as_written", sees=words)
     lines = table[table["kind"] != "accepted"].groupby("rate")
     apart = [_relative(of["y"], formulas.log_phi_density(of["x"], *models[rate])) for rate, of in lines]
-    note = "largest distance from the convolution of two logits of Beta laws, in units of the curve's height"
+    note = (
+        "Each curve is compared with the convolution of the distributions of two logits of Beta variables. The left "
+        "side is the largest difference relative to the maximum of the curve."
+    )
     yield claim("log_phi", curves, apart, "=", 0, note, rounding=1e-6)
 
 
@@ -249,7 +272,10 @@ def _number(iterations: float, number: float, here: pd.Series) -> Row:
     prior = formulas.accepted(*mixture(here), 1 + _STEP) - 1
     swap = here["acceptance, 1 % less"] / exact - 1
     changes = {_PRIOR: power.normal(per_unit * prior, LEVEL), _SWAP: power.normal(per_unit * swap, LEVEL)}
-    note = f"p-value of a binomial test; {number:,.0f}, expected {iterations * exact:,.1f} with sd {sd:.1f}"
+    note = (
+        f"The p-value is that of a binomial test. The number of accepted draws is {number:,.0f}, and its expectation "
+        f"is {iterations * exact:,.1f} with standard deviation {sd:.1f}."
+    )
     about = ("abc_posterior", "number of accepted draws")
     return law(*about, p, note, "as_written", sees=power.words(changes))
 
@@ -300,19 +326,22 @@ def _checked(rows: pd.DataFrame, number: float, here: pd.Series) -> Iterator[Row
         apart.append(np.abs(formulas.theta_cdf(grid, tables, again, cell, 1 + _STEP) - cdf_values).max() / _STEP)
     sees = power.words({_PRIOR: power.kolmogorov(max(apart), number, LEVEL / 4)})
     gaps = rows.loc[[f"largest distance, theta{i}" for i in _CELLS], "p_value"]
-    note = "Kolmogorov-Smirnov, four cells: smallest p-value times four"
+    note = "The p-value is the smallest p-value of Kolmogorov-Smirnov tests for the four cells times four."
     quantity = "distribution functions of theta1 to theta4"
     yield law("abc_checks", quantity, bonferroni(gaps), note, "as_written", sees=sees)
     originals = rows[rows.index.str.startswith("P(original")]
     less = here[here.index.str.startswith("weight of") & here.index.str.endswith("less")].to_numpy(dtype=float)
     seen, expected = (number * originals[name].to_numpy() for name in ("simulated", "exact"))
     p, swap = draw_tests.scored(seen, expected, number * less, number, step=-_STEP, level=LEVEL)
-    note = f"chi-squared over {len(originals)} possible originals and score of the rate, twice the smaller p-value"
+    note = (
+        f"The tables are tested by a chi-squared test over {len(originals)} possible original tables and by a score "
+        "test of the swap rate. The reported p-value is twice the smaller of the two p-values."
+    )
     quantity = "unswapped tables behind the accepted draws"
     yield law("abc_checks", quantity, p, note, "as_written", sees=power.words({_SWAP: swap}))
     for i in _CELLS:
         row: Any = rows.loc[f"mean theta{i}"]
-        note = f"the slide is an image without numbers; exact {row['exact']:.6f}"
+        note = f"The slide is an image without numbers. The exact mean is {row['exact']:.6f}."
         quantity = f"posterior mean of theta{i}"
         yield computed("abc_checks", quantity, row["simulated"], note, "as_written", row["mc_se"])
 
@@ -331,7 +360,11 @@ def _weights(summary: pd.DataFrame) -> Row:
             (records + 3) * (records + 2) * (records + 1) / 6
         )  # largest number of records for which all tables are compared; they are equally likely a priori
         gaps += [np.abs(weights - law / law.sum()).max(), abs(values["acceptance"] * possible / law.sum() - 1)]
-    note = "largest distance of weights, and of the chance of acceptance, relative, from inclusion and exclusion"
+    note = (
+        "The weights and the acceptance probability are compared with values computed by inclusion and exclusion. The "
+        "left side is the largest absolute difference of the weights or relative difference of the acceptance "
+        "probability."
+    )
     return claim(*_ABC[-2], gaps, "=", 0, note, "as_written", rounding=1e-9)
 
 
@@ -340,7 +373,10 @@ def _curves(posterior: pd.DataFrame, model: tuple[Any, Any]) -> Row:
     gaps = []
     for (name, kind), of in posterior[posterior["kind"].isin(list(models))].groupby(["quantity", "kind"]):
         gaps.append(_relative(of["y"], formulas.theta_density(of["x"], *models[str(kind)], int(str(name)[-1]) - 1)))
-    note = "largest distance from mixtures of Beta laws, in units of the curve's height"
+    note = (
+        "Each curve is compared with a mixture of Beta densities. The left side is the largest difference relative to "
+        "the maximum of the density."
+    )
     return claim(*_ABC[-1], gaps, "=", 0, note, rounding=1e-9)
 
 

@@ -127,7 +127,7 @@ def _density_panel(axis, rows: pd.DataFrame) -> None:
     axis.plot(kinds["original"]["x"], kinds["original"]["y"], color=BLUE, lw=2, label="original")
     axis.plot(kinds["swapped exact"]["x"], kinds["swapped exact"]["y"], color=RED, lw=1, label="swapped, exact mixture")
     one = kinds["one swap"]
-    axis.plot(one["x"], one["y"], color=BLACK, lw=1, ls=(0, (5, 3)), zorder=4, label="after one single swap")
+    axis.plot(one["x"], one["y"], color=BLACK, lw=1, ls=(0, (5, 3)), zorder=4, label="after a single swap")
     marks = ((1.0, GREY, "-", "independence"), (single["phi"], BLUE, ":", r"$\phi$ of the original table"))
     for x, colour, dash, label in (*marks, (single["limit"], RED, ":", r"limit for $n\to\infty$")):
         axis.axvline(x, color=colour, ls=dash, lw=0.8, label=label, zorder=0)
@@ -213,7 +213,7 @@ def closer_or_farther(table: pd.DataFrame) -> Figure:
         axis.set_ylim(-0.006)
     panels[0].set_ylabel(r"P(one swap moves $\phi$ away from 1)")
     kinds = [Line2D([], [], color=BLACK, marker="o", label=r"$X=n\theta^*$, exact")]
-    kinds.append(Line2D([], [], color=BLACK, marker="o", mfc="white", ls="", label="$X$ drawn afresh (2 s.e.)"))
+    kinds.append(Line2D([], [], color=BLACK, marker="o", mfc="white", ls="", label="$X$ random (bars: 2 s.e.)"))
     panels[-1].legend(handles=[*panels[-1].get_legend_handles_labels()[0][: len(rates)], *kinds])
     letters(panels)
     return figure

@@ -46,7 +46,10 @@ def test_medians_before_and_after_one_swap(total):
     rng = stream(2, "medians")
     table = np.rint(total * np.array([[0.27, 0.23], [0.23, 0.27]])).astype(np.int64)
     swapped = kernel.tables(table, RUNS, rate=0.5, rng=rng)
-    found = numbers(rf"n = {total}: median phi # -> #, one swap moves away from 1 with #", said(1))
+    words = (
+        "the median of phi is # before a swap and # after a swap. A single swap moves phi away from 1 with probability "
+    )
+    found = numbers(rf"n = {total}, {words}(\d\.\d\d)\.", said(1))
     for ours, tables in zip(found, (np.repeat(table[None], RUNS, axis=0), swapped), strict=False):
         phi = drawn_phi(tables, rng)
         assert ours == pytest.approx(np.median(phi), rel=off(np.log(phi)) + 4e-4)
@@ -58,7 +61,9 @@ def test_medians_before_and_after_one_swap(total):
 
 def test_a_share_of_zero_is_no_parameter_of_zero():
     phi = drawn_phi(np.repeat([[0, 3, 4, 3]], RUNS, axis=0), stream(2, "zero"))
-    assert numbers("median of phi #$", said(2))[0] == pytest.approx(np.median(phi), rel=off(np.log(phi)) + 4e-3)
+    assert numbers(r"median of phi is (\d\.\d+)\.$", said(2))[0] == pytest.approx(
+        np.median(phi), rel=off(np.log(phi)) + 4e-3
+    )
 
 
 def test_the_odds_ratio_of_the_heads():
@@ -73,15 +78,16 @@ def test_what_the_margins_and_what_the_cells_accept():
     An original has the weight with which it is swapped into (1, 2, 3, 4).
     """
     text = said(4)
-    assert f"would accept {4 / 286:.4f} of all" in text
-    assert "each original with weight 0.25;" in text
+    assert f"the acceptance probability would be {4 / 286:.4f} for any p" in text
+    assert "each original table would have the weight 0.25." in text
     rng, into = stream(2, "cells"), []
     for first in range(4):
         original = np.array([[first, 3 - first], [4 - first, 3 + first]])
         swapped = kernel.tables(original, RUNS, rate=0.1, rng=rng)
         into.append((swapped == SLIDES).all(axis=(1, 2)).mean())
     errors = 4 * (np.array(into) / RUNS) ** 0.5
-    accepted, *weights = numbers(r"accept # with weights \[#, #, #, #\]", text)
+    words = "the acceptance probability is #, and the original tables have the weights "
+    accepted, *weights = numbers(words + r"\[#, #, #, #\]", text)
     assert accepted == pytest.approx(sum(into) / comb(13, 3), abs=errors.sum() / 286 + 1e-6)
     assert sorted(weights) == pytest.approx(sorted(np.array(into) / sum(into)), abs=2 * errors.max() + 5e-5)
     assert sum(weights) == pytest.approx(1, abs=2e-4)
@@ -89,7 +95,7 @@ def test_what_the_margins_and_what_the_cells_accept():
 
 def test_a_held_value_that_moves():
     """Check that the first record whose V2 changes in the printed swap changes from (1, 0) to (1, 1)."""
-    assert said(5) == "record 2 goes from (1, 0) to (1, 1)"
+    assert said(5) == "On the slide, record 2 changes from (1, 0) to (1, 1)."
 
 
 def test_privacy_of_ten_records():
@@ -97,9 +103,9 @@ def test_privacy_of_ten_records():
     exchange, which changes two records, is 2 ln 99.
     """
     nine = said(9)
-    claimed, twice = numbers("epsilon is #, the bound for one exchange #$", nine)
+    claimed, twice = numbers(r"epsilon is #, and the bound for one exchange is (\d\.\d+)\.$", nine)
     assert (claimed, twice) == pytest.approx((log(99), 2 * log(99)), abs=1e-5)
-    worst = numbers("lose #;", nine)[0]
+    worst = numbers(r"at the output 5 is (\d\.\d+)\. The", nine)[0]
     assert log(99) < worst < 2 * log(99)
     assert numbers("at most # per record", said(6))[0] == pytest.approx(worst / 2, abs=1e-4)
 
@@ -112,8 +118,8 @@ def test_the_worst_pair_of_ten_records_by_enumeration():
     so the value that a record receives is that of any other selected record.
     """
     text = said(9)
-    assert "#V1 = 1 and #V2 = 1 equal to (5, 5)" in text
-    assert "last cells (0, 1) at output 5" in text
+    assert "the numbers of records with V1 = 1 and with V2 = 1 are (5, 5)." in text
+    assert "last cells (0, 1), the privacy loss at the output 5" in text
     none = 1 - 10 * 0.1 * 0.9**9
 
     def derangements(k):
@@ -133,14 +139,17 @@ def test_the_worst_pair_of_ten_records_by_enumeration():
     ten = (4 * np.prod(np.arange(1.0, 5.0))) ** 2
     ways = [(8, 1, eight), (9, 1, nine), (10, 1, ten)]
     from_one = sum(chance(k) / comb(10, k) * sets * way / derangements(k) for k, sets, way in ways)
-    assert numbers("lose #;", text)[0] == pytest.approx(abs(log(from_one / from_zero)), abs=1e-5)
+    assert numbers(r"at the output 5 is (\d\.\d+)\. The", text)[0] == pytest.approx(
+        abs(log(from_one / from_zero)), abs=1e-5
+    )
 
 
 def test_means_of_phi():
     """Check that E phi of Dir(2, 3, 4, 5) is 2 x 5/((3 - 1)(4 - 1)), and that E phi is infinite if a possible original
     table has a count of 0.
     """
-    assert said(7) == f"E phi: naive {10 / 6:.4f}, after swapping at p = 0.1 inf"
+    ignored = f"The posterior mean of phi is {10 / 6:.4f} if the swapping is ignored"
+    assert said(7) == f"{ignored}, and it is inf for swapping at p = 0.1."
 
 
 def test_shares_after_swapping():
@@ -151,9 +160,9 @@ def test_shares_after_swapping():
     1/1000.
     """
     text = said(8)
-    assert "go to [0.67, 0.13, 0.13, 0.07] on average" in text
+    assert "the expected shares for (0.7, 0.1, 0.1, 0.1) are [0.67, 0.13, 0.13, 0.07]." in text
     entropies = [-sum(s * log(s) for s in shares) for shares in ((0.7, 0.1, 0.1, 0.1), (0.67, 0.13, 0.13, 0.07))]
-    before, after, most = numbers("rises from # to # nats of ln 4 = #,", text)
+    before, after, most = numbers("increases from # to # nats, where the maximum is ln 4 = #,", text)
     assert (before, after, most) == pytest.approx((*entropies, log(4)), abs=1e-3)
 
 
@@ -161,7 +170,8 @@ def test_nobody_selected():
     """Check that no record of ten is selected with probability P(K = 0) = .9^10/(1 - 10 x .1 x .9^9), and that a table
     stays unchanged as often as in the compiled swap.
     """
-    none, stays, simulated = numbers(r"nobody selected with #, table unchanged with # \(simulated #\)", said(10))
+    words = r"no record is selected is #, and the probability that the table does not change is # \(simulated #\)"
+    none, stays, simulated = numbers(words, said(10))
     assert none == pytest.approx(0.9**10 / (1 - 0.9**9), abs=5e-5)
     same = (kernel.tables(SLIDES, RUNS, rate=0.1, rng=stream(2, "same")) == SLIDES).all(axis=(1, 2)).mean()
     assert stays == pytest.approx(same, abs=4 * (0.1 / RUNS) ** 0.5)
@@ -172,6 +182,6 @@ def test_the_best_rate_of_ten_records():
     """Check the swap rate with the smallest epsilon for ten records. Epsilon is ln(11) at p = 1/2, and it is half as
     large at the odds o = sqrt(11), where p = o/(1 + o).
     """
-    at_half, least, rate = numbers("epsilon # at p = 0.5, least # at p = #", said(12))
+    at_half, least, rate = numbers("epsilon is # at p = 0.5, and the smallest epsilon is # at p = #,", said(12))
     assert (at_half, least) == pytest.approx((log(11), log(11) / 2), abs=5e-5)
     assert rate == pytest.approx(exp(log(11) / 2) / (1 + exp(log(11) / 2)), abs=5e-5)

@@ -213,7 +213,7 @@ def test_the_note_on_iterations_is_there_only_if_they_are_not_the_slides():
     # the five million iterations of the slides have no note; larger or smaller numbers have a note
     checks = pd.DataFrame({"check": ["accepted"], "rate": [0.3]})  # at another rate, nothing else is judged
     summary = pd.DataFrame({"rate": [0.3], "statistic": ["acceptance"], "value": [0.1]})
-    for iterations, note in ((5e6, ""), (6e6, "this run made 6,000,000 iterations"), (4e6, "4,000,000")):
+    for iterations, note in ((5e6, ""), (6e6, "This run made 6,000,000 iterations."), (4e6, "4,000,000")):
         posterior = pd.DataFrame(
             {"quantity": "", "kind": ["iterations", "number accepted"], "x": np.nan, "y": [iterations, 7.0]}
         )

@@ -224,8 +224,15 @@ def test_the_printed_record_example_breaks_the_held_column_once():
 
 @pytest.mark.parametrize("number", list(errata.ERRATA))
 def test_each_erratum_shows_its_evidence(number):
-    expected = {1: "0.30", 2: "phi of the shares is 0", 3: "2.25", 4: "0.0140", 5: "(1, 0) to (1, 1)", 6: "2.8858"}
-    expected |= {7: "inf", 8: "0.67, 0.13, 0.13, 0.07", 9: "5.77156", 10: "0.5692", 11: "no numbers", 12: "0.7683"}
+    expected = {
+        1: "0.30",
+        2: "phi of the observed shares is 0",
+        3: "2.25",
+        4: "0.0140",
+        5: "(1, 0) to (1, 1)",
+        6: "2.8858",
+    }
+    expected |= {7: "inf ", 8: "0.67, 0.13, 0.13, 0.07", 9: "5.77156", 10: "0.5692", 11: "no numbers", 12: "0.7683"}
     assert expected[number] in evidence.show(errata.ERRATA, number, rng=stream(8, "errata"), size=50)
 
 
