@@ -93,8 +93,8 @@ def wrong(axis: Axes, *expected: Drawn) -> list[str]:
 
 
 def shown(axis: Axes) -> Iterator[Drawn]:
-    """Yield all artists with data that a panel shows. Empty lines, which are used only for entries of a legend, are
-    omitted.
+    """Yield all artists with data that a panel shows. Empty lines, which are used only for entries of a legend, and
+    lines of width 0 are omitted.
     """
     for one in axis.lines:
         if len(np.atleast_1d(one.get_xdata())):
@@ -102,7 +102,7 @@ def shown(axis: Axes) -> Iterator[Drawn]:
     for area in axis.collections:
         if isinstance(area, LineCollection):
             ends = [np.asarray(segment, dtype=float).ravel() for segment in area.get_segments()]
-            if ends:
+            if ends and max(area.get_linewidths()) > 0:
                 colours: Any = area.get_color()
                 yield Drawn("bars", tuple(sorted(_points(*np.array(ends).T))), to_hex(colours[0]))
         elif isinstance(area, PolyCollection):
@@ -117,12 +117,13 @@ def _line(one: Line2D, axis: Axes) -> Iterator[Drawn]:
     x: Any = one.get_xdata()
     y: Any = one.get_ydata()
     colour = to_hex(one.get_color())
+    joined, marked = (word not in ("None", "none", "", " ", None) for word in (one.get_linestyle(), one.get_marker()))
+    joined = joined and one.get_linewidth() > 0
+    if not joined and not marked:
+        return
     if along != up:
         yield Drawn("upright" if along else "level", _points([(x if along else y)[0]]), colour)
     elif along:
-        joined, marked = (
-            word not in ("None", "none", "", " ", None) for word in (one.get_linestyle(), one.get_marker())
-        )
         kind = "curve" if joined and marked else "line" if joined else "marks"
         steps = one.get_drawstyle()
         yield Drawn(steps.replace("steps", "step") if steps != "default" else kind, _points(x, y), colour)

@@ -242,6 +242,26 @@ def test_the_precision_at_the_deepest_level_decides_on_draws(total_sd, coupled):
     assert cells._coupled(measured, np.arange(4)) == coupled
 
 
+@pytest.mark.parametrize(("draws", "each"), [(16, 250), (3, 1334), (0, 4000)])
+def test_a_unit_of_many_nodes_uses_4000_joint_draws(draws, each):
+    """Three nodes with the sum 6 in every draw: the error is that of the draws, 0.5/sqrt(number), and of the parts."""
+
+    class Component:
+        def sample(self, size, *, rng, nodes):
+            assert size == each
+            return np.tile(np.arange(1, 1 + len(nodes)), (size, 1))
+
+    found = object.__new__(CellPlaces)
+    found.draws, found.coupled, found.place, found.reason = draws, draws > 0, np.arange(3), "draws"
+    found.level, found.combination_error = 0.95, 0.01
+    found.components = lambda: iter([Component()] * max(draws, 1))
+    above = Discrete(np.array([9]), np.ones(1), name="", type="count", accuracy=None)
+    found.total = SimpleNamespace(several=lambda wanted, rng: [(rows, above) for rows in wanted])
+    ((rows, law),) = found.several([[0, 1, 2]], rng())
+    assert (rows, law.mean(), law.sd()) == ([0, 1, 2], 6.0, 0.0)
+    assert law.accuracy.error == pytest.approx(0.01 + 0.5 / np.sqrt(each * max(draws, 1)), rel=1e-12)
+
+
 def test_blocks_are_cut_off_unless_the_view_needs_them(state):
     measured = read(state[0], {"hispanic": "hispanic"})
     blocks = len(measured.cell.spine.rows("Block"))

@@ -14,10 +14,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpmultinomial._accuracy import Accuracy
 from dpmultinomial._releases.spending import Cost
+from dpmultinomial._results.distributions import Discrete, Draws
 from reproduction import kind
 from reproduction.config import config, scenario_settings
-from reproduction.scenarios import batch, figure, making, page
+from reproduction.scenarios import batch, figure, making, page, standard
 
 GRID = {"kind": "noisy_counts", "counts": [12.3, 3, 40], "epsilon": [0.5, 1, 2.0], "total": [50, 60]}
 
@@ -257,6 +259,25 @@ def test_a_page_says_the_epsilon_of_the_loss_distribution(tmp_path):
     assert float(said[1]) == pytest.approx(at, abs=3e-4)
     assert page.composed({"law": "laplace", "scale": 2.0}, Cost(relation="replace a record", epsilon=1.0)) == []
     assert page.composed({"law": "gaussian", "sd": 2.0}, Cost(relation="replace a record", rho=0.02)) == []
+
+
+def test_densities_of_an_answer():
+    """Counts have their probabilities, at most 1,005 of them; draws have a histogram of 60 bins."""
+    state = Accuracy("exact", 0.0, "")
+    p = np.append(np.full(2010, (1 - 1e-9) / 2010), 1e-9)  # the last count is too improbable to be shown
+    count = Discrete(np.arange(10, 2021), p, name="a", type="count", accuracy=state)
+    few = Discrete(np.arange(3), np.array([0.5, 0.3, 0.2]), name="b", type="count", accuracy=state)
+    alike, spread = (Draws(x, name=n, type="rate", accuracy=state) for n, x in (("c", [0.0] * 50), ("d", [0.0, 0.5])))
+    found = standard.densities([count, few, alike, spread]).groupby("quantity")
+    a, b, c, d = (found.get_group(name) for name in "abcd")
+    assert a["x"].tolist() == list(range(10, 2020, 2))
+    assert a["density"].to_numpy() == pytest.approx(p[0], rel=1e-9)
+    assert (b["x"].tolist(), b["density"].tolist()) == ([0, 1, 2], [0.5, 0.3, 0.2])
+    assert c["x"].to_numpy() == pytest.approx((np.arange(60) - 29.5) / 30 * 1e-9)  # around the only value
+    assert (c["density"] > 0).sum() == 1
+    assert c["density"].max() == pytest.approx(30 / 1e-9)
+    low, high = np.quantile([0.0, 0.5], [0.001, 0.999])
+    assert d["x"].to_numpy() == pytest.approx(low + (high - low) * (np.arange(60) + 0.5) / 60)
 
 
 def test_equal_results_give_equal_pages(tmp_path):

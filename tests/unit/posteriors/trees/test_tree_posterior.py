@@ -692,6 +692,20 @@ def test_fitted_concentrations_recover_those_that_made_the_counts():
     assert 0.44 < b < 0.57  # 600 shares: about .04
 
 
+def test_a_prior_fitted_to_exact_counts_is_their_histogram(monkeypatch):
+    """The cells of exact counts are known, so that the second step is the fixed point and the third gains nothing."""
+    counts, solved = np.array([0] * 20 + [1] * 8 + [3] * 5 + [7] * 2 + [12]), []
+    solve = _solver.solve
+    monkeypatch.setattr(_solver, "solve", lambda *a, **k: (solved.append("goal" in k), solve(*a, **k))[1])
+    tree = Tree([-1] + [0] * len(counts))
+    found = infer(Measurements(tree, np.arange(1, len(tree)), counts, {"law": "exact"}), prior=Leaves("fitted"))
+    prior = found.prior.of("")
+    base = np.log(prior.edges[1:]) - np.log(np.maximum(prior.edges[:-1], 0.5))
+    in_cells = np.histogram(counts, prior.edges - 0.5)[0]
+    assert prior.masses == pytest.approx((in_cells + base / base.sum()) / (len(counts) + 1), rel=1e-9)
+    assert solved == [True] * 3 + [False]
+
+
 def test_a_prior_fitted_to_the_leaves_is_near_their_law():
     tree, truth, sigma = minority(2000)
     law = DiscreteGaussian(sigma=np.minimum(sigma, 3.0))
