@@ -55,30 +55,33 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
     certain = row.sd == 0 and row.status == "exact"
     sure = "" if certain else f" with probability {at_least}{percent(row.level)}"
     where = f"is {_interval(row, point)}{sure}"
+    how = missing(row.type, row.quantity, row.released, facts, point)
     if row.type == "count":
         what = f"The true count of {_meaning(row.quantity, facts)}"
-        unseen = f" This count was {how}." if (how := missing(row.quantity, row.released, facts, point)) else ""
+        unseen = f" This count was {how}." if how else ""
         mean = "" if row.sd == 0 else f"; the posterior mean is {count(row.mean)}"
         return f"{what} {where}{mean}.{unseen}"
     name, among = _named(row.quantity, point)
+    unseen = f" Its count was {how}." if how else ""
     if row.type == "rate" and "rate_unit" in point:
         middle = real(row.mean, row.upper - row.lower)
-        return f"The underlying rate of {name} {point['rate_unit']} {where}; the posterior mean is {middle}."
+        return f"The underlying rate of {name} {point['rate_unit']} {where}; the posterior mean is {middle}.{unseen}"
     if row.type in ("share", "rate"):
         of = f" among {listed(among)}" if among else ""
         (middle,) = shares(row.mean, width=row.upper - row.lower)
         noun = "true share" if row.type == "share" else "underlying rate"
         mean = "" if row.sd == 0 else f"; the posterior mean is {middle}"
-        return f"The {noun} of {name}{of} {where}{mean}."
+        return f"The {noun} of {name}{of} {where}{mean}.{unseen}"
     middle = f"; the posterior mean is {real(row.mean, row.upper - row.lower)}" if row.mean == row.mean else ""
     return f"{_meaning(row.quantity, facts).capitalize()} {where}{middle}."
 
 
-def missing(name: str, released: float, facts: Facts, point: Facts) -> str:
-    """Return the reason why a count has no released value, such as ``published as 10 to 50``, ``measured several
-    times``, ``not measured`` or ``withheld``. The string is empty if the count has a value.
+def missing(type_: str, name: str, released: float, facts: Facts, point: Facts) -> str:
+    """Return the reason why a row has no released count, such as ``published as 10 to 50``, ``measured several
+    times``, ``not measured`` or ``withheld``. The string is empty if the row has a released count, and for the rows of
+    quantities that are estimated from several counts.
     """
-    if released == released or facts["kind"] != "noisy_counts":
+    if released == released or (facts["kind"], type_) not in (("noisy_counts", "count"), ("protected_rates", "rate")):
         return ""
     if stated := (point.get("published_as") or {}).get(name):
         return str(stated)

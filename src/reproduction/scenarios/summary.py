@@ -250,8 +250,8 @@ def _line(row: dict[Any, Any], keys: Sequence[str], facts: sentences.Facts, poin
     if kind == "question" and row["lower"] != row["lower"]:
         stated = float(row["mean"]), str(row["status"]), float(row["error"])
         numbers[1] = sentences.chance(*stated, sentences.bounded(point))
-    if kind == "count" and not numbers[0]:
-        numbers[0] = sentences.missing(str(row["quantity"]), float("nan"), facts, point)
+    if not numbers[0]:
+        numbers[0] = sentences.missing(kind, str(row["quantity"]), float("nan"), facts, point)
     key = ", ".join(f"{row[key]:g}" if isinstance(row[key], float) else str(row[key]) for key in keys)
     return Line(
         key=key,

@@ -34,6 +34,9 @@ def answer(case: Case) -> Answer:
     facts: dict[str, Any] = {"origin": "published", "per": settings["per"], "exposure_column": settings["exposure"]}
     if settings["family"] == "rates":
         facts["rate_unit"] = f"per {settings['per']:,g} {settings['exposure']}"
+    cells = published_cells.parsed(columns["value"], settings)
+    if texts := published_cells.texts_of(cells, list(columns["name"])):
+        facts["published_as"] = texts
     result = standard.answer(
         found, case, facts=facts, released={}, about="rates", table=table, accuracy=found.rates.states[0]
     )

@@ -84,6 +84,16 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
     prior, rates = point["prior"], point["prior"]["family"] == "rates"
     covariates = f", which depends on {', '.join(prior['covariates'])}" if prior["covariates"] else ""
     found = [noise_sentence(point.get("noise") or {})]
+    withheld = point["withheld"]
+    ranges = len(point.get("published_as") or {}) - withheld
+    nothing = point["areas"] - point["measured"] - ranges
+    for number, what in (
+        (withheld, "the noisy count was withheld"),
+        (ranges, "only bounds of the count were published"),
+        (nothing, "no count was published"),
+    ):
+        if number:
+            found.append(f"For {number:,} of the {point['areas']:,} areas, {what}.")
     found.append(
         f"The {'rates' if rates else 'shares'} of the {point['areas']:,} areas vary around a mean{covariates}: "
         + ("they have gamma distributions of one shape." if rates else "they have beta distributions.")

@@ -7,7 +7,7 @@ import pytest
 import dpmultinomial as dpm
 from reproduction import kind
 from reproduction.config import config, plan_settings, scenario_settings
-from reproduction.scenarios import figure, making, sentences
+from reproduction.scenarios import figure, making, sentences, summary
 
 
 @pytest.fixture
@@ -92,6 +92,7 @@ def test_values_as_agencies_publish_them(counties, tmp_path):
     expected = found.rates.numbers()
     assert rows["mean"].to_numpy()[:30] == pytest.approx(expected.mean, rel=1e-6)
     assert rows["upper"].to_numpy()[:30] == pytest.approx(expected.upper, rel=1e-6)
+    assert rows["released"].isna().tolist() == [v == "*" for v in counties["value"]] + [True] * 3
     counties["value"] = [v.replace("*", "0-9") for v in counties["value"]]
     counties.to_csv("counties.csv", index=False)
     again, _, _ = making.read(made(tmp_path, noise="exact", questions={}))
@@ -124,6 +125,26 @@ def test_plans_reject_rates_in_their_own_words(tmp_path):
         ((place, said),) = plan_settings.mistakes({"w": plan})
         assert place == "w"
         assert said.startswith("a plan cannot contain rates with exposures or covariates")
+
+
+@pytest.mark.parametrize(
+    ("noise", "value", "shown", "assumption"),
+    [
+        ("exact", "*", "withheld, at most 9", "only bounds of the count were published"),
+        ("exact", "10-50", "published as 10 to 50", "only bounds of the count were published"),
+        ("exact", "", "not measured", "no count was published"),
+        (STATED["noise"], "*", "withheld, at most 9", "the noisy count was withheld"),
+    ],
+)
+def test_counts_that_were_not_published_are_stated(counties, tmp_path, noise, value, shown, assumption):
+    """Check that the answer states how many counts were withheld, or published as a range, and which ones."""
+    counties["value"] = [value if i in (0, 4) else str(max(v, 0) + 10) for i, v in enumerate(counties["value"])]
+    counties.to_csv("counties.csv", index=False)
+    result = summary.summarise(made(tmp_path, noise=noise, withheld={"below": 10}, questions={}))
+    assert [line.released for line in result.lines[:5]][::4] == [shown, shown]
+    assert sum(line.released == shown for line in result.lines) == 2
+    assert f"For 2 of the 30 areas, {assumption}." in result.assumptions
+    assert not any("0 of the 30" in text or "28 of the 30" in text for text in result.assumptions)
 
 
 def test_withheld_noisy_values_are_below_a_threshold(counties, tmp_path):
