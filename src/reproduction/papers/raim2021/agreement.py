@@ -19,16 +19,25 @@ from .statistics_laws import LEVEL, WORDS, Target
 Row = dict[str, Any]
 
 ALIKE = 0.15  # largest difference, in posterior standard deviations, that counts as equal
-FALSE_TURN = "erratum 2: total variation between the two laws of s_c, above 0.001; drawing in turn drops psi(s_c)"
-FALSE_LAW = "erratum 3: uncensored records are truncated; the mean and sd of the table give the size of it"
-FALSE_GIBBS = "erratum 3: as written the chain does not leave its model as it is; see gibbs_traces"
+FALSE_TURN = (
+    "The left side is the total variation distance between the distribution of s_c under sequential drawing and the "
+    "joint distribution of the model. Sequential drawing omits the factors psi(s_c) (erratum 2)."
+)
+FALSE_LAW = "The uncensored records have a truncated distribution (erratum 3)."
+FALSE_GIBBS = (
+    "The chain of the sampler as written does not have the distribution of its model as its stationary distribution "
+    "(erratum 3). The figure gibbs_traces shows its first sweeps."
+)
 
 
 def mechanism(tables: dict[str, pd.DataFrame]) -> list[Row]:
     """Return rows of the comparison table about the sensitivity, the privacy and the noise of the mechanism."""
     table, loss = tables["sensitivity"], tables["privacy_loss"]
     at = table[(table["lower"] == -2) & (table["upper"] == 2) & (table["n"] == 1000)]["exact"]
-    note = "exact, replace-one; the slides use an upper bound without giving it (22 by adding up ranges)"
+    note = (
+        "The value is the exact sensitivity if one record is replaced. The slides use an upper bound, but they do not "
+        "state its value. The sum of the ranges is 22."
+    )
     tried = table[table["brute_force"].notna()]
     gap = (tried["exact"] - tried["brute_force"]).abs().max()
     largest = table.assign(width=table["upper"] - table["lower"]).groupby("width")["exact"].max()
@@ -36,29 +45,39 @@ def mechanism(tables: dict[str, pd.DataFrame]) -> list[Row]:
     rows = [
         computed("sensitivity", "Delta_s", at.iloc[0], note)
         if len(at)
-        else not_run("sensitivity", "Delta_s", "this run has no limits [-2, 2] with n = 1,000"),
+        else not_run("sensitivity", "Delta_s", "This run does not include the limits [-2, 2] with n = 1,000."),
         claim(
             *("sensitivity", "the largest change over all neighbours", gap, "=", 0),
-            "largest difference from brute force",
+            "The left side is the largest difference between the formula and a brute-force search.",
             rounding=1e-9,
         ),
         claim(
             *("sensitivity", "an upper bound of it, by adding up ranges", table["exact"], "<=", table["range_bound"]),
-            "where it comes nearest, over limits and n",
+            "The left side is the exact sensitivity, and the right side is the sum of the ranges. The row shows the "
+            "smallest difference over all limits and n.",
         ),
     ]
     quantity = "grows without bound with the limits"
     if len(growth):
-        note = "least power of the width with which it grows"
+        note = (
+            "The left side is the smallest exponent of the power law by which the sensitivity grows with the width of "
+            "the limits."
+        )
         rows.append(claim("sensitivity", quantity, growth, ">", 0, note))
     else:
-        rows.append(not_run("sensitivity", quantity, "this run has limits of one width only"))
+        rows.append(not_run("sensitivity", quantity, "This run includes only limits with the same width."))
     worst = loss[["largest_loss", "observed_largest"]].max(axis=1, skipna=False)
-    note = "largest log ratio on the worst pair against epsilon; reached at the exact Delta_s"
+    note = (
+        "The left side is the largest log ratio of densities for the least favourable pair of data sets, and the right "
+        "side is epsilon. Both sides are equal if Delta_s is the exact sensitivity."
+    )
     private = "the mechanism is epsilon-DP"
     rows.append(claim("privacy_loss", private, worst, "<=", loss["epsilon"], note, rounding=1e-9))
     p_value = jointly(loss["noise_p_value"])
-    note = "Kolmogorov's test and mean absolute noise, smallest p-value times their number"
+    note = (
+        "The noise is tested by Kolmogorov-Smirnov tests and by tests of its mean absolute value. The reported p-value "
+        "is the smallest p-value times the number of tests."
+    )
     sees = power.words({"noise scale": loss["noise_sees"].max()})
     rows.append(law("privacy_loss", "the noise is Laplace", p_value, note, sees=sees))
     return rows
@@ -68,13 +87,19 @@ def statistics(table: pd.DataFrame) -> list[Row]:
     """Return rows of the comparison table about the distributions of the four statistics."""
     slides = table[table["variant"] == "as_written"].set_index("statistic")
     counts = slides.loc[["s_low", "s_high"], "p_value"]
-    note = "Kolmogorov's test of s_u and of s_l given s_u, twice the smaller p-value"
+    note = (
+        "Kolmogorov-Smirnov tests compare s_u, and s_l given s_u, with their distributions. The reported p-value is "
+        "twice the smaller of the two p-values."
+    )
     seen: Any = slides["seen"]
     sees = power.words({"q_u": seen["s_high"], "q_l": seen["s_low"]})
     rows = [law("statistics_laws", "counts are multinomial", jointly(counts), note, sees=sees)]
     for name, quantity in (("s_mean", "s_mean is N(mu, sigma2/s_c)"), ("s_sse", "s_sse is sigma2 chi2(s_c - 1)")):
         row: Any = slides.loc[name]
-        size = f"{FALSE_LAW}: sd {row['sd']:.4g} for {row['law_sd']:.4g}"
+        size = (
+            f"{FALSE_LAW} The standard deviation of {name} is {row['sd']:.4g} in simulated samples and "
+            f"{row['law_sd']:.4g} under the printed distribution."
+        )
         words = power.words({"sigma" if name == "s_mean" else "sigma2": row["seen"]})
         rows.append(law("statistics_laws", quantity, row["p_value"], size, "as_written", sees=words))
     return rows
@@ -87,7 +112,7 @@ def counts(table: pd.DataFrame) -> list[Row]:
     size = table["drawn"].sum()
     p_value = chi_squared(table["drawn"].to_numpy(float), (table["in_turn"] * size).to_numpy())
     distance = 0.5 * (table["in_turn"] - table["joint"]).abs().sum(skipna=False)
-    note = "chi-squared of the sampler's first sweeps against enumeration"
+    note = "A chi-squared test compares the first sweeps of the sampler with the distribution computed by enumeration."
     kept = table[table["in_turn"] * size >= LEAST_EXPECTED]
     expected, wider = (size * kept[name].to_numpy(float) for name in ("in_turn", "wider"))
     per_unit = power.noncentrality(expected, wider) / 0.01**2
@@ -108,7 +133,7 @@ def gibbs(table: pd.DataFrame) -> list[Row]:
     names = ("the Gibbs sampler has its posterior", "the Gibbs sampler has its posterior where nothing is censored")
     free = law("geweke", names[1], *_moments(groups[-1]), "as_written", sees=_moments_seen(groups[-1]))
     if len(groups) < 2:
-        return [not_run("geweke", names[0], "this run has no as_written among the methods"), free]
+        return [not_run("geweke", names[0], "This run does not include the method 'as_written' with censoring."), free]
     p_value = _moments(groups[0])[0]
     return [law("geweke", names[0], p_value, FALSE_GIBBS, "as_written", sees=_moments_seen(groups[0])), free]
 
@@ -119,7 +144,7 @@ def corrected_samplers(moments: pd.DataFrame, posteriors: pd.DataFrame) -> list[
     sampler.
     """
     name, exact = "the exact Gibbs sampler has its posterior", moments[moments["method"] == "exact"]
-    rows = [not_run("geweke", name, "this run has no exact among the methods")]
+    rows = [not_run("geweke", name, "This run does not include the method 'exact'.")]
     if len(exact):
         sees = f"{_moments_seen(exact[exact['moment'] == 'sigma2'], len(exact), 'sigma2')}; {_moments_seen(exact)}"
         rows = [law("geweke", name, *_moments(exact), sees=sees)]
@@ -127,15 +152,16 @@ def corrected_samplers(moments: pd.DataFrame, posteriors: pd.DataFrame) -> list[
     for parameter in ("mu", "sigma2"):
         about = ("gibbs_posteriors", f"the corrected sampler has the exact sampler's mean of {parameter}")
         if not {"corrected", "exact"} <= set(posteriors["method"]):
-            rows.append(not_run(*about, "this run has no corrected or no exact among the methods"))
+            rows.append(not_run(*about, "This run does not include both of the methods 'corrected' and 'exact'."))
             continue
         mean, other = (summary[method, parameter, "mean"] for method in ("corrected", "exact"))
         spread = summary["exact", parameter, "sd"]
         error = np.sqrt(sum(1 / summary[method, parameter, "ess"] for method in ("corrected", "exact")))
         note = (
-            f"distance in posterior standard deviations ({mean:.4f} and {other:.4f}, sd {spread:.4f}); the corrected "
+            f"The posterior mean of {parameter} is {mean:.4f} for the corrected sampler and {other:.4f} for the exact "
+            f"sampler. The left side is their distance divided by the posterior standard deviation, {spread:.4f}. The "
+            f"corrected sampler is an approximation, and this project accepts a distance of up to {ALIKE:g}."
         )
-        note += f"sampler is an approximation, and {ALIKE:g} is what it may cost"
         rows.append(claim(*about, abs(mean - other) / spread, "<", ALIKE, note, mc_se=error))
     return rows
 
@@ -143,7 +169,7 @@ def corrected_samplers(moments: pd.DataFrame, posteriors: pd.DataFrame) -> list[
 def _moments(of: pd.DataFrame) -> tuple[float, str]:
     """Return the joint p-value of the z scores of all simulated moments, and a note."""
     p_value = 2 * len(of) * stats.t.sf(of["z"].abs().max(skipna=False), BATCHES - 1)
-    return float(np.minimum(1.0, p_value)), "Geweke's test, five moments together"
+    return float(np.minimum(1.0, p_value)), "The p-value is that of a joint Geweke test of five moments."
 
 
 def _moments_seen(of: pd.DataFrame, tests: int | None = None, name: str = "a moment") -> str:
@@ -161,9 +187,12 @@ def ignoring(table: pd.DataFrame) -> list[Row]:
     quantity = "ignoring the noise distorts results"
     naive = table[(table["method"] == "naive") & (table["epsilon"] == table["epsilon"].min())]
     if not len(naive):
-        return [not_run("coverage", quantity, "this run has no naive among the methods")]
+        return [not_run("coverage", quantity, "This run does not include the method 'naive'.")]
     best = naive.loc[naive["coverage"].idxmax()]
-    note = f"coverage of the better of both parameters, {best['data_sets']:.0f} data sets"
+    note = (
+        "The left side is the coverage of naive 95 % intervals for the parameter with the higher coverage, estimated "
+        f"from {best['data_sets']:.0f} data sets."
+    )
     error = (best["coverage_upper"] - best["coverage_lower"]) / 3.92
     return [claim("coverage", quantity, best["coverage"], "<", 0.95, note, mc_se=error)]
 
@@ -174,10 +203,13 @@ def other_noises(table: pd.DataFrame) -> list[Row]:
     for noise in ("Gaussian", "two-sided geometric", "discrete Gaussian"):
         of = table[table["noise"] == noise]
         found = [*of.loc[of["statistic"] == "p_value", "y"], *(_bars(bars) for _, bars in of.groupby("target"))]
-        note = "draws of both targets against their law by summation or quadrature, and the drawn bars against it: "
+        note = (
+            "For both targets, the draws and the plotted histogram are compared with the distribution computed by "
+            "summation or quadrature. The reported p-value is the smallest of four p-values times four."
+        )
         sees = power.words({"noise's width": of.loc[of["statistic"] == "sees", "y"].min()})
         p_value = jointly(pd.Series(found))
-        rows.append(law("other_noises", f"{noise} noise: draws are exact", p_value, f"{note}least of four", sees=sees))
+        rows.append(law("other_noises", f"{noise} noise: draws are exact", p_value, note, sees=sees))
     return rows
 
 
@@ -188,8 +220,13 @@ def _bars(of: pd.DataFrame) -> float:
     return pooled(seen, bars["expected"].to_numpy()[:-1] * inside, inside)
 
 
-FALSE_CONDITIONAL = "erratum 1: the slide lacks n before t_mean; taken literally mu is drawn near 0 whatever the data"
-FALSE_ENVELOPE = "erratum 7: P(A_u) is largest below u_L, h* stays at P(A_uL); with P(A_0) there it is an envelope"
+FALSE_CONDITIONAL = (
+    "The printed formula lacks the factor n before t_mean, so that mu is drawn near 0 for any data (erratum 1)."
+)
+FALSE_ENVELOPE = (
+    "The left side is the smallest difference between h* and P(A_u) below u_L. There, P(A_u) is larger than the "
+    "printed h* = P(A_uL), whereas P(A_0) would be an envelope (erratum 7)."
+)
 
 
 def jointly(p_values: pd.Series) -> float:
@@ -205,7 +242,9 @@ def formulas(table: pd.DataFrame) -> list[Row]:
     row: Any
     for row in table.itertuples():
         literal = row.formula == "mean of the full conditional of mu"
-        note = FALSE_CONDITIONAL if literal else "largest difference from an independent evaluation"
+        note = (
+            FALSE_CONDITIONAL if literal else "The left side is the largest difference from an independent evaluation."
+        )
         variant = "as_written" if literal else "corrected"
         rows.append(claim("formulas", row.formula, row.gap, "=", 0, note, variant, rounding=row.tolerance))
     return rows
@@ -221,8 +260,8 @@ def descent(table: pd.DataFrame) -> list[Row]:
         rises.append(area["y"].diff().max())
         end = of[of["curve"] == "u_L machine"]["log_u"].iloc[0]
         before.append(1 - area[area["log_u"] < end]["y"].min())
-    note = "largest rise"
-    other = "what P(A_u)/P(A_0) loses below u_L; u_H = 1 by definition"
+    note = "The left side is the largest increase of P(A_u) between consecutive points."
+    other = "The left side is the largest decrease of P(A_u)/P(A_0) below u_L. By definition, u_H = 1."
     return [
         claim("descent", "P(A_u) never rises", max(rises), "<=", 0, note, rounding=1e-9),
         claim("descent", "P(A_u) = P(A_0) below u_L", max(before), "=", 0, other, "as_written", rounding=1e-9),
@@ -249,15 +288,15 @@ def step_functions(table: pd.DataFrame) -> list[Row]:
     rows = [
         claim(
             *("step_functions", "h* >= P(A_u) on [u_L, 1]", min(above), ">=", 0),
-            "least h* less P(A_u)",
+            "The left side is the smallest difference h* - P(A_u).",
             rounding=1e-9,
         ),
         claim("step_functions", "h* >= P(A_u) below u_L", min(below), ">=", 0, FALSE_ENVELOPE, "as_written"),
     ]
     quantity = "the bound falls with N"
     if len(bounds) < 2:
-        return [*rows, not_run("step_functions", quantity, "this run has one N only")]
-    note = "least fall of its logarithm from one N to the next"
+        return [*rows, not_run("step_functions", quantity, "This run includes only one value of N.")]
+    note = "The left side is the smallest decrease of the logarithm of the bound from one N to the next."
     return [*rows, claim("step_functions", quantity, fall, ">", 0, note)]
 
 
@@ -271,7 +310,11 @@ def accept_reject(table: pd.DataFrame) -> list[Row]:
     tried = len(accepted) + len(kinds.get("rejected", ()))
     share = stats.binomtest(len(accepted), tried, min(1.0, cumulated[-1] / envelope)).pvalue
     test = stats.kstest(accepted, lambda u: np.interp(u, area["u"], cumulated / cumulated[-1]))
-    note = "binomial test against the ratio of the areas under P(A_u) and h*"
+    note = (
+        "A binomial test compares the proportion of accepted candidates with the ratio of the areas under P(A_u) and "
+        "h*."
+    )
+    tested = "The p-value is that of a Kolmogorov-Smirnov test."
     odds = min(1.0, cumulated[-1] / envelope) / max(1 - cumulated[-1] / envelope, 1e-12)
     wider = _cumulated(table.assign(scale=1.01 * table["scale"]), area["u"])
     shift = float(np.abs(wider - cumulated / cumulated[-1]).max() / 0.01)
@@ -279,7 +322,7 @@ def accept_reject(table: pd.DataFrame) -> list[Row]:
     base = power.words({"base's scale": power.kolmogorov(shift, max(len(accepted), 1), LEVEL)})
     return [
         law("accept_reject", "share of accepted candidates", share, note, sees=seen),
-        law("accept_reject", "accepted u follow p(u)", float(test.pvalue), "Kolmogorov's test", sees=base),
+        law("accept_reject", "accepted u follow p(u)", float(test.pvalue), tested, sees=base),
     ]
 
 
@@ -305,8 +348,9 @@ def weights(table: pd.DataFrame) -> list[Row]:
         square, slope, height = np.polyfit(x[at] - x[at][1], log_y[at], 2)
         top = np.exp(height - slope**2 / (4 * square) + curve["log_maximum"].iloc[0])
         mode = x[at][1] - slope / (2 * square)
-        rows.append(computed(artefact, f"largest value of the {name} weight", top, "vertex of a parabola"))
-        rows.append(computed(artefact, f"xi at the {name} weight's maximum", mode, "vertex of a parabola"))
+        note = "The value is computed from the parabola through the three highest points of the curve."
+        rows.append(computed(artefact, f"largest value of the {name} weight", top, note))
+        rows.append(computed(artefact, f"xi at the {name} weight's maximum", mode, note))
     return rows
 
 
@@ -318,9 +362,10 @@ def draws(tables: dict[str, pd.DataFrame]) -> list[Row]:
     for target in ("xi_mean", "xi_sse"):
         table = tables[target]
         first = table[(table["variant"] == "as_written") & (table["delta_s"] == table["delta_s"].iloc[0])]
-        rows.append(computed(target, "N of the step function", (first["kind"] == "step").sum() - 1, "a setting"))
-        rows.append(computed(target, "draws", first["draws"].iloc[0], "a setting"))
-        rows.append(computed(target, "s_c", first["count"].iloc[0], "n - s_l - s_u"))
+        setting = "The value is a setting."
+        rows.append(computed(target, "N of the step function", (first["kind"] == "step").sum() - 1, setting))
+        rows.append(computed(target, "draws", first["draws"].iloc[0], setting))
+        rows.append(computed(target, "s_c", first["count"].iloc[0], "The formula is s_c = n - s_l - s_u."))
     return rows
 
 
@@ -329,7 +374,10 @@ def laws(table: pd.DataFrame) -> list[Row]:
     rows = []
     for target in ("xi_mean", "xi_sse"):
         law = table[table["target"] == target].iloc[0]
-        note = f"exact mode at Delta_s = {law['delta_s']:g}; the figure prints no number and the slides no Delta_s"
+        note = (
+            f"The value is the exact mode at Delta_s = {law['delta_s']:g}. The figure contains no number, and the "
+            "slides do not state Delta_s."
+        )
         rows.append(computed("exact_laws", f"mode of {target}", law["mode"], note))
     return rows
 
@@ -344,17 +392,21 @@ def sampler(table: pd.DataFrame) -> list[Row]:
         ("exact_rate", "probability of a rejection at most its bound"),
         ("total_variation", "total variation at most its bound"),
     ):
-        note = "where it comes nearest to its bound, over rules and N"
+        note = "The right side is the bound. The row shows the smallest difference over all knot rules and N."
         rows.append(claim(artefact, quantity, table[column], "<=", table["bound"], note, rounding=1e-9))
     for target, of in table.groupby("target"):
         p_value = jointly(pd.concat([of["ks_p"], of["serial_p"]]))
-        note = f"Kolmogorov's test and correlation of neighbours, least of {len(of)} rules and N times their number"
+        note = (
+            f"For each of {len(of)} combinations of knot rule and N, the draws are tested by a Kolmogorov-Smirnov test "
+            "and by a test of the correlation between consecutive draws. The reported p-value is the smallest p-value "
+            "times the number of tests."
+        )
         least = power.words({WORDS[str(target)]: of["seen"].max()})
         rows.append(law(artefact, f"draws of {target} are exact", p_value, note, sees=least))
     z = (fixed["observed_rate"] - fixed["exact_rate"]) / fixed["mc_se"]
     p_value = stats.chi2.sf((z**2).sum(skipna=False), len(z)) if len(z) else np.nan
     seen = power.chi_squared(((fixed["exact_rate"] / fixed["mc_se"]) ** 2).min(), max(len(z), 1), LEVEL)
-    note = "chi-squared over rules and N"
+    note = "The p-value is that of a chi-squared test over all knot rules and N."
     sees = power.words({"one probability": seen})
     rows.append(law(artefact, "rejections have their exact probability", p_value, note, sees=sees))
     return [*rows, *_rules(table), *_adaptive(table)]
@@ -368,7 +420,8 @@ def _adaptive(table: pd.DataFrame) -> list[Row]:
     )
     adaptive, fixed = pair["observed_rate_adaptive"].mean(), pair["exact_rate"].mean()
     error = np.sqrt((pair["mc_se"] ** 2).sum()) / len(pair)
-    return [claim(artefact, quantity, adaptive, "<", fixed, "mean shares of rejections", mc_se=error)]
+    note = "The left side is the mean rejection rate with adaptive knots, and the right side is that with fixed knots."
+    return [claim(artefact, quantity, adaptive, "<", fixed, note, mc_se=error)]
 
 
 def _rules(table: pd.DataFrame) -> list[Row]:
@@ -378,15 +431,23 @@ def _rules(table: pd.DataFrame) -> list[Row]:
     cost = "cost of small rectangles over equal spacing, searches for the largest"
     names = [f"rejection rate of {target} at N = 25" for target in ("xi_mean", "xi_sse")]
     if not len(at):
-        return [not_run(artefact, name, "this run has no N = 25") for name in (quantity, cost, *names)]
+        return [not_run(artefact, name, "This run does not include N = 25.") for name in (quantity, cost, *names)]
     slides, small, equal = (at.loc[rule] for rule in ("as on the slides", "efficient", "equal spacing"))
     ratio = float(np.log10(equal["bound"] / small["bound"]).min())
-    rows.append(claim(artefact, quantity, ratio, ">", 0, "least log10 ratio of the bounds, both from the same u_L"))
-    note = "both evaluate P(A_u) N + 1 times; rectangles are searched N - 1 times; N = 25, no number is printed"
+    note = (
+        "The left side is the smallest log10 of the ratio between the bound with equally spaced knots and the bound "
+        "with small rectangles. Both bounds use the same u_L."
+    )
+    rows.append(claim(artefact, quantity, ratio, ">", 0, note))
+    note = (
+        "Both rules evaluate P(A_u) N + 1 times. The rule of small rectangles additionally searches for the largest "
+        "rectangle N - 1 times. The value is computed for N = 25, because the slides print no number."
+    )
     rows.append(computed(artefact, cost, at["knots"].iloc[0] - 1, note, "as_written"))
     for target, name in zip(("xi_mean", "xi_sse"), names, strict=True):
         value = slides.loc[target]["exact_rate"].iloc[0]
-        rows.append(computed(artefact, name, value, "exact; the slides print none", "as_written"))
+        note = "The value is the exact rejection rate. The slides print no rejection rate."
+        rows.append(computed(artefact, name, value, note, "as_written"))
     return rows
 
 

@@ -19,7 +19,10 @@ def _missing_n(rng: np.random.Generator, sweeps: int) -> str:
     precision = len(x) / sigma2 + 1 / prior[1]
     written = (x.mean() / sigma2 + prior[0] / prior[1]) / precision
     right = (len(x) * x.mean() / sigma2 + prior[0] / prior[1]) / precision
-    return f"1,000 records with mean {x.mean():.3f}: the printed vartheta is {written:.5f}, with n {right:.3f}"
+    return (
+        f"For 1,000 records with mean {x.mean():.3f}, the printed formula gives vartheta = {written:.5f}, and the "
+        f"formula with n gives {right:.3f}."
+    )
 
 
 def _in_turn(rng: np.random.Generator, sweeps: int) -> str:
@@ -35,8 +38,8 @@ def _in_turn(rng: np.random.Generator, sweeps: int) -> str:
         inside = 1000 - np.sum(counts, axis=1)
         found.append(f"{inside.mean():.2f} ({inside.std() / sweeps**0.5:.2f})")
     return (
-        f"given theta = (0, 1): mean s_c {found[0]} as written, {found[1]} with the factors psi(s_c) that drawing "
-        "in turn leaves out"
+        f"Given theta = (0, 1), the mean of s_c is {found[0]} as written and {found[1]} with the factors psi(s_c), "
+        "which sequential drawing omits (standard errors in parentheses)."
     )
 
 
@@ -47,10 +50,11 @@ def _untruncated(rng: np.random.Generator, sweeps: int) -> str:
         (Z_MEAN, Z_SSE, 23.0, 27.0), **_MODEL, method="as_written", draws=sweeps, burn_in=0, rng=rng, initial=(0.0, 1.0)
     )
     outside = np.abs(chain.draws[:, 2]) > 2
-    first = f"sweep {np.argmax(outside) + 1}" if outside.any() else "no sweep"
+    first = f" for the first time in sweep {np.argmax(outside) + 1}, and" if outside.any() else ""
     return (
-        f"variance of N(0, 1) inside [-2, 2]: {inside.var():.4f}, the slides use 1; the chain from (0, 1) first has "
-        f"s_mean outside [a, b] at {first}, and in {chain.impossible:.0%} of {sweeps} sweeps"
+        f"The variance of N(0, 1) truncated to [-2, 2] is {inside.var():.4f}, whereas the slides use 1. In the chain "
+        f"with starting point (0, 1), s_mean is outside [a, b]{first} in {100 * chain.impossible:.0f} % of {sweeps} "
+        "sweeps."
     )
 
 
@@ -59,8 +63,9 @@ def _end_points(rng: np.random.Generator, sweeps: int) -> str:
     scaled = 3.0 * np.exp(weight.log_relative(np.linspace(-5, 5, 100001)))
     truth = np.linspace(-5, 5, 100001)[scaled > 0.5 * scaled.max()].max()
     return (
-        f"weight 3 exp(-x^2/2), u = 0.5: A_u ends at {truth:.4f}; sqrt(-2 log u) = {np.sqrt(-2 * np.log(0.5)):.4f}, "
-        f"the printed sqrt(-2 log(c u)) has -2 log(1.5) = {-2 * np.log(1.5):.2f} under the root"
+        f"For the weight 3 exp(-x^2/2) and u = 0.5, the upper end of A_u is {truth:.4f}, and sqrt(-2 log u) is "
+        f"{np.sqrt(-2 * np.log(0.5)):.4f}. In the printed formula sqrt(-2 log(c u)), the radicand is -2 log(1.5) = "
+        f"{-2 * np.log(1.5):.2f}."
     )
 
 
@@ -73,7 +78,10 @@ def _lambert(rng: np.random.Generator, sweeps: int) -> str:
     at = -np.exp(-1 + log_u / weight.power)
     closed = [weight.z + (weight.z - weight.mode) * lambertw(at, k).real for k in (-1, 0)]
     gap = max(np.abs(low - closed[0]).max(), np.abs(high - closed[1]).max())
-    return f"both ends by Lambert's W at u = 0.99, 0.37, 2e-9: largest difference from ours {gap:.1e}"
+    return (
+        "Both end points are computed with Lambert's W function at u = 0.99, 0.37 and 2e-9. Their largest difference "
+        f"from the end points of this project is {gap:.1e}."
+    )
 
 
 def _lower_end(rng: np.random.Generator, sweeps: int) -> str:
@@ -82,9 +90,9 @@ def _lower_end(rng: np.random.Generator, sweeps: int) -> str:
     samplers = [ds.DirectSampler(weight, ds.LaplaceBase(SCALE), knots=ds.KNOTS, lower=rule) for rule in ds.LOWER_ENDS]
     rates = [sampler.rejection_rate for sampler in samplers]
     return (
-        f"P(A_u) < P(A_0) for every u > 0: u_L = 0 exactly; in floating point log u_L = {ends[0].log_lower:.3g} (and "
-        f"{ends[1].log_lower:.3g} at a tenth of the scale); with it N = {ds.KNOTS} rejects {rates[1]:.3f}, with the "
-        f"rule here {rates[0]:.3f}"
+        "Because P(A_u) < P(A_0) for every u > 0, u_L is exactly 0. In floating-point arithmetic, log u_L is "
+        f"{ends[0].log_lower:.3g} (and {ends[1].log_lower:.3g} for a tenth of the scale). With N = {ds.KNOTS}, the "
+        f"rejection rate is {rates[1]:.3f} for this u_L and {rates[0]:.3f} for the u_L of this project."
     )
 
 
@@ -93,8 +101,9 @@ def _envelope(rng: np.random.Generator, sweeps: int) -> str:
     below = sampler.log_area(np.array([sampler.log_lower - 1.0]))[0]
     at = sampler.step_function()["log_height"][1]
     return (
-        f"below u_L = e^{sampler.log_lower:.1f} the slides put h* = P(A_uL) = {np.exp(at):.6f} where P(A_u) reaches "
-        f"{np.exp(below):.6f} > h*: not an envelope; P(A_0) is, and the bound needs u_L (P(A_0) - P(A_uL))"
+        f"Below u_L = e^{sampler.log_lower:.1f}, the slides use h* = P(A_uL) = {np.exp(at):.6f}, which is not an "
+        f"envelope, because P(A_u) is as large as {np.exp(below):.6f}. The height P(A_0) gives an envelope, and the "
+        "bound must include the area u_L (P(A_0) - P(A_uL))."
     )
 
 
@@ -107,23 +116,26 @@ def _upper_end(rng: np.random.Generator, sweeps: int) -> str:
         at = int(np.argmax(area < sampler.log_whole + np.log(1e-10)))
         mass = np.exp(log_u + area - sampler.log_psi)
         lost = np.trapezoid(mass[at:], log_u[at:]) if area[at] < sampler.log_whole + np.log(1e-10) else 0.0
-        found.append(f"z_sse = {z:g}: {lost:.2g}")
+        found.append(f"{lost:.2g} at z_sse = {z:g}")
     return (
-        "mass of p(u) lost if u_H is where P(A_u) falls to 1e-10 of P(A_0): "
-        + ", ".join(found)
-        + "; u_H = 1 loses none"
+        "If u_H is the point at which P(A_u) falls to 1e-10 of P(A_0), the omitted probability mass of p(u) is "
+        f"{found[0]}, {found[1]} and {found[2]}. With u_H = 1, no mass is omitted."
     )
 
 
 ERRATA: evidence.Errata = {
-    1: ("the full conditional of mu lacks n", _missing_n),
-    2: ("drawing s in turn drops the normalisers psi(s_c)", _in_turn),
-    3: ("s_mean and s_sse of uncensored records are given the laws of uncensored samples", _untruncated),
-    4: ("the end points of A_u need log u, not log(c u)", _end_points),
-    5: ("the gamma weight's end points have a closed form", _lambert),
-    6: ("u_L, the smallest u with P(A_u) < P(A_0), is a notion of floating point", _lower_end),
-    7: ("h* below u_L is no envelope", _envelope),
-    8: ("cutting u_H where P(A_u) is small loses mass far from the mode", _upper_end),
+    1: ("The formula for the full conditional distribution of mu lacks the factor n.", _missing_n),
+    2: ("Drawing the components of s one after another omits the normalising constants psi(s_c).", _in_turn),
+    3: (
+        "For the uncensored records of a censored sample, the slides use the distributions of s_mean and s_sse of a "
+        "sample without censoring.",
+        _untruncated,
+    ),
+    4: ("The formula for the end points of A_u must contain log u instead of log(c u).", _end_points),
+    5: ("The end points for the gamma weight have a closed form.", _lambert),
+    6: ("The value of u_L, the smallest u with P(A_u) < P(A_0), is a floating-point artefact.", _lower_end),
+    7: ("Below u_L, h* is not an envelope.", _envelope),
+    8: ("If u_H is a point at which P(A_u) is small, probability mass is omitted for extreme releases.", _upper_end),
 }
 
 

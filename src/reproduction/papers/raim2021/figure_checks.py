@@ -41,7 +41,10 @@ def _areas(tables: dict[str, pd.DataFrame]) -> Row:
     for kind, of in tables["descent"].groupby("target"):
         area = of[(of["curve"] == "area") & (of["log_u"] < -1e-3)]
         gaps.append(np.abs(target_of(str(kind), of).log_area(area["log_u"]) - area["y"]).max(skipna=False))
-    note = "largest distance of the drawn curves from G(x2) - G(x1) at the end points of A_u, both weights"
+    note = (
+        "The left side is the largest difference between the plotted curves and G(x2) - G(x1) at the end points x1 and "
+        "x2 of A_u, over both weights."
+    )
     return claim("descent", "the drawn P(A_u) is the base's probability of A_u", gaps, "=", 0, note, rounding=1e-8)
 
 
@@ -52,7 +55,10 @@ def _descent(table: pd.DataFrame) -> Row:
         log_u = line["log_u"].to_numpy()
         area = np.exp(log_u) * target_of(str(kind), of).log_area(log_u)
         gaps.append(np.abs(area / np.trapezoid(area, log_u) - line["y"]).max(skipna=False))
-    note = "largest distance of the drawn u p(u) from u P(A_u) over its integral; 0.001 for the curve's points"
+    note = (
+        "The left side is the largest difference between the plotted u p(u) and u P(A_u) divided by its integral. The "
+        "tolerance of 0.001 allows for the limited number of points of the curve."
+    )
     return claim("descent", "the drawn p(u) is proportional to P(A_u)", gaps, "=", 0, note, rounding=1e-3)
 
 
@@ -74,7 +80,10 @@ def _rectangles(table: pd.DataFrame) -> Row:
             *np.abs(steps["bound"] - bound),
             *np.abs(steps["rejection_rate"] - rejected),
         ]
-    note = "largest distance of N, bound and probability of a rejection from those of the drawn rectangles"
+    note = (
+        "N, the bound and the rejection probability are computed again from the plotted rectangles. The left side is "
+        "the largest difference."
+    )
     about = ("step_functions", "N, bound and rejections are those of the drawn rectangles")
     return claim(*about, gaps, "=", 0, note, rounding=1e-3)
 
@@ -85,7 +94,9 @@ def _candidates(table: pd.DataFrame) -> Row:
     over = kinds["accepted"]["y"] - w.area(kinds["accepted"]["u"])
     rejected = kinds.get("rejected", table.iloc[:0])
     under = w.area(rejected["u"]) - rejected["y"]
-    note = "farthest accepted candidate above P(A_u), or rejected one below"
+    note = (
+        "The left side is the largest distance of an accepted candidate above P(A_u) or of a rejected candidate below."
+    )
     both = np.concatenate([over, under])
     return claim("accept_reject", "a candidate is accepted where v h*(u) < P(A_u)", both, "<=", 0, note, rounding=1e-9)
 
@@ -95,7 +106,10 @@ def _weights(table: pd.DataFrame) -> Row:
     for kind, of in table.groupby("target"):
         w = target_of(str(kind), of)
         gaps.append(np.abs(np.exp(w.log_weight(of["xi"].to_numpy())) - of["y"]).max(skipna=False))
-    note = "largest distance of the drawn weights, and of the drawn ends of A_u, from w/c as printed"
+    note = (
+        "The left side is the largest difference between the plotted weights and the printed w/c. The ends of A_u are "
+        "compared in the same way."
+    )
     about = ("weight_functions", "the drawn weights are the slides' formulas")
     return claim(*about, gaps, "=", 0, note, rounding=1e-8)
 
@@ -113,7 +127,10 @@ def _weighted(table: pd.DataFrame) -> Row:
     }
     gaps = [np.abs(kinds[name]["y"] - value).max(skipna=False) for name, value in wanted.items()]
     gaps.append(np.abs(np.ravel(w.ends(np.array([level]))) - kinds["level"]["x"]).max(skipna=False))
-    note = "largest distance of the drawn curves and of the ends of A_u from g, w/c, w g/psi and g/P(A_u)"
+    note = (
+        "The plotted curves and the ends of A_u are compared with g, w/c, w g/psi and g/P(A_u). The left side is the "
+        "largest difference."
+    )
     about = ("weighted_density", "the drawn curves are g, w/c, w g/psi and the law of x given u")
     return claim(*about, gaps, "=", 0, note, rounding=1e-6)
 
@@ -126,17 +143,26 @@ def _target(name: str, table: pd.DataFrame) -> Iterator[Row]:
     tests = [_bars(name, of) for of in panels]
     p_values, seen = [p for p, _ in tests], max((s for _, s in tests), key=lambda s: s[1])
     joint = float(np.minimum(1.0, len(tests) * np.min(p_values)))
-    note = f"chi-squared of the bars and score of the {seen[0]}, least of {len(panels)} panels times their number"
+    note = (
+        f"The histogram in each of {len(panels)} panels is tested by a chi-squared test and by a score test of the "
+        f"{seen[0]}. The reported p-value is the smallest p-value times the number of panels."
+    )
     yield law(name, "draws follow the target density", joint, note, sees=power.words({seen[0]: seen[1]}))
     gaps = []
     for of in panels:
         curve, w = of[of["kind"] == "density"], _panel(name, of)
         gaps.append(np.abs(w.density(curve["x"].to_numpy()) / curve["y"] - 1).max(skipna=False))
-    note = "largest relative distance of the drawn curves from w g/psi, psi by quadrature, at the Delta_s of each panel"
+    note = (
+        "The left side is the largest relative difference between the plotted curves and w g/psi at the Delta_s of "
+        "each panel, where psi is computed by quadrature."
+    )
     yield claim(name, "the curve is the target density", gaps, "=", 0, note, rounding=1e-5)
     yield _order(name, panels)
     second = panels[0][panels[0]["kind"] == "step"].set_index("order")["x"]
-    note = "the numbers beside the knots of panel (b) are an image; here number 2 is the first knot that was added"
+    note = (
+        "The numbers of the knots in panel (b) are part of an image and cannot be read from the text. In this project, "
+        "number 2 is the first knot that was added."
+    )
     yield computed(name, "log u of knot number 2", second.get(2.0, np.nan), note, "as_written")
 
 
@@ -172,7 +198,7 @@ def _order(name: str, panels: list[pd.DataFrame]) -> Row:
                 1.0,
                 "=",
                 0,
-                "the orders are not 0, 1, .., N, or a knot is missing",
+                "The order numbers are not 0, 1, .., N, or a knot is missing.",
                 "as_written",
                 rounding=1e-6,
             )
@@ -183,7 +209,10 @@ def _order(name: str, panels: list[pd.DataFrame]) -> Row:
             split = np.searchsorted(x[:i][before], x[i]) - 1
             inside = 0 <= split < len(areas) and areas.max() > 0
             worst.append(1 - areas[split] / areas.max() if inside else 1.0)
-    note = "largest share by which a rectangle that was split is smaller than the largest, all panels"
+    note = (
+        "The left side is the largest relative amount, over all panels, by which a rectangle that was split is smaller "
+        "than the largest rectangle."
+    )
     return claim(name, _SPLIT, worst, "=", 0, note, "as_written", rounding=1e-6)
 
 

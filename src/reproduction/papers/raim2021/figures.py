@@ -235,7 +235,7 @@ def weight_functions(table: pd.DataFrame) -> Figure:
 TARGETS = {"xi_mean": r"$\xi_{\mathrm{mean}}$", "xi_sse": r"$\xi_{\mathrm{sse}}$"}
 METHODS = {
     "as_written": ("as written", RED),
-    "slides_model": ("slides' model, coherent", ORANGE),
+    "slides_model": ("slides' model, consistent", ORANGE),
     "corrected": ("corrected", BLUE),
     "exact": ("exact", BLACK),
     "statistics": ("exact, without records", BLACK),
