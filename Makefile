@@ -91,6 +91,7 @@ lint: env
 	$(BIN)/lint-imports
 	$(BIN)/snakefmt --check Snakefile workflow src/reproduction/papers/*/rules.smk
 	$(BIN)/snakemake --lint
+	$(BIN)/python -m pytest -q -m house tests/unit
 	$(BIN)/python -m mypy && $(BIN)/python -m pytest -q -m slow tests/unit/test_wheel.py -k stubs
 
 env: $(VENV)/.installed $(VENV)/.develop

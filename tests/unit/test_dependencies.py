@@ -27,6 +27,8 @@ _LOADED = """
 import gc, importlib, json, os, sys
 import matplotlib.backends.backend_pdf, matplotlib.figure, numpy, pandas, pooch, rich.progress
 import jsonschema, networkx, scipy.optimize, scipy.special, scipy.stats, sklearn.base, yaml
+
+pytestmark = pytest.mark.house
 gc.disable()
 
 def visit(group, loaded):

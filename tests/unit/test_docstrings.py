@@ -6,6 +6,8 @@ from pathlib import Path
 import docstring_rules
 import pytest
 
+pytestmark = pytest.mark.house
+
 SRC = Path(__file__).parents[2] / "src"
 PLAIN, COMPILED = sorted(SRC.rglob("*.py")), sorted(SRC.rglob("*.pyx"))
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.house
+
 SRC = Path(__file__).parents[2] / "src"
 LIBRARY = SRC / "dpmultinomial"
 EXTRAS_OF_USE = {"plot.py": {"matplotlib"}, "posterior.py": {"arviz_base"}}  # imported where they are asked for

@@ -22,6 +22,8 @@ def difference(first: int, second: int = 2, *, absolute: bool = True) -> int:
 KERNEL = '''"""Docstring with 1 + 1."""
 from libc.math cimport exp
 
+pytestmark = pytest.mark.house
+
 cdef inline double c_f(const double *x, int64_t n) noexcept nogil:
     """Another 2 + 2."""
     cdef double total = 0.0

@@ -180,6 +180,7 @@ def both(tmp_path_factory):
     return folder
 
 
+@pytest.mark.thorough
 def test_pictures_are_those_of_matplotlib(both):
     usual, once = (np.asarray(Image.open(both / f"{name}.png")) for name in ("usual", "once"))
     assert usual.std() > 10
@@ -214,6 +215,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
 
+@pytest.mark.thorough
 def test_a_figures_files_do_not_depend_on_what_was_saved_before(tmp_path):
     """Check figures saved as the first of a process, as a later one, and in a fork."""
     subprocess.run([sys.executable, "-c", _PROGRAM, str(tmp_path)], check=True)

@@ -17,6 +17,8 @@ import dpmultinomial as dpm
 from dpmultinomial._results.questions import DRAWS, UNSEEN
 from reproduction import command
 
+pytestmark = pytest.mark.house
+
 ROOT = Path(__file__).parents[2]
 SRC = ROOT / "src"
 TERMS = {  # our word: what the field says

@@ -51,6 +51,7 @@ def test_an_edited_module_reruns_what_uses_it_and_nothing_else(edited):
     assert edited.planned(*TARGETS) == {}  # taken back before anything ran
 
 
+@pytest.mark.thorough
 def test_an_edited_kernel_is_compiled_and_reruns_what_uses_it(edited):
     change(
         edited.source / "src/reproduction/papers/balmat2018/algorithms/composition_tables.pyx",

@@ -191,6 +191,7 @@ def test_every_figure_can_be_read(smoke, slug):
 SURVEY = {"source": "survey", "data": "confidential/county.csv", "mechanism": "discrete_laplace", "epsilon": 0.001}
 
 
+@pytest.mark.thorough
 def test_a_report_of_nothing_needs_no_paper_and_a_release_is_shown_from_its_public_files(folder):
     alone = folder(releases={"county": SURVEY}, budgets={"survey": {"epsilon": 2.0}})
     (alone.path / "confidential").mkdir(mode=0o700)

@@ -174,6 +174,7 @@ def test_empty_cells_are_the_worst_pair_of_a_dirichlet_release():
         assert one <= worst + 1e-14
 
 
+@pytest.mark.thorough
 def test_ten_dirichlet_tables_by_enumeration():
     """Two tables of r = alpha = 1: the loss is log odds of Beta(2, 1), whose distribution is a ratio of polynomials."""
     u = (np.arange(4000) + 0.5) / 4000

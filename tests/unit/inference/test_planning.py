@@ -36,6 +36,7 @@ def enumerated(epsilon, *, p, total, level, reach):
     return right, wrong
 
 
+@pytest.mark.thorough
 def test_a_plan_agrees_with_the_enumeration_of_every_file_and_release():
     setting = {"p": 0.75, "total": 9, "level": 0.7}
     found = dpm.plan([0.75, 0.25], 9, question="'1' > '2'", level=0.7, probability=0.8, rng=stream(1, "plan"))

@@ -150,6 +150,7 @@ def test_minutes_from_nothing_count_each_table_and_loop_once():
     assert artefacts.minutes_from_nothing(found) == {"a": 21, "b": 22, "c": 27, "d": 35}
 
 
+@pytest.mark.thorough
 def test_every_rule_of_the_workflow_is_listed_and_no_other(tmp_path):
     """Compare `snakemake --list-rules` with `make rules` at toy size: papers, scenarios, studies, other rules."""
     import subprocess

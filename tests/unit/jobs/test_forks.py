@@ -272,6 +272,7 @@ def test_a_job_starts_in_little_cpu_time(loaded):
     assert (after.children_user + after.children_system - before.children_user - before.children_system) / 5 < 0.15
 
 
+@pytest.mark.thorough
 def test_what_is_loaded_holds_no_open_file_and_no_font_that_forks_would_read_together():
     """Import every module of the five papers' jobs: files opened before a fork would share their read position."""
     names = list(forks._FIRST)
@@ -326,6 +327,7 @@ print(sorted({one["num_threads"] for one in threadpool_info()}), len(threadpool_
 """
 
 
+@pytest.mark.thorough
 def test_a_timing_computes_in_one_thread_whatever_it_holds(tmp_path):
     """Check that Snakemake starts a job of two threads with 2 in every such variable."""
     (tmp_path / "results/toy").mkdir(parents=True)

@@ -33,6 +33,7 @@ def text(pages, name):
     return (pages / name).read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 def test_there_is_a_page_for_everything_and_every_link_holds(pages):
     named = {path.name for path in pages.glob("*.html")}
     slugs = set(paper.discover())

@@ -388,6 +388,7 @@ def test_a_swapped_table_is_asked_by_its_cells():
     assert abs(rows.loc["share", "mean"] - np.nanmean(share)) < 5 * rows.loc["share", "sd"] / np.sqrt(len(x))
 
 
+@pytest.mark.thorough
 def test_wide_windows_are_drawn_and_not_added_up():
     release = dpm.Release([30_000.4, 50_001.2, 19_998.0], mechanism=dpm.Laplace(scale=3000.0), total=100_000)
     found = dpm.posterior(release)

@@ -51,6 +51,7 @@ def test_true_counts_are_those_of_the_people_who_were_made_up(tmp_path):
     assert everyone[everyone["level"] == "County"]["truth"].sum() == sum(row["count"] for row in rows)
 
 
+@pytest.mark.thorough
 def test_errors_of_least_squares_are_those_of_dense_algebra(tmp_path):
     """Check errors over 12 states by (A' V^-1 A)^-1, A the nodes' sums over blocks; 5 standard errors, chance 1e-6."""
     found = []

@@ -17,6 +17,7 @@ DECLARED = studies.discover()["rates"]
 CASE = {"areas": 120, "exposure": 8, "cv": 0.4, "noise": {"law": "exact", "threshold": 10}}
 
 
+@pytest.mark.thorough
 def test_withheld_counts_toy_run():
     """12 sets: the exact likelihood covers the slope in at least 9 (probability 0.998 at a coverage of 0.95); with 5 in
     place of withheld values, the bias is negative, by more than three standard errors (0.01 each).

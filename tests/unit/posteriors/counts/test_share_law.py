@@ -111,6 +111,7 @@ def test_moments_do_not_depend_on_the_first_guess(scale, monkeypatch):
     assert (plain.mean, plain.variance) == pytest.approx((mean, variance), rel=1e-11)
 
 
+@pytest.mark.thorough
 def test_a_prepared_density_keeps_nothing_but_sums_and_a_copy_answers_alike():
     """Check that points give bit-identical results in any order, and a pickled distribution the same quantiles."""
     arguments = {"mine": np.full(4000, 0.5), "theirs": np.linspace(1, 2, 3000), "of_total": np.ones(6000)}

@@ -270,6 +270,7 @@ def test_what_does_not_fit_is_refused(change, said):
         dpm.posterior(dpm.Release(given.pop("values"), **given), rng=stream(1, "refused"))
 
 
+@pytest.mark.thorough
 def test_chains_that_have_not_met_say_so():
     crossed, _ = big(stream(4, "large"))
     laws = crossed_cells.laws(crossed, None)[:4]

@@ -173,6 +173,7 @@ def test_prepared_tables_read_back_and_missing_ones_say_why(tmp_path):
     assert datasets.read(*paths) == "no network"
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not MIRROR.is_dir(), reason="no mirror of the UCI files beside this checkout")
 def test_the_archives_workbook_holds_the_same_table_as_the_text_file():
     credit = catalogue.SOURCES["CreditCard"]

@@ -34,6 +34,7 @@ def test_arrows_end_at_the_border_of_the_box_they_point_to():
         assert box.expanded(1.2, 1.6).contains(*tip)
 
 
+@pytest.mark.thorough
 def test_no_arrow_runs_through_a_box_that_it_does_not_belong_to():
     """Check, for all three networks of the paper, that no arrow crosses a box to which it does not belong, because it
     would look like an edge that does not exist.

@@ -48,6 +48,7 @@ def uci(name):
         pytest.skip(str(error))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", catalogue.NAMES)
 def test_non_private_scores_are_the_authors(name):
     found = []

@@ -166,6 +166,7 @@ class Cut:
         return (mass @ above) / mass.sum()
 
 
+@pytest.mark.thorough
 def test_mass_lost_above_a_small_area():
     found = numbers("is # at z_sse = 778.56, # at z_sse = 600 and # at z_sse = 400.", said(8))
     for z, lost in zip((778.56, 600.0, 400.0), found, strict=True):

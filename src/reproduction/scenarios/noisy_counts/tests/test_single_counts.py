@@ -75,6 +75,7 @@ def ends(p, level=0.95):
     return np.argmax(below >= tail * (1 - 1e-9), axis=1), np.argmax(below >= 1 - tail * (1 + 1e-9), axis=1)
 
 
+@pytest.mark.thorough
 def test_eight_lines_say_all_of_3143_counties_and_each_number_is_confirmed(made, tmp_path):
     assert len([line for line in COUNTIES.strip().splitlines() if line.strip()]) <= 8
     frame = counties(3143, 1)
@@ -153,6 +154,7 @@ def many(tmp_path, *bad):
     return frame
 
 
+@pytest.mark.thorough
 def test_any_number_of_shards_gives_the_same_bytes_and_a_bad_row_is_named_and_skipped(made, tmp_path):
     wrong = ((13, "value", 2.5), (77, "variance", -1.0), (120, "value", ""), (250, "value", "about 7"))
     frame = many(tmp_path, *wrong)

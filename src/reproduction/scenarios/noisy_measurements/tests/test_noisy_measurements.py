@@ -74,6 +74,7 @@ def test_words_page_and_figure_name_the_places_and_say_synthetic(folder, tmp_pat
     assert (alone["combined"], alone["accuracy"][0]["status"]) == (False, "exact")
 
 
+@pytest.mark.thorough
 def test_states_make_a_grid_and_shards_change_nothing(folder, tmp_path):
     asked = scenario(folder, state=["VT", "NH"], levels=["County"])
     whole = making.files("mine", tmp_path / "whole")
@@ -91,6 +92,7 @@ def test_states_make_a_grid_and_shards_change_nothing(folder, tmp_path):
     assert rows["geoid"].tolist() == ["50001", "50003", "33001", "33003"]
 
 
+@pytest.mark.thorough
 def test_large_tables_are_in_parquet_too(folder, tmp_path, monkeypatch):
     small = pd.read_csv(made(folder, tmp_path / "small", questions=LARGER).csv, dtype=str, keep_default_na=False)
     monkeypatch.setattr(making, "MOST", 5)
