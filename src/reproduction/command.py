@@ -1,5 +1,5 @@
-"""Command ``dpm``, which runs plans, scenarios, pages and releases without Snakemake. It calls the same functions
-as the workflow, so its files are identical.
+"""Command ``dpm``, which runs plans, scenarios, pages and releases without Snakemake. It calls the same functions as
+the workflow, so its files are identical.
 
 ``dpm answer releases/county/1 --among met not_met``, ``dpm answer counts.csv --noise discrete_gaussian --sigma 5``,
 ``dpm answer nmf --state VT --cell hispanic=hispanic --levels County Tract`` (noisy measurement files),
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _stop(verb: str, message: object, *, status: int = 1) -> NoReturn:
-    """Exit with a message and the given status. If the status is not 1, the message is printed first."""
+    """Exit the program with a message and the given status. If the status is not 1, the message is printed first."""
     from dpmultinomial import _printing
 
     text = _printing.printable(f"dpm {verb}: {message}")
@@ -67,7 +67,7 @@ def _stop(verb: str, message: object, *, status: int = 1) -> NoReturn:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the argument parser of the command."""
+    """Return the argument parser of the command ``dpm``."""
     whole = argparse.ArgumentParser(
         prog="dpm", description="Posteriors, pages, checks and releases of noisy counts, without Snakemake."
     )
@@ -208,7 +208,7 @@ def _made(asked: argparse.Namespace) -> "Files":
 
 
 def _unmade(release: str, files: Sequence[str]) -> str:
-    """Return the message that a release does not exist yet, with the command that makes the release."""
+    """Return the message that a release does not exist yet, with the command that creates the release."""
     overlays = f" --configfile {' '.join(files)}" if files else ""
     return f"release {release!r} has not been made; to make it, run: dpm release {release}{overlays}"
 
@@ -306,8 +306,8 @@ def _absent(meaning: str, cells: str) -> dict[str, Any]:
 
 
 def _columns(words: Sequence[str]) -> dict[str, str | list[str]]:
-    """Return the columns that ``name=column`` arguments describe. If one name is given several columns, their values
-    together form the name.
+    """Return the columns of a file that arguments of the form ``name=column`` describe. If one name is given several
+    columns, their values together form the name.
     """
     found: dict[str, list[str]] = {}
     for word in words:
@@ -319,7 +319,9 @@ def _columns(words: Sequence[str]) -> dict[str, str | list[str]]:
 
 
 def _cell(words: Sequence[str]) -> dict[str, list[str]]:
-    """Return the cell that ``axis=level`` arguments describe. An axis that is given twice includes both levels."""
+    """Return the cell of a histogram that arguments of the form ``axis=level`` describe. An axis that is given twice
+    includes both levels.
+    """
     found: dict[str, list[str]] = {}
     for word in words:
         axis, sign, level = word.partition("=")
@@ -330,8 +332,8 @@ def _cell(words: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _settings(files: Sequence[str]) -> dict[str, Any]:
-    """Return the config.yaml of the current folder, merged with the overlays, or an empty dict if the folder has no
-    config.yaml.
+    """Return the settings in config.yaml of the current folder, merged with the overlays, or an empty dict if the file
+    does not exist.
     """
     from .config import overlays
 

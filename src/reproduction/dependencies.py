@@ -26,7 +26,7 @@ _PY_IMPORT = re.compile(
 
 
 def extension_file(kernel: str | Path) -> Path:
-    """Return the compiled extension of `kernel` (its path below ``src``, without suffix) for the running version of
+    """Return the compiled extension of `kernel` (a path below ``src`` without suffix) for the running version of
     Python.
     """
     base = SRC / kernel
@@ -34,8 +34,8 @@ def extension_file(kernel: str | Path) -> Path:
 
 
 def kernel_sources(kernel: str) -> list[Path]:
-    """Return the .pyx file of `kernel`, with every included .pxd file and C header in the same folder. The list is
-    empty for the source code of Cython itself.
+    """Return the .pyx file of `kernel`, with every .pxd file and C header from the same folder that it includes. The
+    list is empty for the source code of Cython itself.
     """
     found: dict[Path, None] = {}
     todo = [SRC / f"{kernel}.pyx", SRC / f"{kernel}.pxd"]
@@ -52,7 +52,7 @@ def kernel_sources(kernel: str) -> list[Path]:
 
 
 def kernels() -> list[str]:
-    """Return the names of all kernels. The name of a kernel is its path below ``src`` without suffix."""
+    """Return the names of all kernels. The name of a kernel is the path of its file below ``src`` without suffix."""
     return sorted(path.relative_to(SRC).with_suffix("").as_posix() for path in SRC.rglob("*.pyx"))
 
 
@@ -71,15 +71,13 @@ def sources(*modules: str) -> list[Path]:
 
 
 def of_job(*modules: str) -> list[Path]:
-    """Return the `sources` of a job that calls functions of `modules`, together with the sources of the modules that
-    run jobs.
-    """
+    """Return the `sources` of a job that calls functions of `modules`, and the sources of the modules that run jobs."""
     return sources(*ADAPTERS, *modules)
 
 
 def digest(*modules: str) -> str:
-    """Return a digest of the Python files of a job. The digest changes if a file is edited, but not if only its time
-    stamp changes.
+    """Return a digest of the Python files that a job uses. The digest changes if a file is edited, but not if only its
+    time stamp changes.
     """
     whole = hashlib.sha256()
     for path in of_job(*modules):
@@ -119,7 +117,7 @@ def _reached(first: str) -> frozenset[Path]:
 
 @cache
 def _file(module: str) -> Path | None:
-    """Return the source file of a module, or None for a name inside a module and for a folder without
+    """Return the source file of a module. Return None for a name inside a module and for a folder without
     ``__init__.py``.
     """
     base = SRC.joinpath(*module.split("."))
@@ -129,8 +127,8 @@ def _file(module: str) -> Path | None:
 
 @cache
 def _imported(path: Path, module: str) -> list[str]:
-    """Return the names that a file imports from the two packages. Each name may be a module or a name inside a
-    module.
+    """Return the names that a Python file imports from the two packages of this project. Each name may be a module or a
+    name inside a module.
     """
     is_package = path.name == "__init__.py"
     text = path.read_text(encoding="utf-8")
@@ -149,8 +147,8 @@ def _imported(path: Path, module: str) -> list[str]:
 
 
 def _statements(text: str) -> list[tuple[int, str, list[str]]]:
-    """Return (level, module, names) of every import statement. The statements are found with regular expressions, which
-    is much faster than a syntax tree.
+    """Return (level, module, names) for every import statement in a source text. The statements are found with regular
+    expressions, which is much faster than a syntax tree.
     """
     found = []
     for dotted, names, plain in _PY_IMPORT.findall(text):

@@ -1,4 +1,4 @@
-"""Errata with evidence, by functions that the ``errata`` modules of all papers share.
+"""Errata of papers with evidence, by functions that the ``errata`` modules of all papers share.
 
 A paper maps the number of each erratum to a description, and to a function of a Generator and a sample size that
 returns the evidence as text.
@@ -21,7 +21,7 @@ _SIZE = 1000  # sample size of the evidence shown on the command line
 
 
 def show(errata: Errata, number: int, *, rng: np.random.Generator, size: int) -> str:
-    """Compute and return the evidence of one erratum.
+    """Compute and return the evidence for one erratum of a paper.
 
     Raises
     ------
@@ -44,8 +44,8 @@ def table(paper: str, errata: Errata, *, rng: np.random.Generator, size: int) ->
 
 
 def of(package: str) -> Errata:
-    """Return the errata of the paper in `package`, a dotted name. The result is empty if the folder of the paper has no
-    ``errata.py``.
+    """Return the errata of the paper whose package has the dotted name `package`. The result is empty if the folder of
+    the paper has no ``errata.py``.
     """
     if find_spec(f"{package}.errata") is None:
         return {}
@@ -60,8 +60,8 @@ def _unknown(errata: Errata, got: object) -> str:
 
 
 def main() -> None:
-    """Print the errata with the given numbers, or all errata, of a paper, for the command ``python -m
-    reproduction.evidence <slug> [N ..]``.
+    """Print the given errata, or all errata, of a paper, for the command ``python -m reproduction.evidence <slug> [N
+    ..]``.
     """
     papers = [path.parent.name for path in sorted(Path(__file__).parent.glob("papers/*/paper.yaml"))]
     slug, *words = sys.argv[1:] or [""]

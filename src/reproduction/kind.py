@@ -1,4 +1,4 @@
-"""Kinds of scenarios, each in a folder below `scenarios`. This module finds, reads and checks these folders.
+"""Kinds of scenarios, each of which has a folder below `scenarios`. This module finds, reads and checks these folders.
 
 =================  =================================================================================================
 file               what belongs in it
@@ -33,7 +33,9 @@ _KEYS = (*_ABOUT, *_LISTS, *_COLUMNS, "definitions", "properties")
 
 
 class KindError(ValueError):
-    """Raised for mistakes in the folders of kinds. The message lists all mistakes, each with its file."""
+    """Raised for mistakes in the folders of the kinds of scenarios. The message lists all mistakes, each with its
+    file.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,46 +75,48 @@ class Kind:
 
     @property
     def package(self) -> str:
-        """Return the dotted name of the folder of the kind."""
+        """Return the dotted name of the package of a kind of scenario."""
         return f"{__package__}.scenarios.{self.name}"
 
     @property
     def modules(self) -> list[str]:
-        """Return the full names of the modules that a job of the kind imports: the modules of the kind, and the modules
-        that all kinds share.
+        """Return the full names of the modules that a job of the kind imports, including the modules that all kinds
+        share.
         """
         files = [f"{self.package}.{Path(file).stem}" for file in NEEDED if file.endswith(".py")]
         return [*(f"{__package__}.scenarios.{name}" for name in ("making", "figure", "batch")), *files]
 
     def rule(self, name: str) -> Any:
-        """Return a function of the kind's ``rules.py``."""
+        """Return a function from the module ``rules.py`` of the kind."""
         return getattr(import_module(f"{self.package}.rules"), name)
 
     def files(self, points: Sequence[Mapping[str, Any]]) -> list[str]:
-        """Return the files that cases read in addition to the files in the settings. They are given by
+        """Return the files that cases read in addition to the files named in the settings. They are given by
         ``rules.files(settings)`` if this function exists.
         """
         found = getattr(import_module(f"{self.package}.rules"), "files", None)
         return [] if found is None else list(dict.fromkeys(path for point in points for path in found(point)))
 
     def part(self, name: str) -> dict[str, Any]:
-        """Return the schema of one key, with references resolved. The schema is empty for an unknown key."""
+        """Return the schema of one key of the settings, with references resolved. The schema is empty for an unknown
+        key.
+        """
         return resolved(self.schema["properties"].get(name, {}), self.schema)
 
     def column_kinds(self, header: list[str]) -> dict[str, str]:
-        """Return a mapping from each column that a file has and the kind reads to ``text`` or ``number``."""
+        """Return a mapping from each column that the file has and the kind reads to ``text`` or ``number``."""
         return {c: k for c, k in {**self.columns, **self.further, **self.by_table}.items() if c in header}
 
 
 def resolved(part: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a part of a schema, with references resolved."""
+    """Return a part of a schema in which references are resolved."""
     reference = str(part.get("$ref", "")).rpartition("/")[2]
     return {**schema["$defs"][reference], **part} if reference else dict(part)
 
 
 @cache
 def discover(folder: Path = FOLDER) -> dict[str, Kind]:
-    """Return every kind of scenario as a dictionary, by name.
+    """Return all kinds of scenarios as a dictionary, by name.
 
     Raises
     ------

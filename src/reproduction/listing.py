@@ -1,5 +1,5 @@
-"""List of all rules of the workflow, each with its function, file and artefact, which ``make rules`` (``python -m
-reproduction.listing``) prints.
+"""List of all rules of the workflow with the function, file and artefact of each rule, which ``make rules`` (``python
+-m reproduction.listing``) prints.
 """
 
 import sys
@@ -24,8 +24,8 @@ _OTHERS = (
 
 
 class Row(NamedTuple):
-    """Rule of the workflow: its name, the function that its jobs call (below ``reproduction``), its first file, and its
-    artefact.
+    """Rule of the workflow with its name, the function that its jobs call (below ``reproduction``), its first file, and
+    its artefact.
     """
 
     rule: str
@@ -35,7 +35,7 @@ class Row(NamedTuple):
 
 
 def rows(config: Mapping[str, Any]) -> Iterator[Row]:
-    """Return one row per rule of the workflow with this configuration (checked, with its defaults)."""
+    """Return one row per rule of the workflow under a checked configuration with default values."""
     for slug, found in paper.discover().items():
         yield from of_paper(found, config[slug], config["shards"])
     for scenario in scenario_settings.named(config, kind.discover()).values():
@@ -60,8 +60,8 @@ def rows(config: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def of_paper(found: paper.Paper, section: Mapping[str, Any], shards: int | str) -> Iterator[Row]:
-    """Yield one row per rule of a paper: loops, tables, figures, the comparison with the printed statements, and the
-    target of the complete paper.
+    """Yield one row per rule of a paper, that is, for the loops, the tables, the figures, the comparison with the
+    printed statements, and the target of the complete paper.
     """
     for loop in artefacts.loops(found, section, shards):
         yield Row(loop.rule, f"papers.{loop.function}", loop.file, f"simulation for {loop.settings}")
@@ -83,7 +83,7 @@ def of_paper(found: paper.Paper, section: Mapping[str, Any], shards: int | str) 
 
 
 def text(config: Mapping[str, Any]) -> str:
-    """Return all rows as a table for the terminal."""
+    """Return a table of all rules of the workflow, as text for the terminal."""
     cells = [Row("rule", "function", "file", "artefact"), *rows(config)]
     widths = [max(len(row[column]) for row in cells) for column in range(3)]
     lines = [[cell.ljust(width) for cell, width in zip(row[:3], widths, strict=True)] for row in cells]
@@ -91,7 +91,9 @@ def text(config: Mapping[str, Any]) -> str:
 
 
 def main() -> None:
-    """Print the rules of the configuration in the current folder, merged with the overlays that the arguments name."""
+    """Print the rules of the workflow for the configuration in the current folder, merged with the overlays that the
+    arguments name.
+    """
     try:
         config = overlays.in_use([Path(file) for file in sys.argv[1:]], {}, Path.cwd())
         _printing.show(text(checks.checked(config, paper.discover())))

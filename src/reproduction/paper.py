@@ -1,4 +1,4 @@
-"""Papers, each in a folder below `papers`. This module finds, reads and checks these folders.
+"""Papers, each of which has a folder below `papers`. This module finds, reads and checks these folders.
 
 =================  =================================================================================================
 file               what belongs in it
@@ -45,7 +45,7 @@ _PUBLISHED = "artefact\tquantity\tkind\tvalue\tdigits\terror\tplace\twords"
 
 
 class PaperError(ValueError):
-    """Raised for mistakes in a paper's folder. The message lists all mistakes, each with its file and the expected
+    """Raised for mistakes in the folder of a paper. The message lists all mistakes, each with its file and the expected
     content.
     """
 
@@ -89,7 +89,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Artefact:
-    """Figure or table that is printed in the paper or added by the reproduction. An artefact consists of a table, a
+    """Figure or table that is printed in a paper or added by the reproduction. An artefact consists of a table, a
     figure, or both.
     """
 
@@ -118,7 +118,7 @@ class Paper:
 
     @cached_property
     def package(self) -> str:
-        """Return the dotted name of the paper's folder."""
+        """Return the dotted name of the package of a paper."""
         return f"{__package__}.papers.{self.slug}"
 
     def tables(self) -> list[str]:
@@ -130,8 +130,8 @@ class Paper:
         return [f"figures/{self.slug}/{a.name}.png" for a in self.artefacts if a.figure]
 
     def mistakes(self, section: dict[str, Any]) -> Iterator[tuple[str, str]]:
-        """Yield (path, message) for every mistake in a section of the configuration that the schema of the section
-        cannot express.
+        """Yield (path, message) for every mistake in a paper's section of the configuration that the schema of the
+        section cannot express.
         """
         if (self.folder / "validation.py").is_file():
             yield from import_module(f"{self.package}.validation").mistakes(section)
@@ -198,8 +198,8 @@ def _schema() -> dict[str, Any]:
 
 
 def _cut_texts(part: dict[str, Any], place: str = "") -> Iterator[str]:
-    """Remove keys without a value, and yield messages about these keys. Such keys arise if YAML ends a string in braces
-    at a comma.
+    """Remove keys that have no value, and yield messages about these keys. Such keys arise if YAML ends a string in
+    braces at a comma.
     """
     kept = ""
     for key, value in list(part.items()):
@@ -292,8 +292,8 @@ def _function(folder: Path, function: str, named_at: str) -> Iterator[tuple[str,
 
 @cache
 def _names(path: Path) -> frozenset[str]:
-    """Return the names that a module defines or imports at top level. The names are found with regular expressions
-    instead of a syntax tree.
+    """Return the names that a Python module defines or imports at top level. The names are found with regular
+    expressions instead of a syntax tree.
     """
     names: set[str] = set()
     for defined, assigned, imported in _DEFINED.findall(path.read_text(encoding="utf-8")):

@@ -1,5 +1,5 @@
-"""Record the provenance of results: the origin and the SHA-256 of each result are stored in a file in the same folder.
-Results without such a file are not read.
+"""Record the provenance of results, which are not read without a file in the same folder that states their origin and
+their SHA-256. Results without such a file are not read.
 
 ``<name>.provenance.json`` states the SHA-256 of the files that a function made under this name. `reproduction.trust`
 reads only files whose bytes match.
@@ -31,8 +31,8 @@ _PACKAGES = ("numpy", "scipy", "pandas", "cython", "matplotlib", "snakemake")
 
 @dataclass(frozen=True)
 class Job:
-    """Workflow job that made a file: the name of its rule, and the digest of its parameters as recorded by
-    Snakemake.
+    """Workflow job that computed a file, given by the name of its rule and by the digest of its parameters as recorded
+    by Snakemake.
     """
 
     rule: str = ""
@@ -52,7 +52,7 @@ def sha256(path: Path) -> str:
 
 
 def digest(settings: Any) -> str:
-    """Return the SHA-256 of settings (plain YAML types). It does not depend on the order of the keys."""
+    """Return the SHA-256 of settings that consist of plain YAML types. It does not depend on the order of the keys."""
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 
@@ -77,7 +77,7 @@ def record(
     code: Iterable[Path] = (),
     job: Job | None = None,
 ) -> dict[str, Any]:
-    """Return the provenance record of a table.
+    """Return the provenance record of a table of results.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def record(
 
 
 def short(*, function: str, inputs: Iterable[Path] = (), job: Job | None = None) -> dict[str, Any]:
-    """Return the provenance record of a file that is made without settings. The arguments are the same as for
+    """Return the provenance record of a file that is computed without settings. The arguments are the same as for
     `record`.
     """
     job = job or Job()
@@ -118,7 +118,7 @@ def short(*, function: str, inputs: Iterable[Path] = (), job: Job | None = None)
 
 
 def sources(code: Iterable[Path]) -> dict[str, str]:
-    """Return the SHA-256 of the source file of each module in `code`, with paths relative to ``src`` as keys.
+    """Return the SHA-256 of the source file of each module in `code`, as a mapping from paths relative to ``src``.
 
     The sources of a compiled kernel are its .pyx file, the .pxd files that it cimports, and the C headers that these
     files include.

@@ -1,4 +1,5 @@
-"""Run the workflow with the command ``python -m reproduction.run [arguments of snakemake]``, which `make` calls.
+"""Run the workflow with the command ``python -m reproduction.run [arguments of snakemake]``, which the targets of
+`make` call.
 
 Before Snakemake starts, all configuration files are read with the project's strict reader and checked. Snakemake gets a
 single merged file of plain JSON, so that templates in user files are never executed. If an earlier run was killed, its
@@ -30,7 +31,9 @@ _HERE = socket.gethostname()
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Check the configuration, remove a stale lock, and replace the current process by Snakemake."""
+    """Check the configuration, remove the lock of a run that no longer exists, and replace the current process by
+    Snakemake.
+    """
     try:
         asked = overlays.taken_apart(arguments)
         papers = paper.discover()
@@ -68,8 +71,8 @@ def main(arguments: Sequence[str]) -> None:
 def configuration(
     asked: overlays.Asked, papers: Mapping[str, paper.Paper]
 ) -> tuple[dict[str, Any] | None, dict[str, Any]]:
-    """Return the configuration merged from config.yaml and the overlays, and the same configuration with all defaults.
-    The first is None if no configuration exists.
+    """Return the configuration that is merged from config.yaml and the overlays, and the same configuration with its
+    default values. The first is None if no configuration exists.
 
     Raises
     ------
@@ -84,8 +87,8 @@ def configuration(
 
 
 def _caches() -> None:
-    """Set the cache folder to a folder next to the results if the home folder is not writable, as in containers and on
-    some cluster nodes.
+    """Set the cache folder to a folder next to the results if the home folder is not writable, for example in a
+    container or on a cluster node.
     """
     os.environ.setdefault("USER", str(os.getuid()))  # a user id without a name
     for variable, usual in (("XDG_CACHE_HOME", "~/.cache"), ("MPLCONFIGDIR", "~/.config/matplotlib")):
@@ -100,7 +103,7 @@ def _caches() -> None:
 
 
 def owner() -> int | None:
-    """Return the process id of the live process on the current machine that runs the workflow in the current folder, or
+    """Return the process ID of the live process on the current machine that runs the workflow in the current folder, or
     None if there is no such process.
     """
     mark = _mark()
@@ -113,7 +116,9 @@ def owner() -> int | None:
 
 
 def _mark() -> dict[str, Any]:
-    """Return the process record written by the last run, or an empty dictionary if there is no readable record."""
+    """Return the record of its process that the last run wrote, or an empty dictionary if there is no readable
+    record.
+    """
     try:
         mark = json.loads(_MARK.read_text())
     except (OSError, ValueError):

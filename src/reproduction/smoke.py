@@ -1,5 +1,5 @@
-"""Write a configuration that runs the whole workflow at toy size, with the command ``python -m reproduction.smoke >
-config.yaml``.
+"""Write a configuration that runs the whole workflow on small examples, with the command ``python -m reproduction.smoke
+> config.yaml``.
 """
 
 import sys
@@ -13,8 +13,8 @@ SEED = 7
 
 
 def configuration() -> dict[str, Any]:
-    """Return a configuration with every paper and every kind of scenario at its toy size. The toy size is defined by
-    the entry ``smoke`` of each ``settings.yaml``.
+    """Return a configuration with a small example of every paper and of every kind of scenario. The toy size is defined
+    by the entry ``smoke`` of each ``settings.yaml``.
     """
     papers = paper.discover()
     settings: dict[str, Any] = {"root_seed": SEED, "shards": 1, "run": list(papers)}

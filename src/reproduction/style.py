@@ -1,5 +1,5 @@
-"""Style of all figures: sizes in inches at print width, colours that colour-blind readers can distinguish, and files
-that are identical byte for byte if a figure is redrawn.
+"""Style of all figures, with sizes in inches at print width, colours that colour-blind readers can distinguish, and
+files that are identical byte for byte if a figure is plotted again.
 
 Ticks are at the data values if these form a grid, and otherwise at 1, 2 and 5 times powers of ten, labelled with plain
 numbers (`log_scale`). Numbers with intervals are always drawn by `interval`. Names written by users are drawn in any
@@ -143,8 +143,8 @@ def log_scale(axis: Axes, which: str = "y", at: Iterable[float] | None = None) -
 
 
 class _PlainTicks(LogLocator):
-    """Place the ticks of a logarithmic axis at 1, 2 and 5 times powers of ten on an axis of up to 1.7 decades (at round
-    numbers if fewer than three ticks remain), and at powers of ten on a longer axis.
+    """Locator for the ticks of a logarithmic axis, at 1, 2 and 5 times powers of ten if the axis covers at most 1.7
+    decades, and at powers of ten otherwise. If fewer than three ticks remain on a short axis, round numbers are used.
 
     A vertical axis has space for more labels. It uses the first of the lists (1, 2, 5), (1, 2, 3, 5, 7) and (1, 3) that
     gives three to six ticks, the lowest of which is near the lower end of the axis.
@@ -174,8 +174,8 @@ class _PlainTicks(LogLocator):
 
 
 class _PlainNumbers(Formatter):
-    """Format ticks as plain numbers (0.1, 2, 50), or as powers of ten on an axis that extends below 0.001 or above
-    20,000.
+    """Formatter that shows ticks as plain numbers (0.1, 2, 50), or as powers of ten on an axis that extends below 0.001
+    or above 20,000.
     """
 
     def __call__(self, x: float, pos: int | None = None) -> str:
@@ -203,7 +203,7 @@ def calibration_panel(axis: Axes, rows: pd.DataFrame, colour: str) -> None:
 
 
 def letters(axes) -> None:
-    """Label the panels of a figure with (a), (b), .. at the upper left."""
+    """Label the panels of a figure with the letters (a), (b), .. at the upper left."""
     for letter, axis in zip("abcdefghijkl", axes, strict=False):
         axis.annotate(
             f"({letter})", (0, 1), (-2, 3), "axes fraction", textcoords="offset points", ha="right", va="bottom"
@@ -228,7 +228,7 @@ def unwritable(text: str) -> bool:
 
 
 def names(texts: Sequence[str], noun: str) -> tuple[list[str], str]:
-    """Return the labels of a figure, and a note if some labels had to be replaced.
+    """Return the labels of a figure, and a note if some of the labels had to be replaced.
 
     Parameters
     ----------
@@ -252,7 +252,9 @@ def names(texts: Sequence[str], noun: str) -> tuple[list[str], str]:
 
 @cache
 def _family(character: str) -> str:
-    """Return the first font family that has the character, or None for characters without a shape (spaces, joiners)."""
+    """Return the first font family that contains a character, or None for characters without a shape (spaces,
+    joiners).
+    """
     if unicodedata.category(character) in _SHAPELESS:
         return FIRST
     return next((name for name, known in _known().items() if _has(known, character)), "")

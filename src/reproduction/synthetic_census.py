@@ -44,7 +44,7 @@ _QUARTERED = 0.03  # proportion of blocks that consist of a single group-quarter
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """Size of a synthetic state, given by its numbers of geographic units and of people.
+    """Size of a synthetic state, given by the numbers of its geographic units and of its people.
 
     Parameters
     ----------
@@ -104,7 +104,9 @@ class People:
             yield str(code), int(first), int(end)
 
     def counts(self, level: str, first: int, end: int, specs: tuple[str, ...]) -> Whole:
-        """Return the counts of a query in the nodes first .. end - 1, as an array of shape (nodes, cells)."""
+        """Return the counts of a query in the nodes first .. end - 1 of a level, as an array of shape (nodes,
+        cells).
+        """
         above, starts = self.nodes(level)
         rows = slice(starts[first], starts[end])
         place = above[self.block[rows]] - first
@@ -120,13 +122,13 @@ class People:
         return np.bincount(place[inside], minlength=(end - first) * cells).reshape(-1, cells)
 
     def facilities(self, level: str, first: int, end: int) -> Whole:
-        """Return the numbers of housing units and of facilities by type in the nodes first .. end - 1."""
+        """Return the numbers of housing units and of facilities by type, in the nodes first .. end - 1 of a level."""
         found = np.zeros((len(self.codes[level]), self.units.shape[1]), dtype=np.int64)
         np.add.at(found, self.nodes(level)[0], self.units)
         return found[first:end]
 
     def truth(self) -> pa.Table:
-        """Return the true counts as a table with columns for the block, for the level on every axis, and for the
+        """Return the true counts as a table, with columns for the block, for the level on every axis, and for the
         count.
         """
         sizes = self.product.shape
@@ -169,7 +171,9 @@ def made(product: Product, state: int, size: Size, rng: np.random.Generator) -> 
 
 
 def _levels(axis: str, size: int, tract: Whole, kind: Whole, rng: np.random.Generator) -> Whole:
-    """Draw the levels of all people on one axis. The proportions of the levels differ between tracts."""
+    """Draw the level of every person on one axis of the histogram. The proportions of the levels differ between
+    tracts.
+    """
     people, tracts = len(tract), int(tract.max()) + 1
     if axis == "hhgq":
         return kind.astype(np.int64)
@@ -188,7 +192,7 @@ def _levels(axis: str, size: int, tract: Whole, kind: Whole, rng: np.random.Gene
 
 
 def _consistent(product: Product, levels: tuple[Whole, ...], rng: np.random.Generator) -> tuple[Whole, ...]:
-    """Replace impossible combinations of levels: minors in nursing homes, and householders younger than 15."""
+    """Replace impossible combinations of levels, which are minors in nursing homes and householders younger than 15."""
     levels_by_axis = dict(zip([axis.name for axis in product.axes], levels, strict=True))
     if "votingage" in levels_by_axis:
         levels_by_axis["votingage"] = np.where(levels_by_axis["hhgq"] == 3, 1, levels_by_axis["votingage"])
@@ -199,8 +203,8 @@ def _consistent(product: Product, levels: tuple[Whole, ...], rng: np.random.Gene
 
 
 def _spine(product: Product, state: int, size: Size, rng: np.random.Generator) -> tuple[Codes, Whole]:
-    """Return the geocodes of all levels, and the tract of every block. The block groups of the spine differ from the
-    tabulated block groups.
+    """Return the geocodes of all levels of the spine, and the tract of every block. The block groups of the spine
+    differ from the tabulated block groups.
     """
     county = np.arange(size.tracts) % size.counties
     more = rng.integers(0, size.groups, size.blocks - size.groups)
@@ -228,7 +232,7 @@ def _spine(product: Product, state: int, size: Size, rng: np.random.Generator) -
 
 
 def _lengths(product: Product) -> dict[str, int]:
-    """Return the number of characters of a geocode at every level."""
+    """Return the number of characters in a geocode at every level."""
     steps = {
         "County": 5 if product.product == "dhc" else 6,
         "Prim": 1,
@@ -314,7 +318,7 @@ def write(
     size: Size | None = None,
     variances: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Path:
-    """Generate a state and write its noisy measurement files and the true counts.
+    """Generate a synthetic state, and write its noisy measurement files and its true counts.
 
     Parameters
     ----------
@@ -367,7 +371,7 @@ def _noisy(
     product: Product, people: People, level: str, first: int, end: int, variances: Mapping[str, float],
     rng: np.random.Generator,
 ) -> Iterator[pa.Table]:  # fmt: skip
-    """Yield noisy measurements of the given nodes for every query. Only a few nodes are measured at a time."""
+    """Yield noisy measurements of the given nodes, for every query. Only a few nodes are measured at a time."""
     step = max(_CELLS // max(cells_of(product.query_shape(product.specs(name))) for name in variances), 1)
     for a in range(first, end, step):
         b = min(a + step, end)
@@ -382,7 +386,7 @@ def _noisy(
 
 
 def _rules(product: Product, people: People, level: str, first: int, end: int) -> Iterator[pa.Table]:
-    """Yield the constraints (invariants) of the given nodes, as tables."""
+    """Yield tables with the constraints (invariants) of the given nodes."""
     codes, whole = people.codes[level][first:end], (WHOLE,) * len(product.axes)
     if product.table == "unit":
         yield _table(product, codes, "total_con", whole, people.counts(level, first, end, whole), 0.0, "=")
@@ -419,8 +423,8 @@ def _table(
 
 
 def _write(folder: Path, tables: Iterator[pa.Table], product: Product, level: str) -> None:
-    """Write the parts of a table, with integers of 32 and 64 bits. For the DHC product, write one folder per county if
-    the level has counties.
+    """Write the parts of a table to Parquet files, with integers of 32 and 64 bits. For the DHC product, write one
+    folder per county if the level has counties.
     """
     writers: dict[Path, pq.ParquetWriter] = {}
     try:

@@ -1,4 +1,4 @@
-"""Read and write the tables of the pipeline, which are CSV files that preserve every value exactly."""
+"""Read and write the tables of the workflow, which are CSV files that preserve every value exactly."""
 
 import os
 from pathlib import Path
@@ -10,8 +10,8 @@ _TEXT = {"note", "relation", "sees", "other_variants"}  # columns that contain t
 
 
 def read(path: str | Path, content: BinaryIO | None = None) -> pd.DataFrame:
-    """Return a table exactly as it was written. Floats are read without loss, and empty cells of text columns are read
-    as empty strings.
+    """Return a table from a CSV file, exactly as it was written. Floats are read without loss, and empty cells of text
+    columns are read as empty strings.
 
     Parameters
     ----------
@@ -24,8 +24,8 @@ def read(path: str | Path, content: BinaryIO | None = None) -> pd.DataFrame:
 
 
 def write(table: pd.DataFrame, path: str | Path) -> None:
-    """Write a table as CSV, or as TSV if the file name has this ending. The file is written completely or not at all,
-    and its floats are read back exactly.
+    """Write a table as CSV, or as TSV if the name of the file ends in ``.tsv``. The file is written completely or not
+    at all, and its floats are read back exactly.
     """
     separator = "\t" if str(path).endswith(".tsv") else ","
     _replace(path, table.to_csv(index=False, sep=separator, lineterminator="\n"))

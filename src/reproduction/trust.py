@@ -1,5 +1,5 @@
-"""Check the files of a run, of which each is trusted if it is identical, byte for byte, to the file that its provenance
-record describes.
+"""Check the files of a run. A file is trusted if it is identical, byte for byte, to the file that its provenance record
+describes.
 
 An attempt to read a file that is incomplete, edited or from another run raises an error that names the file and the
 rule that regenerates it. The function `untrusted` finds all such files of a folder, so that `python -m
@@ -37,7 +37,7 @@ class Damaged(ValueError):
 
 @dataclass(frozen=True)
 class Fault:
-    """Group of files that cannot be trusted, with the reason.
+    """Group of files of a run that cannot be trusted, with the reason.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def _removable(files: Iterable[Path], beside: Path) -> tuple[Path, ...]:
 def _consumers(
     root: Path, groups: list[_Group], waiting: list[_Group], requested: Iterable[str] | None
 ) -> Iterator[Fault]:
-    """Yield the files that were made, directly or indirectly, from untrusted files that are not requested by a run."""
+    """Yield the files that were computed, directly or indirectly, from untrusted files that a run does not request."""
     if requested is None:
         return
     made_by_every_run = {root / name for name in requested}
@@ -163,7 +163,9 @@ def _consumers(
 
 
 def _broken(root: Path, files: Mapping[Path, str], found: Mapping[str, Any]) -> str:
-    """Return the reason why files differ from the files of the last run, or an empty string if they do not differ."""
+    """Return the reason why the files of a provenance record differ from the files of the last run, or an empty string
+    if they do not differ.
+    """
     for path, digest in files.items():
         if path.is_symlink():
             return f"{path.relative_to(root)} was replaced by a link"
@@ -181,8 +183,8 @@ def _broken(root: Path, files: Mapping[Path, str], found: Mapping[str, Any]) -> 
 
 
 def _recorded(root: Path, path: Path) -> str | None:
-    """Return the digest of the parameters that Snakemake recorded when it last made a file, or None if there is no such
-    record.
+    """Return the digest of the parameters that Snakemake recorded when it last computed a file, or None if there is no
+    such record.
     """
     name = base64.urlsafe_b64encode(str(path.relative_to(root)).encode()).decode()
     try:
@@ -193,8 +195,8 @@ def _recorded(root: Path, path: Path) -> str | None:
 
 
 def _torn_records(root: Path) -> Iterator[Fault]:
-    """Yield incomplete Snakemake records together with their files. Such a record would stop Snakemake with an unclear
-    error, and the run that made its files is unknown.
+    """Yield incomplete records of Snakemake, together with the files that they describe. Such a record would stop
+    Snakemake with an unclear error, and the run that made its files is unknown.
     """
     for path in sorted((root / _RECORDS).rglob("*")):
         if not path.is_file() or _json(path) is not None:
@@ -246,8 +248,8 @@ def _loaded(path: Path) -> dict[str, Any] | None:
 
 
 def _named(beside: Path, found: Mapping[str, Any]) -> dict[Path, str]:
-    """Return the files listed by a provenance record, limited to files in its folder whose names begin like the name of
-    the record. If the record is incomplete, all such files are returned.
+    """Return the files that a provenance record lists, limited to files in its folder whose names begin like the name
+    of the record. If the record is incomplete, all such files are returned.
     """
     stem = beside.name.removesuffix(SUFFIX)
     named = found.get(FILES) or {name: "" for end in _ENDS if beside.with_name(name := stem + end).is_file()}
@@ -262,7 +264,7 @@ _SOURCES = Path(__file__).resolve().parent  # files in the folder of a paper are
 
 
 def table(path: str | Path) -> pd.DataFrame:
-    """Return a table that a run computed, or a table from a paper's folder.
+    """Return a table that a run computed, or a table in the folder of a paper.
 
     Raises
     ------

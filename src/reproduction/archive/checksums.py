@@ -22,7 +22,7 @@ _SHOWN = 50
 
 
 class Differs(ValueError):
-    """Raised if an archive does not match its checksums or tables; the message lists the differing files."""
+    """Raised if an archive does not match its checksums or tables. The message lists the files that differ."""
 
 
 def read(folder: Path) -> dict[str, str]:
@@ -66,7 +66,7 @@ def read(folder: Path) -> dict[str, str]:
 
 
 def stop(found: list[str]) -> None:
-    """Raise `Differs` with the given differences if there are any."""
+    """Raise `Differs` with the given differences, if there are any."""
     if found:
         more = [f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
         raise Differs("\n".join([*found[:_SHOWN], *more]))
@@ -153,7 +153,7 @@ def _kind(path: Path) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Check a folder, copy it if a second folder is given, and print what was checked and what was skipped."""
+    """Check a folder, copy the folder if a second folder is given, and print what was checked and what was skipped."""
     try:
         sums, skipped = check(Path(arguments[0]).resolve(), Path(arguments[1]) if arguments[1:] else None)
     except (Differs, OSError) as error:
@@ -162,14 +162,12 @@ def main(arguments: list[str]) -> None:
 
 
 def _printable(text: str) -> str:
-    """Return a text with escapes for characters that a terminal interprets. (The library has its own function for
-    this.)
-    """
+    """Return a text in which characters that a terminal interprets are replaced by escapes."""
     return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
 def sentence(sums: dict[str, str], skipped: list[str]) -> str:
-    """Return a sentence that states what was checked and what was skipped."""
+    """Return a sentence that states which files were checked and which folders were skipped."""
     rest = f"; skipped, because they are made when an archive is used: {', '.join(skipped)}" if skipped else ""
     return f"{len(sums)} files match {SUMS}, and there are no others{rest}"
 

@@ -1,4 +1,4 @@
-"""Table of claims for evaluators: the claim, the command, the file and the minutes of every artefact with printed
+"""Table of claims for evaluators, with the claim, the command, the file and the minutes of every artefact with printed
 statements.
 
 The table is made from the papers' folders: statements from ``published.tsv`` and commands from ``paper.yaml``. If there
@@ -23,7 +23,7 @@ _DETAIL, _NAMED = re.compile(r"[,:;(]"), 3
 
 @dataclass(frozen=True)
 class Claim:
-    """Artefact with printed statements. It corresponds to one row of the table of claims.
+    """Artefact with printed statements, which corresponds to one row of the table of claims.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def every(run: Path | None = None) -> list[Claim]:
 
 
 def of_paper(found: Paper, run: Path | None = None) -> Iterator[Claim]:
-    """Return the claims of one paper. The arguments are those of `every`."""
+    """Return the claims of one paper, in the order of its artefacts. The arguments are those of `every`."""
     with (found.folder / "published.tsv").open(newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream, delimiter="\t"))
     printed = Counter(row["artefact"] for row in rows)
@@ -84,7 +84,7 @@ def of_paper(found: Paper, run: Path | None = None) -> Iterator[Claim]:
 
 
 def text(run: Path | None = None) -> str:
-    """Return all claims as TSV. The argument `run` is that of `every`."""
+    """Return all claims of all papers as text in TSV format. The argument `run` is that of `every`."""
     lines = ["\t".join(field.name for field in fields(Claim))]
     for claim in every(run):
         lines.append("\t".join(_cell(value) for value in astuple(claim)))
@@ -92,8 +92,8 @@ def text(run: Path | None = None) -> str:
 
 
 def _places(said: Iterable[str]) -> str:
-    """Return at most three sections, tables or figures in which the statements are printed. Remarks on individual
-    numbers are omitted.
+    """Return at most three sections, tables or figures in which the statements of an artefact are printed. Remarks on
+    individual numbers are omitted.
     """
     found = [*dict.fromkeys(_DETAIL.split(place)[0].strip() for place in said if place)]
     return "; ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
@@ -104,20 +104,20 @@ def _file(slug: str, artefact: Artefact) -> str:
 
 
 def _minutes(artefact: Artefact, from_nothing: dict[str, float]) -> float:
-    """Return the minutes needed to compute the table of an artefact with all its inputs and to draw the figure."""
+    """Return the minutes that are needed to compute the table of an artefact with all inputs and to plot the figure."""
     table = from_nothing[artefact.name] if artefact.table else 0.0
     return table + (artefact.figure.minutes if artefact.figure else 0.0)
 
 
 def _all(found: Paper) -> float:
-    """Return the minutes that all tables of a paper take."""
+    """Return the minutes that are needed to compute all tables of a paper."""
     minutes = sum(a.table.minutes for a in found.artefacts if a.table)
     return minutes + sum(loop.minutes for loop in artefacts.loops(found))
 
 
 def _spent(found: Paper, artefact: Artefact, run: Path | None) -> float:
-    """Return the CPU seconds that the jobs of the table and of the figure took in a run, or NaN if the time of a job is
-    unknown.
+    """Return the CPU seconds that the jobs of an artefact's table and figure took in a run, or NaN if the time of a job
+    is unknown.
     """
     rules = [artefacts.table_rule(found, artefact)] if artefact.table else []
     rules += [artefacts.figure_rule(found, artefact)] if artefact.figure else []

@@ -1,4 +1,4 @@
-"""Content of an archive, which consists of the files tracked by git and the results that the papers under `run`
+"""Contents of an archive, which consist of the files tracked by git and of the results that the papers under `run`
 declare.
 
 Results are listed one by one from the papers' folders, so files of scenarios, batches and releases are not included. No
@@ -26,11 +26,11 @@ _WHOLE = ("results/agreement.tsv", CONFIG, "results/summary.txt")
 
 
 class ArchiveError(ValueError):
-    """Raised if an archive cannot be written; the message names the file and the remedy."""
+    """Raised if an archive cannot be written. The message names the file and the remedy."""
 
 
 def files(run: Path) -> dict[str, Path]:
-    """Return a mapping from each name in the archive to its file.
+    """Return a mapping from each name in an archive to the file with this content.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def of_paper(found: paper.Paper, section: Mapping[str, Any], shards: int | str) 
 
 
 def _stated(run: Path, name: str) -> str:
-    """Return the name of the provenance file of a result, after checking the result against it."""
+    """Return the name of the provenance file of a result, after the result has been checked against this file."""
     path = run / name
     try:
         trust.checked(path)
@@ -117,7 +117,7 @@ def _refuse_links(found: Mapping[str, Path]) -> None:
 
 
 def _refuse_paths(found: Mapping[str, Path], folders: Iterable[Path]) -> None:
-    """Raise if a file contains a path of the machine on which the archive is written."""
+    """Raise an error if a file contains a path of the machine on which the archive is written."""
     texts = {str(form).encode() for folder in folders for form in (folder, folder.resolve()) if len(form.parts) > 1}
     for name, path in found.items():
         raw = path.read_bytes()

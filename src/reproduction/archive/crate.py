@@ -51,7 +51,7 @@ Entity = dict[str, Any]
 
 @dataclass(frozen=True)
 class Times:
-    """Times that cannot be derived from the files of an archive.
+    """Times of a run that cannot be derived from the files of an archive.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Times:
 
 
 def text(found: Mapping[str, Path], run: Path, times: Times | None = None) -> bytes:
-    """Return the content of the RO-Crate metadata file.
+    """Return the content of the metadata file of an RO-Crate.
 
     Parameters
     ----------
@@ -95,7 +95,9 @@ def text(found: Mapping[str, Path], run: Path, times: Times | None = None) -> by
 
 
 def stated_times(raw: bytes) -> Times:
-    """Return the times that a crate states; raise ValueError, KeyError or TypeError if the bytes are not a crate."""
+    """Return the times that an RO-Crate states. Raise ValueError, KeyError or TypeError if the bytes are not a
+    crate.
+    """
     entities = {entity["@id"]: entity for entity in json.loads(raw)["@graph"]}
     run = tuple(str(entities["#run"][key]) for key in ("startTime", "endTime") if key in entities["#run"])
     for value, form in ((entities["./"]["datePublished"], "%Y-%m-%d"), *((text, _FORM) for text in run)):
@@ -104,8 +106,8 @@ def stated_times(raw: bytes) -> Times:
 
 
 def _run_times(run: Path) -> tuple[str, ...]:
-    """Return the start and the end of the Snakemake process. The result is empty for a run from another Snakefile,
-    because such a run records no times.
+    """Return the start and the end of the Snakemake process of a run. The result is empty for a run from another
+    Snakefile, because such a run records no times.
     """
     try:
         started, took = costs.clock(run / costs.BENCHMARKS)
@@ -120,7 +122,9 @@ def published() -> str:
 
 
 def _project() -> dict[str, str]:
-    """Return title, description, author, version and licence, from CITATION.cff and pyproject.toml."""
+    """Return the title, the description, the author, the version and the licence of the project, from CITATION.cff and
+    pyproject.toml.
+    """
     citation = yaml.safe_load((contents.ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     declared = tomllib.loads((contents.ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     licence = f"https://spdx.org/licenses/{citation['license']}"
@@ -129,7 +133,9 @@ def _project() -> dict[str, str]:
 
 
 def _frame(names: list[str], mentions: list[Entity], times: Times) -> list[Entity]:
-    """Return the general entities of the metadata file: the dataset, its profiles, licence, author and language."""
+    """Return the general entities of an RO-Crate, which are the dataset, its profiles, its licence, its author and its
+    language.
+    """
     project = _project()
     whole = {
         **{"@id": "./", "@type": "Dataset", "name": f"{project['title']}, version {project['version']}"},
@@ -240,7 +246,7 @@ def default_name() -> str:
 
 
 def write(target: Path, run: Path) -> str:
-    """Write the archive of a run as one compressed file.
+    """Write the archive of a run as a single compressed file.
 
     Parameters
     ----------
@@ -279,7 +285,7 @@ def _member(name: str, raw: bytes, *, executable: bool) -> tarfile.TarInfo:
 
 
 def _sums(found: Mapping[str, Path], texts: Mapping[str, bytes]) -> bytes:
-    """Return the input of ``sha256sum --check``: the checksum of every file except the list of checksums."""
+    """Return the input of ``sha256sum --check``, with the checksum of every file except the list of checksums."""
     digests = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in found.items()}
     digests |= {name: hashlib.sha256(raw).hexdigest() for name, raw in texts.items()}
     return "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items())).encode()

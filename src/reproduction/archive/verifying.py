@@ -1,4 +1,4 @@
-"""Verify an unpacked archive: check all checksums, and recompute the agreement from the tables.
+"""Verify an unpacked archive, by checking all checksums and recomputing the agreement from the tables.
 
 The RO-Crate and the table of claims are recomputed too, except the times that only the run can know. Of the tables that
 no agreement uses, those that take at most a quarter of a minute are recomputed from the archive. Measured times, tables
@@ -30,7 +30,7 @@ _ROUNDED = 1e-6  # relative difference of numbers of a recomputed table on anoth
 
 
 def verified(folder: Path) -> str:
-    """Verify an unpacked archive and return a sentence that states what was verified.
+    """Verify an unpacked archive, and return a sentence that states what was verified.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def verified(folder: Path) -> str:
 
 
 def _records(folder: Path) -> Iterator[str]:
-    """Yield provenance files that are not JSON objects with the digests of files, inputs and sources."""
+    """Yield the provenance files that are not JSON objects with the digests of files, inputs and sources."""
     for beside in _provenance_files(folder):
         try:
             record = json.loads(beside.read_bytes())
@@ -83,7 +83,7 @@ def _tables(sums: Mapping[str, str]) -> list[str]:
 
 
 def _feeding(folder: Path, slugs: list[str]) -> set[str]:
-    """Return the agreement tables, and the tables from which an agreement was recomputed."""
+    """Return the agreement tables of an archive, and the tables from which an agreement was recomputed."""
     found = {_ALL}
     for slug in slugs:
         record = json.loads((folder / "results" / slug / f"agreement{SUFFIX}").read_bytes())
@@ -92,7 +92,7 @@ def _feeding(folder: Path, slugs: list[str]) -> set[str]:
 
 
 def _recomputed(folder: Path, slugs: list[str], names: set[str]) -> tuple[int, list[str]]:
-    """Recompute the tables `names` whose inputs are in the archive and that take little time.
+    """Recompute those tables in `names` whose inputs are in the archive and that take little time.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def _recomputed(folder: Path, slugs: list[str], names: set[str]) -> tuple[int, l
 
 
 def _equal(stated: pd.DataFrame, made: pd.DataFrame) -> bool:
-    """Return whether a recomputed table equals a table of the archive, up to rounding."""
+    """Return whether a recomputed table equals the table in the archive, up to rounding."""
     with tempfile.TemporaryDirectory() as temporary:
         path = Path(temporary, "table.csv")
         tables.write(made, path)
@@ -149,7 +149,7 @@ def _provenance(folder: Path) -> Iterator[str]:
 
 
 def _sources(folder: Path, sums: dict[str, str]) -> Iterator[str]:
-    """Check that the results were computed from the archived sources."""
+    """Check that the results of an archive were computed from the archived sources."""
     for beside in _provenance_files(folder):
         stated = json.loads(beside.read_bytes()).get(provenance.SOURCES, {})
         other = [name for name, digest in stated.items() if sums.get(f"src/{name}") != digest]
@@ -169,9 +169,7 @@ def _own_code(sums: dict[str, str]) -> Iterator[str]:
 
 
 def _described(folder: Path, sums: Mapping[str, str]) -> Iterator[str]:
-    """Yield the parts of the archive's description that do not follow from its files and from the times that the
-    archive states.
-    """
+    """Yield the parts of an archive's description that do not follow from the files and the times in the archive."""
     found = {name: folder / name for name in sorted(sums) if name not in (crate.NAME, claims.NAME)}
     stated = (folder / crate.NAME).read_bytes() if crate.NAME in sums else b""
     try:
@@ -191,7 +189,9 @@ def _without_seconds(table: bytes) -> list[bytes]:
 
 
 def _agreement(folder: Path, slug: str) -> Iterator[str]:
-    """Yield differences between the paper's agreement and the agreement computed from its tables."""
+    """Yield the differences between the agreement table of a paper and the agreement computed from the paper's
+    tables.
+    """
     place = folder / "results" / slug
     record = json.loads((place / f"agreement{SUFFIX}").read_bytes())
     read = {Path(name).stem: trust.table(place / Path(name).name) for name in record[provenance.INPUTS]}
@@ -205,7 +205,7 @@ def _agreement(folder: Path, slug: str) -> Iterator[str]:
 
 
 def _together(folder: Path, slugs: list[str]) -> Iterator[str]:
-    """Yield differences between the agreement table of all papers and the concatenated tables of the papers."""
+    """Yield the differences between the agreement table of all papers and the concatenated tables of the papers."""
     papers = list(dict.fromkeys(trust.table(folder / _ALL)["paper"]))
     if sorted(papers) != slugs:
         yield f"{_ALL} covers {', '.join(papers)}, but there are tables of {', '.join(slugs)}"

@@ -22,7 +22,7 @@ _NAME = {"pattern": "^[a-z][a-z0-9_]*$"}
 
 
 def schema_of(papers: Mapping[str, Paper]) -> dict[str, Any]:
-    """Return the closed JSON Schema (draft 2020-12) of config.yaml.
+    """Return the JSON Schema (draft 2020-12) of config.yaml, in which no additional keys are allowed.
 
     Raises
     ------
@@ -67,13 +67,15 @@ def _closed_section(paper: Paper, definitions: Mapping[str, Any]) -> dict[str, A
 
 
 def _with_default(rule: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a setting with the default of the definition that the setting refers to, if the setting has no default."""
+    """Return a setting with the default of the definition to which the setting refers, if the setting does not have a
+    default.
+    """
     known = definitions.get(rule.get("$ref", "").rpartition("/")[2], {})
     return {"default": deepcopy(known["default"])} | rule if "default" in known else rule
 
 
 def _named(description: str) -> dict[str, Any]:
-    """Return the schema of a section whose entries are named by the user and checked elsewhere."""
+    """Return the schema of a section in which the user names the entries, which are checked elsewhere."""
     entries = {"type": "object", "default": {}, "additionalProperties": {"type": "object"}}
     return entries | {"description": description, "propertyNames": _NAME}
 
@@ -142,7 +144,7 @@ def _section(
 def growth(
     settings: Any, part: Mapping[str, Any], definitions: Mapping[str, Any]
 ) -> Iterator[tuple[str, tuple[float, float]]]:
-    """Yield (setting, (factor of work, factor of memory)) for each setting that affects the cost; the factors are at
+    """Yield (setting, (factor of work, factor of memory)) for each setting that affects the cost. Each factor is at
     least 1.
     """
     for key, stated in part.get("properties", {}).items():

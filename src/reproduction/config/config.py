@@ -36,7 +36,7 @@ Further = Callable[[dict], Iterable[tuple[str, str]]]
 
 
 def with_defaults(config: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy of `config` with all defaults filled in."""
+    """Return a copy of `config` in which missing keys have their default values."""
     return _with_defaults(deepcopy(config), schema)
 
 
@@ -48,7 +48,7 @@ def broken(config: dict[str, Any], schema: dict[str, Any]) -> list[tuple[str, st
 def check(
     config: dict[str, Any], schema: dict[str, Any], rules: Rules | None = None, further: Further | None = None
 ) -> dict[str, Any]:
-    """Return the configuration with all defaults filled in.
+    """Check a configuration, and return it with default values for missing keys.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def _with_defaults(value: Any, schema: dict[str, Any]) -> Any:
 
 
 def _meant(key: str, known: list[str]) -> str:
-    """Return the known key that an unknown key probably means, in the format of `nearest`. A file is a key of a
+    """Return the known key that an unknown key probably means, as text in the format of `nearest`. A file is a key of a
     table.
     """
     return ", did you mean 'file'?" if key == "table" and "file" in known else nearest(key, known)
@@ -130,7 +130,7 @@ def _explain(error: Any) -> list[tuple[str, str]]:
 
 
 def _rule(error: Any) -> str:
-    """Return the rule of the schema that a value breaks, with the allowed values."""
+    """Return the rule of the schema that a value breaks, with the allowed values, as text."""
     value, rule = error.instance, error.validator_value
     match error.validator:
         case "propertyNames" | "pattern":
@@ -164,7 +164,7 @@ def _shown(value: Any) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return ``, did you mean ..`` if a known word is similar, otherwise an empty string."""
+    """Return the text ``, did you mean ..`` if a known word is similar, and otherwise an empty string."""
     close = get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f", did you mean {close[0]!r}?" if close else ""
 

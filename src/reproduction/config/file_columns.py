@@ -1,5 +1,5 @@
-"""Columns of a user's file, renamed to the names that a kind of scenario expects. The module is written in plain
-Python.
+"""Columns of a user's file, which are renamed to the names that a kind of scenario expects. The module is written in
+plain Python.
 
 The mapping is stated (``columns: {name: county, value: count}``), or the columns are recognised by the names that other
 software uses: PipelineDP (partition_key, count, count_noise_stddev) and OpenDP (len). The results state which column
@@ -106,7 +106,7 @@ def _recognised(settings: Mapping[str, Any], header: Sequence[str], kind: Kind, 
 
 
 def header(settings: Mapping[str, Any], kind: Kind, batch: bool) -> tuple[list[str], Names]:
-    """Return the columns of the file of a scenario under the expected names, and the mapping of the names (`names`).
+    """Return the columns of a scenario's file under the expected names, and the mapping of the names (`names`).
 
     Raises
     ------
@@ -119,7 +119,7 @@ def header(settings: Mapping[str, Any], kind: Kind, batch: bool) -> tuple[list[s
 
 
 def texts(settings: Mapping[str, Any], kinds: Mapping[str, str], found: Names) -> dict[str, list[str]]:
-    """Return the columns of a file with one table as strings, under the expected names.
+    """Return the columns of a file that contains one table, as strings under the expected names.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def _wanted(kinds: Mapping[str, str], found: Names) -> dict[str, str]:
 
 
 def _joined(read: Mapping[str, list[str]], kinds: Mapping[str, str], found: Names) -> dict[str, list[str]]:
-    """Return the columns under the expected names. The parts of a name are joined."""
+    """Return the columns of a file under the names that a kind of scenario expects. The parts of a name are joined."""
     out = {}
     for ours in kinds:
         parts = [read[one] for one in _sources(found.get(ours, ours))]
@@ -215,8 +215,8 @@ def absent_mistakes(settings: Mapping[str, Any], found: Names, batch: bool) -> l
 
 
 def absent_value(settings: Mapping[str, Any]) -> str:
-    """Return the text of a cell that the file does not list: ``0``, a limit such as ``<10``, or an empty string. An
-    empty string means unknown, or withheld if the noise has a threshold.
+    """Return the text of a cell that the file does not list. It is ``0``, a limit such as ``<10``, or an empty string.
+    An empty string means unknown, or withheld if the noise has a threshold.
     """
     stated, noise = settings["absent"], settings.get("noise")
     if stated["are"] != "withheld":
@@ -227,7 +227,7 @@ def absent_value(settings: Mapping[str, Any]) -> str:
 
 
 def listed_cells(settings: Mapping[str, Any], kinds: Mapping[str, str], found: Names) -> dict[str, list[str]]:
-    """Return the names of all cells, and those columns of a file of cells that the scenario reads.
+    """Return the names of all cells in a file of cells, and the columns of this file that the scenario reads.
 
     Raises
     ------
@@ -258,9 +258,7 @@ def _with_absent(
     columns: dict[str, list[str]],
     parts: Sequence[Sequence[str]],
 ) -> dict[str, list[str]]:
-    """Return the columns of a file with a row for every cell that the file does not list; `parts` are the columns that
-    make up the name.
-    """
+    """Return the columns of a file with a row for every cell that the file does not list."""
     if wrong := absent_mistakes(settings, found, False):
         raise ValueError(f"absent: {wrong[0]}")
     if "parent" in columns:
@@ -287,14 +285,14 @@ def _with_absent(
 
 
 def not_a_cell(name: str, cells: Sequence[str]) -> str:
-    """Return the message for a name in the file that is not among the cells of ``absent``."""
+    """Return the error message for a name in the file that is not among the cells of ``absent``."""
     near = get_close_matches(name, cells, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return f"absent: the file has the cell {name!r}, which is not among the {len(cells):,} cells{hint}"
 
 
 def not_constant(column: str, cell: str) -> str:
-    """Return the message for a column whose value is unknown for a cell that the file does not list."""
+    """Return the error message for a column whose value is unknown for a cell that the file does not list."""
     return (
         f"absent: the column {column!r} has different values, so its value for {cell!r} is unknown: name a CSV file as "
         "cells that has this column"
@@ -313,7 +311,7 @@ def _is_spread(settings: Mapping[str, Any], found: Names) -> bool:
 
 
 def read_as(settings: Mapping[str, Any], found: Names) -> dict[str, str]:
-    """Return text that states which columns were read under another name."""
+    """Return a text that states which columns were read under another name."""
     said = {ours: JOINT.join(_sources(theirs)) for ours, theirs in found.items()}
     if _is_spread(settings, found):
         said["scale"] += ", divided by the square root of 2"
@@ -327,15 +325,15 @@ def read_as(settings: Mapping[str, Any], found: Names) -> dict[str, str]:
 
 
 def table_of_noise(columns: Sequence[str]) -> dict[str, str]:
-    """Return the columns of a table of probabilities that hold true counts, released values and probabilities; the
-    columns of the R package ptable are recognised.
+    """Return the columns of a noise table that contain true counts, released values and probabilities. The columns of
+    the R package ptable are recognised.
     """
     ptable = set(_PTABLE) <= set(columns) and not set(_TABLE) <= set(columns)
     return dict(zip(_TABLE, _PTABLE if ptable else _TABLE, strict=True))
 
 
 def with_noise(settings: Mapping[str, Any], found: Names) -> dict[str, Any]:
-    """Return the settings, with a noise that is given as the file of OpenDP's ``summarize()`` replaced by its
+    """Return the settings, in which a noise that is given as the file of OpenDP's ``summarize()`` is replaced by its
     distribution.
 
     Parameters
@@ -380,5 +378,5 @@ def with_noise(settings: Mapping[str, Any], found: Names) -> dict[str, Any]:
 
 
 def is_summary(noise: object) -> bool:
-    """Return whether the noise is given as a file."""
+    """Return whether the noise is given as a file of OpenDP's ``summarize()``."""
     return isinstance(noise, str) and noise.lower().endswith(".csv")

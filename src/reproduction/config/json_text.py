@@ -1,5 +1,5 @@
-"""Encode settings as parameters of Snakemake rules. The text contains no wildcards and can be written into an HTML
-page.
+"""Encoding of settings as text, for use as parameters of Snakemake rules. The text contains no wildcards and can be
+written into an HTML page.
 """
 
 import json
@@ -10,7 +10,7 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 def encoded(settings: Any) -> str:
-    """Return settings as text that can be the value of a parameter.
+    """Encode settings as text that can be the value of a parameter of a Snakemake rule.
 
     The text of a user can neither end a script block of Snakemake's report nor be read as a wildcard.
     """

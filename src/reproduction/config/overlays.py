@@ -1,4 +1,5 @@
-"""Merge several configuration files into one. Mappings are merged key by key, and all other values are replaced.
+"""Merge several configuration files into one configuration. Mappings are merged key by key, and all other values are
+replaced.
 
 `python -m reproduction.run` merges the files before Snakemake starts, and passes a single file, named after its
 content. If ``snakemake`` is called directly, it has already read its overlays. The overlays are then read a second time
@@ -24,7 +25,7 @@ WRITTEN = Path(".snakemake/configuration")  # folder of the merged file
 
 
 def merged(paths: Iterable[Path], further: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the merged content of configuration files, in which later files override earlier ones.
+    """Return the merged contents of configuration files, in which later files override earlier files.
 
     Parameters
     ----------
@@ -65,8 +66,8 @@ def pairs(words: Iterable[str]) -> dict[str, Any]:
 
 
 def write(settings: Mapping[str, Any], folder: Path) -> Path:
-    """Write the merged configuration as JSON below `folder`, in a file that is named after its content; raise OSError
-    on failure.
+    """Write a merged configuration as JSON below `folder`, in a file that is named after its content. Raise OSError on
+    failure.
     """
     text = json.dumps(settings, indent=1)
     path = folder / WRITTEN / f"{_digest(text)}.json"
@@ -103,7 +104,7 @@ def in_use(overlays: Iterable[Path], further: Mapping[str, Any], folder: Path) -
 
 
 def _written(path: Path, folder: Path) -> bool:
-    """Return whether a file was written by `write` and has not been changed since."""
+    """Return whether a file was written by `write` and has not been changed since then."""
     if path.resolve().parent != (folder / WRITTEN).resolve() or not path.is_file():
         return False
     return path.stem == _digest(path.read_text(encoding="utf-8", errors="replace"))
@@ -151,7 +152,7 @@ class Asked:
     rest: tuple[str, ...]
 
     def with_one(self, file: Path | None) -> list[str]:
-        """Return the arguments for Snakemake in which `file` replaces all configuration options."""
+        """Return the command line arguments for Snakemake in which `file` replaces all configuration options."""
         if file is None:
             return list(self.rest)
         at = self.rest.index("--") if "--" in self.rest else len(self.rest)
@@ -159,7 +160,7 @@ class Asked:
 
 
 def taken_apart(words: Sequence[str]) -> Asked:
-    """Split command line arguments into overlays, single settings and all other arguments.
+    """Split the command line arguments into overlays, single settings and all other arguments.
 
     Raises
     ------

@@ -18,17 +18,17 @@ _RATES = (
 
 @cache
 def schema(of_release: bool = False) -> dict[str, Any]:
-    """Return the schema of one plan, either of shares and a goal or of a configured release."""
+    """Return the schema of one plan, which is either a plan of shares and a goal or a plan of a configured release."""
     return config.read(Path(__file__).with_name("plans.yaml"))["release" if of_release else "shares"]
 
 
 def filled(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a plan with all defaults filled in."""
+    """Return a plan in which missing keys have their default values."""
     return config.with_defaults(dict(plan), schema("release" in plan))
 
 
 def mistakes(section: Mapping[str, Any], releases: Mapping[str, Any] | None = None) -> Iterator[tuple[str, str]]:
-    """Return (path below `plans`, message) for every mistake in the plans.
+    """Return (path below `plans`, message) for every mistake in the plans of a configuration.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def mistakes(section: Mapping[str, Any], releases: Mapping[str, Any] | None = No
 
 
 def _release_rules(plan: Mapping[str, Any], releases: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the errors in the plan for a configured release."""
+    """Yield the mistakes in a plan that refers to a configured release."""
     name = plan["release"]
     if name not in releases:
         known = ", ".join(releases) or "none"
@@ -88,7 +88,7 @@ def _release_rules(plan: Mapping[str, Any], releases: Mapping[str, Any]) -> Iter
 
 
 def _shape_problems(path: str, levels: Sequence[str]) -> Iterator[str]:
-    """Yield the mistakes in the public file that contains the shape of a tree with these levels."""
+    """Yield the mistakes in the public file with the shape of a tree that has the given levels."""
     try:
         names = table_files.header(Path(path))
     except (ValueError, OSError) as error:

@@ -1,4 +1,4 @@
-"""Meaning of the cells of a column of published counts, with the symbols that the settings of a scenario state
+"""Interpretation of the cells in a column of published counts, with the symbols that the settings of a scenario state
 (`table_columns`).
 
 The module is written in plain Python, because it runs before any kernel exists. A symbol has a meaning only if the
@@ -14,7 +14,7 @@ from dpmultinomial._files.table_columns import SYMBOLS, Cell, Limits, shown
 
 
 def meaning(text: str, settings: Mapping[str, Any]) -> Cell:
-    """Return the number in a cell, or the bounds that the cell states.
+    """Return the number in a cell, or the bounds that a range or limit in the cell states.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def _listed(symbols: str | Sequence[str]) -> Sequence[str]:
 
 
 def parsed(texts: Sequence[str], settings: Mapping[str, Any]) -> list[Cell]:
-    """Return the meaning of every cell of a column (see `meaning`). Equal texts are parsed once."""
+    """Return the number or the bounds in every cell of a column (see `meaning`). Equal texts are parsed once."""
     known: dict[str, Cell] = {}
     return [known[text] if text in known else known.setdefault(text, meaning(text, settings)) for text in texts]
 
@@ -78,7 +78,7 @@ def censored(
 
 def texts_of(cells: Sequence[Cell], names: Sequence[str]) -> dict[str, str]:
     """Return the bounds of each count without a number as text, such as ``withheld, at most 9`` or ``published as 10 to
-    50``, by the name of the count.
+    50``, as a mapping from the name of the count.
     """
     stated = {name: bounds for name, (_, bounds) in zip(names, cells, strict=True) if bounds is not None}
     return {

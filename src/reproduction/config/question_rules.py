@@ -56,7 +56,7 @@ def _wrong(kind: str, what: Any, names: Sequence[str], whole: str) -> str:
 
 
 def _beyond(kind: str, what: Any, names: Sequence[str], whole: str) -> str:
-    """Return the mistake in a rank or share whose names are known but inconsistent."""
+    """Return the mistake in a question about a rank or a share whose names are known but inconsistent."""
     if kind == "rank":
         of = set(names) - {whole} if what["of"] == "all" else what["of"]
         size = 1 if isinstance(of, str) else len(of)
@@ -70,7 +70,7 @@ def _beyond(kind: str, what: Any, names: Sequence[str], whole: str) -> str:
 
 
 def _misshapen(kind: str, what: Any) -> str:
-    """Return the mistake in a question that can be found without knowing the names of the quantities."""
+    """Return the mistake in a question that can be found without the names of the quantities."""
     if kind == "probability":
         return "" if isinstance(what, str) else f"probability requires a comparison such as 'a > b', got {what!r}"
     if kind in ("share", "rank"):

@@ -1,4 +1,5 @@
-"""Strict reader of all configuration files, which are JSON or YAML without extensions. The reader returns plain values.
+"""Strict reader of all configuration files, which are written in JSON or in a plain subset of YAML. The
+reader returns plain values.
 
 No other part of the workflow reads a configuration file before this module. Anchors, aliases, tags, merge keys,
 directives, keys with escapes, duplicate keys and templates are rejected.
@@ -26,11 +27,13 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 class ConfigError(ValueError):
-    """Raised for a configuration with mistakes. The message lists all mistakes."""
+    """Raised for a configuration that contains mistakes. The message lists all mistakes."""
 
 
 class _Strict(_LOADER):
-    """YAML loader that rejects duplicate keys (plain YAML silently keeps the last value)."""
+    """YAML loader that rejects duplicate keys, because the standard loader keeps only the last value without a
+    warning.
+    """
 
     def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
         return int(_plain(node, _INTEGER, yaml.SafeLoader.construct_yaml_int(self, node)))
@@ -61,7 +64,8 @@ _Strict.add_constructor("tag:yaml.org,2002:timestamp", yaml.SafeLoader.construct
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Return the values in one file, which is read as JSON if its name ends in ``.json``, and as YAML otherwise.
+    """Return the values in a configuration file, which is read as JSON if its name ends in ``.json``, and as YAML
+    otherwise.
 
     Parameters
     ----------
@@ -154,7 +158,7 @@ def _yaml(text: str) -> Any:
 
 
 def _refuse_extras(text: str) -> None:
-    """Reject every feature of YAML other than mappings, lists and plain values, and reject deep nesting before any
+    """Reject every feature of YAML except mappings, lists and plain values. Reject deep nesting before any
     recursion.
     """
     level = 0
@@ -195,7 +199,7 @@ def _refuse_escapes(node: yaml.Node, text: str) -> None:
 
 
 def _refuse_keys(loaded: Any) -> None:
-    """Reject keys that are template expressions, control characters in keys, lone surrogates, and deep nesting."""
+    """Reject keys that contain template expressions or control characters. Reject lone surrogates and deep nesting."""
     level = [loaded]
     for _ in range(_DEEPEST + 1):
         for key in (key for value in level if isinstance(value, dict) for key in value):
@@ -223,7 +227,7 @@ def _children(value: Any) -> Iterable[Any]:
 
 
 def _plain(node: yaml.ScalarNode, looks: re.Pattern[str], value: float) -> float:
-    """Reject numbers that YAML 1.1 does not read as written; for example, 010 is read as 8, 1:30 as 90, and 1_000 as
+    """Reject numbers that YAML 1.1 does not read as written. For example, 010 is read as 8, 1:30 as 90, and 1_000 as
     1000.
     """
     if looks.fullmatch(node.value):

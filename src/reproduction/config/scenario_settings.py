@@ -29,7 +29,7 @@ Point = dict[str, float | int | str]
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """Scenario of a configuration, which is an entry under `scenarios`.
+    """Scenario of a configuration, which corresponds to an entry under `scenarios`.
 
     Parameters
     ----------
@@ -49,23 +49,23 @@ class Scenario:
 
     @property
     def points(self) -> list[Point]:
-        """Return the values of the grid's keys at every point, with the last key varying fastest. A scenario without a
-        grid has one empty point.
+        """Return, for every point of a grid, the values of the grid's keys. The last key varies fastest. A scenario
+        without a grid has one empty point.
         """
         return points(self.settings, self.kind)
 
     def at(self, point: Point) -> dict[str, Any]:
-        """Return the settings at one grid point, as if the point were a separate scenario."""
+        """Return the settings at one grid point, as if this point were a separate scenario."""
         return at(self.settings, self.kind, point)
 
     @property
     def files(self) -> list[str]:
-        """Return the user's files that the scenario reads."""
+        """Return the files of the user that the scenario reads."""
         return [*_files(self.settings), *self.kind.files([self.at(point) for point in self.points])]
 
 
 def named(settings: Mapping[str, Any], kinds: Mapping[str, Kind]) -> dict[str, Scenario]:
-    """Return the scenarios of a checked configuration, by name."""
+    """Return the scenarios of a checked configuration, as a mapping from their names."""
     found = {}
     for name, written in settings["scenarios"].items():
         kind, release = _kind(written, settings, kinds)
@@ -77,7 +77,7 @@ def named(settings: Mapping[str, Any], kinds: Mapping[str, Kind]) -> dict[str, S
 
 
 def single(name: str, written: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Scenario:
-    """Check one scenario that is not in a configuration file, and return it.
+    """Check a single scenario that is not in a configuration file, and return the scenario.
 
     Raises
     ------
@@ -91,8 +91,8 @@ def single(name: str, written: Mapping[str, Any], kinds: Mapping[str, Kind]) -> 
 
 
 def lists(settings: Mapping[str, Any], kind: Kind) -> dict[tuple[str, ...], list[Any]]:
-    """Return a mapping from path to list for the keys that normally take a single value but contain a list, in the
-    order of the configuration.
+    """Return a mapping from the path of a key to its list, for the keys that normally take a single value but contain a
+    list.
     """
     return dict(_lists(settings, kind.schema["properties"], kind.schema, ()))
 
@@ -109,7 +109,7 @@ def _lists(
 
 
 def _one(part: Mapping[str, Any]) -> bool:
-    """Return whether a key takes a single number or string and not a list."""
+    """Return whether a key takes a single number or a single string and not a list."""
     kinds = {part["type"]} if isinstance(part.get("type"), str) else set(part.get("type", ()))
     kinds |= {option.get("type", "string") for option in part.get("anyOf", ())} | (
         {"string"} if "enum" in part else set()
@@ -123,8 +123,8 @@ def _plain(values: list[Any]) -> bool:
 
 
 def _labels(paths: list[tuple[str, ...]]) -> list[str]:
-    """Return a column name for each key of the grid: the last part of its path or, if the last part is not unique, the
-    whole path.
+    """Return a column name for each key of a grid, which is the last part of the key's path or, if this part is not
+    unique, the whole path.
     """
     last = [path[-1] for path in paths]
     return [path[-1] if last.count(path[-1]) == 1 else "_".join(path) for path in paths]
@@ -206,7 +206,8 @@ def _release(name: str, releases: Mapping[str, Mapping[str, Any]]) -> tuple[Path
 
 
 def mistakes(settings: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Mistakes:
-    """Yield (path below `scenarios`, message) for every mistake. Each point of a grid is checked separately.
+    """Yield (path below `scenarios`, message) for every mistake in the scenarios of a configuration. Each point of a
+    grid is checked separately.
 
     Parameters
     ----------
@@ -282,8 +283,8 @@ def _by_schema(settings: dict[str, Any], kind: Kind) -> Mistakes:
 
 
 def _by_rules(written: dict[str, Any], kind: Kind, batch: bool) -> Mistakes:
-    """Yield the mistakes that the schema cannot express: first the mistakes in the file, then the rules of the kind
-    that are broken at a grid point.
+    """Yield the mistakes that the schema cannot express, first those in the file, and then those in the settings at
+    each grid point.
     """
     columns: dict[str, list[str]] | None = None
     by_table: dict[str, Any] = {}
@@ -336,8 +337,8 @@ def _by_rules(written: dict[str, Any], kind: Kind, batch: bool) -> Mistakes:
 
 
 def shards(scenario: Scenario, wanted: int) -> int:
-    """Return the number of parts into which a scenario is divided: 1 for a single case, at most one part per point of a
-    grid, and the requested number for a batch.
+    """Return the number of parts into which a scenario is divided. This is 1 for a single case, at most one part per
+    point for a grid, and the requested number for a batch.
     """
     return wanted if scenario.form == "batch" else min(wanted, len(scenario.points))
 

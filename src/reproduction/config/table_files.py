@@ -58,7 +58,9 @@ def columns(path: str, batch: bool) -> list[str]:
 
 
 def is_batch(file: object) -> bool:
-    """Return whether the `file` of a scenario has a column `TABLE`. The result is False if the file cannot be read."""
+    """Return whether the `file` of a scenario has a column `TABLE` and is therefore a batch. The result is False if the
+    file cannot be read.
+    """
     try:
         return isinstance(file, str) and TABLE in header(Path(file))
     except ValueError:
@@ -92,7 +94,9 @@ def texts(path: str, kinds: Mapping[str, str], judges: Mapping[str, Judge] | Non
 
 
 def _judged(columns: Mapping[str, list[str]], judges: Mapping[str, Judge]) -> list[tuple[str, int, str, str]]:
-    """Return the invalid cells as (column, record, rule, value). Equal texts are checked once."""
+    """Return the invalid cells of some columns as tuples (column, record, rule, value). Equal texts are checked
+    once.
+    """
     wrong = []
     for column, judge in judges.items():
         rules: dict[str, str] = {}
@@ -107,15 +111,15 @@ def _judged(columns: Mapping[str, list[str]], judges: Mapping[str, Judge]) -> li
 
 
 def _stamp(path: str) -> tuple[int, ...]:
-    """Return numbers that change if a file is written or replaced."""
+    """Return numbers that change if a file is changed or replaced."""
     found = stat(places.public(path))
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 @lru_cache(1)
 def _table(path: str, stamp: tuple[int, ...]) -> Any:
-    """Read a CSV file, or return it from the cache. The table that was read last is cached, so that the checks and the
-    answers of one command share it.
+    """Read a CSV file, or return its table from the cache. The table that was read last is cached, so that the checks
+    and the answers of one command share it.
     """
     from dpmultinomial._files import csv_table  # this import requires a compiled kernel
 
@@ -126,7 +130,7 @@ def _table(path: str, stamp: tuple[int, ...]) -> Any:
 def _texts(
     path: str, stamp: tuple[int, ...], columns: tuple[tuple[str, str], ...]
 ) -> tuple[dict[str, list[str]], list[tuple[str, int, str, str]]]:
-    """Return columns of the file that was read last, and the invalid cells of its numeric columns."""
+    """Return some columns of the most recently read file, and the invalid cells of its numeric columns."""
     table, kinds = _table(path, stamp), dict(columns)
     found = {column: table.texts(column) for column in kinds}
     wrong = [cell for c, kind in kinds.items() if kind == "number" for cell in table.wrong_cells(c, kind, empty=True)]
@@ -136,7 +140,8 @@ def _texts(
 
 
 def by_table(path: str, columns: Mapping[str, Sequence[str]], keys: Mapping[str, str]) -> dict[str, Any]:
-    """Return the settings that are given as columns of a file with one table. Each of these columns must be constant.
+    """Return the settings that are given as columns of a file which contains one table. Each of these columns must be
+    constant.
 
     Parameters
     ----------

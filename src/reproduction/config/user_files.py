@@ -1,4 +1,4 @@
-"""Check of every file that a configuration names: no file may be confidential, except under `releases`.
+"""Check of the files that a configuration names, none of which may be confidential except under `releases`.
 
 Every string that is the path of a file is checked, whatever its key. Later code checks each file again before opening
 it (`dpmultinomial._files.places`). The section ``releases`` names confidential files. Their existence is checked, but
@@ -32,8 +32,8 @@ def mistakes(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def refusal(text: str, *, folder: bool = False) -> str | None:
-    """Return the reason why a string must not be used as the path of a file, or None if it may be used. The function is
-    for every reader of a user's settings.
+    """Return the reason why a string must not be used as the path of a file, or None if the string may be used. The
+    function is for every reader of a user's settings.
 
     Parameters
     ----------
@@ -95,8 +95,8 @@ def release_folder(name: str, settings: Mapping[str, Any]) -> Path:
 def release_mistakes(
     section: Mapping[str, Mapping[str, Any]], budgets: Mapping[str, Mapping[str, float]]
 ) -> Iterator[tuple[str, str]]:
-    """Yield (path, message) for every mistake in the releases. The confidential file of a published release may be
-    missing.
+    """Yield (path, message) for every mistake in the releases of a configuration. The confidential file of a published
+    release may be missing.
     """
     folder = Path.cwd()
     for name, settings in section.items():
@@ -111,8 +111,8 @@ def release_mistakes(
 def planned_mistakes(
     name: str, settings: Mapping[str, Any], budgets: Mapping[str, Mapping[str, float]]
 ) -> list[tuple[str, str]]:
-    """Return (path, message) for every mistake in a release that matters for its plan. The confidential file may be
-    missing, and the cost may exceed the budget.
+    """Return (path, message) for every mistake in a release that affects a plan of this release. The confidential file
+    may be missing, and the cost may exceed the budget.
     """
     found = checks.problems(name, settings, budgets=budgets, root=Path.cwd(), left=False)
     return [(".".join(Path(place).parts[1:]), text) for place, text in found if not place.endswith("/data")]

@@ -1,1 +1,1 @@
-"""Jobs of a run: which tables and figures share a job, and the work of each job."""
+"""Jobs of a run, with the computation of each job and the assignment of tables and figures to jobs."""

@@ -1,4 +1,4 @@
-"""Rules of the papers: one rule for each table, figure and simulation loop, with inputs and outputs.
+"""Rules of the workflow for the papers, with one rule for each table, figure and simulation loop.
 
 ========================== ================================================ =======================================
 rule                       file                                             function, in the paper's folder
@@ -33,8 +33,8 @@ SECTIONS = {"scenario": "scenarios", "page": "scenarios", "plan": "plans", "rele
 
 @dataclass(frozen=True)
 class Loop:
-    """Simulation loop whose draws the tables of one module summarise. The loop is divided into pieces, with one job per
-    piece.
+    """Simulation loop whose draws are summarised by the tables of one module. The loop is divided into pieces, with one
+    job per piece.
 
     Parameters
     ----------
@@ -58,17 +58,19 @@ class Loop:
 
     @property
     def function(self) -> str:
-        """Return the dotted name, below ``papers``, of the function that simulates one block."""
+        """Return the dotted name, below ``papers``, of the function that simulates one block of a loop."""
         return f"{self.slug}.{self.module}.simulate"
 
     @property
     def file(self) -> str:
-        """Return the file of a piece of the loop, with the wildcard {shard} for its number."""
+        """Return the file of a piece of a simulation loop, in which the wildcard {shard} stands for the number of the
+        piece.
+        """
         return f"results/{self.slug}/simulated/{self.module}_{{shard}}_of_{self.pieces}.csv"
 
     @property
     def files(self) -> list[str]:
-        """Return the files of all pieces of the loop, in order."""
+        """Return the files of all pieces of a simulation loop, in order."""
         return [self.file.format(shard=shard) for shard in range(1, self.pieces + 1)]
 
 
@@ -118,7 +120,7 @@ def loops(paper: Paper, section: Mapping[str, Any] | None = None, shards: int | 
 
 
 def _relative_length(paper: Paper, settings: str, section: Mapping[str, Any] | None) -> float:
-    """Return the number of replications in `section`, relative to the default number."""
+    """Return the number of replications in `section`, divided by the default number."""
     properties = (paper.settings.get("sections") or {}).get(settings, {}).get("properties", {})
     default = properties.get("replications", {}).get("default")
     asked = (section or {}).get(settings, {}).get("replications", default)
@@ -131,7 +133,7 @@ def tables(paper: Paper) -> list[tuple[Artefact, Table]]:
 
 
 def modules(paper: Paper) -> list[str]:
-    """Return full names of the modules that the jobs of a paper import."""
+    """Return the full names of the modules that the jobs of a paper import."""
     functions = [table.function for _, table in tables(paper)]
     functions += [artefact.figure.function for artefact in paper.artefacts if artefact.figure]
     functions += [*paper.rules.values(), "agreement.ours"]
@@ -139,8 +141,8 @@ def modules(paper: Paper) -> list[str]:
 
 
 def inputs(paper: Paper, table: Table, section: Mapping[str, Any], of_paper: Iterable[Loop]) -> dict[str, str]:
-    """Return a mapping from name to file for the tables from which a table is computed, in the order in which they are
-    stacked.
+    """Return, as a mapping from names to files, the tables from which a table is computed, in the order in which they
+    are stacked.
 
     Parameters
     ----------
@@ -169,7 +171,8 @@ def printed(paper: Paper, module: str) -> list[str]:
 
 
 def groups(paper: Paper) -> dict[str, str]:
-    """Return a mapping from each quick table to the group of tables that a cluster computes in one submission.
+    """Return a mapping from each quickly computed table to the group of tables that a cluster computes in one
+    submission.
 
     A quick table takes less than `LONG` minutes, and is neither a timing nor gathered. ``tables`` contains the quick
     tables whose inputs are all in the same group. ``summaries`` contains the quick tables that read a slow table which
@@ -194,8 +197,8 @@ def groups(paper: Paper) -> dict[str, str]:
 
 
 def minutes_from_nothing(paper: Paper) -> dict[str, float]:
-    """Return a mapping from each table to the expected minutes on one core to compute the table and all its inputs from
-    scratch.
+    """Return a mapping from each table to the expected number of minutes in which one core computes the table and all
+    its inputs from scratch.
 
     The inputs of a gathered table are not counted, because the paper's additional rules make them.
     """
@@ -227,8 +230,8 @@ def refused_targets(
     made: Callable[[str], bool],
     sections: Mapping[str, Iterable[str]],
 ) -> str:
-    """Return one line per invalid target as a text. The text is empty if every target is a rule, an existing file, or a
-    file that a rule makes.
+    """Return a text with one line per invalid target of a command. The text is empty if every target is a rule, an
+    existing file, or a file that a rule makes.
 
     Parameters
     ----------

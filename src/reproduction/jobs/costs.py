@@ -22,8 +22,8 @@ _RUN = "snakemake.tsv"
 
 @contextmanager
 def of_job(snakemake: Any, function: str, about: str = "") -> Iterator[None]:
-    """Log the output of a job, name the job in errors, and write its row of costs when the process ends. Scripts call
-    the function after their imports.
+    """Log the output of a job, name the job in error messages, and write the row of costs when the process ends.
+    Scripts call the function after their imports.
 
     The row ``results/benchmarks/<rule>.tsv`` contains the wall seconds, peak memory in MB and CPU seconds of this
     process and of its finished child processes; `start_up` is the number of CPU seconds before the work began.
@@ -65,7 +65,7 @@ def write_run(started: float, wall: float) -> None:
 
 
 def clock(folder: Path) -> tuple[float, float]:
-    """Return the start time of the last run, in seconds since the epoch, and its duration in wall-clock seconds.
+    """Return the start time of the last run, in seconds since 1 January 1970, and its duration in wall-clock seconds.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def cpu_seconds(folder: Path, rule: str) -> float:
 
 
 def of_run(folder: Path) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
-    """Return the CPU seconds of the last run, by rule and in total.
+    """Return the CPU seconds of the last run for each rule and in total.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def of_run(folder: Path) -> tuple[dict[str, dict[str, float]], dict[str, float]]
 
 
 def text(folder: Path) -> str:
-    """Return the result of `of_run` as a table for the terminal, with the most expensive rule first."""
+    """Return the costs of the last run (`of_run`) as a table for the terminal, with the most expensive rule first."""
     rules, total = of_run(folder)
     ordered = sorted(rules.items(), key=lambda item: -item[1]["work"] - item[1]["start-up"])
     lines = [f"{'CPU seconds':44}{'jobs':>6}{'work':>10}{'start-up':>10}"]
@@ -161,7 +161,9 @@ def _row(path: Path) -> dict[str, float]:
 
 
 def main() -> None:
-    """Print the costs of the run in a folder. The default is the current folder."""
+    """Print the costs of the last run in a folder, which is the current folder by default. The default is the current
+    folder.
+    """
     try:
         print(text(Path(*sys.argv[1:2]) / BENCHMARKS))
     except FileNotFoundError as error:

@@ -1,5 +1,5 @@
-"""Environment variables that every job inherits: the current source tree comes first, and linear algebra uses one
-thread.
+"""Environment variables that every job inherits, with which the current source tree comes first and linear algebra uses
+one thread.
 
 Timings use one thread too, although they reserve all cores. Library threads that wait for each other would add CPU
 seconds, and the timings measure our code, not the parallelism of a library.
@@ -21,7 +21,7 @@ def one_thread() -> None:
 
 
 def no_progress() -> None:
-    """Show no progress within jobs: the lines of parallel jobs would overwrite each other."""
+    """Switch off progress messages within jobs, because the lines of parallel jobs would overwrite each other."""
     os.environ["DPMULTINOMIAL_PROGRESS"] = "0"
 
 

@@ -1,5 +1,5 @@
-"""Shell of a run in which jobs are forks. The shell sends Python jobs to the process that has loaded all modules, and
-all other jobs to bash.
+"""Shell of a run in which jobs are forks of one process. The shell sends Python jobs to the process that has loaded all
+modules, and all other jobs to bash.
 
 Snakemake starts the script as ``<this> python socket -c command`` instead of ``bash -c command``. The script waits for
 its job and ends with the job's exit code. If the script is killed, its job is killed too. The script uses only the
@@ -20,7 +20,7 @@ _ALONE = "OMP_NUM_THREADS"  # read once when NumPy is loaded, so jobs use as man
 
 
 def script_of(command: str, python: str) -> str:
-    """Return the script that a command runs with the current Python, or an empty string for any other command."""
+    """Return the script that a command runs with the current Python, or an empty string for all other commands."""
     try:
         words = shlex.split(command.removeprefix(_PREFIX))
     except ValueError:

@@ -1,5 +1,5 @@
-"""Process that has loaded the modules of all jobs. Every Python job of a run is a fork of this process, requested by
-`fork_client`.
+"""Process that has loaded the modules of all jobs, so that jobs can be forks of this process. Every Python job of a run
+is a fork of this process, requested by `fork_client`.
 
 ``python -m reproduction.jobs.fork_server socket module ..`` is started by `forks`. The process and its jobs end when
 the pipe at its standard input is closed, which happens whenever Snakemake ends. If a client ends, its job is killed. If
@@ -27,7 +27,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main(place: str, modules: list[str]) -> None:
-    """Listen, load the modules, and serve until standard input is closed."""
+    """Listen on a socket, load the modules, and serve until standard input is closed."""
     # ignore signals from the terminal, because Snakemake decides when its jobs end
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -42,7 +42,7 @@ def main(place: str, modules: list[str]) -> None:
 
 
 class Server:
-    """Running jobs, each stored under the connection to the client that waits for the job."""
+    """Running jobs, each of which is stored under the connection to the client that waits for the job."""
 
     def __init__(self, listener: socket.socket) -> None:
         self._listener = listener
@@ -51,8 +51,8 @@ class Server:
         self._libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
     def serve(self) -> None:
-        """Serve until standard input is closed: start a fork for each client, and send the exit code when a job has
-        ended.
+        """Serve until standard input is closed, by starting a fork for each client and sending the exit code when a job
+        has ended.
         """
         ended, wake = os.pipe()
         os.set_blocking(wake, False)
@@ -113,8 +113,8 @@ class Server:
             os._exit(code)
 
     def _reap(self) -> None:
-        """Send the exit codes of finished jobs to their clients. For a job that was ended by a signal, the exit code is
-        the negative signal number.
+        """Send the exit codes of finished jobs to the clients that wait for them. For a job that was ended by a signal,
+        the exit code is the negative signal number.
         """
         for job in [*self._jobs]:
             found, status = os.waitpid(job, os.WNOHANG)
@@ -190,7 +190,7 @@ def _exit_code(said: Any) -> int:
 
 
 def _asked(client: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    """Return the request of a client, with its three standard streams."""
+    """Return the request of a client, together with the client's three standard streams."""
     _, streams, _, _ = socket.recv_fds(client, 4, 3)
     if len(streams) != 3:
         raise ValueError(
@@ -212,7 +212,7 @@ def _exactly(client: socket.socket, size: int) -> bytes:
 
 
 def _noted(number: int, frame: FrameType | None) -> None:
-    """Write to the wake-up pipe that a child process has ended."""
+    """Write to the wake-up pipe, to signal that a child process has ended."""
 
 
 if __name__ == "__main__":

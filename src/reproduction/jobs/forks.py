@@ -35,7 +35,7 @@ _running: list[tuple["subprocess.Popen[bytes]", Path]] = []
 
 
 def begin(workflow: Any, modules: dict[str, Collection[str]]) -> bool:
-    """Start the process that loads all modules, if the current run has enough jobs on this machine.
+    """Start the process that loads all modules, if the current run has enough jobs on the current machine.
 
     The process is not started if kernels are compiled (the loaded process would keep the old kernels), if jobs run in
     separate environments or containers, or if the path of the temporary folder is too long for a socket.
@@ -100,7 +100,9 @@ def start(folder: Path, modules: list[str]) -> Path:
 
 
 def end() -> None:
-    """End the process that has loaded all modules. Its CPU time is then counted among the child processes."""
+    """End the process that has loaded the modules of all jobs. Its CPU time is then counted among the child
+    processes.
+    """
     while _running:
         process, folder = _running.pop()
         if process.stdin:

@@ -1,4 +1,5 @@
-"""Access to internal attributes of Snakemake. Only this module reads or changes such attributes.
+"""Access to internal attributes of Snakemake, which no other module reads or changes. Only this module reads or changes
+such attributes.
 
 These attributes are not part of Snakemake's public interface and are specific to the pinned version
 (``envs/run.lock``). ``tests/unit/jobs`` and ``tests/workflow`` test each function with this version.
@@ -43,12 +44,16 @@ def runs_here(workflow: Any) -> bool:
 
 
 def shows_progress(workflow: Any) -> bool:
-    """Return whether the user wants progress messages (neither ``--quiet progress`` nor ``--quiet all``)."""
+    """Return whether the user wants progress messages, that is, uses neither ``--quiet progress`` nor ``--quiet
+    all``.
+    """
     return not {"PROGRESS", "ALL"} & {kind.name for kind in workflow.output_settings.quiet or ()}
 
 
 def slots(workflow: Any) -> int:
-    """Return the number of jobs that run at the same time: submissions on a cluster, cores on a single machine."""
+    """Return the number of jobs that run at the same time, which is the number of submissions on a cluster or the
+    number of cores of a single machine.
+    """
     settings = workflow.resource_settings
     return settings.nodes or settings.cores or 1
 

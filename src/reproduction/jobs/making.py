@@ -1,5 +1,4 @@
-"""Compute a table, simulate a piece of a loop, or draw a figure: the work of one job, called by the scripts of the
-workflow.
+"""Compute a table, simulate a piece of a loop, or plot a figure, in one job that a script of the workflow starts.
 
 A function of a paper is named ``<slug>.<module>.<function>``, below ``reproduction.papers``. Long loops are divided
 into blocks of fixed size, with one random stream per block, and the blocks are distributed over any number of shards.
@@ -96,7 +95,7 @@ def piece(
 
 
 def figure(function: str, table: str | Path, png: str | Path, pdf: str | Path, *, job: Job | None = None) -> None:
-    """Draw a figure from its table, as PNG and PDF, and write its provenance.
+    """Plot a figure from its table as PNG and PDF, and write its provenance.
 
     Parameters
     ----------
@@ -116,9 +115,7 @@ def _code(function: str) -> list[Path]:
 
 
 def find(name: str) -> Callable[..., Any]:
-    """Return the function with this dotted name below ``papers``, such as ``<slug>.tables.table_1``.
-    ``<slug>.tables.table_1``.
-    """
+    """Return the function with this dotted name below ``papers``, such as ``<slug>.tables.table_1``."""
     module, _, function = name.rpartition(".")
     return getattr(import_module(f"reproduction.papers.{module}"), function)
 
@@ -134,7 +131,7 @@ def made(
     names: tuple[str, ...],
     root_seed: int,
 ) -> pd.DataFrame:
-    """Call a paper's function with its settings, tables, files and random stream, and return its table.
+    """Call a function of a paper with its settings, tables, files and random stream, and return the resulting table.
 
     Parameters
     ----------
@@ -165,7 +162,9 @@ def made(
 
 
 def stack(pieces: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Return all blocks of a loop, stacked in order, for any number of pieces. Pieces without blocks are omitted."""
+    """Return all blocks of a simulation loop, stacked in order, for any number of pieces. Pieces without blocks are
+    omitted.
+    """
     table = pd.concat([piece for piece in pieces if len(piece)], ignore_index=True)
     return table.sort_values("block", kind="stable", ignore_index=True)
 

@@ -1,5 +1,5 @@
-"""Preparation of a folder for a run, which ends jobs that a killed run left running (on the current machine or in the
-Slurm queue), and removes results that cannot be trusted, so that the run computes them again.
+"""Preparation of a folder for a run. The module ends jobs that a killed run left running, on the current machine or in
+the Slurm queue, and removes results that cannot be trusted, so that the run computes them again.
 
 Jobs that were left running would overwrite files of the next run. Only jobs of this user that were started by Snakemake
 in this folder are ended.
@@ -77,7 +77,7 @@ def taken_away(papers: Mapping[str, Paper], settings: Mapping[str, Any], words: 
 
 
 def requested(papers: Mapping[str, Paper], settings: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the tables, figures and agreements that a run without targets makes. The arguments are those of
+    """Yield the tables, figures and agreement tables that a run without targets computes. The arguments are those of
     `expected`.
     """
     for slug in (slug for slug in papers if slug in settings["run"]):
@@ -85,7 +85,7 @@ def requested(papers: Mapping[str, Paper], settings: Mapping[str, Any]) -> Itera
 
 
 def expected(papers: Mapping[str, Paper], settings: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the files of the papers that are invalid if they have no provenance.
+    """Yield the files of the papers that are invalid without a provenance record.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def controller() -> int | None:
 
 
 def ended() -> list[int]:
-    """End the processes that run scripts of a killed run in the current folder, and return their IDs."""
+    """End the processes that run scripts of a killed run in the current folder, and return their process IDs."""
     found = [process for process, words in _here() if any(name in word for name in _SCRIPTS for word in words)]
     for process in found:
         with suppress(psutil.NoSuchProcess):
@@ -134,8 +134,8 @@ def ended() -> list[int]:
 
 
 def cancelled(arguments: Sequence[str]) -> list[str]:
-    """Cancel the jobs of a killed run in the Slurm queue, and return their IDs. The list is empty if the arguments do
-    not start a run on a cluster.
+    """Cancel the jobs of a killed run in the Slurm queue, and return their job IDs. The list is empty if the arguments
+    do not start a run on a cluster.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def of_folder(folder: Path) -> list[str]:
 
 
 def _here() -> Iterator[tuple[psutil.Process, list[str]]]:
-    """Return the user's processes whose working directory is the current one, with their command lines."""
+    """Return the processes of the user whose working directory is the current folder, with their command lines."""
     folder = str(Path.cwd())
     for process in psutil.process_iter():
         try:

@@ -1,4 +1,4 @@
-"""Estimate when a run will end, from the minutes declared in paper.yaml and the observed speed of the machine."""
+"""Estimate of the end of a run, from the minutes declared in paper.yaml and the observed speed of the machine."""
 
 import logging
 import sys
@@ -41,8 +41,8 @@ class Expectation:
             self._taken += (now - self._started.get(job, now)) / 60
 
     def remaining(self, now: float) -> float:
-        """Return the seconds until all jobs are done. This time is the remaining work divided by the number of cores
-        or, if longer, the time of the longest job.
+        """Return the number of seconds until all jobs are done. This time is the remaining work divided by the number
+        of cores or, if longer, the time of the longest job.
         """
         slower = self._taken / self._declared
         left = [
@@ -52,7 +52,7 @@ class Expectation:
 
 
 class Lines(logging.Handler):
-    """Log handler that prints the elapsed time and the expected end from time to time."""
+    """Log handler that prints the elapsed time and the expected end of a run from time to time."""
 
     def __init__(
         self, expectation: Expectation, *, stream: TextIO | None = None, clock: Callable[[], float] = time.time
@@ -63,7 +63,7 @@ class Lines(logging.Handler):
         self._said = self._begun - EVERY
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Record a job that starts or ends, and print the progress after the end of a job if the last message is old
+        """Record that a job starts or ends. After the end of a job, print the progress if the last message is old
         enough.
         """
         event, now = str(getattr(getattr(record, "event", None), "value", "")), self._clock()
@@ -83,7 +83,7 @@ class Lines(logging.Handler):
 
 
 def words(seconds: float) -> str:
-    """Return a time span as text, such as 40 s, 3 min or 2 h 10 min."""
+    """Return a time span as text, such as ``40 s``, ``3 min`` or ``2 h 10 min``."""
     if seconds < 99.5:
         return f"{round(seconds)} s"
     minutes = round(seconds / 60)
@@ -91,7 +91,7 @@ def words(seconds: float) -> str:
 
 
 def follow(workflow: Any, minutes: Mapping[str, float]) -> None:
-    """Print the expected end during a run, unless Snakemake is run with ``--quiet``.
+    """Print the expected end during a run, unless Snakemake is called with ``--quiet``.
 
     Parameters
     ----------

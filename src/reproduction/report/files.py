@@ -1,4 +1,4 @@
-"""Copy files into a report: figures unchanged, tables as CSV, and large tables in compressed form.
+"""Copy files into a report, with unchanged figures, tables as CSV, and large tables in compressed form.
 
 `Run` reads the results of a run from its folder: tables, figures, verdicts, provenance, and the settings as used.
 """
@@ -48,8 +48,8 @@ class Folder:
     target: Path
 
     def figure(self, path: str, *, alt: str, caption: str) -> Figure | None:
-        """Copy the run's figure at `path` into the report and return it, or return None if the figure does not exist.
-        The same errors are raised as by `trust.content`.
+        """Copy the figure of a run at `path` into the report and return it, or return None if the figure does not
+        exist. The same errors are raised as by `trust.content`.
         """
         source = self.run / path
         if not source.is_file():
@@ -60,8 +60,8 @@ class Folder:
             return Figure(path, image.width, image.height, alt, caption)
 
     def table(self, path: str) -> str:
-        """Copy the table at `path` into the report and return its address. The address is empty if the table is missing
-        or too large. The errors are those of `figure`.
+        """Copy the table at `path` into the report, and return the address of the copy. The address is empty if the
+        table is missing or too large. The errors are those of `figure`.
         """
         source = self.run / path
         if not source.is_file():
@@ -78,7 +78,7 @@ class Folder:
         return f"{place}.gz"
 
     def write(self, place: str, content: bytes | str) -> None:
-        """Write a file of the report."""
+        """Write a file with the given content into the folder of the report."""
         target = self.target / place
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -89,7 +89,7 @@ EFFECTIVE = "results/config.effective.yaml"
 
 @dataclass(frozen=True)
 class Run:
-    """Results of a run in its folder, in which a file that does not exist is treated as not computed.
+    """Results of a run in a folder, in which a file that does not exist is treated as not computed.
 
     Parameters
     ----------
@@ -100,16 +100,16 @@ class Run:
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """Return the configuration that the run used, including defaults. The dictionary is empty if the configuration
-        was not written.
+        """Return the configuration that the run used, with its default values. The dictionary is empty if the
+        configuration was not written.
         """
         path = self.root / EFFECTIVE
         return dict(yaml.safe_load(trust.content(path)) or {}) if path.is_file() else {}
 
     @cached_property
     def papers(self) -> list[Paper]:
-        """Return the papers listed under `run` in the configuration, and any other paper with results, in the order of
-        `discover`.
+        """Return the papers that the configuration lists under `run`, and all other papers with results, in the order
+        of `discover`.
         """
         asked = self.config.get("run", [])
         return [p for slug, p in folders.discover().items() if slug in asked or any(map(self.exists, p.tables()))]
@@ -126,7 +126,7 @@ class Run:
         return pd.concat(numbered, ignore_index=True)
 
     def exists(self, path: str) -> bool:
-        """Return whether a file of the run exists."""
+        """Return whether a file of results of the run exists."""
         return (self.root / path).is_file()
 
     def read(self, path: str) -> pd.DataFrame | None:
@@ -141,8 +141,8 @@ class Run:
             return pd.DataFrame()
 
     def provenance(self, slug: str, name: str) -> dict[str, Any]:
-        """Return the provenance record of a table. The dictionary is empty if the table does not exist, or if only its
-        SHA-256 is recorded.
+        """Return the provenance record of a table of results. The dictionary is empty if the table does not exist, or
+        if only its SHA-256 is recorded.
         """
         path = f"results/{slug}/{name}.csv"
         found = trust.stated(self.root / path) if self.exists(path) else {}

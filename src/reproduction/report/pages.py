@@ -1,4 +1,4 @@
-"""Render every page of a report from its template, and copy the required styles, scripts and files.
+"""Render every page of a report from a template, and copy the required styles, scripts and files.
 
 The start page shows what was run, the verdicts by paper, and the most important results. Another page shows settings
 and versions.
@@ -106,8 +106,8 @@ def _first(
 
 
 def _agreement(stated: list[statements.Statement]) -> dict[str, Any]:
-    """Return the variables of the page of all statements. The script DataTables is embedded, since a page opened from
-    disk cannot load a module.
+    """Return the variables of the page that lists all statements. The script DataTables is embedded, since a page
+    opened from disk cannot load a module.
     """
     bundle = (files(itables) / "html/dt_bundle.js").read_bytes()
     return {
@@ -145,7 +145,7 @@ class NotConverged:
 
 @dataclass(frozen=True)
 class NotRun:
-    """Statements of a paper that were not computed, all for the same reason."""
+    """Statements of a paper that were not computed for a common reason."""
 
     paper: str
     reason: str
@@ -153,7 +153,7 @@ class NotRun:
 
     @property
     def artefacts(self) -> dict[str, str]:
-        """Return a mapping from the labels of the artefacts of these statements to their addresses."""
+        """Return a mapping from the label to the address of each artefact that these statements concern."""
         return {statement.label: statement.address for statement in self.statements}
 
 
@@ -169,7 +169,7 @@ class Made:
 
     @property
     def mixed(self) -> bool:
-        """Return whether the tables come from several commits."""
+        """Return whether the tables of results were computed from several commits."""
         return len(self.commits) > 1
 
 
@@ -183,7 +183,7 @@ def not_run(statements: list[Statement]) -> list[NotRun]:
 
 
 def not_converged(run: Run, pages: list[PaperPage], cases: list[ScenarioPage]) -> list[NotConverged]:
-    """Return the tables of papers and scenarios that contain rows with the status `NOT_CONVERGED`."""
+    """Return the tables of papers and scenarios with at least one row that has the status `NOT_CONVERGED`."""
     found = []
     for page in pages:
         for shown in page.artefacts:
@@ -207,7 +207,7 @@ def failed(table: pd.DataFrame | None) -> int:
 
 
 def made(run: Run) -> Made:
-    """Return the versions, the seeds and the commits with which the tables of the run were made."""
+    """Return the versions, the seeds and the commits with which the tables of the run were computed."""
     records: list[dict[str, Any]] = []
     for paper in run.papers:
         for path in sorted((run.root / "results" / paper.slug).glob("*.provenance.json")):
@@ -226,8 +226,8 @@ def made(run: Run) -> Made:
 
 
 def settings(run: Run) -> list[tuple[str, str]]:
-    """Return a pair (section, YAML) for each section of the configuration that the run used. The top-level settings
-    come first.
+    """Return a pair (section, YAML) for each section of the configuration of the run. The top-level settings come
+    first.
     """
     top = {key: value for key, value in run.config.items() if not isinstance(value, dict)}
     sections = {key: value for key, value in run.config.items() if isinstance(value, dict)}

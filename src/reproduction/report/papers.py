@@ -1,4 +1,4 @@
-"""Page of one paper in a report, with its artefacts in the order of the paper, its errata with evidence, and its
+"""Page of one paper in a report, which shows its artefacts in the order of the paper, its errata with evidence, and its
 methods.
 """
 
@@ -36,7 +36,7 @@ class Erratum:
 
 @dataclass(frozen=True)
 class Shown:
-    """Artefact of a paper (a table or a figure), as shown on the page of the paper.
+    """Artefact of a paper (a table or a figure) in the form in which the page of the paper shows it.
 
     Parameters
     ----------
@@ -62,26 +62,26 @@ class Shown:
 
     @property
     def first(self) -> list[Statement]:
-        """Return the statements of an artefact that are shown first. These are all statements if there are few, and
-        otherwise the statements that are not reproduced.
+        """Return the statements about an artefact that a page shows first. These are all statements if there are few,
+        and otherwise the statements that are not reproduced.
         """
         few = len(self.statements) <= _FEW
         return [s for s in self.statements if few or s.verdict.name in LOOK]
 
     @property
     def rest(self) -> list[Statement]:
-        """Return the statements of an artefact that are not shown first."""
+        """Return the statements about an artefact that a page does not show first."""
         return [s for s in self.statements if s not in self.first]
 
     @property
     def verdicts(self) -> list[tuple[Verdict, int]]:
-        """Return the number of statements with each verdict."""
+        """Return the number of statements about an artefact with each verdict."""
         return counts(statement.verdict.name for statement in self.statements)
 
 
 @dataclass(frozen=True)
 class PaperPage:
-    """Content of the page of a paper in the report. The entry `files` contains pairs (address, name) for the files of
+    """Contents of the page of a paper in the report. The entry `files` contains pairs (address, name) for the files of
     complete verdicts.
 
     `score` is a sentence, `lines` contains one entry per printed artefact in the order of the paper, and `plot` shows z
@@ -101,7 +101,7 @@ class PaperPage:
 
     @property
     def made(self) -> bool:
-        """Return whether any result of the paper was computed."""
+        """Return whether at least one result of the paper was computed."""
         return bool(self.lines) or any(shown.table or shown.figure for shown in self.artefacts)
 
     @property
@@ -112,8 +112,8 @@ class PaperPage:
 
     @property
     def extras(self) -> list[Shown]:
-        """Return the artefacts that have no printed statements. They are extensions of the paper and intermediate
-        results.
+        """Return the artefacts of the paper that have no printed statements. They are extensions of the paper and
+        intermediate results.
         """
         return [a for a in self.artefacts if not a.statements]
 
@@ -124,8 +124,8 @@ class PaperPage:
 
 
 def page(run: Run, paper: Paper, statements: list[Statement], folder: Folder) -> PaperPage:
-    """Return the report page of the paper `paper`. The argument `statements` contains only the statements of this
-    paper.
+    """Return the contents of the page of the paper `paper` in the report. The argument `statements` contains only the
+    statements of this paper.
     """
     groups = grouped(statements)
     known = [artefact.name for artefact in paper.artefacts]

@@ -1,4 +1,4 @@
-"""Pages of one scenario and of one release in the report. The page of a scenario shows results, accuracy, table and
+"""Pages of one scenario and of one release in a report. The page of a scenario shows results, accuracy, table and
 figure. The page of a release uses its two public files and opens no other file of the release.
 """
 
@@ -21,7 +21,7 @@ from .files import Figure, Folder, Run
 
 @dataclass(frozen=True)
 class ScenarioPage:
-    """Content of the page of a scenario.
+    """Contents of the page of a scenario in the report.
 
     Parameters
     ----------
@@ -59,8 +59,8 @@ class ScenarioPage:
 
 
 def page(run: Run, name: str, settings: dict[str, Any], folder: Folder) -> ScenarioPage:
-    """Return the page of the scenario `name` for a report. Raise `trust.Damaged` if a file does not match its
-    provenance.
+    """Return the contents of the page of the scenario `name` in a report. Raise `trust.Damaged` if a file does not
+    match its provenance.
     """
     release = str(settings.get("release", ""))
     files = making.files(name, run.root)
@@ -98,7 +98,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class ReleasePage:
-    """Content of the page of a release.
+    """Contents of the page of a release in the report.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class ReleasePage:
 def release_page(
     run: Run, name: str, settings: Mapping[str, Any], used: list[tuple[str, str]], folder: Folder
 ) -> ReleasePage:
-    """Return the page of the configured generation of a release."""
+    """Return the page of the configured generation of a release in a report."""
     place = user_files.release_folder(name, settings)
     generation = int(settings.get("generation", 1))
     if not run.exists(f"{place}/{user_files.RECORD}"):
@@ -150,8 +150,8 @@ def release_page(
 
 
 def record_in_words(record: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return pairs (description, value) for the entries of a release record. The most important entries come first, and
-    the other entries keep their order.
+    """Return pairs (description, value) for the entries of the record of a release. The most important entries come
+    first, and the other entries keep their order.
     """
     first = [key for key in _WORDS if key in record]
     rest = [key for key in record if key not in _WORDS and key not in ("release", "generation")]

@@ -1,4 +1,6 @@
-"""Score of a paper: the number of reproduced statements by printed artefact, and the z score of each number."""
+"""Score of a paper, which consists of the numbers of reproduced statements by printed artefact, and of the z score of
+each number.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -44,7 +46,7 @@ _WIDTH, _HEIGHT, _EDGE, _MOST = 960, 180, 40, 5.0  # size of the plot of z, in i
 
 @dataclass(frozen=True)
 class Group:
-    """Numbers of verdicts on the statements of one group of kinds, for all papers together and for each paper.
+    """Numbers of verdicts on the statements of one group of kinds, in total and for each paper.
 
     Parameters
     ----------
@@ -61,8 +63,8 @@ class Group:
 
 @dataclass(frozen=True)
 class Line:
-    """Score of a printed artefact: the number of checked statements that are reproduced, the largest abs(z), and the
-    statements that are not reproduced.
+    """Score of a printed artefact, which consists of the number of checked statements that are reproduced, the largest
+    abs(z), and the statements that are not reproduced.
 
     Parameters
     ----------
@@ -94,7 +96,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Dot:
-    """Point that represents a printed number in the plot of z, in the units of the plot."""
+    """Point that represents a printed number in the plot of the z scores, in the units of the plot."""
 
     x: float
     y: float
@@ -104,8 +106,8 @@ class Dot:
 
 @dataclass(frozen=True)
 class Plot:
-    """Plot of z for every printed number of a paper, with points, level lines (z, height), and the start and the label
-    of each artefact.
+    """Plot of the z score of every printed number of a paper, with points, level lines (z, height), and the start and
+    the label of each artefact.
     """
 
     dots: list[Dot]
@@ -118,14 +120,14 @@ class Plot:
 
 
 def decided(statements: Sequence[Statement], kinds: Sequence[str] = PAPER) -> list[Statement]:
-    """Return the statements of the given kinds that have a decisive verdict and therefore count in the score of these
-    kinds.
-    """
+    """Return those statements of the given kinds that have a decisive verdict and therefore count in the score."""
     return [s for s in statements if s.kind in kinds and s.verdict.name in _DECIDED]
 
 
 def groups(statements: Sequence[Statement]) -> list[Group]:
-    """Return the verdicts for each group of kinds, in the order of the score. Groups without statements are omitted."""
+    """Return the verdicts on statements for each group of kinds, in the order of the score. Groups without statements
+    are omitted.
+    """
     found = []
     for title, name, kinds in _GROUPS:
         rows = [s for s in statements if s.kind in kinds]
@@ -137,7 +139,7 @@ def groups(statements: Sequence[Statement]) -> list[Group]:
 
 
 def sentence(statements: Sequence[Statement]) -> str:
-    """Return the score of a paper as text of several sentences. The text states the evidence for the papers, the
+    """Return the score of a paper as a text of several sentences. The text states the evidence for the papers, the
     statements in words (judged with thresholds that we chose), and the evidence for the code, each as ``3 printed
     statements checked: 1 reproduces, 2 differ.``, followed by the number of statements not run.
     """
@@ -151,8 +153,8 @@ def sentence(statements: Sequence[Statement]) -> str:
 
 
 def _counted(found: Sequence[Statement], one: str, many: str, good: tuple[str, str]) -> str:
-    """Return a sentence with the number of statements and the number of each verdict. The argument `good` is the verb
-    for ``reproduced`` in the singular and the plural.
+    """Return a sentence that states the number of statements and the number of each verdict. The argument `good` is the
+    verb for ``reproduced`` in the singular and the plural.
     """
     words = (
         good,
@@ -169,7 +171,7 @@ def _counted(found: Sequence[Statement], one: str, many: str, good: tuple[str, s
 
 
 def lines(statements: Sequence[Statement]) -> list[Line]:
-    """Return the score of each printed artefact, in the order of the paper."""
+    """Return the score of each printed artefact of a paper, in the order of the paper."""
     groups: dict[str, list[Statement]] = {}
     for statement in sorted(statements, key=lambda s: s.number):
         groups.setdefault(statement.artefact, []).append(statement)
@@ -205,8 +207,8 @@ def _part(rows: Sequence[Statement], kinds: Sequence[str]) -> str:
 
 
 def plot(statements: Sequence[Statement]) -> Plot | None:
-    """Return the plot of z for all checked printed numbers in the order of the paper, or None if no number was
-    checked.
+    """Return the plot of the z scores of all checked printed numbers in the order of the paper, or None if no number
+    was checked.
     """
     rows = sorted((s for s in decided(statements) if s.kind in ("number", "curve")), key=lambda s: s.number)
     rows = [s for s in rows if not math.isnan(s.z)]

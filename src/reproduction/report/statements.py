@@ -1,4 +1,4 @@
-"""Show printed statements with the reproduced values as rows of a page, with links to and from their artefacts.
+"""Show printed statements and reproduced values as rows of a page, with links to and from their artefacts.
 
 A verdict is shown as a sign, a word and its meaning, so that colour is not needed. Tables are arranged as printed
 (`grid`): rows and columns are derived from the names of the statements, and our number is below each printed number.
@@ -31,7 +31,7 @@ _BY_VARIANT = ("number", "curve")  # kinds of statements that may hold with some
 
 @dataclass(frozen=True)
 class Verdict:
-    """Verdict on a statement, with the sign, the word and the sentence by which it is displayed.
+    """Verdict on a statement, with the sign, the word and the sentence with which a page shows the verdict.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def counts(names: Iterable[str]) -> list[tuple[Verdict, int]]:
 
 @dataclass(frozen=True)
 class Statement:
-    """Printed statement together with the reproduced value.
+    """Printed statement of a paper, together with the reproduced value.
 
     Parameters
     ----------
@@ -128,17 +128,17 @@ class Statement:
 
     @property
     def z_text(self) -> str:
-        """Return the z score as text with one decimal. The text is empty if z is not finite."""
+        """Return the z score of a statement as text with one decimal. The text is empty if z is not finite."""
         return f"{self.z:+.1f}".replace("-", "−") if math.isfinite(self.z) else ""
 
     @property
     def row(self) -> str:
-        """Return the identifier of the statement's row on the page of all statements."""
+        """Return the identifier of the row of a statement on the page that lists all statements."""
         return f"{self.paper}-{self.number}"
 
     @property
     def address(self) -> str:
-        """Return the address at which the artefact of the statement is shown."""
+        """Return the address of the page that shows the artefact of a statement."""
         return f"paper-{self.paper}.html#{self.artefact}"
 
 
@@ -150,7 +150,7 @@ def listed(agreement: pd.DataFrame, labels: dict[tuple[str, str], str]) -> list[
 
 
 def grouped(statements: Iterable[Statement]) -> dict[str, list[Statement]]:
-    """Return the statements grouped by artefact, in the order of the table. In each group, statements that are not
+    """Return the statements in groups by artefact, in the order of the table. In each group, statements that are not
     reproduced come first.
     """
     groups: dict[str, list[Statement]] = {}
@@ -194,8 +194,8 @@ def _printed(row: dict[Any, Any], kind: str) -> str:
 
 
 def _variants(row: dict[Any, Any], kind: str) -> str:
-    """Return the variant of the method with which a statement holds, and the verdicts for the other variants, as
-    text.
+    """Return, as text, the variant of the method under which a statement holds, and the verdicts under the other
+    variants.
     """
     others = [text.partition(": ") for text in texts.text(row["other_variants"]).split("; ") if text]
     variant = _VARIANTS.get(str(row["variant"]), "") if kind in _BY_VARIANT or others else ""
@@ -220,8 +220,8 @@ def _ours(row: dict[Any, Any], kind: str) -> str:
 
 
 def _sign(row: dict[Any, Any], relation: str) -> str:
-    """Return the sign of the relation that is true of the reproduced numbers. It is ``≈`` for numbers that differ by no
-    more than the rounding tolerance, and the opposite sign for a relation that fails.
+    """Return the sign of the relation that is satisfied by the reproduced numbers. It is ``≈`` for numbers that differ
+    by no more than the rounding tolerance, and the opposite sign for a relation that fails.
     """
     apart, rounding = abs(float(row["left"]) - float(row["right"])), float(row["rounding"])
     if 0 < apart <= rounding:
@@ -251,14 +251,14 @@ def _margin(value: float) -> str:
 
 
 def _power(row: dict[Any, Any]) -> str:
-    """Return the detection limit of a test as text for the note below the reported statement."""
+    """Return the detection limit of a test as text, for the note below a statement in the report."""
     sees = texts.text(row["sees"])
     return f"The test detects the following changes with probability 0.9: {sees}." if sees else ""
 
 
 def _sortable(value: Any) -> str:
-    """Return a number as text that a script can sort. It has all digits, and infinities become the largest
-    floating-point numbers.
+    """Return a number as text by which a script can sort the rows of a table. It has all digits, and infinities become
+    the largest floating-point numbers.
     """
     return texts.number(min(max(float(value), -sys.float_info.max), sys.float_info.max), 17)
 
@@ -271,8 +271,8 @@ _FEWEST = 6
 
 @dataclass(frozen=True)
 class Cell:
-    """Cell of a table, with a printed and a reproduced number. The entry `band` (0 to 3) is its colour by abs(z), and
-    `z` is the value of z as text.
+    """Cell of a printed table, with the printed and the reproduced number. The entry `band` (0 to 3) is its colour by
+    abs(z), and `z` is the value of z as text.
     """
 
     printed: str
@@ -284,8 +284,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Grid:
-    """Table as printed in a paper, with the reproduced numbers. The entry `groups` contains pairs (heading, number of
-    columns), and a cell is None if the paper prints no number.
+    """Table as printed in a paper, together with the reproduced numbers. The entry `groups` contains pairs (heading,
+    number of columns), and a cell is None if the paper prints no number.
     """
 
     groups: list[tuple[str, int]]
@@ -320,7 +320,7 @@ def grid(statements: Sequence[Statement]) -> Grid | None:
 
 
 def _together(heads: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the columns sorted by group, where the groups are in the order of their first columns."""
+    """Return the columns of a table sorted by group, where the groups are in the order of their first columns."""
     groups = list(dict.fromkeys(group for group, _ in heads))
     return sorted(heads, key=lambda head: groups.index(head[0]))
 

@@ -1,5 +1,5 @@
-"""Convert the Markdown files of a paper's folder to HTML. Formulas become MathML, and names of tables or figures become
-links.
+"""Convert the Markdown files in the folder of a paper to HTML. Formulas become MathML, and names of tables or figures
+become links.
 
 No resource is loaded and no script runs, because the browser typesets MathML. Raw HTML in the text is escaped.
 
@@ -51,18 +51,18 @@ class Prose:
         self._parser.add_render_rule("table_close", _table_close)
 
     def block(self, text: str) -> Markup:
-        """Return the HTML of a text with paragraphs, lists, tables and formulas. Headings are two levels lower than in
-        the text.
+        """Return the HTML of a Markdown text with paragraphs, lists, tables and formulas. Headings are two levels lower
+        than in the text.
         """
         lowered = re.sub(r"^(#+ )", r"##\1", text, flags=re.MULTILINE)
         return Markup(self._parser.render(lowered))  # raw HTML is off, and all text is escaped
 
     def line(self, text: str) -> Markup:
-        """Return the HTML of one line of text, without a paragraph element."""
+        """Return the HTML of one line of Markdown, without a paragraph element."""
         return Markup(self._parser.renderInline(text))
 
     def mentioned(self, text: str) -> list[str]:
-        """Return the names of the artefacts whose files are named in a text, in the order of the text."""
+        """Return the names of the artefacts whose files a text names, in the order of the text."""
         named = [self._place(code) for code in re.findall(r"`([^`]+)`", text)]
         return list(dict.fromkeys(name for name in named if name))
 
@@ -91,7 +91,7 @@ COLUMNS_SHOWN = 14
 
 @dataclass(frozen=True)
 class Table:
-    """First rows of a table, formatted for a page.
+    """First rows of a table of results, formatted for a page.
 
     Parameters
     ----------
@@ -112,13 +112,13 @@ class Table:
 
     @property
     def cut(self) -> bool:
-        """Return whether some rows of the table are omitted."""
+        """Return whether some rows of the table are omitted on the page."""
         return self.total > len(self.rows)
 
 
 def shown(table: pd.DataFrame, *, file: str = "", path: str = "", most: int = ROWS_WHOLE) -> Table:
-    """Return a table for a page. The table is complete if it has at most `most` rows; otherwise, only its first rows
-    are returned. Empty columns are omitted.
+    """Return a table of results, formatted for a page. The table is complete if it has at most `most` rows; otherwise,
+    only its first rows are returned. Empty columns are omitted.
     """
     kept = table.dropna(axis=1, how="all").iloc[:, :COLUMNS_SHOWN]
     part = kept if len(kept) <= most else kept.head(ROWS_FIRST)
@@ -128,7 +128,7 @@ def shown(table: pd.DataFrame, *, file: str = "", path: str = "", most: int = RO
 
 
 def text(value: Any) -> str:
-    """Return the value of a cell as text, with six significant digits for real numbers and an empty string for a
+    """Return the value of a cell as text, with six significant digits for a real number and as an empty string for a
     missing value.
     """
     if value is None or value is pd.NA:
@@ -157,8 +157,8 @@ def printed(value: float, digits: float) -> str:
 
 
 def beside(value: float, digits: float) -> str:
-    """Return a reproduced number as text, with two decimals more than the printed number, or with at most six
-    significant digits if the number of printed decimals is unknown.
+    """Return a reproduced number as text, with two decimals more than the printed number. If the number of printed
+    decimals is unknown, the text has at most six significant digits.
     """
     if not math.isfinite(value) or math.isnan(digits):
         return number(value)

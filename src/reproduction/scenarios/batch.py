@@ -1,4 +1,4 @@
-"""Analyse a batch, which is a file of many public tables. The result has one row per quantity and table.
+"""Analyse a batch, which is a file that contains many public tables. The result has one row per quantity and table.
 
 The function ``many(tables, settings, stream_of)`` of a kind analyses several tables at a time. The result of a table is
 computed only from the table's own rows, so it does not depend on the shards or on the tables that are read together. A
@@ -94,8 +94,8 @@ def _append(rows: pd.DataFrame, columns: Sequence[str], out: IO[bytes]) -> None:
 
 
 def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the numbers of tables in all shards: the number of all tables, the number of rejected tables, and the
-    number of tables with each status. The most frequent status is first.
+    """Return the number of all tables of a batch, the number of rejected tables, and the number of tables with each
+    status, summed over the shards. The most frequent status is first.
     """
     total: dict[str, int] = {}
     for part in parts:
@@ -212,8 +212,8 @@ def one_by_one(tables: Tables, answer: Callable[[int], pd.DataFrame], reasons: S
 
 
 def one_a_table(tables: Tables, name: str, stated: Any = None) -> tuple[NDArray[Any], list[str]]:
-    """Return the value of a parameter for every table, and an error message for each table without a unique value. The
-    value is either given for the whole batch (`stated`) or read from a column.
+    """Return the value of a parameter for every table of a batch, and an error message for each table without a unique
+    value. The value is either given for the whole batch (`stated`) or read from a column.
 
     Parameters
     ----------
@@ -235,13 +235,13 @@ def one_a_table(tables: Tables, name: str, stated: Any = None) -> tuple[NDArray[
 
 
 def both(first: Iterable[str], second: Iterable[str]) -> list[str]:
-    """Return, for each table, the combined error messages of two rules."""
+    """Return, for each table of a batch, the combined error messages of two rules."""
     return ["; ".join(filter(None, pair)) for pair in zip(first, second, strict=True)]
 
 
 def _named_once(tables: Tables, keys: Sequence[str]) -> list[str]:
-    """Return, for each table, the reason why its rows cannot be distinguished by the key columns, or an empty string if
-    they can.
+    """Return, for each table of a batch, the reason why the key columns do not distinguish its rows, or an empty string
+    if they do.
     """
     owner = np.repeat(np.arange(len(tables.names)), np.diff(tables.starts))
     names = pd.DataFrame({key: tables.columns[key] for key in keys}, dtype=object)
@@ -256,7 +256,7 @@ def _named_once(tables: Tables, keys: Sequence[str]) -> list[str]:
 
 
 def only(tables: Tables, wanted: NDArray[np.int64]) -> Tables:
-    """Return the subset of the tables at the given positions."""
+    """Return the tables of a batch at the given positions."""
     sizes = np.diff(tables.starts)
     chosen = np.zeros(len(sizes), dtype=bool)
     chosen[wanted] = True

@@ -1,4 +1,6 @@
-"""Types for one case of a scenario: the settings at one point of a grid, and the results as tables and metadata."""
+"""Types for one case of a scenario, which represent the settings at one point of a grid, and the results as tables and
+metadata.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -56,7 +58,7 @@ class Answer:
 
 
 def compared(analysis: str, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of an analysis, marked as shown only for comparison.
+    """Return the rows of an analysis that is shown only for comparison, with a mark.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""Plot the figures of scenarios: intervals of a single case, intervals along a grid, or intervals and interval widths
-of a batch.
+"""Plot the figures of scenarios, which show intervals of a single case, intervals along a grid, or intervals and
+interval widths of a batch.
 
 The function `drawn` makes the figure from the files of a scenario, and `save` writes the figure as PNG and as PDF.
 """
@@ -57,13 +57,13 @@ class Labels:
         return shortened(self._labels[name])
 
     def title(self, text: str) -> str:
-        """Return the title of a figure, with a note on replaced names below it."""
+        """Return the title of a figure, with a note below the title if names were replaced."""
         return f"{text}\n{self.told}" if self.told else text
 
 
 def of_case(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "machine") -> Figure:
-    """Plot the interval and the mean of every quantity. Counts are in a panel with the noisy values, and shares are in
-    a panel with rates.
+    """Plot the interval and the mean of every quantity of a single case. Counts are in a panel with the noisy values,
+    and shares are in a panel with rates.
 
     Parameters
     ----------
@@ -102,8 +102,8 @@ def of_case(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "ma
 
 
 def _names(part: pd.DataFrame, ranked: bool = False) -> list[str]:
-    """Return the names of a panel: all names in the order of the table or ranked by their means, or, of many names, the
-    largest ones in decreasing order.
+    """Return the names of a panel in the order of the table or ranked by their means. If there are many names, return
+    those of the largest quantities in decreasing order.
     """
     names = list(dict.fromkeys(part["quantity"]))
     if len(names) <= _SHOWN and not ranked:
@@ -158,7 +158,7 @@ def _panel(
 
 
 def _against(axis: Axes, rates: pd.DataFrame, covariate: str, point: Mapping[str, Any]) -> None:
-    """Draw the intervals of all rates, and the naive rates, against a covariate."""
+    """Plot the intervals of all rates, and the naive rates, against a covariate."""
     x = rates["quantity"].map(point["covariates"][covariate]).to_numpy(dtype=float)
     ends = (rates[key].to_numpy(dtype=float) for key in ("mean", "lower", "upper"))
     style.interval(axis, x, *ends, lw=0.8, color=_COLOURS["rate"], marker=MARKERS[0], ms=2.5, label=NOUNS["rate"])
@@ -256,8 +256,8 @@ def _moving(axis: Axes, rows: pd.DataFrame, keys: Sequence[str], groups: Sequenc
 
 
 def of_batch(parts: Any, facts: Mapping[str, Any], *, fonts_of: str = "machine") -> Figure:
-    """Plot the ranked intervals of the most frequent quantities, with at most 150 tables per quantity, and the
-    distribution of the interval widths.
+    """Plot the ranked intervals of the most frequent quantities of a batch, with at most 150 tables per quantity, and
+    the distribution of the interval widths.
 
     Parameters
     ----------
@@ -345,6 +345,8 @@ def save(files: Files, png: str | Path, pdf: str | Path) -> None:
 
 
 def _texts(files: Files) -> set[str]:
-    """Return the names of the quantities that a figure may show. These names determine the choice of fonts."""
+    """Return the names of the quantities that the figure of a scenario may show. These names determine the choice of
+    fonts.
+    """
     found = pd.read_csv(files.csv, usecols=["quantity"], dtype=str, keep_default_na=False, nrows=100_000)
     return set(found["quantity"])

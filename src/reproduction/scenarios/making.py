@@ -1,4 +1,4 @@
-"""Compute scenarios and write their files, either for one shard of the grid points or tables, or for all shards
+"""Compute scenarios and write their files, either for one shard of the grid points or of the tables, or for all shards
 together.
 
 A single case is a grid of one point. The files are identical for any number of shards. Tables of places may be large.
@@ -34,7 +34,8 @@ _LISTED = ("", "_densities", "_comparison")
 
 @dataclass(frozen=True)
 class Files:
-    """Paths of the files of a scenario or of one of its shards. The names of all files begin with the same prefix.
+    """Paths of the files that contain the results of a scenario or of one of its shards. The names of all files begin
+    with the same prefix.
 
     Parameters
     ----------
@@ -45,7 +46,7 @@ class Files:
 
     @property
     def csv(self) -> Path:
-        """Return the path of the CSV file, which has one row per quantity."""
+        """Return the path of the CSV file of results, which has one row per quantity."""
         return self.start.with_name(self.start.name + ".csv")
 
     @property
@@ -55,14 +56,14 @@ class Files:
 
     @property
     def listed(self) -> list[Path]:
-        """Return the paths of the tables, which contain the result rows, the points of the densities, and the rows for
-        comparison.
+        """Return the paths of the tables of a scenario, which contain the result rows, the points of the densities, and
+        the rows for comparison.
         """
         return [self.start.with_name(f"{self.start.name}{part}.csv") for part in _LISTED]
 
     @property
     def all(self) -> list[Path]:
-        """Return the paths of all files: the tables and the metadata."""
+        """Return the paths of all result files of a scenario, which are the tables and the metadata."""
         return [*self.listed, self.facts]
 
 
@@ -127,8 +128,8 @@ def part(
 
 
 def _parted(answer: Answer, into: Files, point: Point) -> Answer:
-    """Return an answer that contains only the rows for the CSV file. If all rows are in a Parquet file, the metadata of
-    the answer state the name of this file.
+    """Return the results of a grid point with only those rows that are written to the CSV file. If all rows are in a
+    Parquet file, the metadata of the answer state the name of this file.
     """
     words = "".join(c if c.isalnum() else "_" for c in scenario_settings.words(point))
     name = f"{into.start.name}_{words}" if words else into.start.name
@@ -164,7 +165,7 @@ def answered(scenario: Scenario, point: Point, *, root_seed: int) -> Answer:
 
 
 def _at(point: Point, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table in which the keys of the grid point are added as the first columns."""
+    """Return a table whose first columns are the keys of a grid point."""
     if not point:
         return frame
     keys = {
@@ -174,7 +175,7 @@ def _at(point: Point, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def head(scenario: Scenario) -> dict[str, Any]:
-    """Return the metadata of a scenario that are the same in every shard."""
+    """Return the metadata of a scenario that are equal in all shards."""
     return {
         "scenario": scenario.name,
         "kind": scenario.kind.name,
@@ -193,7 +194,7 @@ def head(scenario: Scenario) -> dict[str, Any]:
 
 
 def _read_as(scenario: Scenario) -> dict[str, Any]:
-    """Return the columns of the file that were read under another name, if there are any."""
+    """Return the columns of the user's file that were read under another name."""
     names: file_columns.Names = {}
     if "file" in scenario.settings:
         _, names = file_columns.header(scenario.settings, scenario.kind, scenario.form == "batch")
@@ -202,8 +203,8 @@ def _read_as(scenario: Scenario) -> dict[str, Any]:
 
 
 def together(parts: Sequence[Files], into: Files) -> None:
-    """Combine the files of all shards in order. The rows are concatenated below one header, and the metadata are either
-    listed by grid point or added up.
+    """Combine the files of all shards of a scenario in order. The rows are concatenated below one header, and the
+    metadata are either listed by grid point or added up.
     """
     for path, of in zip(into.listed, zip(*(p.listed for p in parts), strict=True), strict=True):
         _joined(of, path)
@@ -231,7 +232,7 @@ def _moved(part: Files, into: Files, name: str) -> str:
 
 
 def facts_of(files: Files) -> dict[str, Any]:
-    """Return the metadata (assumptions and results) of a scenario."""
+    """Return the metadata of a scenario, which contain the assumptions and the results."""
     found: dict[str, Any] = json.loads(files.facts.read_bytes())
     return found
 
@@ -243,8 +244,8 @@ def large(files: Files) -> list[Path]:
 
 
 def read(files: Files) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]:
-    """Return the rows, the rows for comparison and the metadata of a scenario that is not a batch. Names are always
-    strings.
+    """Return the result rows, the rows for comparison and the metadata of a scenario that is not a batch. Names are
+    always strings.
     """
     facts = facts_of(files)
     numbers = {key for key in facts["points"][0]["at"] if all(_number(point["at"][key]) for point in facts["points"])}
@@ -274,7 +275,7 @@ def _joined(parts: Iterable[Path], path: Path) -> None:
 
 
 def write_facts(facts: dict[str, Any], path: Path) -> None:
-    """Write metadata as JSON that is identical in every run. Numbers that are not finite are written as strings."""
+    """Write metadata as JSON, which is identical in every run. Numbers that are not finite are written as strings."""
     text = json.dumps(plain(facts), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     making = path.with_name(path.name + ".part")
     making.write_text(text, encoding="utf-8")
@@ -303,7 +304,8 @@ _CODE = "geocode"  # column by which such a table is recognised
 
 
 def as_quantities(table: pd.DataFrame, level: Any) -> pd.DataFrame:
-    """Return a table of geographic units with the columns of a scenario's table. Any other table is returned unchanged.
+    """Return a table of geographic units with the columns of the table of a scenario. Any other table is returned
+    unchanged.
 
     Parameters
     ----------
@@ -318,8 +320,8 @@ def as_quantities(table: pd.DataFrame, level: Any) -> pd.DataFrame:
 
 
 def saved(rows: pd.DataFrame, target: Path) -> tuple[pd.DataFrame, str]:
-    """Write all rows to a Parquet file if there are too many rows for CSV. Return the rows for CSV and the name of the
-    Parquet file, which is empty if the CSV contains all rows.
+    """Write all rows of results to a Parquet file if there are too many rows for CSV. Return the rows for CSV and the
+    name of the Parquet file, which is empty if the CSV contains all rows.
 
     Parameters
     ----------

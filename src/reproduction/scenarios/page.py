@@ -1,5 +1,5 @@
-"""Write a self-contained HTML page about a scenario, which can be shared as one file of at most 400 kB. The page needs
-neither network access nor scripts.
+"""Write a self-contained HTML page about a scenario, which can be shared as a single file of at most 400 kB. The page
+needs neither network access nor scripts.
 """
 
 import base64
@@ -90,7 +90,7 @@ def protected(found: Summary, budgets: Mapping[str, Mapping[str, float]]) -> lis
 
 
 def _protected(point: Mapping[str, Any], budgets: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """Return the sentences of `protected` about one point of a grid."""
+    """Return sentences about the protection of a release at one point of a grid."""
     cost = point.get("cost")
     if point.get("origin") == "rehearsal":
         return ["No data were protected: this is a rehearsal with invented counts."]
@@ -174,8 +174,8 @@ def _guarantee(cost: Cost, relation: str) -> str:
 
 
 def rounded_up(value: float) -> str:
-    """Return a number >= 1 as text with three digits, or all digits of its integer part, rounded upwards because it is
-    an upper bound.
+    """Return a number >= 1, rounded upwards because it is an upper bound, as text with three digits or all digits of
+    its integer part.
     """
     decimals = max(2 - floor(log10(value)), 0)
     return f"{ceil(value * 10**decimals) / 10**decimals:,.{decimals}f}"

@@ -1,4 +1,4 @@
-"""Plans, from their settings to the files that are written.
+"""Compute the plans of releases, from their settings to the files that are written.
 
 A plan of shares with a goal finds the smallest epsilon at which a release is decisive and correct often enough. A plan
 of a configured release tabulates the widths of intervals and the privacy costs for several values of the epsilon, rho
@@ -62,7 +62,7 @@ def made(name: str, settings: Mapping[str, Any], *, root_seed: int, folder: str 
 
 
 def sentence(found: Plan, asked: Mapping[str, Any]) -> str:
-    """Return the result of a plan as a sentence."""
+    """Return a sentence that states the result of a plan."""
     want = asked["want"]
     if "question" in want:
         sure = f"with probability {percent(asked['level'])}"
@@ -83,8 +83,8 @@ def sentence(found: Plan, asked: Mapping[str, Any]) -> str:
 
 
 def epsilons(epsilon: float, sensitivity: float) -> str:
-    """Return the epsilon of a plan and its neighbour relation as text, together with the equivalent epsilon under the
-    other neighbour relation.
+    """Return, as text, the epsilon of a plan and its neighbour relation, and the equivalent epsilon under the other
+    neighbour relation.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def release_made(
 
 
 def values(asked: Mapping[str, Any], own: float, key: str) -> list[float]:
-    """Return the parameter values that a plan compares, in increasing order.
+    """Return, in increasing order, the parameter values that a plan compares.
 
     Parameters
     ----------
@@ -188,8 +188,8 @@ def values(asked: Mapping[str, Any], own: float, key: str) -> list[float]:
 
 
 def release_sentence(found: pd.DataFrame, asked: Mapping[str, Any], source: str) -> str:
-    """Return a sentence that explains the table of a plan: the meaning of its cost columns, and the largest parameter
-    value that the budget covers.
+    """Return a sentence that explains the table of a plan, with the meaning of the cost columns and the largest
+    parameter value that the budget covers.
     """
     key = str(found.columns[0])
     costs = found.drop_duplicates(key)
@@ -263,7 +263,7 @@ def figure(found: pd.DataFrame, level: float) -> Figure:
 
 
 def draw_release(found: pd.DataFrame, level: float, png: str | Path, pdf: str | Path) -> None:
-    """Plot a plan and save the figure as PNG and PDF."""
+    """Plot the interval half-widths of a plan, and save the figure as PNG and PDF."""
     with style.applied(), mpl.rc_context():
         style.save(figure(found, level), png, pdf)
 
@@ -281,7 +281,7 @@ def _costs(cost: Cost | None) -> dict[str, Any]:
 
 
 def _at_delta(settings: Mapping[str, Any], cost: Cost | None, scales: list[float], delta: float) -> dict[str, Any]:
-    """Return the values of the columns `AT_DELTA`."""
+    """Return the values of the columns `AT_DELTA` in the table of a plan."""
     if cost is None:
         return dict.fromkeys(AT_DELTA, float("nan"))
     found = losses.at_delta(cost, planned.known_losses(settings, scales), delta=delta)

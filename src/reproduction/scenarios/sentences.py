@@ -1,5 +1,5 @@
-"""Write sentences about the results of a scenario. The sentences are made only from its metadata and rows, not from
-other text.
+"""Write sentences about the results of a scenario, using only its metadata and rows. The sentences are made only from
+its metadata and rows, not from other text.
 
 Each kind of scenario defines ``rules.assumptions(point)``, ``rules.MEANINGS`` (the meaning of its parameters) and
 ``rules.prior_text(prior)``. Counts have thousands separators, shares are shown as percentages, and the number of digits
@@ -38,7 +38,7 @@ _MANY = 24  # number of rows from which on the answers to questions are shown fi
 
 
 def sentence(row: Any, facts: Facts, point: Facts) -> str:
-    """Return a sentence that states one row of the results.
+    """Return a sentence that states the result in one row of a table.
 
     Parameters
     ----------
@@ -91,8 +91,8 @@ def missing(type_: str, name: str, released: float, facts: Facts, point: Facts) 
 
 
 def headline(rows: "pd.DataFrame", facts: Facts, point: Facts) -> str:
-    """Return a sentence with the main result of a scenario. It is the share among the selected names if the scenario
-    selects names. Otherwise, it is an answer to a question, the largest count, or the first row.
+    """Return a sentence that states the main result of a scenario. It is the share among the selected names if the
+    scenario selects names. Otherwise, it is an answer to a question, the largest count, or the first row.
     """
     good = rows[rows["status"] != "not converged"]
     labels = list(point.get("among_labels") or {})
@@ -140,7 +140,7 @@ def bounded(point: Facts) -> bool:
 
 
 def _protection(point: Facts) -> str:
-    """Return the noun for the random or fixed change of the counts."""
+    """Return the noun for the random or fixed change of the counts, such as noise or rounding."""
     if "strata" in point:
         return "swapping"
     noise = point.get("noise") or {}
@@ -150,7 +150,7 @@ def _protection(point: Facts) -> str:
 
 
 def assumptions(facts: Facts, point: Facts) -> list[str]:
-    """Return the assumptions of the results, as sentences."""
+    """Return the assumptions of the results of a scenario, as sentences."""
     rules = import_module(f"{__package__}.{facts['kind']}.rules")
     found = [*_origin(facts, point), *_read_as(facts), *_absent(point), *rules.assumptions(point)]
     asked = (facts["settings"].get("questions") or {}).values()
@@ -189,7 +189,7 @@ def _absent(point: Facts) -> Iterator[str]:
 
 
 def prior_text(prior: Any) -> str:
-    """Return a description of a prior."""
+    """Return a text that describes the prior of a scenario."""
     if not isinstance(prior, Mapping):
         return str(prior)
     if prior.get("law") == "Dirichlet" and "concentration" in prior:
@@ -206,7 +206,7 @@ def prior_text(prior: Any) -> str:
 
 
 def cost_text(point: Facts) -> str:
-    """Return the privacy cost of the release as text. The text is empty if the cost is not known."""
+    """Return the privacy cost of a release as text. The text is empty if the cost is not known."""
     cost = point.get("cost")
     if not isinstance(cost, Mapping) or not cost:
         return ""
@@ -218,7 +218,7 @@ def cost_text(point: Facts) -> str:
 
 
 def replaced_text(stated: Mapping[str, float], relation: str) -> str:
-    """Return the privacy cost of replacing a record as text such as ``; epsilon = 4 to replace a record``. Budgets
+    """Return the privacy cost of replacing a record as text, such as ``; epsilon = 4 to replace a record``. Budgets
     count this cost. The text is empty if the stated cost does not refer to adding or removing a record.
 
     Parameters
@@ -286,7 +286,7 @@ def _uncertain(prior: Any) -> Iterator[str]:
 
 
 def _decided(beside: Facts) -> Iterator[str]:
-    """Yield a sentence that states how many counts depend strongly on the prior."""
+    """Yield a sentence that states the number of counts that depend strongly on the prior."""
     if beside.get("prior_matters"):
         yield (
             f"The prior matters for {beside['prior_matters']:,} of {beside['of']:,} counts: under a flat prior, the "
@@ -329,7 +329,7 @@ def ends(low: str, high: str, form: str = "between {} and {}") -> str:
 
 
 def _named(label: str, point: Facts) -> tuple[str, list[str]]:
-    """Return the name of a quantity and, if the quantity is a share, the names in its denominator."""
+    """Return the name of a quantity, followed by the names in the denominator if the quantity is a share."""
     labels = point.get("among_labels") or {}
     return (labels[label], list(point["among"])) if label in labels else (label, [])
 
@@ -363,8 +363,8 @@ def _question(row: Any, questions: Mapping[str, Any], *, certain: bool) -> str:
 
 
 def chance(mean: float, status: str, error: float, certain: bool) -> str:
-    """Return a probability as text. If all draws agree, the error of the probability is a bound, and the text states
-    this bound. A computed probability of 0 or 1 is stated as such only if the event can be `certain` (`bounded`).
+    """Return a probability as text. If all draws agree, the text states the bound on the error of the probability. A
+    computed probability of 0 or 1 is stated as such only if the event is certain.
     """
     if status != "exact" and error > 0 and mean in (0.0, 1.0):
         return f"at least {percent(1 - error, 3)}" if mean else f"at most {percent(error, 3)}"
@@ -372,7 +372,7 @@ def chance(mean: float, status: str, error: float, certain: bool) -> str:
 
 
 def question_noun(quantity: str, questions: Mapping[str, Any]) -> str:
-    """Return the noun for the answer to a question: rank, probability, sum, difference, ratio or share."""
+    """Return the noun for the answer to a question, which is rank, probability, sum, difference, ratio or share."""
     label = next((q for q in questions if quantity == q or quantity.startswith(f"{q}: ")), "")
     asked = questions.get(label) or {}
     if "probability" in asked or quantity.removeprefix(f"{label}: ").startswith("P("):
@@ -381,7 +381,7 @@ def question_noun(quantity: str, questions: Mapping[str, Any]) -> str:
 
 
 def about_counts(quantity: str, questions: Mapping[str, Any]) -> bool:
-    """Return whether the answer to a question is an integer: a rank, or a sum or a difference of counts."""
+    """Return whether the answer to a question is an integer, which is a rank, or a sum or a difference of counts."""
     label = next((q for q in questions if quantity == q or quantity.startswith(f"{q}: ")), "")
     asked = questions.get(label) or {}
     return "rank" in asked or (bool({"sum", "difference"} & set(asked)) and asked.get("about", "counts") == "counts")
@@ -410,7 +410,7 @@ _LESS, _MORE, _NO_BOUND = "less than", "more than", "no bound"
 
 
 def count(value: float) -> str:
-    """Return a count as text: an integer without decimals, and a mean of integers with one decimal."""
+    """Return a count as text, without decimals for an integer and with one decimal for a mean of integers."""
     if not isfinite(value):
         return _NO_BOUND
     return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
@@ -443,14 +443,14 @@ def digits_of(width: float) -> int:
 
 
 def shares(*values: float, width: float) -> list[str]:
-    """Return the shares that occur in one sentence as percentages in text form, all with the same number of
-    decimals.
-    """
+    """Return the shares in one sentence as percentages in text form, all with the same number of decimals."""
     return [percent(value, max(digits_of(width), 1)) for value in values]
 
 
 def real(value: float, width: float) -> str:
-    """Return a real number as text, with as many decimals as give the width of its interval two significant digits."""
+    """Return a real number as text, with the number of decimals at which the width of its interval has two significant
+    digits.
+    """
     if not isfinite(value):
         return _NO_BOUND
     if not isfinite(width) or width <= 0:

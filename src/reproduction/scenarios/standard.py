@@ -1,5 +1,5 @@
-"""Convert a posterior of the library to the results of a scenario: rows with types, densities, answers to questions,
-and the proportion of the variance of the rates that is due to noise.
+"""Convert a posterior of the library to the results of a scenario, which are rows with types, densities, answers to
+questions, and the proportion of the variance of the rates that is due to noise.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -85,7 +85,7 @@ def answer(
 
 
 def groups_of(posterior: Posterior, about: str) -> list[str]:
-    """Return the groups of a posterior that an answer contains.
+    """Return the groups of quantities of a posterior that the results of a scenario contain.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def groups_of(posterior: Posterior, about: str) -> list[str]:
 
 
 def row(law: Marginal, level: float, released: float | None = None) -> tuple[object, ...]:
-    """Return one row of a result table, with the columns `COLUMNS`."""
+    """Return one row of a table of results, with the columns `COLUMNS`."""
     ends, state = law.interval(level), law.accuracy
     shown = np.nan if released is None else released
     return law.name, law.type, shown, law.mean(), law.sd(), *ends, level, state.status, state.error
@@ -116,7 +116,9 @@ def _among(posterior: Posterior, group: str, among: Sequence[str]) -> Iterator[t
 
 
 def _accuracy(states: Sequence[Accuracy]) -> list[dict[str, Any]]:
-    """Return the distinct accuracy statuses, each with its reason and the number of rows that have this status."""
+    """Return the distinct accuracy statuses in a table of results, each with its reason and the number of rows with
+    this status.
+    """
     found: dict[tuple[str, str], int] = {}
     for state in states:
         found[state.status, state.reason] = found.get((state.status, state.reason), 0) + 1
@@ -169,7 +171,7 @@ def noise_part(posterior: Posterior, among: Sequence[str]) -> dict[str, float]:
 
 
 def _pair(law: TiedCounts | DirichletMixture, i: int, rest: Sequence[int]) -> tuple[np.ndarray, ...]:
-    """Return the joint distribution of one count and the sum of some other counts, as arrays of both values and of the
+    """Return the joint distribution of one count and of the sum of some other counts, as the values of both and the
     weight of every pair.
     """
     if isinstance(law, DirichletMixture):

@@ -1,6 +1,6 @@
-"""Summary of a scenario for a page or a screen, and the text for the terminal. The summary consists of sentences and
-formatted rows from the files of the results; the text has the main result, the first rows of the table, the
-assumptions, and the accuracy.
+"""Summary of the results of a scenario for a page or for the terminal. The summary consists of sentences and formatted
+rows from the files of the results; the text has the main result, the first rows of the table, the assumptions, and the
+accuracy.
 """
 
 import json
@@ -29,7 +29,7 @@ _WARNING = r"(With [^:]*: |At each point: )?(CONFLICT|WARNING)"
 
 @dataclass(frozen=True)
 class Line:
-    """Formatted row of a table of results, for a page or a screen.
+    """Row of a table of results, formatted for a page or for the terminal.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Summary:
-    """Summary of a scenario, consisting of sentences and formatted rows.
+    """Summary of the results of a scenario, which consists of sentences and formatted rows.
 
     Parameters
     ----------
@@ -86,14 +86,14 @@ class Summary:
 
     @property
     def warnings(self) -> list[str]:
-        """Return the sentences of `accuracy` that a reader must see first. These sentences are about contradictions
+        """Return those sentences of `accuracy` that a reader must see first. These sentences are about contradictions
         between the release and its model, and about priors that were fitted to too few counts.
         """
         return [text for text in self.accuracy if re.match(_WARNING, text)]
 
 
 def summarise(files: Files, *, most: int = MOST_ROWS) -> Summary:
-    """Return the summary of a scenario from the files of its results.
+    """Return the summary of a scenario, computed from the files of its results.
 
     Parameters
     ----------
@@ -176,8 +176,8 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
 
 
 def by_point(points: Sequence[dict[str, Any]], texts: Sequence[Sequence[str]], each: str = "") -> list[str]:
-    """Return the sentences about the points of a grid: those that hold for all points once, and the others with their
-    point.
+    """Return the sentences about the points of a grid. Sentences that hold at all points are returned once, and all
+    others with their point.
 
     Parameters
     ----------
@@ -197,7 +197,9 @@ def by_point(points: Sequence[dict[str, Any]], texts: Sequence[Sequence[str]], e
 
 
 def _unit(facts: sentences.Facts) -> dict[str, Any]:
-    """Return the entries of a point that state the unit of rates; empty if rates are probabilities."""
+    """Return the entries of a point's metadata that state the unit of the rates. The result is empty if the rates are
+    probabilities.
+    """
     settings = facts["settings"]
     if facts["kind"] != "protected_rates" or settings.get("family") == "shares":
         return {}
@@ -206,7 +208,7 @@ def _unit(facts: sentences.Facts) -> dict[str, Any]:
 
 
 def _assumed(facts: sentences.Facts) -> list[str]:
-    """Return the assumptions about all tables of a batch, as far as its settings state them."""
+    """Return the assumptions that hold for all tables of a batch, as far as the settings of the batch state them."""
     settings, found = facts["settings"], []
     noise, prior = settings.get("noise"), settings.get("prior")
     if noise:
@@ -268,15 +270,17 @@ def _line(row: dict[Any, Any], keys: Sequence[str], facts: sentences.Facts, poin
 
 
 def _least_squares(row: dict[Any, Any]) -> str:
-    """Return the least-squares estimate and its standard deviation as text. The text is empty if the row has no
-    estimate.
+    """Return the least-squares estimate in a row and its standard deviation as text. The text is empty if the row has
+    no estimate.
     """
     found, sd = float(row.get("least_squares", "nan")), float(row.get("least_squares_sd", "nan"))
     return f"{real(found, 2 * sd)} ± {real(sd, 2 * sd)}" if found == found and sd == sd else ""
 
 
 def _confidence(row: dict[Any, Any], kind: str, width: float) -> str:
-    """Return the confidence interval as text. The text is empty if the row has no confidence interval."""
+    """Return the confidence interval in a row of results as text, which is empty if the row has no confidence
+    interval.
+    """
     low, high = (_number(row.get(key, "nan"), kind, width, "lower") for key in ("ci_lower", "ci_upper"))
     return sentences.ends(low, high, "{} to {}") if low and high else ""
 
@@ -298,7 +302,7 @@ _WIDEST = 60  # maximum width of a column that is used for alignment; a longer c
 
 
 def as_text(files: Files) -> str:
-    """Return the text that the terminal shows for a scenario.
+    """Return the text that the terminal shows about the results of a scenario.
 
     Parameters
     ----------
@@ -339,8 +343,8 @@ def as_json(files: Files) -> str:
 
 
 def _rows(found: Summary) -> list[str]:
-    """Return the first rows of the table as lines of text. A column for the grid point or the table is added if the
-    scenario has several, and a column for least squares is added if a row has such estimates.
+    """Return the first rows of the table of results as lines of text. A column for the grid point or the table is added
+    if the scenario has several, and a column for least squares is added if a row has such estimates.
     """
     head = ["quantity", "type", "released", "mean", f"{found.level} interval", "accuracy"]
     rows = [[line.quantity, line.noun, line.released, line.mean, line.interval, line.state] for line in found.lines]

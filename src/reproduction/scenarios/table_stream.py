@@ -32,7 +32,7 @@ _LAW: Any = pc  # pyarrow creates its functions when it is imported, so type che
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """Subset of the tables of a file, in the order of their first rows in the file.
+    """Tables that are a subset of the tables of a file, in the order of their first rows in the file.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Tables:
     reasons: list[str]
 
     def pieces(self, size: int) -> Iterator["Tables"]:
-        """Yield the tables in groups of `size`."""
+        """Yield the tables of the subset in groups of `size` tables."""
         for first in range(0, len(self.names), size):
             bounds = self.starts[first : first + size + 1]
             part_rows = slice(bounds[0], bounds[-1])
@@ -59,8 +59,8 @@ class Tables:
 
 
 def of_shard(path: Path, columns: Mapping[str, str], shard: int, shards: int) -> Tables:
-    """Return the tables that belong to one shard. The tables of a shard are consecutive in the file, and the numbers of
-    tables in two shards differ by at most one.
+    """Return the tables of a file that belong to one shard. The tables of a shard are consecutive in the file, and the
+    numbers of tables in two shards differ by at most one.
 
     Parameters
     ----------
@@ -175,7 +175,9 @@ def _with_absent(
 
 
 def _published(texts: NDArray[Any], settings: Mapping[str, Any]) -> tuple[Array, Array, Array]:
-    """Return numbers, lower bounds and upper bounds. The number is inf if the text has no meaning."""
+    """Return the numbers, the lower bounds and the upper bounds that published texts state. The number is inf if the
+    text has no meaning.
+    """
     different, places = np.unique(texts.astype(str), return_inverse=True)
     rows = np.tile([np.nan, -np.inf, np.inf], (len(different), 1))
     for i, text in enumerate(different):
@@ -215,7 +217,7 @@ def _of_shard(path: Path, columns: Mapping[str, str], shard: int, shards: int) -
 
 
 def _owner(names: pa.Array, places: Mapping[str, int]) -> NDArray[np.int64]:
-    """Return, for each row, the position of its table among all tables."""
+    """Return, for each row of a file, the position of its table among all tables."""
     coded = names.dictionary_encode()
     known = np.array([places[name] for name in coded.dictionary.to_pylist()], dtype=np.int64)
     return known[coded.indices.to_numpy(zero_copy_only=False)]

@@ -1,4 +1,4 @@
-"""Studies that do not belong to a paper and run only on request. A study consists of two files in this folder.
+"""Studies that do not belong to a paper and that run only on request. A study consists of two files in this folder.
 
 =================  =================================================================================================
 file               what belongs in it
@@ -31,7 +31,7 @@ _MAY = {"parts"}
 
 @dataclass(frozen=True)
 class Study:
-    """Declaration of a study, read from its ``<study>.yaml``.
+    """Declaration of a study, which is read from the file ``<study>.yaml``.
 
     Parameters
     ----------
@@ -55,17 +55,17 @@ class Study:
 
     @property
     def module(self) -> str:
-        """Return the full dotted name of the study's module."""
+        """Return the full dotted name of the module of a study."""
         return f"{__name__}.{self.name}"
 
     def function(self, name: str) -> Callable[..., Any]:
-        """Return a function from the module of the study."""
+        """Return a function from the module of a study."""
         found: Callable[..., Any] = getattr(import_module(self.module), name)
         return found
 
 
 def discover(folder: Path = FOLDER) -> dict[str, Study]:
-    """Return a dictionary of all studies, with their names as keys.
+    """Return all studies as a dictionary with their names as keys.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ def table(
     alone: Mapping[str, Any],
     with_total: Mapping[str, Any],
 ) -> pd.DataFrame:
-    """Return the coverage, width, bias and error of intervals, by method and true count.
+    """Return the coverage, the width, the bias and the error of intervals for counts, by method and true count.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def figure(table: pd.DataFrame) -> Figure:
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table shown in the documentation, with the bins as text and the coverage with three decimals."""
+    """Return the table that the documentation shows, with the bins as text and the coverage with three decimals."""
     labels = [words(low, high, _last(table)) for low, high in table[["from", "to"]].to_numpy()]
     found = table[["case", "method", "counts", "coverage", "width", "bias", "rmse"]].copy()
     found.insert(2, "true count", labels)
@@ -120,13 +120,13 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def ranges(rows: pd.DataFrame) -> list[str]:
-    """Return descriptions of the bins in the rows of one method, in the order of the rows."""
+    """Return descriptions of the bins of true counts, in the order of the rows of one method."""
     bins = rows.loc[rows["method"] == rows["method"].iloc[0], ["from", "to"]].to_numpy()
     return [words(low, high, _last(rows)) for low, high in bins]
 
 
 def _last(rows: pd.DataFrame) -> float:
-    """Return the largest finite upper edge of a bin."""
+    """Return the largest finite upper edge of the bins of true counts."""
     return float(rows.loc[np.isfinite(rows["to"]), "to"].max())
 
 
@@ -146,7 +146,7 @@ def by_true_value(
     total: NoiseLaw | None = None,
     level: float = LEVEL,
 ) -> pd.DataFrame:
-    """Return the coverage, width, bias and error of intervals, by true value.
+    """Return the coverage, the width, the bias and the error of intervals, by true value.
 
     Parameters
     ----------
@@ -190,7 +190,9 @@ def by_true_value(
 def _usual(
     released: Array, noise: NoiseLaw, whole: float | None, total: NoiseLaw | None, level: float
 ) -> dict[str, Ends]:
-    """Return the estimates and interval limits of the usual methods. These methods do not use a posterior."""
+    """Return the estimates and the interval limits by the usual methods, which do not use a posterior. These methods do
+    not use a posterior.
+    """
     z = float(ndtri((1 + level) / 2))
     variance = np.broadcast_to(np.asarray(noise.variance(), dtype=np.float64), released.shape)
     found = {"released": (released, variance)}
@@ -218,8 +220,8 @@ def _posterior(
 
 
 def errors(name: str, truth: NDArray[np.int64], estimate: Array, lower: Array, upper: Array) -> pd.DataFrame:
-    """Return whether the intervals of one method contain the true counts, the widths of the intervals and the errors of
-    the estimates, with one row per count.
+    """Return, for each count, whether the interval of one method contains the true count, the width of the interval,
+    and the error of the estimate.
 
     Parameters
     ----------
@@ -282,7 +284,7 @@ METHODS = ("least squares", "clipped least squares", "posterior")
 
 
 def answers(rows: pd.DataFrame, z: float) -> dict[str, tuple[Array, Array, Array]]:
-    """Return a mapping from each method to its estimate and the lower and upper ends of its interval.
+    """Return a mapping from each method to its estimate and the limits of its interval.
 
     Parameters
     ----------

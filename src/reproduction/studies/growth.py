@@ -41,7 +41,8 @@ def table(
     start_up: float,
     piece: float,
 ) -> pd.DataFrame:
-    """Return a table of the seconds that posteriors take as a function of size, and of the simulated seconds of runs.
+    """Return a table of the measured seconds in which posteriors are computed, by size, and of the simulated seconds of
+    runs.
 
     Parameters
     ----------
@@ -84,8 +85,8 @@ def _used(call: Callable[[np.random.Generator], object], root_seed: int, *names:
 
 
 def _noisy(total: int, size: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the posterior summary, including all intervals, of simulated counts with Laplace noise at epsilon 1 and a
-    public total.
+    """Return the summary of the posterior, with all intervals, for simulated counts with Laplace noise at epsilon 1 and
+    a public total.
     """
     law = dpm.Laplace(scale=2.0)
     truth = rng.multinomial(total, rng.dirichlet(np.ones(size)))
@@ -93,7 +94,7 @@ def _noisy(total: int, size: int, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def _censored(size: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the posterior summary of simulated statistics of a censored sample at epsilon 1."""
+    """Return the summary of the posterior for simulated statistics of a censored sample at epsilon 1."""
     law = dpm.CensoredStatistics.calibrated(1.0, n=size, lower=-2.0, upper=2.0, sums=True)
     noisy = law.sample(rng.standard_normal(size), rng=rng)
     return dpm.posterior(dpm.Release(noisy, mechanism=law, total=size), rng=rng).summary()
@@ -139,7 +140,7 @@ def figure(table: pd.DataFrame) -> Figure:
 
 @dataclass(frozen=True)
 class Step:
-    """Job of a run, represented as a node of the job graph.
+    """Job of a run, which is represented as a node of the graph of jobs.
 
     Parameters
     ----------
@@ -156,8 +157,8 @@ class Step:
 
 
 def makespan(steps: Mapping[str, Step], cores: int) -> float:
-    """Return the number of seconds until all jobs have ended. Under list scheduling, each job starts as soon as
-    possible, in the order of priority.
+    """Return the number of seconds until all jobs of a run have ended. Under list scheduling, each job starts as soon
+    as possible, in the order of priority.
 
     Parameters
     ----------
@@ -195,8 +196,8 @@ def makespan(steps: Mapping[str, Step], cores: int) -> float:
 
 
 def of_papers(papers: Iterable[Paper], *, times: float, piece: float, start_up: float) -> dict[str, Step]:
-    """Return the job graph of a run on a cluster. The jobs take the minutes that the papers declare, except that loops
-    are `times` as long.
+    """Return the graph of the jobs of a run on a cluster. The jobs take the minutes that the papers declare, except
+    that loops are `times` as long.
 
     Parameters
     ----------
@@ -237,6 +238,6 @@ def of_papers(papers: Iterable[Paper], *, times: float, piece: float, start_up: 
 
 
 def _ready(found: Mapping[str, Step], makers: Mapping[str, str], files: Iterable[str]) -> frozenset[str]:
-    """Return the names of the jobs that make the given files. A file that no job makes is assumed to exist."""
+    """Return the names of the jobs that write the given files. A file that no job makes is assumed to exist."""
     rules = {makers[file] for file in files if file in makers}
     return frozenset(name for name in found if name in rules or name.rpartition(".")[0] in rules)

@@ -1,5 +1,5 @@
-"""Measure the accuracy of the counts of geographic units from synthetic noisy measurement files. Error, width and
-coverage are computed by level and by size of the count.
+"""Measure the accuracy of the counts of geographic units that are estimated from synthetic noisy measurement files.
+Error, width and coverage are computed by level and by size of the count.
 
 The noisy measurement files are synthetic, and the true counts are stored next to them.
 """
@@ -40,7 +40,8 @@ def table(
     level: float,
     edges: Sequence[float],
 ) -> pd.DataFrame:
-    """Return the coverage, width, bias and error of intervals by level, method and true count.
+    """Return the coverage, the width, the bias and the error of intervals for the counts of geographic units, by level,
+    method and true count.
 
     Parameters
     ----------
@@ -88,8 +89,8 @@ def table(
 
 
 def figure(table: pd.DataFrame) -> Figure:
-    """Plot the error, the width and the coverage against the true count, with one column of panels per level and one
-    line per method.
+    """Plot the error, the width and the coverage of intervals against the true count, with one column of panels per
+    level and one line per method.
     """
     levels = list(dict.fromkeys(table["level"]))
     last = float(table.loc[np.isfinite(table["to"]), "to"].max())
@@ -181,8 +182,8 @@ def measured(
 
 
 def true_counts(data: Path, cell: Mapping[str, Any]) -> "pd.Series[int]":
-    """Return the true count of the cell in every block, indexed by the GEOID of the block. Blocks in which the count is
-    0 are omitted.
+    """Return the true count of a cell in every block, indexed by the GEOID of the block. Blocks in which the count is 0
+    are omitted.
 
     Parameters
     ----------

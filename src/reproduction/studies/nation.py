@@ -33,7 +33,7 @@ from .coverage import METHODS, answers
 
 
 def part(root_seed: int, name: str, path: Path, **settings: Any) -> None:
-    """Write the file of one state (see `write`).
+    """Write the file of one state of the synthetic nation (see `write`).
 
     Parameters
     ----------
@@ -54,7 +54,8 @@ def table(
     level: float,
     deepest: str,
 ) -> pd.DataFrame:
-    """Return the error, the coverage and the width by level and method.
+    """Return the error, the coverage and the width of intervals for the counts of a synthetic nation, by level and
+    method.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ def table(
 
 
 def figure(table: pd.DataFrame) -> Figure:
-    """Plot the root mean square error and the coverage by level, with one line per method."""
+    """Plot the root mean square error and the coverage of intervals by level, with one line per method."""
     figure_drawn = Figure(figsize=(DOUBLE, 2.6))
     panels = figure_drawn.subplots(1, 2)
     levels = list(dict.fromkeys(table["level"]))[1:]  # the count of the state is known exactly, so the state is omitted
@@ -104,7 +105,7 @@ UNEQUAL = 0.9  # shape of the gamma distribution of the relative populations of 
 
 
 class State(NamedTuple):
-    """State of the synthetic nation, with its tree, true counts and measurements.
+    """State of the synthetic nation, with its tree of nodes, its true counts and its measurements.
 
     Parameters
     ----------
@@ -119,7 +120,7 @@ class State(NamedTuple):
 
 
 def sizes(state: str, scale: float) -> tuple[int, int, int, int, int]:
-    """Return the numbers of counties, tracts, block groups, populated blocks and people of a state.
+    """Return the numbers of counties, tracts, block groups, populated blocks and people in a state.
 
     Parameters
     ----------
@@ -197,7 +198,7 @@ COLUMNS = ("level", "method", "nodes", "rmse", "coverage", "width", "status", "e
 def write(
     state: str, path: Path, *, root_seed: int, scale: float, sigmas: Mapping[str, float], level: float, deepest: str
 ) -> None:
-    """Generate, measure and analyse one state, and write all of its nodes down to a given level to a file.
+    """Generate and analyse one state with noisy measurements, and write all nodes down to a given level to a file.
 
     Parameters
     ----------
@@ -228,7 +229,7 @@ def write(
 
 
 def groups(path: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-    """Yield the row groups of one state's file.
+    """Yield the row groups in the file of one state.
 
     Parameters
     ----------
@@ -245,16 +246,16 @@ def groups(path: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
 
 
 def facts(path: Path) -> dict[str, str]:
-    """Return the metadata in the file of a state: the state, the accuracy status, the error, and the level of the
-    intervals.
+    """Return the metadata in the file of a state, which are the state, the accuracy status, the error, and the level of
+    the intervals.
     """
     found = pq.read_schema(path).metadata
     return {key.decode(): value.decode() for key, value in found.items() if not key.startswith(b"ARROW")}
 
 
 def accuracy(paths: Sequence[Path]) -> pd.DataFrame:
-    """Return the error, the coverage and the width by level and method over all states. The files are read one row
-    group at a time.
+    """Return the error, the coverage and the width of intervals over all states, by level and method. The files are
+    read one row group at a time.
 
     Parameters
     ----------

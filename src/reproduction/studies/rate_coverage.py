@@ -47,7 +47,7 @@ def table(
     rates: Sequence[float],
     several: Mapping[str, Any],
 ) -> pd.DataFrame:
-    """Return the coverage of the intervals for one category, by prior of the rates.
+    """Return the coverage of the intervals for the count and the rate of one category, by prior of the rates.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def table(
 
 
 def exact(n: int, p: float, *, scale: float, alpha: float, level: float) -> tuple[float, float]:
-    """Return the coverage of the central intervals for a count and for its rate in the case of two categories.
+    """Return the coverage of the central intervals for a count and for its rate, if there are two categories.
 
     Parameters
     ----------
@@ -123,8 +123,8 @@ def exact(n: int, p: float, *, scale: float, alpha: float, level: float) -> tupl
 def _simulated(
     k: int, n: int, p: float, *, scale: float, level: float, files: int, rng: np.random.Generator
 ) -> list[tuple[object, ...]]:
-    """Return rows of `table` for `k` categories, computed from simulated files. All priors are applied to the same
-    releases.
+    """Return the coverage for `k` categories, in rows in the format of `table`, computed from simulated files. All
+    priors are applied to the same releases.
     """
     rates = np.append(p, np.full(k - 1, (1 - p) / (k - 1)))
     truth = rng.multinomial(n, rates, files)
@@ -153,8 +153,8 @@ def _simulated(
 
 
 def figure(table: pd.DataFrame) -> Figure:
-    """Plot the coverage with two categories against p. Counts are in the upper row and rates in the lower row of
-    panels, with one column per number of records.
+    """Plot the coverage of the intervals against p, if there are two categories. Counts are in the upper row and rates
+    in the lower row of panels, with one column per number of records.
     """
     # with two categories, 1/k is the parameter of Jeffreys' prior
     found = table[(table["categories"] == 2) & (table["prior"] != "1/k")]
@@ -184,7 +184,7 @@ _LABELS = {"flat": "flat prior (concentration 1)", "jeffreys": "Jeffreys' prior 
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table shown in the documentation, with one row per file and one column per quantity and prior."""
+    """Return the table that the documentation shows, with one row per file and one column per quantity and prior."""
     keys = ["categories", "records", "p"]
     wide = table.pivot_table(index=keys, columns=["quantity", "prior"], values="coverage", sort=False)
     order = [(quantity, prior) for quantity in QUANTITIES for prior in PRIORS]

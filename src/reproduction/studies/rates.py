@@ -31,7 +31,7 @@ LEVEL = 0.95
 
 
 def table(root_seed: int, *, sets: int, slope: float, cases: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    """Return the coverage of the slope and of the rates, by case and method.
+    """Return the coverage of intervals for the slope and the rates, by case and method.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def table(root_seed: int, *, sets: int, slope: float, cases: Mapping[str, Mappin
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the coverage by case, with one column per quantity and method, as in the documentation.
+    """Return the coverage by case, with one column per quantity and method, as the documentation shows it.
 
     Parameters
     ----------
@@ -111,7 +111,9 @@ def judged(released: Array, law: Any, x: Array, exposure: Array, theta: Array, s
 
 
 def figure(table: pd.DataFrame) -> Figure:
-    """Plot the coverage with two standard errors, for the slope on the left and for the rates on the right."""
+    """Plot the coverage of intervals with bars of two standard errors, for the slope on the left and for the rates on
+    the right.
+    """
     cases = list(dict.fromkeys(table["case"]))
     drawn = Figure(figsize=(DOUBLE, 0.9 + 0.35 * len(cases)))
     axes = drawn.subplots(1, 2, sharey=True)

@@ -1,4 +1,4 @@
-"""Compute the rates and slopes of sudden infant deaths in North Carolina, from unprotected and from protected counts.
+"""Estimate the rates and slopes of sudden infant deaths in North Carolina, from unprotected and from protected counts.
 
 The data are from Cressie, N., Read, T. R. C. (1985). Do sudden infant deaths come in clusters? Statistics and
 Decisions, Supplement 2, 333-349, as distributed with libpysal. They are read from the wheel of libpysal and are not
@@ -40,7 +40,7 @@ _Z = 1.959964
 def table(
     root_seed: int, *, wheel: str, version: str, releases: int, protections: Mapping[str, Mapping[str, Any]]
 ) -> pd.DataFrame:
-    """Return the slopes and the agreement of the rates, by protection and method.
+    """Return the estimated slopes and the agreement of the rates, by protection and method.
 
     Parameters
     ----------
@@ -83,14 +83,16 @@ def table(
 
 
 def analysed(released: Array, law: Any, births: Array, x: Array) -> tuple[float, float, Array, Array, Array]:
-    """Return the slope, its standard deviation, and the rates per 1000 births with the limits of their intervals."""
+    """Return the estimated slope, its standard deviation, and the rates per 1000 births with the limits of their
+    intervals.
+    """
     found = posterior(Release(released, mechanism=law), prior=Regression(births / 1000, {"x": x}))
     slope, rates = found.parameters["slope of x"], found.rates.numbers(0.95)
     return slope.mean(), slope.sd(), rates.mean, rates.lower, rates.upper
 
 
 def counties(wheel: str, version: str) -> tuple[Array, Array, Array]:
-    """Return the numbers of deaths and births and the standardised share of non-white births of the counties.
+    """Return the numbers of deaths and births in the counties, and the standardised share of non-white births.
 
     Parameters
     ----------
@@ -123,7 +125,7 @@ def counties(wheel: str, version: str) -> tuple[Array, Array, Array]:
 
 
 def dbf(data: bytes) -> list[dict[str, str]]:
-    """Return the rows of a dBASE table as strings.
+    """Return the rows of a dBASE table, with all values as strings.
 
     Parameters
     ----------
@@ -147,7 +149,9 @@ def dbf(data: bytes) -> list[dict[str, str]]:
 
 
 def figure(table: pd.DataFrame) -> Figure:
-    """Plot the slopes with their 95 % intervals on the left, and the rank correlations on the right."""
+    """Plot the estimated slopes with their 95 % intervals on the left, and the rank correlations of the rates on the
+    right.
+    """
     cases = list(dict.fromkeys(table["protection"]))
     drawn = Figure(figsize=(DOUBLE, 0.9 + 0.4 * len(cases)))
     axes = drawn.subplots(1, 2, sharey=True)

@@ -1,5 +1,5 @@
-"""Compare printed statements with the reproduced values. The result states whether each statement is reproduced, under
-which variant, and the reason if it is not.
+"""Compare the printed statements of a paper with the reproduced values. The result states whether each statement is
+reproduced, under which variant, and the reason if it is not.
 
 Each kind of statement is tested in its own way. Three kinds are evidence for the paper, because they compare printed
 with reproduced values:
@@ -106,7 +106,7 @@ def compare(published: pd.DataFrame, ours: pd.DataFrame, *, paper: str) -> pd.Da
 
 
 def variants(published: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
-    """Return the fit of each whole table, with one row per artefact and variant (see `table_tests.judge`)."""
+    """Return the fit of each complete table, with one row per artefact and variant (see `table_tests.judge`)."""
     numbers = published[[_is_number(statement) for statement in published.itertuples()]]
     return judge(numbers, ours[ours["variant"] != NOT_RUN])
 
@@ -158,8 +158,8 @@ def _paired(statements: list[Any], ours: list[Any], paper: str) -> None:
 
 
 def _related(statements: list[Any], run: list[Any], paper: str) -> None:
-    """Check that every row was made by a function for its kind. For example, a ``check`` must have a relation, and a
-    ``law`` must have a detection limit.
+    """Check that every row of results was returned by a function for its kind of statement. For example, a ``check``
+    must have a relation, and a ``law`` must have a detection limit.
     """
     kind: dict[Any, Any] = {(row.artefact, row.quantity): row.kind for row in statements}
     found: dict[str, list[str]] = {}
@@ -188,8 +188,8 @@ def _explained(rows: list[dict[str, Any]], paper: str) -> None:
 
 
 def _row(statement: Any, rows: list[Any], fits: dict[str, Any]) -> dict[str, Any]:
-    """Return the row of a statement in the comparison. The argument `rows` contains the computed rows in the order of
-    their variants, and `fits` contains the fit of the statement's table under each variant.
+    """Return the row of a printed statement in the comparison table. The argument `rows` contains the computed rows in
+    the order of their variants, and `fits` contains the fit of the statement's table under each variant.
     """
     judged = [(*_judge(statement, row, fits.get(row.variant)), row) for row in rows]
     eligible = judged
@@ -222,8 +222,8 @@ def _row(statement: Any, rows: list[Any], fits: dict[str, Any]) -> dict[str, Any
 
 
 def _best(verdict: str) -> int:
-    """Return the rank of a verdict: 0 for reproduced, 1 for undecided, and 2 for any other verdict. The variant with
-    the lowest rank determines the verdict on the statement.
+    """Return the rank of a verdict, which is 0 for reproduced, 1 for undecided, and 2 for any other verdict. The
+    variant with the lowest rank determines the verdict on the statement.
     """
     return 0 if verdict.startswith("reproduced") else 1 if verdict == "undecided" else 2
 
@@ -249,15 +249,15 @@ def _allowed(statement: Any, row: Any) -> str:
 
 
 def _first(statement: Any, rows: list[Any], whole: Any) -> tuple[str, float, Any]:
-    """Return the verdict, z and first row of a statement that was not computed under the variant chosen for its
-    table.
+    """Return the verdict, the z score and the first row of a statement that was not computed under the variant chosen
+    for its table.
     """
     return *_judge(statement, rows[0], whole), rows[0]
 
 
 def _judge(statement: Any, row: Any, table: Any) -> tuple[str, float]:
-    """Return the verdict on one statement under one variant, and the standard score z. A value of NaN is never
-    accepted.
+    """Return the verdict on one statement under one variant, and the standard score z of the statement. A value of NaN
+    is never accepted.
     """
     good = "reproduced_by_slip" if row.variant == "published" else "reproduced"
     if row.variant == NOT_RUN:

@@ -1,5 +1,5 @@
-"""Compare the artists that a figure contains with the expected artists. The comparison uses the data of every line,
-mark, bar, band and step of a panel.
+"""Compare the artists that a figure contains with the artists that are expected. The comparison uses the data of every
+line, mark, bar, band and step of a panel.
 
 The function `wrong` is for tests of figure functions. It returns a message if one column is drawn in place of another,
 if a limit of an interval is wrong, if a line is drawn in place of a band, or if anything is drawn that is not expected.
@@ -21,7 +21,7 @@ _DIGITS = 9  # number of significant digits that are compared
 
 
 class Drawn(NamedTuple):
-    """Artist of a panel, described by its kind, its data points and its colour.
+    """Artist in a panel of a figure, described by its kind, its data points and its colour.
 
     Parameters
     ----------
@@ -37,8 +37,8 @@ class Drawn(NamedTuple):
 
 
 def crossed(*columns: str, seed: int = 1, **keys: Sequence[Any]) -> pd.DataFrame:
-    """Return a synthetic table with one row for each combination of the keys. The columns contain different numbers
-    between 0.1 and 0.9, so that no two columns can be confused.
+    """Return a synthetic table with one row for each combination of the values of the keys. The columns contain
+    different numbers between 0.1 and 0.9, so that no two columns can be confused.
     """
     table = pd.MultiIndex.from_product(list(keys.values()), names=list(keys)).to_frame(index=False)
     numbers = 0.1 + 0.8 * np.random.default_rng(seed).random((len(table), len(columns)))
@@ -56,8 +56,8 @@ def across(kind: str, at: float, colour: str = "") -> Drawn:
 
 
 def bars(x: ArrayLike, low: ArrayLike, high: ArrayLike, *, horizontal: bool = False, colour: str = "") -> Drawn:
-    """Return the artist of separate segments from low to high at the positions x. If `horizontal` is True, the segments
-    are horizontal and x contains their heights.
+    """Return the artist that consists of separate line segments from low to high at the positions x. If `horizontal` is
+    True, the segments are horizontal and x contains their heights.
     """
     ends = (low, x, high, x) if horizontal else (x, low, x, high)
     return Drawn("bars", tuple(sorted(_points(*ends))), _hex(colour))
@@ -79,8 +79,8 @@ def boxes(x: ArrayLike, bottom: ArrayLike, width: ArrayLike, height: ArrayLike, 
 
 
 def wrong(axis: Axes, *expected: Drawn) -> list[str]:
-    """Return a list of the artists that are missing in a panel and of the artists that are not expected. The list is
-    empty if the panel is correct.
+    """Return a list of the artists that are missing in a panel and of the artists that are not expected there. The list
+    is empty if the panel is correct.
     """
     left, missing = list(shown(axis)), []
     for one in expected:
@@ -93,8 +93,8 @@ def wrong(axis: Axes, *expected: Drawn) -> list[str]:
 
 
 def shown(axis: Axes) -> Iterator[Drawn]:
-    """Yield all artists with data that a panel shows. Empty lines, which are used only for entries of a legend, and
-    lines of width 0 are omitted.
+    """Yield all artists with data that a panel of a figure shows. Empty lines, which are used only for entries of a
+    legend, and lines of width 0 are omitted.
     """
     for one in axis.lines:
         if len(np.atleast_1d(one.get_xdata())):

@@ -1,4 +1,4 @@
-"""Tests of draws: a chi-squared test with rare outcomes pooled, and a test of serial independence."""
+"""Tests of draws, which are a chi-squared test in which rare outcomes are pooled, and a test of serial independence."""
 
 import numpy as np
 import scipy  # scipy.stats is loaded on first use
@@ -49,8 +49,8 @@ def pooled(counts: ArrayLike, expected: ArrayLike, size: float) -> float:
 
 
 def _as_many(counted: float, size: float, chance: float) -> float:
-    """Return the binomial probability of at least `counted` successes. The number of trials may be fractional if draws
-    are correlated.
+    """Return the binomial probability of at least `counted` successes, for a number of trials that may be fractional.
+    The number of trials may be fractional if draws are correlated.
     """
     return float(betainc(counted, size - counted + 1, chance))
 
@@ -108,8 +108,8 @@ def _widths(left: ArrayLike) -> Array:
 
 
 def serial_z(apart: ArrayLike, *, sd: float) -> float:
-    """Return the sum of the products of neighbouring draws, divided by its standard deviation. For independent draws,
-    the result is nearly standard normal.
+    """Return the sum of the products of neighbouring draws, divided by the standard deviation of this sum. For
+    independent draws, the result is nearly standard normal.
 
     If a proportion s of the draws repeat the previous draw, the expected result increases by s sqrt(n).
 
@@ -130,7 +130,7 @@ def serial_z(apart: ArrayLike, *, sd: float) -> float:
 
 
 def serial_p_value(uniform: ArrayLike) -> float:
-    """Return the two-sided p-value of `serial_z` for draws that are transformed by their distribution function, and are
-    therefore uniform if they are correct.
+    """Return the two-sided p-value of `serial_z` for draws that have been transformed by their distribution function
+    and are therefore uniformly distributed if they are correct.
     """
     return float(2 * scipy.stats.norm.sf(abs(serial_z(np.asarray(uniform, dtype=float) - 0.5, sd=12**-0.5))))

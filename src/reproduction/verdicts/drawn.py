@@ -1,5 +1,5 @@
-"""Check that all data shown in a figure are also tested. A change of a column that is visible in the figure must change
-a verdict.
+"""Check that all data that a figure shows are also tested. A change of a column that is visible in the figure must
+change a verdict.
 
 A numeric column is visible in a figure if the figure changes when the column is reversed or increased by a tenth. It is
 tested if the same change alters a verdict of the paper. Columns about which the paper prints nothing are listed under
@@ -31,7 +31,7 @@ CHANGES: dict[str, Callable[[pd.Series], Any]] = {
 
 
 def unjudged(paper: Paper, made: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Iterator[str]:
-    """Yield messages about the columns that are visible in the figures of `paper` but not tested, and about wrong
+    """Yield messages about the columns that are visible in the figures of `paper` but not tested, and about invalid
     entries in the list of exceptions.
 
     Parameters
@@ -54,8 +54,8 @@ def unjudged(paper: Paper, made: Mapping[str, pd.DataFrame], settings: Mapping[s
 def _of_figure(
     paper: Paper, artefact: Artefact, judge: in_process.Judge, settings: Mapping[str, Any], known: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield messages about the mistakes of one figure. A visible change that alters no verdict is allowed only if the
-    column is listed as an exception.
+    """Yield messages about the visible but untested columns of one figure. A visible change that alters no verdict is
+    allowed only if the column is listed as an exception.
     """
     assert artefact.figure is not None
     draw, table = making.find(f"{paper.slug}.{artefact.figure.function}"), judge.honest[artefact.name]
@@ -98,9 +98,7 @@ def changes(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
 
 
 def picture(figure: Figure) -> str:
-    """Return a hash digest of everything that a figure shows inside its axes: lines, areas, marks, bars, images and
-    text.
-    """
+    """Return a hash digest of all lines, areas, marks, bars, images and texts that a figure shows inside its axes."""
     digest = hashlib.sha256()
     for axes in figure.axes:
         for artist in axes.get_children():
@@ -127,7 +125,9 @@ def _parts(artist: Any) -> Iterator[Any]:
 
 
 def _look(draw: Callable[[pd.DataFrame], Figure], table: pd.DataFrame) -> str:
-    """Return the hash digest of the figure of a table, or an empty string if the figure cannot be drawn."""
+    """Return the hash digest of the figure that is plotted from a table, or an empty string if the figure cannot be
+    plotted.
+    """
     try:
         return picture(draw(table))
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, ZeroDivisionError, FloatingPointError):
@@ -137,8 +137,8 @@ def _look(draw: Callable[[pd.DataFrame], Figure], table: pd.DataFrame) -> str:
 def _noticed(
     paper: Paper, name: str, table: pd.DataFrame, judge: in_process.Judge, settings: Mapping[str, Any]
 ) -> bool:
-    """Return whether a verdict changes if table `name` is changed. An error while the changed table is read counts as a
-    change.
+    """Return whether a verdict changes if the table `name` is changed. An error while the changed table is read counts
+    as a change.
 
     A verdict whose computation gives a warning does not count, because statements about such numbers are meaningless.
     """

@@ -37,7 +37,7 @@ def tables_of(
     made: Mapping[str, pd.DataFrame] | None = None,
     root_seed: int = ROOT_SEED,
 ) -> dict[str, pd.DataFrame]:
-    """Return the tables of a paper by name, equal to the files of a run.
+    """Return the tables of a paper by name, which are equal to the files of a run.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def tables_of(
 
 @cache
 def _checked(slug: str, changes: str) -> str:
-    """Return the complete section of a paper for the given settings; both the settings and the section are JSON text.
+    """Return the complete section of a paper for the given settings. Both the settings and the section are JSON text.
     The result is cached, because tests repeat settings.
     """
     papers = discover()
@@ -83,8 +83,8 @@ def _checked(slug: str, changes: str) -> str:
 
 
 def verdicts(slug: str, made: Mapping[str, pd.DataFrame]) -> pd.Series:
-    """Return the verdict on every printed statement, indexed by (artefact, quantity), given tables as made by
-    `tables_of`.
+    """Return the verdict on every printed statement of a paper, indexed by (artefact, quantity), given tables as
+    returned by `tables_of`.
     """
     published = _published(discover()[slug].folder / "published.tsv")
     ours = making.find(f"{slug}.agreement.ours")(dict(made))
@@ -94,8 +94,8 @@ def verdicts(slug: str, made: Mapping[str, pd.DataFrame]) -> pd.Series:
 
 @cache
 def _published(path: Path) -> pd.DataFrame:
-    """Return the published statements of a paper as a table. The file is read only once, so callers must not change the
-    table.
+    """Return the published statements of a paper as a cached table. The file is read only once, so callers must not
+    change the table.
     """
     return agreement.read_published(path)
 
@@ -182,13 +182,13 @@ class Judge:
         self._wrapped: dict[Callable[..., Any], Callable[..., Any]] = {}
 
     def __call__(self, changed: Mapping[str, pd.DataFrame]) -> pd.Series:
-        """Return the verdicts with the tables `changed` in place of the unmodified tables of the same names."""
+        """Return the verdicts if the tables `changed` replace the unmodified tables of the same names."""
         with self._remembering():
             return verdicts(self.slug, self.honest | dict(changed))
 
     @contextmanager
     def _remembering(self) -> Iterator[None]:
-        """Replace the paper's functions that take whole tables by cached versions while the context is active."""
+        """Replace the functions of a paper that take complete tables by cached versions while the context is active."""
         places = [
             (module, name, call) for module in _modules(self.slug) for name, call in _of_tables(self.slug, module)
         ]
@@ -214,7 +214,9 @@ class Judge:
         return rows
 
     def _key(self, call: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
-        """Return a cache key for a call, or None if an argument is neither an unmodified table nor a plain value."""
+        """Return a key for the cache of a call, or None if an argument is neither an unmodified table nor a plain
+        value.
+        """
         parts: list[Any] = []
         for name, value in [*enumerate(arguments), *named.items()]:
             if id(value) in self._ids:
@@ -234,7 +236,7 @@ def _modules(slug: str) -> Iterator[ModuleType]:
 
 
 def _of_tables(slug: str, module: ModuleType) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Yield the name and the function for every function of the paper in a module that takes a whole table."""
+    """Yield the name and the function for every function in a module of a paper that takes a complete table."""
     for name, value in list(vars(module).items()):
         mine = isfunction(value) and value.__module__.startswith(f"reproduction.papers.{slug}.")
         if mine and _takes_tables(value):
@@ -247,7 +249,7 @@ def _takes_tables(call: Callable[..., Any]) -> bool:
 
 
 def _copied(kept: Any, generated: bool) -> Any:
-    """Return copies of cached rows, so that repeated calls do not share the same objects."""
+    """Return copies of cached rows, so that repeated calls do not share objects."""
     if generated:
         return iter([_copied(row, False) for row in kept])
     if isinstance(kept, list):

@@ -1,4 +1,5 @@
-"""Detection limit of a test: the smallest relative change of a parameter that the test rejects with probability 0.9.
+"""Detection limit of a test, which is the smallest relative change of a parameter that the test rejects with
+probability 0.9.
 
 The arguments of each function are the first-order effect of a change of 100 % in the parameter on the test statistic,
 and the level of the test.

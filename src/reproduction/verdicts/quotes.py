@@ -35,8 +35,8 @@ _RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 @dataclass(frozen=True)
 class Quote:
-    """Phrase of a document in the folder of a paper, with its numbers in double braces, and the function that computes
-    these numbers from a table.
+    """Phrase in a document of a paper, with its numbers in double braces, and the function that computes these numbers
+    from a table.
     """
 
     document: str
@@ -46,12 +46,12 @@ class Quote:
 
     @property
     def words(self) -> str:
-        """Return the phrase as it is written in the document, on one line."""
+        """Return the quoted phrase as it is written in the document, on one line."""
         return one_line(_BRACED.sub(r"\1", self.phrase))
 
     @property
     def numbers(self) -> list[str]:
-        """Return the numbers of the phrase, as they are written in the document."""
+        """Return the numbers in the quoted phrase, as they are written in the document."""
         return _BRACED.findall(self.phrase)
 
 
@@ -70,7 +70,9 @@ def value(written: str) -> tuple[float, float]:
 
 
 def at(table: pd.DataFrame, column: str, **where: object) -> float:
-    """Return the value of a column in the only row in which the columns of the condition have the given values."""
+    """Return the value of a column in the only row of a table in which the columns of the condition have the given
+    values.
+    """
     rows = table[(table[list(where)] == pd.Series(where)).all(axis=1)]
     if len(rows) != 1:
         raise ValueError(f"the quote refers to {len(rows)} rows with {where}, but must refer to exactly one row")
@@ -89,7 +91,7 @@ def told(table: pd.DataFrame, number: int, pattern: str) -> list[float]:
 
 
 def broken(quote: Quote, table: pd.DataFrame) -> str:
-    """Return the reason why a quote does not hold, or an empty string if the quote holds."""
+    """Return the reason why the numbers in a quote are wrong, or an empty string if they are correct."""
     try:
         ours = [float(x) for x in quote.values(table)]
     except (ValueError, KeyError) as error:
@@ -105,8 +107,8 @@ def broken(quote: Quote, table: pd.DataFrame) -> str:
 
 
 def numbers_in(text: str) -> Iterator[str]:
-    """Yield the numbers of a text that could be results: decimals, percentages, powers of ten and integers of at least
-    100.
+    """Yield the numbers in a text that could be results, which are decimals, percentages, powers of ten and integers of
+    at least 100.
     """
     for found in _NUMBER.finditer(text):
         whole = found["digits"].strip("-−").replace(",", "")
@@ -123,13 +125,13 @@ def unaccounted(document: str, text: str, quotes: Iterable[Quote], given: Collec
 
 
 def one_line(text: str) -> str:
-    """Return a text on one line, without line breaks, since phrases may span lines."""
+    """Return a text without line breaks, because a phrase may extend over several lines."""
     return " ".join(text.split())
 
 
 def of(paper: Paper) -> tuple[Sequence[Quote], Mapping[str, Collection[str]]]:
-    """Return the quotes of a paper, and the numbers of its documents that need no table. Both are empty if the paper
-    has no ``quoted.py``.
+    """Return the quotes in the documents of a paper, and the numbers in these documents that need no table. Both are
+    empty if the paper has no ``quoted.py``.
     """
     if not (paper.folder / "quoted.py").is_file():
         return (), {}
@@ -149,7 +151,7 @@ def check(results: Path, papers: Iterable[Paper]) -> Iterator[tuple[str, Quote, 
 
 
 def main() -> None:
-    """Print the quotes that do not hold, and exit with status 1 if there is at least one such quote."""
+    """Print the quotes whose numbers are wrong, and exit with status 1 if there is at least one such quote."""
     checked = list(check(Path(*sys.argv[1:2] or ["results"]), discover().values()))
     wrong = [f"{slug}/{quote.document}: {quote.words!r}: {why}" for slug, quote, why in checked if why]
     print("\n".join([*wrong, f"{len(checked)} quotes were checked, of which {len(wrong)} are wrong."]))

@@ -1,5 +1,5 @@
-"""Make the rows of a paper's ``agreement.ours``. Each row is a number, a claim with its relation, a test of a
-distribution with its detection limit, or a statement that was not run.
+"""Return the rows of the function ``agreement.ours`` of a paper. Each row is a number, a claim with its relation, a
+test of a distribution with its detection limit, or a statement that was not run.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ _STRICT = ("<", ">")
 def computed(
     artefact: str, quantity: str, value: float, note: str = "", variant: str = "corrected", mc_se: float = 0.0
 ) -> dict[str, Any]:
-    """Return the row of one computed number or duration.
+    """Return the row of one computed number or computing time.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def claim(
     *,
     rounding: float = 0.0,
 ) -> dict[str, Any]:
-    """Return the row of a claim. A claim is a relation between two numbers. The entry `ours` is the margin by which the
+    """Return the row of a claim, which is a relation between two numbers. The entry `ours` is the margin by which the
     claim holds (see `margin`).
 
     Parameters
@@ -119,8 +119,8 @@ def not_run(artefact: str, quantity: str, reason: str) -> dict[str, Any]:
 
 
 def margin(left: Array, relation: str, right: Array, rounding: float) -> Array:
-    """Return the margin by which a claim holds: positive if the claim holds, negative if it fails, and NaN if a number
-    is missing.
+    """Return the margin by which a claim holds. The margin is positive if the claim holds, negative if it fails, and
+    NaN if a number is missing.
 
     The margin is right - left for ``<`` and ``<=``, left - right for ``>`` and ``>=``, and -abs(left - right) for
     ``=``. The tolerance `rounding` is added, or subtracted for a strict relation.

@@ -1,5 +1,5 @@
-"""Write the summary at the end of a run: the files made, the agreement with the printed numbers, and the statements
-that were not run, with reasons.
+"""Write the summary at the end of a run, which states the files made, the agreement with the printed numbers, and the
+statements that were not run, with reasons.
 """
 
 from collections.abc import Mapping, Sequence
@@ -64,7 +64,7 @@ def text(
 
 
 def _scenario(name: str, facts: Mapping[str, Any]) -> list[str]:
-    """Return the accuracy of a scenario's numbers as lines of text, with warnings."""
+    """Return the accuracy of the numbers of a scenario as lines of text, with warnings."""
     if "tables" in facts:
         return [_batch(name, facts["tables"])]
     counted: dict[str, int] = {}
@@ -88,7 +88,7 @@ def _batch(name: str, tables: Mapping[str, Any]) -> str:
 
 
 def _counts(table: pd.DataFrame) -> str:
-    """Return the number of statements with each verdict by paper, as a text table without empty columns."""
+    """Return the number of statements with each verdict by paper, as a table in text form without empty columns."""
     counts = pd.crosstab(table["paper"], table["verdict"])
     shown = counts[[verdict for verdict in VERDICTS if verdict in counts]]
     return shown.to_string(index_names=False).replace("verdict", "       ", 1)

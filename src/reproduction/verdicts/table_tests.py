@@ -44,7 +44,7 @@ def rounds(ours: float, printed: float, digits: float) -> bool:
 
 
 def judge(numbers: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
-    """Return the results of the joint test of every table, under every variant that the table has.
+    """Return the results of the joint test of every table, under every variant of the table.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def judged_tables(numbers: Iterable[Any], ours: Iterable[Any]) -> Iterator[dict[
 
 
 class _Cells(NamedTuple):
-    """Printed numbers of a table, and the reproduced numbers with their Monte Carlo standard errors."""
+    """Printed numbers of a table, together with the reproduced numbers and their Monte Carlo standard errors."""
 
     value: Array
     digits: Array
@@ -92,8 +92,8 @@ class _Cells(NamedTuple):
 
 
 def _cells(statements: list[Any], found: Mapping[Any, list[Any]], variant: str) -> _Cells:
-    """Return the printed and the reproduced numbers of a table under a variant. If a number was not computed under this
-    variant, its first variant is used.
+    """Return the printed and the reproduced numbers of a table under one variant. If a number was not computed under
+    this variant, its first variant is used.
     """
 
     def rank(row: Any) -> int:

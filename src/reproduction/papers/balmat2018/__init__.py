@@ -1,1 +1,3 @@
-"""Balmat, Barrientos, Reiter (2018): multinomial probabilities in differentially private verification servers."""
+"""Reproduce Balmat, Barrientos and Reiter (2018), a paper about multinomial probabilities in differentially private
+verification servers.
+"""

@@ -1,5 +1,5 @@
-"""Comparison of the paper's printed statements with the results of the run: model and coefficients, Figures 1 and 2,
-and times.
+"""Compare the paper's printed statements about the model, the coefficients, Figures 1 and 2, and the computing times
+with the results of the run.
 
 Statements about figures are checked with the columns that the figures plot. Times (Table 2, footnote 11, Figure 3) are
 measured in this run.
@@ -38,14 +38,16 @@ _DIP = (
 
 
 def drawn_rows(tables: dict[str, pd.DataFrame]) -> list[Row]:
-    """Return rows of `agreement.ours` for Figures 1 and 2."""
+    """Return the rows of the comparison table about Figures 1 and 2."""
     found = [*_figure_1(tables["figure_1"], tables["figure_1_laws"]), *_modes(tables["figure_1_moments"])]
     total = int(tables["figure_2_digits"]["total"].iloc[0])
     return [*found, *_digits(tables["figure_2"], tables["figure_2_tiny_p"], total), *_triplets(tables["figure_2"])]
 
 
 def _figure_1(drawn: pd.DataFrame, tests: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows about the draws in every panel. The rows are tests of long samples and of the drawn histogram."""
+    """Yield rows of the comparison table about the draws in every panel of Figure 1. The rows are tests of long samples
+    and of the drawn histogram.
+    """
     by_method = tests.set_index(["setting", "method"])
     named = (
         (laws.EXACT, "exact draws", laws.LISTING_52, 1.0),
@@ -88,7 +90,9 @@ def _histogram(panel: pd.DataFrame, method: str, worth: float) -> float:
 
 
 def _curve(drawn: pd.DataFrame) -> Row:
-    """Return the row that compares the drawn density with enumeration, over all panels."""
+    """Return the row of the comparison table that compares the plotted density of r with the enumerated density, over
+    all panels.
+    """
     gaps = []
     for _, line in drawn[drawn["kind"] == "density"].groupby("setting"):
         counts = [float(count) for count in line["counts"].iloc[0].split(",")]
@@ -99,8 +103,8 @@ def _curve(drawn: pd.DataFrame) -> Row:
 
 
 def _modes(moments: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows about steps 7 and 8 of section 5.1, which estimate the mode of a histogram. The panels show the mode,
-    but the paper does not print it.
+    """Yield rows of the comparison table about steps 7 and 8 of section 5.1, which estimate the mode of a histogram.
+    The panels show the mode, but the paper does not print it.
     """
     of_r = moments[moments["quantity"] == "r"].set_index(["setting", "method"])["mode"]
     for panel in _PANELS:
@@ -151,8 +155,8 @@ def _digits(drawn: pd.DataFrame, tiny: pd.DataFrame, total: int) -> Iterator[Row
 
 
 def _footnote_12(points: pd.DataFrame, total: int) -> Row:
-    """Compute the digits of some triplets again from integers, logarithms and the log gamma function of Python's
-    library.
+    """Compute the numbers of digits of some triplets again from integers, logarithms and the log gamma function of
+    Python.
     """
     gaps = []
     for p, digits in zip(points[list(PROBABILITIES)].to_numpy().tolist(), points["pair"], strict=True):
@@ -168,8 +172,8 @@ def _footnote_12(points: pd.DataFrame, total: int) -> Row:
 
 @cache
 def _fewest(total: int, p: tuple[float, ...]) -> float:
-    """Return the smallest number of digits, over all compositions, to which coefficient times powers agrees with the
-    formula of dmultinom.
+    """Return the smallest number of digits, over all compositions, to which the coefficient times the powers agrees
+    with the formula of dmultinom.
     """
     gammas, fewest = [math.lgamma(k + 1) for k in range(total + 1)], math.inf
     first, second, third = ([k * math.log(x) for k in range(total + 1)] for x in p)
@@ -184,7 +188,7 @@ def _fewest(total: int, p: tuple[float, ...]) -> float:
 
 @cache
 def _compositions(total: int) -> list[tuple[int, int, int, int]]:
-    """Return all compositions in three parts, with the multinomial coefficient."""
+    """Return all compositions of a total in three parts, with their multinomial coefficients."""
     return [
         (s1, s0, total - s1 - s0, math.comb(total, s1) * math.comb(total - s1, s0))
         for s1 in range(total + 1)
@@ -193,8 +197,8 @@ def _compositions(total: int) -> list[tuple[int, int, int, int]]:
 
 
 def _dip(points: Array, digits: Array) -> float:
-    """Return the bias that the paper describes: the median number of digits in the middle minus the median number near
-    the end points.
+    """Return the median number of digits for p in the middle minus the median number for p near 0 or 1, which is the
+    bias that the paper describes.
     """
     outer = (points < 0.01) | (points > 0.95)
     middle = (points >= 0.1) & (points <= 0.6)
@@ -208,8 +212,8 @@ def _median(values: Array) -> float:
 
 
 def _dip_error(points: Array, digits: Array) -> float:
-    """Return the standard error of the dip (`_dip`), estimated from groups of triplets. The result is NaN if fewer than
-    two groups are usable.
+    """Return the standard error of the difference of two medians (`_dip`), estimated from groups of triplets. The
+    result is NaN if fewer than two groups are usable.
     """
     groups = zip(np.array_split(points, _GROUPS), np.array_split(digits, _GROUPS), strict=True)
     dips = np.array([_dip(*group) for group in groups])
@@ -218,7 +222,7 @@ def _dip_error(points: Array, digits: Array) -> float:
 
 
 def _triplets(drawn: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows about the three stages of footnote 13, computed from the drawn points."""
+    """Yield rows of the comparison table about the three stages of footnote 13, computed from the plotted points."""
     margins = {}
     for name in PROBABILITIES:
         p = drawn[name].to_numpy()
@@ -253,7 +257,7 @@ _MACHINE = (
 
 
 def timing_rows(tables: dict[str, pd.DataFrame]) -> list[dict[str, Any]]:
-    """Return rows of `agreement.ours` for times."""
+    """Return the rows of the comparison table about computing times."""
     with np.errstate(divide="ignore", invalid="ignore"):
         found = [*_table_2(tables["table_2"]), *_calls(tables["r_timings"]), *_figure_3(tables["figure_3"])]
         found += _growth(tables["figure_3_growth"])
@@ -296,7 +300,9 @@ def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _in_python(table: pd.DataFrame) -> str:
-    """Return the ratios of methods 2 and 3 in Python. The figure shows these ratios even if R is not installed."""
+    """Return the ratios of the times of methods 2 and 3 to the time of method 1, measured in Python. The figure shows
+    these ratios even if R is not installed.
+    """
     own_p = table[(table["setup"] == "own p") & (table["environment"] == "Python")].set_index("method")["ratio"]
     if not {2, 3} <= set(own_p.index):
         return ""
@@ -307,8 +313,8 @@ def _in_python(table: pd.DataFrame) -> str:
 
 
 def _calls(timings: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of the comparison for the run times in footnote 11 and in two comments in the listings. Each run
-    time is the minimum over repeated calls.
+    """Return the rows of the comparison table about the run times in footnote 11 and in two comments in the listings.
+    Each run time is the minimum over repeated calls.
     """
     calls = timings[(timings["what"] == "calls") & timings["seconds"].notna()].groupby("method")["seconds"]
     least = calls.min()
@@ -387,8 +393,8 @@ def _figure_3(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _relative(measured: pd.DataFrame, pair: list[str]) -> float:
-    """Return the largest relative standard error of a ratio of two methods' medians. The error of a single run counts
-    as 100 %.
+    """Return the largest relative standard error of the ratio of two medians of computing times. The error of a single
+    run counts as 100 %.
     """
     errors = measured.assign(e=1.2533 * measured["sd"] / np.sqrt(measured["runs"]) / measured["median"])
     by_method = errors[errors["method"].isin(pair)].fillna({"e": 1.0}).groupby("method")["e"].max()
@@ -396,7 +402,7 @@ def _relative(measured: pd.DataFrame, pair: list[str]) -> float:
 
 
 def _of(measured: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Return the measured times of an algorithm in R or, if R was not measured, of the same algorithm in Python."""
+    """Return the computing times of an algorithm in R or, if R was not measured, of the same algorithm in Python."""
     for method in _SAME[name]:
         if (measured["method"] == method).any():
             return measured[measured["method"] == method]
@@ -404,8 +410,8 @@ def _of(measured: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def _longer(measured: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return rows about the increase of the drawn seconds from each M to the next, where each value is a median over
-    epsilons.
+    """Return the rows of the comparison table about the increase of the plotted seconds from each M to the next, where
+    the seconds are medians over the values of epsilon.
     """
     quantity, steps = "both algorithms take longer as M grows", []
     for name in _SAME:
@@ -421,7 +427,9 @@ def _longer(measured: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _seconds(measured: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return rows about the computing time of an analysis. The figure in the paper is an image without numbers."""
+    """Return the rows of the comparison table about the computing time of an analysis. The figure in the paper is an
+    image without numbers.
+    """
     quantity = "from many minutes to seconds, seconds at M = 50"
     found = {name: _of(measured, name) for name in _SAME}
     at = {name: rows.loc[rows["total"] == 50, "median"].median() for name, rows in found.items()}
@@ -438,8 +446,8 @@ _GROWS = {"standard": "appears to grow", "improved": "grows"}
 
 
 def _growth(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return rows about growth with M and about the effect of epsilon. The times are measured in R or, if R was not
-    measured, for the same algorithm in Python.
+    """Return the rows of the comparison table about the growth of the computing time with M and about the effect of
+    epsilon. The times are measured in R or, if R was not measured, for the same algorithm in Python.
     """
     by_method = table.set_index("method")
     rows = []
@@ -548,8 +556,8 @@ _RULES = (
 
 
 def _recurrences(table: pd.DataFrame, total: int) -> tuple[float, float]:
-    """Return the largest relative deviations of the computed coefficients from Table 1's last column and from the rule
-    that the paper states in words.
+    """Return the largest relative deviations of the computed coefficients from the last column of Table 1 and from the
+    rule that the paper states in words.
     """
     mc, k, s0 = (table[name].to_numpy(float) for name in ("coefficient", "k", "S0"))
     column, words = [0.0], [0.0]
@@ -619,8 +627,8 @@ def _privacy(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _listings(moments: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return rows about the spread over runs of the mean of r that a listing returns for the same data, compared with
-    Gibbs chains.
+    """Return the rows of the comparison table about the spread, over runs of a listing with the same data, of the mean
+    of r, compared with the spread over Gibbs chains.
     """
     of_r = moments[moments["quantity"] == "r"].set_index(["method", "setting"])[["spread", "runs"]]
     gibbs = of_r.loc["gibbs"]
@@ -642,7 +650,9 @@ def _listings(moments: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _no_noise(moments: pd.DataFrame) -> dict[str, Any]:
-    """Return the row about Beta(1 + S1, 1 + S0) at the counts of the panels, whose mode is S1/(S1 + S0)."""
+    """Return the row of the comparison table about Beta(1 + S1, 1 + S0) at the counts of the panels, whose mode is
+    S1/(S1 + S0).
+    """
     about = ("figure_1", "without noise the posterior has closed form")
     found = moments[(moments["quantity"] == "r") & (moments["method"] == "no noise")]
     if "S1" not in found:
@@ -654,8 +664,8 @@ def _no_noise(moments: pd.DataFrame) -> dict[str, Any]:
 
 
 def _calibration(tables: dict[str, pd.DataFrame]) -> list[dict[str, Any]]:
-    """Return rows about the calibration of our posteriors, for which the posterior distribution function at the true r
-    must be uniformly distributed.
+    """Return the rows of the comparison table about the calibration of our posteriors, for which the posterior
+    distribution function at the true r must be uniformly distributed.
 
     The alternative hypothesis of the score test is a posterior whose sd is too small by a relative error d. In a normal
     approximation, the integral transform is then Phi((1 + d) Z).
@@ -703,8 +713,8 @@ def _trapped(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _share(row: pd.Series) -> tuple[float, float]:
-    """Return the proportion of trapped chains, and a standard error that is computed with one additional success and
-    one additional failure (Laplace).
+    """Return the proportion of trapped chains, with a standard error that is computed after one success and one failure
+    have been added (Laplace).
     """
     share = row["trapped"] / row["chains"]
     safe = (row["trapped"] + 1) / (row["chains"] + 2)

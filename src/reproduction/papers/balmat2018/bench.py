@@ -1,4 +1,6 @@
-"""Speed of the exact posterior and of the Gibbs kernels for three categories, from the paper's M = 50 to a million."""
+"""Measure the speed of the exact posterior and of the Gibbs kernels for three categories, from the paper's M = 50 to a
+million.
+"""
 
 import shutil
 from pathlib import Path
@@ -57,7 +59,9 @@ def _paper_size(rng):
 
 
 def _moments():
-    """Measure the seconds for the means and variances of the complete posterior, and their growth with M."""
+    """Measure the seconds in which the means and variances of the complete posterior are computed, and their growth
+    with M.
+    """
 
     def moments(counts, total):
         posterior = laplace_multinomial.exact(counts, total=total, scale=2.0, alpha=1.0)
@@ -76,8 +80,8 @@ def _wide(noise):
 
 
 def _shares(rng):
-    """Measure the time for the share of one category among two of three categories at M = 1,000,000: moments, density,
-    mode and interval.
+    """Measure the seconds in which the moments, the density, the mode and an interval of the share of one category
+    among two of three categories are computed at M = 1,000,000.
     """
     for scale in (2.0, 2_000.0, 20_000.0, 200_000.0):
         noise = {"total": 1_000_000, "scale": scale}

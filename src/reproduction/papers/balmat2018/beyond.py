@@ -1,5 +1,5 @@
-"""Extensions of the paper: choice of epsilon, realised share, more categories, privacy of the releases, and equations
-(3) and (4).
+"""Extensions of the paper, about the choice of epsilon, the realised share, more categories, the privacy of the
+releases, and equations (3) and (4).
 
 p is never simulated. Equation (3) multiplies the distribution of S given p, equation (1), by the prior of p. Given the
 release, the prior must be weighted by Z(p), the denominator of (1). Without this weight, the distribution of p is the
@@ -23,7 +23,7 @@ from .figure_1 import SHARE
 def choosing_epsilon(
     *, totals: list[int], epsilons: list[float], probabilities: list[float], releases: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return the mean posterior standard deviation of r over random releases, by total and epsilon.
+    """Return the posterior standard deviation of r for each total and epsilon, averaged over random releases.
 
     The columns are total, epsilon (infinite if there is no noise), sd, sd_se (simulation error over `releases` counts
     and noise values), and `relative`, the sd relative to the sd without noise.
@@ -46,8 +46,8 @@ def choosing_epsilon(
 
 
 def realised_share(*, settings: dict[str, list[int]], total: int, epsilon: float) -> pd.DataFrame:
-    """Return the posterior of the realised share S1/(S1 + S0) (the confidential value), and the posterior of r = p1/(p1
-    + p0).
+    """Return the posterior of the realised share S1/(S1 + S0), which is the confidential value, and the posterior of r
+    = p1/(p1 + p0).
 
     The table is in long format, with the columns setting, kind, x, y and counts (of the setting, as text). Kinds:
     ``share``, the probability of each value; ``r``, the distribution function on a grid; and single numbers at x = NaN:
@@ -103,8 +103,8 @@ KEPT = 4000
 
 
 def privacy(*, settings: dict[str, list[int]], epsilon: float) -> pd.DataFrame:
-    """Return the largest log ratio of densities between neighbouring files. Neighbouring files differ in the category
-    of one partition.
+    """Return the largest log ratio of the densities of a release between neighbouring files. Neighbouring files differ
+    in the category of one partition.
 
     The columns are release, scale, claimed (epsilon) and lost (the largest log ratio found, which is a lower bound on
     the true epsilon). For the noise, the maximum is over all neighbours of the settings and over outputs beyond them in
@@ -138,8 +138,8 @@ def _log_ratio(mechanism: Laplace, counts: list[int]) -> float:
 
 
 def log_all_zero(draws: int, rest: int) -> float:
-    """Return log E[(1 - q)^draws] for q ~ Beta(1, rest): the log probability that a category with one partition is
-    never drawn.
+    """Return log E[(1 - q)^draws] for q ~ Beta(1, rest), which is the log probability that a category with one
+    partition is never drawn.
 
     E = B(1, rest + draws)/B(1, rest) = rest/(rest + draws).
     """
@@ -153,8 +153,8 @@ _CHUNK = 2000
 
 
 def equation_3(*, counts: list[int], epsilon: float, simulations: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the mean of r, the mean of r given S = counts, and the distance between the distributions of S. The noisy
-    counts are equal to the counts.
+    """Return the mean of r, the mean of r given S = counts, and the distance between the distributions of S, under the
+    model and under equation (3). The noisy counts are equal to the counts.
 
     Returns
     -------
@@ -190,8 +190,8 @@ def equation_3(*, counts: list[int], epsilon: float, simulations: int, rng: np.r
 
 
 def simplex_nodes() -> tuple[Array, Array, Array]:
-    """Return Gauss-Legendre nodes of the uniform distribution on the simplex: r (n,), p (n, 3), and weights (n,) that
-    add up to one.
+    """Return the nodes and weights of a Gauss-Legendre rule for the uniform distribution on the simplex, as r (n,), p
+    (n, 3), and weights (n,) that add up to one.
 
     In the coordinates r = p1/(p1 + p0) and pe, the flat distribution has density 2 (1 - pe) on the unit square.
     """
@@ -203,8 +203,8 @@ def simplex_nodes() -> tuple[Array, Array, Array]:
 
 
 def given_p(p: Array, rows: NDArray[np.int64], log_noise: Array) -> tuple[Array, Array]:
-    """Return the probabilities of equation (1) (the distribution of S given each p), float64 (n, rows), and the
-    denominator Z(p), float64 (n,).
+    """Return the probabilities of S given each p by equation (1), float64 (n, rows), and the denominators Z(p), float64
+    (n,).
     """
     static = gammaln(rows[0].sum() + 1) - gammaln(rows + 1).sum(axis=1) + log_noise
     parts = [np.exp(static + sum(xlogy(rows[:, i], q[:, i, None]) for i in range(3))) for q in _chunks(p)]

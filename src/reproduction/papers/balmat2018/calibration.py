@@ -1,4 +1,5 @@
-"""Calibration of the posteriors: coverage of 95 % intervals and uniformity of probability integral transforms (PIT).
+"""Calibration of the posteriors, measured by the coverage of 95 % intervals and by the uniformity of probability
+integral transforms (PIT).
 
 A Bayesian posterior is calibrated under its prior: with p ~ Dirichlet(1, 1, 1), the posterior distribution function at
 the true r is uniform.
@@ -28,8 +29,8 @@ _BINS = 20
 def simulate(
     size: int, *, total: int, epsilons: list[float], gibbs_draws: int, burn_in: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return the PIT of the true r under every method, with the columns epsilon and replication and one column for each
-    of `METHODS`.
+    """Return the probability integral transform (PIT) of the true r under every method, with the columns epsilon and
+    replication and one column for each of `METHODS`.
     """
     rows = []
     for epsilon in epsilons:
@@ -55,8 +56,8 @@ def simulate(
 def calibration(
     table: pd.DataFrame, *, total: int, epsilons: list[float], gibbs_draws: int, burn_in: int
 ) -> pd.DataFrame:
-    """Return PIT histograms in long format, with the columns epsilon, method, variant, bin (left end), density, and the
-    99 % band of a uniform bin.
+    """Return histograms of the probability integral transforms in long format, with the columns epsilon, method,
+    variant, bin (left end), density, and the 99 % band of a uniform bin.
 
     The table also contains `ecdf_difference`, the empirical distribution function minus the uniform distribution
     function at the bin's right end, and `band`, Kolmogorov's simultaneous 99 % bound.
@@ -77,7 +78,7 @@ def calibration(
 
 
 def coverage(table: pd.DataFrame, *, total: int, epsilons: list[float], gibbs_draws: int, burn_in: int) -> pd.DataFrame:
-    """Return the coverage of the central 95 % interval, with its standard error for a coverage of .95, and the
+    """Return the coverage of the central 95 % interval, with its standard error for a true coverage of 0.95, and the
     chi-squared test of uniformity.
     """
     rows = []

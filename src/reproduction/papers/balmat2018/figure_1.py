@@ -1,5 +1,5 @@
-"""Figure 1: posterior densities of r = p1/(p1 + p0) for the paper's four settings, from exact results, Gibbs chains and
-the listings.
+"""Figure 1, which shows posterior densities of r = p1/(p1 + p0) for the paper's four settings, from exact results,
+Gibbs chains and the listings.
 """
 
 from typing import Any
@@ -29,8 +29,8 @@ def figure_1(
     bins: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return curves and histograms with the columns setting, counts, epsilon, variant, kind (density, exact draws,
-    gibbs, frozen, noise), run, draws (of a histogram), x and y.
+    """Return the curves and histograms of Figure 1 with the columns setting, counts, epsilon, variant, kind (density,
+    exact draws, gibbs, frozen, noise), run, draws (of a histogram), x and y.
 
     All kinds except `noise` have noisy counts equal to the counts, because the noise of the printed figure is unknown.
     """
@@ -76,7 +76,7 @@ def figure_1_moments(
     listing_runs: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return the mean, standard deviation, mode and 95 % interval of r and of pe, by method.
+    """Return the mean, the standard deviation, the mode and the 95 % interval of r and of pe, by method.
 
     There is one row per setting (with its counts S1, S0), quantity (r, pe) and method. The mode is exact for exact
     distributions, and the paper's histogram estimate for Gibbs draws. `mean_se` and `sd_se` are simulation errors over
@@ -110,12 +110,14 @@ def figure_1_moments(
 
 
 def share(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return r = p1/(p1 + p0) for draws of p, (n, k)."""
+    """Return r = p1/(p1 + p0) for draws of p, given as an array of shape (n, k)."""
     return p[:, 0] / (p[:, 0] + p[:, 1])
 
 
 def frequency_mode(draws: NDArray[np.float64], bins: int = 250, most: int = 5) -> float:
-    """Return the paper's estimate of a mode: the mean midpoint of the `most` fullest of `bins` cells (section 6.4)."""
+    """Return the paper's estimate of a mode, which is the mean midpoint of the `most` fullest of `bins` cells (section
+    6.4).
+    """
     heights, edges = np.histogram(draws, bins)
     fullest = np.argsort(-heights, kind="stable")[:most]
     return float(((edges[fullest] + edges[fullest + 1]) / 2).mean())

@@ -1,4 +1,6 @@
-"""Figure 2: significant digits of multinomial probabilities, over all compositions and many random p."""
+"""Figure 2, which shows the significant digits of multinomial probabilities over all compositions, for many random
+p.
+"""
 
 import numpy as np
 import pandas as pd
@@ -15,8 +17,9 @@ PROBABILITIES = ("p1", "p0", "perr")
 
 
 def triplets(size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return random (p1, p0, perr) from the three stages of footnote 13: the first value p1 is uniform on (0, 1), the
-    second value p2 is uniform on (0, 1 - p1), and the third value is 1 - p1 - p2. The three values are shuffled.
+    """Return random (p1, p0, perr) from the three stages of footnote 13. The first value is uniform on (0, 1), the
+    second value is uniform between 0 and 1 minus the first value, and the third value is the remainder. The three
+    values are shuffled.
 
     The footnote prints the second interval as [1 - first, first], but only [0, 1 - first] gives probabilities.
     """
@@ -26,7 +29,8 @@ def triplets(size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
 
 
 def simulate(size: int, *, total: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the smallest number of significant digits over all compositions, with one row per triplet.
+    """Return the smallest number of significant digits over all compositions, with one row per triplet of
+    probabilities.
 
     The columns are p1, p0 and perr; `pair`, the table compared with R's formula as in the paper; one column for each
     formulation compared with exact arithmetic; and `skipped`, the number of compositions whose probability is below
@@ -40,18 +44,18 @@ def simulate(size: int, *, total: int, rng: np.random.Generator) -> pd.DataFrame
 
 
 def points(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
-    """Return the points of Figure 2: all simulated triplets."""
+    """Return the points of Figure 2, which are all simulated triplets of probabilities."""
     return table.drop(columns="block")
 
 
 def laws_of_triplets(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
-    """Return tests of the triplets against their exact distribution (`laws.figure_2_laws`)."""
+    """Return tests of the triplets of probabilities against their exact distribution (`laws.figure_2_laws`)."""
     return laws.figure_2_laws(table, total=total)
 
 
 def digits(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
     """Return the smallest and the median number of digits for each formulation, over all triplets and over the triplets
-    without a tiny p.
+    without an extremely small p.
 
     The columns are formulation, against, triplets, min_p (smallest p among them), fewest, median and below_12 (number
     of triplets below 12 digits). For each p, `dip_<p>` is the median at .1 < p < .6 minus the median at p < .01 or >
@@ -82,15 +86,17 @@ def _dip(table: pd.DataFrame, name: str, p: str) -> float:
 
 
 def _dip_se(table: pd.DataFrame, name: str, p: str) -> float:
-    """Return the standard error of the dip over blocks, or NaN if fewer than two blocks are usable."""
+    """Return the standard error, over blocks, of the difference of two medians of digits, or NaN if fewer than two
+    blocks are usable.
+    """
     dips = np.array([_dip(block, name, p) for _, block in table.groupby("block")])
     usable = dips[np.isfinite(dips)]
     return float(usable.std(ddof=1) / np.sqrt(len(usable))) if len(usable) > 1 else np.nan
 
 
 def tiny_p(*, total: int, exponents: list[int]) -> pd.DataFrame:
-    """Return the numbers of correct digits at p = (q, (1 - q)/2, (1 - q)/2) with q = 10^-e. For these p, the claim of
-    twelve digits is false.
+    """Return the numbers of correct digits at the probabilities p = (q, (1 - q)/2, (1 - q)/2) with q = 10^-e. For these
+    p, the claim of twelve digits is false.
 
     The factor exp(sum s log p) becomes subnormal, or 0, before the multiplication by the coefficient brings the product
     back into range.

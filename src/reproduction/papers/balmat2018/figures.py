@@ -1,4 +1,4 @@
-"""Figures of Balmat, Barrientos, Reiter (2018) and of extensions of the paper."""
+"""Plot the figures of Balmat, Barrientos and Reiter (2018) and of extensions of the paper."""
 
 from typing import Any, cast
 
@@ -41,8 +41,8 @@ _BINS = np.linspace(0, 1, 21)
 
 
 def figure_1(table: pd.DataFrame) -> Figure:
-    """Draw two rows of panels with one legend. The rows show the posterior, and the result of the listing as
-    written.
+    """Plot the posterior (first row of panels) and the result of the listing as written (second row), with one legend.
+    The rows show the posterior, and the result of the listing as written.
     """
     settings = list(dict.fromkeys(table["setting"]))
     figure = Figure(figsize=(DOUBLE, 4.0))
@@ -73,8 +73,8 @@ def figure_1(table: pd.DataFrame) -> Figure:
 
 
 def figure_2(table: pd.DataFrame) -> Figure:
-    """Draw the paper's comparison against each p with one point per triplet (above), and the digits relative to exact
-    values (below).
+    """Plot the number of digits by the paper's comparison against each p with one point per triplet (above), and the
+    number of digits relative to exact values (below).
     """
     figure = Figure(figsize=(DOUBLE, 4.4))
     grid = figure.add_gridspec(2, 3)
@@ -110,8 +110,8 @@ def _formulations(axis: Axes, table: pd.DataFrame) -> None:
 
 
 def calibration(table: pd.DataFrame) -> Figure:
-    """Draw the ECDF of the PIT minus the diagonal, with one row per epsilon, one column per method, and simultaneous
-    bands.
+    """Plot the empirical distribution function of the PIT minus the diagonal, with one row of panels per epsilon, one
+    column per method, and simultaneous bands.
     """
     methods, epsilons = list(dict.fromkeys(table["method"])), sorted(table["epsilon"].unique())
     figure = Figure(figsize=(DOUBLE, 0.6 + 1.4 * len(epsilons)))
@@ -160,7 +160,9 @@ __all__ = [
 
 
 def table_1_accuracy(table: pd.DataFrame) -> Figure:
-    """Draw the error against M. The error is relative for the coefficients and absolute for their logarithms."""
+    """Plot the error of the coefficients and of their logarithms against M. The error is relative for the coefficients
+    and absolute for their logarithms.
+    """
     figure = Figure(figsize=(DOUBLE, 2.4))
     panels = figure.subplots(1, 2)
     groups = (("recurrence", "exp(lgamma)"), ("log table", "lgamma"))
@@ -188,7 +190,9 @@ def table_1_accuracy(table: pd.DataFrame) -> Figure:
 
 
 def table_2(table: pd.DataFrame) -> Figure:
-    """Draw the times relative to method 1, by set-up, environment and method, together with the printed ratios."""
+    """Plot the computing times relative to method 1 by set-up, environment and method, together with the printed
+    ratios.
+    """
     setups = [s for s in _SETUPS if s in set(table["setup"])]
     environments = sorted(set(table["environment"]) & {"Python", "R"})
     figure = Figure(figsize=(DOUBLE, 2.6))
@@ -215,7 +219,7 @@ def table_2(table: pd.DataFrame) -> Figure:
 
 
 def figure_3(table: pd.DataFrame) -> Figure:
-    """Draw the seconds per posterior against M on a log scale."""
+    """Plot the seconds per posterior against M on a logarithmic scale."""
     figure = Figure(figsize=(DOUBLE, 3.0))
     axis = figure.subplots()
     measured = table[table["median"].notna()]
@@ -252,7 +256,7 @@ def figure_3(table: pd.DataFrame) -> Figure:
 
 
 def choosing_epsilon(table: pd.DataFrame) -> Figure:
-    """Draw the posterior standard deviation against epsilon for each M. Dashed lines show the standard deviation
+    """Plot the posterior standard deviation against epsilon for each M. Dashed lines show the standard deviation
     without noise.
     """
     figure = Figure(figsize=(SINGLE, 2.5))
@@ -278,7 +282,7 @@ def choosing_epsilon(table: pd.DataFrame) -> Figure:
 
 
 def realised_share(table: pd.DataFrame) -> Figure:
-    """Draw the posterior distribution functions of the realised share and of r."""
+    """Plot the posterior distribution functions of the realised share and of r."""
     settings = list(dict.fromkeys(table["setting"]))
     figure = Figure(figsize=(DOUBLE, 2.2))
     panels = figure.subplots(1, len(settings), sharey=True, squeeze=False)[0]
@@ -295,7 +299,9 @@ def realised_share(table: pd.DataFrame) -> Figure:
 
 
 def six_categories(table: pd.DataFrame) -> Figure:
-    """Draw one row per category with the density, the interval, the noisy share and the true share."""
+    """Plot the density, the interval, the noisy share and the true share of every category, with one row of panels per
+    category.
+    """
     figure = Figure(figsize=(SINGLE, 3.2))
     axis = figure.subplots()
     total = table.loc[table["kind"] == "count", "y"].sum()

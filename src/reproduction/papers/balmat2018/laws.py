@@ -1,4 +1,4 @@
-"""Tests of draws against their exact distributions, by Kolmogorov's test for the histograms of Figure 1 and the
+"""Tests of draws against their exact distributions, by Kolmogorov's test, for the histograms of Figure 1 and the
 triplets of Figure 2.
 """
 
@@ -72,7 +72,7 @@ def figure_1_laws(
 
 
 def _tests(law: enumerated.Posterior, sample: Array, runs: list[Array]) -> dict[str, Any]:
-    """Return Kolmogorov's test of a sample and, if runs are given, score tests of the means of the runs."""
+    """Return Kolmogorov's test of a sample. If runs are given, also return score tests of the means of the runs."""
     found = kolmogorov(sample, *law.at(sample))
     p_values, z, sees = [found["p_value"]], {}, {}
     tests, parameters = 1 + 2 * bool(runs), (enumerated.SCALE, enumerated.ALPHA)
@@ -92,8 +92,8 @@ def _tests(law: enumerated.Posterior, sample: Array, runs: list[Array]) -> dict[
 
 
 def _mean_score(law: enumerated.Posterior, name: str, scores: list[Array]) -> tuple[float, float, float]:
-    """Return the mean score, its standard error, and the degrees of freedom. They are computed from the spread over
-    runs or from the information of single draws.
+    """Return the mean of the scores, its standard error, and its degrees of freedom. They are computed from the spread
+    over runs or from the information of single draws.
     """
     centre = law.mean(law.scores[name])
     if len(scores) == 1:
@@ -103,7 +103,7 @@ def _mean_score(law: enumerated.Posterior, name: str, scores: list[Array]) -> tu
 
 
 def figure_2_laws(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
-    """Test every p of the random triplets against the distribution that follows from footnote 13's three stages.
+    """Test every p of the random triplets against the distribution that follows from the three stages of footnote 13.
 
     The columns are name, draws, distance and p_value, and `below` and `above`, the numbers of triplets with the p below
     1/4 and above 3/4.
@@ -117,8 +117,8 @@ def figure_2_laws(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
 
 
 def three_stages(x: ArrayLike, width: float = 1.0) -> Array:
-    """Return the distribution function of one p of footnote 13. With probability 1/3 each, this p is p1 (uniform on (0,
-    1)), p2 (uniform on (0, 1 - p1)), or 1 - p1 - p2.
+    """Return the distribution function of one of the three probabilities in footnote 13. With probability 1/3 each,
+    this p is p1 (uniform on (0, 1)), p2 (uniform on (0, 1 - p1)), or 1 - p1 - p2.
 
     P(second <= x) = E min(1, x/(1 - first)) = x (1 - log x), and the rest has the same distribution as the second
     value. With a `width` w below 1, the second value is uniform on the first proportion w of the remainder: its
@@ -134,8 +134,8 @@ def three_stages(x: ArrayLike, width: float = 1.0) -> Array:
 
 
 def kolmogorov(sample: Array, levels: Array) -> dict[str, Any]:
-    """Return the number of draws, the distance and the p-value for a sample; `levels` contains the exact distribution
-    function at the points of the sample.
+    """Return the number of draws, the distance and the p-value of Kolmogorov's test of a sample. The exact distribution
+    function at the points of the sample is given by `levels`.
     """
     u, n = np.sort(levels), len(sample)
     distance = float(max((np.arange(1, n + 1) / n - u).max(), (u - np.arange(n) / n).max()))
@@ -151,8 +151,8 @@ def trapped(
     iterations: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return the numbers of chains that end at a vertex, for step 6.4 as written, p ~ Dirichlet(S), and for the step
-    with alpha = 1 added to S.
+    """Return the numbers of chains that end at a vertex, for step 6.4 as written, p ~ Dirichlet(S), and for the step in
+    which alpha = 1 is added to S.
 
     The columns are setting, alpha, chains, iterations, trapped and median_iteration (of the trapped chains).
     """

@@ -1,4 +1,4 @@
-"""Numbers that methods.md and errata.md quote, and the tables or arithmetic expressions from which the
+"""Define the numbers that methods.md and errata.md quote, and the tables or arithmetic expressions from which these
 numbers follow.
 """
 
@@ -17,7 +17,7 @@ GIVEN = {  # sections, an exponent of a model; sections, numbers of draws and ro
 
 
 def _overflow() -> int:
-    """Return the smallest M for which M times the largest coefficient of M - 1 exceeds the range of float64."""
+    """Return the smallest M for which M times the largest coefficient at M - 1 exceeds the range of float64."""
     for total in count(600):
         parts = [(total - 1 + i) // 3 for i in range(3)]
         largest = factorial(total - 1) // (factorial(parts[0]) * factorial(parts[1]) * factorial(parts[2]))

@@ -1,5 +1,5 @@
-"""Time of the products p1^S1 p0^S0 perr^Serr and of whole samplers, growth of the time with M, and the baseline in base
-R.
+"""Measure the time of the products p1^S1 p0^S0 perr^Serr and of complete samplers, the growth of the time with M, and
+the time in base R as a baseline.
 
 The R baseline runs if Rscript is found; otherwise it is reported as not run.
 """
@@ -27,7 +27,7 @@ ITERATIONS, BURN_IN = 5000, 1000  # number of draws in the paper; 4,000 are kept
 
 
 def seconds(call: Callable[[], object], repeats: int = 1) -> float:
-    """Return the CPU seconds of the fastest of `repeats` calls, measured with the same clock as the baseline in R."""
+    """Return the CPU seconds of the fastest of `repeats` calls, measured with the same clock as the times in R."""
     found = []
     for _ in range(repeats):
         start = process_time()
@@ -118,8 +118,8 @@ def figure_3_timings(
     repeats: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return CPU seconds per posterior (5,000 iterations or 5,000 exact draws), with one row per method, total, epsilon
-    and vector.
+    """Return the CPU seconds per posterior (5,000 iterations or 5,000 exact draws), with one row per method, total,
+    epsilon and vector.
 
     Each time is the fastest of `repeats` calls. The interpreted methods run on `slow_vectors` of the vectors. The
     standard algorithm (one probability call per row) runs `standard_iterations` iterations, and its time is scaled to
@@ -169,8 +169,8 @@ def _methods(
 
 
 def _standard(noisy: NDArray, scale: float, counts: NDArray, iterations: int, rng: np.random.Generator) -> NDArray:
-    """Run the algorithm of section 5.1 as an interpreted loop, with one evaluation of the multinomial probability per
-    row and iteration.
+    """Run the algorithm of section 5.1 as a loop in Python, with one evaluation of the multinomial probability per row
+    and iteration.
     """
     rows = counts.tolist()
     noise = -np.abs(noisy - counts).sum(axis=1) / scale
@@ -184,8 +184,8 @@ def _standard(noisy: NDArray, scale: float, counts: NDArray, iterations: int, rn
 
 
 def _vectorised(noisy: NDArray, scale: float, counts: NDArray, iterations: int, rng: np.random.Generator) -> NDArray:
-    """Run the algorithm of section 5.1 with coefficients recomputed in every iteration, but with all rows
-    in one call.
+    """Run the algorithm of section 5.1 in Python, with coefficients that are recomputed in every iteration and with all
+    rows in one call.
     """
     noise = -np.abs(noisy - counts).sum(axis=1) / scale
     p = rng.dirichlet(np.ones(3))
@@ -198,13 +198,13 @@ def _vectorised(noisy: NDArray, scale: float, counts: NDArray, iterations: int, 
 
 
 def _dmultinom(s: list[int], p: NDArray) -> float:
-    """Return the log of the multinomial probability with the arithmetic of R's dmultinom."""
+    """Return the log of a multinomial probability, computed with the arithmetic of R's dmultinom."""
     return lgamma(sum(s) + 1) + sum(x * log(q) - lgamma(x + 1) for x, q in zip(s, p.tolist(), strict=True))
 
 
 def figure_3(*, figure_3_timings: pd.DataFrame, r_timings: pd.DataFrame) -> pd.DataFrame:
-    """Return mean, median, sd, and 10 % and 90 % quantiles of the seconds, by method, total and epsilon. R is included
-    if it was found.
+    """Return the mean, the median, the standard deviation and the 10 % and 90 % quantiles of the seconds, by method,
+    total and epsilon. R is included if it was found.
 
     Methods that were not measured, because R was not found, have one row with missing seconds and the reason in `note`.
     """
@@ -234,8 +234,8 @@ _TABLE = "table (compiled)"
 
 
 def figure_3_growth(*, figure_3: pd.DataFrame) -> pd.DataFrame:
-    """Return fits of the seconds of every method by straight lines in the number of table rows, straight lines in M,
-    and exponentials in M.
+    """Fit the seconds of every method by a straight line in the number of table rows, by a straight line in M, and by
+    an exponential in M.
 
     The number of rows is quadratic in M, so a straight line in the number of rows is quadratic growth in M: neither
     exponential (as the paper states for the standard algorithm) nor linear (as the paper states for its table).
@@ -258,8 +258,8 @@ def figure_3_growth(*, figure_3: pd.DataFrame) -> pd.DataFrame:
 
 
 def misfits(total: Array, rows: Array, seconds: Array) -> tuple[float, float, float]:
-    """Return the root mean square relative residuals of the best line in the number of rows, the best exponential in M,
-    and the best line in M.
+    """Return the root mean square relative residuals of three fitted curves, which are the best line in the number of
+    rows, the best exponential in M, and the best line in M.
 
     Each curve has two parameters and is fitted by least squares of the relative residuals. The result is NaN if a time
     is 0, which is below the clock resolution.
@@ -335,7 +335,7 @@ def r_timings(
     vectors: int,
     repeats: int,
 ) -> pd.DataFrame:
-    """Return the CPU seconds measured by the R script, with one row per measurement; the column `what` is the kind of
+    """Return the CPU seconds measured by the R script, with one row per measurement. The column `what` is the kind of
     measurement.
 
     The kinds are ``figure_3``, a posterior, the fastest of `repeats` calls, for each of `vectors` random count vectors;

@@ -1,4 +1,4 @@
-"""Table 1: multinomial coefficients by the recurrence, and the accuracy of the recurrence."""
+"""Table 1, which contains multinomial coefficients by the recurrence, and the accuracy of the recurrence."""
 
 from math import factorial, lgamma, log, prod
 
@@ -10,7 +10,7 @@ from dpmultinomial._posteriors.counts import compositions
 
 
 def exact_coefficients(counts: NDArray[np.int64]) -> list[int]:
-    """Return the multinomial coefficients of the rows as integers."""
+    """Return the multinomial coefficients of the rows of counts as exact integers."""
     total, triples = int(counts[0].sum()), counts.tolist()
     first = _binomials(total)
     second = {a: _binomials(total - a) for a in {a for a, _, _ in triples}}
@@ -18,7 +18,7 @@ def exact_coefficients(counts: NDArray[np.int64]) -> list[int]:
 
 
 def _binomials(n: int) -> list[int]:
-    """Return the binomial coefficients of n over 0, 1, .., n, each computed from the previous one."""
+    """Return the binomial coefficients of n over 0, 1, .., n, each of which is computed from the previous one."""
     found = [1]
     for b in range(n):
         found.append(found[-1] * (n - b) // (b + 1))
@@ -49,8 +49,8 @@ def table_1(*, total: int) -> pd.DataFrame:
 
 
 def table_1_categories(*, total: int, categories: list[int]) -> pd.DataFrame:
-    """Return the errors of the table for other numbers of categories, with the columns categories, total, rows and
-    largest_error (relative).
+    """Return the errors of the table of coefficients for other numbers of categories, with the columns categories,
+    total, rows and largest_error (relative).
 
     Section 6.1 extends the table by induction. The reference values are computed with integer factorials.
     """
@@ -65,7 +65,7 @@ def table_1_categories(*, total: int, categories: list[int]) -> pd.DataFrame:
 
 
 def table_1_accuracy(*, totals: list[int]) -> pd.DataFrame:
-    """Return the largest errors over the complete table, for each total and method.
+    """Return the largest errors over the complete table of coefficients, for each total and method.
 
     The columns are total, rows, method (``recurrence``, ``exp(lgamma)``: relative error; ``log table``, ``lgamma``:
     absolute error of the logarithm), largest_error, all_exact and note (behaviour at the limit of float64).
@@ -95,7 +95,7 @@ def table_1_accuracy(*, totals: list[int]) -> pd.DataFrame:
 
 
 def _relative_errors(values: NDArray[np.float64], exact: list[int]) -> NDArray[np.float64]:
-    """Return |value/exact - 1| as a correctly rounded quotient of integers."""
+    """Return |value/exact - 1|, computed as a correctly rounded quotient of integers."""
     ratios = map(float.as_integer_ratio, values.tolist())
     return np.array([abs(top - e * bottom) / (e * bottom) for (top, bottom), e in zip(ratios, exact, strict=True)])
 

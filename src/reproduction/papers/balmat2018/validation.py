@@ -1,5 +1,5 @@
-"""Rules of a configuration of balmat2018 that its schema cannot express. The module is plain Python, because it runs
-before any kernel is compiled.
+"""Rules for a configuration of balmat2018 that the schema of the configuration cannot express. The module is plain
+Python, because it runs before any kernel is compiled.
 """
 
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def mistakes(section: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield (path, message) for every mistake in a section of the configuration."""
+    """Yield (path, message) for every mistake in the paper's section of the configuration."""
     for artefact in ("figure_1", "figure_1_laws", "figure_1_moments", "realised_share", "trapped"):
         for name, setting in section[artefact]["settings"].items():
             if sum(setting) != section[artefact]["total"] or setting[0] + setting[1] == 0:

@@ -1,1 +1,1 @@
-"""Pan, Li, Li (2023): effect of swapping on the multinomial example (presentation slides)."""
+"""Reproduce Pan, Li and Li (2023), presentation slides about the effect of swapping on a multinomial example."""

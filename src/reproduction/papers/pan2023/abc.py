@@ -1,4 +1,6 @@
-"""Compare the slides' rejection sampler with the exact posterior: theta at one swap rate, log phi at several rates."""
+"""Compare the slides' rejection sampler with the exact posterior, for theta at one swap rate and for log phi at several
+rates.
+"""
 
 import numpy as np
 import pandas as pd
@@ -20,7 +22,7 @@ _TAILS = (0.025, 0.25, 0.5, 0.75, 0.975)
 def simulate(
     size: int, *, rng: np.random.Generator, observed: list[list[int]], rates: list[float], bins: int
 ) -> pd.DataFrame:
-    """Return `size` iterations of the rejection sampler at each rate; every proposal is swapped record by record, as in
+    """Return `size` iterations of the rejection sampler at each rate. Every proposal is swapped record by record, as in
     the slides.
 
     There is one row per accepted draw (rate, theta1..theta4, x11 of the unswapped table, iterations 0), and one row per
@@ -35,8 +37,8 @@ def simulate(
 
 
 def abc_posterior(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int) -> pd.DataFrame:
-    """Return theta1..theta4 at the first rate, as histograms of the accepted draws, exact densities and naive
-    densities.
+    """Return the distributions of theta1..theta4 at the first rate, as histograms of the accepted draws, exact
+    densities and naive densities.
 
     The table is in long format, with the columns quantity, variant (``as_written`` for the draws), kind (``accepted``,
     ``exact``, ``naive``), x and y; and with ``iterations`` and ``number accepted`` at missing x.
@@ -60,8 +62,8 @@ def abc_posterior(table: pd.DataFrame, *, observed: list[list[int]], rates: list
 
 
 def log_phi(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int) -> pd.DataFrame:
-    """Return log phi for every rate, as naive density (rate 0), exact densities, and histograms of the draws. The long
-    format has the columns rate, variant, kind, x and y.
+    """Return the distributions of log phi for every rate, as the naive density (rate 0), exact densities, and
+    histograms of the draws. The long format has the columns rate, variant, kind, x and y.
     """
     laws = {0.0: swapped_table.naive(observed).log_odds()}
     laws |= {rate: swapped_table.exact(observed, rate=rate).log_odds() for rate in rates}
@@ -111,8 +113,8 @@ def abc_checks(table: pd.DataFrame, *, observed: list[list[int]], rates: list[fl
 def posterior_summary(
     table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return exact summaries for the naive analysis and every rate. The long format has the columns rate (0: naive),
-    variant, statistic and value.
+    """Return exact summaries of the posteriors of the naive analysis and of the analysis at every rate. The long format
+    has the columns rate (0: naive), variant, statistic and value.
 
     Statistics whose name ends in ``1 % less`` are computed at a rate that is 1 % smaller. The naive analysis also has a
     test of draws: their number, ``p value of draws`` and ``sees concentration`` (the relative change of the prior's
@@ -143,7 +145,7 @@ def posterior_summary(
 
 
 def _draws_tested(counts: np.ndarray, rng: np.random.Generator) -> dict[str, float]:
-    """Return tests of draws of theta given counts: Kolmogorov's test for every cell, and a score test for the
+    """Return tests of draws of theta given counts, which are Kolmogorov's test for every cell and a score test for the
     concentration.
     """
     theta = posterior_draws(np.repeat(counts[None], _DRAWS, axis=0), rng)

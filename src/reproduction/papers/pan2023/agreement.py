@@ -54,7 +54,7 @@ def algorithm(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def record_example(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows that check the printed records against the rule that swapping does not change V2."""
+    """Yield rows of the comparison table about the printed records and the rule that swapping does not change V2."""
     changed = table[table["V2_printed"] != table["V2"]]
     which = ", ".join(map(str, changed["record"]))
     yield claim(
@@ -110,8 +110,8 @@ def theorem(audit: pd.DataFrame, epsilon: pd.DataFrame) -> Iterator[Row]:
 
 
 def findings(density: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about the slides' first image. The image shows the original and the swapped
-    density of phi at one rate.
+    """Yield rows of the comparison table about the first image of the slides. The image shows the original and the
+    swapped density of phi at one rate.
     """
     single = density[density["x"].isna()]
     for theta in ("(0.27, 0.23, 0.23, 0.27)", "(0.23, 0.27, 0.27, 0.23)"):
@@ -133,7 +133,7 @@ def findings(density: pd.DataFrame) -> Iterator[Row]:
 
 def results(by_rate: pd.DataFrame, astray: pd.DataFrame) -> Iterator[Row]:
     """Yield rows of the comparison table about claims 1 and 2 of the slide Result, and about the reason that the slide
-    gives.
+    gives for them.
     """
     single = by_rate[by_rate["x"].isna()]
     wide = single.pivot_table(index=["theta", "total", "rate"], columns="kind", values="y", sort=False, dropna=False)
@@ -271,9 +271,7 @@ def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def _algorithm(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows with chi-squared tests that compare the outcomes of the swapping algorithm with their
-    distributions.
-    """
+    """Yield rows of the comparison table with chi-squared tests of the outcomes of the swapping algorithm."""
     quantities = {
         "worked example, Sect": "worked example matched on Sect: names after the swap",
         "worked example, #Attend": "worked example matched on #Attend: names after the swap",
@@ -364,7 +362,9 @@ def _medians(theta: str, mine: pd.DataFrame) -> Iterator[Row]:
 
 
 def _posterior(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows that compare the conjugate posterior of the slide Generating Models with its formula."""
+    """Yield rows of the comparison table about the conjugate posterior of the slide Generating Models, which is
+    compared with its formula.
+    """
     naive = table[table["rate"] == 0].set_index("statistic")["value"]
     (weight,) = [name for name in naive.index if name.startswith("weight of ")]
     exact = dirichlet(1 + np.array([int(count) for count in weight.removeprefix("weight of ").strip("[]").split(",")]))

@@ -1,4 +1,4 @@
-"""Compare the permutation algorithm (selection, permutation, invariants) with its exact distribution, and compute
+"""Compare the permutation algorithm (selection, permutation and invariants) with its exact distribution, and compute
 worked examples.
 
 Source: slides "Data Swapping", "The Permutation Algorithm" and "Swapping on the Multinomial Example".
@@ -36,8 +36,8 @@ ANSWERS_AFTER = [(0, 0), (1, 1), (1, 1), (1, 1), (0, 0)]
 
 
 def swap_example(*, rate: float, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the original table, the roles of its columns, and the swap step, both as printed and as computed by one
-    run of the algorithm.
+    """Return the original table, the roles of its columns, and the result of the swap, both as printed and as computed
+    by one run of the algorithm.
 
     The columns are step, variant, match, followed by the columns of the slides. The slides do not state which columns
     form V_Match. For the printed pair, both Sect and #Attend agree, so both are run.
@@ -77,7 +77,7 @@ def record_example() -> pd.DataFrame:
 
 
 def phi_examples(*, thetas: list[list[float]], rates: list[float]) -> pd.DataFrame:
-    """Return the odds ratio phi for the theta values of the slides, and its limit after swapping.
+    """Return the odds ratio phi for each theta on the slides, and the limit of the odds ratio after swapping.
 
     The columns are theta1..theta4, rate, variant, phi and association.
     """
@@ -92,7 +92,7 @@ def phi_examples(*, thetas: list[list[float]], rates: list[float]) -> pd.DataFra
 
 
 class Rules:
-    """Names of the counts in the check ``rules``."""
+    """Names of the counts that the check ``rules`` compares."""
 
     HELD, CROSSED = "held values changed", "records that crossed strata"
     MARGINS, MOVED = "marginal totals altered", "names moved"
@@ -103,8 +103,8 @@ STEP = -0.01  # relative change of the rate
 
 
 def algorithm(*, runs: int, rate: float, records: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the outcomes of `runs` runs of the swapping algorithm at one rate, with the expected number of each
-    outcome.
+    """Return the outcomes of `runs` runs of the swapping algorithm at one rate, with the expected number of runs for
+    each outcome.
 
     Returns
     -------
@@ -157,8 +157,8 @@ def exact_law(
 def _both(
     strata: Sequence[Hashable], values: Sequence[Hashable], rate: float
 ) -> tuple[dict[tuple[Hashable, ...], float], dict[tuple[Hashable, ...], float]]:
-    """Return the distribution of arrangements at the given rate, and the distribution at a rate that is changed by
-    `STEP`.
+    """Return the distribution of the arrangements of the values at the given rate, and the distribution at a rate that
+    is changed by `STEP`.
     """
     return exact_law(strata, values, rate=rate), exact_law(strata, values, rate=(1 + STEP) * rate)
 
@@ -235,8 +235,8 @@ def _permutations(runs: int, rate: float, rng: np.random.Generator) -> pd.DataFr
 
 
 def _selected(records: int, runs: int, rate: float, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the observed and the expected numbers of runs by number of selected records. All selected records move in
-    a derangement, and their number is binomial, conditioned on not being one.
+    """Return the observed and the expected numbers of runs of the swapping algorithm, by the number of selected
+    records. All selected records move in a derangement, and their number is binomial, conditioned on not being one.
     """
     moved = (_sources(records, runs, rate, rng) != np.arange(records)).sum(axis=1)
     law, other = _number(records, rate), _number(records, (1 + STEP) * rate)
@@ -249,7 +249,7 @@ def _selected(records: int, runs: int, rate: float, rng: np.random.Generator) ->
 
 
 def _number(records: int, rate: float) -> NDArray[np.float64]:
-    """Return the probabilities that k records are selected, for k = 0 .. records."""
+    """Return, for k = 0 .. records, the probability that k records are selected for swapping."""
     law = np.array([comb(records, k) * rate**k * (1 - rate) ** (records - k) for k in range(records + 1)])
     law[1] = 0
     return law / law.sum()

@@ -41,8 +41,8 @@ def benchmarks():
 
 
 def _two_by_two():
-    """Measure the computing time of the posterior of 2 x 2 tables and compare it with a limit. No cache from earlier
-    calls is used.
+    """Measure the computing time of the posterior of 2 x 2 tables, and compare the time with a limit. No cache from
+    earlier calls is used.
     """
 
     def row(table, rate):
@@ -62,7 +62,7 @@ def _two_by_two():
 
 
 def _larger(rng):
-    """Measure the computing time of posteriors for other shapes, for several strata, and for an unknown rate."""
+    """Measure the computing time of posteriors for larger tables, for several strata, and for an unknown rate."""
     wide = [[80, 70, 60, 40], [50, 60, 70, 70]]
     five = [[2, 1, 1, 2, 1], [1, 2, 1, 1, 2], [1, 1, 2, 1, 1]]
     strata = [[[12, 7], [5, 16]], [[30, 21], [14, 35]], [[6, 9], [11, 4]]]
@@ -85,7 +85,7 @@ def _larger(rng):
 
 
 def _agreed(table, rng):
-    """Return chains that passed their convergence checks, or raise an error if the checks fail, because the speed of a
+    """Return chains that passed their convergence checks, or raise an error if a check fails, because the speed of a
     computation that did not converge is meaningless.
     """
     found = unswapped.infer(table, rate=0.1, rng=rng)

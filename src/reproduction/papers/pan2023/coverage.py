@@ -1,5 +1,5 @@
-"""Study the coverage of intervals for log phi from swapped data, both for intervals that ignore the swap and for
-intervals that account for it.
+"""Study the coverage of intervals for log phi from swapped data, for intervals that ignore the swap and for intervals
+that account for the swap.
 """
 
 import numpy as np
@@ -24,8 +24,8 @@ def simulate(
     aware_every: int,
     level: float,
 ) -> pd.DataFrame:
-    """Return, for `size` data sets per setting, the probability below the true value in each posterior. Each data set
-    is a multinomial draw and one swap.
+    """Return, for `size` data sets per setting, the posterior probability of values below the true value, under each
+    posterior. Each data set is a multinomial draw and one swap.
 
     The columns are theta, total, rate, method and pit (posterior probability that log phi is below the true value).
     """
@@ -57,7 +57,7 @@ def coverage(
     aware_every: int,
     level: float,
 ) -> pd.DataFrame:
-    """Return the proportion of central intervals at `level` that contain the true log phi.
+    """Return the proportion of central intervals at the given level that contain the true log phi.
 
     The columns are theta, total, rate, method, variant, level, coverage, mc_se and size.
     """

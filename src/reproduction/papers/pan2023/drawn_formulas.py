@@ -1,4 +1,4 @@
-"""Compute the densities of theta and log phi given tables, from the slides' model and independently of the library's
+"""Compute the densities of theta and log phi given tables under the slides' model, independently of the library's
 posteriors.
 
 A mixture is a list of 2 x 2 tables (m, 4) with one weight per table: theta ~ Dir(alpha + table).
@@ -20,7 +20,9 @@ _LEAST = 1e-12  # smallest weight that is used
 
 
 def theta_density(x: ArrayLike, tables: ArrayLike, weights: ArrayLike, cell: int, alpha: float = 1.0) -> Array:
-    """Return the density of the component `cell` of theta. The distribution is a mixture of Beta distributions."""
+    """Return the density of the component `cell` of theta, whose distribution is a mixture of Beta distributions. The
+    distribution is a mixture of Beta distributions.
+    """
     a, w = _kept(tables, weights, alpha)
     return w @ scipy.stats.beta(a[:, [cell]], a.sum(axis=1, keepdims=True) - a[:, [cell]]).pdf(np.asarray(x, float))
 
@@ -54,8 +56,8 @@ def _log_phi(places: tuple[float, ...], a: float, b: float, c: float, d: float) 
 
 
 def log_phi_excess(x: float, tables: ArrayLike, weights: ArrayLike, alpha: float = 1.0) -> float:
-    """Return P(log phi <= x) - P(log phi > x). It is computed by integrating the distribution function of the second
-    logit over the first logit.
+    """Return P(log phi <= x) - P(log phi > x) at some points x. It is computed by integrating the distribution function
+    of the second logit over the first logit.
     """
     a, weight = _kept(tables, weights, alpha)
     first, second, third, fourth = a.T[:, :, None]
@@ -87,8 +89,8 @@ def accepted(tables: ArrayLike, weights: ArrayLike, alpha: float) -> float:
 
 
 def forward(original: ArrayLike, swapped: ArrayLike, rate: float) -> float:
-    """Return P(swapped | original) for one swap of few records. It is computed by inclusion and exclusion over the
-    unmoved records.
+    """Return the probability P(swapped | original) for one swap of few records. It is computed by inclusion and
+    exclusion over the unmoved records.
 
     A uniform derangement of k records is a signed mixture of uniform shuffles of N of them, N = 0 .. k, with weights
     (k!/D_k) (-1)^(k - N)/(k - N)!. A shuffle of a random subset changes the last cell by hypergeometric numbers.
@@ -132,10 +134,10 @@ def _kept(tables: ArrayLike, weights: ArrayLike, alpha: float) -> tuple[Array, A
 
 
 def _first_logits(a: float | Array, b: float | Array) -> Array:
-    """Return the integration nodes at which the density of log G_a/G_b is evaluated."""
+    """Return integration nodes for the log ratio log G_a/G_b of two independent gamma variables."""
     return np.asarray(np.log(a / b) + _REACH * np.sqrt(polygamma(1, a) + polygamma(1, b)) * _NODES)
 
 
 def _log_logit(u: Array, a: float | Array, b: float | Array) -> Array:
-    """Return the log density of log G_a/G_b, where G_a and G_b are independent gamma variables."""
+    """Return the log density of the log ratio log G_a/G_b, where G_a and G_b are independent gamma variables."""
     return np.asarray(a * u - (a + b) * np.logaddexp(0.0, u) - betaln(a, b))

@@ -31,8 +31,8 @@ def rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
 
 
 def bars(rows: pd.DataFrame) -> float:
-    """Return the p-value of a goodness-of-fit test of a panel's histogram against its exact curve. Each swap counts as
-    one effective draw.
+    """Return the p-value of a goodness-of-fit test of the histogram in a panel against the exact curve in this panel.
+    Each swap counts as one effective draw.
     """
     drawn, exact = (rows[rows["kind"] == kind] for kind in ("swapped", "swapped exact"))
     swaps = rows.loc[rows["kind"] == "swaps", "y"].iloc[0]
@@ -44,7 +44,7 @@ def _original(theta: str, total: int) -> np.ndarray:
 
 
 def _swapped(original: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the possible tables after one swap, and their probabilities."""
+    """Return the possible tables after one swap of a table, and their probabilities."""
     if rate == 0:
         return original.reshape(1, 4), np.ones(1)
     row = two_by_two.row(original, rate=rate)
@@ -52,16 +52,16 @@ def _swapped(original: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]
 
 
 def _limit(original: np.ndarray, rate: float) -> float:
-    """Return the odds ratio in the limit of infinitely many records. In this limit, selected records have independent
-    columns, and the other records are unchanged.
+    """Return the odds ratio of a table after swapping, in the limit of infinitely many records. In this limit, selected
+    records have independent columns, and the other records are unchanged.
     """
     share = original / original.sum()
     return odds_ratio((1 - rate) * share + rate * np.outer(share.sum(axis=1), share.sum(axis=0)))
 
 
 def _gap(curve: pd.DataFrame, model: tuple[np.ndarray, np.ndarray]) -> float:
-    """Return the largest difference between a plotted density of phi and the model's density, relative to the largest
-    value of the model's density.
+    """Return the largest difference between a plotted density of phi and the density under the model, relative to the
+    largest value of the latter density.
     """
     subset = curve.iloc[::_SOME]
     phi = subset["x"].to_numpy(dtype=float)
@@ -111,13 +111,15 @@ def _by_rate(table: pd.DataFrame) -> Row:
 
 
 def _half(median: float, model: tuple[np.ndarray, np.ndarray]) -> float:
-    """Return the absolute difference between 1/2 and the model's probability below a plotted median."""
+    """Return the absolute difference between 1/2 and the probability, under the model, of values below a plotted
+    median.
+    """
     return abs(formulas.log_phi_excess(median, *model)) / 2 if np.isfinite(median) else np.nan
 
 
 def _epsilon(table: pd.DataFrame) -> Row:
-    """Compare the plotted curves with the theorem's epsilon, with twice epsilon, and with the exact constant (1/2)
-    ln(D_b/D_(b-2)) - ln(o) for b >= 4, p <= 1/2.
+    """Compare the plotted curves with the epsilon of the theorem, with twice this epsilon, and with the exact constant
+    (1/2) ln(D_b/D_(b-2)) - ln(o) for b >= 4, p <= 1/2.
     """
     about = ("privacy_loss", "the drawn epsilon is ln(b + 1) - ln(o)")
     if table[["group", "x", "y"]].isna().any(axis=None):
@@ -148,8 +150,8 @@ def _differences(rows: pd.DataFrame) -> pd.Series:
 
 
 def _ratio(b: int) -> float:
-    """Return D_b/D_(b-2), where D_b is the number of derangements of b records. For more than `_FEW` records, D_b is
-    replaced by b!/e.
+    """Return the ratio D_b/D_(b-2), where D_b is the number of derangements of b records. For more than `_FEW` records,
+    D_b is replaced by b!/e.
     """
     counts = [1.0, 0.0]
     for k in range(2, min(b, _FEW) + 1):
@@ -158,8 +160,8 @@ def _ratio(b: int) -> float:
 
 
 def _kept(rate: pd.Series, size: pd.Series) -> pd.Series:
-    """Return lambda_1 = 1 - E[K]/(b - 1), where K is the number of selected records. K has a binomial distribution
-    conditional on K != 1.
+    """Return the factor lambda_1 = 1 - E[K]/(b - 1), where K is the number of selected records in a stratum of b
+    records. K has a binomial distribution conditional on K != 1.
     """
     none = (1 - rate) ** (size - 1)
     return 1 - size / (size - 1) * rate * (1 - none) / (1 - size * rate * none)
@@ -183,7 +185,9 @@ _ABC = (
 
 
 def accepted(posterior: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about the slides' rejection sampler at the slides' table and rate."""
+    """Yield rows of the comparison table about the slides' rejection sampler, at the table and the rate of the
+    slides.
+    """
     single = posterior[posterior["x"].isna()].set_index("kind")["y"]
     iterations, number = single["iterations"], single["number accepted"]
     text = "" if iterations == _ITERATIONS else f"This run made {iterations:,.0f} iterations."
@@ -249,7 +253,7 @@ def log_phi(table: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFrame) ->
 
 
 def mixture(values: pd.Series) -> tuple[np.ndarray, np.ndarray]:
-    """Return the tables, as an array of shape (m, 4), and the weights of a posterior mixture. They are read from the
+    """Return the tables of a posterior mixture, as an array of shape (m, 4), and their weights. They are read from the
     rows `weight of [..]` of its summary.
     """
     weights = values[values.index.str.startswith("weight of") & values.index.str.endswith("]")]
@@ -281,8 +285,8 @@ def _number(iterations: float, number: float, here: pd.Series) -> Row:
 
 
 def _theta_bars(rows: pd.DataFrame, number: float, tables: Any, weights: Any, cell: int) -> tuple[float, float]:
-    """Return the p-value of a test of a plotted histogram against the plotted exact density, and the detection limit
-    for the concentration of the prior.
+    """Return the p-value of a test of a plotted histogram of theta against the plotted exact density, and the detection
+    limit for the concentration of the prior.
     """
     bars, exact = (rows[rows["kind"] == kind] for kind in ("accepted", "exact"))
     edges = _edges(bars["x"])
@@ -294,8 +298,8 @@ def _theta_bars(rows: pd.DataFrame, number: float, tables: Any, weights: Any, ce
 def _log_phi_bars(
     rows: pd.DataFrame, number: float, model: tuple[Any, Any], tests: int
 ) -> tuple[float, tuple[float, float]]:
-    """Return the p-value of a plotted histogram of log phi, and two detection limits for the concentration of the
-    prior: the limit of the histogram test, and the limit of a Kolmogorov-Smirnov test.
+    """Return the p-value of a test of a plotted histogram of log phi, and two detection limits for the concentration of
+    the prior, which are the limit of this test and the limit of a Kolmogorov-Smirnov test.
     """
     bars, exact = (rows[rows["kind"] == kind] for kind in ("accepted", "exact"))
     x, again = exact["x"].to_numpy(), formulas.reweighted(*model, 1 + _STEP)
@@ -347,8 +351,8 @@ def _checked(rows: pd.DataFrame, number: float, here: pd.Series) -> Iterator[Row
 
 
 def _weights(summary: pd.DataFrame) -> Row:
-    """Compare the weights of the original tables and the acceptance probability with values from inclusion and
-    exclusion.
+    """Yield rows of the comparison table about the weights of the original tables and the acceptance probability, which
+    are compared with values from inclusion and exclusion.
     """
     gaps = []
     for rate, of in summary[summary["rate"] > 0].groupby("rate"):

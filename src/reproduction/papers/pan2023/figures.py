@@ -28,8 +28,8 @@ from .privacy import ALL_CLASSES
 
 
 def privacy_loss(table: pd.DataFrame) -> Figure:
-    """Plot the stated and the exact epsilon against the rate, the cost of one exchange against n, and the remaining
-    association.
+    """Plot the stated and the exact epsilon against the rate, the privacy cost of one exchange against n, and the
+    remaining association.
     """
     figure = Figure(figsize=(DOUBLE, 2.9))
     first, second, third = figure.subplots(1, 3)
@@ -61,7 +61,7 @@ def privacy_loss(table: pd.DataFrame) -> Figure:
 
 
 def _exchanges(axis, audits: pd.DataFrame) -> None:
-    """Plot the cost of one exchange against the number of records, together with epsilon and twice epsilon."""
+    """Plot the privacy cost of one exchange against the number of records, together with epsilon and twice epsilon."""
     rates = zip(sorted(audits["group"].unique()), (BLUE, GREEN, RED, ORANGE), MARKERS, strict=False)
     for rate, colour, marker in rates:
         for variant, dash, width in (("corrected", f"{marker}-", 1.2), ("as_written", "--", 0.9), ("twice", ":", 0.9)):
@@ -141,7 +141,7 @@ def _edges(left: pd.Series) -> np.ndarray:
 
 
 def _end(*curves: pd.DataFrame) -> tuple[float, float]:
-    """Return the range in which at least one curve is above one hundredth of its maximum."""
+    """Return the range of the horizontal axis in which at least one curve is above one hundredth of its maximum."""
     seen = [c["x"][c["y"] > 0.01 * c["y"].max()] for c in curves]
     return min(s.min() for s in seen), max(s.max() for s in seen)
 

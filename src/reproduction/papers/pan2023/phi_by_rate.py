@@ -57,8 +57,8 @@ def _after(original: np.ndarray, rate: float) -> tuple[LogOddsMixture, float, fl
 
 
 def _summary(law: LogOddsMixture, first: np.ndarray, grid: np.ndarray, span: np.ndarray) -> pd.DataFrame:
-    """Return summaries of a distribution of log phi. The argument `first` is the density of the original table at the
-    points `span` of log phi.
+    """Return summaries of a distribution of log phi after a swap. The argument `first` is the density of the original
+    table at the points `span` of log phi.
     """
     overlap = np.trapezoid(np.minimum(law.pdf(span), first), span)
     lower, median, upper = np.exp(law.quantile([0.025, 0.5, 0.975]))
@@ -71,8 +71,8 @@ def _summary(law: LogOddsMixture, first: np.ndarray, grid: np.ndarray, span: np.
 def simulate(
     size: int, *, rng: np.random.Generator, thetas: list[list[float]], totals: list[int], rates: list[float]
 ) -> pd.DataFrame:
-    """Return how many of `size` tables X ~ Multinomial(total, theta) are closer to or farther from independence after a
-    swap.
+    """Return the numbers of tables, among `size` tables X ~ Multinomial(total, theta), that are closer to or farther
+    from independence after a swap.
     """
     rows = []
     for theta in thetas:

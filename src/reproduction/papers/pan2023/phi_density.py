@@ -64,7 +64,7 @@ def phi_draws(
 
 
 def tables_tested(last: NDArray[np.int64], original: NDArray[np.int64], rate: float) -> tuple[float, float]:
-    """Return the p-value of a test of the simulated last cells (see `chi_squared.scored`), and the detection limit for
+    """Return the p-value of a test of the simulated last cells (see `draw_tests.scored`), and the detection limit for
     the rate.
     """
     row = two_by_two.row(original, rate=rate)
@@ -106,8 +106,8 @@ def simulate(
     draws: int,
     bins: int,
 ) -> pd.DataFrame:
-    """Return the last cell after each of `size` swaps, for every theta and total. The arguments `draws` and `bins` are
-    not used here.
+    """Return the last cell of the table after each of `size` swaps, for every theta and total. The arguments `draws`
+    and `bins` are not used here.
     """
     parts = []
     for theta in thetas:
@@ -135,7 +135,8 @@ def phi_density(
     bins: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return curves and single numbers in long format, with the columns theta, total, variant, kind, x, y, mc_se.
+    """Return the curves of the densities of phi and related single numbers in long format, with the columns theta,
+    total, variant, kind, x, y, mc_se.
 
     Kinds with x on the phi scale are ``original`` and ``swapped exact`` (densities), ``swapped`` (histogram of `draws`
     posterior draws for each simulated swap), and ``one swap`` (density after the first simulated swap). Kinds with
@@ -203,7 +204,9 @@ def _panel(
 def _tests(
     original: NDArray[np.int64], rate: float, last: NDArray[np.int64], log_phi: NDArray[np.float64], law: LogOddsMixture
 ) -> list[tuple[str, float, float]]:
-    """Return p-values of tests of the swapped tables and of independent draws of log phi, with one draw per swap."""
+    """Return p-values of tests of the swapped tables and of tests of independent draws of log phi, with one draw per
+    swap.
+    """
     p_tables, sees = tables_tested(last, original, rate)
     p_phi = float(kstest(log_phi, cast(Any, law.cdf)).pvalue)
     found = [("p tables", p_tables), ("p phi", p_phi), ("swaps", len(last)), ("sees rate", sees)]

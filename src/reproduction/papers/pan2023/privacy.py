@@ -1,5 +1,5 @@
-"""Privacy loss of swapping, measured by the theorem's epsilon, the exact constant and the cost of one exchange, and the
-association that remains.
+"""Privacy loss of swapping, measured by the epsilon of the theorem, by the exact constant and by the cost of one
+exchange, and the association that remains after swapping.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ ALL_CLASSES = (
 
 
 def epsilon_table(*, sizes: list[int], rates: list[float]) -> pd.DataFrame:
-    """Return epsilon per unit of Hamming distance, by stratum size and swap rate.
+    """Return the epsilon of swapping per unit of Hamming distance, by stratum size and swap rate.
 
     The columns are size, rate, variant (``as_written``: the theorem; ``corrected``: the exact constant), epsilon and
     best_rate (the rate with the smallest epsilon for this size).
@@ -34,7 +34,8 @@ def epsilon_table(*, sizes: list[int], rates: list[float]) -> pd.DataFrame:
 
 
 def privacy_loss(*, sizes: list[int], audit_sizes: list[int], audit_rates: list[float]) -> pd.DataFrame:
-    """Return the curves of the privacy figure in long format, with the columns kind, group, x, variant, y.
+    """Return the curves of the figure about the privacy loss in long format, with the columns kind, group, x, variant,
+    y.
 
     The kinds are ``rate``: stated and exact epsilon against the swap rate (x), with one group per stratum size;
     ``exchange``: exact loss of one exchange in 2 x 2 tables, epsilon and twice epsilon, against the number of records
@@ -64,8 +65,8 @@ def _classes(n: int) -> str:
 
 
 def exchange_audit(*, audit_sizes: list[int], audit_rates: list[float]) -> pd.DataFrame:
-    """Return the worst exchange of two records in 2 x 2 tables, and whether epsilon or twice epsilon bounds its privacy
-    loss.
+    """Return the exchange of two records with the largest privacy loss in 2 x 2 tables, and whether epsilon or twice
+    epsilon bounds this loss.
 
     The columns are size, rate, classes, variant, per_exchange, per_unit, epsilon, covered_by_epsilon, covered_by_twice,
     margins, originals and output (last cells).

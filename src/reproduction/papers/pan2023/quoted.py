@@ -1,4 +1,4 @@
-"""Numbers that methods.md and errata.md quote, and the tables or arithmetic expressions from which the
+"""Define the numbers that methods.md and errata.md quote, and the tables or arithmetic expressions from which these
 numbers follow.
 """
 

@@ -1,4 +1,6 @@
-"""Functions that several artefacts share, for tables with given proportions, names of panels, and odds ratios."""
+"""Functions that several artefacts share, which compute tables with given proportions, names of panels, and odds
+ratios.
+"""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,19 +26,19 @@ def table_of(theta: list[float], total: int) -> NDArray[np.int64]:
 
 
 def posterior_draws(tables: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
-    """Draw one theta from Dir(1 + y) for every table y, given as an array (m, 4). This is the posterior of the slide
-    Generating Models.
+    """Draw one theta from Dir(1 + y) for every table y, where the tables are an array of shape (m, 4). This is the
+    posterior of the slide Generating Models.
     """
     return dirichlet.draw(np.ones(4), tables, rng=rng)
 
 
 def name_of(theta: list[float]) -> str:
-    """Return the name of a panel, e.g. ``(0.27, 0.23, 0.23, 0.27)``."""
+    """Return the name of the panel for a theta, such as ``(0.27, 0.23, 0.23, 0.27)``."""
     return f"({', '.join(f'{t:g}' for t in theta)})"
 
 
 def odds_ratio(table: ArrayLike) -> float:
-    """Return the odds ratio theta_1 theta_4/(theta_2 theta_3)."""
+    """Return the odds ratio theta_1 theta_4/(theta_2 theta_3) of a 2 x 2 table."""
     a, b, c, d = np.ravel(table).astype(float)
     return a * d / (b * c)
 

@@ -23,7 +23,7 @@ _MEASURES = {
 
 
 def unread_rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
-    """Yield rows of `ours` for images from which no value can be read."""
+    """Yield the rows of the comparison table about images from which no value can be read."""
     yield from _theory(tables)
     yield from _networks(tables["figure_6"])
     for artefact, (measure, names) in _MEASURES.items():
@@ -66,8 +66,8 @@ def _networks(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def _curve(artefact: str, table: pd.DataFrame, name: str, measure: str) -> Row:
-    """Return the row of the comparison table about the Dirichlet's score in the middle of its budgets, in the published
-    variant. The note contains the scores at both ends.
+    """Return the row of the comparison table about the score of the Dirichlet mechanism in the middle of its budgets,
+    in the published variant. The note contains the scores at both ends.
     """
     about = (artefact, f"{name}: dirichlet in the middle of its budgets")
     mine = table[(table["dataset"] == name) & (table["method"] == "dirichlet") & (table["variant"] == "published")]
@@ -205,7 +205,7 @@ def _figure_3_bottom(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _smaller(rows: pd.DataFrame) -> tuple[float, int, int]:
-    """Return the proportion of the epsilon_hat grid on which Algorithm 1 has the smaller divergence, the size of the
+    """Return the proportion of the grid of epsilon_hat on which Algorithm 1 has the smaller divergence, the size of the
     grid, and the number of grid points at which Algorithm 1 exists.
     """
     theirs = rows[rows["series"] == "Gohari et al."].sort_values("epsilon_hat")
@@ -263,8 +263,8 @@ def _theorem_2(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _not_refuted(rows: pd.DataFrame) -> float:
-    """Return log10 of the joint p-value of the hypothesis that no frequency is above its bound, divided by `REFUTED`. A
-    p-value below 1e-300 is replaced by 1e-300.
+    """Return log10 of the quotient p/`REFUTED`, where p is the joint p-value of the hypothesis that no frequency is
+    above its bound. A p-value below 1e-300 is replaced by 1e-300.
     """
     if rows[["above", "draws", "bound"]].isna().any(axis=None):
         return np.nan

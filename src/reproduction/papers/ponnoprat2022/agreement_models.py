@@ -17,8 +17,8 @@ SIGN = {"cross_entropy": -1.0, "accuracy": 1.0, "log_likelihood": 1.0}
 
 
 def advantage(rows: pd.DataFrame, measure: str, others: Sequence[str], *, relative: bool = False) -> pd.DataFrame:
-    """Return the differences between the scores of Algorithm 1's Dirichlet and the best scores of `others`, with one
-    row per data set and budget; positive if the Dirichlet is better.
+    """Return the differences between the scores of the Dirichlet mechanism of Algorithm 1 and the best scores of
+    `others`, with one row per data set and budget. A difference is positive if the Dirichlet mechanism is better.
 
     Returns
     -------
@@ -41,8 +41,8 @@ def advantage(rows: pd.DataFrame, measure: str, others: Sequence[str], *, relati
 
 
 def at_same_reach(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Return the differences between the scores of Algorithm 1's Dirichlet and those of Gohari et al., in the format of
-    `advantage`. The scores of Algorithm 1's Dirichlet are interpolated in log epsilon_hat.
+    """Return the differences between the scores of the Dirichlet mechanism by Algorithm 1 and by Gohari et al., in the
+    format of `advantage`. The scores of Algorithm 1's Dirichlet are interpolated in log epsilon_hat.
 
     Points outside the Dirichlet's range are omitted.
     """
@@ -70,8 +70,8 @@ def _gap(mine: Score, other: Score, sign: float, relative: bool) -> tuple[float,
 
 
 def worst(gaps: pd.DataFrame) -> tuple[float, float]:
-    """Return the gap with the smallest ratio to its standard error, and the standard error of this gap. A claim about
-    every row holds by this gap, or fails if the gap is negative.
+    """Return the gap between scores that has the smallest ratio to its standard error, and this standard error. A claim
+    about every row holds by this gap, or fails if the gap is negative.
 
     With n rows, the error is increased as in a Bonferroni correction: two standard errors correspond to the n-th part
     of the tail probability.
@@ -88,9 +88,9 @@ def worst(gaps: pd.DataFrame) -> tuple[float, float]:
 
 
 def least_mean(gaps: pd.DataFrame) -> tuple[float, float]:
-    """Compute the mean gap over budgets for every data set. Return the mean gap with the smallest ratio to its standard
-    error, and the standard error of this mean gap, as in `worst`. A claim about every data set holds by this mean gap,
-    or fails if it is negative.
+    """Compute, for every data set, the mean over budgets of the gap between scores. Return the mean gap with the
+    smallest ratio to its standard error, and the standard error of this mean gap, as in `worst`. A claim about every
+    data set holds by this mean gap, or fails if it is negative.
     """
     if not len(gaps):
         return np.nan, np.nan
@@ -299,8 +299,8 @@ def _judged(
     names: tuple[str, ...],
     limit: tuple[str, float] = (">", 0.0),
 ) -> dict[str, Any]:
-    """Return the row of a claim about the data sets `names`, as a relation to a limit. The row is "not run" unless all
-    of these data sets exist.
+    """Return the row of the claim that a margin, for the data sets `names`, satisfies a relation to a limit. The row is
+    "not run" unless all of these data sets exist.
     """
     found = set(rows.loc[rows["method"] != "not_run", "dataset"])
     if not set(names) <= found:
@@ -328,7 +328,7 @@ def _guessing(artefact: str, table: pd.DataFrame) -> Rows:
 
 
 def settings(losses: pd.DataFrame, likelihoods: pd.DataFrame) -> Rows:
-    """Yield rows of the comparison table about those statements on the experiments that are settings of the run."""
+    """Yield rows of the comparison table about statements on the experiments that are settings of the run."""
     for artefact, table in (("figure_4", losses), ("figure_7", likelihoods)):
         note, reach = "a setting", table["epsilon"].dropna()
         for quantity, value in (("smallest epsilon", reach.min()), ("largest epsilon", reach.max())):

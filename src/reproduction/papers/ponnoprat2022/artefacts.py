@@ -1,4 +1,4 @@
-"""Collect the tables of the printed figures from the results for all data sets."""
+"""Collect the tables of the printed figures from the results for the data sets."""
 
 from typing import Any
 
@@ -16,8 +16,8 @@ MEASURES = ("cross_entropy", "accuracy", "log_likelihood")
 
 
 def facts(table: CodedTable | str, *, name: str) -> pd.DataFrame:
-    """Return one row of Table 1, computed from the file of a data set. The row has no numbers if the file is
-    missing.
+    """Return the row of Table 1 for one data set, computed from the file of the data set. The row has no numbers if the
+    file is missing.
     """
     row: dict[str, Any] = {"dataset": name, "instances": np.nan, "attributes": np.nan, "classes": np.nan}
     row |= {"positive_percent": np.nan, "note": table if isinstance(table, str) else ""}
@@ -32,8 +32,8 @@ def facts(table: CodedTable | str, *, name: str) -> pd.DataFrame:
 
 
 def table_1(table: pd.DataFrame) -> pd.DataFrame:
-    """Return Table 1 computed from the files, together with the printed values. The bundled data sets have no printed
-    values.
+    """Return Table 1, computed from the files of the data sets, together with the printed values. The bundled data sets
+    have no printed values.
     """
     printed: dict[Any, tuple[float | None, ...]] = {name: source.printed for name, source in catalogue.SOURCES.items()}
     names = ("instances", "attributes", "classes", "positive_percent")
@@ -45,8 +45,8 @@ def table_1(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def scores(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean of each score, its standard deviation over releases (the bars of the figures), and the standard
-    error of the mean.
+    """Return the mean of each score, its standard deviation over releases (the error bars of the figures), and the
+    standard error of the mean.
 
     If a variant has several splits, the standard error is that of the means of the splits, because releases on the same
     split share their test records.
@@ -80,8 +80,8 @@ def _standard_error(group: pd.DataFrame, measure: str) -> float:
 
 
 def paired_differences(table: pd.DataFrame, *, level: float) -> pd.DataFrame:
-    """Return the score of the Dirichlet minus the score of each other mechanism on the same split, with a t interval
-    over the mean differences of the splits.
+    """Return the score of the Dirichlet mechanism minus the score of each other mechanism on the same split, with a t
+    interval over the splits.
 
     A negative difference of cross-entropies favours the Dirichlet; `better` names the mechanism if the interval
     excludes 0.
@@ -113,14 +113,14 @@ def _interval(gap: np.ndarray, level: float, sign: int) -> tuple[float, float, f
 
 
 def figure_4(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the cross-entropies of the published, literal and corrected variants. In the corrected variant, the lower
-    bound of noisy counts is sigma, the standard deviation of the noise.
+    """Return the cross-entropies of the published, the literal and the corrected variant. In the corrected variant, the
+    lower bound of noisy counts is sigma, the standard deviation of the noise.
     """
     return _one_measure(table, "cross_entropy")
 
 
 def figure_5(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the accuracies in the format of `figure_4`."""
+    """Return the accuracies of the models in the format of `figure_4`."""
     return _one_measure(table, "accuracy")
 
 
@@ -133,22 +133,22 @@ def clipping_floor(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def figure_9(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the cross-entropies under approximate differential privacy."""
+    """Return the cross-entropies of the models under approximate differential privacy."""
     return scores(table.drop(columns="accuracy"))
 
 
 def figure_10(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the accuracies under approximate differential privacy."""
+    """Return the accuracies of the models under approximate differential privacy."""
     return scores(table.drop(columns="cross_entropy"))
 
 
 def figure_7(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the test log-likelihoods of the networks."""
+    """Return the log-likelihoods of the networks on the test records."""
     return scores(table)
 
 
 def figure_11(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the test log-likelihoods of the networks under approximate differential privacy."""
+    """Return the log-likelihoods of the networks on the test records, under approximate differential privacy."""
     return scores(table)
 
 
@@ -160,8 +160,8 @@ def bundled_sets(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def introduction() -> pd.DataFrame:
-    """Return the numbers of the example in the paper's introduction: L1 distances and KL divergences of two noisy
-    versions of p.
+    """Return the numbers of the example in the paper's introduction, which are L1 distances and KL divergences of two
+    noisy versions of p.
 
     The last row is the example of section 5.1: the loss of a probability of 0.1 divided by that of 0.4.
     """
@@ -182,8 +182,8 @@ def _one_measure(table: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 
 def _main_floor(table: pd.DataFrame) -> pd.Series:
-    """Return a mask of the rows of all variants other than corrected, and of the rows of the corrected variant with the
-    floor sigma, with no floor, or with the smoothing 0.1.
+    """Return a mask of the rows that the figures show. These are the rows of all variants other than corrected, and the
+    rows of the corrected variant with the floor sigma, with no floor, or with the smoothing 0.1.
     """
     return (table["variant"] != "corrected") | table["floor"].astype(str).isin(["sigma", "none", "0.1"]) & ~(
         (table["floor"].astype(str) == "0.1") & table["method"].isin(["gaussian", "laplace"])

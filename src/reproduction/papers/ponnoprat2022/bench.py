@@ -58,7 +58,9 @@ def benchmarks():
 
 
 def _estimator():
-    """Measure the time to fit and score a private naive Bayes classifier with 100,000 records and 10 columns."""
+    """Measure the time in which a private naive Bayes classifier with 100,000 records and 10 columns is fitted and
+    scored.
+    """
     rng = stream(1, "bench", "estimators")
     y = rng.integers(0, 2, 100_000)
     X = rng.normal(y[:, None], 1.0, (100_000, 10))
@@ -67,7 +69,7 @@ def _estimator():
 
 
 def _beside_diffprivlib(tables):
-    """Compare test errors at equal budgets of Laplace noise with pure epsilon, of the Dirichlet mechanism with
+    """Compare the test errors, at equal budgets, of Laplace noise with pure epsilon, of the Dirichlet mechanism with
     (epsilon, 1e-6), and of diffprivlib with pure epsilon.
 
     For both libraries, bounds and levels are taken from the data, and all releases use the same split. Neighbouring
@@ -93,8 +95,8 @@ def _beside_diffprivlib(tables):
 
 
 def _arrays(table):
-    """Return the features as numbers (codes for text), the classes, the bounds and the published split. Constant
-    columns are omitted.
+    """Return the features of a data set as numbers (codes for text), the classes, the bounds and the published split.
+    Constant columns are omitted.
     """
     codes, y = table.features, table.codes[:, -1]
     kept = [k for k in range(codes.shape[1]) if len(table.levels[k]) > 1]
@@ -107,7 +109,9 @@ def _arrays(table):
 
 
 def _theirs(arrays):
-    """Return the test errors and the seconds of diffprivlib, or the reason why diffprivlib could not be run."""
+    """Return the test errors and the computing time of diffprivlib in seconds, or the reason why diffprivlib could not
+    be run.
+    """
     python = os.environ.get("DIFFPRIVLIB_PYTHON", sys.executable)
     with tempfile.TemporaryDirectory() as folder:
         for name, data in arrays.items():
@@ -120,7 +124,7 @@ def _theirs(arrays):
 
 
 def _errors(data, mechanism, epsilon, order):
-    """Return the test errors of `SEEDS` releases, and the CPU seconds of the fastest release."""
+    """Return the test errors of `SEEDS` releases of a model, and the CPU seconds of the fastest release."""
     X, y = data["X"], data["y"]
     columns = range(X.shape[1])
     common = {
@@ -179,8 +183,8 @@ def _compiled(table):
 
 
 def _plain(table):
-    """Run the models of the benchmark in a reference version that counts in pandas and computes releases and scores in
-    NumPy, one release at a time.
+    """Run the models of the benchmark in a reference version, which counts in pandas and computes releases and scores
+    in NumPy, one release at a time.
     """
     counts, test = experiment.prepared(table, "corrected", 0)
     train = pd.DataFrame(test.train)

@@ -1,4 +1,4 @@
-"""Compute the errors of diffprivlib's Gaussian naive Bayes. ``bench.py`` runs this script with a Python that has
+"""Compute the test errors of Gaussian naive Bayes in diffprivlib. ``bench.py`` runs this script with a Python that has
 diffprivlib.
 
 The arguments are a folder of <set>.npz files (X, y, bounds, train, test), the number of repeats, and the budgets. The

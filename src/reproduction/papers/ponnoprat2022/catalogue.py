@@ -13,8 +13,8 @@ from pathlib import Path
 
 @dataclass(frozen=True, kw_only=True)
 class File:
-    """Raw file of a data set, with its name, its SHA-256, and its member in the archive's zip (several names for nested
-    zips).
+    """Raw file of a data set, with its name, its SHA-256, and its path in the zip archive (several names for nested
+    archives).
     """
 
     name: str
@@ -24,7 +24,7 @@ class File:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Data set of the catalogue, with its files and their format.
+    """Data set of the catalogue, with the files and the format of the data set.
 
     Parameters
     ----------
@@ -327,7 +327,7 @@ DOWNLOADED = "downloaded"  # marks a folder whose files were downloaded from the
 
 
 def places(name: str, file: File, folders: Sequence[str | Path]) -> Iterator[Path]:
-    """Yield every path at which a file of the data set `name` is searched for, in order. Some of the paths may not
+    """Yield, in order, every path at which a file of the data set `name` is searched for. Some of the paths may not
     exist.
     """
     for folder in map(Path, folders):
@@ -337,7 +337,8 @@ def places(name: str, file: File, folders: Sequence[str | Path]) -> Iterator[Pat
 
 
 def brought(name: str, folders: Sequence[str | Path]) -> list[str]:
-    """Return the files of a data set that the user has provided. A new file causes the data set to be prepared again.
+    """Return the files of a data set that the user has provided in local folders. A new file causes the data set to be
+    prepared again.
 
     Downloads are ignored, because they result from an earlier preparation.
     """

@@ -41,7 +41,7 @@ class UnavailableError(RuntimeError):
 
 
 def obtain(source: Source, *, folders: Sequence[str | Path], download: bool, retries: int = 2) -> dict[str, bytes]:
-    """Return the verified content of a data set's files, by file name.
+    """Return the verified contents of the files of a data set, by file name.
 
     Parameters
     ----------
@@ -85,14 +85,14 @@ def obtain(source: Source, *, folders: Sequence[str | Path], download: bool, ret
 
 
 def _shown(path: str | Path) -> str:
-    """Return `path` relative to the project's root, because published reasons must not contain folders of the user's
-    machine.
+    """Return a path relative to the root of the project, because published reasons must not contain folders of the
+    user's machine.
     """
     return os.path.relpath(path, _ROOT)
 
 
 def verified(content: bytes, file: File, place: str | Path) -> bytes:
-    """Return `content` after checking that it has the SHA-256 of `file`."""
+    """Return `content` after checking that its SHA-256 is that of `file`."""
     found = hashlib.sha256(content).hexdigest()
     if found != file.sha256:
         raise ChecksumError(
@@ -103,8 +103,8 @@ def verified(content: bytes, file: File, place: str | Path) -> bytes:
 
 
 def _local(name: str, file: File, folders: Sequence[str | Path], wrong: list[str]) -> bytes | None:
-    """Return the content of the first file with the right checksum, or None. Messages about files with a wrong checksum
-    are added to `wrong`.
+    """Return the content of the first local file with the right checksum, or None if there is no such file. Messages
+    about files with a wrong checksum are added to `wrong`.
     """
     for path in places(name, file, folders):
         if path.is_file():
@@ -160,7 +160,9 @@ def _keep(folder: Path, files: dict[str, bytes]) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Return a short reason for an error: the first line of its message, without its address and object numbers."""
+    """Return a short reason for an error, which is the first line of its message without addresses and object
+    numbers.
+    """
     if isinstance(error, requests.HTTPError):
         return f"HTTP status {cast(requests.Response, error.response).status_code}"
     if isinstance(error, (requests.ConnectionError, requests.Timeout)):
@@ -169,7 +171,7 @@ def _reason(error: Exception) -> str:
 
 
 def load(name: str, *, folders: Sequence[str | Path], download: bool, retries: int = 2) -> CodedTable:
-    """Return a data set of the catalogue, or a data set that scikit-learn provides (``bundled_...``).
+    """Return a data set of the catalogue, or a data set that scikit-learn provides (named ``bundled_...``).
 
     Relative folders are relative to the repository. The reasons why a data set is missing name the folders as they are
     configured.
@@ -232,7 +234,7 @@ def write_missing(name: str, reason: str, csv: str | Path, schema: str | Path) -
 
 
 def read(csv: str | Path, schema: str | Path) -> CodedTable | str:
-    """Return the table of a data set, or the reason why the data set has no table."""
+    """Return the table of a prepared data set, or the reason why the data set has no table."""
     about: dict[str, Any] = json.loads(Path(schema).read_text(encoding="utf-8"))
     if about["status"] == NOT_RUN:
         return about["reason"]

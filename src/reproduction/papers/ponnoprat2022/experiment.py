@@ -1,4 +1,6 @@
-"""Functions that the experiments share, for splits, prepared counts, and the approximate-DP budgets of Appendix C."""
+"""Functions that the experiments share, for splits of the data, prepared counts, and the budgets for approximate
+differential privacy in Appendix C.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -36,8 +38,8 @@ class Split:
 
 
 def published_table(table: CodedTable) -> CodedTable:
-    """Return the table as in the author's copy of the data, in which some columns of the data set Shopper are rounded
-    to integers.
+    """Return a table as in the author's copy of the data, in which some columns of the data set Shopper are rounded to
+    integers.
     """
     source = catalogue.SOURCES.get(table.name)
     return table.rounded(source.rounded) if source and source.rounded else table
@@ -46,8 +48,8 @@ def published_table(table: CodedTable) -> CodedTable:
 def split(
     table: CodedTable, number: int, *, match: str = "nearest", public_levels: bool = False, bins: int = BINS
 ) -> Split:
-    """Return the `number`-th 70-30 split with binned columns, where 0 is the published split. The keywords are the same
-    as for `binning.learn`.
+    """Return the split with the given number of a data set into 70 % training and 30 % test records with binned
+    columns, where number 0 is the published split. The keywords are the same as for `binning.learn`.
     """
     rows = np.arange(len(table.codes))
     train, test = train_test_split(rows, test_size=TEST_SHARE, random_state=FIRST_SPLIT + number)
@@ -65,7 +67,7 @@ def log_grid(least: float, most: float, points: int) -> NDArray[np.float64]:
 
 
 def dirichlet_for_dp(target: float, *, delta: float, releases: int) -> tuple[float, float]:
-    """Return r and alpha of Algorithm 1 for which `releases` releases together are (target, delta)-DP by Rényi
+    """Return r and alpha of Algorithm 1 such that `releases` releases together are (target, delta)-DP by Rényi
     composition.
 
     The order minimises the number of pseudo-records per cell, alpha/r, and does not depend on the data.
@@ -84,8 +86,8 @@ def dirichlet_for_dp(target: float, *, delta: float, releases: int) -> tuple[flo
 
 
 def gaussian_for_dp(target: float, *, delta: float, releases: int) -> float:
-    """Return the standard deviation of Gaussian noise for which `releases` releases together are exactly (target,
-    delta)-DP, computed as a single Gaussian release.
+    """Return the standard deviation of Gaussian noise such that `releases` releases together are exactly (target,
+    delta)-DP.
     """
     squared = 2.0 * releases
 
@@ -97,7 +99,7 @@ def gaussian_for_dp(target: float, *, delta: float, releases: int) -> float:
 
 
 def laplace_for_dp(target: float, *, delta: float, releases: int) -> float:
-    """Return the scale of Laplace noise for which `releases` releases together are (target, delta)-DP. It is the
+    """Return the scale of Laplace noise such that `releases` releases together are (target, delta)-DP. It is the
     smaller scale of pure and Rényi composition.
     """
 
@@ -111,8 +113,8 @@ def laplace_for_dp(target: float, *, delta: float, releases: int) -> float:
 
 
 def gohari_epsilon(r: float, alpha: float, *, total: int, sizes: Sequence[int], delta: float, releases: int) -> float:
-    """Return epsilon_hat of `releases` Dirichlet releases by the guarantee of Gohari et al. It is the smaller value of
-    basic and advanced composition.
+    """Return the epsilon_hat of `releases` Dirichlet releases by the guarantee of Gohari et al. It is the smaller value
+    of basic and advanced composition.
 
     Parameters
     ----------
@@ -144,15 +146,15 @@ def _one_gohari(r: float, alpha: float, total: int, cells: int, delta: float) ->
 
 
 def _gamma_by_union_bound(delta: float, k: float, alpha: float) -> float:
-    """Return the gamma with Pr[Y_i <= gamma] = delta/2 at the lowest vertex. By the union bound, it is at most the
-    exact gamma.
+    """Return the gamma at which one cell has Pr[Y_i <= gamma] = delta/2 at the lowest vertex. By the union bound, it is
+    at most the exact gamma.
     """
     return float(min(betaincinv(alpha, k - alpha, delta / 2), 0.49))
 
 
 def published_dirichlet(epsilon: float, *, delta: float) -> tuple[float, float]:
-    """Return r and alpha of the author's approximate-DP runs. In these runs, alpha is 1 + (order - 1) r, which is too
-    small for Theorem 1.
+    """Return the r and alpha of the author's runs with approximate differential privacy. In these runs, alpha is 1 +
+    (order - 1) r, which is too small for Theorem 1.
 
     The order is 1 + 1/e, where e is the Rényi epsilon for which equation 14 gives `epsilon`.
     """
@@ -172,8 +174,8 @@ def published_dirichlet(epsilon: float, *, delta: float) -> tuple[float, float]:
 
 
 def published_noise(mechanism: str, epsilons: Sequence[float], *, delta: float, share: float) -> Noise:
-    """Return the noise of the author's approximate-DP runs for one release at each of `epsilons`. The argument `share`
-    is the release's part of delta.
+    """Return the noise of the author's runs with approximate differential privacy, for one release at each of
+    `epsilons`. The argument `share` is the release's part of delta.
     """
     if mechanism == "dirichlet":
         pairs = np.array([published_dirichlet(e, delta=share) for e in epsilons])
@@ -187,7 +189,7 @@ def published_noise(mechanism: str, epsilons: Sequence[float], *, delta: float, 
 
 
 def corrected_noise(mechanism: str, targets: Sequence[float], *, delta: float, releases: int) -> Noise:
-    """Return the noise for which `releases` releases together are (target, delta)-DP, for every target."""
+    """Return, for every target, the noise such that `releases` releases together are (target, delta)-DP."""
     ones = np.ones(len(targets))
     if mechanism == "dirichlet":
         pairs = np.array([dirichlet_for_dp(t, delta=delta, releases=releases) for t in targets])
@@ -197,7 +199,7 @@ def corrected_noise(mechanism: str, targets: Sequence[float], *, delta: float, r
 
 
 def _smallest(cost: Callable[[float], float]) -> float:
-    """Return the value of log(order - 1) at which `cost` is smallest, found on a grid with a refinement."""
+    """Return the value of log(order - 1) that minimises `cost`, found on a grid with a refinement."""
     grid = np.linspace(np.log(1e-2), np.log(1e7), 60)
     at = int(np.argmin([cost(x) for x in grid]))
     bounds = grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)]

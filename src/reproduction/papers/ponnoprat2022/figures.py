@@ -51,7 +51,7 @@ LOSS, ACCURACY, LIKELIHOOD = "test cross-entropy (nats)", "test accuracy", "test
 
 
 def panel(axis: Axes, rows: pd.DataFrame, measure: str, variant: str) -> None:
-    """Plot curves with bars of one standard deviation over releases, and reference lines, in one panel."""
+    """Plot curves with error bars of one standard deviation over releases, and reference lines, in one panel."""
     rows = rows[rows["variant"] == variant]
     columns = ("method", "epsilon", f"{measure}_mean", f"{measure}_sd")
     methods, *numbers = (rows[column].to_numpy() for column in columns)
@@ -88,7 +88,7 @@ def mark(axis: Axes, x: float, row: Any, colour: str = BLACK, unit: float = 1) -
 
 
 def grid(table: pd.DataFrame, blocks: int, height: float = 1.75) -> tuple[Figure, list[tuple[Axes, str]]]:
-    """Return a figure with panels for all data sets, with up to four panels of the given height per row. The panels are
+    """Return a figure with one panel per data set, in rows of at most four panels of the given height. The panels are
     repeated `blocks` times.
     """
     found = set(table["dataset"])
@@ -137,12 +137,12 @@ METHODS = ("dirichlet", "dirichlet, exact", "gaussian", "laplace", "gohari")
 
 
 def figure_4(table: pd.DataFrame) -> Figure:
-    """Plot the cross-entropy by data set, for the author's protocol (above) and the corrected protocol (below)."""
+    """Plot the cross-entropy by data set, for the author's protocol (above) and for the corrected protocol (below)."""
     return _scores(table, "figure_4", "cross_entropy", LOSS, log=True)
 
 
 def figure_5(table: pd.DataFrame) -> Figure:
-    """Plot the accuracy by data set, in the format of `figure_4`."""
+    """Plot the accuracy by data set, in the same format as `figure_4`."""
     return _scores(table, "figure_5", "accuracy", ACCURACY, log=False)
 
 
@@ -200,8 +200,8 @@ def clipping_floor(table: pd.DataFrame) -> Figure:
 
 
 def paired_differences(table: pd.DataFrame) -> Figure:
-    """Plot the score of the Dirichlet mechanism minus the score of the Gaussian mechanism, with the interval of the
-    difference, for the floor 1e-6 and the floor sigma.
+    """Plot the score of the Dirichlet mechanism minus the score of the Gaussian mechanism, with an interval, for the
+    floor 1e-6 and for the floor sigma.
     """
     table = table[table["method"].isin(["gaussian", "not_run"]) & (table["measure"] == "cross_entropy")]
     looks = {"1e-06": (RED, "--"), "sigma": (BLACK, "-")}
@@ -225,8 +225,8 @@ def paired_differences(table: pd.DataFrame) -> Figure:
 
 
 def figure_7(table: pd.DataFrame) -> Figure:
-    """Plot the log-likelihoods of the networks, with rows of panels for the printed budget, the stated budget and the
-    corrected variant.
+    """Plot the log-likelihoods of the networks, with one row of panels each for the printed budget, the stated budget
+    and the corrected variant.
     """
     return _likelihoods(
         table,
@@ -304,7 +304,7 @@ def _likelihoods(table: pd.DataFrame, artefact: str, variants: dict[str, str], b
 
 
 def _with_errors(axis: Axes, rows: pd.DataFrame, line: str, colour: str) -> None:
-    """Plot the mean cross-entropy with bars of two standard errors."""
+    """Plot the mean cross-entropy with error bars of two standard errors."""
     look: dict[str, Any] = {"fmt": line, "color": colour, "ms": 2.2, "elinewidth": 0.6}
     axis.errorbar(rows["epsilon"], rows["cross_entropy_mean"], 2 * rows["cross_entropy_se"], **look)
 
@@ -350,7 +350,7 @@ SERIES = {
 
 
 def figure_1(table: pd.DataFrame) -> Figure:
-    """Plot psi' between the bounds of equation 6, and the bounds divided by psi'."""
+    """Plot the trigamma function psi' between the bounds of equation 6, and the bounds divided by psi'."""
     figure = Figure(figsize=(SINGLE, 3.2))
     panels: Any = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
     axis, ratio = panels
@@ -369,7 +369,7 @@ def figure_1(table: pd.DataFrame) -> Figure:
 
 
 def figure_2(table: pd.DataFrame) -> Figure:
-    """Plot delta against gamma, both over the whole range and over the range of the printed plot."""
+    """Plot the delta of Gohari et al. against gamma, over the whole range and over the range of the printed plot."""
     figure = Figure(figsize=(DOUBLE, 2.6))
     axes = figure.subplots(1, 2)
     looks = {"corrected": ("exact", BLACK, "-"), "published": ("quadrature of degree 50", RED, "--")}
@@ -453,7 +453,7 @@ def figure_3_bottom(table: pd.DataFrame) -> Figure:
 
 
 def figure_8(table: pd.DataFrame) -> Figure:
-    """Plot epsilon_hat of equation 14 against r."""
+    """Plot the epsilon_hat of equation 14 against the parameter r."""
     figure = Figure(figsize=(SINGLE, 2.6))
     axis = figure.subplots()
     looks = zip(sorted(table["order"].unique()), (BLUE, RED, GREEN, ORANGE), MARKERS, strict=False)
@@ -493,7 +493,7 @@ def exact_calibration(table: pd.DataFrame) -> Figure:
 
 
 def theorem_2(table: pd.DataFrame) -> Figure:
-    """Plot the frequency of a divergence above eta, and its bound, against alpha."""
+    """Plot the frequency of a divergence above eta, and the bound on its probability, against alpha."""
     etas = sorted(table["eta"].unique())
     figure = Figure(figsize=(DOUBLE, 2.7))
     axes = figure.subplots(1, len(etas), sharey=True, squeeze=False)[0]
@@ -534,7 +534,7 @@ _MIDDLE = slice(12, 29)
 
 
 def figure_6(table: pd.DataFrame) -> Figure:
-    """Plot the three networks, with parents above children."""
+    """Plot the three Bayesian networks, with parents above children."""
     figure = Figure(figsize=(DOUBLE, 5.0), dpi=100)
     names = list(dict.fromkeys(table["dataset"]))
     widest = [table[table["dataset"] == n].drop_duplicates("node").groupby("depth").size().max() for n in names]
@@ -582,7 +582,7 @@ def _places(layers: list[tuple[int, list[str], Array]], layout: int) -> dict[str
 def _laid_out(
     axis: Axes, rows: pd.DataFrame, layers: list[tuple[int, list[str], Array]], boxes: dict[str, Text]
 ) -> None:
-    """Plot the layout with the smallest penalty, with its arrows from parents to children."""
+    """Plot the layout of a network with the smallest penalty, with arrows from parents to children."""
     patches: dict[str, Any] = {node: text.get_bbox_patch() for node, text in boxes.items()}
     half: dict[str, Array] = {
         node: np.array(patch.get_window_extent().size) / 2 + _MARGIN for node, patch in patches.items()
@@ -611,7 +611,7 @@ def _routes(
     sides: tuple[float, float],
     least: float = np.inf,
 ) -> tuple[float, list[float]]:
-    """Return the penalty of a layout, and for each edge the curvature that best avoids other nodes and arrows.
+    """Return the penalty of a layout and, for each edge, the curvature that best avoids other nodes and arrows.
 
     The penalty can only increase. If it reaches `least`, the layout cannot be the best, and the partial result is
     returned.
@@ -638,7 +638,7 @@ def _routes(
 
 
 def _beside(harm: Array, curves: Array, drawn: list[Array], bends: NDArray[np.intp]) -> Array:
-    """Return the penalties of candidate curvatures of an edge, given the arrows drawn so far."""
+    """Return the penalties of several curvatures of an edge, given the arrows that have been plotted so far."""
     found = harm[bends]
     if not drawn:
         return found

@@ -1,5 +1,5 @@
-"""Compare draws of the three mechanisms with their exact distributions, and compute the paper's formulas from gamma
-functions.
+"""Compare draws of the three mechanisms with their exact distributions, and compute the formulas of the paper from
+gamma functions.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,8 +26,8 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
 
 
 def trigamma(x: ArrayLike) -> Array:
-    """Return psi'(x) = sum 1/(x + k)^2, with the first terms summed and the other terms computed by the Euler-Maclaurin
-    formula.
+    """Return the trigamma function psi'(x) = sum 1/(x + k)^2, in which the first terms are summed and the other terms
+    are computed by the Euler-Maclaurin formula.
     """
     start = np.asarray(x, dtype=float)
     far = start + _SHIFTED
@@ -36,13 +36,15 @@ def trigamma(x: ArrayLike) -> Array:
 
 
 def guarantee(r: ArrayLike, order: ArrayLike, l2_squared: ArrayLike = 2.0) -> Array:
-    """Return the value of line 1 of Algorithm 1, (lambda/2) r^2 Delta_2^2 psi'(1 + 3(lambda - 1) r)."""
+    """Return the privacy cost in line 1 of Algorithm 1, (lambda/2) r^2 Delta_2^2 psi'(1 + 3(lambda - 1) r)."""
     scale, lam = np.asarray(r, dtype=float), np.asarray(order, dtype=float)
     return lam / 2 * scale**2 * np.asarray(l2_squared) * trigamma(1 + 3 * (lam - 1) * scale)
 
 
 def calibrated(epsilon: float, order: float) -> tuple[float, float]:
-    """Return the r of Algorithm 1 for which the value of its line 1 equals epsilon, and alpha = 1 + 4(lambda - 1) r."""
+    """Return the r for which the privacy cost in line 1 of Algorithm 1 equals epsilon, and alpha = 1 + 4(lambda - 1)
+    r.
+    """
     r = brentq(lambda log_r: float(guarantee(np.exp(log_r), order)) / epsilon - 1, -40, 40, xtol=1e-13)
     return float(np.exp(r)), 1 + 4 * (order - 1) * float(np.exp(r))
 
@@ -73,8 +75,8 @@ def divergence(counts: ArrayLike, r: ArrayLike, alpha: ArrayLike) -> tuple[Array
 
 
 def some_below(gamma: float, concentration: float, eta: float, eta_bar: float) -> float:
-    """Return the largest probability, over both vertices of the region, that at least one of two cells is at most
-    gamma.
+    """Return the largest probability, over both vertices of the region of parameters, that at least one of two cells is
+    at most gamma.
     """
     return max(_some_below(gamma, concentration, eta, other) for other in (eta, 1 - eta_bar - eta))
 
@@ -103,7 +105,8 @@ FAR = 1e6  # number added to every count before additive noise, so that no noisy
 def release_laws(
     *, counts: Sequence[int], order: float, epsilon: float, draws: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return the Kolmogorov-Smirnov p-values of `draws` releases of one histogram, with one row per cell.
+    """Return the Kolmogorov-Smirnov p-values of `draws` releases of one histogram, with one row per cell of the
+    histogram.
 
     Cells of a Dirichlet release are Beta(a_i, a_0 - a_i) with a = r f + alpha, with r and alpha by Algorithm 1 as
     printed; additive noise is normal or Laplace. Further rows are z tests: the scores of the parameters (``score of
@@ -156,8 +159,8 @@ def _z(scores: np.ndarray, information: float, tests: int) -> tuple[float, float
 
 
 def _scores(logs: np.ndarray, f: np.ndarray, r: float, alpha: float) -> dict[str, tuple[float, float, float]]:
-    """Return tests of the scores of log r and log alpha. These scores are the logs of Dirichlet shares minus their
-    means, weighted by the derivatives of a.
+    """Return tests of the scores for log r and log alpha, given the logs of Dirichlet shares. These scores are the logs
+    of Dirichlet shares minus their means, weighted by the derivatives of a.
     """
     a = r * f + alpha
     centred = logs - (digamma(a) - digamma(a.sum()))
@@ -169,7 +172,7 @@ def _scores(logs: np.ndarray, f: np.ndarray, r: float, alpha: float) -> dict[str
 
 
 def _divergence(logs: np.ndarray, f: np.ndarray, mechanism: Dirichlet) -> tuple[float, float, float]:
-    """Return the z score and the p-value of the mean of D_KL(f || y), given its exact mean and variance, and the
+    """Return the z score and the p-value of the sample mean of D_KL(f || y), given its exact mean and variance, and the
     detection limit for r.
     """
     share = f / f.sum()
@@ -271,8 +274,8 @@ def _theorem_2(table: pd.DataFrame) -> Row:
 
 
 def _lemma_3(exact: pd.DataFrame, drawn: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows that compare equation 13, at the plotted epsilon_hat of equation 14, with the exact privacy
-    profile.
+    """Yield rows of the comparison table that compare equation 13, at the plotted epsilon_hat of equation 14, with the
+    exact privacy profile.
     """
     rows = drawn[drawn["variant"] == "corrected"]
     order, spare = rows["order"].to_numpy(), rows["epsilon_hat"] - guarantee(rows["r"], rows["order"])
@@ -314,8 +317,8 @@ def _gaussian(artefact: str, table: pd.DataFrame) -> Row:
 
 
 def _proposition_3() -> Row:
-    """Return the row of the comparison table about the log ratio of the densities at the smallest float y_1, for the
-    counts (0, 0) and (1, 0) and r = alpha = 1.
+    """Return the row of the comparison table about the log ratio of two densities of the Dirichlet mechanism at the
+    smallest positive float y_1, for the counts (0, 0) and (1, 0) and r = alpha = 1.
     """
     least = float(np.finfo(float).tiny)
     ratio = abs(np.log(2 * least))  # Beta(2, 1) has density 2 y, and Beta(1, 1) has density 1
@@ -324,7 +327,7 @@ def _proposition_3() -> Row:
 
 
 def _apart(drawn: pd.Series, wanted: Any) -> float:
-    """Return the largest relative difference between plotted and expected values, or NaN if a number is missing."""
+    """Return the largest relative difference between plotted and expected values, or NaN if a value is missing."""
     with np.errstate(divide="ignore", invalid="ignore"):
         gaps = np.abs(np.asarray(drawn, dtype=float) / np.asarray(wanted, dtype=float) - 1)
     return float(np.max(gaps)) if len(gaps) else np.nan

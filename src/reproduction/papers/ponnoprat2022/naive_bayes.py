@@ -1,5 +1,5 @@
-"""Compute Figures 4, 5, 9 and 10, which show naive Bayes on the UCI data sets under Rényi and approximate differential
-privacy.
+"""Compute Figures 4, 5, 9 and 10, which show naive Bayes classifiers on the UCI data sets under Rényi and approximate
+differential privacy.
 
 The variants are `published`, the author's protocol (its binning loses test cells, noisy counts are raised to 1e-6, one
 split, 1e-20 is added to probabilities); `as_written`, which draws the Dirichlet variables over classes as section 5.1
@@ -45,7 +45,7 @@ def runs(
     bins: int = experiment.BINS,
     root_seed: int,
 ) -> pd.DataFrame:
-    """Return the test scores of every model, with one row per release.
+    """Return the scores of every model on the test records, with one row per release.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def runs(
 
 
 def prepared(table: CodedTable, variant: str, number: int, bins: int = experiment.BINS) -> tuple[Counts, Split]:
-    """Return the training counts and the split of a variant."""
+    """Return the counts of the training records and the split for one variant of the experiment."""
     if variant == "published":
         found = experiment.split(experiment.published_table(table), number, match="exact", bins=bins)
     else:
@@ -87,7 +87,7 @@ def prepared(table: CodedTable, variant: str, number: int, bins: int = experimen
 def _releases(
     counts: Counts, variant: str, order: float, epsilons: Sequence[float], floors: Sequence[float | str], repeats: int
 ) -> Iterator[tuple[str, float | str, NDArray, Noise]]:
-    """Yield a tuple (method, floor, epsilons, noise) for every family of releases."""
+    """Yield a tuple (method, floor, epsilons, noise) for every family of releases in a variant of the experiment."""
     each = np.asarray(epsilons) / (counts.features + 1)
     corrected = variant == "corrected"
     for mechanism in calibrated_noise.MECHANISMS:
@@ -136,8 +136,8 @@ def _score(model: Any, counts: Counts, test: Split, variant: str) -> NDArray[np.
 
 
 def _reference(counts: Counts, test: Split, variant: str) -> pd.DataFrame:
-    """Return the scores of non-private models with each smoothing, of random guessing, and of always predicting the
-    largest class.
+    """Return the scores of non-private models with each smoothing, of random guessing, and of a model that always
+    predicts the largest class.
     """
     rows = []
     for smoothing in (0.1, 1.0) if variant == "corrected" else (0.1,):
@@ -162,8 +162,8 @@ def approximate(
     bins: int = experiment.BINS,
     root_seed: int,
 ) -> pd.DataFrame:
-    """Return results in the format of `runs` for Appendix C. The column `epsilon` is the epsilon_hat of the whole model
-    at `delta`.
+    """Return the results for Appendix C in the format of `runs`. The column `epsilon` is the epsilon_hat of the whole
+    model at `delta`.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def approximate(
 
 
 def missing(name: str, reason: str) -> pd.DataFrame:
-    """Return one row that marks an unavailable data set, with the reason."""
+    """Return one row that marks a data set as unavailable and states the reason."""
     row = dict.fromkeys(COLUMNS, np.nan) | {"dataset": name, "variant": "corrected", "method": "not_run"}
     return pd.DataFrame([row | {"floor": "none", "split": 0, "repeat": 0, "note": reason}], columns=list(COLUMNS))
 

@@ -51,7 +51,7 @@ def figure_6() -> pd.DataFrame:
 
 
 class Prepared:
-    """Counts of one variant of the experiment, together with its test records."""
+    """Counts of one variant of the experiment with Bayesian networks, together with the test records."""
 
     def __init__(self, table: CodedTable, variant: str) -> None:
         corrected = variant == "corrected"
@@ -64,7 +64,9 @@ class Prepared:
         self.columns, self.test, self.records = table.columns, found.test, len(found.train)
 
     def score(self, parameters: list[NDArray[np.float64]]) -> tuple[NDArray[np.float64], float]:
-        """Return the test log-likelihood of every release and the proportion of test terms that it includes."""
+        """Return the test log-likelihood of every release, and the proportion of the terms of the test records that the
+        log-likelihood includes.
+        """
         return bayesian_network.log_likelihoods(parameters, self.nodes, self.test, columns=self.columns)
 
     def private(
@@ -76,7 +78,7 @@ class Prepared:
         repeats: int,
         rng: np.random.Generator,
     ) -> pd.DataFrame:
-        """Return the scores of `repeats` releases at every epsilon."""
+        """Return the scores of `repeats` releases of a network at every epsilon."""
         released = bayesian_network.release(self.nodes, law.repeated(repeats), floor=floor, rng=rng)
         value, counted = self.score(released)
         rows = {"epsilon": np.repeat(epsilons, repeats), "repeat": np.tile(np.arange(repeats), len(epsilons))}
@@ -84,7 +86,7 @@ class Prepared:
         return pd.DataFrame(rows | {"log_likelihood": value, "counted": counted}).assign(**named)
 
     def non_private(self, smoothings: Sequence[float]) -> pd.DataFrame:
-        """Return the scores of the non-private model for each smoothing."""
+        """Return the scores of the non-private network for each smoothing."""
         rows = []
         for smoothing in smoothings:
             value, counted = self.score(bayesian_network.smoothed(self.nodes, smoothing))
@@ -95,8 +97,8 @@ class Prepared:
 def runs(
     table: CodedTable | str, *, name: str, order: float, epsilons: Sequence[float], repeats: int, root_seed: int
 ) -> pd.DataFrame:
-    """Return the test log-likelihoods, with one row per release. The arguments are the same as for
-    `naive_bayes.runs`.
+    """Return the log-likelihoods of the networks on the test records, with one row per release. The arguments are the
+    same as for `naive_bayes.runs`.
     """
     if isinstance(table, str):
         return missing(name, table)
@@ -130,7 +132,7 @@ def approximate(
     repeats: int,
     root_seed: int,
 ) -> pd.DataFrame:
-    """Return results in the format of `runs` for Figure 11. The column `epsilon` is the epsilon_hat of the whole
+    """Return the results for Figure 11 in the format of `runs`. The column `epsilon` is the epsilon_hat of the whole
     network, and the arguments are the same as for `naive_bayes.approximate`.
     """
     if isinstance(table, str):
@@ -162,6 +164,6 @@ def approximate(
 
 
 def missing(name: str, reason: str) -> pd.DataFrame:
-    """Return one row that marks an unavailable data set, with the reason."""
+    """Return one row that marks a data set as unavailable and states the reason."""
     row = dict.fromkeys(COLUMNS, np.nan) | {"dataset": name, "variant": "corrected", "method": "not_run"}
     return pd.DataFrame([row | {"floor": "none", "repeat": 0, "note": reason}], columns=list(COLUMNS))

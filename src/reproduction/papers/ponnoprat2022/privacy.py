@@ -28,7 +28,7 @@ USED_PAIR = ((11, 8, 65, 25, 38, 0), (11, 7, 65, 25, 38, 1))
 
 
 def figure_1(*, least: float, most: float, points: int) -> pd.DataFrame:
-    """Return psi'(x) together with the bounds of equation 6."""
+    """Return the trigamma function psi'(x) together with the bounds of equation 6."""
     x = np.linspace(least, most, points)
     lower, upper = 1 / x + 1 / (2 * x**2), 1 / x + 1 / x**2
     return pd.DataFrame({"x": x, "trigamma": polygamma(1, x), "lower": lower, "upper": upper})
@@ -37,7 +37,7 @@ def figure_1(*, least: float, most: float, points: int) -> pd.DataFrame:
 def figure_2(
     *, total: int, cells: int, r: float, order: float, least: float, most: float, points: int, rule: Path
 ) -> pd.DataFrame:
-    """Return the delta of Gohari et al. as a function of gamma, both the exact value and the value by the degree-50
+    """Return the delta of Gohari et al. as a function of gamma, as the exact value and as the value by the degree-50
     quadrature of the printed figure.
 
     Parameters
@@ -59,8 +59,8 @@ def figure_2(
 
 
 def figure_3_top(*, orders: Sequence[float], least: float, most: float, points: int) -> pd.DataFrame:
-    """Return the Rényi divergence of the pair in the text, of the pair in the figure, and of the worst pair, together
-    with the bound of the paper.
+    """Return the Rényi divergences of the pair of histograms in the text, of the pair in the figure, and of the worst
+    pair, together with the bound of the paper.
     """
     rows = []
     for order in orders:
@@ -125,8 +125,8 @@ def _at_order(
 
 
 def gohari_reach(r: float, alpha: float, *, total: int, cells: int, delta: float, empty_cells: bool) -> float:
-    """Return epsilon_hat of Gohari et al. at `delta`. If `empty_cells` is False, it is assumed that no cell is empty,
-    as in the published figure.
+    """Return the epsilon_hat of Gohari et al. at a given `delta`. If `empty_cells` is False, it is assumed that no cell
+    is empty, as in the published figure.
     """
     k = r * total + cells * alpha
     low = alpha if empty_cells else r + alpha
@@ -135,7 +135,7 @@ def gohari_reach(r: float, alpha: float, *, total: int, cells: int, delta: float
 
 
 def figure_8(*, orders: Sequence[float], delta: float, least: float, most: float, points: int) -> pd.DataFrame:
-    """Return epsilon_hat of equation 14 as a function of r, with the squared sensitivity of the text (2) and of the
+    """Return the epsilon_hat of equation 14 as a function of r, with the squared sensitivity of the text (2) and of the
     figure (1).
     """
     rows = []
@@ -153,8 +153,8 @@ def figure_8(*, orders: Sequence[float], delta: float, least: float, most: float
 def exact_calibration(
     *, counts: Sequence[int], order: float, least: float, most: float, points: int, delta: float
 ) -> pd.DataFrame:
-    """Return the gain of exact accounting for both kinds of privacy. The gain is shown by the expected KL divergence
-    for each method of choosing r and alpha.
+    """Return the gain by exact accounting, for Rényi and for approximate differential privacy. The gain is shown by the
+    expected KL divergence for each method of choosing r and alpha.
 
     `privacy` is ``"renyi"`` (epsilon at `order`) or ``"approximate"`` (epsilon_hat at `delta`, Algorithm 1 at its best
     order). "free alpha" chooses alpha for these counts, which must then be public; it is a bound for comparison.
@@ -177,9 +177,7 @@ def exact_calibration(
 
 
 def _best_order(target: float, delta: float, counts: Sequence[int]) -> tuple[float, float, float]:
-    """Return the order, r and alpha of Algorithm 1 that give the smallest expected KL divergence at epsilon_hat =
-    target.
-    """
+    """Return the order, r and alpha of Algorithm 1 that minimise the expected KL divergence at epsilon_hat = target."""
 
     def pair(log_excess: float) -> tuple[float, float]:
         order = 1 + float(np.exp(log_excess))
@@ -206,8 +204,8 @@ def _free_alpha_profile(target: float, delta: float, counts: Sequence[int]) -> t
 
 
 def audits(*, order: float, epsilons: Sequence[float]) -> pd.DataFrame:
-    """Return one row per mechanism, calibration and epsilon, with the claimed and the exact Rényi cost of replacing one
-    record.
+    """Return the claimed and the exact Rényi cost of replacing one record, with one row per mechanism, calibration and
+    epsilon.
     """
     rows: list[dict[str, Any]] = []
     for epsilon in epsilons:

@@ -31,15 +31,15 @@ def simulate(
 
 
 def least_beta(cells: int, alpha: float, eta: float) -> float:
-    """Return the smallest value of beta that Theorem 2 allows."""
+    """Return the smallest value of beta for which Theorem 2 holds."""
     return cells * alpha / np.expm1(eta / 2)
 
 
 def theorem_2(
     table: pd.DataFrame, *, alphas: Sequence[float], cells: Sequence[int], etas: Sequence[float]
 ) -> pd.DataFrame:
-    """Return the frequency of a divergence above eta, its standard error, its bound, the exact mean of the divergence,
-    and whether the bound fails.
+    """Return the frequency of a divergence above eta with its standard error, the bound of Theorem 2, the exact mean of
+    the divergence, and whether the bound fails.
 
     `broken` requires a frequency that is more than five standard errors above the bound (false alarm rate below 1e-6).
     """

@@ -84,7 +84,7 @@ def mechanism(tables: dict[str, pd.DataFrame]) -> list[Row]:
 
 
 def statistics(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the comparison table about the distributions of the four statistics."""
+    """Return rows of the comparison table about the distributions of the four statistics in the release."""
     slides = table[table["variant"] == "as_written"].set_index("statistic")
     counts = slides.loc[["s_low", "s_high"], "p_value"]
     note = (
@@ -106,8 +106,8 @@ def statistics(table: pd.DataFrame) -> list[Row]:
 
 
 def counts(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the comparison table about counts drawn in turn. The draws are compared with their exact
-    distribution, and this distribution is compared with the joint distribution.
+    """Return rows of the comparison table about counts that are drawn one after the other. The draws are compared with
+    their exact distribution, and this distribution is compared with the joint distribution.
     """
     size = table["drawn"].sum()
     p_value = chi_squared(table["drawn"].to_numpy(float), (table["in_turn"] * size).to_numpy())
@@ -139,8 +139,8 @@ def gibbs(table: pd.DataFrame) -> list[Row]:
 
 
 def corrected_samplers(moments: pd.DataFrame, posteriors: pd.DataFrame) -> list[Row]:
-    """Return rows of the comparison table about the samplers of this package, from Geweke's test of the exact sampler
-    and from the means of the corrected sampler, which is an approximation, compared with the means of the exact
+    """Return rows of the comparison table about the samplers of this package. They contain Geweke's test of the exact
+    sampler, and the means of the corrected sampler, which is an approximation, compared with the means of the exact
     sampler.
     """
     name, exact = "the exact Gibbs sampler has its posterior", moments[moments["method"] == "exact"]
@@ -167,13 +167,13 @@ def corrected_samplers(moments: pd.DataFrame, posteriors: pd.DataFrame) -> list[
 
 
 def _moments(of: pd.DataFrame) -> tuple[float, str]:
-    """Return the joint p-value of the z scores of all simulated moments, and a note."""
+    """Return the joint p-value of the z scores of all simulated moments, and a note on this p-value."""
     p_value = 2 * len(of) * stats.t.sf(of["z"].abs().max(skipna=False), BATCHES - 1)
     return float(np.minimum(1.0, p_value)), "The p-value is that of a joint Geweke test of five moments."
 
 
 def _moments_seen(of: pd.DataFrame, tests: int | None = None, name: str = "a moment") -> str:
-    """Return the largest detection limit of the given moments as text, as a relative change, if the test has `tests`
+    """Return, as text, the largest detection limit of the given moments as a relative change, if the test has `tests`
     moments.
     """
     needed = stats.t.isf(LEVEL / (2 * (tests or len(of))), BATCHES - 1) + stats.norm.ppf(power.SEEN)
@@ -214,7 +214,7 @@ def other_noises(table: pd.DataFrame) -> list[Row]:
 
 
 def _bars(of: pd.DataFrame) -> float:
-    """Return the p-value of a plotted histogram, given the exact probability of every bin."""
+    """Return the p-value of a test of a plotted histogram, given the exact probability of every bin."""
     bars, inside = of[of["kind"] == "histogram"], of.loc[of["statistic"] == "inside", "y"].iloc[0]
     seen = bars["y"].to_numpy()[:-1] * np.diff(bars["x"]) * inside
     return pooled(seen, bars["expected"].to_numpy()[:-1] * inside, inside)
@@ -237,7 +237,9 @@ def jointly(p_values: pd.Series) -> float:
 
 
 def formulas(table: pd.DataFrame) -> list[Row]:
-    """Return rows that compare every formula with an independent evaluation, within the tolerance of the formula."""
+    """Return rows of the comparison table that compare every formula with an independent evaluation, within the
+    tolerance of the formula.
+    """
     rows = []
     row: Any
     for row in table.itertuples():
@@ -251,8 +253,8 @@ def formulas(table: pd.DataFrame) -> list[Row]:
 
 
 def descent(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the comparison table about P(A_u). The probability P(A_u) decreases in u and is constant up to the
-    floating-point value u_L.
+    """Return rows of the comparison table about P(A_u) as a function of u. The probability P(A_u) decreases in u and is
+    constant up to the floating-point value u_L.
     """
     rises, before = [], []
     for _, of in table.groupby("target"):
@@ -327,8 +329,8 @@ def accept_reject(table: pd.DataFrame) -> list[Row]:
 
 
 def _cumulated(table: pd.DataFrame, u: pd.Series) -> np.ndarray:
-    """Return the distribution function of u by the formulas of the slides. The settings may differ from the settings of
-    the draws.
+    """Return the distribution function of u, computed by the formulas of the slides. The settings may differ from the
+    settings of the draws.
     """
     first = table.iloc[0]
     area = Target("xi_mean", first["z"], 0.0, first["sigma2"], 1.0, first["scale"]).area(u)
@@ -337,8 +339,8 @@ def _cumulated(table: pd.DataFrame, u: pd.Series) -> np.ndarray:
 
 
 def weights(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the comparison table about the modes and the maxima of both weights. They are computed from the
-    parabola through the three highest points of each curve.
+    """Return rows of the comparison table about the modes and the maxima of the normal and the gamma weight. They are
+    computed from the parabola through the three highest points of each curve.
     """
     rows, artefact = [], "weight_functions"
     for target, name in (("xi_mean", "normal"), ("xi_sse", "gamma")):
@@ -370,7 +372,9 @@ def draws(tables: dict[str, pd.DataFrame]) -> list[Row]:
 
 
 def laws(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the comparison table about the modes that the figures show but do not print."""
+    """Return rows of the comparison table about the modes that the figures show but for which the slides print no
+    numbers.
+    """
     rows = []
     for target in ("xi_mean", "xi_sse"):
         law = table[table["target"] == target].iloc[0]
@@ -383,8 +387,8 @@ def laws(table: pd.DataFrame) -> list[Row]:
 
 
 def sampler(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the comparison table about the sampler: bounds, exactness of the draws, rejections, and adaptive
-    knots.
+    """Return rows of the comparison table about the direct sampler, with its bounds, the exactness of its draws, its
+    rejections, and its adaptive knots.
     """
     rows, artefact = [], "sampler_accuracy"
     fixed = table[table["mc_se"].notna()]

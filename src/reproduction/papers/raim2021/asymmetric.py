@@ -1,4 +1,4 @@
-"""Study the coverage of intervals with limits that are not symmetric about the mean of the records."""
+"""Study the coverage of intervals if the limits a and b are not symmetric about the mean of the records."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ from . import coverage as symmetric
 
 
 def simulate(size: int, *, rng: np.random.Generator, **settings: Any) -> pd.DataFrame:
-    """Return results in the format of `coverage.simulate`, computed with different random streams."""
+    """Return results in the format of `coverage.simulate`, which are computed with other random streams."""
     return symmetric.simulate(size, rng=rng, **settings)
 
 
 def coverage(table: pd.DataFrame, **settings: Any) -> pd.DataFrame:
-    """Return results in the format of `coverage.coverage`."""
+    """Return the coverage in the format of `coverage.coverage`."""
     return symmetric.coverage(table)

@@ -73,8 +73,8 @@ def benchmarks():
 
 
 def _hard(rng):
-    """Measure the computing time for extreme inputs. For these inputs, a sampler with fixed knots, or with logarithms
-    that are not numerically stable, would never finish.
+    """Measure the computing time of the direct sampler for extreme inputs. For these inputs, a sampler with fixed
+    knots, or with logarithms that are not numerically stable, would never finish.
     """
     narrow = ds.GammaWeight(778.56, sigma2=3.0, count=9500)
     far = [1e7, -1e7, 1e7, 1e7]
@@ -86,7 +86,7 @@ def _hard(rng):
 
 
 def _sweeps(rng):
-    """Measure the time of a Gibbs sweep of each method and of its reference implementation in NumPy."""
+    """Measure the time of a sweep of each Gibbs sampler and of its reference implementation in NumPy."""
     model = {"n": 1000, "lower": -2.0, "upper": 2.0, "scale": SCALE, "burn_in": 0, "initial": (0.0, 1.0)}
     references = {
         "as_written": _reference("as_written", 40),
@@ -134,7 +134,7 @@ def _rate(n, limits, epsilon, rng):
 
 
 def _effective(call):
-    """Return the CPU seconds for 20,000 effective draws of mu or sigma2, whichever mixes more slowly. The function
+    """Return the CPU seconds for 20,000 effective draws of mu or of sigma2, whichever mixes more slowly. The function
     `call` returns draws of shape (chains, draws, 2).
     """
     kept = []

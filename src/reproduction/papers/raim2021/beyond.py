@@ -1,5 +1,5 @@
-"""Extensions of the slides: the exact sensitivity, better designs of the release, and other noise distributions with
-tests of their draws.
+"""Extensions of the slides, about the exact sensitivity, better designs of the release, and other noise distributions
+with tests of their draws.
 """
 
 from dataclasses import dataclass, replace
@@ -41,13 +41,13 @@ class Noise:
     whole: bool = False
 
     def log_density(self, x: Array) -> Array:
-        """Return the log density of the noise up to a constant."""
+        """Return the log density of the noise up to a constant that does not depend on x."""
         return -((x / self.width) ** 2) / 2 if self.normal else -np.abs(x) / self.width
 
 
 def p_value(x: Array, weight: Weight, noise: Noise) -> float:
-    """Return the p-value of draws from the density w(x) g(x)/psi. Integers are tested by a chi-squared test, and real
-    numbers by Kolmogorov's test.
+    """Return the p-value of a test of draws from the density w(x) g(x)/psi. Integers are tested by a chi-squared test,
+    and real numbers by Kolmogorov's test.
     """
     places, mass = law(x, weight, noise)
     if not noise.whole:
@@ -60,8 +60,8 @@ def p_value(x: Array, weight: Weight, noise: Noise) -> float:
 
 
 def law(x: Array, weight: Weight, noise: Noise) -> tuple[Array, Array]:
-    """Return points in the range of the draws x and the probabilities of these points. The probabilities add up to one.
-    The points are integers or a fine grid.
+    """Return points in the range of the draws x, and the probabilities of these points. The probabilities add up to
+    one. The points are integers or a fine grid.
     """
     if noise.whole:
         reach = int(20 * x.std()) + 50
@@ -74,7 +74,7 @@ def law(x: Array, weight: Weight, noise: Noise) -> tuple[Array, Array]:
 
 
 def masses(edges: Array, x: Array, weight: Weight, noise: Noise) -> Array:
-    """Return the probabilities of the intervals between neighbouring edges, divided by the probability between the
+    """Return the probabilities of the intervals between neighbouring edges, each divided by the probability between the
     first and the last edge.
     """
     places, mass = law(x, weight, noise)
@@ -86,8 +86,8 @@ def masses(edges: Array, x: Array, weight: Weight, noise: Noise) -> Array:
 
 
 def sees(x: Array, weight: Weight, noise: Noise, level: float) -> float:
-    """Return the detection limit of `p_value`: the relative change of the noise's width that the test rejects at the
-    given level with probability 0.9.
+    """Return the detection limit of `p_value`, which is the relative change of the noise's width that the test rejects
+    at the given level with probability 0.9.
     """
     wider = replace(noise, width=1.01 * noise.width)
     mass, moved = law(x, weight, noise)[1], law(x, weight, wider)[1]
@@ -125,7 +125,7 @@ Base = ds.LaplaceBase | ds.GaussianBase | ds.GeometricBase | ds.DiscreteGaussian
 
 def sensitivity(*, limits: list[list[float]], sizes: list[int], brute_force_up_to: int) -> pd.DataFrame:
     """Return the sensitivity Delta_s by limits and n, from the exact formula, from brute force over extremal data sets,
-    and as the sum of the ranges.
+    and as the sum of the ranges of the statistics.
 
     Returns
     -------
@@ -193,8 +193,8 @@ def _rows(epsilon: float, design: str, data_set: int, draws: np.ndarray) -> list
 def other_noises(
     *, delta_s: float, epsilon: float, draws: int, knots: int, bins: int, rng: np.random.Generator, **setting
 ) -> pd.DataFrame:
-    """Return draws and tests of both targets under four noise distributions of equal variance. All draws are from the
-    same direct sampler.
+    """Return draws from both targets, and tests of these draws, under four noise distributions of equal variance. All
+    draws are from the same direct sampler.
 
     Returns
     -------

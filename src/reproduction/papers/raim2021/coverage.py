@@ -37,8 +37,8 @@ def simulate(
     burn_in: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return results for `size` data sets of n records from N(0, 1). Each data set is released once at every epsilon,
-    and every method analyses each release.
+    """Return the results of every method for `size` data sets of n records from N(0, 1). Each data set is released once
+    at every epsilon, and every method analyses each release.
 
     Returns
     -------
@@ -143,12 +143,12 @@ def median_interval(values: pd.Series) -> tuple[float, float]:
 
 
 def wilson(share: float, size: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a proportion p, whose limits satisfy (share - p)^2 = z^2 p (1 - p)/size."""
+    """Return Wilson's 95 % interval of a proportion, whose limits p satisfy (share - p)^2 = z^2 p (1 - p)/size."""
     middle, spread = share + Z**2 / (2 * size), Z * (share * (1 - share) / size + Z**2 / (4 * size**2)) ** 0.5
     low, high = (float((middle + sign * spread) / (1 + Z**2 / size)) for sign in (-1, 1))
     return low, high
 
 
 def intervals(table: pd.DataFrame, **settings) -> pd.DataFrame:
-    """Return every interval shown in the figure, with one row per data set."""
+    """Return every interval that the figure shows, with one row per data set."""
     return table

@@ -1,5 +1,5 @@
-"""Data for the figures of xi_mean and xi_sse (draws, exact density and step function), and the accuracy of the
-sampler.
+"""Data for the figures of xi_mean and xi_sse, which consist of draws, exact densities and step functions, and the
+accuracy of the sampler.
 """
 
 from typing import Any
@@ -34,8 +34,8 @@ def target_draws(
     rng: np.random.Generator,
     **setting,
 ) -> pd.DataFrame:
-    """Return a histogram of the direct sampler's draws, the exact density, and the step function with the knots of the
-    sampler.
+    """Return a histogram of the draws by the direct sampler, the exact density, and the step function with the knots of
+    the sampler.
 
     Returns
     -------
@@ -77,12 +77,12 @@ def _fine(steps: pd.DataFrame) -> np.ndarray:
 
 
 def xi_mean(*, rng: np.random.Generator, **settings: Any) -> pd.DataFrame:
-    """Return the result of `target_draws` for xi_mean."""
+    """Return the draws, the exact density and the step function for xi_mean, in the format of `target_draws`."""
     return target_draws(target="xi_mean", rng=rng, **settings)
 
 
 def xi_sse(*, rng: np.random.Generator, **settings: Any) -> pd.DataFrame:
-    """Return the result of `target_draws` for xi_sse."""
+    """Return the draws, the exact density and the step function for xi_sse, in the format of `target_draws`."""
     return target_draws(target="xi_sse", rng=rng, **settings)
 
 
@@ -108,7 +108,7 @@ def sampler_accuracy(
     *, deltas: list[float], epsilon: float, draws: int, knots: list[int], rng: np.random.Generator, **setting
 ) -> pd.DataFrame:
     """Return the numbers of rejections, the exact rejection rate and its bound, the total variation distance and tests
-    of the draws, by rule and number of knots N.
+    of the draws, by rule and by number of knots N.
 
     Returns
     -------
@@ -142,8 +142,8 @@ def sampler_accuracy(
 
 
 def _shift(target: str, scale: float, **setting: Any) -> float:
-    """Return the largest change of the distribution function of a target if its parameter (`TELLS`) changes by 100
-    %.
+    """Return the largest change of the distribution function of a target, if a parameter of the target (`TELLS`)
+    changes by 100 %.
     """
     z = setting["z_mean" if target == "xi_mean" else "z_sse"]
     law = Target(target, z, setting["mu"], setting["sigma2"], setting["count"], scale)

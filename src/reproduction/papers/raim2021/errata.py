@@ -1,4 +1,4 @@
-"""Errata and omissions of the slides. Each entry has evidence from the run."""
+"""Errata and omissions of the slides, each with evidence that a run produces."""
 
 from typing import Any
 

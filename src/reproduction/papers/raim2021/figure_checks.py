@@ -1,4 +1,6 @@
-"""Compare the slides' figures with the slides' formulas. The comparison uses the same columns that the figures plot."""
+"""Compare the figures of the slides with the formulas of the slides. The comparison uses the same columns that the
+figures plot.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -63,8 +65,8 @@ def _descent(table: pd.DataFrame) -> Row:
 
 
 def _rectangles(table: pd.DataFrame) -> Row:
-    """Compare N, the bound and the rejection probability of every panel with values that are computed from the plotted
-    steps. The value psi/c is the integral of P(A_u).
+    """Yield rows of the comparison table about N, the bound and the rejection probability of every panel, which are
+    compared with values computed from the plotted steps. The value psi/c is the integral of P(A_u).
     """
     area = table[table["kind"] == "area"]
     u = np.linspace(1e-9, 1, 200_001)
@@ -136,8 +138,8 @@ def _weighted(table: pd.DataFrame) -> Row:
 
 
 def _target(name: str, table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about the draws, the density and the knots in every panel of one of the
-    slides' two figures.
+    """Yield rows of the comparison table about the draws, the density and the knots in every panel of one of the two
+    figures of the slides.
     """
     panels = [of for _, of in table.groupby(["variant", "delta_s"])]
     tests = [_bars(name, of) for of in panels]
@@ -184,8 +186,8 @@ def _bars(name: str, of: pd.DataFrame) -> tuple[float, tuple[str, float]]:
 
 
 def _order(name: str, panels: list[pd.DataFrame]) -> Row:
-    """Repeat the small rectangles algorithm on the plotted knots, and compare each rectangle that was split with the
-    largest rectangle.
+    """Repeat the small rectangles algorithm on the plotted knots, and compare each rectangle that the algorithm split
+    with the largest rectangle.
     """
     worst = []
     for of in panels:

@@ -32,8 +32,8 @@ _ROOM = 0.085  # positions within a panel between two numbers of knots
 
 
 def _target(table: pd.DataFrame, name: str) -> Figure:
-    """Plot the figure of one target, with one row of panels per Delta_s. The left panels show the draws and the exact
-    density, and the right panels show the step function, as log P(A_u) against log u.
+    """Plot the figure of one target (xi_mean or xi_sse), with one row of panels per Delta_s. The left panels show the
+    draws and the exact density, and the right panels show the step function, as log P(A_u) against log u.
     """
     deltas = list(dict.fromkeys(table["delta_s"]))
     figure = Figure(figsize=(DOUBLE, 2.35 * len(deltas)))
@@ -63,7 +63,7 @@ def _target(table: pd.DataFrame, name: str) -> Figure:
 
 
 def _steps(axis, steps: pd.DataFrame, area: pd.DataFrame) -> None:
-    """Plot the step function from u_L to u_H on a reversed log scale, with the order number of each knot."""
+    """Plot the step function from u_L to u_H on a reversed logarithmic scale, with the order number of each knot."""
     steps = steps.sort_values("x")
     finite = np.isfinite(steps["y"])
     floor = area["y"][area["x"] < -1e-3].min() - 0.3
@@ -88,18 +88,18 @@ def _steps(axis, steps: pd.DataFrame, area: pd.DataFrame) -> None:
 
 
 def xi_mean(table: pd.DataFrame) -> Figure:
-    """Plot xi_mean and the step functions of the sampler."""
+    """Plot the draws of xi_mean and the step functions of the sampler."""
     return _target(table, TARGETS["xi_mean"])
 
 
 def xi_sse(table: pd.DataFrame) -> Figure:
-    """Plot xi_sse and the step functions of the sampler."""
+    """Plot the draws of xi_sse and the step functions of the sampler."""
     return _target(table, TARGETS["xi_sse"])
 
 
 def sampler_accuracy(table: pd.DataFrame) -> Figure:
-    """Plot the exact rejection rate (line), the observed rate (marker) and the bound (dotted line) against N, for each
-    rule.
+    """Plot the exact rejection rate (line), the observed rate (marker) and the bound (dotted line) against the number
+    of knots N, for each rule.
     """
     figure = Figure(figsize=(DOUBLE, 2.6))
     panels = figure.subplots(1, 2, sharey=True)
@@ -130,8 +130,8 @@ def sampler_accuracy(table: pd.DataFrame) -> Figure:
 
 
 def weighted_density(table: pd.DataFrame) -> Figure:
-    """Plot the base, the weight and the target on the left, and the interval A_u with the density of x given u on the
-    right.
+    """Plot the base, the weight and the target density on the left, and the interval A_u with the density of x given u
+    on the right.
     """
     figure = Figure(figsize=(DOUBLE, 2.3))
     left, right = figure.subplots(1, 2, sharex=True)
@@ -153,7 +153,7 @@ def weighted_density(table: pd.DataFrame) -> Figure:
 
 
 def descent(table: pd.DataFrame) -> Figure:
-    """Plot P(A_u) and the density of log u for both targets, on the scale of -log u."""
+    """Plot P(A_u) and the density of log u against -log u, for both targets."""
     figure = Figure(figsize=(DOUBLE, 2.4))
     panels = figure.subplots(1, 2, sharey=True)
     for axis, (target, name) in zip(panels, TARGETS.items(), strict=True):
@@ -175,7 +175,7 @@ def descent(table: pd.DataFrame) -> Figure:
 
 
 def step_functions(table: pd.DataFrame) -> Figure:
-    """Plot P(A_u), the step function and the rectangles between them, with one panel per N."""
+    """Plot P(A_u), the step function and the rectangles between them, with one panel per number of knots N."""
     sizes = [n for n in table["knots"].unique() if n > 0]
     figure = Figure(figsize=(DOUBLE, 2.3))
     panels = figure.subplots(1, len(sizes), sharey=True, squeeze=False)[0]
@@ -201,7 +201,7 @@ def step_functions(table: pd.DataFrame) -> Figure:
 
 
 def accept_reject(table: pd.DataFrame) -> Figure:
-    """Plot the accepted and the rejected candidates under the step function."""
+    """Plot the accepted and the rejected candidates of the sampler under the step function."""
     figure = Figure(figsize=(SINGLE, 2.6))
     axis = figure.subplots()
     kinds = dict(iter(table.groupby("kind")))
@@ -265,7 +265,7 @@ __all__ = [
 
 
 def gibbs_traces(table: pd.DataFrame) -> Figure:
-    """Plot mu, sigma2 and the number of censored records against the sweep."""
+    """Plot mu, sigma2 and the number of censored records against the sweep of the Gibbs sampler."""
     figure = Figure(figsize=(DOUBLE, 4.2))
     panels = figure.subplots(3, 1, sharex=True)
     censored = table.assign(censored=table["s_low"] + table["s_high"])
@@ -284,7 +284,7 @@ def gibbs_traces(table: pd.DataFrame) -> Figure:
 
 
 def gibbs_posteriors(table: pd.DataFrame) -> Figure:
-    """Plot posterior histograms of the methods that converge. The figure only names a method that diverged."""
+    """Plot posterior histograms for the methods that converge. The figure only names a method that diverged."""
     figure = Figure(figsize=(DOUBLE, 2.4))
     panels = figure.subplots(1, 2)
     gone = table[(table["statistic"] == "diverged") & (table["y"] > 0)]["method"].unique()
@@ -307,7 +307,7 @@ def gibbs_posteriors(table: pd.DataFrame) -> Figure:
 
 
 def geweke(table: pd.DataFrame) -> Figure:
-    """Plot the z score of every moment by method."""
+    """Plot the z score of every moment in Geweke's test, by method."""
     figure = Figure(figsize=(DOUBLE, 2.6))
     axis = figure.subplots()
     groups = list(table.groupby(["method", "limits"], sort=False))
@@ -331,7 +331,7 @@ def geweke(table: pd.DataFrame) -> Figure:
 
 
 def coverage(table: pd.DataFrame) -> Figure:
-    """Plot the coverage of 95 % intervals, and the lengths of the intervals."""
+    """Plot the coverage of 95 % intervals, and the lengths of these intervals."""
     figure = Figure(figsize=(DOUBLE, 3.2))
     panels = figure.subplots(2, 2, sharex=True, sharey="row")
     epsilons = sorted(table["epsilon"].dropna().unique())
@@ -360,7 +360,7 @@ def coverage(table: pd.DataFrame) -> Figure:
 
 
 def release_designs(table: pd.DataFrame) -> Figure:
-    """Plot the posterior standard deviations by released statistics."""
+    """Plot the posterior standard deviations for each design of the released statistics."""
     figure = Figure(figsize=(DOUBLE, 2.5))
     panels = figure.subplots(1, 2)
     designs = [d for d in dict.fromkeys(table["design"]) if d != "without privacy"]
@@ -386,7 +386,7 @@ def release_designs(table: pd.DataFrame) -> Figure:
 
 
 def other_noises(table: pd.DataFrame) -> Figure:
-    """Plot the results under four noise distributions of equal variance."""
+    """Plot the draws of both targets under four noise distributions of equal variance."""
     figure = Figure(figsize=(DOUBLE, 2.4))
     panels = figure.subplots(1, 2)
     for axis, (target, name) in zip(panels, TARGETS.items(), strict=True):

@@ -1,5 +1,5 @@
-"""Evaluate the formulas of the slides as printed, and compare them with independent evaluations at the values of the
-last two figures.
+"""Evaluate the formulas of the slides as printed, and compare them with independent evaluations at the parameter values
+of the last two figures.
 """
 
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def laplace_quantile(probability: Array, scale: float) -> Array:
 
 
 def normal_ends(u: Array, z: float, mu: float, variance: float) -> tuple[Array, Array]:
-    """Return the ends of A_u for the normal weight, z - mu -+ sqrt(-2 variance log(c u)) with c = 1."""
+    """Return the ends of the interval A_u for the normal weight, z - mu -+ sqrt(-2 variance log(c u)) with c = 1."""
     reach = np.sqrt(-2 * variance * np.log(u))
     return z - mu - reach, z - mu + reach
 
@@ -51,25 +51,25 @@ def gamma_maximum(shape: float, beta: float) -> float:
 
 
 def conditional_mean(x: Array, sigma2: float, mu0: float, var0: float) -> float:
-    """Return vartheta, the mean of the full conditional of mu, as it is printed. The printed formula lacks the factor n
-    of t_mean.
+    """Return vartheta, which is the mean of the full conditional distribution of mu, as printed. The printed formula
+    lacks the factor n of t_mean.
     """
     return float((x.mean() / sigma2 + mu0 / var0) / conditional_precision(x, sigma2, var0))
 
 
 def conditional_precision(x: Array, sigma2: float, var0: float) -> float:
-    """Return the precision of the full conditional of mu, omega^2 = n/sigma2 + 1/var0."""
+    """Return the precision omega^2 = n/sigma2 + 1/var0 of the full conditional distribution of mu."""
     return len(x) / sigma2 + 1 / var0
 
 
 def conditional_gamma(x: Array, mu: float, shape0: float, rate0: float) -> tuple[float, float]:
-    """Return the shape and rate of the full conditional of sigma2."""
+    """Return the shape and the rate of the full conditional distribution of sigma2."""
     sse = float(((x - x.mean()) ** 2).sum())
     return shape0 + len(x) / 2, rate0 + 0.5 * (sse + len(x) * (x.mean() - mu) ** 2)
 
 
 def censored_log_likelihood(statistics: Array, n: int, lower: float, upper: float, mu: float, sigma2: float) -> float:
-    """Return log f(x | theta), computed from s_mean, s_sse, s_low and s_high."""
+    """Return the log-likelihood log f(x | theta), computed from s_mean, s_sse, s_low and s_high."""
     mean, sse, low, high = map(float, statistics)
     inside, sigma = n - low - high, sigma2**0.5
     tails = low * log_ndtr((lower - mu) / sigma) + high * log_ndtr((mu - upper) / sigma)
@@ -83,7 +83,9 @@ TOLERANCE = 1e-8
 
 @dataclass(frozen=True)
 class Setting:
-    """Parameter values of the slides' last two figures, and fixed synthetic records for formulas that need records."""
+    """Parameter values of the last two figures of the slides, and fixed synthetic records for formulas that need
+    records.
+    """
 
     z_mean: float
     z_sse: float
@@ -190,8 +192,8 @@ def _conditional_variance(at: Setting) -> float:
 
 
 def _conditional_gamma(at: Setting) -> float:
-    """Return the relative difference between the printed mean of 1/sigma2 given mu = 0 and the records, with the prior
-    IG(1, 1), and its value by quadrature in log sigma2.
+    """Return the relative difference between the printed mean of 1/sigma2 and its value by quadrature in log sigma2,
+    given mu = 0 and the records, with the prior IG(1, 1).
     """
     x, t = at.records, np.linspace(-4, 5, 20001)
     logs = -0.5 * len(x) * t - 0.5 * (x**2).sum() * np.exp(-t) - t - np.exp(-t)
@@ -213,8 +215,8 @@ def _empty(at: Setting) -> float:
 
 
 def _whole(at: Setting) -> float:
-    """Return the largest absolute difference between P(A_0) and the probability of the weight's support under the base
-    distribution. This probability is 1 or G(z_sse).
+    """Return the largest absolute difference between P(A_0) and the probability, under the base distribution, that the
+    weight is positive. This probability is 1 or G(z_sse).
     """
     found = [np.exp(at.sampler(t).log_whole) for t in ("xi_mean", "xi_sse")]
     return float(max(abs(found[0] - 1), abs(found[1] - stats.laplace.cdf(at.z_sse, scale=at.scale))))
@@ -231,8 +233,8 @@ def _marginal_of_u(at: Setting) -> float:
 
 
 def _joint(at: Setting) -> float:
-    """Return the largest difference between the integral of f(x | u) p(u) over u and w(x) g(x)/psi, with psi by
-    quadrature, relative to the maximum of the density.
+    """Return the largest difference between the integral of f(x | u) p(u) over u and the density w(x) g(x)/psi, with
+    psi by quadrature, relative to the maximum of the density.
     """
     gaps = []
     for target in ("xi_mean", "xi_sse"):

@@ -42,12 +42,12 @@ def _chains(method: str, chains: int, draws: int, burn_in: int, rng: np.random.G
 
 
 def _starts(chains: int) -> list[tuple[float, float]]:
-    """Return starting points around (0, 1) that are more dispersed than any posterior in the study."""
+    """Return starting points for (mu, sigma2) around (0, 1) that are more dispersed than any posterior in the study."""
     return [(0.5 * (-1) ** i * ((i + 1) // 2), 1.0 * 1.5 ** ((-1) ** i * (i // 2))) for i in range(chains)]
 
 
 def gibbs_traces(*, methods: list[str], sweeps: int, rng: np.random.Generator, **setting: Any) -> pd.DataFrame:
-    """Return the first sweeps of one chain per method. Each chain starts at (0, 1).
+    """Return the first sweeps of one chain per method, which starts at (0, 1). Each chain starts at (0, 1).
 
     Returns
     -------

@@ -1,5 +1,5 @@
-"""Compute the tables of the slides' illustrations: weighted density, P(A_u), step functions, acceptance and rejection,
-and weights.
+"""Compute the tables of the illustrations in the slides, which show the weighted density, P(A_u), step functions,
+acceptance and rejection, and weights.
 
 The module also has the setting of the slides that several tables share.
 """
@@ -16,24 +16,22 @@ TARGETS = ("xi_mean", "xi_sse")
 
 
 def weight(target: str, *, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int) -> Any:
-    """Return the weight function of a target, in which the argument `count` is s_c, the number of uncensored
-    records.
-    """
+    """Return the weight function of a target. The argument `count` is s_c, the number of uncensored records."""
     if target == "xi_mean":
         return ds.NormalWeight(z_mean, mu=mu, sigma2=sigma2, count=count)
     return ds.GammaWeight(z_sse, sigma2=sigma2, count=count)
 
 
 def exact(target: str, scale: float, *, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int) -> Any:
-    """Return the closed-form distribution of a target."""
+    """Return the closed-form distribution of the noise for a target."""
     if target == "xi_mean":
         return ds.exact_normal(z_mean, mu=mu, sigma2=sigma2, count=count, scale=scale)
     return ds.exact_gamma(z_sse, sigma2=sigma2, count=count, scale=scale)
 
 
 def weighted_density(*, z: float, sigma2: float, scale: float, u: float) -> pd.DataFrame:
-    """Return the curves for a normal weight on a Laplace base: the base, the weight, the target, the interval A_u, and
-    the density of [x | u].
+    """Return the curves for a normal weight on a Laplace base, which are the base, the weight, the target, the interval
+    A_u, and the density of [x | u].
 
     Returns
     -------
@@ -55,7 +53,7 @@ def weighted_density(*, z: float, sigma2: float, scale: float, u: float) -> pd.D
 
 
 def descent(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int, scale: float) -> pd.DataFrame:
-    """Return P(A_u) and p(u) as functions of log u, with u_L according to both rules.
+    """Return P(A_u) and the density p(u) as functions of log u, with u_L by both rules.
 
     Returns
     -------
@@ -83,7 +81,7 @@ def descent(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int
 
 
 def step_functions(*, z: float, sigma2: float, scale: float, knots: list[int]) -> pd.DataFrame:
-    """Return P(A_u) and its step-function approximations for several N, as functions of u.
+    """Return P(A_u) and its approximations by step functions for several numbers of knots N, as functions of u.
 
     Returns
     -------
@@ -106,7 +104,8 @@ def step_functions(*, z: float, sigma2: float, scale: float, knots: list[int]) -
 def accept_reject(
     *, z: float, sigma2: float, scale: float, knots: int, candidates: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return candidates (u, v h*(u)) under the step function. Candidates below P(A_u) are accepted.
+    """Return candidates (u, v h*(u)), which are uniform under the step function h*. Candidates below P(A_u) are
+    accepted.
 
     Returns
     -------

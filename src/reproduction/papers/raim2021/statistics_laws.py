@@ -45,16 +45,16 @@ class Target:
 
     @property
     def variance(self) -> float:
-        """Return tau^2, the variance of the normal weight."""
+        """Return tau^2, which is the variance of the normal weight."""
         return self.sigma2 / self.count
 
     @property
     def shape(self) -> float:
-        """Return alpha, the shape of the gamma weight. The scale beta of the gamma weight is 2 sigma2."""
+        """Return alpha, which is the shape of the gamma weight. The scale beta of the gamma weight is 2 sigma2."""
         return (self.count - 1) / 2
 
     def log_weight(self, xi: Array) -> Array:
-        """Return log(w(xi)/c), where c is the maximum of the weight."""
+        """Return the log of the relative weight w(xi)/c, where c is the maximum of the weight."""
         if self.kind == "xi_mean":
             return -((self.z - xi - self.mu) ** 2) / (2 * self.variance)
         s = self.z - xi
@@ -64,15 +64,17 @@ class Target:
         return np.where(s > 0, logs - top, -np.inf)
 
     def log_maximum(self) -> float:
-        """Return log c. It is 0 for the normal weight and has the printed value for the gamma weight."""
+        """Return the log of the maximum c of the weight. It is 0 for the normal weight and has the printed value for
+        the gamma weight.
+        """
         if self.kind == "xi_mean":
             return 0.0
         a = self.shape
         return float((a - 1) * np.log(a - 1) - (a - 1) - gammaln(a) - np.log(2 * self.sigma2))
 
     def ends(self, log_u: Array) -> tuple[Array, Array]:
-        """Return the ends of A_u for given values of u. They follow from the printed formula for the normal weight, and
-        from Lambert's function for the gamma weight (w(s) = u c at s = -s* W(..)).
+        """Return the ends of the interval A_u for given values of u. They follow from the printed formula for the
+        normal weight, and from Lambert's function for the gamma weight (w(s) = u c at s = -s* W(..)).
         """
         if self.kind == "xi_mean":
             with np.errstate(invalid="ignore"):  # for u > 1, A_u is empty, and the result is NaN
@@ -84,21 +86,21 @@ class Target:
         return self.z - large, self.z - small
 
     def area(self, u: Array | pd.Series) -> Array:
-        """Return P(A_u) = G(x2) - G(x1), for any u up to 1."""
+        """Return the probability P(A_u) = G(x2) - G(x1) for any u up to 1."""
         with np.errstate(divide="ignore"):
             return self.log_area(np.log(np.asarray(u, dtype=float)))
 
     def log_area(self, log_u: Array | pd.Series) -> Array:
-        """Return P(A_u) as a function of log u."""
+        """Return the log probability log P(A_u) as a function of log u."""
         low, high = self.ends(np.asarray(log_u, dtype=float))
         return formulas.laplace_cdf(high, self.scale) - formulas.laplace_cdf(low, self.scale)
 
     def density(self, xi: Array) -> Array:
-        """Return the density w g/psi, with psi computed by quadrature."""
+        """Return the density w g/psi of the target, with psi computed by quadrature."""
         return np.exp(self._log(np.asarray(xi, dtype=float)) - self.log_psi)
 
     def masses(self, edges: Array) -> Array:
-        """Return the probabilities of the intervals between neighbouring edges."""
+        """Return the probabilities, under the target, of the intervals between neighbouring edges."""
         parts = np.diff(edges)[:, None] * (np.arange(_CELL) + 0.5) / _CELL
         return np.exp(self._log(edges[:-1, None] + parts) - self.log_psi).mean(axis=1) * np.diff(edges)
 
@@ -111,8 +113,8 @@ class Target:
 
     @cached_property
     def log_psi(self) -> float:
-        """Return the log of psi/c times twice the base's scale. It is computed by quadrature over the range in which
-        the weight is not negligible.
+        """Return the log of psi/c multiplied by twice the scale of the base distribution. It is computed by quadrature
+        over the range in which the weight is not negligible.
         """
         sd = self.variance**0.5 if self.kind == "xi_mean" else 2 * self.sigma2 * self.shape**0.5
         centre = self.z - self.mu if self.kind == "xi_mean" else self.z - 2 * self.sigma2 * self.shape
@@ -128,8 +130,8 @@ class Target:
 def statistics_laws(
     *, mu: float, sigma2: float, n: int, lower: float, upper: float, data_sets: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Compare the statistics of simulated samples with the slides' distributions, and with distributions that follow
-    from truncated normal distributions.
+    """Compare the statistics of simulated samples with the distributions on the slides, and with distributions that
+    follow from truncated normal distributions.
 
     Every statistic is transformed by its cdf (randomised for a count), which makes it uniform under the correct
     distribution. The test is Kolmogorov's.
@@ -171,7 +173,7 @@ def statistics_laws(
 
 
 def _sd(law) -> float:
-    """Return the standard deviation of the mixture of the distributions of a statistic over all data sets."""
+    """Return the standard deviation of the mixture, over all data sets, of the distributions of a statistic."""
     return float(np.sqrt(np.mean(law.var()) + np.var(law.mean())))
 
 
@@ -186,8 +188,8 @@ def counts_in_turn(
     z_mean: float, z_sse: float, z_low: float, z_high: float, n: int, lower: float, upper: float,
     delta_s: float, epsilon: float, draws: int, rng: np.random.Generator,
 ) -> pd.DataFrame:  # fmt: skip
-    """Return the distribution of s_c given theta = (0, 1) and the release, both for counts drawn in turn, as in the
-    slides, and for counts drawn jointly.
+    """Return the distribution of s_c given theta = (0, 1) and the release, for counts that are drawn one after the
+    other, as in the slides, and for counts that are drawn jointly.
 
     Both distributions are computed by enumeration of all (s_low, s_high) under the slides' model. In addition, the
     first sweep of the sampler ``as_written`` is drawn `draws` times.
@@ -222,7 +224,7 @@ def _in_turn(
     noise: Laplace, z_low: float, z_high: float, n: int, lower: float, upper: float
 ) -> tuple[Array, Array, Array]:
     """Return the log weights of s_low given s_high (one row per s_low), the log weights of s_high, and the log
-    probabilities of both counts drawn in turn.
+    probabilities of both counts if they are drawn one after the other.
     """
     k = np.arange(n + 1)
     q_low, q_high = np.asarray(stats.norm.cdf([lower, -upper]))
@@ -233,7 +235,7 @@ def _in_turn(
 
 
 def _log_psi(count: int, z_mean: float, z_sse: float, scale: float) -> float:
-    """Return log psi_mean(s_c) psi_sse(s_c) for the normal and the gamma statistic at theta = (0, 1)."""
+    """Return log psi_mean(s_c) + log psi_sse(s_c) for the normal and the gamma statistic at theta = (0, 1)."""
     normal = ds.exact_normal(z_mean, mu=0.0, sigma2=1.0, count=count, scale=scale).log_normaliser
     gamma = ds.exact_gamma(z_sse, sigma2=1.0, count=count, scale=scale).log_normaliser
     return float(normal + 0.5 * np.log(count / (2 * np.pi)) + gamma)
@@ -248,9 +250,9 @@ def _of_inside(log_law: Array, inside: NDArray[np.int64], n: int) -> Array:
 def privacy_loss(
     *, n: int, lower: float, upper: float, deltas: list[float], epsilon: float, draws: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return the privacy loss for the worst pair of neighbours. Both data sets have n - 1 records at the first limit.
-    In one data set, the last record is at the second limit. In the other data set, the last record is beyond the second
-    limit and is censored.
+    """Return the privacy loss for the pair of neighbouring data sets with the largest loss. Both data sets have n - 1
+    records at the first limit. In one data set, the last record is at the second limit. In the other data set, the last
+    record is beyond the second limit and is censored.
 
     Returns
     -------
@@ -277,8 +279,8 @@ def privacy_loss(
 
 
 def _laplace_test(noise: Array, scale: float) -> float:
-    """Return twice the smaller p-value of two tests of Laplace noise: Kolmogorov's test, and a test of the mean
-    absolute value.
+    """Return twice the smaller p-value of two tests of Laplace noise, which are Kolmogorov's test and a test of the
+    mean absolute value.
     """
     z = (np.abs(noise).mean() / scale - 1) * len(noise) ** 0.5
     whole = float(stats.kstest(noise, stats.laplace(scale=scale).cdf).pvalue)

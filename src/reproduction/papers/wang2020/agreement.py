@@ -55,15 +55,15 @@ def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _ties(fit: pd.DataFrame) -> str:
-    """Return a note that compares two tie rules for the printed row of algorithm 3, with the p-values of rounding and
-    of random ties.
+    """Return a note that compares two tie rules of algorithm 3 (rounding and random ties) with the printed row, by
+    their p-values.
     """
     p = fit.set_index("ties")["p_value"]
     return f"; the ten cells of algorithm 3 fit rounding with p = {p['ieee']:.2g}, random ties with {p['random']:.2g}"
 
 
 def _moments(name: str, table: pd.DataFrame, fit: str) -> Iterator[dict[str, Any]]:
-    """Yield rows of the comparison table about the means and variances, with the errors of the printed and the
+    """Yield rows of the comparison table about the means and variances, with the errors of the printed and of the
     reproduced values. The moments of algorithms 1 and 2 are exact, and the moments of algorithm 3 are simulated.
 
     The errors are those of 10,000 releases: sqrt(variance/n) for a mean, sqrt((mu4 - variance^2)/n) for a variance.
@@ -86,13 +86,15 @@ def _moments(name: str, table: pd.DataFrame, fit: str) -> Iterator[dict[str, Any
 
 
 def _printed_error(row: Any, what: str) -> float:
-    """Return the standard error of a printed mean or variance. The printed value was computed from 10,000 releases."""
+    """Return the standard error of a printed mean or variance, which was computed from 10,000 releases. The printed
+    value was computed from 10,000 releases.
+    """
     return float(getattr(row, f"{what}_se") * np.sqrt(row.n / _PRINTED_RUNS))
 
 
 def _literal(readings: pd.DataFrame, table: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield rows that compare the first row of Table 3 with releases whose draws must be above 0, as the text of the
-    paper states.
+    """Yield rows of the comparison table that compare the first row of Table 3 with releases whose draws must be above
+    0, as the text of the paper states.
     """
     name = "Algorithm 1 (ind)"
     errors = {row.representative: row for row in table.itertuples() if row.algorithm == name}

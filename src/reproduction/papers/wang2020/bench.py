@@ -42,9 +42,7 @@ def benchmarks():
 
 
 def _posteriors():
-    """Measure the computing time of posteriors of S components, including their means and intervals, for each
-    algorithm.
-    """
+    """Measure the computing time of posteriors of S components, with their means and intervals, for each algorithm."""
     fifty = stream(3, "bench").integers(0, 40, 50)
     for counts, epsilon, limit, repeats in ((FEW, 0.01, 5.0, 1), (FEW, 0.1, 0.3, 3), (fifty, 0.1, 2.0, 1)):
         for algorithm in ("1-independent", "2", "3"):

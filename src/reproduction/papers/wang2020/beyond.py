@@ -1,5 +1,5 @@
-"""Posteriors of pairs of counts (Section 4.2, Tables 4 and 5) and, as an extension of the paper, posteriors of all
-fifty components.
+"""Posteriors of pairs of counts (Section 4.2, Tables 4 and 5), and posteriors of all fifty components as an extension
+of the paper.
 """
 
 from typing import Any
@@ -27,7 +27,7 @@ def _top(released: list[int], epsilon: float, algorithm: str, rows: int, reading
 
 
 def table_4(*, released: list[int], epsilon: float, window: int, other_window: int, rows: int) -> pd.DataFrame:
-    """Return the most probable pairs of counts given a release of algorithm 2.
+    """Return the most probable pairs of true counts given a release of algorithm 2.
 
     The variants are ``as_written``, with the stated window; ``published``, with the narrower window that gives the
     printed probabilities; and ``corrected``, without a window (NaN). The columns are variant, window, ties, row, N1,
@@ -38,7 +38,7 @@ def table_4(*, released: list[int], epsilon: float, window: int, other_window: i
 
 
 def table_5(*, released: list[int], epsilon: float, window: int, other_window: int, rows: int) -> pd.DataFrame:
-    """Return the most probable pairs of counts given a release of algorithm 3. In the variant as written, ties are
+    """Return the most probable pairs of true counts given a release of algorithm 3. In the variant as written, ties are
     broken by floating-point rounding.
     """
     readings = [("as_written", window, "ieee"), ("published", other_window, "ieee"), ("corrected", None, "random")]
@@ -46,8 +46,8 @@ def table_5(*, released: list[int], epsilon: float, window: int, other_window: i
 
 
 def windows(*, released: list[int], epsilon: float, windows: list[int], rows: int) -> pd.DataFrame:
-    """Return the highest posterior probabilities for each window, with the columns algorithm, window (NaN if there is
-    no window), row, probability.
+    """Return the highest posterior probabilities of pairs of counts for each width of the window, with the columns
+    algorithm, window (NaN if there is no window), row, probability.
     """
     parts = []
     for algorithm in ("2", "3"):
@@ -68,8 +68,8 @@ RELEASES = {
 
 
 def precision(*, released: list[int], epsilon: float) -> pd.DataFrame:
-    """Return the posterior means and standard deviations for each kind of release. The released numbers are the same
-    for all kinds. No window is used.
+    """Return the posterior means and standard deviations given the same released numbers, for each kind of release. The
+    released numbers are the same for all kinds. No window is used.
 
     The table is in long format, with the columns release, quantity (``N1``, ``N``), mean, sd, and the distribution as
     value and probability (one row per value).
@@ -93,7 +93,7 @@ def precision(*, released: list[int], epsilon: float) -> pd.DataFrame:
 
 
 def fifty_components(*, epsilon: float, support: int, level: float, rng: np.random.Generator) -> pd.DataFrame:
-    """Return exact posteriors of every component of Example 2, for all kinds of release from one noise vector. The
+    """Return exact posteriors of every component of Example 2, for each kind of release with the same noise. The
     columns are release (the algorithm, or the noisy counts), component, true, released, mean, sd, lower, upper (central
     interval), and ``log10_pairs`` of the paper's brute force.
     """
@@ -116,8 +116,8 @@ def fifty_components(*, epsilon: float, support: int, level: float, rng: np.rand
 
 
 def privacy(*, epsilon: float, support: int, claims: list[float]) -> pd.DataFrame:
-    """Return the smallest delta at which an additive release satisfies a claimed epsilon, with the columns claimed,
-    counts, changed, delta.
+    """Return the smallest delta at which an additive release is (epsilon, delta)-DP for each claimed epsilon, with the
+    columns claimed, counts, changed, delta.
 
     The total changes only one count. The release in the paper uses the total and one component, two counts.
     """

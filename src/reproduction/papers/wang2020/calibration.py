@@ -1,4 +1,4 @@
-"""Study the calibration of the posteriors for more than two components, by their coverage and by probability integral
+"""Study the calibration of the posteriors for more than two components, by the coverage and by probability integral
 transforms (PIT).
 
 True counts are uniform on 0..largest, the releases are made from them, and the posteriors use this uniform prior. The
@@ -75,8 +75,8 @@ def calibration(table: pd.DataFrame, *, components: int, largest: int, epsilon: 
 
 
 def coverage(table: pd.DataFrame, *, components: int, largest: int, epsilon: float, support: int) -> pd.DataFrame:
-    """Return the coverage of the central 90 % interval with its standard error, and the result of the chi-squared test
-    of uniformity.
+    """Return the coverage of the central 90 % interval with its standard error, and the chi-squared test of uniformity
+    of the PIT values.
     """
     rows = []
     for method in METHODS:

@@ -1,4 +1,5 @@
-"""Claims of the paper about releases and posteriors. Each claim is a relation between numbers, with a note.
+"""Claims of the paper about releases and posteriors, as rows of the comparison table. Each claim is a relation between
+numbers, with a note.
 
 Means and variances of algorithms 1 and 2 are exact. Those of algorithm 3 are simulated as written (ties by rounding).
 Standard errors of margins are computed by propagation of errors.
@@ -24,7 +25,9 @@ PAIR = (250, 357)
 
 
 def of_pairs(name: str, table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about Section 4.2, with windows as stated in the paper."""
+    """Yield rows of the comparison table about the posteriors of pairs in Section 4.2, with windows as stated in the
+    paper.
+    """
     part = table[table["variant"] == "as_written"].sort_values("row")
     p, pairs = part["probability"].to_numpy(dtype=float), part[["N1", "N2"]].to_numpy(dtype=float)
     size_pair, others = (p[0], p[1:].max()) if tuple(pairs[0]) == PAIR else (0.0, 1.0)
@@ -78,7 +81,7 @@ def of_posteriors(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def _sd(of: pd.DataFrame) -> float:
-    """Return the standard deviation of a distribution, given its values and probabilities, or NaN if a number is
+    """Return the standard deviation of a distribution from its values and probabilities, or NaN if a number is
     missing.
     """
     p, x = of["probability"].to_numpy(), of["value"].to_numpy()
@@ -87,8 +90,8 @@ def _sd(of: pd.DataFrame) -> float:
 
 
 def _as_laws(table: pd.DataFrame, laws: Any) -> Iterator[Row]:
-    """Yield rows that check whether the plotted values and probabilities are distributions on the integers, with their
-    modes at the released values.
+    """Yield rows of the comparison table about the plotted values and probabilities, which must be distributions on the
+    integers with their modes at the released values.
     """
     mass, note = (
         laws["probability"].apply(lambda p: p.sum(skipna=False)),
@@ -126,8 +129,8 @@ def ours(tables: dict[str, pd.DataFrame]) -> list[Row]:
 
 @dataclass(frozen=True)
 class Cells:
-    """Means and variances with their standard errors for each (algorithm, representative), and true counts for each
-    representative.
+    """Means and variances with their standard errors for each pair (algorithm, representative), and the true count of
+    each representative.
     """
 
     mean: dict[tuple[str, str], tuple[float, float]]
@@ -141,23 +144,31 @@ class Cells:
         return ratio, ratio * hypot(a_se / a, b_se / b) if a and b else inf
 
     def extremes(self, algorithms: tuple[str, ...], place: str) -> tuple[float, float]:
-        """Return the ratio of the largest to the smallest variance of one count, with its standard error."""
+        """Return the ratio of the largest to the smallest variance of one count over several algorithms, with its
+        standard error.
+        """
         order = sorted(algorithms, key=lambda a: self.variance[a, place][0])
         return self.ratio((order[-1], place), (order[0], place))
 
     def spread(self, algorithm: str) -> tuple[float, float]:
-        """Return the ratio of the largest to the smallest variance over the five counts, with its standard error."""
+        """Return the ratio of the largest to the smallest variance over the five representative counts, with its
+        standard error.
+        """
         order = sorted(REPRESENTATIVES, key=lambda p: self.variance[algorithm, p][0])
         return self.ratio((algorithm, order[-1]), (algorithm, order[0]))
 
 
 def least(margins: Iterable[Margin]) -> Margin:
-    """Return the smallest margin with its standard error. A NaN margin takes precedence over all other margins."""
+    """Return the smallest of several margins with its standard error. A NaN margin takes precedence over all other
+    margins.
+    """
     return min(margins, key=lambda m: -inf if isnan(m[0]) else m[0])
 
 
 def most(margins: Iterable[Margin]) -> Margin:
-    """Return the largest margin with its standard error. A NaN margin takes precedence over all other margins."""
+    """Return the largest of several margins with its standard error. A NaN margin takes precedence over all other
+    margins.
+    """
     return max(margins, key=lambda m: inf if isnan(m[0]) else m[0])
 
 
@@ -175,8 +186,8 @@ def cells(table: pd.DataFrame) -> Cells:
 
 
 def of_moments(name: str, table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about Tables 1 and 3 (sections 4.1.1, 4.1.2, 5.1), and rows that compare
-    simulated releases with their exact distribution.
+    """Yield rows of the comparison table about Tables 1 and 3 (sections 4.1.1, 4.1.2, 5.1), with comparisons of
+    simulated releases and their exact distribution.
     """
     c = cells(table)
     far = most((abs(m - c.true[p]), se) for (_, p), (m, se) in c.mean.items())
@@ -238,8 +249,8 @@ def _independent_and_summed(name: str, c: Cells) -> Iterator[Row]:
 
 
 def _law(name: str, table: pd.DataFrame) -> Row:
-    """Return the row with the Bonferroni-corrected p-value of a comparison of all simulated means and variances with
-    the exact values.
+    """Return the row of the comparison table with the Bonferroni-corrected p-value of all simulated means and
+    variances, compared with the exact values.
     """
     z = table.loc[np.isfinite(table["exact_mean"]), ["mean_z", "variance_z"]].to_numpy(dtype=float).ravel()
     p = float(np.minimum(1.0, 2 * z.size * norm.sf(np.abs(z).max()))) if z.size else np.nan
@@ -323,7 +334,9 @@ def of_comparison(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def _uniform(table: pd.DataFrame) -> Row:
-    """Return the row of the comparison table about the statement that the counts of Example 1 are uniform."""
+    """Return the row of the comparison table about the statement that the counts of Example 1 are uniformly
+    distributed.
+    """
     counts = table.loc[table["count"] >= 60, "count"]
     p = float(kstest(counts, "uniform", args=(60, 940)).pvalue)
     note = f"Kolmogorov's test of the {len(counts)} counts of 60 and more; our vector, the paper's own is not published"

@@ -1,4 +1,4 @@
-"""Check the paper's statements about its releases, and the tie rule of Table 3. The checks use draws and exact
+"""Check the statements of the paper about its releases, and the tie rule of Table 3. The checks use draws and exact
 distributions.
 """
 
@@ -76,8 +76,8 @@ def release_checks(*, vector: int, epsilon: float, support: int, size: int, rng:
 
 
 def _width(found: Whole, noise: TwoSidedGeometric) -> Iterator[dict[str, Any]]:
-    """Yield the results of tests of the mean absolute noise. The mean absolute noise is a sufficient statistic for
-    epsilon. One draw has the information Var(|noise|) epsilon^2 about log epsilon.
+    """Yield the results of tests of the mean absolute value of the noise. The mean absolute noise is a sufficient
+    statistic for epsilon. One draw has the information Var(|noise|) epsilon^2 about log epsilon.
     """
     values, p = np.abs(noise.values()), noise.probabilities()
     mean = float(values @ p)
@@ -136,8 +136,8 @@ def is_mode(k: Whole, weights: Whole) -> bool:
 
 
 def many_zeros(*, zeros: int, large: int, count: int, epsilon: float, support: int) -> pd.DataFrame:
-    """Return the exact mean of a large count among many zeros, with the columns algorithm, true, exact_mean, bias and
-    exact_variance.
+    """Return the exact mean of a large released count among many zeros, with the columns algorithm, true, exact_mean,
+    bias and exact_variance.
 
     Parameters
     ----------

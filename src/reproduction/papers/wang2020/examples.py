@@ -28,8 +28,8 @@ _FIXED = (0, 0, 0, 1, 2, 3, 60, 382, 736, 977)
 
 
 def example_1(vector: int) -> NDArray[np.int64]:
-    """Return fifty simulated counts that satisfy every constraint stated in the paper. The paper does not publish the
-    counts that it used.
+    """Return fifty simulated counts that satisfy every constraint on Example 1 that the paper states. The paper does
+    not publish the counts that it used.
 
     The counts are three 0, one each of 1, 2, 3, five in 15..60, and all others in 60..1000, with order statistics 0,
     60, 382, 736, 977 and sum 21249.
@@ -49,12 +49,12 @@ def example_1(vector: int) -> NDArray[np.int64]:
 
 
 def example_2() -> NDArray[np.int64]:
-    """Return the numbers of seats from Alaska to Wyoming, and the national total."""
+    """Return the numbers of seats of the states from Alaska to Wyoming, and the national total."""
     return np.array(list(SEATS.values()), dtype=np.int64)
 
 
 def both(vector: int) -> dict[str, NDArray[np.int64]]:
-    """Return a dictionary with the counts of both examples, by name."""
+    """Return a dictionary from the name of each example to its counts."""
     return {"example_1": example_1(vector), "example_2": example_2()}
 
 

@@ -36,8 +36,8 @@ RELEASES = {
 
 
 def windows(table: pd.DataFrame) -> Figure:
-    """Plot the largest posterior probabilities against the width of the window. For algorithm 2, an additional panel
-    enlarges them to the scale of the printed digits.
+    """Plot the largest posterior probabilities of pairs of counts against the width of the window to which the pairs
+    are restricted. For algorithm 2, an additional panel enlarges them to the scale of the printed digits.
     """
     figure = Figure(figsize=(DOUBLE, 2.5))
     second, close, third = figure.subplots(1, 3)
@@ -74,7 +74,7 @@ def windows(table: pd.DataFrame) -> Figure:
 
 
 def precision(table: pd.DataFrame) -> Figure:
-    """Plot the posterior distributions of a component and of the total for each kind of release. The curves are steps,
+    """Plot the posterior distributions of a component and of the total, for each kind of release. The curves are steps,
     since counts are integers.
     """
     figure = Figure(figsize=(DOUBLE, 2.9))
@@ -101,7 +101,7 @@ def precision(table: pd.DataFrame) -> Figure:
 
 
 def fifty_components(table: pd.DataFrame) -> Figure:
-    """Plot the posterior mean minus the true count, with its interval, for each kind of release."""
+    """Plot the posterior mean minus the true count of each component, with its interval, for each kind of release."""
     names = list(dict.fromkeys(table["release"]))
     figure = Figure(figsize=(DOUBLE, 4.2))
     panels = figure.subplots(2, 2, sharex=True).ravel()
@@ -128,7 +128,7 @@ def fifty_components(table: pd.DataFrame) -> Figure:
 
 
 def comparison(table: pd.DataFrame) -> Figure:
-    """Plot the root mean square error over all components (also enlarged), and the spread and the bias at the largest
+    """Plot the root mean square error over all components, and the standard deviation and the bias at the largest
     component, by method and example.
     """
     methods = list(dict.fromkeys(table["method"]))[::-1]
@@ -201,8 +201,8 @@ def figure_1(table: pd.DataFrame) -> Figure:
 
 
 def tie_rules(table: pd.DataFrame) -> Figure:
-    """Plot the bias of algorithm 3 and the ratio of the variances by tie rule, with a separate panel for the largest
-    count.
+    """Plot, by tie rule, the bias of algorithm 3 and the ratio of the variances. The largest count has a separate
+    panel.
     """
     rules = {"first": "lowest index", "last": "highest index", "random": "random", "ieee": "rounding (as written)"}
     figure = Figure(figsize=(DOUBLE, 2.7))
@@ -236,8 +236,8 @@ def tie_rules(table: pd.DataFrame) -> Figure:
 
 
 def calibration(table: pd.DataFrame) -> Figure:
-    """Plot the empirical distribution function (ECDF) of the PIT minus the diagonal, with simultaneous bands. There is
-    one column of panels per release, with components above totals.
+    """Plot the empirical distribution function (ECDF) of the PIT values minus the diagonal, with simultaneous bands.
+    There is one column of panels per release, with components above totals.
     """
     methods, quantities = list(dict.fromkeys(table["method"])), list(dict.fromkeys(table["quantity"]))
     figure = Figure(figsize=(DOUBLE, 3.2))
@@ -255,8 +255,8 @@ def calibration(table: pd.DataFrame) -> Figure:
 
 
 def privacy(table: pd.DataFrame) -> Figure:
-    """Plot delta against the claimed epsilon on a broken log axis. The value of delta drops at the epsilon from which
-    the claim is true.
+    """Plot the delta of an additive release against the claimed epsilon, on a broken logarithmic axis. The value of
+    delta drops at the epsilon from which the claim is true.
     """
     figure = Figure(figsize=(SINGLE, 2.9))
     panels: Any = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
@@ -283,7 +283,7 @@ def privacy(table: pd.DataFrame) -> Figure:
 
 
 def agreement(table: pd.DataFrame) -> Figure:
-    """Plot the z score of every printed mean and variance in the two simulation tables."""
+    """Plot the z score of every printed mean and variance in Tables 1 and 3."""
     figure = Figure(figsize=(DOUBLE, 2.6))
     panels = figure.subplots(1, 2, sharey=True)
     for axis, artefact in zip(panels, ("table_1", "table_3"), strict=True):

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 
 def release(counts: list[int], *, epsilon: float, support: int, rng: np.random.Generator) -> list[NDArray]:
-    """Return one release by each of the algorithms. Numbers are drawn from listed values with listed probabilities
-    (section 3.1).
+    """Return one release by each of the algorithms, drawn step by step as in section 3.1. Numbers are drawn from listed
+    values with listed probabilities (section 3.1).
     """
     noise = np.arange(-support, support + 1)
     weights = np.exp(-epsilon * np.abs(noise))
@@ -38,7 +38,7 @@ def release(counts: list[int], *, epsilon: float, support: int, rng: np.random.G
 
 
 def theorem_1(m: int, p: list[float]) -> NDArray[np.int64]:
-    """Return Finucan's mode as printed in Theorem 1."""
+    """Return a mode of a multinomial distribution by Finucan's method, as printed in Theorem 1."""
     k = [int((m + len(p) / 2) * q) for q in p]
     f = [(m + len(p) / 2) * q - v for q, v in zip(p, k, strict=True)]
     while sum(k) < m:
@@ -53,8 +53,8 @@ def theorem_1(m: int, p: list[float]) -> NDArray[np.int64]:
 
 
 def pair_table(released: list[int], *, epsilon: float, window: int) -> NDArray[np.float64]:
-    """Return the posterior of a pair of counts given a release of algorithm 2, by the four-fold sum of section 3.2. The
-    true counts are restricted to within +-window of the released counts.
+    """Return the posterior of a pair of counts given a release of algorithm 2, computed by the four-fold sum of section
+    3.2. The true counts are restricted to within +-window of the released counts.
     """
     r1, r2 = released
     total = r1 + r2

@@ -24,8 +24,8 @@ _POWERS = ("s1", "s2", "s3", "s4")
 
 
 def simulate(size: int, *, vector: int, epsilon: float, support: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return power sums of (released - true) for the representatives, with the columns example, algorithm, ties,
-    representative, n and s1 .. s4.
+    """Return power sums of the differences between the released and the true counts of the representatives, with the
+    columns example, algorithm, ties, representative, n and s1 .. s4.
 
     The sums are integers, so blocks can be added exactly in any order. Algorithm 3 is run under every tie rule, on
     separate releases.
@@ -48,9 +48,9 @@ def simulate(size: int, *, vector: int, epsilon: float, support: int, rng: np.ra
 
 
 def moments(table: pd.DataFrame, *, vector: int, epsilon: float, support: int) -> pd.DataFrame:
-    """Return the means and the variances with their standard errors. The columns are example, algorithm, ties,
-    representative, true, n, mean, mean_se, variance, variance_se (the square root of (mu4 - variance^2)/n), and the
-    correlation of mean and variance.
+    """Return the means and the variances of the released counts, with their standard errors. The columns are example,
+    algorithm, ties, representative, true, n, mean, mean_se, variance, variance_se (the square root of (mu4 -
+    variance^2)/n), and the correlation of mean and variance.
     """
     keys = ["example", "algorithm", "ties", "representative", "true"]
     sums = table.groupby(keys, sort=False, dropna=False)[["n", *_POWERS]].sum().reset_index()
@@ -70,8 +70,8 @@ def moments(table: pd.DataFrame, *, vector: int, epsilon: float, support: int) -
 
 
 def exact_moments(*, vector: int, epsilon: float, support: int) -> pd.DataFrame:
-    """Return the exact moments, computed without simulation, with the columns example, algorithm, ties, representative,
-    exact_mean and exact_variance.
+    """Return the exact moments of the released counts, computed without simulation, with the columns example,
+    algorithm, ties, representative, exact_mean and exact_variance.
     """
     parts = []
     for example, counts in examples.both(vector).items():
@@ -90,20 +90,20 @@ def exact_moments(*, vector: int, epsilon: float, support: int) -> pd.DataFrame:
 
 
 def table_1(*, releases: pd.DataFrame, exact_moments: pd.DataFrame) -> pd.DataFrame:
-    """Return the simulated and the exact values for Example 1, with one row per algorithm, variant and
+    """Return the simulated and the exact moments for Example 1, with one row per algorithm, variant and
     representative.
     """
     return _side_by_side(releases, exact_moments, "example_1")
 
 
 def table_3(*, releases: pd.DataFrame, exact_moments: pd.DataFrame) -> pd.DataFrame:
-    """Return the simulated and the exact values for Example 2, in the format of `table_1`."""
+    """Return the simulated and the exact moments for Example 2, in the format of `table_1`."""
     return _side_by_side(releases, exact_moments, "example_2")
 
 
 def _side_by_side(releases: pd.DataFrame, exact_moments: pd.DataFrame, example: str) -> pd.DataFrame:
-    """Return a table with the columns algorithm, variant, representative, true, mean, variance, their standard errors,
-    exact values and z.
+    """Return a table of the simulated and the exact moments, with the columns algorithm, variant, representative, true,
+    mean, variance, their standard errors, exact values and z.
 
     Algorithm 3 is ``as_written`` with Theorem 1 in doubles and ``corrected`` with exact random ties.
     """
@@ -127,7 +127,7 @@ def tie_rules(*, releases: pd.DataFrame, exact_moments: pd.DataFrame) -> pd.Data
 
 
 def readings(*, epsilon: float, support: int) -> pd.DataFrame:
-    """Return the exact moments of Example 2 under the two meanings that "positive" in the paper may have, > 0 and >= 0.
+    """Return the exact moments of Example 2 under the two possible meanings of "positive" in the paper, > 0 and >= 0.
 
     The columns are algorithm, reading, variant, representative, mean and variance.
     """

@@ -36,8 +36,8 @@ def timings(
     repeats: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return median computing times, with the columns task, method, seconds, baseline, baseline_seconds, ratio and
-    note.
+    """Return the median computing times of releases and posteriors, with the columns task, method, seconds, baseline,
+    baseline_seconds, ratio and note.
 
     A baseline that was run at a smaller size is scaled to the full size (proportional to the number of releases, or to
     the fourth power of the window). The note states this.

@@ -22,8 +22,8 @@ from . import rules
 
 
 def answer(case: Case) -> Answer:
-    """Return the results of one case of the scenario. For comparison, they include the posterior under other priors of
-    the total.
+    """Return the results of one case of the scenario of additive counts. For comparison, they include the posterior
+    under other priors of the total.
     """
     settings = case.settings
     release, facts = _release(case)
@@ -69,8 +69,8 @@ def _release(case: Case) -> tuple[Release, dict[str, Any]]:
 
 
 def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]) -> Answers:
-    """Return the posterior of every count and of the total for many releases. Identical releases are analysed only
-    once.
+    """Return the posterior of every count and of the total, for many additive releases. Identical releases are analysed
+    only once.
     """
     spent, reasons = one_a_table(tables, "epsilon", settings.get("epsilon"))
     if "algorithm" in tables.columns:
@@ -103,8 +103,8 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
 
 
 def _reason(counts: np.ndarray, names: np.ndarray) -> str:
-    """Return the reason why the values cannot be the counts of an additive release, or an empty string if they can
-    be.
+    """Return the reason why values cannot be the counts of an additive release, or an empty string if they can be such
+    counts.
     """
     if not np.all(np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))):
         return "value must contain only integers >= 0"

@@ -1,5 +1,4 @@
-"""Check the rules of an additive-counts scenario that its schema cannot express, and state its assumptions as
-sentences.
+"""Rules of a scenario of additive counts that its schema cannot express, and assumptions of the scenario as sentences.
 
 The module is written in plain Python, because it runs before any kernel is compiled.
 """
@@ -17,7 +16,9 @@ _PAIRS_ONLY = {"algorithm": "1-summed", "ties": "ieee"}
 
 
 def stated(settings: Mapping[str, Any], columns: Columns) -> tuple[list[str], list[float]]:
-    """Return the names and the counts as written by the user. The counts are either released or synthetic."""
+    """Return the names and the counts of the scenario as written by the user. The counts are either released or
+    synthetic.
+    """
     if columns is not None:
         return list(columns["name"]), [float(text) if text else float("nan") for text in columns["value"]]
     found = settings.get("released", (settings.get("rehearsal") or {}).get("counts", ()))
@@ -27,8 +28,8 @@ def stated(settings: Mapping[str, Any], columns: Columns) -> tuple[list[str], li
 
 
 def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iterator[tuple[str, str]]:
-    """Yield a pair (key, message) for every mistake in the settings. The arguments are the same for every kind of
-    scenario.
+    """Yield a pair (key, message) for every mistake in the settings of the scenario. The arguments are the same for
+    every kind of scenario.
     """
     if isinstance(settings["prior"], str) and settings["prior"] not in PRIORS:
         yield ".prior", f"must be {' or '.join(PRIORS)}, or a number, got {settings['prior']!r}"
@@ -61,8 +62,8 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the CPU time in seconds and the memory in MB that a case needs. The distribution of each count has as many
-    points as the distribution of the noise.
+    """Return the CPU time in seconds and the memory in MB that a case of additive counts requires. The distribution of
+    each count has as many points as the distribution of the noise.
     """
     if "epsilon" not in settings:
         return 60.0, 200.0  # the settings that determine the cost are in the record of the release

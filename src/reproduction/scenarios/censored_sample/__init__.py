@@ -1,1 +1,1 @@
-"""Scenario for noisy statistics of a censored normal sample."""
+"""Scenario for noisy statistics of a censored sample from a normal distribution."""

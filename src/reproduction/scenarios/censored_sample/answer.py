@@ -23,8 +23,8 @@ _TYPES = {"mu": "parameter", "sigma2": "parameter"}
 
 
 def answer(case: Case) -> Answer:
-    """Return the results of one case of the scenario. For comparison, they include an analysis with a weaker prior and
-    an analysis that ignores the noise.
+    """Return the results of one case of the scenario of a censored sample. For comparison, they include an analysis
+    with a weaker prior and an analysis that ignores the noise.
     """
     release, facts = _release(case)
     mechanism = release.mechanism
@@ -85,8 +85,8 @@ def _release(case: Case) -> tuple[Release, dict[str, Any]]:
 
 
 def _rehearsed(case: Case, lower: float, upper: float) -> tuple[Release, dict[str, Any]]:
-    """Return a simulated release of synthetic records, in which each of the four statistics is measured with a quarter
-    of epsilon, and its metadata.
+    """Return a simulated release of synthetic records and its metadata. Each of the four statistics is measured with a
+    quarter of epsilon.
     """
     made_up, epsilon = case.settings[REHEARSAL], case.settings["epsilon"]
     mechanism, n = CensoredStatistics(lower=lower, upper=upper), int(made_up["records"])

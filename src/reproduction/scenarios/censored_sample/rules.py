@@ -1,4 +1,5 @@
-"""Check the rules of a censored-sample scenario that its schema cannot express, and state its assumptions as sentences.
+"""Rules of a scenario of a censored sample that its schema cannot express, and assumptions of the scenario as
+sentences.
 
 The module is written in plain Python, because it runs before any kernel is compiled.
 """
@@ -12,8 +13,8 @@ _NAMES = ("mu", "sigma2", "below", "above")
 
 
 def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator[tuple[str, str]]:
-    """Yield a pair (key, message) for every mistake in the settings. The arguments are the same for every kind of
-    scenario.
+    """Yield a pair (key, message) for every mistake in the settings of the scenario. The arguments are the same for
+    every kind of scenario.
     """
     for label, question in (settings.get("questions") or {}).items():
         group = question.get("about", "counts")
@@ -53,8 +54,8 @@ def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the CPU time in seconds and the memory in MB that a case needs. A case runs Markov chains under two
-    priors.
+    """Return the CPU time in seconds and the memory in MB that a case of a censored sample requires. A case runs Markov
+    chains under two priors.
     """
     return 5.0, 50.0 + 1e-4 * (settings.get("rehearsal") or {}).get("records", 0)
 
@@ -68,7 +69,7 @@ MEANINGS = {
 
 
 def assumptions(point: Mapping[str, Any]) -> list[str]:
-    """Return the assumptions about the records and the noise."""
+    """Return the assumptions about the records and the noise, as sentences."""
     scales = ", ".join(f"{name} {scale:.4g}" for name, scale in point["scales"].items())
     return [
         f"The {point['records']:,} records are independent draws from one normal distribution.",

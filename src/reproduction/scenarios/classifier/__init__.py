@@ -1,1 +1,3 @@
-"""Scenario for private models, which are naive Bayes classifiers or Bayesian networks."""
+"""Scenario for models that were released with differential privacy, which are naive Bayes classifiers or Bayesian
+networks.
+"""

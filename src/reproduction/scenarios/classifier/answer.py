@@ -38,7 +38,7 @@ _ESTIMATED = Accuracy(
 
 
 def answer(case: Case) -> Answer:
-    """Return the results of one case of the scenario."""
+    """Return the results of one case of the scenario of a released model."""
     if REHEARSAL in case.settings:
         return _rehearsed(case)
     from . import model
@@ -137,7 +137,7 @@ def answers(
 
 
 class _Table:
-    """Table of probabilities in a released model, with the posterior distribution of these probabilities."""
+    """Probability table of a released model, with the posterior distribution of its probabilities."""
 
     def __init__(self, rows: pd.DataFrame, mechanism: Mechanism, prior: float) -> None:
         self.names, self.rows = tuple(rows["quantity"]), rows
@@ -149,12 +149,12 @@ class _Table:
         self.state = EXACT if (rows["status"] == "exact").all() else _ESTIMATED
 
     def marginal(self, place: int) -> Continuous:
-        """Return the posterior distribution of one probability of the table."""
+        """Return the posterior distribution of one probability in the table."""
         assert self.law is not None
         return Continuous(self.law.beta(place), name=self.names[place], type="rate", accuracy=self.state)
 
     def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw all probabilities of the table jointly from their posterior distribution."""
+        """Draw all probabilities in the table jointly from their posterior distribution."""
         assert self.law is not None
         return self.law.sample(size, rng=rng)
 
@@ -192,8 +192,8 @@ def _judge(question: Mapping[str, Any], tables: int) -> None:
 
 
 def _exact(question: Mapping[str, Any], table: _Table, names: Names, level: float) -> tuple[object, ...] | None:
-    """Return the mean, sd, lower limit, upper limit, level, status and error of an answer that follows from the
-    distribution of a share, or None for any other question.
+    """Return the mean, the standard deviation, the limits, the level, the status and the error of an answer that
+    follows from the distribution of a share, or None for any other question.
     """
     if table.law is None:
         return None

@@ -1,5 +1,5 @@
-"""Compute the posterior of shares given a released distribution. The posterior is exact for the Dirichlet mechanism
-with a public total, and approximate otherwise.
+"""Compute the posterior of shares given a released distribution over categories. The posterior is exact for the
+Dirichlet mechanism with a public total, and approximate otherwise.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Mechanism:
-    """Mechanism that released a histogram as noisy shares.
+    """Mechanism by which a histogram was released as noisy shares.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def summary(
     prior: float,
     level: float,
 ) -> pd.DataFrame:
-    """Return a posterior summary with one row per cell and the columns `accuracy.SUMMARY`.
+    """Return a summary of the posterior with one row per cell and the columns `accuracy.SUMMARY`.
 
     `public` is True if `total` is the true number of records, and False if it is an estimate. If the total is an
     estimate, the posterior is conditional on the estimate. With more than `LARGEST_EXACT` records, the posterior is a

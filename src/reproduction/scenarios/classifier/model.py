@@ -44,7 +44,7 @@ def mechanism(release: Published) -> Mechanism:
 
 
 def table(release: Published, *, prior: float, level: float) -> pd.DataFrame:
-    """Return one row per probability of a model, with its posterior, its released value and the assumptions.
+    """Return one row per probability of a model, with the posterior, the released value and the assumptions.
 
     For a node without parents, the number of records is public. For a node with parents, it is estimated by the number
     of records times the estimated probability of the configuration of the parents; the accuracy status states this.
@@ -80,8 +80,8 @@ def table(release: Published, *, prior: float, level: float) -> pd.DataFrame:
 
 
 def _rows(release: Published) -> dict[str, list[tuple[dict[str, str], list[tuple[str, float]]]]]:
-    """Return a mapping from each node to its histograms. Each histogram is a pair (categories of the parents,
-    [(category, released probability)]).
+    """Return a mapping from each node of a network to its histograms. Each histogram is a pair (categories of the
+    parents, [(category, released probability)]).
     """
     table = release.table
     columns = (table.texts("node"), table.texts("given"), table.texts("category"))
@@ -93,8 +93,8 @@ def _rows(release: Published) -> dict[str, list[tuple[dict[str, str], list[tuple
 
 
 def _probability(given: dict[str, str], estimates: Any, parents: dict[str, list[str]]) -> float:
-    """Return the estimated probability of a configuration of parents. It is computed from the parents' histograms as if
-    the parents formed a chain.
+    """Return the estimated probability of a configuration of the parents of a node. It is computed from the parents'
+    histograms as if the parents formed a chain.
 
     The probability is exact under the model for two parents if one is a parent of the other. Other parents are assumed
     to be independent given their common parents.
@@ -111,7 +111,7 @@ def _probability(given: dict[str, str], estimates: Any, parents: dict[str, list[
 
 
 def _order(parents: dict[str, list[str]]) -> list[str]:
-    """Return the nodes of a network, with parents before children."""
+    """Return the nodes of a network in an order in which parents are before their children."""
     done: list[str] = []
     while len(done) < len(parents):
         done += [n for n, above in parents.items() if n not in done and set(above) <= set(done)]

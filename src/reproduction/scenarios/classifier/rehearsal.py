@@ -1,5 +1,5 @@
-"""Estimate the expected quality of a release from synthetic data with reproducible noise. No result of this module is a
-release.
+"""Estimate the expected quality of a release from synthetic data, with noise that is reproducible. No result of this
+module is a release.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,8 +27,8 @@ MEASURES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Design:
-    """Design of a comparison of releases: the privacy budgets of the whole model at a Rényi order, the number of
-    releases for each budget, and the lower bound of the noisy counts.
+    """Design of a comparison of releases, given by the privacy budgets of the whole model at a Rényi order, the number
+    of releases for each budget, and the lower bound of the noisy counts.
     """
 
     order: float
@@ -41,15 +41,17 @@ class Design:
 
 
 def read(csv: str, *, target: str, numeric: Sequence[str]) -> CodedTable:
-    """Return the synthetic records as coded categories. Missing numbers form a separate category."""
+    """Return synthetic records with the values of all columns coded as categories. Missing numbers form a separate
+    category.
+    """
     found = csv_table.read(csv)
     frame = pd.DataFrame({column: found.texts(column) for column in found.columns}, dtype=str)
     return coded_table.encode(frame, name=Path(csv).stem, target=target, numeric=numeric, missing="category")
 
 
 def split(data: CodedTable, *, bins: int, public_levels: bool = False) -> tuple[Codes, Codes, tuple[int, ...]]:
-    """Return the binned categories of a training set and of a test set, and the number of categories of each column.
-    The last column is the target.
+    """Return the coded categories of a training set and of a test set, and the number of categories of each column. The
+    last column is the target.
     """
     train, test = train_test_split(np.arange(len(data.codes)), test_size=TEST_SHARE, random_state=SPLIT)
     learnt = coded_table.learn(data, train, public_levels=public_levels, bins=bins)

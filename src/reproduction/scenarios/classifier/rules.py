@@ -1,4 +1,4 @@
-"""Check the rules of a private-model scenario that its schema cannot express, and state its assumptions as sentences.
+"""Rules of a scenario of a released model that its schema cannot express, and assumptions of the scenario as sentences.
 
 The module is written in plain Python, because it runs before any kernel is compiled.
 """
@@ -14,8 +14,8 @@ from ...config import question_rules
 
 
 def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator[tuple[str, str]]:
-    """Yield a pair (key, message) for every mistake in the settings. The arguments are the same for every kind of
-    scenario.
+    """Yield a pair (key, message) for every mistake in the settings of the scenario. The arguments are the same for
+    every kind of scenario.
     """
     asked = settings.get("questions") or {}
     yield from question_rules.mistakes(asked, [])
@@ -36,8 +36,8 @@ def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the CPU time in seconds and the memory in MB that a case needs. If releases of synthetic records are
-    simulated, all test records are scored for every release.
+    """Return the CPU time in seconds and the memory in MB that a case of a released model requires. If releases of
+    synthetic records are simulated, all test records are scored for every release.
     """
     rehearsal = settings.get("rehearsal") or {}
     path = Path(str(rehearsal.get("csv", "")))

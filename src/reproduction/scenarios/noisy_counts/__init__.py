@@ -1,1 +1,1 @@
-"""Scenario for counts with independent noise."""
+"""Scenario for counts to which independent noise was added."""

@@ -1,4 +1,4 @@
-"""Compute, from noisy counts, the posterior of the counts and shares in a file and of the rates in the population from
+"""Compute, from noisy counts, the posterior of the counts and shares in a file, and of the rates in the population from
 which the file was sampled.
 
 The posterior of a tree of counts has one row per node, with least-squares estimates and the names of the levels.
@@ -34,7 +34,7 @@ from .many import many as many
 
 
 def answer(case: Case) -> Answer:
-    """Return the results of one case of the scenario.
+    """Return the results of one case of the scenario of noisy counts.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def answer(case: Case) -> Answer:
 
 
 def _with_confidence(result: Answer, release: Release, settings: Mapping[str, Any]) -> Answer:
-    """Return an answer with confidence intervals if the settings request them. Otherwise, for counts without a total,
+    """Return the results with confidence intervals if the settings request them. Otherwise, for counts without a total,
     add a sentence if the confidence intervals differ from the credible intervals.
     """
     if level := settings.get("confidence"):
@@ -84,8 +84,8 @@ def _with_confidence(result: Answer, release: Release, settings: Mapping[str, An
 
 
 def _of_tree(found: Posterior, case: Case, facts: Mapping[str, Any]) -> Answer:
-    """Return the posterior of the counts of a tree, with one row per node. Least-squares estimates are added for all
-    nodes, and for questions about sums and differences.
+    """Return the posterior of the counts of a tree, with one row of results per node. Least-squares estimates are added
+    for all nodes, and for questions about sums and differences.
     """
     law, settings = found.source, case.settings
     assert isinstance(law, TreeLaw)
@@ -102,7 +102,7 @@ def _of_tree(found: Posterior, case: Case, facts: Mapping[str, Any]) -> Answer:
 
 
 def _release(case: Case) -> tuple[Release, dict[str, Any]]:
-    """Return the release to analyse, and a description of its origin."""
+    """Return the release that a scenario analyses, and a description of the origin of this release."""
     settings, columns = case.settings, case.columns
     if case.release:
         found = read(case.release)
@@ -137,7 +137,7 @@ def _release(case: Case) -> tuple[Release, dict[str, Any]]:
 
 
 def noise_of(settings: Mapping[str, Any], columns: rules.Columns, noise: Mapping[str, Any]) -> NoiseLaw:
-    """Return a noise distribution with parameters by row.
+    """Return the noise distribution of a scenario, whose parameters may differ between rows.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ _WIDEST = 200  # maximum number of nodes in a question to which least-squares es
 
 
 def tree_rows(law: TreeLaw, level: float) -> pd.DataFrame:
-    """Return one row per node of a tree, with the columns of a scenario's table and the columns `BESIDE`.
+    """Return one row per node of a tree, with the columns of the table of a scenario and the columns `BESIDE`.
 
     Parameters
     ----------
@@ -226,7 +226,8 @@ def tree_rows(law: TreeLaw, level: float) -> pd.DataFrame:
 
 
 def tree_facts(law: TreeLaw) -> dict[str, Any]:
-    """Return metadata about a tree: the number of nodes and the number of measurements at each level, and the prior.
+    """Return metadata about a tree, which are the number of nodes and the number of measurements at each level, and the
+    prior.
 
     Parameters
     ----------
@@ -276,7 +277,7 @@ def beside_questions(table: pd.DataFrame, questions: Mapping[str, Any], law: Tre
 
 
 def combined(least: LeastSquares, weights: Mapping[str, float]) -> tuple[float, float]:
-    """Return the least-squares estimate and the standard deviation of a weighted sum of counts. Both are NaN if the
+    """Return the least-squares estimate of a weighted sum of counts and its standard deviation. Both are NaN if the
     measurements do not determine one of the counts.
 
     Parameters

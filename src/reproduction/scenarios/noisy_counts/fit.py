@@ -25,7 +25,7 @@ SUSPECT = 0.001  # p-value below which the release conflicts with the stated tot
 
 @dataclass(frozen=True)
 class Fit:
-    """Two-sided p-values of a release under the stated total, noise and prior.
+    """Two-sided p-values of a release under the stated total, the stated noise and the prior.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Fit:
 
     @property
     def least(self) -> float:
-        """Return the smallest p-value multiplied by the number of p-values (Bonferroni correction), but at most 1."""
+        """Return the smallest p-value multiplied by the number of p-values (Bonferroni correction), limited to 1."""
         return min(1.0, min(self.total, *self.counts) * (1 + len(self.counts)))
 
     def __str__(self) -> str:
@@ -51,7 +51,7 @@ class Fit:
 
 
 def of(release: Release, posterior: Posterior) -> Fit | None:
-    """Return both checks of a release that has an exact total and one noise distribution, or None for any other
+    """Return both checks of a release with an exact total and a single noise distribution, or None for any other
     release.
     """
     law, source = release.mechanism, posterior.source
@@ -85,8 +85,8 @@ def fit(noisy: NDArray[np.float64], *, total: int, law: Law, alpha: NDArray[np.f
 
 
 def at_least(law: Law, d: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the upper tail probability P(noise >= d). For discrete Gaussian noise, the value is a continuous
-    approximation with a relative error of about 5 %.
+    """Return the upper tail probability P(noise >= d) of a noise distribution. For discrete Gaussian noise, the value
+    is a continuous approximation with a relative error of about 5 %.
     """
     d = np.asarray(d, dtype=float)
     match law:
@@ -102,7 +102,7 @@ def at_least(law: Law, d: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def sum_at_least(law: Law, gap: float, size: int) -> float:
-    """Return P(|sum of `size` noise terms| >= gap) for independent noise terms.
+    """Return P(|sum of `size` noise terms| >= gap), where the noise terms are independent.
 
     The sum of k Laplace terms is the difference of two independent Gamma(k) variables G and H with the same scale, so
     P(G - H > x) = E[P(Poisson(x + H) < k)], which is a finite sum. Discrete distributions are approximated by the

@@ -24,9 +24,9 @@ _FAST = ("laplace", "discrete_laplace")  # both distributions have the same shap
 
 
 def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]) -> Answers:
-    """Analyse many tables of noisy counts in one call if possible. Tables with a total and (discrete) Laplace noise are
-    analysed together, and so are all counts without a total. Other tables, and tables with a total for which confidence
-    intervals are requested, are analysed one by one.
+    """Analyse many tables of noisy counts in a single call if possible. Tables with a total and (discrete) Laplace
+    noise are analysed together, and so are all counts without a total. Other tables, and tables with a total for which
+    confidence intervals are requested, are analysed one by one.
 
     Parameters
     ----------
@@ -55,7 +55,9 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
 def _with_numbers_at_once(
     tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]
 ) -> Answers:
-    """Analyse the tables in which every count has a number in one call, and the other tables one by one."""
+    """Analyse all tables in which every count has a number in a single call, and the other tables one after the
+    other.
+    """
     if LIMITS[0] not in tables.columns:
         return _at_once(tables, settings)
     bounded = np.isfinite(tables.columns[LIMITS[0]]) | np.isfinite(tables.columns[LIMITS[1]])
@@ -126,7 +128,7 @@ def _at_once(tables: Tables, settings: Mapping[str, Any]) -> Answers:
 
 
 def _scales(tables: Tables, settings: Mapping[str, Any]) -> tuple[np.ndarray, list[str]]:
-    """Return the noise scale of every row, and an error message for each table without a valid scale."""
+    """Return the scale of the noise in every row, and an error message for each table without a valid scale."""
     size, none = len(tables.columns["value"]), [""] * len(tables.names)
     if "scale" in tables.columns:
         return tables.columns["scale"], none

@@ -1,4 +1,4 @@
-"""Check the rules of a noisy-counts scenario that its schema cannot express, and state its assumptions as sentences.
+"""Rules of a scenario of noisy counts that its schema cannot express, and assumptions of the scenario as sentences.
 
 The module is written in plain Python, because it runs before any kernel is compiled.
 
@@ -40,8 +40,8 @@ _WHOLE = ("discrete_laplace", "discrete_gaussian")
 
 
 def names(settings: Mapping[str, Any], columns: Columns) -> list[str]:
-    """Return the names of the counts as written by the user, or "1", "2", .. by default. The list is empty if a release
-    defines the names.
+    """Return the names of the counts as written by the user, which are "1", "2", .. by default. The list is empty if a
+    release defines the names.
     """
     if columns is not None:
         return list(columns["name"])
@@ -52,8 +52,8 @@ def names(settings: Mapping[str, Any], columns: Columns) -> list[str]:
 
 
 def cells(settings: Mapping[str, Any], columns: Columns) -> list[published_cells.Cell]:
-    """Return the meaning of every given count, which is its number, its bounds, or neither; raise ValueError for a cell
-    without a meaning.
+    """Return the number or the bounds of every given count, or neither. Raise ValueError for a cell without a
+    meaning.
     """
     if columns is not None:
         return published_cells.parsed(columns["value"], settings)
@@ -94,7 +94,7 @@ def censored_rows(
 
 
 def values(settings: Mapping[str, Any], columns: Columns) -> list[float | None]:
-    """Return the given counts, with None for a count without a number."""
+    """Return the given counts, in which None represents a count without a number."""
     return [number for number, _ in cells(settings, columns)]
 
 
@@ -104,7 +104,8 @@ def stated_scales(columns: Columns) -> list[str]:
 
 
 def noise(settings: Mapping[str, Any], columns: Columns, whole: bool) -> dict[str, Any]:
-    """Return the noise distribution as a dictionary of settings. A scale that is given by a column is omitted.
+    """Return the noise distribution of a scenario as a dictionary of settings. A scale that is given by a column is
+    omitted.
 
     Parameters
     ----------
@@ -121,7 +122,7 @@ def noise(settings: Mapping[str, Any], columns: Columns, whole: bool) -> dict[st
 
 
 def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iterator[tuple[str, str]]:
-    """Yield a pair (key, message) for every mistake in the settings.
+    """Yield a pair (key, message) for every mistake in the settings of the scenario.
 
     Parameters
     ----------
@@ -187,7 +188,7 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
 
 
 def _wrong_cell(settings: Mapping[str, Any]) -> str:
-    """Return the mistake in the first count of a list or mapping that is a text without a meaning."""
+    """Return the mistake in the first given count whose text has no meaning."""
     found = settings.get("counts") or ()
     for name, one in found.items() if isinstance(found, Mapping) else enumerate(found, 1):
         try:
@@ -198,7 +199,9 @@ def _wrong_cell(settings: Mapping[str, Any]) -> str:
 
 
 def _without_numbers(settings: Mapping[str, Any], columns: Columns, found: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the mistakes in counts without a number: ranges in combination with noise, and counts without any bound."""
+    """Yield the mistakes in counts without a number, which are ranges in combination with noise, and counts without any
+    bound.
+    """
     place, listed = ".file" if columns is not None else ".counts", cells(settings, columns)
     stated = settings.get("noise")
     try:
@@ -319,7 +322,7 @@ def _prior_law(prior: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _prior(settings: Mapping[str, Any], size: int, *, with_total: bool = False) -> Iterator[tuple[str, str]]:
-    """Yield the mistakes of the prior of `size` counts, or of every table of a batch if `size` is 0."""
+    """Yield the mistakes in the prior of `size` counts, or in the prior of every table of a batch if `size` is 0."""
     prior: Any = settings.get("prior")
     known = with_total or settings.get("total") is not None or "rehearsal" in settings
     split = isinstance(prior, Mapping) and prior.get("law") == "multinomial"
@@ -346,8 +349,9 @@ def _positive(alpha: Any, size: int) -> bool:
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return rough estimates of the CPU time in seconds and of the memory in MB. For few counts, the cost of their sums
-    grows with the total. For many counts, the cost grows with the number of counts.
+    """Return rough estimates of the CPU time in seconds and of the memory in MB that a case of noisy counts requires.
+    For few counts, the cost of their sums grows with the total. For many counts, the cost grows with the number of
+    counts.
     """
     listed = values(settings, None) if "file" not in settings else []
     total = settings.get("total")
@@ -461,7 +465,7 @@ def levels(columns: Table) -> list[str] | None:
 
 
 def tree_mistakes(settings: Mapping[str, Any], columns: Table) -> Mistakes:
-    """Yield a pair (key, message) for every mistake in the settings and the file of a tree of counts.
+    """Yield a pair (key, message) for every mistake in the settings and in the file of a tree of counts.
 
     Parameters
     ----------
@@ -516,7 +520,7 @@ _LAWS = {
 
 
 def assumptions(point: Mapping[str, Any]) -> list[str]:
-    """Return the assumptions about the noise, the total and the sampling of the counts."""
+    """Return the assumptions about the noise, the total and the sampling of the counts, as sentences."""
     noise = point.get("noise") or {}
     found = [noise_sentence(noise)]
     if near := within(noise):
@@ -541,7 +545,7 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
 
 
 def _tree(tree: Mapping[str, Any]) -> list[str]:
-    """Return the assumptions about a tree of counts."""
+    """Return the assumptions about a tree of counts, as sentences."""
     levels = listed([f"{level['nodes']:,} at {_level(level['level'])}" for level in tree["levels"]])
     found = [f"The counts form a tree in which each count is the sum of its children: {levels}."]
     sizes = {"measured more than once": tree["measured_more_than_once"], "not measured": tree["not_measured"]}
@@ -556,8 +560,8 @@ def _counts_were(size: int) -> str:
 
 
 def _limits_text(bounds: Mapping[str, Any]) -> str:
-    """Return the stated bounds of the counts as a sentence. The sentence is empty if the only bound is that counts are
-    >= 0.
+    """Return a sentence that states the bounds of the counts. The sentence is empty if the only bound is that counts
+    are >= 0.
     """
     lower, upper = (float(bounds.get(key, default)) for key, default in (("lower", 0), ("upper", inf)))
     if upper < inf and lower > -inf:
@@ -570,7 +574,7 @@ def _limits_text(bounds: Mapping[str, Any]) -> str:
 
 
 def noise_sentence(words: Mapping[str, Any]) -> str:
-    """Return a sentence about how each count was changed before it was published."""
+    """Return a sentence that states how each count was changed before its publication."""
     after = [describe(words[key]) for key, describe in _AFTER.items() if key in words]
     if words.get("law") == "exact":
         return f"No noise was added to the counts{f'; they were changed by {listed(after)}' if after else ''}."
@@ -582,7 +586,7 @@ def noise_sentence(words: Mapping[str, Any]) -> str:
 
 
 def within(words: Mapping[str, Any]) -> str:
-    """Return the bound that the absolute value of the noise exceeds with a probability of at most 5 %, as text. The
+    """Return, as text, the bound that the absolute value of the noise exceeds with a probability of at most 5 %. The
     text is empty unless the noise is unmodified Laplace or discrete Laplace noise and the scale is the same in all
     rows.
     """
@@ -598,7 +602,7 @@ def within(words: Mapping[str, Any]) -> str:
 
 
 def prior_text(words: Mapping[str, Any]) -> str:
-    """Return a description of the prior and of how it was chosen. If the scenario has several groups, the description
+    """Return a text that describes the prior and how it was chosen. If the scenario has several groups, the description
     covers each group.
     """
     if "groups" in words:
@@ -639,7 +643,7 @@ def _prior_law_text(words: Mapping[str, Any]) -> str:
 
 
 def noise_text(words: Mapping[str, Any]) -> str:
-    """Return a description of the noise."""
+    """Return a text that describes the distribution of the noise."""
     if "laws" in words:
         sizes: dict[str, int] = {}
         for law in words["laws"]:
@@ -659,7 +663,7 @@ def noise_text(words: Mapping[str, Any]) -> str:
 
 
 def _rounded_to(words: Mapping[str, Any]) -> str:
-    """Return where a count is rounded to by fixed rounding."""
+    """Return the description of the number to which fixed rounding rounds a count."""
     return f"{_DIRECTIONS[words['fixed']]} multiple of {words['base']:g}"
 
 

@@ -1,5 +1,5 @@
-"""Compute the posterior of counts without a total. All counts are analysed in one call, the results are compared with a
-flat prior, and many tables can be analysed with one prior.
+"""Compute the posterior of counts that have no known total. All counts are analysed in one call, the results are
+compared with a flat prior, and many tables can be analysed with one prior.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,8 +49,8 @@ def rows(source: PublishedCounts, level: float) -> pd.DataFrame:
 def rows_of_total(
     posterior: Posterior, released: NDArray[np.float64], level: float, groups: Sequence[str]
 ) -> pd.DataFrame | None:
-    """Return one row per quantity, with the columns of a scenario's table; None if a group cannot be summarised in one
-    pass.
+    """Return one row of results per quantity, with the columns of the table of a scenario, or None if a group cannot be
+    summarised in one pass.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def rows_of_total(
 
 
 def decided(posterior: Posterior, level: float) -> pd.DataFrame:
-    """Return, for comparison, the results under a flat prior for the counts whose posterior depends strongly on the
+    """Return, for comparison, the results under a flat prior for those counts whose posterior depends strongly on the
     prior.
 
     Parameters
@@ -139,7 +139,7 @@ def _priors(settings: str, columns: tuple[str, ...]) -> dict[str, CountPrior]:
 
 
 def cells_of_tables(tables: Tables, settings: Mapping[str, Any]) -> tuple[Cells, NDArray[Any]]:
-    """Return the counts of some tables, and the group of each count.
+    """Return the counts of several tables, and the group of each count.
 
     Parameters
     ----------
@@ -176,8 +176,8 @@ def cells_of_tables(tables: Tables, settings: Mapping[str, Any]) -> tuple[Cells,
 
 
 def _thresholds(tables: Tables, words: Mapping[str, Any]) -> tuple[NDArray[np.float64], dict[int, str]]:
-    """Return the limit below which the noisy values of each table were withheld, NaN if none was, and the mistakes in
-    the counts without a number, by the position of the table.
+    """Return the limit below which the noisy values of each table were withheld, or NaN, and the mistakes in the counts
+    without a number, by the position of the table.
     """
     found, odd = np.full(len(tables.names), float(words.get("threshold", np.nan))), {}
     bounded = np.isfinite(tables.columns[LIMITS[0]]) | np.isfinite(tables.columns[LIMITS[1]])
@@ -193,7 +193,9 @@ def _thresholds(tables: Tables, words: Mapping[str, Any]) -> tuple[NDArray[np.fl
 
 
 def _with_thresholds(words: Mapping[str, Any], thresholds: NDArray[np.float64]) -> NoiseLaw | dict[str, Any]:
-    """Return the noise of rows with different thresholds, NaN for none. Rows of equal noise share a distribution."""
+    """Return the noise of rows that have different thresholds, with NaN for rows without a threshold. Rows of equal
+    noise share a distribution.
+    """
     plain = {key: value for key, value in words.items() if key != "threshold"}
     if len(different := np.unique(thresholds)) == 1:
         return plain if np.isnan(different[0]) else {**plain, "threshold": float(different[0])}

@@ -1,5 +1,5 @@
-"""Add confidence intervals to the table of noisy counts, next to the credible intervals, and compare both kinds of
-interval.
+"""Add confidence intervals to the table of noisy counts, next to the credible intervals, and compare the two kinds of
+intervals.
 """
 
 from typing import Any
@@ -22,8 +22,8 @@ DIFFERENT = 0.5
 
 
 def columns(rows: pd.DataFrame, release: Release, level: float) -> pd.DataFrame:
-    """Return a table of results with added confidence intervals for the counts and, if the total is public, for the
-    rates.
+    """Return a table of results to which confidence intervals for the counts and, if the total is public, for the rates
+    have been added.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def columns(rows: pd.DataFrame, release: Release, level: float) -> pd.DataFrame:
 
 
 def columns_of_cells(rows: pd.DataFrame, cells: Cells, level: float) -> pd.DataFrame:
-    """Return a table of results of single counts with their confidence intervals.
+    """Return a table of results of single counts to which confidence intervals have been added.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def differing(rows: pd.DataFrame, release: Release, level: float) -> str:
 
 
 def _summary(sure: Confidence, level: float) -> pd.DataFrame:
-    """Return the confidence intervals of quantities whose names occur only once, with remarks in the column method."""
+    """Return the confidence intervals of quantities with unique names. Remarks are in the column method."""
     found = sure.summary(level)
     counts = found["type"] == "count"
     remarks = {name: note.partition("; uses")[0] for name, note in sure.notes(level).items()}

@@ -1,4 +1,4 @@
-"""Write synthetic measurement files with which the scenario can be tried: run ``python -m
+"""Write synthetic measurement files with which users can try the scenario, by the command ``python -m
 reproduction.scenarios.noisy_measurements.example nmf``.
 """
 

@@ -1,4 +1,4 @@
-"""Check the rules of a noisy-measurements scenario that its schema cannot express, and state its assumptions as
+"""Rules of a scenario of noisy measurement files that its schema cannot express, and assumptions of the scenario as
 sentences.
 
 The module is written in plain Python and opens no file.
@@ -19,8 +19,8 @@ _PER_MB = 0.02  # seconds per MB of files, for reading and analysis
 
 
 def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator[tuple[str, str]]:
-    """Yield a pair (key, message) for every mistake in the settings. The arguments are the same for every kind of
-    scenario.
+    """Yield a pair (key, message) for every mistake in the settings of the scenario. The arguments are the same for
+    every kind of scenario.
     """
     if "state" not in settings:
         yield ".state", "is missing: state the two letters of the state, such as VT"
@@ -81,7 +81,7 @@ def _there(settings: Mapping[str, Any], product: products.Product) -> Iterator[t
 
 
 def files(settings: Mapping[str, Any]) -> list[str]:
-    """Return the paths of the files that a case reads. The list is empty if the folder is invalid."""
+    """Return the paths of the measurement files that a case reads. The list is empty if the folder is invalid."""
     try:
         product = products.product_of(settings["product"], settings["table"])
         state = products.state_number(settings["state"])
@@ -93,15 +93,15 @@ def files(settings: Mapping[str, Any]) -> list[str]:
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the CPU time in seconds and the memory in MB that a case needs. Both grow linearly with the size of the
-    files.
+    """Return the CPU time in seconds and the memory in MB that a case of noisy measurement files requires. Both grow
+    linearly with the size of the files.
     """
     size = sum(Path(path).stat().st_size for path in files(settings)) / 1e6
     return 1.0 + _PER_MB * size, 300.0 + 0.5 * size
 
 
 def assumptions(point: Mapping[str, Any]) -> list[str]:
-    """Return the assumptions about the measurements."""
+    """Return the assumptions about the noisy measurements, as sentences."""
     found = (
         ["SYNTHETIC: these files were generated from a seed; they contain no data of any agency."]
         if point["synthetic"]
@@ -144,7 +144,7 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
 
 
 def prior_text(words: Mapping[str, Any]) -> str:
-    """Return a description of a tree's prior."""
+    """Return a text that describes the prior of the counts of a tree."""
     if words.get("law") == "splits":
         return (
             "flat on the total; each count is split among its parts by a Dirichlet-multinomial distribution per level"

@@ -1,1 +1,1 @@
-"""Scenario for shares drawn by the Dirichlet mechanism."""
+"""Scenario for shares that were released by the Dirichlet mechanism."""

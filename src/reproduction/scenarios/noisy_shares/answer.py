@@ -1,4 +1,6 @@
-"""Compute the posterior of counts, shares and underlying rates, given shares drawn by the Dirichlet mechanism."""
+"""Compute the posterior of counts, shares and underlying rates, given shares that were released by the Dirichlet
+mechanism.
+"""
 
 from typing import Any
 
@@ -14,7 +16,7 @@ from . import rules
 
 
 def answer(case: Case) -> Answer:
-    """Return the results of one case of the scenario."""
+    """Return the results of one case of the scenario of noisy shares."""
     settings = case.settings
     names, listed = rules.stated(settings)
     facts: dict[str, Any] = {"origin": "published"}

@@ -1,4 +1,4 @@
-"""Check the rules of a noisy-shares scenario that its schema cannot express, and state its assumptions as sentences.
+"""Rules of a scenario of noisy shares that its schema cannot express, and assumptions of the scenario as sentences.
 
 The module is written in plain Python, because it runs before any kernel is compiled.
 """
@@ -21,8 +21,8 @@ def stated(settings: Mapping[str, Any]) -> tuple[list[str], list[float]]:
 
 
 def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator[tuple[str, str]]:
-    """Yield a pair (key, message) for every mistake in the settings. The arguments are the same for every kind of
-    scenario.
+    """Yield a pair (key, message) for every mistake in the settings of the scenario. The arguments are the same for
+    every kind of scenario.
     """
     names, listed = stated(settings)
     if "shares" in settings:
@@ -62,8 +62,8 @@ def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the CPU time in seconds and the memory in MB that a case needs. Both grow linearly with the total
-    multiplied by the number of shares.
+    """Return the CPU time in seconds and the memory in MB that a case of noisy shares requires. Both grow linearly with
+    the total multiplied by the number of shares.
     """
     _, listed = stated(settings)
     size = len(listed) * settings.get("total", sum(listed))
@@ -71,7 +71,7 @@ def work(settings: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def assumptions(point: Mapping[str, Any]) -> list[str]:
-    """Return the assumptions about the shares and the total."""
+    """Return the assumptions about the shares and the total, as sentences."""
     return [
         f"The shares are one draw from a Dirichlet distribution with parameters {point['r']:.5g} times each count plus "
         f"{point['alpha']:.5g}.",

@@ -23,7 +23,7 @@ from . import rules
 
 
 def answer(case: Case) -> Answer:
-    """Return the results of one case, with the naive rates for comparison."""
+    """Return the results of one case of protected rates, with the naive rates for comparison."""
     settings, columns = case.settings, case.columns
     assert columns is not None
     if settings["family"] == "shares" and settings["per"] != 1:
@@ -49,7 +49,7 @@ def answer(case: Case) -> Answer:
 
 
 def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]) -> Answers:
-    """Analyse the tables of a batch one by one.
+    """Analyse the tables of a batch of protected counts one after the other.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
 
 
 def _numbers_by_table(settings: Mapping[str, Any]) -> dict[str, dict[str, list[float]]]:
-    """Return the exposures and the covariates of every table of a batch."""
+    """Return the exposures and the covariates in every table of a batch."""
     wanted = [settings["exposure"], *settings["covariates"]]
     header = table_files.columns(settings["file"], True)
     if missing := [name for name in wanted if name not in header]:
@@ -93,14 +93,16 @@ def _text(value: Any) -> str:
 
 
 def _ends(text: str, low: float, high: float) -> str:
-    """Return the value of a row of a batch as text: either its number or its bounds."""
+    """Return the number or the bounds in a row of a batch, as text."""
     if low == -np.inf:
         return text if high == np.inf else f"<{high + 1:.0f}"
     return f"{low:.0f}+" if high == np.inf else f"{low:.0f}-{high:.0f}"
 
 
 def _release(columns: Mapping[str, Sequence[str]], settings: Mapping[str, Any]) -> Release:
-    """Return the release of the protected counts. A range or a withheld value has bounds instead of a measurement."""
+    """Return the release of the protected counts of a scenario. A range or a withheld value has bounds instead of a
+    measurement.
+    """
     cells, names = published_cells.parsed(columns["value"], settings), list(columns["name"])
     values = np.array([np.nan if number is None else number for number, _ in cells])
     stated = settings["noise"] if isinstance(settings["noise"], Mapping) else {"law": settings["noise"]}
@@ -125,7 +127,7 @@ def _posterior(
 
 
 def _rows(found: RegressionPosterior, release: Release, level: float) -> pd.DataFrame:
-    """Return the rows of the rates, with the released counts, followed by the rows of the parameters."""
+    """Return the result rows of the rates, with the released counts, followed by the rows of the parameters."""
     table = found.summary(level)
     table = table[table["type"] != "count"]
     released = dict(zip(release.names, release.values.tolist(), strict=True))
@@ -137,8 +139,8 @@ def _rows(found: RegressionPosterior, release: Release, level: float) -> pd.Data
 def _naive(
     found: RegressionPosterior, columns: Mapping[str, Sequence[str]], settings: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Return the naive rates: the released values divided by the exposures. If only a range was released, its midpoint
-    is used.
+    """Return the naive rates, which are the released values divided by the exposures. If only a range was released, its
+    midpoint is used.
     """
     exposure = dict(zip(found.areas.names, found.areas.mean_exposure, strict=True))
     rows = []

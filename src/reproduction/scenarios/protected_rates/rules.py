@@ -1,4 +1,4 @@
-"""Check the rules of a protected-rates scenario that its schema cannot express, and state its assumptions as sentences.
+"""Rules of a scenario of protected rates that its schema cannot express, and assumptions of the scenario as sentences.
 
 The module is written in plain Python, because it runs before any kernel is compiled.
 """
@@ -15,8 +15,8 @@ SCALES = ("scale", "sd", "sigma", "variance")
 
 
 def numbers(settings: Mapping[str, Any]) -> dict[str, list[float]]:
-    """Return the columns of the exposure and of the covariates, with NaN for empty cells. Raise ValueError if a column
-    is missing.
+    """Return the columns with the exposure and the covariates, in which NaN represents an empty cell. Raise ValueError
+    if a column is missing.
     """
     wanted = [settings["exposure"], *settings["covariates"]]
     header = table_files.columns(settings["file"], False)
@@ -31,8 +31,8 @@ def numbers(settings: Mapping[str, Any]) -> dict[str, list[float]]:
 
 
 def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iterator[tuple[str, str]]:
-    """Yield a pair (key, message) for every mistake in the settings. The arguments are the same for every kind of
-    scenario.
+    """Yield a pair (key, message) for every mistake in the settings of the scenario. The arguments are the same for
+    every kind of scenario.
     """
     if "exposure" not in settings:
         yield ".exposure", "is missing: name the column of the file with the exposures (persons, births)"
@@ -73,14 +73,14 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the CPU time in seconds and the memory in MB that a case needs. About 3,000 areas are analysed per
-    second.
+    """Return the CPU time in seconds and the memory in MB that a case of protected rates requires. About 3,000 areas
+    are analysed per second.
     """
     return 5.0, 200.0
 
 
 def assumptions(point: Mapping[str, Any]) -> list[str]:
-    """Return the assumptions about the rates, and the warnings of the analysis."""
+    """Return the assumptions about the rates, as sentences, and the warnings of the analysis."""
     prior, rates = point["prior"], point["prior"]["family"] == "rates"
     covariates = f", which depends on {', '.join(prior['covariates'])}" if prior["covariates"] else ""
     found = [noise_sentence(point.get("noise") or {})]
@@ -109,7 +109,7 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
 
 
 def prior_text(prior: Mapping[str, Any]) -> str:
-    """Return a description of the priors of the parameters."""
+    """Return a text that describes the priors of the parameters of the regression."""
     shape, noun = prior["log shape"], "shape" if prior["family"] == "rates" else "concentration"
     return (
         f"the logarithm of the {noun} is normal with mean {shape['mean']:.3g} and standard deviation {shape['sd']:g}, "

@@ -31,7 +31,7 @@ _REFUSED = "not used: "
 
 
 def answer(case: Case) -> Answer:
-    """Return the results of one case, with an analysis that ignores the swapping for comparison."""
+    """Return the results of one case of a swapped table, with an analysis that ignores the swapping for comparison."""
     settings, found = case.settings, origin.of(case)
     facts: dict[str, Any] = {
         **found.facts,
@@ -61,7 +61,7 @@ def answer(case: Case) -> Answer:
 
 
 def _strata_alone(case: Case, found: Source, facts: dict[str, Any]) -> Answer:
-    """Return the posterior of the odds ratio that is common to many 2 x 2 tables."""
+    """Return the posterior of the odds ratio that several 2 x 2 tables have in common."""
     law = common_odds_ratio(found.counts, rate=found.rate)
     curve = pd.DataFrame({"quantity": COMMON, "type": "parameter", "x": law.grid, "density": law.density})
     facts |= {"method": "exact", "groups": ["parameters"], "among": []}
@@ -95,8 +95,8 @@ def _naive(found: Source, law: Any, settings: Mapping[str, Any]) -> pd.DataFrame
 
 
 def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]) -> Answers:
-    """Return the rates of all cells of many tables, and the log odds ratios of 2 x 2 tables. An analysis that ignores
-    the swapping is added for comparison.
+    """Return the posteriors of the rates of all cells in many swapped tables, and of the log odds ratios of 2 x 2
+    tables. An analysis that ignores the swapping is added for comparison.
     """
     owner = np.repeat(np.arange(len(tables.names)), np.diff(tables.starts))
     data = pd.DataFrame({"table": owner, **tables.columns}).rename(columns={"value": "count"})
@@ -124,8 +124,8 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
 
 
 def _all_naive(cells: pd.DataFrame, data: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """Return posterior summaries of the rate in each cell, computed as if each swapped table were the original table.
-    Each rate then has a Beta distribution.
+    """Return summaries of the posterior of the rate in each cell, computed as if each swapped table were the original
+    table. Each rate then has a Beta distribution.
     """
     known = dict(zip(zip(data["table"], data["row"], data["column"], strict=True), data["count"], strict=True))
     keys = zip(cells["position"], cells["row"], cells["column"], strict=True)

@@ -1,4 +1,4 @@
-"""Read swapped tables from their origin: a release of swapped records, published tables, a file, or a simulation with
+"""Read swapped tables from a release of swapped records, from published tables or a file, or from a simulation with
 synthetic tables.
 """
 
@@ -20,7 +20,7 @@ _MOST_LEVELS = 50  # maximum number of categories in the rows or in the columns 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Swapped tables, together with the known facts about the swapping.
+    """Swapped tables of a scenario, together with the known facts about the swapping.
 
     Parameters
     ----------
@@ -42,8 +42,8 @@ class Source:
     facts: Mapping[str, object]
 
     def names(self) -> list[str]:
-        """Return the name ``row/column`` of every cell, ordered by stratum. If the tables have several strata, the name
-        of the stratum is put in front.
+        """Return the name ``row/column`` of every cell of the tables, ordered by stratum. If the tables have several
+        strata, the name of the stratum is put in front.
         """
         several = len(self.strata) > 1
         return [
@@ -85,8 +85,8 @@ def _largest(counts: NDArray[np.int64]) -> int:
 
 
 def _of_file(case: Case, facts: Mapping[str, object]) -> Source:
-    """Return a table from a file that contains its cells. The categories are either sorted or in the order of `names`,
-    and missing cells are 0.
+    """Return a table whose cells are listed in a file. The categories are either sorted or in the order of `names`, and
+    missing cells are 0.
     """
     assert case.columns is not None
     rows, columns = (_side(case, side) for side in ("row", "column"))
@@ -131,8 +131,8 @@ def _side(case: Case, side: str) -> tuple[str, ...]:
 
 
 def _of_release(release: Published, swapped: Sequence[str] | None, held: Sequence[str]) -> Source:
-    """Return tables of swapped columns by unswapped columns, made from a file of swapped records. There is one table
-    per stratum.
+    """Return tables of swapped columns by unswapped columns, computed from a file of swapped records. There is one
+    table per stratum.
     """
     record = release.record
     moved = _texts(record, "swapped")
@@ -168,8 +168,8 @@ def _texts(record: Mapping[str, object], key: str) -> list[str]:
 
 
 def _codes(release: Published, columns: Sequence[str]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Return a code for the combination of values that each record has in some columns, and the list of combinations in
-    the order of their codes.
+    """Return a code for the combination of values of each record in several columns, and the list of the combinations
+    in the order of their codes.
     """
     if not columns:
         return np.zeros(len(release.table), dtype=np.int64), ("all",)

@@ -1,4 +1,4 @@
-"""Check the rules of a swapped-table scenario that its schema cannot express, and state its assumptions as sentences.
+"""Rules of a scenario of swapped tables that its schema cannot express, and assumptions of the scenario as sentences.
 
 The module is written in plain Python, because it runs before any kernel is compiled.
 """
@@ -15,14 +15,14 @@ _OF_A_RELEASE = ("held", "swapped")
 
 
 def tables(settings: Mapping[str, Any]) -> list[list[list[int]]]:
-    """Return the tables as written by the user, one per stratum."""
+    """Return the tables of the scenario as written by the user, one per stratum."""
     holder = settings.get("rehearsal") or settings
     return [holder["table"]] if "table" in holder else list(holder.get("strata", ()))
 
 
 def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iterator[tuple[str, str]]:
-    """Yield a pair (key, message) for every mistake in the settings. The arguments are the same for every kind of
-    scenario.
+    """Yield a pair (key, message) for every mistake in the settings of the scenario. The arguments are the same for
+    every kind of scenario.
     """
     if "release" in settings:
         if "held" not in settings:
@@ -68,8 +68,8 @@ def _shapes(found: list[list[list[int]]]) -> Iterator[tuple[str, str]]:
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the CPU time in seconds and the memory in MB that a case needs. Cases that use Markov chains, because no
-    sum is feasible, take longest.
+    """Return the CPU time in seconds and the memory in MB that a case of swapped tables requires. Cases that use Markov
+    chains, because no sum is feasible, take longest.
     """
     return 30.0, 300.0
 
@@ -82,7 +82,7 @@ MEANINGS = {
 
 
 def assumptions(point: Mapping[str, Any]) -> list[str]:
-    """Return the assumptions about the swapping and the published margins."""
+    """Return the assumptions about the swapping and the published margins, as sentences."""
     strata = "in one stratum" if point["strata"] == 1 else f"within {point['strata']} strata"
     found = [
         f"Each record was selected for swapping with probability {percent(point['rate'])}, {strata}. The margins are "

@@ -1,1 +1,3 @@
-"""Algorithms and kernels used only by this paper."""
+"""Algorithms and kernels that are used only by this paper: accuracy of multinomial probabilities, and posteriors by
+enumeration.
+"""

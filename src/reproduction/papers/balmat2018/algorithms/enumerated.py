@@ -1,4 +1,5 @@
-"""Posterior of r = p1/(p1 + p0) by enumeration of all compositions, with code that is independent of the samplers.
+"""Posterior of r = p1/(p1 + p0), computed by enumeration of all compositions with code that is independent of the
+samplers.
 
 Given S, r is Beta(alpha + S1, alpha + S0), and S has weight prod_i Gamma(alpha + S_i)/S_i! exp(-|Sn_i - S_i|/scale).
 Scores are derivatives of the log density with respect to the log of a parameter. They are used to test the parameter
@@ -23,7 +24,7 @@ SCALE, ALPHA = "noise scale", "prior's concentration"
 
 @dataclass(frozen=True)
 class Posterior:
-    """Posterior distribution of r, tabulated on a grid.
+    """Posterior distribution of the ratio r = p1/(p1 + p0), tabulated on a grid.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ class Posterior:
     scores: dict[str, Array]
 
     def at(self, x: Array, parameters: Sequence[str] = ()) -> list[Array]:
-        """Return the distribution function (or scores) at points of [0, 1], by linear interpolation on the grid."""
+        """Return the distribution function or the scores at points of [0, 1], by linear interpolation on the grid."""
         last = len(self.grid) - 2
         place = np.minimum((x * (last + 1)).astype(np.intp), last)
         place -= x < self.grid[place]  # the product may have been rounded up
@@ -49,7 +50,7 @@ class Posterior:
         return found
 
     def mean(self, values: Array) -> float:
-        """Return the mean of a function of r that is given on the grid."""
+        """Return the posterior mean of a function of r that is tabulated on the grid."""
         return float(np.trapezoid(values * self.pdf, self.grid))
 
     def information(self, parameter: str) -> float:
@@ -57,15 +58,15 @@ class Posterior:
         return self.mean(self.scores[parameter] ** 2)
 
     def shift(self, parameter: str) -> float:
-        """Return the largest change of the distribution function, to first order, that a change of a parameter by 100 %
-        would cause.
-        """
+        """Return the largest change of the distribution function, to first order, if a parameter changes by 100 %."""
         change = self.scores[parameter] * self.pdf
         return float(np.abs(np.cumsum((change[1:] + change[:-1]) / 2 * np.diff(self.grid))).max())
 
 
 def posterior(counts: Sequence[float], *, total: int, scale: float, alpha: float = 1.0) -> Posterior:
-    """Return the posterior of r given noisy `counts`, with its scores. The results for a few settings are cached."""
+    """Return the posterior of r given noisy `counts`, together with its scores. The results for a few settings are
+    cached.
+    """
     return _posterior(tuple(counts), total, scale, alpha)
 
 
@@ -99,8 +100,8 @@ def density(x: Array, counts: Sequence[float], *, total: int, scale: float, alph
 def moments_given(
     p: Array, counts: Sequence[float], *, total: int, scale: float, alpha: float = 1.0
 ) -> tuple[Array, Array]:
-    """Return means and variances of r ~ Beta(alpha + S1, alpha + S0), where S is drawn given p and the noisy counts,
-    for each p.
+    """Return, for each p, the mean and the variance of r ~ Beta(alpha + S1, alpha + S0), where S is drawn given p and
+    the noisy counts.
 
     Parameters
     ----------
@@ -131,8 +132,8 @@ def _named(pair: tuple[float, float]) -> dict[str, float]:
 
 
 def _mixture(counts: Sequence[float], total: int, scale: float, alpha: float) -> tuple[Array, Array, Array]:
-    """Return the parameters and weights of the Beta mixture of r, with one component per composition of `total` in
-    three parts.
+    """Return the parameters and weights of the mixture of Beta distributions of r, with one component per composition
+    of `total` in three parts.
     """
     parts = _parts(total)
     logs = (gammaln(alpha + parts) - gammaln(parts + 1) - np.abs(np.asarray(counts) - parts) / scale).sum(axis=1)
@@ -141,7 +142,7 @@ def _mixture(counts: Sequence[float], total: int, scale: float, alpha: float) ->
 
 
 def _parts(total: int) -> Array:
-    """Return all compositions of `total` in three parts, float64 (n, 3)."""
+    """Return all compositions of `total` in three parts, as a float64 array of shape (n, 3)."""
     s1, s0 = (side.ravel() for side in np.meshgrid(np.arange(total + 1.0), np.arange(total + 1.0), indexing="ij"))
     kept = s1 + s0 <= total
     return np.column_stack([s1[kept], s0[kept], total - s1[kept] - s0[kept]])

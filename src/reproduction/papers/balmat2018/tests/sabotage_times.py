@@ -1,4 +1,6 @@
-"""Synthetic times of an idle machine that replace measured times, so that tests need neither time nor R."""
+"""Synthetic computing times of an idle machine that replace measured times, so that tests require neither time nor
+R.
+"""
 
 import pandas as pd
 
@@ -21,7 +23,7 @@ RATIOS = {1: 1.0, 2: 0.57, 3: 0.32}
 
 
 def seconds(method, total, epsilon):
-    """Return an artificial run time in seconds, which is linear in the number of table rows and does not depend on
+    """Return a synthetic run time in seconds, which is linear in the number of table rows and does not depend on
     epsilon.
     """
     start, slope = SECONDS[method]
@@ -29,7 +31,7 @@ def seconds(method, total, epsilon):
 
 
 def posteriors(methods, time=seconds, vectors=6):
-    """Return rows of Figure 3 whose times have 2 % noise."""
+    """Return rows of the table of Figure 3 with synthetic times that have 2 % noise."""
     noise = stream(1, "sabotage", *methods)
     rows = [
         {"method": method, "total": m, "rows": (m + 1) * (m + 2) / 2, "epsilon": e, "vector": v, "scaled": True}
@@ -43,7 +45,7 @@ def posteriors(methods, time=seconds, vectors=6):
 
 
 def in_r(time=seconds, calls=CALLS, ratios=RATIOS):
-    """Return a synthetic table in the format of r_timings."""
+    """Return a table of synthetic times in the format of r_timings."""
     noise = stream(2, "sabotage")
     figure_3 = posteriors([STANDARD, IMPROVED], time).assign(what="figure_3", repeat=0)
     each = [
@@ -57,7 +59,7 @@ def in_r(time=seconds, calls=CALLS, ratios=RATIOS):
 
 
 def here():
-    """Return synthetic tables in the formats of figure_3_timings and table_2_timings."""
+    """Return tables of synthetic times in the formats of figure_3_timings and table_2_timings."""
     rows = [
         {"setup": "own p", "method": method, "environment": "Python", "repeat": repeat, "seconds": value, "products": 1}
         for method, value in RATIOS.items()
@@ -70,10 +72,10 @@ def here():
 
 
 def growing(method, curve):
-    """Return a function like `seconds` in which the time of one method grows differently with M."""
+    """Return a function in the format of `seconds`, in which the time of one method grows differently with M."""
     return lambda name, total, epsilon: curve(total) if name == method else seconds(name, total, epsilon)
 
 
 def with_effect(method):
-    """Return a function like `seconds` in which one method takes up to 60 % longer at larger epsilon."""
+    """Return a function in the format of `seconds`, in which one method takes up to 60 % longer at larger epsilon."""
     return lambda name, total, epsilon: seconds(name, total, epsilon) * (1 + 0.4 * epsilon * (name == method))

@@ -1,5 +1,5 @@
-"""Check the paper's functions at small size: properties that hold for any draws, the scale of the noise, and rules of a
-configuration that its schema cannot express.
+"""Check the paper's functions at small size, by properties that hold for any draws, by the scale of the noise, and by
+rules of a configuration that its schema cannot express.
 """
 
 import shutil
@@ -42,8 +42,8 @@ def test_every_row_of_table_1_follows_from_its_step():
 
 
 def test_relative_errors_have_no_sign():
-    """Check that relative errors have no sign: 1.5 and 2.5 differ from 2 by a quarter, and the float64 next to 2^53 + 1
-    by 1/(2^53 + 1).
+    """Check relative errors, which have no sign. The numbers 1.5 and 2.5 both have a relative error of 1/4 from 2, and
+    the float64 next to 2^53 + 1 has a relative error of 1/(2^53 + 1).
     """
     values = np.array([1.5, 2.5, 2.0, 2.0**53])
     found = tables._relative_errors(values, [2, 2, 2, 2**53 + 1])
@@ -241,8 +241,8 @@ def test_frozen_runs_scatter_and_exact_ones_do_not():
 
 
 def test_interpreted_methods_run_on_fewer_vectors():
-    """Check that, for two vectors and three values of M, compiled and exact methods have six measured times and
-    interpreted methods three.
+    """Check that, for two vectors and three values of M, each compiled or exact method has six measured times and each
+    interpreted method has three.
     """
     python, _, _ = timings()
     interpreted = {"standard (Python)", "vectorised, no table (NumPy)", "table (NumPy)"}
@@ -257,8 +257,8 @@ def test_interpreted_methods_run_on_fewer_vectors():
 
 
 def test_a_mode_by_histogram_is_the_mean_midpoint_of_the_fullest_cells():
-    """Check the mode of a histogram with cells of width 1 from 10 to 14 and counts 2, 5, 4 and 1: 11.5 from the fullest
-    cell, 12 from the two fullest.
+    """Check the mode of a histogram with cells of width 1 from 10 to 14 and the counts 2, 5, 4 and 1. The mode is 11.5
+    from the fullest cell, and 12 from the two fullest cells.
     """
     draws = np.repeat([10.0, 11.2, 12.5, 14.0], [2, 5, 4, 1])
     assert figure_1.frequency_mode(draws, 4, 1) == pytest.approx(11.5)
@@ -335,8 +335,8 @@ def test_posteriors_know_noise_of_scale_two_over_epsilon(name, monkeypatch):
 
 
 def test_shares_of_known_counts_are_beta():
-    """Check that at epsilon = 1e5 the counts (3, 2, 1) are practically known, so that share i is Beta(1 + c, 9 - 1 - c)
-    by conjugacy.
+    """Check that the counts (3, 2, 1) are practically known at epsilon = 1e5, so that the share of a category with
+    count c has the distribution Beta(1 + c, 9 - 1 - c) by conjugacy.
     """
     table = beyond.six_categories(counts=[3, 2, 1], epsilon=1e5, rng=stream(2, "beta"))
     found = table[table["x"].isna()].set_index(["category", "kind"])["y"]
@@ -353,7 +353,9 @@ def test_shares_of_known_counts_are_beta():
 
 
 def test_noise_itself_has_scale_two_over_epsilon(monkeypatch):
-    """Check that a mechanism of scale 4 draws the noise at epsilon = 1/2, whatever scale the analysis assumes."""
+    """Check that the noise at epsilon = 1/2 is drawn by a mechanism of scale 4, for every scale that the analysis
+    assumes.
+    """
     scales = []
     right = Laplace.sample
     monkeypatch.setattr(
@@ -401,8 +403,8 @@ def test_what_is_lost_to_the_printed_noises():
 
 
 def test_the_erratum_on_the_scale_names_what_each_costs():
-    """Check that, at EPSILON = 1, the erratum states a cost of 2 for scale 1 in the text and a cost of 1 for scale 2 in
-    the listings.
+    """Check that, at EPSILON = 1, the erratum states a privacy cost of 2 for the scale 1 in the text and a cost of 1
+    for the scale 2 in the listings.
     """
     assert errata.EPSILON == 1
     said = errata._scale(RNG, 0)
@@ -411,8 +413,8 @@ def test_the_erratum_on_the_scale_names_what_each_costs():
 
 
 def test_intervals_of_the_calibration_are_of_95_percent():
-    """Check the calibration with PITs at (i + 1/2)/400: 95 % of them lie between 0.025 and 0.975, and the 99 % band of
-    20 bins is 2.576 sqrt(20/400).
+    """Check the calibration with the PIT values (i + 1/2)/400. Of these, 95 % lie between 0.025 and 0.975, and the 99 %
+    band of 20 bins has the half-width 2.576 sqrt(20/400).
     """
     frame = pd.DataFrame({"epsilon": 1.0, **dict.fromkeys(calibration.METHODS, (np.arange(400) + 0.5) / 400)})
     asked = {"total": 50, "epsilons": [1.0], "gibbs_draws": 1, "burn_in": 0}

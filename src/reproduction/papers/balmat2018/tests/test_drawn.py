@@ -1,5 +1,5 @@
-"""Tests of what the figures draw: every line, marker, bar and band for synthetic tables, compared with the columns of
-the tables.
+"""Tests of the contents of the figures, in which every line, marker, bar and band for synthetic tables is compared with
+the columns of these tables.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from reproduction.verdicts import artists as a
 
 
 def outline(rows):
-    """Return the corners of a histogram on [0, 1] with left ends x and heights y."""
+    """Return the corners of the outline of a histogram on [0, 1] with left ends x and heights y."""
     edges = [*rows["x"], 1.0]
     return np.repeat(edges, 2)[1:-1], np.repeat(rows["y"], 2)
 
@@ -144,7 +144,7 @@ def test_six_categories():
 
 
 def test_what_is_drawn_otherwise_is_named():
-    """Check that the comparison reports each of these differences: exchanged end points, a line instead of a band, a
+    """Check that the comparison of a figure with its table reports exchanged end points, a line instead of a band, a
     different column, and an additional line.
     """
     axis = figures.Figure().subplots()

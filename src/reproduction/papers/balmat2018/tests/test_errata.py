@@ -27,7 +27,7 @@ def compositions(total):
 
 
 class Recording:
-    """Random generator that records the arguments of its calls."""
+    """Random generator that records the arguments with which it is called."""
 
     def __init__(self, rng):
         self.rng, self.asked = rng, []
@@ -42,7 +42,7 @@ class Recording:
 
 def test_draws_that_start_from_the_confidential_counts():
     """Check the probability that a category with one partition is never drawn in n = 4,000 x 50 draws at the counts
-    (10, 39, 1): the share q of this category is Beta(1, 49), so E (1 - q)^n = 49/(49 + n).
+    (10, 39, 1). The share q of this category is Beta(1, 49), so E (1 - q)^n = 49/(49 + n).
     """
     rng = Recording(stream(3, "start"))
     text = said(3, rng=rng)
@@ -57,8 +57,8 @@ def test_draws_that_start_from_the_confidential_counts():
 
 
 def test_p_that_does_not_move():
-    """Check that a chain of n iterations has only 1 distinct p as written, and n distinct p if p is carried over. The
-    modes of the listing vary between runs, and those of the posterior do not.
+    """Check that a chain of n iterations has a single distinct p in the listing as written, and n distinct p if p is
+    carried over. The modes of the listing vary between runs, and those of the posterior do not.
 
     The mode 0.109 is that of the paper's Figure 1, computed by another program.
     """
@@ -70,8 +70,8 @@ def test_p_that_does_not_move():
 
 
 def test_draws_that_do_not_see_the_release():
-    """Check that the same stream gives the same draws for two releases with the lines as printed, and different draws
-    with the lines joined.
+    """Check the draws of the listing for two releases with the same random stream. They are equal if the lines are as
+    printed, and different if the lines are joined.
     """
     printed, joined = numbers("equal draws is # % as printed and # % with the lines joined", said(2, 400))
     assert printed == 100
@@ -111,8 +111,8 @@ def test_small_totals_and_zero_counts():
 
 
 def test_rows_that_underflow(monkeypatch):
-    """Check the rows for which exp(sum s log p) is below 2.3e-308 and underflows, although coefficient times power does
-    not.
+    """Check that the rows for which exp(sum s log p) is below 2.3e-308 underflow, although the coefficient times the
+    power does not.
     """
     asked, right = [], composition_tables.fewest_digits
     monkeypatch.setattr(composition_tables, "fewest_digits", lambda *given: (asked.append(given[3]), right(*given))[1])
@@ -146,7 +146,9 @@ def test_the_last_total_without_overflow():
 
 
 def test_what_the_listings_return():
-    """Check that the two listings return the first share of p1 and p0, and p1 itself, from the same chain."""
+    """Check that the first of the two listings returns the share of p1 in p1 and p0 and the second returns p1 itself,
+    from the same chain.
+    """
     p = laplace_multinomial.gibbs(
         (5, 40, 5), total=50, scale=2.0, alpha=1.0, draws=30, burn_in=100, rng=stream(8, "errata", 12)
     )
@@ -155,8 +157,8 @@ def test_what_the_listings_return():
 
 
 def test_equation_3_is_not_the_joint_law():
-    """Compare the model's mean of r with a sum over all compositions, where S has a flat prior and r given S is Beta(1
-    + S1, 1 + S0).
+    """Compare the mean of r under the model with a sum over all compositions, in which S has a flat prior and r given S
+    is Beta(1 + S1, 1 + S0).
     """
     rows = np.array(compositions(50))
     weights = np.exp(-np.abs(rows - [5, 40, 5]).sum(axis=1) / 2)
@@ -170,8 +172,8 @@ def test_equation_3_is_not_the_joint_law():
 
 
 def test_r_that_fails_is_no_evidence(monkeypatch, tmp_path):
-    """Check that an Rscript that prints and fails raises an error, and that the output of a successful Rscript is
-    quoted.
+    """Check that an error is raised if Rscript prints text and fails, and that the output is quoted if Rscript
+    succeeds.
     """
     script = tmp_path / "Rscript"
     monkeypatch.setattr(errata.shutil, "which", lambda _: str(script))

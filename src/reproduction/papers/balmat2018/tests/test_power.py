@@ -17,8 +17,8 @@ SCALE, ALPHA = enumerated.SCALE, enumerated.ALPHA
 
 
 def test_enumeration_where_all_is_known():
-    """Check enumeration for M = 1, very wide noise and alpha = 1, where Beta(2, 1), Beta(1, 2) and Beta(1, 1) have
-    weight 1/3 each.
+    """Check the posterior by enumeration for M = 1, very wide noise and alpha = 1. It is a mixture of Beta(2, 1),
+    Beta(1, 2) and Beta(1, 1) with weights of 1/3.
 
     The density is (2 x + 2 (1 - x) + 1)/3 = 1, and the distribution function is x. With alpha = 2, the weights are
     still 1/3, and the distributions are Beta(3, 2), Beta(2, 3), Beta(2, 2). Their densities at 1/2 are 12/8, 12/8 and
@@ -39,7 +39,7 @@ def test_enumeration_is_the_library_s_law_and_shares_no_code_with_it():
 
 @pytest.mark.parametrize(("name", "change"), [(SCALE, {"scale": 2.02}), (ALPHA, {"alpha": 1.01})])
 def test_scores_are_the_slope_of_the_log_density(name, change):
-    """Check that scores have mean 0, and that a change of a parameter by 1 % changes the log density by 1 % of the
+    """Check that the scores have mean 0, and that a change of a parameter by 1 % changes the log density by 1 % of the
     score.
     """
     law = enumerated.posterior(SETTINGS["b"], total=50, scale=2.0)
@@ -54,8 +54,8 @@ def test_scores_are_the_slope_of_the_log_density(name, change):
 
 
 def test_what_is_seen_is_refused_nine_times_of_ten():
-    """Check that at least 30 of 40 samples are rejected if the noise is wider by the detection limit (the expected
-    number at a power of 0.9 is 36 +- 1.9).
+    """Check that at least 30 of 40 samples are rejected if the width of the noise is changed by the detection limit.
+    The expected number at a power of 0.9 is 36 +- 1.9.
     """
     law = enumerated.posterior(SETTINGS["a"], total=50, scale=2.0)
     rng, size = stream(3, "power"), 60_000
@@ -70,7 +70,7 @@ def test_what_is_seen_is_refused_nine_times_of_ten():
 
 
 def test_the_full_size_sees_two_percent_of_the_noise_and_five_of_the_prior():
-    """Check the detection limits at the default settings, for the long samples of every panel, by Fisher's
+    """Check the detection limits of the tests of the long samples in every panel at the default settings, by Fisher's
     information.
     """
     sections = discover()["balmat2018"].settings["sections"]
@@ -83,7 +83,7 @@ def test_the_full_size_sees_two_percent_of_the_noise_and_five_of_the_prior():
 
 
 def test_chains_are_judged_by_the_spread_over_them():
-    """Check that three chains with mean scores 1, 2, 3 above 0 have the mean 2, the standard error 1/sqrt(3) and 2
+    """Check that three chains with the mean scores 1, 2 and 3 yield the mean 2, the standard error 1/sqrt(3) and 2
     degrees of freedom.
     """
     grid = np.linspace(0, 1, 11)
@@ -121,8 +121,8 @@ def test_between_grid_points_a_law_is_straight():
 
 @pytest.mark.parametrize("alpha", [0.0, 0.4])
 def test_a_chain_reaches_a_vertex_when_its_reference_does(alpha):
-    """Check against the reference implementation when chains reach a vertex. M is 9, and the noise is so wide that most
-    chains without alpha reach a vertex within 300 iterations.
+    """Check that chains reach a vertex in the same iteration as in the reference implementation. M is 9, and the noise
+    is so wide that most chains without alpha reach a vertex within 300 iterations.
     """
     rows, log_coefficients = compositions.log_multinomial_table(9)
     static = log_coefficients - np.abs(np.array([2.5, 4.0, 3.1]) - rows).sum(axis=1) / 6.0

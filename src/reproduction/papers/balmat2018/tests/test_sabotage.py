@@ -1,4 +1,4 @@
-"""Check that verdicts can fail: a sampler, distribution, mechanism or table is replaced by a wrong one."""
+"""Check that verdicts can fail, by replacing a sampler, a distribution, a mechanism or a table by a wrong version."""
 
 import numpy as np
 import pandas as pd
@@ -59,7 +59,7 @@ real_digits, real_move, real_table_1 = figure_2.composition_tables.fewest_digits
 
 
 def coefficients(change):
-    """Return a function that computes the coefficient table with changed values."""
+    """Return a function that computes the table of coefficients with changed values."""
 
     def table(total, categories=3):
         counts, values = real_table(total, categories)
@@ -258,8 +258,8 @@ def judge(honest):
 
 @pytest.fixture(scope="module")
 def flips(honest, judge):
-    """Return a mapping from each replacement to the quantities whose verdicts it changes. Each replacement is computed
-    once.
+    """Return a mapping from each deliberate error to the quantities whose verdicts it changes. Each replacement is
+    computed once.
     """
     before, found = judge.verdicts, {}
 

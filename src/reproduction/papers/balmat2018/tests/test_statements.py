@@ -1,4 +1,4 @@
-"""Check the helper functions of statements against values derived by hand or by another method."""
+"""Check the functions that compute the rows of statements, against values derived by hand or by another method."""
 
 from fractions import Fraction
 from math import lgamma
@@ -31,8 +31,8 @@ from . import sabotage_times as times
 
 
 def test_the_law_of_a_p_of_the_three_stages():
-    """Check the distribution of one p of the three stages, with E p = 1/3 by exchangeability, and P(p <= 1/2) = 1/6 +
-    2/3 (1/2)(1 + log 2) = 1/2 + (log 2)/3.
+    """Check the distribution of one p of the three stages. By exchangeability, E p = 1/3, and P(p <= 1/2) = 1/6 + 2/3
+    (1/2)(1 + log 2) = 1/2 + (log 2)/3.
     """
     x = np.linspace(0, 1, 200_001)
     f = laws.three_stages(x)
@@ -49,8 +49,8 @@ def test_kolmogorov_is_scipy_s():
 
 
 def test_equation_3_by_a_third_way():
-    """Check equation (3) by a third method for (2, 8, 2) at epsilon = 1, with sums over all compositions and integrals
-    over p by adaptive quadrature.
+    """Check equation (3) for the counts (2, 8, 2) at epsilon = 1 by a third method, with sums over all compositions and
+    integrals over p by adaptive quadrature.
     """
     counts, total = (2, 8, 2), 12
     table = beyond.equation_3(counts=list(counts), epsilon=1.0, simulations=4000, rng=stream(2, "joint"))
@@ -81,8 +81,8 @@ def test_equation_3_by_a_third_way():
 
 
 def test_privacy_of_the_noises_and_of_the_first_p():
-    """Check that the privacy loss of the noise is 2/scale, since two counts change by one each. For one partition in 50
-    and n draws, E (1 - q)^n = 49/(49 + n).
+    """Check that the noise has a privacy loss of 2/scale, because two counts change by one each. For one partition in
+    50 and n draws, E (1 - q)^n = 49/(49 + n).
     """
     table = beyond.privacy(settings={"a": [5, 40, 5]}, epsilon=0.5).set_index("release")
     assert table.loc[beyond.TEXT, ["scale", "claimed", "lost"]].tolist() == pytest.approx([2.0, 0.5, 1.0])
@@ -106,8 +106,8 @@ def test_a_curve_fits_itself_and_no_other(curve, best):
 
 
 def test_growth_and_the_effect_of_epsilon_of_made_up_times():
-    """Check growth and the effect of epsilon for synthetic times that are quadratic in M and 10 % longer at the second
-    epsilon. The standard error is sqrt(pi/2) .1 sqrt(2)/5.
+    """Check the rows about growth with M and about the effect of epsilon, for synthetic times that are quadratic in M
+    and 10 % longer at the second epsilon. The standard error is sqrt(pi/2) .1 sqrt(2)/5.
     """
     rows = [
         {"method": "table (compiled)", "total": m, "rows": (m + 1) * (m + 2) / 2, "epsilon": e, "runs": 25, "sd": 0.1}
@@ -124,8 +124,8 @@ def test_growth_and_the_effect_of_epsilon_of_made_up_times():
 
 
 def test_the_recurrences_as_the_paper_words_them():
-    """Check the recurrence at M = 4, for which the coefficient of row 5, (2, 1, 1), is 12, but the rule in words gives
-    mc[3] (M - 1)/2 = 6, an error of one half.
+    """Check the recurrence of the coefficients at M = 4. The coefficient of row 5, (2, 1, 1), is 12, but the rule in
+    words gives mc[3] (M - 1)/2 = 6, which is an error of one half.
     """
     table = tables.table_1(total=4)
     column, words = agreement._recurrences(table, 4)
@@ -155,8 +155,8 @@ def test_alpha_keeps_chains_alive():
 
 
 def brute_force_sd(noisy, total, scale):
-    """Return the sd of r by a sum over all compositions, where r ~ Beta(1 + S1, 1 + S0) given S, and the prior of S is
-    flat.
+    """Return the standard deviation of r by a sum over all compositions, where r ~ Beta(1 + S1, 1 + S0) given S, and S
+    has a flat prior.
     """
     parts = []
     for a in range(total + 1):
@@ -170,8 +170,8 @@ def brute_force_sd(noisy, total, scale):
 
 
 def test_choosing_epsilon_takes_noise_of_scale_two_over_epsilon():
-    """Check the choice of epsilon against posteriors by enumeration for the same draws; the scale at epsilon = 0.5 is
-    4.
+    """Check the table for the choice of epsilon against posteriors by enumeration for the same draws. The scale of the
+    noise at epsilon = 0.5 is 4.
     """
     asked = {"totals": [6], "epsilons": [0.5], "probabilities": [0.3, 0.6, 0.1], "releases": 3}
     table = beyond.choosing_epsilon(**asked, rng=stream(5, "choosing"))
@@ -187,15 +187,15 @@ def test_choosing_epsilon_takes_noise_of_scale_two_over_epsilon():
 
 
 def test_six_categories_release_at_scale_two_over_epsilon():
-    """Check that the noise at epsilon = 0.5 equals noise of scale 4 from the same stream."""
+    """Check that the noise for six categories at epsilon = 0.5 equals noise of scale 4 from the same random stream."""
     table = beyond.six_categories(counts=[3, 2, 1], epsilon=0.5, rng=stream(6, "six"))
     noisy = table.loc[table["kind"] == "noisy", "y"].to_numpy()
     assert noisy == pytest.approx(Laplace(scale=4.0).sample([3, 2, 1], rng=stream(6, "six")), rel=1e-14)
 
 
 def test_dips_are_differences_of_medians_over_their_own_p():
-    """Check the mean dip of two blocks with 13 digits inside and 12.8 or 12.6 digits at the ends: the dips are .2 and
-    .4, and the error is half their difference.
+    """Check the mean difference of medians for two blocks with 13 digits inside and 12.8 or 12.6 digits at the ends.
+    The differences are 0.2 and 0.4, and the standard error is half the difference between them.
     """
     block = pd.DataFrame({"p1": [0.3, 0.3, 0.005, 0.99], "p0": 0.3, "perr": [0.2, 0.2, 0.2, 0.999]})
     frame = pd.concat([block.assign(block=0, end=12.8), block.assign(block=1, end=12.6)], ignore_index=True)
@@ -210,7 +210,9 @@ def test_dips_are_differences_of_medians_over_their_own_p():
 
 
 def test_the_calibration_band_holds_for_all_places_at_once():
-    """Check that the band of the ECDF is Kolmogorov's 1 % point for large n, 1.6276/sqrt(n), since K(1.6276) = .99."""
+    """Check that, for large n, the band of the empirical distribution function is Kolmogorov's 1 % point
+    1.6276/sqrt(n), because K(1.6276) = 0.99.
+    """
     pit = np.linspace(0.0, 0.5, 2500)  # all values are in the lower half, so the ECDF is 1 at 1/2
     frame = pd.DataFrame({"epsilon": 1.0, **dict.fromkeys(calibration.METHODS, pit)})
     table = calibration.calibration(frame, total=50, epsilons=[1.0], gibbs_draws=1, burn_in=0)
@@ -259,7 +261,7 @@ def test_the_interpreted_probability_is_that_of_the_multinomial():
 
 @pytest.mark.parametrize("name", ["_standard", "_vectorised"])
 def test_interpreted_samplers_choose_rows_by_probability_and_noise(name):
-    """Check the uncompiled samplers for tables with total 2 and three cells. The probability of the table s must be
+    """Check the samplers in pure Python for tables with total 2 and three cells. The probability of the table s must be
     proportional to 2!/(s1! s2! s3!) p^s exp(-|s - noisy|/scale).
     """
     p, chosen = np.array([0.2, 0.5, 0.3]), []
@@ -282,8 +284,8 @@ def test_interpreted_samplers_choose_rows_by_probability_and_noise(name):
 
 
 def test_interpreted_chains_are_the_compiled_ones():
-    """Check that interpreted and compiled chains with the same stream have equal draws, except at the boundary between
-    two rows.
+    """Check that the chains in pure Python and the compiled chains have equal draws for the same random stream, except
+    at the boundary between two rows.
     """
     counts, logs = compositions.log_multinomial_table(9, 3)
     static = logs - np.abs(np.array([2.0, 5.0, 3.0]) - counts).sum(axis=1) / 2
@@ -304,8 +306,8 @@ def test_interpreted_chains_are_the_compiled_ones():
 
 
 def test_shares_of_trapped_chains():
-    """Check that 3 trapped chains of 10, with one success and one failure added, give a proportion of 4/12 with error
-    sqrt(1/3 2/3/12).
+    """Check that 3 trapped chains of 10 give a proportion of 4/12 with standard error sqrt(1/3 2/3/12), after one
+    success and one failure have been added.
     """
     share, error = agreement._share(pd.Series({"trapped": 3, "chains": 10}))
     assert (share, error) == pytest.approx((0.3, np.sqrt(2 / 9 / 12)))
@@ -325,7 +327,7 @@ class AtOneP(np.random.Generator):
 
 @pytest.mark.parametrize(("shift", "wanted"), [(0.0, 1.0), (1e-6, 0.0)])
 def test_the_share_of_draws_below_r_counts_equal_ones(monkeypatch, shift, wanted):
-    """Check that the PIT is 1 for a chain whose draws all equal the true p, and 0 for a chain that is always above
+    """Check that the PIT is 1 for a chain whose draws all equal the true p, and 0 for a chain whose draws are all above
     r.
     """
     chain = np.array([[0.25 + shift, 0.5, 0.25]] * 3)
@@ -336,8 +338,8 @@ def test_the_share_of_draws_below_r_counts_equal_ones(monkeypatch, shift, wanted
 
 
 def test_margins_of_the_first_p():
-    """Check margins of the privacy loss: at epsilon .5, with losses of 2 epsilon, epsilon and 8 epsilon, the last
-    margin is .5 (1 - 8).
+    """Check the margins of the claims about the privacy loss at epsilon = 0.5. For losses of 2 epsilon, epsilon and 8
+    epsilon, the last margin is 0.5 (1 - 8).
     """
     table = pd.DataFrame(
         {"release": [beyond.TEXT, beyond.LISTINGS, beyond.FIRST_P], "claimed": 0.5, "lost": [1.0, 0.5, 4.0]}

@@ -1,4 +1,6 @@
-"""Check tables and margins of balmat2018 that can be derived by hand. Each derivation is next to the assertion."""
+"""Check tables of balmat2018, and margins of claims about these tables, that can be derived by hand. Each derivation is
+next to the assertion.
+"""
 
 from math import sqrt
 
@@ -18,8 +20,8 @@ def ours(rows):
 
 
 def test_margins_of_table_1():
-    """Check Table 1 at M = 50. The table has 1,326 rows, 5,000 iterations, and the coefficients 1, 50, 50 of (50, 0,
-    0), (49, 0, 1), (49, 1, 0).
+    """Check the rows about Table 1 at M = 50, for a table with 1,326 rows, 5,000 iterations, and the coefficients 1,
+    50, 50 of (50, 0, 0), (49, 0, 1), (49, 1, 0).
     """
     found = ours(agreement._table_1(tables.table_1(total=50)))
     assert found["rows at M = 50"]["ours"] == 1326
@@ -42,8 +44,8 @@ def test_margins_of_table_1():
 
 
 def test_margins_of_equation_3():
-    """Check the margins for means of .5 and .2 under (3) and of .128 and .12 under the model, with a total variation of
-    .4 and methods that differ by 3e-6.
+    """Check the margins of the claims about equation (3), for the means 0.5 and 0.2 under equation (3), the means 0.128
+    and 0.12 under the model, a total variation distance of 0.4, and methods that differ by 3e-6.
     """
     rows = [(beyond.EQUATION, "mean of r", way, value) for way, value in (("quadrature", 0.5), ("simulation", 0.49))]
     rows += [(beyond.EQUATION, "mean of r given S", way, 0.2) for way in ("quadrature", "simulation")]
@@ -58,8 +60,8 @@ def test_margins_of_equation_3():
 
 
 def test_margins_of_the_listings():
-    """Check the margin for listings with spreads .3 and .2 over 51 runs and Gibbs chains with spreads .01 and .05. The
-    margin is .03 - .3 with the error .3/sqrt(100).
+    """Check the margin of the claim about listings with spreads of 0.3 and 0.2 over 51 runs and Gibbs chains with
+    spreads of 0.01 and 0.05. The margin is .03 - .3 with the error .3/sqrt(100).
     """
     rows = [
         {"quantity": "r", "method": m, "setting": s, "spread": spread, "runs": 51}
@@ -72,21 +74,23 @@ def test_margins_of_the_listings():
 
 
 def test_margin_of_the_closed_form_without_noise():
-    """Check the margin for Beta(6, 41), whose mean is 6/47, so that a table value of .13 has an error of .13 - 6/47."""
+    """Check the margin of the claim about Beta(6, 41), whose mean is 6/47, so that the value 0.13 in a table has an
+    error of 0.13 - 6/47.
+    """
     table = pd.DataFrame({"quantity": ["r", "pe"], "method": "no noise", "S1": 5, "S0": 40, "mean": [0.13, 9.0]})
     assert agreement._no_noise(table)["ours"] == pytest.approx(1e-6 - (0.13 - 6 / 47))
     assert agreement._no_noise(table.drop(columns="S1"))["variant"] == "not_run"
 
 
 def points(pair, **p):
-    """Return triplets with the given p1, p0 and digits."""
+    """Return triplets of probabilities with the given p1, p0 and numbers of digits."""
     table = pd.DataFrame(p | {"pair": pair})
     return table.assign(perr=1 - table["p1"] - table["p0"])
 
 
 def test_margins_of_figure_2(monkeypatch):
-    """Check the margins for 40 triplets, which have 12.5 digits at p1 = .005, 13 digits at p1 = .3, 11 digits at p0 <
-    1e-6, and .4 digits at the smallest p.
+    """Check the margins of the claims about Figure 2, for 40 triplets with 12.5 digits at p1 = 0.005, 13 digits at p1 =
+    0.3, 11 digits at p0 < 1e-6, and 0.4 digits at the smallest p.
     """
     monkeypatch.setattr(agreement, "_fewest", lambda total, p: 12.75)
     table = points([12.5, 13.0] * 19 + [12.5, 11.0], p1=[0.005, 0.3] * 20, p0=[0.3, 0.4] * 19 + [0.3, 1e-7])
@@ -113,8 +117,8 @@ def test_margins_of_figure_2(monkeypatch):
 
 
 def test_digits_of_footnote_12_by_hand(monkeypatch):
-    """Check the digits at M = 1, where (1, 0, 0) has coefficient 1 and product p1. An error of d in log gamma then
-    causes an error of p1 (e^d - 1).
+    """Check the numbers of digits at M = 1, where the composition (1, 0, 0) has the coefficient 1 and the product p1.
+    An error of d in log gamma then causes an error of p1 (e^d - 1).
     """
     real, fewest = agreement.math.lgamma, agreement._fewest.__wrapped__  # cached values do not depend on the patch
     monkeypatch.setattr(agreement.math, "lgamma", lambda x: real(x) + (1e-6 if x == 2 else 0.0))
@@ -126,8 +130,8 @@ def test_digits_of_footnote_12_by_hand(monkeypatch):
 
 
 def test_margins_of_the_triplets():
-    """Check the margins of 100 triplets with values below 1/4 and above 3/4. The numbers 55 and 5 for p1 give .5; the
-    numbers 40 and 20 for p0 give .2 with error sqrt(60)/100.
+    """Check the margins of the claims about 100 triplets with values below 1/4 and above 3/4. The numbers 55 and 5 for
+    p1 give .5; the numbers 40 and 20 for p0 give .2 with error sqrt(60)/100.
     """
     table = pd.DataFrame({"p1": [0.1] * 55 + [0.8] * 5 + [0.5] * 40, "p0": [0.2] * 40 + [0.9] * 20 + [0.5] * 40})
     table = table.assign(perr=[0.01] * 60 + [0.85] * 10 + [0.5] * 30)
@@ -141,8 +145,8 @@ def test_margins_of_the_triplets():
 
 
 def test_three_stages_with_a_shorter_second_stage():
-    """Check that Kolmogorov's test at level 1e-4 accepts 200,000 triplets with a second stage of width 0.8 for that
-    width, and rejects them for the full width.
+    """Check that Kolmogorov's test at level 1e-4 of 200,000 triplets with a second stage of width 0.8 accepts this
+    width and rejects the full width.
     """
     rng = stream(6, "stages")
     first, u = rng.random((2, 200_000))
@@ -153,8 +157,8 @@ def test_three_stages_with_a_shorter_second_stage():
 
 
 def test_ratios_of_table_2_are_medians_of_the_repeats():
-    """Check the ratios for repeats (2, 4) and (1, 3): the ratios are .5 and .75, their median is .625, the middle half
-    is .5625 to .6875, and the sd is .1768.
+    """Check the ratios of the times (2, 4) of one method and (1, 3) of another. The ratios are 0.5 and 0.75, their
+    median is 0.625, the middle half is 0.5625 to 0.6875, and their standard deviation is 0.1768.
     """
     rows = [
         ("Python", "own p", m, r, t) for m, times in ((1, (2.0, 4.0)), (2, (1.0, 3.0))) for r, t in enumerate(times)
@@ -197,7 +201,7 @@ def test_times_of_figure_3():
 
 
 def test_products_of_table_2_are_all_the_same(monkeypatch):
-    """Check that every set-up and every method computes the same products p1^S1 p0^S0 perr^Serr, by comparing the
+    """Check that every set-up and every method computes the same products p1^S1 p0^S0 perr^Serr, by a comparison of the
     results of the calls.
     """
     made = []
@@ -219,8 +223,8 @@ def test_products_of_table_2_are_all_the_same(monkeypatch):
 
 
 def test_margins_of_table_2():
-    """Check the margins for ratios .8 and .3 with sd .1 and .06 over 4 repeats. The margins are 1 - .8 and .8 - .3. If
-    a ratio is above 1, the first method is faster.
+    """Check the margins of the claims about Table 2, for ratios of 0.8 and 0.3 with standard deviations of 0.1 and 0.06
+    over 4 repeats. The margins are 1 - .8 and .8 - .3. If a ratio is above 1, the first method is faster.
 
     The standard error of a median of normal numbers is sqrt(pi/2) = 1.2533 times that of their mean.
     """
@@ -236,8 +240,8 @@ def test_margins_of_table_2():
 
 
 def test_margins_of_calls():
-    """Check the margin log 2 for the fastest of (4, 5) relative to the fastest of (2, 2.5), and the combined relative
-    error from .5/2 and .25/2.
+    """Check the margin log 2 for the fastest of the times (4, 5) relative to the fastest of (2, 2.5), and the combined
+    relative error from 0.5/2 and 0.25/2.
     """
     rows = [("dmultinom", 4.0), ("dmultinom", 5.0), ("product", 2.0), ("product", 2.5), ("coefficient", 3.0),
             ("coefficient", 3.0), ("weights by apply", 9.0), ("weights by apply", 9.0), ("weights in C", 3.0),
@@ -254,8 +258,8 @@ def test_margins_of_calls():
 
 
 def test_margins_of_figure_3():
-    """Check the ratios 8/2 and 9/3 at M = 50 and 30, of which the smaller is 3, and their errors 1.2533 sd/(sqrt(runs)
-    median).
+    """Check the ratios 8/2 and 9/3 of two computing times at M = 50 and M = 30, of which the smaller is 3, and their
+    errors 1.2533 sd/(sqrt(runs) median).
     """
     rows = [
         (IMPROVED, 50, 2.0),
@@ -295,8 +299,8 @@ def test_margins_of_growth():
 
 
 def test_bands_of_the_calibration():
-    """Check the calibration for 400 evenly spaced PITs, with density 1, band 2.576 sqrt(20/400), coverage exactly .95,
-    and chi-squared 0.
+    """Check the calibration for 400 evenly spaced PIT values, with density 1, a band of 2.576 sqrt(20/400), a coverage
+    of exactly 0.95, and a chi-squared statistic of 0.
     """
     pits = (np.arange(400) + 0.5) / 400
     table = pd.DataFrame({"epsilon": 1.0, **dict.fromkeys(calibration.METHODS, pits)})
@@ -316,8 +320,8 @@ def test_bands_of_the_calibration():
 
 
 def test_modes_and_moments_of_draws():
-    """Check the mode of two draws in each of five cells. The mode is the mean midpoint of the five fullest of 250
-    cells.
+    """Check the estimated mode for two draws in each of five cells. The mode is the mean midpoint of the five fullest
+    of 250 cells.
     """
     draws = np.repeat([0.1, 0.2, 0.3, 0.4, 0.5], 2)
     rest = np.array([0.0, 1.0])
@@ -335,8 +339,8 @@ def test_modes_and_moments_of_draws():
 
 
 def test_the_realised_share_by_enumeration():
-    """Check the realised share by enumeration for counts (2, 1, 0), scale 2/epsilon = 2 and a flat prior, where every
-    composition has the weight exp(-distance/2).
+    """Check the realised share by enumeration for the counts (2, 1, 0), the scale 2/epsilon = 2 and a flat prior, so
+    that every composition has the weight exp(-distance/2).
     """
     table = beyond.realised_share(settings={"a": [2, 1, 0]}, total=3, epsilon=1.0)
     rows = [(a, b) for a in range(4) for b in range(4 - a)]
@@ -360,8 +364,8 @@ def test_the_realised_share_by_enumeration():
 
 
 def test_choosing_epsilon_is_relative_to_no_noise():
-    """Check that without noise r is Beta(1 + S1, 1 + S0), that the mean sd is relative to this case, and that noise
-    gives a relative sd above 1.
+    """Check that r is Beta(1 + S1, 1 + S0) without noise, that the mean standard deviation is given relative to this
+    case, and that noise gives a relative value above 1.
     """
     table = beyond.choosing_epsilon(
         totals=[20], epsilons=[0.5], probabilities=[0.4, 0.4, 0.2], releases=6, rng=stream(2, "choose")
@@ -375,8 +379,8 @@ def test_choosing_epsilon_is_relative_to_no_noise():
 
 
 def test_counts_of_trapped_chains(monkeypatch):
-    """Check the number of trapped chains among three chains, of which one is trapped at iteration 4, one at iteration
-    8, and one never: two chains, at a median iteration of 6.
+    """Check the number of trapped chains among three chains, of which the first is trapped at iteration 4, the second
+    at iteration 8, and the third never. Two chains are trapped, at a median iteration of 6.
     """
     ends = iter([4, None, 8, None, None, None])
     monkeypatch.setattr(laws, "_last_move", lambda *_: next(ends))

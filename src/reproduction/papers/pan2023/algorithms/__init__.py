@@ -1,1 +1,1 @@
-"""Algorithms that are used only by this paper: an audit of the swapping mechanism."""
+"""Algorithms that are used only by this paper, which are an audit of the privacy loss of the swapping mechanism."""

@@ -1,4 +1,5 @@
-"""Audit swapped tables exactly, over every pair of original tables with the same margins and every output.
+"""Compute the privacy loss of swapped tables exactly, over every pair of original tables with the same margins and
+every output.
 
 The theorem states epsilon per unit of Hamming distance, and therefore 2 epsilon for one exchange. If epsilon is read as
 the loss of one exchange, the theorem is false; `two_by_two` computes the difference.
@@ -39,12 +40,14 @@ class SwapAudit:
 
     @property
     def holds(self) -> bool:
-        """Return whether the claimed loss per unit of distance is at least the exact loss."""
+        """Return whether the claimed privacy loss per unit of distance is at least the exact loss."""
         return self.per_unit <= self.claimed * (1 + 1e-9)
 
     @property
     def holds_per_exchange(self) -> bool:
-        """Return whether epsilon also bounds the loss of one exchange. The theorem does not claim this bound."""
+        """Return whether epsilon also bounds the privacy loss of one exchange of records. The theorem does not claim
+        this bound.
+        """
         return self.per_exchange <= self.claimed * (1 + 1e-9)
 
 

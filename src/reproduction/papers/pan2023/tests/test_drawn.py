@@ -1,5 +1,5 @@
-"""Tests of what the figures draw: every line, marker, bar and band for synthetic tables, compared with the columns of
-the tables.
+"""Tests of the contents of the figures, in which every line, marker, bar and band for synthetic tables is compared with
+the columns of these tables.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ def curves(*kinds, **keys):
 
 
 def single(seed, *kinds, **keys):
-    """Return a synthetic table whose entries are single numbers without an x coordinate."""
+    """Return a synthetic table whose entries are single numbers that have no x coordinate."""
     return a.crossed("y", seed=seed, **keys, kind=kinds).assign(x=np.nan)
 
 

@@ -40,8 +40,8 @@ def off(log_phi):
 
 @pytest.mark.parametrize("total", [100, 300])
 def test_medians_before_and_after_one_swap(total):
-    """Check the medians of phi for the shares .27, .23, .23, .27 against draws from the posteriors before and after one
-    swap. The tables are swapped by the compiled sampler.
+    """Check the medians of phi before and after one swap of a table with the shares 0.27, 0.23, 0.23, 0.27, by draws
+    from the posteriors. The tables are swapped by the compiled sampler.
     """
     rng = stream(2, "medians")
     table = np.rint(total * np.array([[0.27, 0.23], [0.23, 0.27]])).astype(np.int64)
@@ -67,7 +67,7 @@ def test_a_share_of_zero_is_no_parameter_of_zero():
 
 
 def test_the_odds_ratio_of_the_heads():
-    """Check the odds ratio of the interpretation table with corrected column heads, .3 x .3/(.2 x .2) = 9/4."""
+    """Check that the odds ratio of the interpretation table with corrected column heads is .3 x .3/(.2 x .2) = 9/4."""
     assert "phi = 2.25 at (0.3, 0.2, 0.2, 0.3)" in said(3)
 
 
@@ -111,8 +111,8 @@ def test_privacy_of_ten_records():
 
 
 def test_the_worst_pair_of_ten_records_by_enumeration():
-    """Check by enumeration the worst pair with five of ten records in each margin. The originals (5, 0, 0, 5) and (4,
-    1, 1, 4) are swapped into (0, 5, 5, 0), or the reverse.
+    """Check by enumeration the pair of tables with the largest privacy loss, for ten records of which five are in each
+    margin. The originals (5, 0, 0, 5) and (4, 1, 1, 4) are swapped into (0, 5, 5, 0), or the reverse.
 
     K = k records are selected with probability C(10, k) p^k q^(10 - k), k not 1. Derangements of k records are uniform,
     so the value that a record receives is that of any other selected record.
@@ -145,8 +145,8 @@ def test_the_worst_pair_of_ten_records_by_enumeration():
 
 
 def test_means_of_phi():
-    """Check that E phi of Dir(2, 3, 4, 5) is 2 x 5/((3 - 1)(4 - 1)), and that E phi is infinite if a possible original
-    table has a count of 0.
+    """Check that E phi under Dir(2, 3, 4, 5) is 2 x 5/((3 - 1)(4 - 1)), and that E phi is infinite if a possible
+    original table has a count of 0.
     """
     ignored = f"The posterior mean of phi is {10 / 6:.4f} if the swapping is ignored"
     assert said(7) == f"{ignored}, and it is inf for swapping at p = 0.1."
@@ -168,7 +168,7 @@ def test_shares_after_swapping():
 
 def test_nobody_selected():
     """Check that no record of ten is selected with probability P(K = 0) = .9^10/(1 - 10 x .1 x .9^9), and that a table
-    stays unchanged as often as in the compiled swap.
+    remains unchanged as often as under the compiled swap.
     """
     words = r"no record is selected is #, and the probability that the table does not change is # \(simulated #\)"
     none, stays, simulated = numbers(words, said(10))

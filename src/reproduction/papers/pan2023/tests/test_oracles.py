@@ -1,5 +1,5 @@
-"""Test small cases against derivations by hand: distributions of the algorithm, pooled tests, coverage, and margins of
-claims.
+"""Test the distributions of the algorithm, the pooled tests, the coverage, and the margins of claims in small cases
+against derivations by hand.
 """
 
 import re

@@ -49,7 +49,7 @@ def verdicts(judge):
 
 @pytest.fixture
 def turned(honest, judge, verdicts):
-    """Return a function that recomputes or replaces some tables and returns the statements whose verdicts change."""
+    """Return a function that recomputes or replaces some tables and returns the statements with changed verdicts."""
 
     def run(*again, **replaced):
         kept = {name: table for name, table in honest.items() if name not in again} | replaced
@@ -105,7 +105,9 @@ def test_the_identity_in_place_of_the_swap(monkeypatch, turned):
 
 
 def shuffled_sources(strata, *, rate, rng):
-    """Shuffle the selected records instead of drawing a derangement. A single record can be selected."""
+    """Shuffle the selected records instead of drawing a derangement, as a deliberate error. A single record can be
+    selected.
+    """
     sources = np.arange(len(strata))
     for stratum in np.unique(strata):
         chosen = np.flatnonzero((strata == stratum) & (rng.random(len(strata)) < rate))
@@ -114,7 +116,9 @@ def shuffled_sources(strata, *, rate, rng):
 
 
 def cyclic_sources(strata, *, rate, rng):
-    """Move the selected values by a cyclic shift instead of a uniform derangement within each stratum."""
+    """Move the selected values by a cyclic shift within each stratum instead of a uniform derangement, as a deliberate
+    error.
+    """
     right = permutation_swaps.sources(strata, rate=rate, rng=rng)
     moved = right != np.arange(len(strata))
     sources = np.arange(len(strata))
@@ -286,8 +290,8 @@ def test_an_audit_that_forgets_the_probability_of_the_output(monkeypatch, turned
 
 def test_a_sampler_that_does_not_swap(monkeypatch, turned):
     def unswapped(observed, alpha, iterations, *, rate, rng):
-        """Accept the swapped table itself as the original table (X = S), at the acceptance rate of the correct
-        sampler.
+        """Accept the swapped table itself as the original table (X = S), at the acceptance rate of the correct sampler,
+        as a deliberate error.
         """
         law = swapped_table.exact(observed, rate=rate)
         size = rng.binomial(iterations, law.acceptance)
@@ -330,8 +334,8 @@ def test_an_exact_posterior_of_another_rate(monkeypatch, turned):
 
 
 def test_inclusion_and_exclusion_where_the_kernel_is_known():
-    """Check inclusion and exclusion against known probabilities. The cases are the slides' table from the originals (0,
-    3, 4, 3) and (2, 1, 2, 5) at p = 0.1, and two records, which are exchanged if both are selected.
+    """Check probabilities by inclusion and exclusion against known probabilities. The cases are the slides' table from
+    the originals (0, 3, 4, 3) and (2, 1, 2, 5) at p = 0.1, and two records, which are exchanged if both are selected.
 
     With two records (1, 0, 0, 1), the last cell decreases to 0 if both are selected: p^2 out of p^2 + (1 - p)^2.
     """
@@ -369,7 +373,7 @@ def test_a_posterior_without_its_prior(monkeypatch, turned):
 
 
 def without_numbers(table, rows):
-    """Return the table with NaN in place of the computed numbers in the given rows."""
+    """Return a table in which the computed numbers in the given rows are replaced by NaN."""
     kept = ["rate", "x", "size", "level", "theta1", "theta2", "theta3", "theta4"]
     numbers = sorted({*table.select_dtypes("float").columns.difference(kept), *({"simulated"} & set(table))})
     table = table.astype(dict.fromkeys(numbers, float))

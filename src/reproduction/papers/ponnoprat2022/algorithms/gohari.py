@@ -68,7 +68,8 @@ def epsilon(gamma: float, *, concentration: float, eta: float, eta_bar: float, s
 
 
 def delta(gamma: float, *, concentration: float, eta: float, eta_bar: float, members: int = 2) -> float:
-    """Return the largest probability, over the vertices of the region, that at least one cell of W is at most gamma.
+    """Return the largest probability, over the vertices of the region of parameters, that at least one cell of W is at
+    most gamma.
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ def delta(gamma: float, *, concentration: float, eta: float, eta_bar: float, mem
 
 
 def vertices(concentration: float, eta: float, eta_bar: float, members: int) -> list[Array]:
-    """Return the Dirichlet parameters at the two kinds of vertices of the region.
+    """Return the Dirichlet parameters at the two kinds of vertices of the region of parameters.
 
     Parameters
     ----------
@@ -115,8 +116,8 @@ def vertices(concentration: float, eta: float, eta_bar: float, members: int) -> 
 
 
 def delta_by_product_rule(gamma: float, *, concentration: float, eta: float, eta_bar: float, degree: int = 51) -> float:
-    """Return `delta` for |W| = 2 as 1 minus a product Gauss rule over points above gamma. This method emulates an error
-    in the printed figure.
+    """Return `delta` for two cells in W, computed as 1 minus the integral over points above gamma by a product Gauss
+    rule. This method emulates an error in the printed figure.
 
     The integrand is far too peaked for a rule of this degree, and the subtraction turns the error of the rule into a
     floor. The printed figure was computed by another rule of about the same degree.
@@ -143,7 +144,7 @@ def delta_by_product_rule(gamma: float, *, concentration: float, eta: float, eta
 
 
 def calibrate(target: float, *, concentration: float, eta: float, eta_bar: float, members: int = 2) -> float:
-    """Return the largest gamma with delta(gamma) <= target, to a relative accuracy of 1e-12.
+    """Return the largest gamma for which delta(gamma) is at most `target`, to a relative accuracy of 1e-12.
 
     Parameters
     ----------
@@ -176,7 +177,7 @@ def calibrate(target: float, *, concentration: float, eta: float, eta_bar: float
 
 
 def _around(target: float, parameters: list[Array]) -> tuple[float, float]:
-    """Return the logs of a lower and an upper bound of the gamma that `calibrate` finds. The bounds follow from the
+    """Return the logs of a lower and an upper bound of the gamma that `calibrate` computes. The bounds follow from the
     most probable cell and from the union bound.
     """
     ends = []
@@ -198,8 +199,8 @@ def _checked(gamma: float, concentration: float, eta: float, eta_bar: float, mem
 
 
 def _checked_some_below(gamma: float, a: Array) -> float:
-    """Return the probability that at least one cell other than the last is <= gamma. It is computed by two rules, and
-    the second rule is used if they disagree.
+    """Return the probability that at least one cell other than the last is at most gamma. It is computed by two rules,
+    and the second rule is used if they disagree.
     """
     with np.errstate(all="ignore"):
         sticks = float(_some_below(np.asarray(gamma), a))
@@ -208,8 +209,8 @@ def _checked_some_below(gamma: float, a: Array) -> float:
 
 
 def _some_below_by_quantiles(gamma: Array, a: Array) -> Array:
-    """Return the result of `_some_below` as Pr[first] + Pr[some other] - Pr[both]. Since Pr[both] is at most either
-    term, no digits are lost by cancellation.
+    """Return the probability that at least one cell other than the last is at most gamma, as Pr[first] + Pr[some other]
+    - Pr[both]. Since Pr[both] is at most either term, no digits are lost by cancellation.
 
     Given Y_1 = y, the other variables are a Dirichlet vector scaled by 1 - y. The variable y runs over quantiles q
     exp(-v) of its distribution below gamma.
@@ -228,8 +229,8 @@ def _some_below_by_quantiles(gamma: Array, a: Array) -> Array:
 
 @lru_cache(maxsize=1)
 def _exponential() -> tuple[Array, Array]:
-    """Return nodes and weights for the integral of exp(-v) g(v) over v > 0. They combine Gauss rules on intervals that
-    become shorter towards 0.
+    """Return the nodes and weights of a quadrature rule for the integral of exp(-v) g(v) over v > 0. They combine Gauss
+    rules on intervals that become shorter towards 0.
     """
     x, w = _quadrature.legendre(12)
     edges = np.concatenate([[0.0], np.geomspace(1e-9, 1.0, 28), np.arange(2.0, 46.0, 2.0)])
@@ -239,8 +240,8 @@ def _exponential() -> tuple[Array, Array]:
 
 
 def _some_below(gamma: Array, a: Array) -> Array:
-    """Return the probability that at least one cell other than the last of Y ~ Dirichlet(a) is <= gamma. It is computed
-    recursively by integrating over the first cell.
+    """Return the probability that at least one cell other than the last of Y ~ Dirichlet(a) is at most gamma. It is
+    computed recursively by integrating over the first cell.
     """
     if len(a) == 2:
         return np.asarray(betainc(a[0], a[1], np.minimum(gamma, 1.0)))
@@ -264,8 +265,8 @@ def _double_exponential() -> tuple[Array, Array]:
 
 
 def _triangle_rule(order: int) -> tuple[Array, Array]:
-    """Return the conical product rule on the triangle x, y >= 0, x + y <= 1, as points of shape (order^2, 2) and
-    weights.
+    """Return the points, of shape (order^2, 2), and the weights of the conical product rule on the triangle x, y >= 0,
+    x + y <= 1.
     """
     x, wx = roots_jacobi(order, 1, 0)
     t, wt = roots_legendre(order)
@@ -297,7 +298,7 @@ def degree_50_rule(path: Path = DEGREE_50_RULE) -> tuple[Array, Array]:
 def delta_by_degree_50(
     gamma: float, *, concentration: float, eta: float, eta_bar: float, path: Path = DEGREE_50_RULE
 ) -> float:
-    """Return the delta of Gohari et al. for two cells as 1 minus an integral over points above gamma, computed with the
+    """Return the delta of Gohari et al. for two cells, computed as 1 minus an integral over points above gamma by the
     quadrature rule of degree 50.
 
     As in `delta_by_product_rule`, the density is too peaked for a rule of this degree, so the error of the rule becomes

@@ -35,8 +35,8 @@ def records(name: str) -> CodedTable:
 
 
 def sized(name: str) -> CodedTable:
-    """Return a data set with the number of records, columns and classes and the share of positives that are printed in
-    Table 1.
+    """Return a data set with the numbers of records, columns and classes and with the share of positives that Table 1
+    states.
     """
     source = catalogue.SOURCES[name]
     rows, attributes, classes, positive = source.printed
@@ -71,12 +71,12 @@ def experiments() -> dict[str, pd.DataFrame]:
 
 
 def table_1(of=sized) -> pd.DataFrame:
-    """Return Table 1, computed from the data sets of `sized`."""
+    """Return Table 1, computed from the synthetic data sets of `sized`."""
     return artefacts.table_1(pd.concat([artefacts.facts(of(n), name=n) for n in catalogue.NAMES], ignore_index=True))
 
 
 def numeric(name: str, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with NaN in place of every number that is not a key of the table."""
+    """Return a table in which every number that is not a key is replaced by NaN."""
     keys = {"order", "epsilon", "epsilon_hat", "r", "alpha", "cells", "eta", "gamma", "x", "split", "releases"}
     keys -= {"figure_3_top": {"epsilon"}, "figure_3_bottom": {"r"}, "figure_8": {"epsilon_hat"}}.get(name, set())
     return table.assign(**dict.fromkeys([c for c in table.select_dtypes("number") if c not in keys], np.nan))

@@ -1,5 +1,5 @@
-"""Check scores and margins of ponnoprat2022's claims, non-private models and costs of models on tables small enough for
-hand calculation.
+"""Check scores, margins of claims, non-private models and costs of models in ponnoprat2022, on tables that are small
+enough for calculations by hand.
 """
 
 from pathlib import Path
@@ -34,8 +34,8 @@ def runs(**columns):
 
 
 def test_scores_of_releases():
-    """Check that the losses 1, 2 and 6 of three releases have mean 3 and standard deviation sqrt(14/3), and that the
-    standard error of the mean is sqrt(7)/sqrt(3).
+    """Check the scores for three releases with the losses 1, 2 and 6. The mean is 3, the standard deviation is
+    sqrt(14/3), and the standard error of the mean is sqrt(7)/sqrt(3).
     """
     row = artefacts.scores(runs(cross_entropy=[1.0, 2.0, 6.0], counted=0.5)).iloc[0]
     assert (row["cross_entropy_mean"], row["releases"], row["counted"]) == (3, 3, 0.5)
@@ -46,16 +46,16 @@ def test_scores_of_releases():
 
 
 def test_scores_of_releases_on_several_splits():
-    """Check that the mean scores 2 and 6 of two splits give a standard error of sqrt(8)/sqrt(2) = 2, whatever the
-    releases within the splits are.
+    """Check that the mean scores 2 and 6 of two splits give a standard error of sqrt(8)/sqrt(2) = 2, for any releases
+    within the splits.
     """
     row = artefacts.scores(runs(cross_entropy=[1.0, 3.0, 6.0, 6.0], split=[0, 0, 1, 1])).iloc[0]
     assert (row["cross_entropy_mean"], row["cross_entropy_se"]) == pytest.approx((4, 2))
 
 
 def test_paired_differences():
-    """Check the paired differences -2 and -4 of two splits. They have mean -3 and sd sqrt(2), and the 80 % t interval
-    with one degree of freedom has half-width 3.0777.
+    """Check the mean and the t interval of the paired differences -2 and -4 of two splits. They have mean -3 and sd
+    sqrt(2), and the 80 % t interval with one degree of freedom has half-width 3.0777.
     """
     mine = runs(split=[0, 1], cross_entropy=[1.0, 2.0], accuracy=[0.5, 0.5])
     other = runs(split=[0, 1], cross_entropy=[3.0, 6.0], accuracy=[0.5, 0.5]).assign(method="laplace", floor="sigma")
@@ -78,8 +78,8 @@ def test_paired_differences():
 
 
 def test_floors_that_figures_4_and_5_show():
-    """Check which rows the figures show: all rows of the published variant, and the rows of the corrected variant with
-    the floor sigma, with no floor, or with smoothing 0.1 and no noise.
+    """Check that the figures show all rows of the published variant, and those rows of the corrected variant with the
+    floor sigma, with no floor, or with smoothing 0.1 and no noise.
     """
     table = pd.DataFrame({
         "variant": ["published", "corrected", "corrected", "corrected", "corrected", "corrected"],
@@ -109,8 +109,8 @@ def scored(values, measure="accuracy", error=0.03, dataset="A", epsilons=None):
 
 
 def test_no_winner_and_as_well_as_the_others():
-    """Check the largest proportion of wins in four cases. The Dirichlet wins twice (once tied with the Gaussian), the
-    Gaussian wins twice, and the Laplace wins once.
+    """Check the largest proportion of cases, among four, in which one mechanism has the best score. The Dirichlet wins
+    twice (once tied with the Gaussian), the Gaussian wins twice, and the Laplace wins once.
 
     Within .01 of the best accuracy, the Dirichlet is in three of four cases.
     """
@@ -123,7 +123,7 @@ def test_no_winner_and_as_well_as_the_others():
 
 
 def test_laplace_against_gaussian():
-    """Check that Laplace has a smaller loss than the Gaussian in one of four cases. If the same numbers are
+    """Check that Laplace noise has a smaller loss than Gaussian noise in one of four cases. If the same numbers are
     likelihoods, Laplace is better in two of four cases.
     """
     table = scored([(1.0, 2.0, 1.5), (1.0, 2.0, 2.5), (1.0, 2.0, 2.0), (1.0, 2.0, 3.0)], "cross_entropy")
@@ -133,8 +133,9 @@ def test_laplace_against_gaussian():
 
 
 def test_closeness_to_the_model_without_privacy():
-    """Check the mean distance on the log scale: losses e and e^3 have distances 0 and 2 from the reference e, so the
-    mean is 1. If each log loss has standard error .1, the mean has standard error .1/sqrt(2).
+    """Check the mean distance of losses from a reference on the log scale. The losses e and e^3 have the distances 0
+    and 2 from the reference e, so the mean is 1. If each log loss has standard error .1, the mean has standard error
+    .1/sqrt(2).
     """
     table = scored([(np.e, 9, 9), (np.e**3, 9, 9)], "cross_entropy")
     table["cross_entropy_se"] = 0.1 * table["cross_entropy_mean"]
@@ -144,8 +145,8 @@ def test_closeness_to_the_model_without_privacy():
 
 
 def test_decline_of_gohari_from_the_largest_to_the_smallest_budget():
-    """Check that the losses 5, 4, 2 at the budgets 1, 2, 4 improve by 3, with standard errors .3 and .4 at the two
-    ends. Likelihoods have the opposite sign.
+    """Check that the losses 5, 4, 2 at the budgets 1, 2, 4 improve by 3 from the smallest to the largest budget, with
+    standard errors of 0.3 and 0.4 at the two ends. Likelihoods have the opposite sign.
     """
     table = pd.DataFrame({"dataset": "A", "method": "gohari", "epsilon": [4.0, 1.0, 2.0],
                           "cross_entropy_mean": [2.0, 5.0, 4.0], "cross_entropy_se": [0.4, 0.3, 9.0]})  # fmt: skip
@@ -166,7 +167,7 @@ def test_a_claim_is_judged_only_where_all_its_sets_are():
 
 
 def test_margins_of_figures_1_and_2():
-    """Check that the trigamma value 2 between the bounds 1.9 and 2.2 has a smallest relative distance of .05, and that
+    """Check that the trigamma value 2 between the bounds 1.9 and 2.2 has a smallest relative distance of 0.05, and that
     delta = 2.1e-3 is one decade above 2.1e-4.
     """
     (row,) = agreement._figure_1(pd.DataFrame({"trigamma": [2.0, 4.0], "lower": [1.9, 3.0], "upper": [2.2, 4.4]}))
@@ -201,9 +202,9 @@ def test_margins_of_figure_3():
 
 
 def test_share_of_points_where_algorithm_1_is_better():
-    """Check that Gohari's divergence, 8 at epsilon_hat = 1 and 2 at epsilon_hat = 4, is interpolated as 4 at
-    epsilon_hat = 2, where it is compared with Algorithm 1. Three points of the grid 1/2, 1, 2, 4 are in the range of
-    Gohari's curve.
+    """Check the comparison with the divergence by Gohari et al., which is 8 at epsilon_hat = 1 and 2 at epsilon_hat = 4
+    and is interpolated as 4 at epsilon_hat = 2. Three points of the grid 1/2, 1, 2, 4 are in the range of Gohari's
+    curve.
 
     Algorithm 1 has the values 3 at epsilon_hat = 2 and 5 at epsilon_hat = 4, so it is better at one of three points.
     """
@@ -251,8 +252,9 @@ def test_margins_of_laws_and_audits():
 
 
 def test_joint_tests_of_theorem_2():
-    """Check the joint test: if 5 of 10 values exceed a bound with probability .1, the p-value is P(Bin(10, .1) >= 5) =
-    .00163. With a second frequency that is not significant, the Bonferroni correction doubles the p-value.
+    """Check the joint test of Theorem 2. If 5 of 10 values exceed a bound with probability 0.1, the p-value is
+    P(Bin(10, .1) >= 5) = 0.00163. With a second frequency that is not significant, the Bonferroni correction doubles
+    the p-value.
     """
     table = pd.DataFrame({"above": [5, 0], "draws": 10, "bound": [0.1, 0.5]})
     p = 2 * stats.binom(10, 0.1).sf(4)
@@ -260,7 +262,7 @@ def test_joint_tests_of_theorem_2():
 
 
 def test_the_bound_of_theorem_2():
-    """Check the formulas of Theorem 2: beta = d alpha/(exp(eta/2) - 1) and the bound exp(-beta eta^2/(2 (2 + eta)(4 + 3
+    """Check the formulas of Theorem 2, beta = d alpha/(exp(eta/2) - 1) and the bound exp(-beta eta^2/(2 (2 + eta)(4 + 3
     eta))). The frequency is .075 for 3 of 40 draws.
     """
     table = pd.DataFrame({"alpha": 0.5, "cells": 10, "eta": 0.4, "beta": 22.583, "draws": [20, 20], "above": [1, 2]})
@@ -274,8 +276,8 @@ def test_the_bound_of_theorem_2():
 
 
 def test_references_of_a_model():
-    """Check the reference scores of random guessing among three classes, which are cross-entropy log 3 and accuracy
-    1/3, and of the largest class, which contains two of four test records.
+    """Check the reference scores, which are cross-entropy log 3 and accuracy 1/3 for random guessing among three
+    classes, and accuracy 1/2 for the largest class, which contains two of four test records.
     """
 
     class Counts:
@@ -353,15 +355,15 @@ def scores(*rows, measure="cross_entropy"):
 
 
 def widened(n):
-    """Return the factor by which standard errors are increased for n rows. Two increased standard errors have the n-th
-    part of the tail probability of two standard errors.
+    """Return the factor by which the standard errors of n rows are increased. Two increased standard errors have the
+    n-th part of the tail probability of two standard errors.
     """
     return norm.isf(norm.sf(2) / n) / 2
 
 
 def test_advantage_over_the_best_of_the_others():
-    """Check the gap between the losses 2 +- .3 and 3 +- .4. The loss 3 is the smaller of the competitors' losses 3 and
-    5. The gap is 1 +- .5, or log(3/2) +- hypot(.15, .4/3) on the log scale.
+    """Check the gap between a loss of 2 +- 0.3 and the best loss of the competitors, 3 +- 0.4. The loss 3 is the
+    smaller of the competitors' losses 3 and 5. The gap is 1 +- .5, or log(3/2) +- hypot(.15, .4/3) on the log scale.
     """
     table = scores(
         ("A", "dirichlet", 1.0, 2.0, 0.3), ("A", "laplace", 1.0, 3.0, 0.4), ("A", "gaussian", 1.0, 5.0, 0.1),
@@ -384,8 +386,8 @@ def test_missing_scores_stay_missing():
 
 
 def test_points_of_another_guarantee_meet_the_dirichlet_between_its_own():
-    """Check that the losses 4 at epsilon_hat = 1 and 2 at epsilon_hat = e^2 are interpolated as 3 at e, with a standard
-    error of .35. The loss 5 +- .12 at e is therefore worse by 2 +- .37.
+    """Check that the losses 4 at epsilon_hat = 1 and 2 at epsilon_hat = e^2 are interpolated as 3 at epsilon_hat = e,
+    with a standard error of 0.35. The loss 5 +- .12 at e is therefore worse by 2 +- .37.
     """
     e = np.e
     table = scores(
@@ -409,9 +411,9 @@ def test_the_worst_row_and_its_widened_error():
 
 
 def test_the_least_mean_of_the_sets():
-    """Check which of two data sets has the mean gap with the smallest ratio to its standard error. Data set A has the
-    mean gap (1 + 3)/2 +- hypot(.3, .4)/2, and data set B has the gap 5 +- 1. The result is the gap of B, because this
-    gap is only five standard errors above 0.
+    """Check that the data set whose mean gap has the smallest ratio to its standard error is selected. Data set A has
+    the mean gap (1 + 3)/2 +- hypot(.3, .4)/2, and data set B has the gap 5 +- 1. The result is the gap of B, because
+    this gap is only five standard errors above 0.
     """
     gaps = pd.DataFrame({"dataset": ["A", "A", "B"], "gap": [1.0, 3.0, 5.0], "se": [0.3, 0.4, 1.0]})
     assert agreement_models.least_mean(gaps) == pytest.approx((5.0, widened(2)))
@@ -420,8 +422,8 @@ def test_the_least_mean_of_the_sets():
 
 
 def test_a_share_and_its_binomial_error():
-    """Check that 3 of 4 cases are a proportion of .75 with standard error sqrt(.75 .25/4). For 4 of 4 cases, p (1 - p)
-    is replaced by 1/(4 n).
+    """Check that 3 of 4 cases are a proportion of 0.75 with the standard error sqrt(.75 .25/4). For 4 of 4 cases, p (1
+    - p) is replaced by 1/(4 n).
     """
     assert agreement_models.share([True, True, True, False]) == pytest.approx((0.75, np.sqrt(0.75 * 0.25 / 4)))
     assert agreement_models.share([True] * 4) == pytest.approx((1.0, np.sqrt(0.25 / 4 / 4)))
@@ -430,8 +432,8 @@ def test_a_share_and_its_binomial_error():
 
 @pytest.mark.parametrize(("measure", "gap"), [("cross_entropy", -0.3), ("accuracy", 0.3), ("log_likelihood", 0.3)])
 def test_losses_count_down_and_scores_up(measure, gap):
-    """Check the sign of a difference between 0.9 and 0.6. A loss of 0.9 is worse by 0.3, and an accuracy or a
-    likelihood of 0.9 is better by 0.3.
+    """Check the sign of the difference between two losses or scores of 0.9 and 0.6. A loss of 0.9 is worse by 0.3, and
+    an accuracy or a likelihood of 0.9 is better by 0.3.
     """
     table = scores(("A", "dirichlet", 1.0, 0.9, 0.03), ("A", "laplace", 1.0, 0.6, 0.04), measure=measure)
     found = agreement_models.advantage(table, measure, ["laplace"]).iloc[0]

@@ -187,7 +187,7 @@ def test_the_archives_workbook_holds_the_same_table_as_the_text_file():
 
 
 def test_folders_are_named_as_they_are_configured(monkeypatch, tmp_path):
-    """Check that an error names the folders as they are configured, whatever the working directory is, even if the
+    """Check that an error names the folders as they are configured, for any working directory and even if the
     repository was reached through a link.
     """
     monkeypatch.chdir(tmp_path)

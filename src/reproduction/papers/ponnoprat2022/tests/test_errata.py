@@ -25,15 +25,15 @@ def guarantee(r, order, squared):
 
 
 def test_the_pair_of_figure_3():
-    """Check the Rényi divergences of the two pairs against multiprecision values. The pairs contain (11, 8, 65, 25, 38,
-    1) with 148 records and (11, 7, 65, 25, 38, 0) with 146 records.
+    """Check the Rényi divergences of the two pairs of histograms in Figure 3 against multiprecision values. The pairs
+    contain (11, 8, 65, 25, 38, 1) with 148 records and (11, 7, 65, 25, 38, 0) with 146 records.
     """
     assert "148 and 146 records; D_2 at r = 1: text 0.2398, figure 0.3032" in said(1)
 
 
 def test_the_slip_of_figure_3():
-    """Check the KL divergence against an independent run, and the offset at order 2. The offset is -log(delta) - 2 log
-    2 = 10.1266.
+    """Check the KL divergence in Figure 3 against an independent run, and the offset of equation 14 at order 2. The
+    offset is -log(delta) - 2 log 2 = 10.1266.
     """
     text = said(2)
     assert "r = 6.43, KL 7.374e-04" in text
@@ -43,8 +43,8 @@ def test_the_slip_of_figure_3():
 
 
 def test_the_quadrature_of_figure_2():
-    """Check that the fine quadrature rule agrees with the exact value, and that delta(gamma) = 1e-5 at the printed k =
-    171.87 and alpha = 4.88.
+    """Check that the fine quadrature rule for Figure 2 agrees with the exact value, and that delta(gamma) = 1e-5 at the
+    printed k = 171.87 and alpha = 4.88.
     """
     text = said(3)
     assert float(re.search(r"degree 301 is ([\d.]+)", text)[1]) == pytest.approx(1.0, abs=2e-6)
@@ -65,8 +65,9 @@ def test_theorem_2_for_small_alpha():
 
 
 def test_what_the_wrong_alpha_and_the_wrong_scales_cost():
-    """Check the exact cost of the published alpha, and the exact costs of three Laplace scales. The scale for a change
-    of one cell by 1 costs twice the target, and the scale for a change of two cells by 1 costs exactly the target.
+    """Check the exact privacy cost of the published alpha, and the exact costs of three Laplace scales. The scale for a
+    change of one cell by 1 costs twice the target, and the scale for a change of two cells by 1 costs exactly the
+    target.
     """
     assert float(re.search(r"exact cost ([\d.]+)", said(6))[1]) == pytest.approx(3.33, abs=0.005)
     costs = [float(cost) for cost in re.findall(r"costs ([\d.]+)", said(7))]
@@ -76,8 +77,8 @@ def test_what_the_wrong_alpha_and_the_wrong_scales_cost():
 
 
 def test_the_bias_that_no_budget_lowers():
-    """Check that the release converges to (f + c)/(N + 6 c) as r goes to infinity, with c = 4 (order - 1)
-    pseudo-records per cell.
+    """Check that the release of the Dirichlet mechanism converges to (f + c)/(N + 6 c) as r goes to infinity, with c =
+    4 (order - 1) pseudo-records per cell.
     """
     text, p = said(8), COUNTS / COUNTS.sum()
     for order in (2, 20, 200):
@@ -88,8 +89,8 @@ def test_the_bias_that_no_budget_lowers():
 
 
 def test_the_introduction():
-    """Check that 0.1 log(0.1/0.001) + 0.9 log(0.9/0.862) = 0.4993, and that normalising the sum 0.863 reduces this
-    value by -log 0.863.
+    """Check that the KL divergence 0.1 log(0.1/0.001) + 0.9 log(0.9/0.862) is 0.4993, and that normalising the sum
+    0.863 changes this value by log 0.863.
     """
     plain = 0.1 * np.log(100) + 0.9 * np.log(0.9 / 0.862)
     assert f"= {plain:.4f}; normalised, {plain + np.log(0.863):.4f}" in said(9)

@@ -28,7 +28,7 @@ def offset(order, delta=DELTA):
 
 
 def one_gohari(r, alpha, total, cells, delta):
-    """Return the epsilon of Theorem 1 of Gohari et al. for a record that moves between the two cells of W.
+    """Return the epsilon by Theorem 1 of Gohari et al. for a record that moves between the two cells of W.
 
     With k = r N + d alpha, k eta = alpha, k (1 - eta_bar - eta) = r N + alpha and k shift/2 = r, epsilon is r log((1 -
     g)/g) + log B(alpha, r N + alpha) - log B(alpha + r, r N + alpha - r). The guarantee fails with probability delta:
@@ -43,10 +43,10 @@ def one_gohari(r, alpha, total, cells, delta):
     ("r", "releases", "delta", "basic"), [(0.5, 3, DELTA, True), (1e-4, 400, DELTA, False), (1e-4, 400, 0.03, False)]
 )
 def test_gohari_by_basic_and_by_advanced_composition(r, releases, delta, basic):
-    """Check the smaller of two composition bounds for n releases. Basic composition uses delta/n for each release.
-    Advanced composition (Dwork, Rothblum, Vadhan 2010) uses delta/(2n) for each of the n releases, and delta/2 for the
-    bound epsilon sqrt(2 n log(2/delta)) + n epsilon (exp(epsilon) - 1). The histogram with the largest number of cells
-    is not the most expensive one.
+    """Check that the smaller of two composition bounds is used for n releases. Basic composition uses delta/n for each
+    release. Advanced composition (Dwork, Rothblum, Vadhan 2010) uses delta/(2n) for each of the n releases, and delta/2
+    for the bound epsilon sqrt(2 n log(2/delta)) + n epsilon (exp(epsilon) - 1). The histogram with the largest number
+    of cells is not the most expensive one.
     """
     alpha, total, sizes = 1 + 4 * r, 150, (1, 2, 3, 7)
     simple = releases * max(one_gohari(r, alpha, total, d, delta / releases) for d in sizes[1:])
@@ -58,8 +58,8 @@ def test_gohari_by_basic_and_by_advanced_composition(r, releases, delta, basic):
 
 
 def test_the_dearest_histogram_is_charged_for_all():
-    """Check that the histogram with most cells determines the cost, since more cells reduce g. It has 7 cells among (2,
-    7, 3), and a histogram with one cell has no cost.
+    """Check that the histogram with the most cells determines the privacy cost, because gamma decreases with the number
+    of cells. It has 7 cells among (2, 7, 3), and a histogram with one cell has no cost.
     """
     kw = {"total": 80, "delta": DELTA, "releases": 2}
     found = [experiment.gohari_epsilon(0.3, 2.2, sizes=sizes, **kw) for sizes in ((2, 7, 3), (7,), (1, 7), (2,), (3,))]
@@ -80,7 +80,7 @@ def test_the_union_bound_is_on_the_safe_side_and_close():
 
 
 def test_a_very_small_budget_stays_finite():
-    """Check that the result is finite if epsilon is more than 700 per release. In this case, the advanced bound
+    """Check that the cost is finite if epsilon is more than 700 per release. In this case, the advanced bound
     overflows, and the basic bound is n times the epsilon of one release.
     """
     one = one_gohari(50.0, 1.0, 1000, 2, DELTA / 2)
@@ -91,8 +91,8 @@ def test_a_very_small_budget_stays_finite():
 
 @pytest.mark.parametrize(("target", "releases"), [(0.3, 1), (2.0, 11)])
 def test_gaussian_spends_its_delta(target, releases):
-    """Check the noise of n releases. The releases are equivalent to one Gaussian release whose mean moves by D = sqrt(2
-    n), because one record moves two cells by 1.
+    """Check the standard deviation of Gaussian noise for n releases. The releases are equivalent to one Gaussian
+    release whose mean moves by D = sqrt(2 n), because one record moves two cells by 1.
 
     By Balle and Wang (2018), Theorem 8, delta = Phi(D/2s - e s/D) - exp(e) Phi(-D/2s - e s/D).
     """
@@ -104,13 +104,13 @@ def test_gaussian_spends_its_delta(target, releases):
 
 
 def theorem_1(r, order, times):
-    """Return the cost of Algorithm 1 for a squared sensitivity of 2, multiplied by the number of releases."""
+    """Return the privacy cost of Algorithm 1 for a squared sensitivity of 2, multiplied by the number of releases."""
     return times * order * r**2 * polygamma(1, 1 + 3 * (order - 1) * r)
 
 
 def laplace_cost(scale, order):
-    """Return the cost of Laplace noise. The cost is twice the Rényi divergence for a shift of 1 (Mironov 2017, Table
-    II), because two cells change by 1.
+    """Return the Rényi privacy cost of Laplace noise for one replaced record. The cost is twice the Rényi divergence
+    for a shift of 1 (Mironov 2017, Table II), because two cells change by 1.
 
     The divergence is log(o/(2o - 1) exp((o - 1)/b) + (o - 1)/(2o - 1) exp(-o/b))/(o - 1).
     """
@@ -120,8 +120,8 @@ def laplace_cost(scale, order):
 
 
 def test_laplace_takes_the_better_of_two_accounts():
-    """Check the scale of Laplace noise for few and for many releases. A few releases get the scale of pure composition,
-    2 n/target, since each release changes by 2 in L1.
+    """Check the scale of Laplace noise for few and for many releases, which is the smaller scale by two kinds of
+    composition. A few releases get the scale of pure composition, 2 n/target, since each release changes by 2 in L1.
     """
     assert experiment.laplace_for_dp(5.0, delta=1e-9, releases=1) == 2 / 5
     assert experiment.laplace_for_dp(8.0, delta=1e-9, releases=2) == 4 / 8
@@ -134,8 +134,8 @@ def test_laplace_takes_the_better_of_two_accounts():
 
 @pytest.mark.parametrize(("target", "releases"), [(0.5, 20), (6.0, 1)])
 def test_dirichlet_spends_its_budget_at_the_best_order(target, releases):
-    """Check that the releases use their budget completely at the best order. Each release costs o r^2 psi'(1 + 3 (o -
-    1) r) by Theorem 1 with squared sensitivity 2 and alpha = 1 + 4 (o - 1) r.
+    """Check that several Dirichlet releases use their budget completely at the best order. Each release costs o r^2
+    psi'(1 + 3 (o - 1) r) by Theorem 1 with squared sensitivity 2 and alpha = 1 + 4 (o - 1) r.
 
     The cost of n releases plus the offset of equation 14 equals the target at the order that alpha implies, and alpha/r
     is not smaller at any other order.
@@ -154,8 +154,8 @@ def test_dirichlet_spends_its_budget_at_the_best_order(target, releases):
 
 @pytest.mark.parametrize("epsilon", [0.02, 1.0])
 def test_published_pair_of_the_dirichlet(epsilon):
-    """Check r and alpha of the author's Dirichlet runs. The order is 1 + 1/e for the e with e + offset = epsilon, r
-    follows from Theorem 1, and alpha = 1 + (order - 1) r lacks the factor 4.
+    """Check r and alpha of the author's Dirichlet runs, as functions of epsilon. The order is 1 + 1/e for the e with e
+    + offset = epsilon, r follows from Theorem 1, and alpha = 1 + (order - 1) r lacks the factor 4.
     """
     r, alpha = experiment.published_dirichlet(epsilon, delta=DELTA)
     order = 1 + (alpha - 1) / r
@@ -165,8 +165,8 @@ def test_published_pair_of_the_dirichlet(epsilon):
 
 
 def test_published_noise():
-    """Check the published Gaussian noise, sigma = sqrt(2 log(1.25/share)) sqrt(2)/epsilon. For the share 1.25 exp(-8),
-    sigma is 4 sqrt(2)/epsilon.
+    """Check the published Gaussian noise, whose standard deviation is sigma = sqrt(2 log(1.25/share)) sqrt(2)/epsilon.
+    For the share 1.25 exp(-8), sigma is 4 sqrt(2)/epsilon.
 
     The Laplace scale is (2/epsilon) sqrt(log(1/2 delta)/log(1/delta)); for delta = 1/4, the root is sqrt(1/2).
     """
@@ -191,9 +191,9 @@ def test_corrected_noise_is_each_law_at_its_own_budget():
 
 
 def test_whole_models_share_delta_among_all_their_histograms(monkeypatch):
-    """Check the division of delta for a model with two attributes and the labels. The model consists of three releases.
-    In the published variant, each release has the share delta/(2 3), with the printed factor 2 sqrt(2 m log(1/2 delta))
-    for m = 2 attributes.
+    """Check how delta is divided among the releases of a model with two attributes and the labels. The model consists
+    of three releases. In the published variant, each release has the share delta/(2 3), with the printed factor 2
+    sqrt(2 m log(1/2 delta)) for m = 2 attributes.
 
     In the corrected variant and for Gohari, delta is for all three releases together. Gohari's bound on the number of
     records is the training part, 70 % of 60; its pairs have alpha = 1 + 4 r (order 2).
@@ -221,8 +221,8 @@ def test_whole_models_share_delta_among_all_their_histograms(monkeypatch):
 
 @pytest.fixture
 def calibrations(monkeypatch):
-    """Return a list that records every call of `calibrated_noise.calibrated`, with the distribution, the epsilons of
-    one release, and the calibration.
+    """Return a list that records the distribution, the epsilons of one release, and the calibration of every call of
+    `calibrated_noise.calibrated`.
     """
     found, right = [], calibrated_noise.calibrated
 
@@ -235,7 +235,7 @@ def calibrations(monkeypatch):
 
 
 def test_a_model_shares_epsilon_evenly_among_its_releases(calibrations):
-    """Check that a model with four attributes and the labels makes five releases, each with epsilon/5.
+    """Check that a model with four attributes and the labels makes five releases, each of which has epsilon/5.
 
     The Laplace noise is calibrated for a change of one cell by 1 in the published variant (so that the scale is half of
     the scale for two cells), and for two cells in the corrected variant, in which the Dirichlet is also calibrated
@@ -264,9 +264,9 @@ def test_a_network_shares_epsilon_among_its_nodes_and_by_three_in_the_slip(calib
 
 
 def test_a_network_shares_delta_among_its_nodes(monkeypatch):
-    """Check that a network divides delta among its nodes. In the published variant, each release has delta/(2 3), and
-    the epsilon of the network is 2 sqrt(2 k log(1/delta)) times the epsilon of a release. In the other variants, delta
-    is for all k nodes together.
+    """Check that a Bayesian network divides delta among its nodes. In the published variant, each release has delta/(2
+    3), and the epsilon of the network is 2 sqrt(2 k log(1/delta)) times the epsilon of a release. In the other
+    variants, delta is for all k nodes together.
     """
     name, asked = catalogue.NETWORKS[0], []
     for what in ("published_noise", "corrected_noise", "gohari_epsilon"):
@@ -302,8 +302,9 @@ def test_figure_1_at_two():
 
 
 def test_pairs_of_figure_2_have_the_alpha_of_algorithm_1():
-    """Check the alpha and the k of the pairs in Figure 2. Algorithm 1 has alpha = 1 + 4 (order - 1) r, so alpha is 5
-    for order 3 and r = 0.5. It has k = r N + d alpha for d cells. Of these cells, |W| = 2 cells are considered.
+    """Check the alpha and the k of the pairs of parameters in Figure 2. Algorithm 1 has alpha = 1 + 4 (order - 1) r, so
+    alpha is 5 for order 3 and r = 0.5. It has k = r N + d alpha for d cells. Of these cells, |W| = 2 cells are
+    considered.
     """
     table = privacy.figure_2(
         total=100, cells=4, r=0.5, order=3.0, least=1e-4, most=1e-3, points=2, rule=gohari.DEGREE_50_RULE
@@ -320,7 +321,7 @@ def test_pairs_of_figure_2_have_the_alpha_of_algorithm_1():
 
 
 def test_the_slip_of_figure_3():
-    """Check that equation 14 with delta = 2 gives epsilon = target - offset(2), with r computed for a squared
+    """Check that equation 14 with delta = 2 gives epsilon = target - offset(2), where r is computed for a squared
     sensitivity of 1 and alpha = 1 + 4 r.
 
     The pair of the exact profile has the same alpha. Gohari's pair has eta = alpha/k with empty cells, and (r +
@@ -345,8 +346,8 @@ def test_the_slip_of_figure_3():
 
 
 def test_figure_8_is_theorem_1_and_the_floor():
-    """Check that Figure 8 shows the sum of the cost o r^2 psi'(1 + 3 (o - 1) r) and the offset. The cost is for squared
-    sensitivity 2, and half of it is for squared sensitivity 1.
+    """Check that Figure 8 shows the sum of the privacy cost o r^2 psi'(1 + 3 (o - 1) r) at order o and the offset of
+    equation 14. The cost is for squared sensitivity 2, and half of it is for squared sensitivity 1.
     """
     table = privacy.figure_8(orders=[10.0], delta=DELTA, least=0.5, most=2.0, points=1)
     row = table.set_index("variant")["epsilon_hat"]
@@ -355,7 +356,8 @@ def test_figure_8_is_theorem_1_and_the_floor():
 
 
 def test_audited_laplace_scales_are_those_of_their_sensitivities():
-    """Check that Laplace noise calibrated for a change of one cell by 1 has an exact cost of twice the claim.
+    """Check that Laplace noise that is calibrated for a change of one cell by 1 has an exact privacy cost of twice the
+    claim.
 
     A change of one cell by 2 costs more than a change of two cells by 1, so noise calibrated for one cell by 2 has a
     cost below the claim. If the noise is calibrated for two cells by 1, the cost is exactly the claim.
@@ -367,8 +369,8 @@ def test_audited_laplace_scales_are_those_of_their_sensitivities():
 
 
 def test_the_least_beta_and_the_bound_of_theorem_2():
-    """Check the formulas of Theorem 2: beta = d alpha/(exp(eta/2) - 1), which is d alpha/2 for eta = 2 log 3, and the
-    bound exp(-beta eta^2/(2 (2 + eta)(4 + 3 eta))).
+    """Check the formulas of Theorem 2. The smallest beta is d alpha/(exp(eta/2) - 1), which is d alpha/2 for eta = 2
+    log 3, and the bound is exp(-beta eta^2/(2 (2 + eta)(4 + 3 eta))).
     """
     assert theorem_2.least_beta(10, 0.5, 2 * np.log(3)) == pytest.approx(2.5)
     blocks = pd.DataFrame({"alpha": 0.5, "cells": 10, "eta": 1.0, "beta": 21.0, "draws": 50, "above": [30, 20]})

@@ -11,8 +11,8 @@ from reproduction.papers.ponnoprat2022 import figures, networks, privacy
 
 
 def test_arrows_end_at_the_border_of_the_box_they_point_to():
-    """Check that arrows end at the border of a box. If wide boxes are side by side, an arrow to a fixed distance from
-    the centre would end under a box.
+    """Check that the arrows in the plot of a network end at the border of a box. If wide boxes are side by side, an
+    arrow to a fixed distance from the centre would end under a box.
     """
     nodes = [("a long parent", "", 0.0, 0), ("a long child", "a long parent", 1.0, 1), ("x", "a long child", 0.4, 2)]
     table = pd.DataFrame(nodes, columns=["node", "parent", "x", "depth"]).assign(dataset="Adult")
@@ -36,8 +36,8 @@ def test_arrows_end_at_the_border_of_the_box_they_point_to():
 
 @pytest.mark.thorough
 def test_no_arrow_runs_through_a_box_that_it_does_not_belong_to():
-    """Check, for all three networks of the paper, that no arrow crosses a box to which it does not belong, because it
-    would look like an edge that does not exist.
+    """Check, for all three networks of the paper, that no arrow crosses a box to which the arrow does not belong,
+    because this would look like an edge that does not exist.
     """
     with style.applied():
         figure = figures.figure_6(networks.figure_6())
@@ -58,8 +58,8 @@ def test_no_arrow_runs_through_a_box_that_it_does_not_belong_to():
 
 
 def test_the_layout_tells_what_lies_in_the_way():
-    """Check that a straight line through a third box has a penalty. If there is room next to the box, the edge curves
-    around it.
+    """Check that a layout in which a straight line crosses a third box has a penalty. If there is room next to the box,
+    the edge curves around it.
     """
     spots = {"above": np.array([50.0, 200.0]), "between": np.array([50.0, 100.0]), "below": np.array([50.0, 0.0])}
     half = dict.fromkeys(spots, np.array([20.0, 5.0]))
@@ -71,8 +71,8 @@ def test_the_layout_tells_what_lies_in_the_way():
 
 
 def _plain(edges, spots, half, sides):
-    """Return the penalty of a layout after each edge, and the curvatures of its edges, by comparing every curvature
-    with every box and arrow.
+    """Return the penalty of a layout after each edge, and the curvatures of its edges, computed by comparing every
+    curvature with every box and arrow.
     """
     drawn, totals, bends = [], [0.0], []
     for edge in edges:
@@ -91,8 +91,8 @@ def _plain(edges, spots, half, sides):
 
 @pytest.mark.parametrize("seed", [7, 13])
 def test_the_bends_that_are_not_looked_at_are_worse(seed):
-    """Compare a search that stops as soon as the penalty reaches the bound with a search over all curvatures of all
-    edges.
+    """Compare a search for curvatures that stops as soon as the penalty reaches the bound with a search over all
+    curvatures of all edges.
     """
     rng, names = np.random.default_rng(seed), "abcdefgh"
     spots = {name: rng.uniform(0, 100, 2) for name in names}
@@ -107,8 +107,8 @@ def test_the_bends_that_are_not_looked_at_are_worse(seed):
 
 
 def test_a_point_read_off_print_stands_where_it_was_printed():
-    """Check that values read off printed plots are plotted at their positions: 0.864 for Bank (Figure 5, read with an
-    error of 0.003), and -241,000 for the Gaussian on Adult (Figure 7).
+    """Check that values read off printed plots are plotted at their positions, such as 0.864 for Bank (Figure 5, read
+    with an error of 0.003) and -241,000 for the Gaussian mechanism on Adult (Figure 7).
     """
     scores = {"epsilon": [0.001, 10.0], "accuracy_mean": [0.5, 0.9], "accuracy_sd": [0.0, 0.0]}
     table = pd.DataFrame(scores | {"dataset": "Bank", "variant": "published", "method": "dirichlet"})
@@ -155,8 +155,8 @@ def test_ratios_of_figure_3_are_over_the_worst_case():
 
 
 def test_the_emulated_curve_of_figure_2_is_the_printed_floor():
-    """Check that the rule of degree 50 differs by less than a seventh from the printed 2.1e-4 (section 2.4) below gamma
-    = 3e-4, where the exact delta is below 1e-6.
+    """Check that, below gamma = 3e-4, where the exact delta is below 1e-6, the quadrature rule of degree 50 differs by
+    less than a seventh from the printed 2.1e-4 (section 2.4).
     """
     setting = {"total": 147, "cells": 6, "r": 0.97, "order": 2.0, "least": 1e-8, "most": 1e-3, "points": 6}
     table = privacy.figure_2(**setting, rule=privacy.gohari.DEGREE_50_RULE)

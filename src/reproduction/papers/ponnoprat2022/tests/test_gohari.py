@@ -1,4 +1,5 @@
-"""Test the two quadrature rules for Gohari's delta separately, since one rule could hide an error of the other rule.
+"""Test the two quadrature rules for the delta of Gohari et al. separately, because one rule could hide an error of the
+other rule.
 
 The rule of degree 50 is exact up to its degree, and its error for the peaked density is the printed floor.
 """
@@ -20,8 +21,8 @@ RULES = [(gohari._some_below, 1e-4), (gohari._some_below_by_quantiles, 1e-7)]
 @pytest.mark.parametrize("gamma", [1e-9, 1e-3, 0.05, 0.2])
 @pytest.mark.parametrize("cells", [2, 3, 4])
 def test_of_equal_uniform_cells_some_is_small(rule, rel, gamma, cells):
-    """Check the probability that a cell is small for Dirichlet(1, .., 1), the uniform distribution. All of k - 1 of its
-    k cells exceed g with probability (1 - (k - 1) g)^(k - 1).
+    """Check the probability that a cell is small under Dirichlet(1, .., 1), which is the uniform distribution. All of k
+    - 1 of its k cells exceed g with probability (1 - (k - 1) g)^(k - 1).
     """
     expected = -np.expm1((cells - 1) * np.log1p(-(cells - 1) * gamma))
     assert float(rule(np.asarray(gamma), np.ones(cells))) == pytest.approx(expected, rel=rel)
@@ -30,8 +31,8 @@ def test_of_equal_uniform_cells_some_is_small(rule, rel, gamma, cells):
 @pytest.mark.parametrize(("rule", "rel"), RULES)
 @pytest.mark.parametrize("a", [(2.0, 3.0, 5.0), (0.4, 7.0, 2.0), (30.0, 0.8, 40.0)])
 def test_of_three_cells_some_is_small(rule, rel, a):
-    """Check P(Y1 > g, Y2 > g) against a midpoint rule over Y1 = y with 400,000 nodes. Given Y1 = y, Y2/(1 - y) is
-    Beta(a2, a3).
+    """Check the probability P(Y1 > g, Y2 > g) against a midpoint rule over Y1 = y with 400,000 nodes. Given Y1 = y,
+    Y2/(1 - y) is Beta(a2, a3).
     """
     gamma = 0.04
     y = gamma + (1 - 2 * gamma) * (np.arange(400_000) + 0.5) / 400_000
@@ -41,7 +42,7 @@ def test_of_three_cells_some_is_small(rule, rel, a):
 
 
 def test_their_nodes_integrate_what_they_are_made_for():
-    """Check that the quadrature nodes integrate exp(-v) v^n over v > 0 to n!, and y^p over (0, 1) to 1/(p + 1)."""
+    """Check that the quadrature rules integrate exp(-v) v^n over v > 0 to n!, and y^p over (0, 1) to 1/(p + 1)."""
     v, weight = gohari._exponential()
     for n, expected in ((0, 1.0), (1, 1.0), (4, 24.0)):
         assert weight @ v**n == pytest.approx(expected, rel=1e-12)
@@ -69,8 +70,8 @@ LAWS = [(50, 0.01, 0.1, 2), (5000, 0.1, 0.1, 2), (0.5, 0.3, 0.4, 2), (500, 0.01,
 @pytest.mark.parametrize("target", [1e-9, 1e-3, 0.2])
 @pytest.mark.parametrize("law", LAWS)
 def test_the_gamma_named_is_the_largest(law, target):
-    """Check that `calibrate` returns the largest gamma. If gamma is increased by a relative 1e-10, delta exceeds the
-    target. If gamma is decreased by a relative 1e-10, delta does not exceed the target.
+    """Check that `calibrate` returns the largest gamma that meets the target. If gamma is increased by a relative
+    1e-10, delta exceeds the target. If gamma is decreased by a relative 1e-10, delta does not exceed the target.
     """
     about = dict(zip(("concentration", "eta", "eta_bar", "members"), law, strict=True))
     gamma = gohari.calibrate(target, **about)
@@ -109,8 +110,8 @@ def test_rule_integrates_every_monomial_of_its_degree():
 
 
 def test_rule_fails_far_beyond_its_degree():
-    """Check that the quadrature rule fails for x^2000. This function is concentrated closer to its corner than any
-    point of the rule.
+    """Check that the quadrature rule of degree 50 fails for the function x^2000. This function is concentrated closer
+    to its corner than any point of the rule.
     """
     corners, weights = gohari.degree_50_rule()
     exact = 2 * np.exp(lgamma(2001) - lgamma(2003))
@@ -119,15 +120,15 @@ def test_rule_fails_far_beyond_its_degree():
 
 @pytest.mark.parametrize("gamma", [3e-4, 6e-4])
 def test_its_error_is_the_printed_floor(gamma):
-    """Check that the rule gives 2.1e-4 (printed in section 2.4 with two digits), although the exact delta is below
-    1e-6.
+    """Check that the quadrature rule of degree 50 gives 2.1e-4 (printed in section 2.4 with two digits), although the
+    exact delta is below 1e-6.
     """
     assert gohari.delta_by_degree_50(gamma, **REGION) == pytest.approx(2.1e-4, abs=0.06e-4)
 
 
 def test_a_gentle_density_is_integrated_exactly():
-    """Check that the quadrature rule is exact for concentration 12 and eta = eta_bar = 1/4. In this case, the densities
-    of Dirichlet(3, 3, 6) and Dirichlet(3, 6, 3) are polynomials of degree 9.
+    """Check that the quadrature rule of degree 50 is exact for concentration 12 and eta = eta_bar = 1/4. In this case,
+    the densities of Dirichlet(3, 3, 6) and Dirichlet(3, 6, 3) are polynomials of degree 9.
     """
 
     def above(a, g=0.05):

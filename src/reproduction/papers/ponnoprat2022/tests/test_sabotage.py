@@ -78,8 +78,8 @@ def judge(honest):
 
 
 def flips(judge, changed, before=None):
-    """Return the statements whose verdicts change if the tables `changed` are replaced, compared with `before` (by
-    default, the unmodified verdicts).
+    """Return the statements whose verdicts change if the tables `changed` are replaced. The verdicts are compared with
+    `before`, which are the unmodified verdicts by default.
     """
     before, after = judge.verdicts if before is None else before, judge(changed)
     found = set(before.index[before != after])
@@ -94,8 +94,8 @@ def doubled(epsilon, **more):
 
 
 def cauchy(counts, starts, *, rng, **more):
-    """Return Cauchy draws in place of the noise. In place of the Dirichlet releases, return a single release that is
-    repeated.
+    """Return Cauchy draws in place of the noise, as a deliberate error. In place of the Dirichlet releases, return a
+    single release that is repeated.
     """
     if more["law"] == "dirichlet":
         return np.repeat(RELEASE(counts, starts, rng=rng, **more)[:1], len(more["scale"]), axis=0)
@@ -244,7 +244,7 @@ def test_a_drawn_curve_two_percent_off(honest, judge, name, column):
 
 @pytest.mark.parametrize("law", ["gaussian", "laplace", "dirichlet"])
 def test_noise_a_tenth_too_small(judge, monkeypatch, law):
-    """Check that noise that is too small by a tenth changes a verdict. The tests detect errors of 3.5 to 7 % at these
+    """Check that a verdict changes if the noise is too small by a tenth. The tests detect errors of 3.5 to 7 % at these
     sizes.
     """
 
@@ -293,8 +293,8 @@ def test_what_is_drawn_is_judged(honest):
 
 
 def leaking(mechanism, epsilons, **more):
-    """Return the noise of a sabotaged run: the Dirichlet mechanism releases the data without privacy, and the noise of
-    the other mechanisms is a hundred times too large.
+    """Return noise with a deliberate error, in which the Dirichlet mechanism releases the data without privacy and the
+    noise of the other mechanisms is a hundred times too large.
     """
     law = CALIBRATED(mechanism, epsilons, **more)
     if law.law != "dirichlet":
@@ -303,7 +303,7 @@ def leaking(mechanism, epsilons, **more):
 
 
 def flat(mechanism, epsilons, **more):
-    """Return noise with which Dirichlet releases are independent of the data."""
+    """Return noise with a deliberate error, in which the Dirichlet releases are independent of the data."""
     law = CALIBRATED(mechanism, epsilons, **more)
     return (
         Noise(law.law, np.full_like(law.scale, 1e-9), np.full_like(law.alpha, 0.2)) if law.law == "dirichlet" else law
@@ -385,7 +385,7 @@ def test_reversed_reaches_flip_goharis_decline(honest, judge):
 
 
 def printed():
-    """Return the kind of every statement, omitting numbers that the paper does not print."""
+    """Return the kind of every statement about a number that the paper prints."""
     found = agreement.read_published(FOLDER / "published.tsv").set_index(["artefact", "quantity"])
     return found.loc[(found["kind"] != "number") | found["value"].notna(), "kind"]
 
@@ -406,8 +406,8 @@ def uci(name):
 
 
 def test_another_share_of_the_budget_flips_the_values_read_off_figure_7(judge, monkeypatch):
-    """Check that only a third of epsilon, as used in the printed figure, reproduces the values read off Figure 7. The
-    test requires the UCI files of the three networks.
+    """Check that the values read off Figure 7 are reproduced only with a third of epsilon, as used in the printed
+    figure. The test requires the UCI files of the three networks.
     """
     sets = {name: uci(name) for name in catalogue.NETWORKS}
 

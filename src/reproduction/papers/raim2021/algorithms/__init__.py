@@ -1,1 +1,3 @@
-"""Samplers that are used only by this paper: direct sampling, chains for censored statistics, and a baseline."""
+"""Samplers that are used only by this paper, for direct sampling and for chains of censored statistics, and a
+baseline.
+"""

@@ -1,4 +1,4 @@
-"""Check the arguments that are common to both samplers for a release of censored statistics."""
+"""Check the arguments that both samplers for a release of censored statistics have in common."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ FARTHEST = 1e7  # distance in scales of a released number from its statistic's r
 
 
 class Arguments(NamedTuple):
-    """Checked arguments of the samplers, in the order of `checked`.
+    """Checked arguments of the samplers, in the order in which `checked` returns them.
 
     Attributes
     ----------

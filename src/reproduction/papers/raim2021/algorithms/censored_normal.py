@@ -61,8 +61,8 @@ class Chain(NamedTuple):
         return Accuracy("not converged", float("nan"), f"{why}one chain is not judged, several are (`judged`)")
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return the mean, the sd and a central interval of mu, sigma2 and the four statistics, with the columns
-        `accuracy.SUMMARY`.
+        """Return the mean, the standard deviation and a central interval of mu, sigma2 and the four statistics, with
+        the columns `accuracy.SUMMARY`.
 
         Parameters
         ----------
@@ -134,8 +134,8 @@ def gibbs(
     prior: Iterable[float] = VAGUE,
     initial: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
-    """Return dependent draws of (mu, sigma2) as a float64 array of shape (draws, 2). The arguments are the same as for
-    `chain`.
+    """Return dependent draws of (mu, sigma2) from a Gibbs sampler, as a float64 array of shape (draws, 2). The
+    arguments are the same as for `chain`.
 
     With ``method="as_written"``, the chain diverges from the posterior in most settings. Check ``chain(..).diverged``.
 
@@ -229,8 +229,8 @@ def chain(
 
 
 def first_guess(release: ArrayLike, *, n: int, lower: float, upper: float) -> tuple[float, float]:
-    """Return (mu, sigma2) for which the released counts equal their expectation. If the counts are uninformative, mu is
-    the middle of [a, b].
+    """Return (mu, sigma2) such that the released counts equal their expected values. If the counts are uninformative,
+    mu is the middle of [a, b].
 
     Parameters
     ----------
@@ -280,8 +280,8 @@ def geweke(
     rng: np.random.Generator,
     batches: int = 50,
 ) -> pd.DataFrame:
-    """Return the results of Geweke's (2004) joint distribution test. If the release is redrawn after each sweep, theta
-    must follow its prior.
+    """Return the results of the joint distribution test of Geweke (2004) for a sampler. If the release is redrawn after
+    each sweep, theta must follow its prior.
 
     Parameters
     ----------

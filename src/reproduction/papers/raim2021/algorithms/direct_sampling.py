@@ -1,4 +1,4 @@
-"""Direct sampling of the noise in a released statistic (Walker et al. 2011, Raim 2021), and the target distributions of
+"""Direct sampling of the noise in a released statistic (Walker et al. 2011, Raim 2021), and the exact distributions of
 this noise.
 
 The target f(xi) is proportional to w(xi) g(xi): the weight w is the density of the unprotected statistic z - xi, and
@@ -36,7 +36,7 @@ _FARTHEST = 1e150  # represents infinity if a logarithm of xi is needed
 
 
 class NoiseLaw(ABC):
-    """Distribution of the noise xi on the real line, given a released value. Its density has a kink at 0."""
+    """Distribution on the real line of the noise xi, given a released value. Its density has a kink at 0."""
 
     @abstractmethod
     def _log_pdf(self, xi: Array) -> Array: ...
@@ -54,10 +54,10 @@ class NoiseLaw(ABC):
 
     @abstractmethod
     def mode(self) -> float:
-        """Return the mode of the density."""
+        """Return the mode of the density of the noise."""
 
     def pdf(self, xi: ArrayLike) -> Array:
-        """Return the density of the noise at xi, an array of any shape."""
+        """Return the density of the noise at xi, which is an array of any shape."""
         return np.exp(_flat(self._log_pdf, xi))
 
     def cdf(self, xi: ArrayLike) -> Array:
@@ -83,18 +83,18 @@ class NoiseLaw(ABC):
         return _flat(self._quantile, levels)
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
-        """Return independent draws by inversion, as a float64 array of shape (size,). Each draw uses one uniform
-        number.
+        """Return independent draws of the noise by inversion, as a float64 array of shape (size,). Each draw uses one
+        uniform number.
         """
         uniforms = _checks.generator(rng).random(_checks.integer("size", size))
         return self._quantile(1.0 - uniforms) if size else uniforms  # 1 - u is never 0, and 1 is moved one step down
 
     def mean(self) -> float:
-        """Return the expected value of the noise."""
+        """Return the expected value of the noise given the released value."""
         return self._moments[0]
 
     def variance(self) -> float:
-        """Return the variance of the noise."""
+        """Return the variance of the noise given the released value."""
         return self._moments[1]
 
     @cached_property
@@ -237,7 +237,8 @@ LEAST_COUNT = 4  # minimum number of records in a sum of squares, for a bounded 
 
 @dataclass(frozen=True)
 class NormalWeight:
-    """Weight w(xi) = exp(-(z - xi - mu)^2 count/(2 sigma2)). Its maximum is 1, at xi = z - mu.
+    """Weight w(xi) = exp(-(z - xi - mu)^2 count/(2 sigma2)) of the noise xi in a normal statistic. Its maximum is 1, at
+    xi = z - mu.
 
     Parameters
     ----------
@@ -267,7 +268,7 @@ class NormalWeight:
         return 0.0
 
     def log_relative(self, xi: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return log(w(xi)/c), where c is the maximum of the weight."""
+        """Return the log of the relative weight w(xi)/c, where c is the maximum of the weight."""
         return -((xi - self.mode) ** 2) * self.count / (2 * self.sigma2)
 
     def problem(self) -> dict[str, float | str]:
@@ -279,8 +280,8 @@ class NormalWeight:
 
 @dataclass(frozen=True)
 class GammaWeight:
-    """Weight w(xi): the gamma density of z - xi with shape (count - 1)/2 and scale 2 sigma2. The weight is bounded if
-    count >= 4.
+    """Weight w(xi) of the noise xi in a gamma statistic, which is the gamma density of z - xi with shape (count - 1)/2
+    and scale 2 sigma2. The weight is bounded if count >= 4.
 
     Parameters
     ----------
@@ -316,7 +317,7 @@ class GammaWeight:
         return float(self.power * np.log(self.power) - self.power - gammaln(self.power + 1) - np.log(2 * self.sigma2))
 
     def log_relative(self, xi: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return log(w(xi)/c), where c is the maximum of the weight."""
+        """Return the log of the relative weight w(xi)/c, where c is the maximum of the weight."""
         ratio = (self.z - np.asarray(xi, dtype=float)) / (self.z - self.mode)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(ratio > 0, self.power * (np.log(ratio) - (ratio - 1)), -np.inf)
@@ -330,7 +331,7 @@ class GammaWeight:
 
 @dataclass(frozen=True)
 class LaplaceBase:
-    """Laplace noise with a given scale, as the base distribution of the sampler."""
+    """Laplace noise with a given scale, as the base distribution of the direct sampler."""
 
     scale: float
 
@@ -343,7 +344,7 @@ class LaplaceBase:
 
 @dataclass(frozen=True)
 class GaussianBase:
-    """Normal noise N(0, sd^2), as the base distribution of the sampler."""
+    """Normal noise N(0, sd^2), as the base distribution of the direct sampler."""
 
     sd: float
 
@@ -359,7 +360,7 @@ class IntegerBase(ABC):
 
     @abstractmethod
     def log_tail(self, size: int) -> NDArray[np.float64]:
-        """Return log P(X >= k) for k = 0 .. size - 1."""
+        """Return the log tail probabilities log P(X >= k) for k = 0 .. size - 1."""
 
     def problem(self, reach: float) -> dict[str, float | str | NDArray[np.float64]]:
         return {"base": "integers", "tail": self.log_tail(int(reach) + 2)}
@@ -508,8 +509,8 @@ class DirectSampler:
                 self._place(count, spacing, midpoint)
 
     def _place(self, knots: int, spacing: str, midpoint: str) -> None:
-        """Place the knots of the step function of the sampler. `_added` contains the knots in the order in which they
-        are added, and `_u` and `_p` = log P(A_u) are in sorted order.
+        """Place the knots of the step function that the direct sampler uses. `_added` contains the knots in the order
+        in which they are added, and `_u` and `_p` = log P(A_u) are in sorted order.
         """
         if spacing == "equal":
             share = np.arange(knots + 1) / knots
@@ -528,8 +529,8 @@ class DirectSampler:
         return self.sample_counted(size, rng=rng)[0]
 
     def sample_counted(self, size: int, *, rng: np.random.Generator) -> tuple[NDArray[np.float64], int, int]:
-        """Return the draws, the number of rejections, and the final number of intervals. The number of intervals
-        increases if `adaptive` is True.
+        """Return the draws from the target density, the number of rejections, and the final number of intervals. The
+        number of intervals increases if `adaptive` is True.
 
         Parameters
         ----------
@@ -553,17 +554,17 @@ class DirectSampler:
         return x, int(rejected), len(u) - 1
 
     def log_area(self, log_u: ArrayLike) -> NDArray[np.float64]:
-        """Return log P(A_u) at log u <= 0."""
+        """Return log P(A_u), where A_u is the set on which the relative weight exceeds u, at log u <= 0."""
         return self.problem.log_area(np.atleast_1d(np.asarray(log_u, dtype=float)))
 
     def interval(self, log_u: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the ends of the interval A_u."""
+        """Return the ends of the interval A_u, on which the relative weight exceeds u."""
         left, right = self.problem.interval(np.atleast_1d(np.asarray(log_u, dtype=float)))
         return self.weight.mode - left, self.weight.mode + right
 
     def step_function(self) -> pd.DataFrame:
-        """Return the pieces of the step function as a table. The columns are log_u (left end, -inf first), log_height,
-        and order, which is the order in which the left knot was added.
+        """Return the pieces of the step function of the sampler as a table. The columns are log_u (left end, -inf
+        first), log_height, and order, which is the order in which the left knot was added.
 
         The order of u_L is 0, and that of u_H is 1 (its height is 0, and it closes the last piece); -1 marks the piece
         below u_L.
@@ -573,14 +574,14 @@ class DirectSampler:
         return pd.concat([first, pd.DataFrame(pieces)], ignore_index=True)
 
     def log_height(self, log_u: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return log h*(u), the log of the envelope at u."""
+        """Return the log of the step function h*(u), which is an envelope of P(A_u)."""
         piece = np.searchsorted(self._u, log_u, side="right")
         return np.concatenate([[self.log_whole], self._p[:-1], [-np.inf]])[piece]
 
     @cached_property
     def log_psi(self) -> float:
-        """Return log(psi/c), where psi/c is the integral of P(A_u). The integral has a closed form for Laplace noise,
-        and is computed by a sum or by quadrature otherwise.
+        """Return log(psi/c), where psi/c is the integral of P(A_u) over u. The integral has a closed form for Laplace
+        noise, and is computed by a sum or by quadrature otherwise.
         """
         if isinstance(self.base, LaplaceBase):
             return self.weight.exact(self.base.scale).log_normaliser - self.weight.log_maximum
@@ -639,7 +640,7 @@ class DirectSampler:
         return getattr(self.base, "sd", getattr(self.base, "scale", 1.0))
 
     def _upper_end(self) -> float:
-        """Return the log of the smallest u with P(A_u) = 0."""
+        """Return the log of the smallest u for which P(A_u) = 0."""
         if not isinstance(self.base, IntegerBase):
             return 0.0
         return float(max(self.weight.log_relative(np.array([np.floor(self.weight.mode), np.ceil(self.weight.mode)]))))

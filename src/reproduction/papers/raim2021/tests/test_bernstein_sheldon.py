@@ -1,5 +1,5 @@
-"""Test the baseline of Bernstein and Sheldon: the agreement of its kernel with the reference implementation, its
-distributions, and invalid input.
+"""Test the baseline of Bernstein and Sheldon, by the agreement of its kernel with the reference implementation, by its
+distributions, and with invalid input.
 """
 
 import numpy as np
@@ -61,15 +61,15 @@ def test_bad_input_of_the_baseline_is_named(changes, match):
 
 
 def test_a_normal_law_without_covariance_is_said():
-    """Check that NaN moments, which occur at sigma2 = 1e-320, raise an error."""
+    """Check that moments that are NaN, which occur at sigma2 = 1e-320, raise an error."""
     start = np.array([[0.0, 1e-320, 0.0, 1.0, 0.0, 0.0]])
     with pytest.raises(np.linalg.LinAlgError, match="the covariance of the statistics is not positive definite"):
         baseline_gibbs.statistics((0.0, 1.0, 2.0, 2.0), 30, 1.0, start, rng=stream(13, "none"))
 
 
 def test_bernstein_sheldon_is_near_where_its_normal_laws_are():
-    """Check the posterior of the Bernstein-Sheldon sampler with symmetric limits and n = 1,000. The means are within
-    0.03 of the exact posterior means, and the standard deviations are within 15 %.
+    """Check the posterior means and standard deviations of the Bernstein-Sheldon sampler with symmetric limits and n =
+    1,000. The means are within 0.03 of the exact posterior means, and the standard deviations are within 15 %.
     """
     found = bernstein_sheldon.gibbs(
         RELEASE, **SLIDES, draws=1500, burn_in=200, prior=VAGUE, chains=8, rng=stream(9, "baseline")
@@ -80,7 +80,7 @@ def test_bernstein_sheldon_is_near_where_its_normal_laws_are():
 
 
 def test_scale_mixture_of_the_baseline_is_laplace_noise():
-    """Check that z - s at fixed theta is Laplace noise if the distribution of the statistics is far wider than the
+    """Check that z - s at fixed theta is Laplace noise if the distribution of the statistics is much wider than the
     noise.
 
     The mean absolute noise over 4,000 draws is within 5 % of the scale: 4 standard errors for a dependence over two

@@ -1,4 +1,6 @@
-"""Check what the figures show: every line, mark, bar and rectangle is compared with the columns of synthetic tables."""
+"""Tests of the contents of the figures, in which every line, mark, bar and rectangle is compared with the columns of
+synthetic tables.
+"""
 
 import numpy as np
 import pandas as pd

@@ -36,8 +36,8 @@ def test_the_missing_n():
 
 
 def test_counts_in_turn():
-    """Check that the mean of s_c is 953.20 if the counts are drawn in turn and 950.60 if they are drawn jointly. Both
-    values come from an independent enumeration of all counts.
+    """Check that the mean of s_c is 953.20 if the counts are drawn one after the other and 950.60 if they are drawn
+    jointly. Both values come from an independent enumeration of all counts.
     """
     in_turn, error, joint, its_error = numbers(r"s_c is # \(#\) as written and # \(#\) with", said(2, size=400))
     assert in_turn == pytest.approx(953.20, abs=4 * error)
@@ -60,8 +60,8 @@ def test_censored_records_have_a_smaller_variance():
 
 
 def test_the_first_sweep_outside_is_counted_from_one(monkeypatch):
-    """Check that sweeps are counted from one: the first of five sweeps with s_mean outside [-2, 2] is reported as sweep
-    2.
+    """Check that sweeps are counted from one, so that the first of five sweeps with s_mean outside [-2, 2] is reported
+    as sweep 2.
     """
 
     def chain(*given, draws, **stated):
@@ -86,15 +86,15 @@ def test_end_points():
 
 
 def test_closed_ends_of_the_gamma_weight():
-    """Check that both methods find the same ends of the gamma weight's interval. The tolerance is the accuracy of the
-    slower method, 1e-9 for ends near 170.
+    """Check that two methods find the same ends of the interval A_u of the gamma weight. The tolerance is the accuracy
+    of the slower method, 1e-9 for ends near 170.
     """
     assert numbers(r"this project is (\d\.\de-\d+)\.$", said(5))[0] < 1e-6
 
 
 def test_the_lower_end_of_floating_point():
-    """Check u_L. At u_L, Laplace noise of scale b is outside [-21.27 - r, -21.27 + r] with probability exp(-(r -
-    21.27)/b)/2. This probability is about 2^-53.
+    """Check u_L, the lower end in floating point. At u_L, Laplace noise of scale b is outside [-21.27 - r, -21.27 + r]
+    with probability exp(-(r - 21.27)/b)/2. This probability is about 2^-53.
 
     log u_L = -950 r^2/2, up to the factor of two within which a sum is rounded.
     """
@@ -133,8 +133,8 @@ def test_the_envelope_below_its_first_knot():
 
 
 class Cut:
-    """Weight function for Laplace noise of scale 8.494: the gamma density with shape 949/2 and scale 2 at z, divided by
-    its maximum.
+    """Weight function for Laplace noise of scale 8.494, which is the gamma density with shape 949/2 and scale 2 at z,
+    divided by its maximum.
     """
 
     noise = stats.laplace(scale=8.494)
@@ -151,13 +151,13 @@ class Cut:
         return tuple(brentq(lambda x: self.log_relative(x) - log_u, *side) for side in sides)
 
     def excess(self, t):
-        """Return log(P(A_u)/P(A_0)) - log(1e-10) at log u = -exp(t)."""
+        """Return the difference log(P(A_u)/P(A_0)) - log(1e-10) at log u = -exp(t)."""
         low, high = self.ends(-np.exp(t))
         return np.log(self.noise.cdf(high) - self.noise.cdf(low)) - self.noise.logcdf(self.z) - np.log(1e-10)
 
     def lost(self):
-        """Return P(U > u_H), where P(A_uH) = 1e-10 P(A_0). Given x, U is uniform below w(x)/c and exceeds u_H with
-        probability max(0, 1 - u_H c/w(x)).
+        """Return P(U > u_H), where u_H is defined by P(A_uH) = 1e-10 P(A_0). Given x, U is uniform below w(x)/c and
+        exceeds u_H with probability max(0, 1 - u_H c/w(x)).
         """
         cut = -np.exp(brentq(self.excess, np.log(1e-12), np.log(400.0)))
         x = np.linspace(*self.ends(-600.0), 400_001)
@@ -174,8 +174,8 @@ def test_mass_lost_above_a_small_area():
 
 
 def test_errata_are_at_the_figures_settings(monkeypatch):
-    """Check that the errata use the settings of the figures: mu = 0, sigma2 = 1, 950 records inside the limits, z =
-    -21.27 and 778.56, noise of scale 16.988/2, the limits [-2, 2] and n = 1,000.
+    """Check that the errata use the settings of the figures, which are mu = 0, sigma2 = 1, 950 records inside the
+    limits, z = -21.27 and 778.56, noise of scale 16.988/2, the limits [-2, 2] and n = 1,000.
     """
     seen, models = set(), []
 

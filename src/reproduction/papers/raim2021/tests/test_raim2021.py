@@ -139,7 +139,7 @@ def curve(table, name, column="curve"):
 
 
 def area(u):
-    """Return P(A_u) of the normal weight with mean 1/2 and variance 2, under Laplace noise of scale 1.5."""
+    """Return P(A_u) for the normal weight with mean 1/2 and variance 2, under Laplace noise of scale 1.5."""
     reach = np.sqrt(-4 * np.log(u))
     law = stats.laplace(scale=1.5)
     return law.cdf(0.5 + reach) - law.cdf(0.5 - reach)
@@ -176,7 +176,7 @@ def test_step_functions_have_the_area_and_start_at_one():
 
 def test_candidates_are_uniform_under_the_steps():
     """Check that the height of a candidate, divided by the height of its step, is uniform, and that a step of height h
-    and width du has the mass h du.
+    and width du has the probability h du.
     """
     table = method.accept_reject(**NORMAL, knots=4, candidates=4000, rng=stream(1, "candidates"))
     steps = table[table["kind"] == "step"].sort_values("u")
@@ -218,8 +218,8 @@ def test_intervals_of_the_weight_functions():
 
 
 def test_numbers_of_the_sampler():
-    """Check that observed rates are proportions of candidates with binomial standard errors, and that an adaptive
-    sampler has no standard error.
+    """Check that observed rejection rates are proportions of candidates with binomial standard errors, and that an
+    adaptive sampler has no standard error.
     """
     table = draws.sampler_accuracy(
         **SETTING, deltas=[16.988], epsilon=2.0, draws=400, knots=[10], rng=stream(4, "accuracy")
@@ -249,8 +249,8 @@ def test_bars_and_steps_of_the_targets():
 
 
 def test_exact_laws_in_closed_form():
-    """Check the distribution for a normal weight N(z, 1/950) on a Laplace base, far to the left of 0. It is a normal
-    distribution with mean z + 1/(950 b).
+    """Check the distribution of the noise for a normal weight N(z, 1/950) on a Laplace base, far to the left of 0. It
+    is a normal distribution with mean z + 1/(950 b).
     """
     row = draws.exact_laws(deltas=[16.988], epsilon=2.0, **SETTING).set_index("target").loc["xi_mean"]
     mean, sd = -21.27 + 1 / (950 * 8.494), 950**-0.5
@@ -275,8 +275,8 @@ def test_histograms_of_other_noises_close_at_zero():
 
 
 def test_whole_draws_against_their_law():
-    """Check that integer draws from the distribution pass the test, that draws from another distribution fail, and that
-    draws that are not integers have p-value 0.
+    """Check that integer draws from the distribution pass the test, that draws from another distribution fail the test,
+    and that draws that are not integers have a p-value of 0.
     """
     weight = SimpleNamespace(log_relative=lambda x: -((x - 3.0) ** 2) / 8)
     noise = beyond.Noise(2.0, whole=True)
@@ -289,8 +289,8 @@ def test_whole_draws_against_their_law():
 
 
 def test_the_detection_limit_of_whole_draws_is_detected_in_nine_cases_of_ten():
-    """Check the detection limit for integer draws: noise that is wider by this factor has a chi-squared noncentrality
-    for which the power is 0.9.
+    """Check the detection limit for integer draws. If the noise is wider by this factor, the noncentrality of the
+    chi-squared test gives a power of 0.9.
     """
     weight = SimpleNamespace(log_relative=lambda x: -((x - 3.0) ** 2) / 8)
     x = stream(3, "sees").normal(2.0, 1.5, 100_000)
@@ -351,7 +351,7 @@ def test_limits_stand_in_order():
 
 
 def test_a_joint_p_value_is_at_most_one(monkeypatch):
-    """Check the joint p-value of two panels. It is twice the smaller p-value and at most 1. The p-values 0.9 and 0.8
+    """Check the joint p-value of two panels, which is twice the smaller p-value and at most 1. The p-values 0.9 and 0.8
     give 1, and the p-values 0.3 and 0.8 give 0.6.
     """
     panels = pd.DataFrame({"variant": ["as_written", "corrected"], "delta_s": 1.0, "p": [0.9, 0.8], "kind": "none"})
@@ -404,7 +404,7 @@ def test_noises_have_equal_variance(monkeypatch):
 
 
 def test_pearson():
-    """Check Pearson's chi-squared test: the statistic (10 - 20)^2/20 + 0 + (30 - 20)^2/20 = 10 with two degrees of
+    """Check Pearson's chi-squared test. The statistic (10 - 20)^2/20 + 0 + (30 - 20)^2/20 = 10 with two degrees of
     freedom has the p-value exp(-5).
     """
     found = beyond.chi_squared(np.array([10.0, 20, 30]), np.array([20.0, 20, 20]))
@@ -416,7 +416,9 @@ def test_pearson():
 
 
 def test_wilson():
-    """Check Wilson's interval against scipy and by hand. For 0 of 40, the interval is [0, z^2/(40 + z^2)]."""
+    """Check Wilson's interval for a proportion against scipy and by hand. For 0 of 40, the interval is [0, z^2/(40 +
+    z^2)].
+    """
     for k in (0, 7, 40):
         theirs = stats.binomtest(k, 40).proportion_ci(0.95, method="wilson")
         assert coverage.wilson(k / 40, 40) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
@@ -448,8 +450,8 @@ def test_median_interval():
 
 
 def test_worst_pair():
-    """Check the change of the statistics from [2, .., 2, -2] to [2, .., 2, -3]. The count changes by 1, the mean by
-    4/1000, and the sum of squares by 16 (1 - 1/1000) = 15.984.
+    """Check the change of the statistics if the last record of [2, .., 2, -2] is replaced by -3. The count changes by
+    1, the mean by 4/1000, and the sum of squares by 16 (1 - 1/1000) = 15.984.
     """
     table = statistics_laws.privacy_loss(
         n=1000, lower=-2.0, upper=2.0, deltas=[16.988], epsilon=2.0, draws=10, rng=stream(1, "pair")
@@ -459,8 +461,8 @@ def test_worst_pair():
 
 
 def test_counts_in_turn_and_jointly():
-    """Check that the mean of s_c is 953.20 for counts drawn in turn and 950.60 for counts drawn jointly, and that the
-    total variation distance is 0.184. These values come from an independently written program.
+    """Check that the mean of s_c is 953.20 for counts drawn one after the other and 950.60 for counts drawn jointly,
+    and that the total variation distance is 0.184. These values come from an independently written program.
     """
     table = statistics_laws.counts_in_turn(
         z_mean=-21.27, z_sse=778.56, z_low=23.0, z_high=27.0, n=1000, lower=-2.0, upper=2.0,
@@ -472,8 +474,8 @@ def test_counts_in_turn_and_jointly():
 
 
 def test_level_of_the_joint_test():
-    """Check the bound for |z| of five moments at the joint level 0.01. It is 3.265, the 0.999 quantile of Student's t
-    distribution with 49 degrees of freedom.
+    """Check the largest |z| that five moments may have at the joint level 0.01. It is 3.265, the 0.999 quantile of
+    Student's t distribution with 49 degrees of freedom.
     """
     assert stats.t.isf(gibbs.PASSED / 10, gibbs.BATCHES - 1) == pytest.approx(3.265, abs=5e-4)
 
@@ -511,9 +513,7 @@ def test_samplers_know_noise_of_scale_delta_over_epsilon(monkeypatch):
 
 
 def test_intervals_hold_95_percent_of_the_draws():
-    """Check that the 2.5 % and 97.5 % quantiles of the draws 0, 1, .., 1000 are 25 and 975, and that their mean is
-    500.
-    """
+    """Check that the draws 0, 1, .., 1000 have the 2.5 % and 97.5 % quantiles 25 and 975, and the mean 500."""
     draws = np.column_stack([np.arange(1001.0), 3 * np.arange(1001.0), np.full(1001, np.nan)])
     first, second = coverage._rows(4, 2.0, "exact", draws, True)
     assert (first["lower"], first["upper"], first["mean"]) == pytest.approx((25, 975, 500))
@@ -522,8 +522,8 @@ def test_intervals_hold_95_percent_of_the_draws():
 
 
 def test_coverage_by_hand():
-    """Check the coverage and the lengths of four intervals. Two of [-1, 1], [1, 2], [-3, 0] and [-5, -1] contain the
-    true value 0 (ends included), and the lengths are 2, 1, 3 and 4.
+    """Check the coverage and the lengths of four intervals for the true value 0. Two of [-1, 1], [1, 2], [-3, 0] and
+    [-5, -1] contain the true value 0 (ends included), and the lengths are 2, 1, 3 and 4.
     """
     ends = {"lower": [-1.0, 1.0, -3.0, -5.0], "upper": [1.0, 2.0, 0.0, -1.0]}
     about = {
@@ -541,9 +541,9 @@ def test_coverage_by_hand():
 
 
 def test_edges_of_whole_numbers_lie_between_them():
-    """Check the bins for the middle 99.9 % of the values 0, .., 1000. This middle part is the range from .5 to 999.5.
-    For integers, the bins begin at -1/2 and have width round(999/100) = 10. For real numbers, the bins have equal
-    widths.
+    """Check the bins of a histogram of the middle 99.9 % of the values 0, .., 1000. This middle part is the range from
+    .5 to 999.5. For integers, the bins begin at -1/2 and have width round(999/100) = 10. For real numbers, the bins
+    have equal widths.
     """
     edges = beyond._edges(np.arange(1001.0), 100, True)
     assert edges[:3].tolist() == [-0.5, 9.5, 19.5]
@@ -595,9 +595,9 @@ def test_laws_of_the_statistics_where_a_side_is_censored():
 
 
 def test_geweke_of_one_set_of_limits():
-    """Check Geweke's test with one set and with both sets of limits. Without the slides' limits, only the wide limits
-    are tested. With both sets, the p-value of each row is four times the upper tail probability of the largest |z|, for
-    two moments and two sides.
+    """Check the p-values of Geweke's test with one set and with both sets of limits. Without the slides' limits, only
+    the wide limits are tested. With both sets, the p-value of each row is four times the upper tail probability of the
+    largest |z|, for two moments and two sides.
     """
     wide = pd.DataFrame({"method": "as_written", "limits": "[-99, 99]", "z": [-1.5, 1.0], "se": 0.01, "expected": 1.0})
     cut = wide.assign(limits="[-2, 2]", z=[0.0, 5.0])
@@ -635,8 +635,9 @@ def test_margins_of_the_mechanism():
 
 
 def test_margins_of_the_noise_that_is_ignored():
-    """Check the margin by which the claim about ignoring the noise holds at the smallest epsilon. The larger of two
-    coverages is .55 with an interval of width 2 x .0784, so the margin is .95 - .55 with standard error .04.
+    """Check the margin by which the claim about an analysis that ignores the noise holds at the smallest epsilon. The
+    larger of two coverages is .55 with an interval of width 2 x .0784, so the margin is .95 - .55 with standard error
+    .04.
     """
     about = {"method": "naive", "data_sets": 40}
     rows = [(1.0, 0.2), (1.0, 0.55), (2.0, 0.9)]

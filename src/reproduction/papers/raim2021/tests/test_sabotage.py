@@ -1,5 +1,5 @@
-"""Replace a correct part by a wrong part, and check that a verdict changes. Each checked statement must change at least
-once.
+"""Replace a correct part of the code by a wrong part, and check that a verdict changes. Each checked statement must
+change at least once.
 
 At these sizes, the unmodified run has the verdicts of a full run. The random streams are fixed, so verdicts are
 reproducible.
@@ -58,7 +58,7 @@ def flipped(honest, *again: str, **replaced: pd.DataFrame) -> set[tuple[str, str
 
 
 def test_honest_verdicts(honest):
-    """Check that, without modifications, exactly the six false statements of the slides have the verdict
+    """Check that, in the unmodified code, exactly the six false statements of the slides have the verdict
     ``differs``.
     """
     found = JUDGES[0].verdicts
@@ -149,8 +149,8 @@ def test_draws_that_repeat_the_one_before(honest, monkeypatch):
     ],
 )
 def test_noises_of_the_sampler_half_as_wide_again(honest, monkeypatch, name, noise):
-    """Check that wider noise in the sampler changes the verdict. The reference distribution does not take its noise
-    from the sampler.
+    """Check that the verdict changes if the noise in the sampler is wider. The reference distribution does not take its
+    noise from the sampler.
     """
     right = getattr(ds, name)
     monkeypatch.setattr(ds, name, lambda width: right(1.5 * width))
@@ -208,7 +208,7 @@ def test_no_adaptation(honest):
 
 
 def test_area_too_large(honest, monkeypatch):
-    """Check that verdicts change if P(A_u) is replaced by P(A_u) + 0.01."""
+    """Check that verdicts change if the probability P(A_u) is replaced by P(A_u) + 0.01."""
     right = ds.DirectSampler.log_area
     monkeypatch.setattr(ds.DirectSampler, "log_area", lambda self, u: np.logaddexp(right(self, u), np.log(0.01)))
     found = flipped(honest, "step_functions", "formulas")
@@ -370,8 +370,8 @@ def test_swapped_tails(honest, monkeypatch):
 
 
 def test_statistics_of_uncensored_samples(honest, monkeypatch):
-    """Check that the slides' distributions of the statistics would be reproduced if the simulated samples had these
-    distributions.
+    """Check that the distributions of the statistics on the slides would be reproduced if the simulated samples had
+    these distributions.
     """
 
     def of(self, x):
@@ -407,8 +407,8 @@ def test_counts_without_noise_and_without_psi(honest, monkeypatch):
 
 
 def test_joint_law_without_psi(honest, monkeypatch):
-    """Check that the factor psi in the table distinguishes the distribution of counts drawn in turn from the joint
-    distribution.
+    """Check that the factor psi in the table distinguishes between the distribution of counts drawn one after the other
+    and the joint distribution.
     """
     monkeypatch.setattr(statistics_laws, "_log_psi", lambda *_: 0.0)
     found = flipped(honest, "counts_in_turn")

@@ -13,7 +13,8 @@ Array = NDArray[np.float64]
 
 
 def scaled(noisy: ArrayLike, totals: ArrayLike) -> Array:
-    """Return non-negative counts that are scaled to add up to the total. All shares are equal if all counts are 0.
+    """Return non-negative counts that are scaled so that they add up to a given total. All shares are equal if all
+    counts are 0.
 
     Parameters
     ----------
@@ -36,8 +37,8 @@ def scaled(noisy: ArrayLike, totals: ArrayLike) -> Array:
 
 
 def projected(noisy: ArrayLike, totals: ArrayLike) -> Array:
-    """Return the non-negative rows with the given totals that are nearest to the noisy counts in the least-squares
-    sense. These rows are max(noisy - shift, 0).
+    """Return the non-negative rows with given totals that are nearest to the noisy counts in the least-squares sense.
+    These rows are max(noisy - shift, 0).
 
     Parameters
     ----------
@@ -65,8 +66,8 @@ def projected(noisy: ArrayLike, totals: ArrayLike) -> Array:
 
 
 def least_squares(noisy: ArrayLike, noisy_totals: ArrayLike) -> tuple[Array, Array]:
-    """Return generalised least-squares estimates of the counts. The noisy total is an additional observation with the
-    same variance.
+    """Return generalised least-squares estimates of counts, given noisy counts and a noisy total. The noisy total is an
+    additional observation with the same variance.
 
     Parameters
     ----------
@@ -89,8 +90,8 @@ def least_squares(noisy: ArrayLike, noisy_totals: ArrayLike) -> tuple[Array, Arr
 
 
 def largest_remainder(rows: Array, totals: ArrayLike) -> NDArray[np.int64]:
-    """Return integers with the given totals by the largest-remainder method. Each part is rounded down, and the parts
-    with the largest remainders are increased by one.
+    """Return integers with given totals by the largest-remainder method. Each part is rounded down, and the parts with
+    the largest remainders are increased by one.
 
     Parameters
     ----------

@@ -98,8 +98,8 @@ def mode_moments(laws: Sequence[LawOfCount], total: LawOfCount, *, index: int, t
 
 
 def _groups(laws: Sequence[LawOfCount], index: int, ties: str) -> list[Group]:
-    """Return the distributions of the weights of the other components, grouped by equal distributions. Each group is a
-    tuple (values, probabilities, number of repeats, whether it wins ties).
+    """Return the distributions of the weights of the other components, in groups of equal distributions. Each group is
+    a tuple (values, probabilities, number of repeats, whether it wins ties).
     """
     found: dict[tuple[int, int, float, bool], int] = {}
     kinds: dict[tuple[int, int, float, bool], LawOfCount] = {}
@@ -118,8 +118,8 @@ def _groups(laws: Sequence[LawOfCount], index: int, ties: str) -> list[Group]:
 
 
 def _tail(a: int, groups: list[Group], total: LawOfCount, size: int, ties: str) -> tuple[int, Array]:
-    """Return (start, P(units >= k) for k = start + 1, ..). For smaller k the probability is 1, and for larger k it is
-    0, up to an error of 1e-11.
+    """Return the probabilities P(units >= k) for k = start + 1, .., together with `start`. For smaller k the
+    probability is 1, and for larger k it is 0, up to an error of 1e-11.
     """
     mean = [float(v @ p) * n for v, p, n, _ in groups]
     variance = [n * float((v - v @ p) ** 2 @ p) for v, p, n, _ in groups]
@@ -140,7 +140,7 @@ def _tail(a: int, groups: list[Group], total: LawOfCount, size: int, ties: str) 
 
 
 def _reached(a: int, k: Whole, groups: list[Group], total: LawOfCount, ties: str) -> Array:
-    """Return P(at least k units | weight a) for every number k of units."""
+    """Return the probability of at least k units given a weight a, for every number k of units."""
     units = _units(a, k, groups)
     if ties != "random":
         wins = np.array([wins for *_, wins in groups])[:, None]
@@ -161,7 +161,7 @@ def _reached(a: int, k: Whole, groups: list[Group], total: LawOfCount, ties: str
 
 
 class _Units(NamedTuple):
-    """Number of units of every group that come before the k-th unit of the component, for every k. The distributions
+    """Numbers of units of every group that come before the k-th unit of the component, for every k. The distributions
     are stored as spectra of circular distributions around a mean.
     """
 
@@ -227,7 +227,7 @@ _NEGLIGIBLE = 1e-20
 
 @dataclass(frozen=True)
 class Law:
-    """Distribution on consecutive integers that begin at `low`.
+    """Distribution on consecutive integers, of which the first is `low`.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ class Law:
         return self.low + np.arange(len(self.p))
 
     def moment(self, power: int) -> float:
-        """Return E[X^power] of a variable X with this distribution."""
+        """Return the moment E[X^power] of a variable X with this distribution."""
         return float(self.values().astype(float) ** power @ self.p)
 
     def plus(self, other: "Law") -> "Law":
@@ -273,8 +273,8 @@ def clipped(count: int, noise: TwoSidedGeometric, least: int = 0) -> Law:
 
 
 def posterior_draw(count: int, noise: TwoSidedGeometric, least: int = 0) -> tuple[int, Array]:
-    """Return the joint distribution of the noisy count n and the posterior draw x >= `least` given n (equations 4 and
-    5).
+    """Return the joint distribution of the noisy count n and of the posterior draw x >= `least` given n (equations 4
+    and 5).
 
     Parameters
     ----------
@@ -307,8 +307,8 @@ def moments(
     ties: str = "random",
     least: int = 0,
 ) -> tuple[Array, Array]:
-    """Return the mean and the variance of released components, computed without simulation to a relative accuracy of
-    about 1e-9.
+    """Return the mean and the variance of released components, which are computed without simulation to a relative
+    accuracy of about 1e-9.
 
     Parameters
     ----------
@@ -352,7 +352,7 @@ def moments(
 
 
 def _weight(count: int, noise: TwoSidedGeometric, drawn: bool, least: int) -> Law:
-    """Return the distribution of a weight. The weight is either the clipped noisy count or the posterior draw given the
+    """Return the distribution of a weight, which is either the clipped noisy count or the posterior draw given the
     noisy count.
     """
     if not drawn:
@@ -362,7 +362,7 @@ def _weight(count: int, noise: TwoSidedGeometric, drawn: bool, least: int) -> La
 
 
 def _share(a: Whole, b: Whole, size: int) -> Array:
-    """Return a/(a + b) for every pair (a, b), and 1/size if both are 0."""
+    """Return the share a/(a + b) for every pair (a, b), and 1/size if both are 0."""
     whole = a[:, None] + b
     return np.asarray(np.divide(a[:, None], whole, out=np.full(whole.shape, 1.0 / size), where=whole > 0))
 
@@ -398,8 +398,8 @@ def _summed(counts: Whole, index: int, noise: TwoSidedGeometric) -> tuple[float,
 
 
 def _noise_and_draws(counts: Whole, noise: TwoSidedGeometric) -> tuple[Whole, int, Array]:
-    """Return the joint distribution of the sum of the noise terms and the sum of the draws, as (noise values, first
-    draw value, table).
+    """Return the joint distribution of the sum of the noise terms and the sum of the draws, as a tuple (noise values,
+    first draw value, table).
     """
     reach = noise.support
     kinds, repeats = np.unique(
@@ -422,7 +422,9 @@ def _noise_and_draws(counts: Whole, noise: TwoSidedGeometric) -> tuple[Whole, in
 
 
 def _total_moments(total: int, size: int, noise: TwoSidedGeometric) -> tuple[Array, Array]:
-    """Return E[M | n*] and E[M^2 | n*], averaged over the noisy total, for every possible difference n* - total."""
+    """Return E[M | n*] and E[M^2 | n*], averaged over the noisy total, for every possible difference between n* and the
+    total.
+    """
     logs, reach = additive_release.summed_noise(noise.epsilon, noise.support, size)
     support, p = noise.support, noise.probabilities()
     m = total + np.arange(-2 * support, 2 * support + 1)

@@ -21,7 +21,9 @@ Wrong = Callable[[pytest.MonkeyPatch, Tables], Tables]
 
 
 def again(honest: Tables, *names: str, settings: Mapping[str, Any] | None = None) -> Tables:
-    """Return the unmodified tables, except that the tables `names` and the tables computed from them are recomputed."""
+    """Return the unmodified tables, in which the tables `names` and the tables computed from them are replaced by
+    recomputed tables.
+    """
     above = {"releases": ("table_1", "table_3", "tie_rules", "tie_fit")}
     stale = {*names, *(table for name in names for table in above.get(name, ()))}
     kept = {name: table for name, table in honest.items() if name not in stale}
@@ -43,7 +45,7 @@ def released_as(patch: pytest.MonkeyPatch, change: Callable[..., Any]) -> None:
 
 
 def with_moments(honest: Tables, change: Callable[[pd.DataFrame], pd.DataFrame]) -> Tables:
-    """Return the tables that follow from modified exact moments."""
+    """Return the tables that follow from changed exact moments."""
     exact = change(honest["exact_moments"].copy())
     return again(honest | {"exact_moments": exact}, "table_1", "table_3")
 
@@ -94,7 +96,7 @@ def frozen(patch, honest):
 
 
 def identity(patch, honest):
-    """Release the true counts without noise, and use the corresponding exact moments."""
+    """Release the true counts without noise, and use the corresponding exact moments, as a deliberate error."""
     released_as(patch, lambda released, counts, epsilon, rng: np.broadcast_to(counts, released.shape))
     true = honest["table_3"].drop_duplicates("representative").set_index("representative")["true"]
     exact = honest["exact_moments"].copy()
@@ -104,7 +106,7 @@ def identity(patch, honest):
 
 
 def at_least_one(patch, honest):
-    """Release every count of 0 as 1."""
+    """Release every count of 0 as 1, as a deliberate error."""
     released_as(patch, lambda released, counts, epsilon, rng: np.maximum(released, 1))
     exact = honest["exact_moments"].copy()
     exact.loc[(exact["representative"] == "N_min") & (exact["example"] == "example_1"), "exact_mean"] = 1.0
@@ -112,7 +114,7 @@ def at_least_one(patch, honest):
 
 
 def one_for_all(patch, honest):
-    """Replace the releases by every algorithm by releases by algorithm 2."""
+    """Replace the releases by every algorithm with releases by algorithm 2, as a deliberate error."""
     released_as(
         patch, lambda released, counts, epsilon, rng: np.repeat(released[2:3], 4, 0) if len(released) == 4 else released
     )
@@ -125,7 +127,9 @@ def one_for_all(patch, honest):
 
 
 def noisy_counts(patch, honest):
-    """Replace the counts released by algorithm 3 by noisy counts. The noisy counts do not add up to the total."""
+    """Replace the counts released by algorithm 3 with noisy counts, as a deliberate error. The noisy counts do not add
+    up to the total.
+    """
 
     def change(released, counts, epsilon, rng):
         noise = beyond.TwoSidedGeometric(epsilon=epsilon, support=50)
@@ -138,7 +142,7 @@ def noisy_counts(patch, honest):
 
 
 def doubled_noise(patch, honest):
-    """Use a tenth of epsilon, and thus ten times the noise, in the release that is checked."""
+    """Use a tenth of epsilon, and thus ten times the noise, in the release that is checked, as a deliberate error."""
     return again(honest, "release_checks", settings={"release_checks": {"epsilon": 0.1}})
 
 
@@ -148,7 +152,7 @@ def no_noise(patch, honest):
 
 
 def tied_noise(patch, honest):
-    """Use the same noise for the noisy total and for the first component."""
+    """Use the same noise for the noisy total and for the first component, as a deliberate error."""
     true, kept = draws.TwoSidedGeometric.sample, []
 
     def wrong(self, counts, rng):
@@ -187,7 +191,7 @@ def biased_moments(patch, honest):
 
 
 def swapped_classes(patch, honest):
-    """Exchange algorithm 1 (ind) with algorithm 2 in the exact moments."""
+    """Exchange algorithm 1 (ind) and algorithm 2 in the exact moments, as a deliberate error."""
 
     def change(exact):
         names = {"Algorithm 1 (ind)": "Algorithm 2", "Algorithm 2": "Algorithm 1 (ind)"}
@@ -197,7 +201,7 @@ def swapped_classes(patch, honest):
 
 
 def better_sums(patch, honest):
-    """Reduce the variance of algorithm 1 (summed) by a tenth."""
+    """Reduce the variance of algorithm 1 (summed) by a tenth, as a deliberate error."""
 
     def change(exact):
         exact.loc[of(exact, "Algorithm 1 (summed)"), "exact_variance"] *= 0.9
@@ -207,7 +211,7 @@ def better_sums(patch, honest):
 
 
 def doubled_first(patch, honest):
-    """Double the variance of both variants of algorithm 1."""
+    """Double the variance of both variants of algorithm 1, as a deliberate error."""
 
     def change(exact):
         exact.loc[of(exact, "Algorithm 1 (ind)", "Algorithm 1 (summed)"), "exact_variance"] *= 2
@@ -227,8 +231,8 @@ def no_window(patch, honest):
 
 
 def swapped_algorithms(patch, honest):
-    """Exchange the posterior of algorithm 2 with the posterior of algorithm 3, and the posteriors of the summed and the
-    independent variant of algorithm 1.
+    """Exchange the posteriors of algorithms 2 and 3, and the posteriors of the summed and the independent variant of
+    algorithm 1.
     """
     other = {"2": "3", "3": "2", "1-independent": "1-summed", "1-summed": "1-independent"}
     posterior_of(patch, lambda released, rest: (released, rest | {"algorithm": other[rest["algorithm"]]}))
@@ -236,7 +240,7 @@ def swapped_algorithms(patch, honest):
 
 
 def always_third(patch, honest):
-    """Use the posterior of algorithm 3 for all algorithms."""
+    """Use the posterior of algorithm 3 for all algorithms, as a deliberate error."""
     posterior_of(patch, lambda released, rest: (released, rest | {"algorithm": "3"}))
     return again(honest, "precision")
 
@@ -265,7 +269,7 @@ def unbiased_zeros(patch, honest):
 
 
 def exchanged_methods(patch, honest):
-    """Exchange algorithm 1 with algorithm 3 in the comparison."""
+    """Exchange algorithms 1 and 3 in the comparison of methods, as a deliberate error."""
     true = comparison.release_from_noisy
     other = {"1-independent": "3", "3": "1-independent"}
 

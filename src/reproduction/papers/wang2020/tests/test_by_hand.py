@@ -1,5 +1,5 @@
-"""Check numbers, tables and margins of the paper's functions that can be derived by hand, each with its derivation, and
-check valid configurations.
+"""Check numbers, tables and margins of the paper's functions against derivations by hand, and check valid
+configurations.
 """
 
 from math import exp, sqrt, tanh
@@ -321,8 +321,8 @@ def test_representatives_are_order_statistics():
 
 
 def test_seats_by_count():
-    """Check the table of seats: the note is at the count seven, the instances add up to fifty, and the counts times the
-    instances add up to 863.
+    """Check the table of seats, in which the note is at the count seven, the instances add up to fifty, and the counts
+    times the instances add up to 863.
     """
     table = examples.table_2()
     assert table["instances"].sum() == 50
@@ -332,8 +332,8 @@ def test_seats_by_count():
 
 
 def test_correlations_of_small_errors():
-    """Check the correlation of the errors of mean and variance. The errors 0, 0, 0, 1 have m2 = 3/16, m3 = 3/32 and m4
-    - m2^2 = 3/64, so the correlation is 1. If all errors are 0, the correlation is 0.
+    """Check the correlation between the errors of a mean and of a variance. The errors 0, 0, 0, 1 have m2 = 3/16, m3 =
+    3/32 and m4 - m2^2 = 3/64, so the correlation is 1. If all errors are 0, the correlation is 0.
     """
     about = {"example": "e", "algorithm": "a", "ties": "", "representative": "r", "true": 10}
     sums = pd.DataFrame([about | {"n": 4, "s1": 1, "s2": 1, "s3": 1, "s4": 1}])
@@ -364,7 +364,7 @@ def test_notes_on_windows():
 
 
 def test_laws_of_a_release_by_loops():
-    """Check the distribution of N1 under algorithm 2 against the four-fold loop. The mean and the sd of every
+    """Check the distribution of the count N1 under algorithm 2 against the four-fold loop. The mean and the sd of every
     distribution are checked against its values and probabilities.
     """
     table = beyond.precision(released=[12, 11], epsilon=3.0)
@@ -383,8 +383,8 @@ def test_laws_of_a_release_by_loops():
 
 
 def test_windows_of_the_loop():
-    """Check that the table for a window w has (2 w + 1)^2 cells, and that the released pair in the middle is the most
-    probable pair.
+    """Check that the table of pairs for a window w has (2 w + 1)^2 cells, and that the released pair in the middle is
+    the most probable pair.
     """
     table = literal.pair_table([8, 9], epsilon=2.0, window=2)
     assert table.shape == (5, 5)
@@ -510,7 +510,7 @@ def test_margins_of_the_posteriors():
 
 
 def test_many_zeros_are_those_asked_for():
-    """Check the results for two counts of 5 among 4 zeros. The bias is the exact mean minus the count."""
+    """Check the exact moments of two counts of 5 among 4 zeros. The bias is the exact mean minus the count."""
     table = draws.many_zeros(zeros=4, large=2, count=5, epsilon=1.0, support=6).set_index("algorithm")
     assert (table["bias"] == table["exact_mean"] - 5).all()
     assert (table["zeros"].eq(4) & table["large"].eq(2) & table["true"].eq(5)).all()
@@ -521,7 +521,7 @@ def test_many_zeros_are_those_asked_for():
 
 
 def test_the_fit_of_a_tie_rule():
-    """Check the fit of a tie rule for the mean 2.1 (printed 2.0) and the variance 3.0 (printed 2.8) with n = 2,500. The
+    """Check the fit of a tie rule with the mean 2.1 (printed 2.0) and the variance 3.0 (printed 2.8) for n = 2,500. The
     errors .3 and .4 are multiplied by 1/2 if exact values are known, and by sqrt(5/4) if the values are simulated.
 
     Both have one decimal, and rounding adds .01/12 to each variance. Without correlation, the two squares are added.
@@ -566,9 +566,7 @@ def test_order_statistics_of_the_seats_as_they_are_stated():
 
 
 def test_exact_moments_of_every_tie_rule_are_those_of_example_2():
-    """Check that the tables contain exact moments under the named tie rules for Example 2 only, in addition to the tie
-    rules that both examples have.
-    """
+    """Check that the tables contain exact moments under the tie rules first and last for Example 2 only."""
     table = releases.exact_moments(vector=1, epsilon=1.0, support=3)
     rules = table[table["algorithm"] == "Algorithm 3"].groupby("example")["ties"].agg(set)
     assert {"first", "last"} <= rules["example_2"]
@@ -577,7 +575,7 @@ def test_exact_moments_of_every_tie_rule_are_those_of_example_2():
 
 
 def test_rules_of_the_tables_of_pairs():
-    """Check that only algorithm 3 has a tie rule, and that the window is NaN if there is no window."""
+    """Check that only algorithm 3 has a tie rule, and that the width of the window is NaN if there is no window."""
     second = beyond.table_4(released=[6, 5], epsilon=1.0, window=4, other_window=2, rows=2)
     third = beyond.table_5(released=[6, 5], epsilon=1.0, window=4, other_window=2, rows=2)
     assert set(second["ties"]) == {""}
@@ -593,8 +591,9 @@ def test_rules_of_the_tables_of_pairs():
 
 
 def test_baselines_are_scaled_to_the_full_size(monkeypatch):
-    """Check the scaling of baselines if every measured time is 2 s. The time of 4 releases is scaled to 50 releases in
-    proportion, and the time for a window of 4 is scaled to a window of 9 by ((2 9 + 1)/(2 4 + 1))^4.
+    """Check that the computing times of baselines are scaled to the full size, if every measured time is 2 s. The time
+    of 4 releases is scaled to 50 releases in proportion, and the time for a window of 4 is scaled to a window of 9 by
+    ((2 9 + 1)/(2 4 + 1))^4.
     """
     monkeypatch.setattr(speed, "_median", lambda call, repeats: 2.0)
     table = speed.timings(
@@ -609,9 +608,9 @@ def test_baselines_are_scaled_to_the_full_size(monkeypatch):
 
 
 def test_margins_of_the_scattered_counts():
-    """Check the test of uniformity for the counts 60, 295 and 530. These counts are at 0, 1/4 and 1/2 of the range. The
-    largest distance is one half, at the last step. The detection limit assumes that an upper end 1 % higher moves the
-    distribution function by 10/940 at 1000.
+    """Check the test that the counts of Example 1 are uniform, for the counts 60, 295 and 530. These counts are at 0,
+    1/4 and 1/2 of the range. The largest distance is one half, at the last step. The detection limit assumes that an
+    upper end 1 % higher moves the distribution function by 10/940 at 1000.
     """
     row = claims._uniform(pd.DataFrame({"count": [3, 60, 295, 530]}))
     assert row["ours"] == pytest.approx(kstwo.sf(1 / 2, 3), rel=1e-12)

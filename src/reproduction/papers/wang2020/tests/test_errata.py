@@ -31,7 +31,7 @@ def numbers(pattern, text):
 
 
 def printed(table, algorithm, representative):
-    """Return the mean and the variance printed in the paper, and a tolerance for each number. The tolerance is four
+    """Return the mean and the variance that the paper prints, with a tolerance for each number. The tolerance is four
     standard errors plus half a unit of the last digit.
     """
     mean, variance = (PUBLISHED.loc[table, f"{algorithm}, {representative}: {what}"] for what in ("mean", "variance"))
@@ -42,8 +42,8 @@ def printed(table, algorithm, representative):
 
 
 def test_draws_above_zero_or_not():
-    """Check the mean of a count of 1 among fifty counts with the sum 863. The count gets noise, is replaced by a draw
-    of at least 1 or at least 0, and becomes a share of a noisy total.
+    """Check the mean of a released count of 1 among fifty counts with the sum 863. The count gets noise, is replaced by
+    a draw of at least 1 or at least 0, and becomes a share of a noisy total.
 
     If the centre is below the smallest value, the draw exceeds this value by a geometric number, wherever the centre
     is.
@@ -64,7 +64,9 @@ def test_draws_above_zero_or_not():
 
 
 def test_windows():
-    """Check the ten largest probabilities against the four-fold sum of section 3.2 over windows of 9, 10 and 11."""
+    """Check the ten largest probabilities of pairs against the four-fold sum of section 3.2 over windows of +-9, +-10
+    and +-11.
+    """
     text = said(2)
     for window in (9, 10, 11):
         top = np.sort(literal.pair_table([250, 357], epsilon=1.0, window=window).ravel())[:-11:-1]
@@ -102,14 +104,16 @@ def test_sums_of_noises():
 
 
 def test_a_component_of_weight_zero():
-    """Check that a component of weight zero gets no unit: for weights (1, 0, 3), the two largest quotients of 1/1, 1/2,
-    3/1, 3/2, .. are 3 and 3/2, so both units go to the third component.
+    """Check that a component of weight zero gets no unit. For the weights (1, 0, 3), the two largest quotients among
+    1/1, 1/2, 3/1, 3/2, .. are 3 and 3/2, so the third component gets both units.
     """
     assert "ours [0, 0, 2] for weights [1, 0, 3], total 2" in said(6)
 
 
 def modes_by_fractions(total, weights):
-    """Return the two modes in which the first or the last component wins ties, computed with fractions."""
+    """Return the two modes of a multinomial distribution in which the first or the last component wins ties, computed
+    with fractions.
+    """
     quotients = sorted((Fraction(int(w), k), -i) for i, w in enumerate(weights) for k in range(1, int(w) + 50))[::-1]
     least = quotients[total - 1][0]
     tied = sorted(-i for q, i in quotients if q == least)
@@ -124,8 +128,8 @@ def modes_by_fractions(total, weights):
 
 
 def test_ties():
-    """Compare two computations of the modes of ten releases: with exact quotients, and with Theorem 1 as printed, in
-    floating point. Both computations use the same noise.
+    """Compare the modes of ten releases with exact quotients and the modes by Theorem 1 as printed, in floating point.
+    Both computations use the same noise.
     """
     counts, rng = examples.example_2(), stream(3, "errata")
     noise = TwoSidedGeometric(epsilon=1.0, support=50)
@@ -180,8 +184,9 @@ def test_simulated_variances_are_unbiased():
 
 
 def test_states_and_quartiles():
-    """Check the data of Example 2. The data contain 49 states with 428 of the 435 seats after the census of 2010.
-    Alabama's 7 seats are missing. Seven states have 1 seat, five have 2, and three have 3.
+    """Check the numbers of states and seats in the data of Example 2. The data contain 49 states with 428 of the 435
+    seats after the census of 2010. Alabama's 7 seats are missing. Seven states have 1 seat, five have 2, and three have
+    3.
 
     The default quantile of R, at 1 + 49/4 = 13.25, is a 3; type 3 uses the 12th of fifty counts, a 2.
     """
@@ -194,8 +199,8 @@ def test_states_and_quartiles():
 
 
 def test_alpha_and_what_a_release_costs():
-    """Check that delta(1) = (1 + a)^-2 (1 - 1/e). Each of the two shifts has a privacy loss of 1 with probability 1/(1
-    + a), and of -1 otherwise.
+    """Check that the delta at epsilon = 1 of an additive release is (1 + a)^-2 (1 - 1/e). Each of the two shifts has a
+    privacy loss of 1 with probability 1/(1 + a), and of -1 otherwise.
 
     At epsilon = 2, only the ends of the support remain: 2 P(50) of the truncated distribution.
     """
@@ -219,8 +224,9 @@ def test_the_largest_count_and_its_noise():
 
 
 def test_spreads_of_the_posteriors():
-    """Check the posterior standard deviations of N and N1. For N, algorithms 2 and 3 add one noise term, and algorithm
-    1 (ind) adds two. For N1, the variance is the sum of the variance of a binomial share of 607 and of the noise.
+    """Check the posterior standard deviations of the total N and of the count N1. For N, algorithms 2 and 3 add one
+    noise term, and algorithm 1 (ind) adds two. For N1, the variance is the sum of the variance of a binomial share of
+    607 and of the noise.
 
     Given N, the variance of the share is n p q = 607 x 250 x 357/607^2 = 147.0. The noise of the total adds p^2 times
     its variance, and the noise of the two counts q^2 + p^2 times its variance. For algorithm 3, the noise of the counts

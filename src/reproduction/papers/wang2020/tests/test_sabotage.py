@@ -14,8 +14,8 @@ pytestmark = pytest.mark.sabotage
 
 @dataclass(frozen=True)
 class Expected:
-    """Expected effect of a deliberate error: the artefacts whose printed numbers all change, and the prefixes of the
-    ``artefact: claim`` entries that change.
+    """Expected effect of a deliberate error, given by the artefacts whose printed numbers all change, and by the
+    prefixes of the ``artefact: claim`` entries that change.
     """
 
     numbers: tuple[str, ...] = ()
@@ -131,7 +131,7 @@ def judge(honest) -> in_process.Judge:
 @pytest.fixture(scope="module")
 def judged(judge) -> "pd.Series[str]":
     """Return the verdicts of the unmodified code on the checked statements, on their stricter interpretations, and on
-    the additional facts (kinds ``stricter`` and ``fact`` in ``published.tsv``).
+    additional facts (kinds ``stricter`` and ``fact`` in ``published.tsv``).
     """
     published = agreement.read_published(paper.discover()[s.SLUG].folder / "published.tsv")
     kinds = published.set_index(["artefact", "quantity"])["kind"]
@@ -141,7 +141,9 @@ def judged(judge) -> "pd.Series[str]":
 
 @pytest.fixture(scope="module")
 def flips(honest, judge, judged) -> dict[str, list[str]]:
-    """Return a mapping from each replacement to the statements (``artefact: quantity``) whose verdicts it changes."""
+    """Return a mapping from each deliberate error to the statements (``artefact: quantity``) whose verdicts it
+    changes.
+    """
     found = {}
     for name, (wrong, _) in SABOTAGES.items():
         with pytest.MonkeyPatch.context() as patch:

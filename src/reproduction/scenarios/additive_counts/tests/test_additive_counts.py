@@ -1,4 +1,4 @@
-"""Test scenarios of additive counts against the posterior of the library and against other priors, and compare batches
+"""Test scenarios of additive counts, by comparing their posteriors with the library and with other priors, and batches
 with single cases.
 """
 

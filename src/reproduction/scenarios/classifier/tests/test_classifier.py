@@ -1,4 +1,6 @@
-"""Test released models against enumeration and hand calculation, and test simulated releases of synthetic records."""
+"""Test released models against enumeration and calculations by hand, and test simulated releases of synthetic
+records.
+"""
 
 import itertools
 
@@ -84,8 +86,8 @@ def test_weights_of_discrete_noise_take_a_lifted_count_as_one_below_the_floor(la
 
 
 def test_moments_of_a_large_conditional_histogram_are_those_of_the_exact_law():
-    """Check that the normal approximation by moments agrees with the exact posterior within 2 % at 5,000 records, where
-    the prior has a weight of only 4 in 5,000.
+    """Check that the normal approximation with matched moments agrees with the exact posterior within 2 % at 5,000
+    records, where the prior has a weight of only 4 in 5,000.
     """
     how = Mechanism(law="dirichlet", words="", r=0.9, alpha=8.0)
     y = np.array([0.1, 0.2, 0.3, 0.4])
@@ -153,8 +155,8 @@ RELEASED = {"mark": [0.2, 0.5, 0.3], "age": [0.7, 0.3]}
 
 
 def released_table(total=12, public=True, **given):
-    """Return tables in the format of `model.table`. By default, the model has two columns without parents. Keyword
-    arguments give other tables.
+    """Return probability tables in the format of `model.table`. By default, the model has two columns without parents.
+    Keyword arguments give other tables.
     """
     rows = []
     for node, values in (given or RELEASED).items():
@@ -167,8 +169,8 @@ def released_table(total=12, public=True, **given):
 
 
 def enumerated(values, total=12):
-    """Return every table of counts with the given total, and its posterior weight given the released values. The
-    weights are computed with the Dirichlet density of scipy.
+    """Return every table of counts with the given total, and the posterior weight of each table given the released
+    values. The weights are computed with the Dirichlet density of scipy.
     """
     k = len(values)
     every = np.array([f for f in itertools.product(range(total + 1), repeat=k) if sum(f) == total])
@@ -183,8 +185,8 @@ def asked(questions, table=None, level=0.9):
 
 
 def test_questions_within_a_table_are_exact_where_a_share_answers_them():
-    """Check that questions about shares within one table have exact answers. Given counts f, p is Dirichlet(f + 1), so
-    a/(a + b) is Beta(f_a + 1, f_b + 1).
+    """Check that questions about shares within one probability table have exact answers. Given counts f, p is
+    Dirichlet(f + 1), so a/(a + b) is Beta(f_a + 1, f_b + 1).
     """
     every, weights = enumerated(RELEASED["mark"])
     a, b, c = (every[:, i] + 1.0 for i in range(3))
@@ -213,8 +215,8 @@ def test_questions_within_a_table_are_exact_where_a_share_answers_them():
 
 
 def test_other_questions_are_drawn_with_their_monte_carlo_error():
-    """Check answers that are computed from draws: differences within a table, and differences between two tables. Two
-    tables are independent given the release.
+    """Check answers that are computed from draws, for differences within a probability table and between two tables.
+    Two tables are independent given the release.
     """
     (every, weights), (other, chances) = (enumerated(values) for values in RELEASED.values())
     a, b, _ = (every[:, i] + 1.0 for i in range(3))

@@ -1,5 +1,5 @@
-"""Check noisy counts against enumeration: counts, shares and rates of the example in the README, tests of a release
-against its total, noise and prior, and confidence intervals without a prior.
+"""Check the scenario of noisy counts against enumeration, for the example in the README, for tests of a release against
+its total, noise and prior, and for confidence intervals without a prior.
 """
 
 from itertools import product
@@ -57,8 +57,8 @@ def beta_mixture(x, a, b, p):
 
 
 def test_the_screen_and_the_page_state_why_shares_are_omitted(tmp_path, monkeypatch):
-    """Check the sentence about omitted shares for a noisy total with more possible pairs of a count and a total than
-    the limit, which is 1,000 in this test.
+    """Check the sentence about omitted shares, if a noisy total has more possible pairs of a count and a total than the
+    limit, which is 1,000 in this test.
     """
     monkeypatch.setattr(counts_with_total, "SHARES", 1000)
     noise = {"law": "discrete_laplace", "scale": 3.0}
@@ -303,8 +303,9 @@ def test_gaussian_noise_with_a_total(tmp_path):
 
 @pytest.mark.parametrize("d", [-3, 0, 1, 4])
 def test_tails_of_the_noises(d):
-    """Check P(noise >= d) for three noise distributions. Laplace noise is compared with scipy, discrete Laplace noise
-    with the sum of (1 - a)/(1 + a) a^|k|, and discrete Gaussian noise with the exact sum, within 5 %.
+    """Check the tail probabilities P(noise >= d) of three noise distributions. Laplace noise is compared with scipy,
+    discrete Laplace noise with the sum of (1 - a)/(1 + a) a^|k|, and discrete Gaussian noise with the exact sum, within
+    5 %.
     """
     where = np.array([float(d)])
     assert fit.at_least(Laplace(scale=3.0), where)[0] == pytest.approx(stats.laplace(scale=3.0).sf(d))
@@ -368,7 +369,7 @@ def answered(tmp_path, **settings):
 
 
 def test_columns_screen_and_page(tmp_path):
-    """Check the confidence intervals in the table, on screen and on the page. The half-width at sigma 5 is h = 10,
+    """Check the confidence intervals in the table, on the screen and on the page. The half-width at sigma 5 is h = 10,
     because P(N >= 10) = .028 is above .025 and P(N >= 11) = .018 is below .025.
     """
     files, rows, _, _ = answered(tmp_path, counts={"a": 17, "b": -2, "c": -15}, confidence=0.95)
@@ -404,9 +405,9 @@ def test_a_tree_has_intervals_of_each_measured_count(tmp_path):
 
 @pytest.mark.parametrize(("value", "said"), [(-15, True), (17, False)])
 def test_a_sentence_only_if_both_intervals_differ(tmp_path, value, said):
-    """Check that a sentence about the confidence interval appears only if it differs from the credible interval. At the
-    released value -15, no count fits, so the confidence interval is 0 to 0, whereas the credible interval under a flat
-    prior is 0 to about 5.
+    """Check that a sentence about the confidence interval appears only if this interval differs from the credible
+    interval. At the released value -15, no count fits, so the confidence interval is 0 to 0, whereas the credible
+    interval under a flat prior is 0 to about 5.
     """
     files, rows, _, facts = answered(tmp_path, counts={"a": value}, prior="flat")
     assert ("confidence" in facts["points"][0]) == said
@@ -440,8 +441,8 @@ def batch(tmp_path, text, shards=1, **settings):
 
 @pytest.mark.parametrize("shards", [1, 2])
 def test_batches_have_the_intervals_of_single_files(tmp_path, shards):
-    """Check that the intervals of a batch equal the intervals of single files. Table x is the table of the test of a
-    single file. The noise of table y is discrete Laplace, and its intervals are computed by hand.
+    """Check that the confidence intervals of a batch equal the intervals of single files. Table x is the table of the
+    test of a single file. The noise of table y is discrete Laplace, and its intervals are computed by hand.
     """
     noise = {"noise": {"law": "discrete_gaussian", "sigma": 5.0}}
     text = "table,name,value\nx,a,17\nx,b,-2\nx,c,-15\ny,a,17.5\nz,a,40\n"

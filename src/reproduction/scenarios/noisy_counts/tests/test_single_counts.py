@@ -48,8 +48,8 @@ def made(tmp_path, monkeypatch):
 
 
 def counties(size, seed, **more):
-    """Return published counts with the variances of their noise, as a DataFrame. The true counts have a negative
-    binomial distribution.
+    """Return synthetic published counts with the variances of their noise, as a DataFrame. The true counts have a
+    negative binomial distribution.
     """
     rng = stream(seed, "counties")
     variance = np.round(np.exp(rng.uniform(0, np.log(100), size)), 3)
@@ -60,7 +60,7 @@ def counties(size, seed, **more):
 
 
 def by_sums(frame, prior):
-    """Return the posterior distribution of every count on 0..1499, computed from its definition, as an array of shape
+    """Return the posterior distribution of every count on 0..1499, computed from the definition, as an array of shape
     (rows, 1500). The rows are normalised, so that constant factors of the prior and the noise cancel.
     """
     y, v = frame["value"].to_numpy(float)[:, None], frame["variance"].to_numpy()[:, None]
@@ -69,7 +69,7 @@ def by_sums(frame, prior):
 
 
 def ends(p, level=0.95):
-    """Return the limits of central intervals. The probability beyond either limit is at most (1 - level)/2."""
+    """Return the limits of central intervals, beyond each of which the probability is at most (1 - level)/2."""
     below = np.cumsum(p, axis=1)
     tail = (1 - level) / 2
     return np.argmax(below >= tail * (1 - 1e-9), axis=1), np.argmax(below >= 1 - tail * (1 + 1e-9), axis=1)
@@ -142,8 +142,8 @@ scenarios:
 
 
 def many(tmp_path, *bad):
-    """Write a file of 400 counts in forty tables and two groups, with the given invalid values, and return it as a
-    DataFrame.
+    """Write a file of 400 counts in forty tables and two groups, with the given invalid values, and return its contents
+    as a DataFrame.
     """
     frame = counties(400, 2).assign(table=[f"state {i // 10}" for i in range(400)])
     frame["group"] = np.where(np.arange(400) % 2 == 0, "even", "odd")

@@ -41,7 +41,7 @@ ROWS = [("state", 9, 1), ("south", 4, 0.8), ("south", 6, 1.2), ("a", 3, 1), ("b"
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """Return a function that computes the scenario with additional settings and returns its files."""
+    """Return a function that computes the scenario with additional settings and returns the result files."""
     monkeypatch.chdir(tmp_path)
 
     def make(text=TREE, **more):
@@ -70,8 +70,8 @@ def enumerated(total=None):
 
 
 def dense(rows=ROWS):
-    """Return the design vectors of all nodes, and the least-squares estimates and covariance of the leaves, computed
-    from the normal equations.
+    """Return the design vectors of all nodes of the tree, and the least-squares estimates and the covariance of the
+    leaves, computed from the normal equations.
     """
     design = {node: np.array([float(leaf in leaves) for leaf in "abcd"]) for node, leaves in LEAVES.items()}
     x = np.stack([design[node] for node, _, _ in rows])
@@ -234,8 +234,8 @@ WRONG = {
 
 
 def test_a_count_that_was_withheld_needs_its_scale(made):
-    """Check that a row without a value is a count without a measurement. Such a row does not need a scale. If a
-    threshold withheld the value, the scale is required.
+    """Check that a row without a value is treated as a count without a measurement. Such a row does not need a scale.
+    If a threshold withheld the value, the scale is required.
     """
     made(TREE)
     noise = {"law": "discrete_gaussian", "threshold": -5}
@@ -314,8 +314,8 @@ def test_bounds_of_a_count_that_is_given_twice_are_the_closer_ones():
 
 
 def test_levels_without_names_are_numbered(made):
-    """Check the description of a tree without the column level. The levels are numbered, with one state at level 0, two
-    regions at level 1 and four counties at level 2.
+    """Check the description of a tree if the file does not have the column level. The levels are numbered, with one
+    state at level 0, two regions at level 1 and four counties at level 2.
     """
     text = "".join(",".join(w for i, w in enumerate(line.split(",")) if i != 3) + "\n" for line in TREE.split())
     said = json.dumps(summarise(made(text)).assumptions)

@@ -1,4 +1,6 @@
-"""Test scenarios of noisy measurement files: tables by GEOID, questions, errors, large tables and the command line."""
+"""Test scenarios of noisy measurement files, with tables by GEOID, questions, errors, large tables and the command
+line.
+"""
 
 import json
 

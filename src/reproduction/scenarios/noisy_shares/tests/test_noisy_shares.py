@@ -1,4 +1,4 @@
-"""Test scenarios of noisy shares against enumeration."""
+"""Test scenarios of noisy shares, by a comparison of their posteriors with enumeration."""
 
 import numpy as np
 import pytest
@@ -20,8 +20,9 @@ def made(folder, **settings):
 
 
 def test_counts_shares_and_rates_by_enumeration(tmp_path):
-    """Check counts, shares and rates by enumeration. Jeffreys' prior, Dirichlet(1/2, 1/2, 1/2), gives counts f a weight
-    proportional to the product of Gamma(f + 1/2)/f!, and the release has the density Dirichlet(r f + alpha).
+    """Check the posterior of counts, shares and rates against enumeration. Jeffreys' prior, Dirichlet(1/2, 1/2, 1/2),
+    gives counts f a weight proportional to the product of Gamma(f + 1/2)/f!, and the release has the density
+    Dirichlet(r f + alpha).
     """
     counts = np.array([(i, j, TOTAL - i - j) for i in range(TOTAL + 1) for j in range(TOTAL + 1 - i)])
     a = R * counts + ALPHA

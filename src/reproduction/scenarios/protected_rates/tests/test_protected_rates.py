@@ -12,7 +12,9 @@ from reproduction.scenarios import figure, making, sentences, summary
 
 @pytest.fixture
 def counties(tmp_path, monkeypatch):
-    """Write a file of 30 counties with noisy deaths, births and a covariate, and return it as a DataFrame."""
+    """Write a file of 30 counties with noisy numbers of deaths, births and a covariate, and return the file's contents
+    as a DataFrame.
+    """
     monkeypatch.chdir(tmp_path)
     rng = dpm.stream(1, "counties")
     x, births = rng.normal(size=30), np.round(np.exp(rng.normal(8.5, 0.8, 30)))
@@ -77,8 +79,8 @@ def test_rows_sentences_and_figure(counties, tmp_path):
 
 
 def test_values_as_agencies_publish_them(counties, tmp_path):
-    """Check that withheld values and ranges bound the counts. The expected rates are computed with the mechanism that
-    withheld the values.
+    """Check that withheld values and ranges are used as bounds of the counts. The expected rates are computed with the
+    mechanism that withheld the values.
     """
     counties["value"] = [str(v) if v >= 10 else "*" for v in counties["value"]]
     counties.to_csv("counties.csv", index=False)
@@ -100,7 +102,9 @@ def test_values_as_agencies_publish_them(counties, tmp_path):
 
 
 def test_rates_are_drawn_against_the_covariate(counties, tmp_path):
-    """Check the last panel: rates with their intervals at the covariate's values, and the naive rates as crosses."""
+    """Check that the last panel shows the rates with their intervals at the values of the covariate, and the naive
+    rates as crosses.
+    """
     rows, comparison, facts = making.read(made(tmp_path))
     rates = rows[rows["type"] == "rate"]
     first, *_, axis = figure.of_case(rows, facts).axes
@@ -148,8 +152,8 @@ def test_counts_that_were_not_published_are_stated(counties, tmp_path, noise, va
 
 
 def test_withheld_noisy_values_are_below_a_threshold(counties, tmp_path):
-    """Check that, with noise, a withheld value implies that the noisy value was below the limit; the count itself may
-    be above it.
+    """Check that, if noise was added, a withheld value implies that the noisy value was below the limit. The true count
+    itself may be above the limit.
     """
     counties["value"] = [str(v) if v >= 4 else "<4" for v in counties["value"]]
     counties.to_csv("counties.csv", index=False)
@@ -221,7 +225,9 @@ def test_the_command_line(counties, capsys):
 
 
 def test_areas_that_the_file_does_not_list(counties, tmp_path):
-    """Check that areas without a row have the same results as rows with count zero, in a single file and in a batch."""
+    """Check that areas that the file does not list have the same results as rows with a count of zero, in a single file
+    and in a batch.
+    """
     less = counties[counties.index % 5 != 2]
     counties.drop(columns="value").to_csv("areas.csv", index=False)
     full = pd.concat([less, counties[counties.index % 5 == 2].assign(value=0)])

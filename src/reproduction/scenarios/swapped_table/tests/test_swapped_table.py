@@ -1,5 +1,5 @@
-"""Test scenarios of swapped tables: compare the posterior of the table before swapping with enumeration, and check the
-naive comparison.
+"""Test scenarios of swapped tables, by comparing the posterior of the table before swapping with enumeration, and by
+checking the naive comparison.
 """
 
 from itertools import combinations, permutations
@@ -23,8 +23,8 @@ def made(folder, name="mine", **settings):
 
 
 def likelihood(original):
-    """Return P(swapped table is TABLE | original). The probability is computed by enumerating every selection of
-    records and every derangement of the selection.
+    """Return the probability of the swapped table `TABLE` given the original table. The probability is computed by
+    enumerating every selection of records and every derangement of the selection.
 
     Each record is selected with probability RATE, and the selection is repeated while exactly one record is selected.
     The swapped values of the selected records are then permuted; all permutations in which no record keeps its own
