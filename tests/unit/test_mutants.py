@@ -7,6 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
+pytestmark = pytest.mark.house
+
 ROOT = Path(__file__).parents[2]
 SOURCE = '''"""Docstring with 1 + 1."""
 
@@ -21,8 +23,6 @@ def difference(first: int, second: int = 2, *, absolute: bool = True) -> int:
 '''
 KERNEL = '''"""Docstring with 1 + 1."""
 from libc.math cimport exp
-
-pytestmark = pytest.mark.house
 
 cdef inline double c_f(const double *x, int64_t n) noexcept nogil:
     """Another 2 + 2."""
