@@ -28,7 +28,10 @@ def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def _figure_1(table: pd.DataFrame) -> list[dict[str, Any]]:
-    note = "a vector that meets all stated constraints; the paper's own is not published"
+    note = (
+        "The counts satisfy all constraints stated in the paper, because the paper does not publish its vector of "
+        "counts."
+    )
     counts = table["count"]
     rows = [computed("figure_1", "total", counts.sum(), note), computed("figure_1", "components", len(counts), note)]
     chosen = table[table["representative"] != ""].set_index("representative")["count"]
@@ -45,11 +48,15 @@ def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
     listed: Iterable[Any] = table.rename(columns={"count": "count_"}).itertuples()
     rows = [computed("table_2", f"components with count {row.count_}", row.instances, row.note) for row in listed]
     counts = np.repeat(table["count"].to_numpy(), table["instances"].to_numpy())
-    missing = "863 = 428 + 435: one state with seven seats is missing and the national total is a component"
+    missing = (
+        "The total is 863 = 428 + 435, because one state with seven seats is missing, and the national total of 435 is "
+        "used as a component."
+    )
     rows.append(computed("table_2", "total", counts.sum(), missing))
     small = float((counts <= 50).mean())
-    rows.append(claim("table_2", "most counts are small, 0 to 50", small, ">", 0.5, "share of them"))
-    note = "order statistics 1, 12, 25, 38, 50 (quantile type 3)"
+    note = "The left side is the proportion of counts from 0 to 50."
+    rows.append(claim("table_2", "most counts are small, 0 to 50", small, ">", 0.5, note))
+    note = "The five values are the order statistics 1, 12, 25, 38 and 50 (quantile type 3 of R)."
     places = dict(zip(REPRESENTATIVES, _PLACES, strict=True))
     return rows + [computed("table_2", name, np.sort(counts)[place], note) for name, place in places.items()]
 
@@ -59,7 +66,10 @@ def _ties(fit: pd.DataFrame) -> str:
     their p-values.
     """
     p = fit.set_index("ties")["p_value"]
-    return f"; the ten cells of algorithm 3 fit rounding with p = {p['ieee']:.2g}, random ties with {p['random']:.2g}"
+    return (
+        f" A joint test of the ten printed cells of algorithm 3 has p = {p['ieee']:.2g} if ties are resolved by "
+        f"rounding and p = {p['random']:.2g} if ties are resolved at random."
+    )
 
 
 def _moments(name: str, table: pd.DataFrame, fit: str) -> Iterator[dict[str, Any]]:
@@ -78,10 +88,10 @@ def _moments(name: str, table: pd.DataFrame, fit: str) -> Iterator[dict[str, Any
             quantity = f"{row.algorithm}, {row.representative}: {what}"
             printed_error = _printed_error(row, what)
             if row.algorithm == "Algorithm 3":
-                note = f"simulated: ties settled by rounding{fit}"
+                note = f"The value is simulated, and ties are resolved by rounding.{fit}"
                 yield computed(name, quantity, simulated, note, row.variant, np.hypot(error, printed_error))
             else:
-                note = f"exact; simulated {simulated:.4g} +- {error:.2g}"
+                note = f"The value is exact. The simulated value is {simulated:.4g} with standard error {error:.2g}."
                 yield computed(name, quantity, getattr(row, f"exact_{what}"), note, row.variant, printed_error)
 
 
@@ -103,21 +113,23 @@ def _literal(readings: pd.DataFrame, table: pd.DataFrame) -> Iterator[dict[str, 
         for what in ("mean", "variance"):
             error = _printed_error(errors[row.representative], what)
             quantity = f"{name}, {row.representative}: {what}"
-            yield computed("table_3", quantity, getattr(row, what), "exact; draws above 0", row.variant, error)
+            note = "The value is exact for draws that must be above 0."
+            yield computed("table_3", quantity, getattr(row, what), note, row.variant, error)
 
 
 def _pairs(name: str, table: pd.DataFrame) -> list[dict[str, Any]]:
-    ties = {"corrected": "; random ties", "as_written": "; ties by rounding", "published": "; ties by rounding"}
+    rounded = " Ties are resolved by rounding."
+    ties = {"corrected": " Ties are resolved at random.", "as_written": rounded, "published": rounded}
     rows = []
     for key, part in table.groupby("variant", sort=False):
         variant = str(key)
         window = part["window"].iloc[0]
-        note = "no window at all" if np.isnan(window) else f"windows of +-{window:g}"
-        note += " in place of the stated +-30" if variant == "published" else ""
+        stated = " instead of the stated +-30" if variant == "published" else ""
+        note = "No window is used." if np.isnan(window) else f"The windows are +-{window:g}{stated}."
         note += ties[variant] if name == "table_5" else ""
         found = part.set_index("row").reindex(range(1, 11))
         for number, row in found.iterrows():
-            missing = "" if pd.notna(row["N1"]) else "this run has fewer rows; "
+            missing = "" if pd.notna(row["N1"]) else "This run includes fewer rows. "
             for column in ("N1", "N2", "N", "probability"):
                 rows.append(computed(name, f"row {number}: {column}", row[column], missing + note, variant))
     return rows
@@ -127,7 +139,8 @@ def _privacy(table: pd.DataFrame) -> list[dict[str, Any]]:
     both = table[table["counts"] == "total and components"]
     enough = both.loc[both["delta"] < 1e-9, "claimed"].min()
     note = (
-        "the smallest claim with delta below 1e-9; total and components are both released and one person moves both: "
-        "2; the claim of 1 holds for either alone"
+        "The value is the smallest claimed epsilon for which delta is below 1e-9. The total and the components are "
+        "both released, and one person changes the total and one component, so the privacy cost is 2. The claim of 1 "
+        "is correct only if the total or the components are released alone."
     )
     return [computed("privacy", "epsilon of a release", enough, note)]

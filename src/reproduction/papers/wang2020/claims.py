@@ -31,18 +31,25 @@ def of_pairs(name: str, table: pd.DataFrame) -> Iterator[Row]:
     part = table[table["variant"] == "as_written"].sort_values("row")
     p, pairs = part["probability"].to_numpy(dtype=float), part[["N1", "N2"]].to_numpy(dtype=float)
     size_pair, others = (p[0], p[1:].max()) if tuple(pairs[0]) == PAIR else (0.0, 1.0)
-    note = "its probability against that of the next (0 against 1 if another pair comes first); windows of +-30"
+    note = (
+        "The left side is the probability of the released pair, and the right side is that of the next pair. If "
+        "another pair is the most probable, the row shows 0 and 1. The windows are +-30."
+    )
     yield claim(name, "claim: the released pair is the most probable", size_pair, ">", others, note, "as_written")
     far = float(np.abs(pairs - PAIR).max())
-    note = "largest distance of one of the ten most probable pairs from the release; the window is 30"
+    note = (
+        "The left side is the largest distance between one of the ten most probable pairs and the released pair. The "
+        "windows are +-30."
+    )
     yield claim(name, "claim: probable pairs lie around the release", far, "<", 10, note, "as_written")
     if name == "table_4":
-        note = "ratio of the first to the tenth"
+        note = "The left side is the ratio of the largest to the tenth largest probability."
         yield claim(name, "claim: the ten probabilities are very close", p[0] / p[-1], "<", 1.5, note, "as_written")
         wrong = int(np.sum(pairs.sum(axis=1) != sum(PAIR)))
-        yield claim(name, "claim: all ten add up to 607", wrong, "<", 0.5, "how many do not", "as_written")
+        note = "The left side is the number of pairs that do not add up to 607."
+        yield claim(name, "claim: all ten add up to 607", wrong, "<", 0.5, note, "as_written")
     else:
-        note = "ratio of the first to the second"
+        note = "The left side is the ratio of the largest to the second largest probability."
         yield claim(name, "claim: the first stands out", p[0] / p[1:].max(), ">", 1.5, note, "as_written")
 
 
@@ -60,23 +67,32 @@ def of_posteriors(table: pd.DataFrame) -> Iterator[Row]:
 
     yield from _as_laws(table, laws)
     ind, summed = ONE
-    note = "sd of the total given algorithm 1 (summed) against that given (ind)"
+    note = (
+        "The left side is the posterior standard deviation of the total given algorithm 1 (summed), and the right side "
+        "is that given algorithm 1 (ind)."
+    )
     improves = "claim: summed totals may improve what is known of the total"
     yield claim("precision", improves, sd[summed, "N"], "<", sd[ind, "N"], note)
-    note = "ratio of its sd of N1 to that of algorithm 3"
+    note = "The left side is the posterior standard deviation of N1 for algorithm 2 divided by that for algorithm 3."
     ratio = sd["Algorithm 2", "N1"] / sd["Algorithm 3", "N1"]
     yield claim("precision", "claim: the posterior of algorithm 2 is more spread out", ratio, ">", 2, note)
-    note = "total variation of the laws of N1; centres agree, spreads differ tenfold, as it says next"
+    note = (
+        "The left side is the total variation distance between the two posteriors of N1. Their means agree, but their "
+        "standard deviations differ by a factor of about ten, as the paper also states."
+    )
     between = apart("Algorithm 2", "Algorithm 3", "N1")
     yield claim("precision", "claim: algorithms 2 and 3 give similar posteriors", between, "<", 0.5, note)
     for quantity, what in (("N1", "a component"), ("N", "the total")):
         distances = [apart(one, "Algorithm 2", quantity) for one in ONE]
-        note = "total variation, the larger of both algorithms 1"
-        note += (
-            ""
-            if quantity == "N1"
-            else "; they redraw the total, but algorithm 2 releases the noisy total: sd 1.9, 1.6, 1.4"
+        note = (
+            "The left side is the larger of the two total variation distances between the posterior for a variant of "
+            "algorithm 1 and the posterior for algorithm 2."
         )
+        if quantity == "N":
+            note += (
+                " Algorithm 1 draws a new total, whereas algorithm 2 releases the noisy total. The posterior standard "
+                "deviations of the total are about 1.9 (ind), 1.6 (summed) and 1.4 (algorithm 2)."
+            )
         yield claim("precision", f"claim: algorithm 1 is similar to algorithm 2, {what}", distances, "<", 0.1, note)
 
 
@@ -95,7 +111,8 @@ def _as_laws(table: pd.DataFrame, laws: Any) -> Iterator[Row]:
     """
     mass, note = (
         laws["probability"].apply(lambda p: p.sum(skipna=False)),
-        "largest distance of a law's mass from one; 1e-12 a value is left out",
+        "The left side is the largest difference between one and the total probability of a distribution. "
+        "Probabilities below 1e-12 are omitted.",
     )
     yield claim("precision", "posterior probabilities add up to one", np.abs(mass - 1), "=", 0, note, rounding=1e-9)
     algorithms = table[table["release"] != "noisy counts"]
@@ -104,7 +121,10 @@ def _as_laws(table: pd.DataFrame, laws: Any) -> Iterator[Row]:
         whole = of["probability"].notna().all()
         top = of["value"].iloc[int(np.argmax(of["probability"]))] if whole else np.nan
         far.append(abs(top - (sum(PAIR) if quantity == "N" else PAIR[0])))
-    note = "distance of the most probable N1 and N from the released 250 and 607, all algorithms, no window"
+    note = (
+        "The left side is the largest distance of the most probable N1 and N from the released values 250 and 607, "
+        "over all algorithms. No window is used."
+    )
     yield claim("precision", "claim: the most probable counts are those released", far, "<", 1, note)
 
 
@@ -191,19 +211,33 @@ def of_moments(name: str, table: pd.DataFrame) -> Iterator[Row]:
     """
     c = cells(table)
     far = most((abs(m - c.true[p]), se) for (_, p), (m, se) in c.mean.items())
-    note = "largest distance of a mean from the true count; no mean is a whole count away"
+    note = (
+        "The left side is the largest distance between a mean and the true count. The criterion, a distance below 1, "
+        "is chosen by this project."
+    )
     if name == "table_3":
-        note += "; at N_max algorithm 1 lies 2.6 below and algorithm 3, as printed, 2.6 above: twice the noise's own sd"
+        note += (
+            " At N_max, the mean of algorithm 1 is 2.6 below the count and the mean of algorithm 3, as printed, is 2.6 "
+            "above the count. Both differences are about twice the standard deviation of the noise."
+        )
     yield claim(name, "claim: means are very close to the true counts", far[0], "<", 1, note, mc_se=far[1])
     yield from _small_counts(name, c) if name == "table_1" else _second_example(name, c)
     ratios = [c.ratio((one, p), ("Algorithm 2", p)) for one in ONE for p in REPRESENTATIVES]
     low = least(ratios)
-    note = "least ratio of a variance of algorithm 1 to that of algorithm 2, of all counts and both totals; exact"
+    note = (
+        "The left side is the smallest ratio of a variance of algorithm 1 to that of algorithm 2, over all counts and "
+        "both variants of algorithm 1. The variances are exact."
+    )
     yield claim(name, "claim: algorithm 2 does slightly better than algorithm 1", low[0], ">", 1, note, mc_se=low[1])
     three, two = c.spread("Algorithm 3"), c.spread("Algorithm 2")
     value = float(np.log10(two[0] / three[0])) if 0 < three[0] < inf else np.nan
-    note = "log10 of how much less variances spread over the five counts than those of algorithm 2; ten times counts"
-    note += "" if name == "table_1" else "; at N_max the printed 19.2 is 17 times the 1.1 at N_min"
+    note = (
+        "For each algorithm, the largest variance over the five counts is divided by the smallest variance. The left "
+        "side is the log10 of this ratio for algorithm 2 minus that for algorithm 3. This project requires that the "
+        "ratio is smaller by a factor of ten for algorithm 3."
+    )
+    if name == "table_3":
+        note += " The printed variance of 19.2 at N_max is 17 times the printed variance of 1.1 at N_min."
     error = hypot(three[1] / three[0], two[1] / two[0]) / np.log(10)
     yield claim(name, "claim: variances of algorithm 3 are similar across counts", value, ">", 1, note, mc_se=error)
     yield from _independent_and_summed(name, c)
@@ -213,38 +247,64 @@ def of_moments(name: str, table: pd.DataFrame) -> Iterator[Row]:
 def _small_counts(name: str, c: Cells) -> Iterator[Row]:
     """Yield rows of the comparison table about the statements of section 4.1.1 on N_min = 0 and on large counts."""
     far = most((abs(c.mean[a, "N_min"][0] - 1), c.mean[a, "N_min"][1]) for a in ALL)
-    note = "largest distance of a mean at N_min from 1; below 0.5 of algorithm 1 only, as printed (0.4 for the others)"
+    note = (
+        "The left side is the largest distance of a mean at N_min from 1. It is below 0.5 only for algorithm 1, "
+        "whereas the printed means of the other algorithms are 0.4."
+    )
     yield claim(name, "claim: means at N_min are close to 1", far[0], "<", 0.5, note, mc_se=far[1])
     ratio = c.extremes(ALL, "N_min")
-    note = "ratio of the largest to the smallest variance; 2.4 and 0.7 are printed"
+    note = (
+        "The left side is the ratio of the largest to the smallest variance. The paper prints variances between 0.7 "
+        "and 2.4."
+    )
     yield claim(name, "claim: variances at N_min hardly differ", ratio[0], "<", 2, note, mc_se=ratio[1])
     low = least(c.extremes(ALL, p) for p in ABOVE_ZERO)
-    note = "least ratio of the largest to the smallest variance, N_q1 to N_max"
+    note = (
+        "For each count from N_q1 to N_max, the ratio of the largest to the smallest variance is computed. The left "
+        "side is the smallest ratio."
+    )
     yield claim(name, "claim: variances at large counts differ much", low[0], ">", 2, note, mc_se=low[1])
     far = most((abs(c.variance[a, p][0] / c.true[p] - 1), c.variance[a, p][1]) for a in MULTINOMIAL for p in ABOVE_ZERO)
-    note = "largest relative distance from the true count, N_q1 to N_max; exact"
+    note = (
+        "The left side is the largest relative difference between a variance and the true count, over N_q1 to N_max. "
+        "The variances are exact."
+    )
     yield claim(name, "claim: variances of algorithms 1 and 2 are close to the counts", far[0], "<", 0.1, note)
     low = least(c.ratio((a, p), ("Algorithm 3", p)) for a in MULTINOMIAL for p in ABOVE_ZERO)
-    note = "least ratio of a variance of the others to that of algorithm 3, N_q1 to N_max"
+    note = (
+        "The left side is the smallest ratio of a variance of the other algorithms to that of algorithm 3, over N_q1 "
+        "to N_max."
+    )
     yield claim(name, "claim: algorithm 3 has much smaller variances", low[0], ">", 2, note, mc_se=low[1])
 
 
 def _second_example(name: str, c: Cells) -> Iterator[Row]:
     """Yield rows of the comparison table about the statements of section 4.1.2 on variances in Example 2."""
     high = most(c.extremes(MULTINOMIAL, p) for p in REPRESENTATIVES)
-    note = "largest ratio of the largest of the three to the smallest at one count; exact"
+    note = (
+        "For each count, the ratio of the largest to the smallest variance of algorithms 1 and 2 is computed. The left "
+        "side is the largest ratio. The variances are exact."
+    )
     yield claim(name, "claim: variances of algorithms 1 and 2 are similar", high[0], "<", 2, note, mc_se=high[1])
     low = least(c.ratio((a, p), ("Algorithm 3", p)) for a in MULTINOMIAL for p in REPRESENTATIVES)
-    note = "least ratio of a variance of the others to its own, of all counts"
+    note = (
+        "The left side is the smallest ratio of a variance of the other algorithms to that of algorithm 3, over all "
+        "counts."
+    )
     yield claim(name, "claim: algorithm 3 has the smallest variances", low[0], ">", 1, note, mc_se=low[1])
 
 
 def _independent_and_summed(name: str, c: Cells) -> Iterator[Row]:
     ind, summed = ONE
     ratios = np.array([c.ratio((summed, p), (ind, p))[0] for p in REPRESENTATIVES])
-    note = "largest relative difference of a variance; exact"
+    note = (
+        "The left side is the largest relative difference between the variances of the two variants. The variances are "
+        "exact."
+    )
     yield claim(name, "claim: independent and summed totals hardly differ", np.abs(ratios - 1), "<", 0.05, note)
-    note = "largest share by which summed totals lower a variance; exact"
+    note = (
+        "The left side is the largest relative reduction of a variance by the summed totals. The variances are exact."
+    )
     yield claim(name, "claim: summed totals are no better", 1 - ratios, "<", 0.01, note)
 
 
@@ -254,7 +314,10 @@ def _law(name: str, table: pd.DataFrame) -> Row:
     """
     z = table.loc[np.isfinite(table["exact_mean"]), ["mean_z", "variance_z"]].to_numpy(dtype=float).ravel()
     p = float(np.minimum(1.0, 2 * z.size * norm.sf(np.abs(z).max()))) if z.size else np.nan
-    note = f"largest of {z.size} standardised distances from the exact moments, Bonferroni"
+    note = (
+        f"The {z.size} simulated means and variances are compared with the exact values. The p-value is that of the "
+        "largest standardised difference, with a Bonferroni correction."
+    )
     needed = power.normal(1.0, _LEVEL / max(z.size, 1))  # detection limit in standard errors
     spread = (table["variance_se"] / table["variance"])[np.isfinite(table["exact_variance"])].max()
     sees = (
@@ -274,33 +337,48 @@ def of_checks(table: pd.DataFrame) -> Iterator[Row]:
         return claim("release_checks", quantity, left, relation, right, note, "as_written", se)
 
     share, se = worst("zeros at 0 or 1")
-    yield stated("claim: a count of 0 is mostly released as 0 or 1", share, ">", 0.5, "least share of releases", se)
+    note = "The left side is the smallest proportion of releases in which a count of 0 is released as 0 or 1."
+    yield stated("claim: a count of 0 is mostly released as 0 or 1", share, ">", 0.5, note, se)
     share, se = worst("zeros above 0")
-    yield stated("claim: a count of 0 may not be released as 0", share, ">", 0, "least share of an algorithm", se)
+    note = (
+        "The left side is the proportion of releases in which a count of 0 is released as a larger count, for the "
+        "algorithm with the smallest proportion."
+    )
+    yield stated("claim: a count of 0 may not be released as 0", share, ">", 0, note, se)
     wrong = rows["wrong totals"]["value"].sum(skipna=False)
-    note = "releases that do not, or with a count below 0"
+    note = (
+        "The left side is the number of releases in which the counts do not add up to the noisy total or a count is "
+        "negative."
+    )
     yield stated("claim: released counts add up to the noisy total", wrong, "<", 0.5, note)
     share, se = worst("not additive")
-    yield stated("claim: noisy counts do not add up", share, ">", 0, "least share of the noise drawn", se)
+    note = "The left side is the smallest proportion of draws of the noise for which the noisy counts do not add up."
+    yield stated("claim: noisy counts do not add up", share, ">", 0, note, se)
     wrong = rows["no mode"]["value"].sum(skipna=False)
-    yield stated(
-        "claim: Theorem 1 gives a mode", wrong, "<", 0.5, "results in doubles that are not modes in integer arithmetic"
-    )
+    note = "The left side is the number of results in double precision that are not modes in integer arithmetic."
+    yield stated("claim: Theorem 1 gives a mode", wrong, "<", 0.5, note)
     tests = rows["noise, p value"]["value"].tolist()
     width, seen = (rows[f"noise, {what}"].iloc[0] for what in ("z of its width", "epsilon seen"))
     normal = [width["value"], *rows["noise, z of neighbours"]["value"]]
     p = float(np.minimum(1.0, (len(tests) + len(normal)) * np.min([*tests, *(2 * norm.sf(np.abs(normal)))])))
-    note = "chi-squared of totals of algorithm 2 in both examples and correlation of neighbours, mean absolute noise, "
-    note += f"{width['n']:,.0f} releases"
+    note = (
+        f"The totals of {width['n']:,.0f} releases of algorithm 2 in both examples are tested by chi-squared tests, by "
+        "tests of the correlation between consecutive totals, and by a test of the mean absolute noise. The p-value is "
+        "Bonferroni-corrected."
+    )
     sees = power.words({"epsilon": seen["value"]})
-    yield law("release_checks", "law: noise of the released total", p, f"{note}; Bonferroni", "as_written", sees=sees)
+    yield law("release_checks", "law: noise of the released total", p, note, "as_written", sees=sees)
     z, sizes = rows["sum and total, z"]["value"], rows["sum and total, z"]["n"]
     p = float(np.minimum(1.0, len(z) * 2 * norm.sf(np.abs(z).max(skipna=False))))
     sees = f"a correlation of {power.normal(np.sqrt(sizes.min()), _LEVEL / len(z)):.2g}"
-    note = "correlation of the sum of the noisy counts with the noisy total, both examples, Bonferroni"
+    note = (
+        "In both examples, the correlation between the sum of the noisy counts and the noisy total is tested. The "
+        "p-value is Bonferroni-corrected."
+    )
     yield law("release_checks", "law: n* and n are independent", p, note, "as_written", sees=sees)
     tail = rows["beyond the cut"]["value"].max(skipna=False)
-    yield stated("claim: noise beyond 50 is very unlikely", tail, "<", 1e-6, "its probability; exact")
+    note = "The left side is the exact probability of noise beyond 50."
+    yield stated("claim: noise beyond 50 is very unlikely", tail, "<", 1e-6, note)
 
 
 def of_zeros(table: pd.DataFrame) -> Iterator[Row]:
@@ -309,7 +387,10 @@ def of_zeros(table: pd.DataFrame) -> Iterator[Row]:
     """
     bias = table.set_index("algorithm")["bias"]
     for name, of in (("algorithms 1 and 2", ["Algorithm 1 (ind)", "Algorithm 2"]), ("algorithm 3", ["Algorithm 3"])):
-        note = "least bias of three counts of 200 among 47 zeros; more than 1 counts as lowered; exact, ties at random"
+        note = (
+            "The left side is the exact bias of a count of 200 if the data consist of three counts of 200 and 47 "
+            "zeros. A bias below -1 is counted as a reduction. Ties are resolved at random."
+        )
         yield claim("many_zeros", f"claim: zeros lower large counts, {name}", bias[of], "<", -1, note)
 
 
@@ -324,11 +405,17 @@ def of_comparison(table: pd.DataFrame) -> Iterator[Row]:
         one = by.loc[(example, "Algorithm 1 (ind)")]
         close.append((three["rmse"], 1.5 * np.sqrt(two["total_variance"]), three["rmse_se"]))
         best += [(three["rmse"], other["rmse"], hypot(other["rmse_se"], three["rmse_se"])) for other in (one, two)]
-    note = "root mean square error a count against 1.5 times the sd of the noise (that of the released total)"
+    note = (
+        "The left side is the root mean square error per count, and the right side is 1.5 times the standard deviation "
+        "of the noise, which is that of the released total."
+    )
     error, noise, se = np.transpose(close)
     draw = "claim: one draw of algorithm 3 is close to the true counts"
     yield claim("comparison", draw, error, "<=", noise, note, mc_se=se)
-    note = "its root mean square error against that of algorithms 1 and 2, where they come nearest in both examples"
+    note = (
+        "The left side is the root mean square error of algorithm 3, and the right side is that of algorithm 1 or 2. "
+        "The row shows the smallest difference in both examples."
+    )
     error, theirs, se = np.transpose(best)
     yield claim("comparison", "claim: algorithm 3 is the best of the three", error, "<", theirs, note, mc_se=se)
 
@@ -339,7 +426,10 @@ def _uniform(table: pd.DataFrame) -> Row:
     """
     counts = table.loc[table["count"] >= 60, "count"]
     p = float(kstest(counts, "uniform", args=(60, 940)).pvalue)
-    note = f"Kolmogorov's test of the {len(counts)} counts of 60 and more; our vector, the paper's own is not published"
+    note = (
+        f"A Kolmogorov-Smirnov test is applied to the {len(counts)} counts of at least 60. The vector of counts was "
+        "generated by this project, because the paper does not publish its vector."
+    )
     # if the range ends at 1000 (1 + d), the distribution function at 1000 changes by 1000 d/940
     sees = power.words({"upper end": power.kolmogorov(1000 / 940, max(len(counts), 1), _LEVEL)})
     return law("figure_1", "law: counts above 60 are uniform to 1000", p, note, sees=sees)

@@ -29,7 +29,10 @@ def _positive(rng: np.random.Generator, size: int) -> str:
         release_moments.moments(counts, components=smallest, algorithm="1-independent", least=least, **_MODEL)[0][0]
         for least in (1, 0)
     ]
-    return f"Example 2, N_min, algorithm 1 (ind): mean {means[0]:.3f} with draws > 0, {means[1]:.3f} with draws >= 0"
+    return (
+        f"For algorithm 1 (ind) in Example 2, the mean at N_min is {means[0]:.3f} with draws > 0 and {means[1]:.3f} "
+        "with draws >= 0."
+    )
 
 
 def _top(algorithm: str, window: int | None, ties: str = "random") -> str:
@@ -38,19 +41,27 @@ def _top(algorithm: str, window: int | None, ties: str = "random") -> str:
 
 
 def _window(rng: np.random.Generator, size: int) -> str:
+    found = " ".join(f"With windows of +-{w}, they are {_top('2', w)}." for w in (30, 9, 10, 11))
     return (
-        "; ".join(f"window +-{w}: {_top('2', w)}" for w in (30, 9, 10, 11)) + f"; without a window: {_top('2', None)}"
+        "The ten largest posterior probabilities for algorithm 2 depend on the window. "
+        f"{found} Without a window, they are {_top('2', None)}."
     )
 
 
 def _swapped_captions(rng: np.random.Generator, size: int) -> str:
     tops = _top("2", 30)[:6], _top("3", 30, "ieee")[:6]
-    return f"highest probability: algorithm 2 {tops[0]}, algorithm 3 {tops[1]}; caption (4) is algorithm 2's table"
+    return (
+        f"The highest posterior probability is {tops[0]} for algorithm 2 and {tops[1]} for algorithm 3. The table with "
+        "the caption (4) is that of algorithm 2."
+    )
 
 
 def _total_noise(rng: np.random.Generator, size: int) -> str:
     released = mechanism.release(examples.example_2(), algorithm="2", size=size, rng=rng, **_MODEL).sum(axis=1)
-    return f"released totals of {size} runs: mean {released.mean():.2f} (N = 863), variance {released.var():.2f}"
+    return (
+        f"The released totals of {size} runs have the mean {released.mean():.2f} (N = 863) and the variance "
+        f"{released.var():.2f}."
+    )
 
 
 def _sum_of_three(rng: np.random.Generator, size: int) -> str:
@@ -58,17 +69,20 @@ def _sum_of_three(rng: np.random.Generator, size: int) -> str:
     for size_of_sum in (3, 50):
         logs, reach = additive_release.summed_noise(1.0, 50, size_of_sum)
         values = np.arange(-reach, reach + 1)
-        found.append(f"{size_of_sum} components: variance {np.exp(logs) @ values**2:.2f}")
+        found.append(f"{np.exp(logs) @ values**2:.2f} for {size_of_sum} components")
     logs, reach = additive_release.summed_noise(2.0, 50, 50)
     values = np.arange(-reach, reach + 1)
-    return "; ".join(found) + f"; re-weighted by their own probability, 50 components: {np.exp(logs) @ values**2:.2f}"
+    return (
+        f"The variance of the summed noise is {' and '.join(found)}. If the draws are re-weighted by their own "
+        f"probability, the variance for 50 components is {np.exp(logs) @ values**2:.2f}."
+    )
 
 
 def _theorem(rng: np.random.Generator, size: int) -> str:
     weights = np.array([1, 0, 3])
     return (
-        f"a component with k = 0 would give f/0; ours {mechanism.multinomial_mode(2, weights).tolist()} for weights "
-        f"{weights.tolist()}, total 2"
+        "A component with k = 0 would lead to the quotient f/0. This project computes the mode "
+        f"{mechanism.multinomial_mode(2, weights).tolist()} for the weights {weights.tolist()} and the total 2."
     )
 
 
@@ -81,8 +95,12 @@ def _ties(rng: np.random.Generator, size: int) -> str:
     several = (modes["first"] != modes["last"]).any(axis=1).mean()
     same = (modes["first"] == modes["ieee"]).all(axis=1).mean()
     smallest = examples.representatives(counts)[0]
-    means = ", ".join(f"{rule} {found[:, smallest].mean():.2f}" for rule, found in modes.items())
-    return f"{several:.1%} of {size} modes are not unique; doubles give the first in {same:.1%}; mean at N_min: {means}"
+    means = ", ".join(f"{found[:, smallest].mean():.2f} ({rule})" for rule, found in modes.items())
+    return (
+        f"In {100 * several:.1f} % of {size} releases, the mode is not unique. In {100 * same:.1f} % of the releases, "
+        "double-precision rounding gives the mode in which the first component wins each tie. The mean at N_min by tie "
+        f"rule is {means}."
+    )
 
 
 def _near_one(rng: np.random.Generator, size: int) -> str:
@@ -91,9 +109,12 @@ def _near_one(rng: np.random.Generator, size: int) -> str:
     found = []
     for algorithm in ("1-independent", "2"):
         mean, variance = release_moments.moments(counts, components=smallest, algorithm=algorithm, **_MODEL)
-        found.append(f"{algorithm}: mean {mean[0]:.2f}, variance {variance[0]:.2f}")
+        found.append(f"{mean[0]:.2f} and {variance[0]:.2f} for algorithm {algorithm}")
     released = mechanism.release(counts, algorithm="3", size=size, rng=rng, **_MODEL)[:, smallest[0]]
-    return "; ".join(found) + f"; 3 (simulated): mean {released.mean():.2f}, variance {released.var(ddof=1):.2f}"
+    return (
+        f"In Example 1, the mean and the variance at N_min are {', '.join(found)}, and {released.mean():.2f} and "
+        f"{released.var(ddof=1):.2f} for algorithm 3 (simulated)."
+    )
 
 
 def _seats(rng: np.random.Generator, size: int) -> str:
@@ -101,19 +122,27 @@ def _seats(rng: np.random.Generator, size: int) -> str:
     sevens = [name for name, seats in examples.SEATS.items() if seats == 7]
     kinds = {method: float(np.quantile(counts, 0.25, method=method)) for method in ("linear", "closest_observation")}
     return (
-        f"{len(counts) - 1} states with {counts[:-1].sum()} seats, the total {counts[-1]}; sevens: {', '.join(sevens)} "
-        f"(Alabama missing); first quartile: default {kinds['linear']:g}, type 3 {kinds['closest_observation']:g}"
+        f"The data contain {len(counts) - 1} states with {counts[:-1].sum()} seats, and the national total "
+        f"{counts[-1]}. The states with seven seats are {' and '.join(sevens)}, whereas Alabama is missing. The first "
+        f"quartile is {kinds['linear']:g} with the default quantile type of R and {kinds['closest_observation']:g} "
+        "with type 3."
     )
 
 
 def _alpha_twice(rng: np.random.Generator, size: int) -> str:
     p = TwoSidedGeometric(**_MODEL).pmf([0, 1])
-    return f"P(0)/P(1) = {p[0] / p[1]:.4f} = exp(1): in Definition 1 alpha is epsilon, in the pmf exp(-epsilon)"
+    return (
+        f"For epsilon = 1, P(0)/P(1) = {p[0] / p[1]:.4f} = exp(1). Therefore, alpha denotes epsilon in Definition 1 "
+        "and exp(-epsilon) in the probability mass function of the noise."
+    )
 
 
 def _budget(rng: np.random.Generator, size: int) -> str:
     found = [privacy_profiles.geometric_delta(claim, epsilon=1.0) for claim in (1.0, 2.0)]
-    return f"total and components: epsilon 1 needs delta {found[0]:.3f}, epsilon 2 delta {found[1]:.1e} (the cut at 50)"
+    return (
+        f"If the total and the components are released, epsilon = 1 requires delta = {found[0]:.3f}. For epsilon = 2, "
+        f"delta = {found[1]:.1e} is sufficient, and this delta is due to the truncation of the noise at 50."
+    )
 
 
 def _close_means(rng: np.random.Generator, size: int) -> str:
@@ -122,12 +151,12 @@ def _close_means(rng: np.random.Generator, size: int) -> str:
     found = []
     for algorithm in ("1-independent", "2"):
         mean = release_moments.moments(counts, components=largest, algorithm=algorithm, **_MODEL)[0]
-        found.append(f"algorithm {algorithm} {mean[0]:.2f}")
+        found.append(f"{mean[0]:.2f} for algorithm {algorithm}")
     released = mechanism.release(counts, algorithm="3", size=size, rng=rng, ties="ieee", **_MODEL)[:, largest[0]]
     return (
-        f"Example 2, N_max = {counts.max()}: mean by {', '.join(found)} (exact), algorithm 3 "
-        f"{released.mean():.2f} with variance {released.var(ddof=1):.1f} ({size} runs); the noise alone has sd "
-        f"{TwoSidedGeometric(**_MODEL).variance() ** 0.5:.2f}"
+        f"In Example 2, the largest count is N_max = {counts.max()}. Its exact mean is {' and '.join(found)}. For "
+        f"algorithm 3, the mean is {released.mean():.2f} and the variance is {released.var(ddof=1):.1f} in {size} "
+        f"runs. The standard deviation of the noise is {TwoSidedGeometric(**_MODEL).variance() ** 0.5:.2f}."
     )
 
 
@@ -138,7 +167,7 @@ def _similar_posteriors(rng: np.random.Generator, size: int) -> str:
         values, p = law.total()
         spread = np.sqrt((values - values @ p) ** 2 @ p)
         found.append(f"{algorithm}: {np.sqrt(law.variance()[0]):.2f} and {spread:.2f}")
-    return f"sd of N1 and of N given (250, 357) by algorithm {', '.join(found)}"
+    return f"The standard deviations of N1 and of N given (250, 357) are, by algorithm, {', '.join(found)}."
 
 
 def _empty(rng: np.random.Generator, size: int) -> str:
@@ -149,26 +178,46 @@ def _empty(rng: np.random.Generator, size: int) -> str:
     except FloatingPointError as error:
         released = mechanism.release([0, 0], algorithm="2", size=size, rng=rng, **_MODEL)
         return (
-            f"all weights 0, as written: {error}; ours shares equally: mean {released.mean(axis=0).round(3).tolist()}"
+            f"If all weights are 0, the algorithm as written fails: {error}. In this project, the components receive "
+            f"equal shares, and their means are {released.mean(axis=0).round(3).tolist()}."
         )
-    return "no release had only zero weights in this run"
+    return "In this run, no release had only zero weights."
 
 
 ERRATA: evidence.Errata = {
-    1: ('"positive" draws must allow 0', _positive),
-    2: ("Table (4) is not computed with windows of +-30; +-10 fits", _window),
-    3: ("section 4.2 cites Tables (5) and (6), the captions are (4) and (5)", _swapped_captions),
-    4: ("n = n + delta should read n = N + delta; the sample size s of algorithm 2 is n", _total_noise),
-    5: ('"sum of three" noises should be S; re-weighting draws by their probability squares alpha', _sum_of_three),
-    6: ("Theorem 1 divides by k = 0 and mixes r and S", _theorem),
-    7: ("the mode is often not unique and rounding decides", _ties),
-    8: ("N_min means close to 1 and equal variances hold for algorithm 1 only", _near_one),
-    9: ("Example 2 is 49 states and the national total; its quartiles need another quantile", _seats),
-    10: ("alpha means epsilon and exp(-epsilon)", _alpha_twice),
-    11: ("a release costs 2 epsilon, and the cut makes it approximate", _budget),
-    12: ("weights that are all zero are not provided for", _empty),
-    13: ("means are not all very close, and algorithm 3's variances not all alike, in Example 2", _close_means),
-    14: ("posteriors: algorithms 2 and 3 are not similar, nor algorithms 1 and 2 for the total", _similar_posteriors),
+    1: ('"Positive" draws must include the value 0.', _positive),
+    2: ("Table (4) was not computed with windows of +-30. Windows of +-10 reproduce the table.", _window),
+    3: ("Section 4.2 cites Tables (5) and (6), but the captions are (4) and (5).", _swapped_captions),
+    4: (
+        "The formula n = n + delta should read n = N + delta, and the sample size s of algorithm 2 should read n.",
+        _total_noise,
+    ),
+    5: (
+        'The noise of "three" components should be that of S components. Re-weighting draws by their probability '
+        "squares alpha.",
+        _sum_of_three,
+    ),
+    6: ("Theorem 1 divides by k = 0 and confuses r and S.", _theorem),
+    7: ("The mode is often not unique, so that the result depends on rounding.", _ties),
+    8: ("At N_min, the means are close to 1 only for algorithm 1, and the variances differ.", _near_one),
+    9: (
+        "Example 2 consists of 49 states and the national total, and its quartiles require another quantile type.",
+        _seats,
+    ),
+    10: ("The symbol alpha denotes both epsilon and exp(-epsilon).", _alpha_twice),
+    11: (
+        "A release has a privacy cost of 2 epsilon, and the truncation of the noise makes the guarantee approximate.",
+        _budget,
+    ),
+    12: ("The algorithms do not provide for weights that are all zero.", _empty),
+    13: (
+        "In Example 2, not all means are very close to the counts, and the variances of algorithm 3 are not similar.",
+        _close_means,
+    ),
+    14: (
+        "The posteriors of algorithms 2 and 3 are not similar, and those of algorithms 1 and 2 differ for the total.",
+        _similar_posteriors,
+    ),
 }
 
 

@@ -81,6 +81,7 @@ def table_2() -> pd.DataFrame:
     table = rows.agg(["size", ", ".join]).reset_index()
     table.columns = ["count", "instances", "components"]
     note = (
-        "a state with seven seats is missing (863 = 428 + 435, and the House has 435): 49 states and the total itself"
+        "A state with seven seats is missing. The total of 863 = 428 + 435 consists of the seats of 49 states and of "
+        "the national total 435."
     )
     return table.assign(note=np.where(table["count"] == 7, note, ""))

@@ -56,7 +56,7 @@ def windows(table: pd.DataFrame) -> Figure:
     if near.any():
         shown = table.loc[near, "probability"]
         close.set(xlim=(8.7, 11.3), ylim=(0.97 * shown.min(), 1.03 * shown.max()), xticks=[9, 10, 11])
-    close.set_title("Algorithm 2, close up")
+    close.set_title("Algorithm 2, magnified")
     for axis in (second, close):
         axis.axhline(0.025, color=BLACK, lw=0.6, ls=":")
     second.set_ylabel("posterior probability")
@@ -64,7 +64,7 @@ def windows(table: pd.DataFrame) -> Figure:
     for look, name in (
         ({"color": BLUE, "marker": "o"}, f"rows 1 to {last // 2}"),
         ({"color": RED, "marker": "s", "mfc": "none"}, f"rows {last // 2 + 1} to {last}"),
-        ({"color": BLACK, "ls": ":"}, "prints as 0.03 above, 0.02 below"),
+        ({"color": BLACK, "ls": ":"}, "rounded to 0.03 above, 0.02 below"),
         ({"color": GREY, "ls": "--"}, "no window"),
     ):
         second.plot([], [], ms=3, lw=0.8, label=name, **look)
@@ -118,11 +118,11 @@ def fifty_components(table: pd.DataFrame) -> Figure:
         axis.set_yticks([-40, -20, -10, -5, 0, 5, 10, 20, 40], ["−40", "−20", "−10", "−5", "0", "5", "10", "20", "40"])
         axis.minorticks_off()
         axis.set(ylim=(-80, 80))
-        axis.set_title(f"{name}: {len(rows) - missed.sum()} of {len(rows)} intervals hold", loc="left")
+        axis.set_title(f"{name}: {len(rows) - missed.sum()} of {len(rows)} intervals cover", loc="left")
     for axis in panels[::2]:
         axis.set_ylabel("posterior mean $-$ true count\n(linear within ±10, then log)")
     for axis in panels[2:]:
-        axis.set_xlabel("component, in rising order of its count")
+        axis.set_xlabel("component, in increasing order of its count")
     letters(panels)
     return figure
 
@@ -142,7 +142,7 @@ def comparison(table: pd.DataFrame) -> Figure:
         shown = ((rows["rmse"], rows["rmse_se"]),) * 2 + ((sd, rows["variance_se"] / (2 * sd)),)
         for axis, (value, error) in zip(panels, (*shown, (rows["bias"], rows["bias_se"])), strict=True):
             axis.errorbar(value, y, xerr=2 * error, label=str(example).replace("example_", "Example "), **look)
-    labels = ("RMSE, all counts", "RMSE, close up", "sd at $N_{max}$", "bias at $N_{max}$")
+    labels = ("RMSE, all counts", "RMSE, magnified", "sd at $N_{max}$", "bias at $N_{max}$")
     for axis, label in zip(panels, labels, strict=True):
         axis.set_xlabel(label)
         axis.grid(axis="x", color=GREY, lw=0.4)
@@ -245,7 +245,7 @@ def calibration(table: pd.DataFrame) -> Figure:
     for row, quantity in enumerate(quantities):
         for axis, method in zip(panels[row], methods, strict=True):
             calibration_panel(axis, table[(table["quantity"] == quantity) & (table["method"] == method)], BLUE)
-        panels[row, 0].set_ylabel(f"{quantity}\nECDF less uniform")
+        panels[row, 0].set_ylabel(f"{quantity}\nECDF minus uniform")
     for axis, method in zip(panels[0], methods, strict=True):
         axis.set_title(method)
     for axis in panels[-1]:

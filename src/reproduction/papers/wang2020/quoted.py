@@ -40,7 +40,7 @@ def _far_from_one(table: pd.DataFrame) -> list[float]:
     names = ("Algorithm 2", "Algorithm 1 (ind)", "Algorithm 3")
     mean, *_ = (_moment(table, name, "N_min", "example_1") for name in names)
     high, low = (_moment(table, name, "N_min", "example_1", "variance") for name in names[1:])
-    return [mean, high, low]
+    return [mean, low, high]
 
 
 def _variances_differ(table: pd.DataFrame) -> list[float]:
@@ -54,47 +54,60 @@ def _variances_differ(table: pd.DataFrame) -> list[float]:
 QUOTES = [
     Quote(
         "methods.md",
-        r"a claim of 1 needs $\delta = {{0.34}}$, and a claim of 2 needs $\delta = {{1.8 \cdot 10^{-22}}}$",
+        r"a claim of 1 requires $\delta = {{0.34}}$, and a claim of 2 requires $\delta = {{1.8 \cdot 10^{-22}}}$",
         "privacy",
         lambda t: [at(t, "delta", claimed=c, counts="total and components") for c in (1.0, 2.0)],
     ),
     Quote(
         "errata.md",
-        "±50 leaves δ = {{1.8·10⁻²²}}",
+        "±50 requires δ = {{1.8·10⁻²²}}",
         "privacy",
         lambda t: [at(t, "delta", claimed=2.0, counts="total and components")],
     ),
     Quote(
-        "errata.md", "at the smallest count is {{0.75}} to {{1.16}}, depending on the tie rule", "tie_rules", _smallest
-    ),
-    Quote(
-        "errata.md", "{{0.4}} for the others; their variances are {{2.4}} to {{0.7}}", "exact_moments", _far_from_one
+        "errata.md",
+        "at the smallest count is between {{0.75}} and {{1.16}}, depending only on the tie rule",
+        "tie_rules",
+        _smallest,
     ),
     Quote(
         "errata.md",
-        "mean of algorithm 3 is too large by {{2.7}} and that of algorithm 1 is too small by {{2.6}}, twice the "
-        "noise's sd of {{1.36}}; the variance of algorithm 3 is {{19}} there, and {{1.2}} at the smallest count",
+        "is {{0.4}} for the other algorithms. The variances are between {{0.7}} and {{2.4}}",
+        "exact_moments",
+        _far_from_one,
+    ),
+    Quote(
+        "errata.md",
+        "mean of algorithm 3 is too large by {{2.7}}, and the mean of algorithm 1 is too small by {{2.6}}. Both "
+        "differences are about twice the standard deviation of the noise, {{1.36}}. The variance of algorithm 3 is "
+        "{{19}} at the largest count and {{1.2}} at the smallest count",
         "exact_moments",
         _at_the_largest_count,
     ),
-    Quote("errata.md", "±30 gives {{0.015}} where", "errata", lambda t: told(t, 2, r"\+-30: ([\d.]+)")),
     Quote(
         "errata.md",
-        "sd of a component is {{12.2}} and {{1.2}}, respectively.",
+        "the largest probability is {{0.015}}, whereas",
+        "errata",
+        lambda t: told(t, 2, r"\+-30, they are ([\d.]+)"),
+    ),
+    Quote(
+        "errata.md",
+        "standard deviations of a component are {{12.2}} and {{1.2}}, respectively.",
         "errata",
         lambda t: told(t, 14, r"1-independent: ([\d.]+) and .* 3: ([\d.]+) and"),
     ),
     Quote(
         "errata.md",
-        "sd is {{1.92}} and {{1.57}} instead of {{1.36}}",
+        "standard deviation of the total is {{1.92}} (ind) or {{1.57}} (summed) instead of {{1.36}}",
         "errata",
         lambda t: told(
-            t, 14, r"1-independent: [\d.]+ and ([\d.]+), 1-summed: [\d.]+ and ([\d.]+), .* 3: [\d.]+ and ([\d.]+)"
+            t, 14, r"1-independent: [\d.]+ and ([\d.]+), 1-summed: [\d.]+ and ([\d.]+), .* 3: [\d.]+ and (\d\.\d+)"
         ),
     ),
     Quote(
         "errata.md",
-        "differ by {{0.3 %}} at the largest count, and 10,000 runs can show {{1.4 %}}",
+        "differ by {{0.3 %}} at the largest count, whereas the standard error of a variance from 10,000 runs is "
+        "{{1.4 %}}",
         "table_3",
         _variances_differ,
     ),

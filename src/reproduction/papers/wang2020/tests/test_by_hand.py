@@ -217,7 +217,7 @@ def test_the_erratum_on_captions_names_both_tops():
     first, second = (f"{law.top(1)[1][0]:.4f}" for law in tops)
     assert first != second
     text = evidence.show(errata.ERRATA, 3, rng=stream(7, "errata"), size=10)
-    assert f"algorithm 2 {first}, algorithm 3 {second};" in text
+    assert f"{first} for algorithm 2 and {second} for algorithm 3." in text
 
 
 def test_totals_that_are_not_the_noisy_one_are_counted():
@@ -349,18 +349,20 @@ def test_correlations_of_small_errors():
 def test_notes_on_windows():
     table = beyond.table_4(released=[6, 5], epsilon=1.0, window=4, other_window=2, rows=10)
     notes = pd.DataFrame(agreement._pairs("table_4", table)).groupby("variant")["note"].agg(set)
-    assert notes["as_written"] == {"windows of +-4"}
-    assert notes["published"] == {"windows of +-2 in place of the stated +-30"}
-    assert notes["corrected"] == {"no window at all"}
+    assert notes["as_written"] == {"The windows are +-4."}
+    assert notes["published"] == {"The windows are +-2 instead of the stated +-30."}
+    assert notes["corrected"] == {"No window is used."}
     table = beyond.table_5(released=[6, 5], epsilon=1.0, window=4, other_window=2, rows=3)
     rows = pd.DataFrame(agreement._pairs("table_5", table))
     assert set(rows.loc[rows["variant"] == "corrected", "note"]) == {
-        "no window at all; random ties",
-        "this run has fewer rows; no window at all; random ties",
+        "No window is used. Ties are resolved at random.",
+        "This run includes fewer rows. No window is used. Ties are resolved at random.",
     }
     missing = rows[rows["ours"].isna()]
     assert set(missing["quantity"].str.extract(r"row (\d+):")[0].astype(int)) == set(range(4, 11))
-    assert set(rows.loc[rows["variant"] == "as_written", "note"].str.endswith("; ties by rounding")) == {True}
+    assert set(rows.loc[rows["variant"] == "as_written", "note"].str.endswith(" Ties are resolved by rounding.")) == {
+        True
+    }
 
 
 def test_laws_of_a_release_by_loops():

@@ -50,7 +50,7 @@ def test_draws_above_zero_or_not():
     """
     rng = stream(4, "positive")
     noise = TwoSidedGeometric(epsilon=1.0, support=50)
-    for least, found in zip((1, 0), numbers(r"mean ([\d.]+) with draws > 0, ([\d.]+) with", said(1)), strict=True):
+    for least, found in zip((1, 0), numbers(r"is ([\d.]+) with draws > 0 and ([\d.]+) with", said(1)), strict=True):
         counts = np.broadcast_to(np.sort(examples.example_2()), (20_000, 50))
         noisy = noise.sample(counts, rng=rng)
         drawn = noise.sample(np.maximum(noisy, least), rng=rng)
@@ -70,9 +70,9 @@ def test_windows():
     text = said(2)
     for window in (9, 10, 11):
         top = np.sort(literal.pair_table([250, 357], epsilon=1.0, window=window).ravel())[:-11:-1]
-        assert f"window +-{window}: {' '.join(f'{p:.4f}' for p in top)};" in text
-    assert [f"{w}: 0.0" in text for w in ("+-30", "without a window")] == [True, True]
-    first, whole = numbers(r"\+-30: ([\d.]+) .* without a window: ([\d.]+)", text)
+        assert f"windows of +-{window}, they are {' '.join(f'{p:.4f}' for p in top)}." in text
+    assert [f"{w}, they are 0.0" in text for w in ("+-30", "Without a window")] == [True, True]
+    first, whole = numbers(r"\+-30, they are ([\d.]+) .* Without a window, they are ([\d.]+)", text)
     assert 0.98 < whole / first < 1  # a window neglects the small probability beyond it
 
 
@@ -82,15 +82,15 @@ def test_captions():
     """
     text = said(3)
     third = PUBLISHED.loc[("table_5", "row 1: probability")]
-    assert round(numbers(r"algorithm 3 ([\d.]+);", text)[0], int(third["digits"])) == third["value"]
-    assert numbers(r"algorithm 2 ([\d.]+),", text)[0] == pytest.approx(
+    assert round(numbers(r"and ([\d.]+) for algorithm 3", text)[0], int(third["digits"])) == third["value"]
+    assert numbers(r"is ([\d.]+) for algorithm 2", text)[0] == pytest.approx(
         np.sort(literal.pair_table([250, 357], epsilon=1.0, window=11).ravel())[-1], rel=0.5
     )
 
 
 def test_the_total_has_the_noise_of_one_count():
     text = said(4, 20_000)
-    mean, variance = numbers(r"mean ([\d.]+) \(N = 863\), variance ([\d.]+)", text)
+    mean, variance = numbers(r"mean ([\d.]+) \(N = 863\) and the variance (\d\.\d+)\.", text)
     assert mean == pytest.approx(863, abs=4 * (VARIANCE / 20_000) ** 0.5 + 0.005)
     assert variance == pytest.approx(VARIANCE, rel=4 * (6 / 20_000) ** 0.5)  # the excess kurtosis is 3 + 1/variance < 4
 
@@ -99,15 +99,16 @@ def test_sums_of_noises():
     """Check that the variances of noise terms add up, and that squared weights correspond to noise with epsilon = 2."""
     b = exp(-2)
     squared = 50 * 2 * b / (1 - b) ** 2
-    wanted = f"3 components: variance {3 * VARIANCE:.2f}; 50 components: variance {50 * VARIANCE:.2f}; re-weighted by "
-    assert said(5) == f"{wanted}their own probability, 50 components: {squared:.2f}"
+    text = said(5)
+    assert f"is {3 * VARIANCE:.2f} for 3 components and {50 * VARIANCE:.2f} for 50 components. If the draws" in text
+    assert text.endswith(f"re-weighted by their own probability, the variance for 50 components is {squared:.2f}.")
 
 
 def test_a_component_of_weight_zero():
     """Check that a component of weight zero gets no unit. For the weights (1, 0, 3), the two largest quotients among
     1/1, 1/2, 3/1, 3/2, .. are 3 and 3/2, so the third component gets both units.
     """
-    assert "ours [0, 0, 2] for weights [1, 0, 3], total 2" in said(6)
+    assert "the mode [0, 0, 2] for the weights [1, 0, 3] and the total 2." in said(6)
 
 
 def modes_by_fractions(total, weights):
@@ -141,21 +142,21 @@ def test_ties():
     same = np.mean([(first == other).all() for (first, _), other in zip(exact, doubles, strict=True)])
     smallest = int(np.argmin(counts))
     ones = [first[smallest] for first, _ in exact], [last[smallest] for _, last in exact]
-    means = ", ".join(f"{n} {np.mean(k):.2f}" for n, k in zip(("first", "last"), ones, strict=True))
+    means = ", ".join(f"{np.mean(k):.2f} ({n})" for n, k in zip(("first", "last"), ones, strict=True))
     text = said(7, 10)
-    assert text.startswith(f"{several:.1%} of 10 modes are not unique; doubles give the first in {same:.1%}; mean at N")
-    assert f"{means}, ieee {np.mean([k[smallest] for k in doubles]):.2f}" in text
+    assert text.startswith(f"In {100 * several:.1f} % of 10 releases, the mode is not unique. In {100 * same:.1f} % of")
+    assert f"{means}, {np.mean([k[smallest] for k in doubles]):.2f} (ieee)" in text
 
 
 @pytest.mark.parametrize(
     ("number", "table", "name", "place", "pattern"),
     [
-        (8, "table_1", "Algorithm 1 (ind)", "N_min", r"1-independent: mean ([\d.]+), variance ([\d.]+);"),
-        (8, "table_1", "Algorithm 2", "N_min", r"; 2: mean ([\d.]+), variance ([\d.]+);"),
-        (8, "table_1", "Algorithm 3", "N_min", r"simulated\): mean ([\d.]+), variance ([\d.]+)$"),
-        (13, "table_3", "Algorithm 1 (ind)", "N_max", r"algorithm 1-independent ([\d.]+),"),
-        (13, "table_3", "Algorithm 2", "N_max", r"algorithm 2 ([\d.]+) \(exact"),
-        (13, "table_3", "Algorithm 3", "N_max", r"algorithm 3 ([\d.]+) with variance ([\d.]+)"),
+        (8, "table_1", "Algorithm 1 (ind)", "N_min", r"([\d.]+) and ([\d.]+) for algorithm 1-independent"),
+        (8, "table_1", "Algorithm 2", "N_min", r"([\d.]+) and ([\d.]+) for algorithm 2"),
+        (8, "table_1", "Algorithm 3", "N_min", r"([\d.]+) and ([\d.]+) for algorithm 3 \(simulated\)\.$"),
+        (13, "table_3", "Algorithm 1 (ind)", "N_max", r"is ([\d.]+) for algorithm 1-independent"),
+        (13, "table_3", "Algorithm 2", "N_max", r"and ([\d.]+) for algorithm 2"),
+        (13, "table_3", "Algorithm 3", "N_max", r"the mean is ([\d.]+) and the variance is ([\d.]+) in"),
     ],
 )
 def test_moments_are_those_that_the_paper_prints(number, table, name, place, pattern):
@@ -169,8 +170,8 @@ def test_simulated_variances_are_unbiased():
     variance (a - b)^2/2.
     """
     for number, pattern in (
-        (8, r"simulated\): mean ([\d.]+), variance ([\d.]+)"),
-        (13, r"3 ([\d.]+) with variance (.+) \(2"),
+        (8, r"([\d.]+) and ([\d.]+) for algorithm 3"),
+        (13, r"the mean is ([\d.]+) and the variance is ([\d.]+) in 2 runs"),
     ):
         found = set()
         for seed in range(4):
@@ -192,9 +193,10 @@ def test_states_and_quartiles():
     """
     text = said(9)
     assert text.startswith(
-        "49 states with 428 seats, the total 435; sevens: Colorado, South Carolina (Alabama missing)"
+        "The data contain 49 states with 428 seats, and the national total 435. The states with seven seats are "
+        "Colorado and South Carolina, whereas Alabama is missing."
     )
-    assert text.endswith("first quartile: default 3, type 3 2")
+    assert text.endswith("quartile is 3 with the default quantile type of R and 2 with type 3.")
     assert 435 - 428 == 7
 
 
@@ -206,21 +208,22 @@ def test_alpha_and_what_a_release_costs():
     """
     assert "P(0)/P(1) = 2.7183 = exp(1)" in said(10)
     ends = 2 * (1 - A) / (1 + A) * A**50
-    assert f"epsilon 1 needs delta {(1 - A) / (1 + A) ** 2:.3f}, epsilon 2 delta {ends:.1e} (the cut at 50)" in said(11)
+    text = said(11)
+    assert f"epsilon = 1 requires delta = {(1 - A) / (1 + A) ** 2:.3f}. For epsilon = 2, delta = {ends:.1e} is" in text
 
 
 def test_weights_that_are_all_zero():
     """Check that, for a total of 0, the mean released total is E max(noise, 0) = a/(1 - a^2), and that half of it is in
     each component.
     """
-    found = np.array(numbers(r"mean \[([\d.]+), ([\d.]+)\]", said(12, 20_000)))
+    found = np.array(numbers(r"means are \[([\d.]+), ([\d.]+)\]", said(12, 20_000)))
     assert found == pytest.approx(A / (1 - A**2) / 2, abs=4 * (VARIANCE / 20_000) ** 0.5)
 
 
 def test_the_largest_count_and_its_noise():
     text = said(13)
-    assert text.startswith("Example 2, N_max = 435: mean by")
-    assert text.endswith(f"(40 runs); the noise alone has sd {VARIANCE**0.5:.2f}")
+    assert text.startswith("In Example 2, the largest count is N_max = 435. Its exact mean is")
+    assert text.endswith(f"in 40 runs. The standard deviation of the noise is {VARIANCE**0.5:.2f}.")
 
 
 def test_spreads_of_the_posteriors():
@@ -234,7 +237,7 @@ def test_spreads_of_the_posteriors():
     """
     text = said(14)
     p, q = 250 / 607, 357 / 607
-    one, two, three = (numbers(rf"{name}: ([\d.]+) and ([\d.]+)", text) for name in ("1-independent", "2", "3"))
+    one, two, three = (numbers(rf"{name}: ([\d.]+) and (\d+\.\d+)", text) for name in ("1-independent", "2", "3"))
     assert (one[1], two[1], three[1]) == pytest.approx(((2 * VARIANCE) ** 0.5, VARIANCE**0.5, VARIANCE**0.5), abs=0.01)
     assert two[0] == pytest.approx((607 * p * q + (p**2 + q**2) * VARIANCE) ** 0.5, rel=0.01)
     assert one[0] ** 2 - two[0] ** 2 == pytest.approx((p**2 + q**2) * VARIANCE, abs=0.7)
