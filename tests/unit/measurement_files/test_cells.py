@@ -191,7 +191,9 @@ def rng(seed=1):
     return np.random.default_rng(seed)
 
 
-@pytest.mark.parametrize("levels", [LEVELS, ["State", "County", "Tract"]])
+@pytest.mark.parametrize(
+    "levels", [LEVELS, pytest.param(["State", "County", "Tract"], marks=pytest.mark.thorough)], ids=["blocks", "tracts"]
+)
 @pytest.mark.parametrize(
     ("cell", "coupled"),
     [({"hispanic": "hispanic"}, True), ({"votingage": "voting"}, True), ({"hhgq": "household"}, False)],
