@@ -1,1 +1,1 @@
-"""Posterior of the true counts given counts released with additive constraints (Wang 2020)."""
+"""Posterior distributions of true counts, given counts that were released with additive constraints (Wang 2020)."""

@@ -1,5 +1,5 @@
-"""Mixtures of independent counts that are coupled through their total. Every posterior given an additive release has
-this form.
+"""Distributions of counts that are a mixture of products of one factor per count, times a factor of the total. Every
+posterior distribution given an additive release has this form.
 
 P(N) is proportional to g(N_1 + .. + N_S) sum_t w_t prod_s h_ts(N_s). Each term requires one run of `_sum_chain`.
 
@@ -7,15 +7,13 @@ The most probable vectors of a distribution on integers are found by best-first 
 
 The likelihood of an additive release is written as a sum of products over the components.
 
-The derivations are in the methods of Wang (2020) in the documentation.
+The derivations are in the documentation, on the page about the methods of Wang (2020).
 
 Algorithms 1 (independent) and 2: 1/T^M = int u^(M-1) exp(-u T) du / Gamma(M) converts the multinomial likelihood with
 weights x_s/T into an integral of products, which is computed by the trapezoid rule in log u. Algorithm 3: the released
 vector is a mode exactly if the smallest quotient x_j/r_j that received a unit is at least the largest quotient x_i/(r_i
-+ 1) that did not. For every level of the smallest quotient, the noisy counts are in intervals; ties follow the tie
-rule.
-
-
++ 1) that did not. For every level (value of the smallest quotient), each noisy count lies in an interval. Ties follow
+the tie rule.
 
 Fourier transforms give the marginals, the total, draws, the most probable vectors, and the truncated mass of the same
 distribution, and of the distribution with one distinguished component (`_frequency_products`). Marginals have absolute
@@ -43,13 +41,13 @@ from ._noise import DIGITS, Noise
 def most_probable(
     log_probabilities: Callable[[NDArray[np.int64]], NDArray[np.float64]], start: NDArray[np.int64], k: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the k most probable vectors of counts in decreasing order of probability. Vectors of equal probability are
-    in increasing lexicographic order.
+    """Return the k most probable vectors of counts in decreasing order of probability. Vectors with equal probabilities
+    are in increasing lexicographic order.
 
     The search climbs from `start` to a local maximum. It then repeatedly expands the most probable vector seen so far:
-    one unit more, one unit less, or one unit moved between two components. The search is complete for distributions
-    without separate peaks (if every superlevel set is connected by such moves), such as the posteriors of this package.
-    The probabilities do not depend on the search.
+    it adds one unit, subtracts one unit, or moves one unit between two components. The search is complete for
+    distributions without separate peaks (if every superlevel set is connected by such moves), such as the posteriors of
+    this package. The probabilities do not depend on the search.
 
     Parameters
     ----------
@@ -87,20 +85,22 @@ def most_probable(
 
 
 def _moves(size: int) -> NDArray[np.int64]:
-    """Return the local moves of a vector of counts: +1, -1, and all exchanges of one unit between two counts."""
+    """Return all local moves of a vector of counts: to add 1 to a count, to subtract 1 from a count, or to move one
+    unit between two counts.
+    """
     unit = np.eye(size, dtype=np.int64)
     swaps = (unit[:, None] - unit[None]).reshape(-1, size)
     return np.concatenate([unit, -unit, swaps[np.any(swaps != 0, axis=1)]])
 
 
 Array = NDArray[np.float64]
-_NEGLIGIBLE = 36.0  # terms whose weight is below exp(-36) of the largest weight are neglected; log of this fraction
+_NEGLIGIBLE = 36.0  # terms with a weight below exp(-36) of the largest weight are neglected
 _BLOCK, _NUMBERS = 64, 2_000_000  # number of terms, and number of entries of their factors, that are processed together
 
 
 @dataclass(frozen=True)
 class Terms:
-    """Terms of a mixture of products of factors, one factor per count.
+    """Terms of a mixture of products. Each product has one factor per count.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class Terms:
 
 
 class CoupledCounts:
-    """Distribution of counts, defined by the terms of the mixture and the factor of the total.
+    """Distribution of counts that is given by the terms of a mixture and a factor of the total.
 
     Parameters
     ----------
@@ -180,12 +180,14 @@ class CoupledCounts:
 
     @cached_property
     def _kept_logs(self) -> list[tuple[float, Array]]:
-        """Return the log weights and the log factors of the terms that are not negligible."""
+        """Return the log weights and the log factors of all terms of the mixture that are not negligible."""
         with np.errstate(divide="ignore"):
             return [(float(self.terms.log_weights[i]), np.log(self.terms.factors[i])) for i in self._kept]
 
     def _solve(self) -> None:
-        """Compute the terms in decreasing order of their bounds, until the remaining terms are negligible."""
+        """Compute the terms of the mixture in decreasing order of the bounds on their weights, until the remaining
+        terms are negligible.
+        """
         bounds, block = self._bounds(), self._block(_BLOCK // 4)
         order, logs, best = np.argsort(-bounds, kind="stable"), np.full(len(bounds), -np.inf), -np.inf
         solved: dict[int, tuple[Array, Array]] = {}
@@ -214,12 +216,12 @@ class CoupledCounts:
         self._total: Array = sum(w * total for w, (_, total) in kept)
 
     def _block(self, most: int) -> int:
-        """Return the number of terms that are processed at the same time."""
+        """Return the number of terms of the mixture that are processed at the same time."""
         return max(1, min(most, _NUMBERS // int(self.terms.factors[0].size)))
 
     def _bounds(self) -> Array:
-        """Return an upper bound on the log weight of every term: the sum of the term without the total, times the
-        largest factor of the total.
+        """Return an upper bound on the log weight of every term of the mixture: the log of the product of two numbers,
+        the sum of the term without the factor of the total, and the largest factor of the total (both tilted).
         """
         terms, bounds = self.terms, np.empty(len(self.terms.log_weights))
         gap, block = self.total_low + np.arange(len(self.total_factor)) - self._centre, self._block(_BLOCK)
@@ -234,19 +236,19 @@ class CoupledCounts:
 
     @property
     def _centre(self) -> float:
-        """Return the most likely total according to the factor g of the total. Tilts are centred at this total."""
+        """Return the total at which the factor g of the total is largest. Tilts are centred at this total."""
         return float(self.total_low + np.argmax(self.total_factor))
 
     @property
     def _first(self) -> int:
-        """Return the smallest sum of the components, relative to their lowest values, at which the factor g of the
-        total is defined.
+        """Return the smallest total at which the factor g of the total is defined, minus the sum of the lowest values
+        of the components.
         """
         return int(self.total_low - self.low.sum())
 
     def _tilted(self, some: NDArray[np.int64]) -> tuple[Array, Array, Array]:
-        """Return the tilted factors, scaled to a largest entry of 1 per component, the log of the scale that was
-        removed, and the tilted g.
+        """Return the exponentially tilted factors of several terms, scaled to a largest entry of 1 per component, with
+        the log of the scale that was removed, and the tilted factor g of the total.
         """
         theta, totals = self.terms.tilts[some, None], self.total_low + np.arange(len(self.total_factor))
         g = self.total_factor * np.exp(-theta * (totals - self._centre))
@@ -259,8 +261,8 @@ class CoupledCounts:
 
 
 def _vector_weights(log_factors: Array, columns: NDArray[np.int64], place: NDArray[np.int64]) -> Array:
-    """Return the log of prod h(x) for every vector. With three factors, return the log of the sum over the choice of
-    the distinguished component.
+    """Return the log of the product of the factors h_s(x_s) for every vector x of counts. With three factors per
+    component, return the log of the sum of such products over all choices of the distinguished component.
     """
     logs = log_factors[:, columns, place]
     if len(log_factors) == 1:
@@ -272,21 +274,21 @@ def _vector_weights(log_factors: Array, columns: NDArray[np.int64], place: NDArr
 
 
 Whole = NDArray[np.int64]
-_TERM_NUMBERS = 1_000_000  # numbers of an array that are processed together
+_TERM_NUMBERS = 1_000_000  # number of array entries that are processed together
 
 
 def windows(
     released: NDArray[np.int64], noise: Noise, window: int | None, *, drawn: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the lowest and the highest true count of every component: the window of Wang (2020), or all counts that
-    are not negligible.
+    """Return the lowest and the highest true count of every component that are summed: the ends of the window of Wang
+    (2020), or of the range of all counts that are not negligible.
 
     Parameters
     ----------
     released : int64 (S,).
     noise : noise of one count.
     window : half-width of the window, an integer, or None for all counts that are not negligible.
-    drawn : whether weights are posterior draws (algorithms 1).
+    drawn : whether the weights of the multinomial distribution are posterior draws (algorithm 1).
 
     Returns
     -------
@@ -305,7 +307,8 @@ def windows(
 
 
 def multinomial(released: NDArray[np.int64], noise: Noise, window: int | None, *, drawn: bool) -> Terms:
-    """Build the terms of the mixture for algorithm 2 or, with `drawn`, for algorithm 1 (independent).
+    """Return the terms of the mixture for a release by algorithm 2 or, with `drawn`, by algorithm 1 (independent) of
+    Wang (2020).
 
     Parameters
     ----------
@@ -342,11 +345,11 @@ def multinomial(released: NDArray[np.int64], noise: Noise, window: int | None, *
 
 
 def _nodes(total: int, below: int, above: int) -> tuple[Array, Array]:
-    """Return nodes u and log weights of the trapezoid rule for the integral int u^(M-1) exp(-u T) du / Gamma(M),
-    M-below <= T <= M+above.
+    """Return nodes u and log weights of the trapezoid rule for the integral int u^(M-1) exp(-u T) du / Gamma(M), for
+    all T with M - below <= T <= M + above.
 
-    The step makes the quadrature error |Gamma(M + 2 pi i/h)|/Gamma(M) smaller than exp(-38). M = 0 does not need an
-    integral.
+    The step h is chosen so that the quadrature error |Gamma(M + 2 pi i/h)|/Gamma(M) is smaller than exp(-38). No
+    integral is needed if M = 0.
     """
     if total == 0:
         return np.zeros(1), np.zeros(1)
@@ -360,7 +363,8 @@ def _nodes(total: int, below: int, above: int) -> tuple[Array, Array]:
 
 
 def mode(released: NDArray[np.int64], noise: Noise, window: int | None, *, ties: str) -> Terms:
-    """Build the terms of the mixture for algorithm 3 with ties ``"first"``, ``"last"`` or ``"random"``.
+    """Return the terms of the mixture for a release by algorithm 3 of Wang (2020) with tie rule ``"first"``, ``"last"``
+    or ``"random"``.
 
     Parameters
     ----------
@@ -400,10 +404,10 @@ def mode(released: NDArray[np.int64], noise: Noise, window: int | None, *, ties:
 
 
 def _levels(released: Whole, noise: Noise) -> Whole:
-    """Return the possible values of the level. The level is the smallest quotient that gets a unit. A level satisfies
-    level M <= sum of weights <= level (M + S).
+    """Return the possible levels of a release by algorithm 3, in lowest terms. The level is the smallest quotient that
+    receives a unit. Every level satisfies level M <= sum of weights <= level (M + S).
 
-    The result contains numerators and denominators in lowest terms (L, 2), in increasing order.
+    The result has shape (L, 2): numerators and denominators of the levels, in increasing order.
     """
     total, size = int(released.sum()), len(released)
     if total == 0:
@@ -420,8 +424,8 @@ def _levels(released: Whole, noise: Noise) -> Whole:
 
 
 def _beyond(noise: Noise, size: int) -> tuple[int, int]:
-    """Return the largest distances of the sum of the weights max(n_s, 0) below and above the noisy total, for plain and
-    for clipped noise.
+    """Return the largest non-negligible distances of the sum of the weights max(n_s, 0) below and above the noisy
+    total. The distance above is computed for noise that is clipped at 0 from below.
     """
     positive = noise.p[noise.reach :].copy()
     positive[0] = noise.p[: noise.reach + 1].sum()
@@ -429,8 +433,8 @@ def _beyond(noise: Noise, size: int) -> tuple[int, int]:
 
 
 def _far(law: Array, noise: Noise, size: int) -> int:
-    """Return a bound on a sum of the noise of the total and `size` variables of this distribution. The sum exceeds the
-    bound with negligible probability.
+    """Return a number that the sum of `size` independent draws from the distribution `law` and the noise of the total
+    exceeds with negligible probability.
     """
     out = noise.of_total.p
     for _ in range(size):
@@ -442,8 +446,8 @@ def _far(law: Array, noise: Noise, size: int) -> int:
 
 
 def _boxes(released: Whole, x: Whole, levels: Whole, ties: str) -> tuple[Array, Array]:
-    """Return the likelihood factors (stay0, move, stay1) of the given levels, (T, 3, S, W), and the log weights of the
-    nodes, (T,). Random ties have one entry per node.
+    """Return the likelihood factors (stay0, move, stay1) of the given levels, float64 (T, 3, S, W), and the log weights
+    of the quadrature nodes, (T,). With random ties, both arrays have one entry per level and node.
     """
     r, p, q = released[:, None], levels[:, 0, None, None], levels[:, 1, None, None]
     place, least, most = q * x, p * r, p * (r + 1)
@@ -456,13 +460,15 @@ def _boxes(released: Whole, x: Whole, levels: Whole, ties: str) -> tuple[Array, 
     rules = [_quadrature.legendre(claim // 2 + 1) for claim in claims.tolist()]
     nodes, weights = np.concatenate(rules, axis=1)
     row = np.repeat(np.arange(len(levels)), claims // 2 + 1)
-    t = ((nodes + 1) / 2)[:, None, None]  # probability that a place is before the last claim that received a unit
+    t = ((nodes + 1) / 2)[:, None, None]  # probability of a place before the component with the last unit
     free = clear[row] + t * got[row] + (1 - t) * lost[row]
     return np.stack([free, got[row], free], axis=1), np.log(weights / 2)
 
 
 def _log_remainder(released: NDArray[np.int64], ties: str) -> float:
-    """Return the log probability that a remainder is divided among equal claims in the given way."""
+    """Return the log probability that the units left over by equal shares go to the components that received them, if
+    all components have the same weight and the tie rule decides.
+    """
     size, extra = len(released), int(released.sum()) % len(released)
     if ties == "random":
         return float(gammaln(extra + 1) + gammaln(size - extra + 1) - gammaln(size + 1))
@@ -472,8 +478,8 @@ def _log_remainder(released: NDArray[np.int64], ties: str) -> float:
 
 
 def _tilts(factors: Array, low: Whole, noise: Noise, total_low: int, total_factor: Array) -> Array:
-    """Return, for every term (T, S, W), the tilt on a grid that gives the smallest bound on the weight of the term.
-    Tilts beyond the range of doubles are excluded.
+    """Return the tilt of every term (T, S, W) of the mixture: the value on a grid that minimises an upper bound on the
+    weight of the term. Tilts at which the bound overflows are excluded.
     """
     terms, size, width = factors.shape
     totals = total_low + np.arange(len(total_factor))
@@ -495,7 +501,7 @@ def _tilts(factors: Array, low: Whole, noise: Noise, total_low: int, total_facto
 
 
 def noisy(noisy_counts: NDArray[np.int64], noise: Noise, total_low: int, total_factor: Array) -> Terms:
-    """Build the single term of the mixture given noisy components, without an additive release.
+    """Return the single term of the mixture, given noisy components instead of an additive release.
 
     Parameters
     ----------
@@ -516,24 +522,25 @@ def noisy(noisy_counts: NDArray[np.int64], noise: Noise, total_low: int, total_f
     return Terms(low, np.zeros(1), factors[:, None], _tilts(factors, low, noise, total_low, total_factor))
 
 
-_TOLERANCE = 1e-11  # largest neglected mass, or rounding error, of a distribution whose status is exact
-# empirical bound: the rounding error of the marginals is below this number times the condition number
+_TOLERANCE = 1e-11  # largest neglected probability mass, or rounding error, of a distribution whose status is ``exact``
+# empirical bound: the rounding error of the marginals, divided by the condition number, is below this value
 _ROUNDING = 4e-17
 _DRAWS = 1 << 22  # number of weights in memory during drawing
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """Bounds on the neglected mass, as fractions of the posterior. The neglected terms sum to about a quarter of
-    `pruned`. The numbers `wrapped` and `cut` are Chernoff bounds. These bounds are not attained.
+    """Upper bounds on the probability mass that a computation of a posterior distribution neglects. The mass of the
+    neglected terms is about a quarter of `pruned`. The numbers `wrapped` and `cut` are Chernoff bounds, so the true
+    mass is smaller.
 
     Attributes
     ----------
     pruned : mass of neglected terms.
-    wrapped : mass of totals beyond the length of the transform.
-    cut : mass of counts and totals beyond their grids.
-    condition : sum of absolute values divided by the sum, for the transforms; the rounding error is about 1e-16 times
-        this number.
+    wrapped : mass of totals beyond the length of the transform, which wrap around.
+    cut : mass of counts and totals outside their grids.
+    condition : condition number of the transforms: the sum of absolute values divided by the sum. The rounding error is
+        about 1e-16 times this number.
     """
 
     pruned: float = 0.0
@@ -543,12 +550,12 @@ class Certificate:
 
     @property
     def error(self) -> float:
-        """Bound on the error of any probability, including rounding errors."""
+        """Upper bound on the error of any computed probability, including rounding errors."""
         return self.pruned + self.wrapped + self.cut + _ROUNDING * self.condition
 
     def accuracy(self) -> Accuracy:
-        """Accuracy status, which is ``exact`` if the answers are exact up to rounding, and otherwise ``approximate``
-        with the bound.
+        """Return the accuracy status of the distribution: ``exact`` if the error bound is within the rounding
+        tolerance, and otherwise ``approximate`` with the bound.
         """
         if self.error < _TOLERANCE:
             return EXACT
@@ -559,13 +566,13 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Chain:
-    """Term of the mixture with all its factors: the factors of the components at low_s, low_s + 1, .., and the factor
-    of the total.
+    """One term of a mixture of products: the factors of the components at low_s, low_s + 1, .., and the factor of the
+    total.
 
     Attributes
     ----------
     early, late, gain : float64 (S, W); `gain` is None if no component is distinguished.
-    tail : float64 (L,), factor of the total at minus its distance from sum(low), modulo L.
+    tail : float64 (L,), factor of the total T at index sum(low) - T modulo L.
     """
 
     early: Array
@@ -575,7 +582,7 @@ class Chain:
 
 
 class TermSource(Protocol):
-    """Interface of the terms of a distribution. The terms are computed on demand."""
+    """Interface of a class that computes the terms of a mixture on demand."""
 
     def chain(self, term: int) -> Chain: ...
 
@@ -584,13 +591,13 @@ class TermSource(Protocol):
 
 @dataclass(frozen=True)
 class Solved:
-    """Solution of a mixture by Fourier transforms.
+    """Marginal distributions, distribution of the total, and term weights of a mixture, computed by Fourier transforms.
 
     Attributes
     ----------
     of : int64 (S,), column of every component.
     low : int64 (U,), first value of every column.
-    marginals : one array per column, adding up to 1.
+    marginals : one array of probabilities per column, which sum to 1.
     totals, total : values and probabilities of the total.
     weights : float64 (T,), probability of every term.
     """
@@ -605,7 +612,7 @@ class Solved:
 
 
 class TransformedCounts:
-    """Distribution of counts computed by Fourier transforms.
+    """Joint distribution of counts that was computed by Fourier transforms.
 
     Parameters
     ----------
@@ -618,7 +625,7 @@ class TransformedCounts:
         self.components, self.certificate = len(solved.of), solved.certificate
 
     def marginal(self, component: int) -> tuple[Whole, Array]:
-        """Return the distribution of one component, as (values, probabilities)."""
+        """Return the marginal distribution of one component, as (values, probabilities)."""
         column = int(self.solved.of[component])
         return _trimmed(self.solved.low[column], self.solved.marginals[column])
 
@@ -627,7 +634,7 @@ class TransformedCounts:
         return _trimmed(self.solved.totals[0], self.solved.total)
 
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the distribution."""
+        """Accuracy status of the distribution: ``exact``, or ``approximate`` with a bound on the error."""
         return self.certificate.accuracy()
 
     def log_probabilities(self, vectors: Whole) -> Array:
@@ -641,8 +648,8 @@ class TransformedCounts:
         return vectors, np.exp(logs)
 
     def draw(self, size: int, *, rng: np.random.Generator) -> Whole:
-        """Draw independent vectors of counts, int64 (size, S). The function first draws a term, then each component
-        given the remaining total.
+        """Draw independent vectors of counts, int64 (size, S). For each vector, a term of the mixture is drawn first,
+        and then each component in turn, given the sum of the earlier components.
         """
         out = np.empty((size, self.components), dtype=np.int64)
         term = rng.choice(len(self.solved.weights), size=size, p=self.solved.weights)
@@ -664,8 +671,9 @@ def _trimmed(first: np.int64, law: Array) -> tuple[Whole, Array]:
 
 
 def _afterwards(chain: Chain) -> list[Array]:
-    """Return, for every component, the weights that the later components give to each sum so far, (1 or 2, L). Entry -t
-    of a row belongs to the sum t. The second row applies once a component has been served last.
+    """Return, for every component, the sum over all later components of the factors of a term, as a function of the sum
+    t of this and the earlier components. Each array has shape (1 or 2, L), with the value for t at index -t modulo L.
+    The second row applies once a component has received the last unit.
     """
     length = len(chain.tail)
     late = scipy.fft.rfft(chain.tail)
@@ -683,7 +691,7 @@ def _afterwards(chain: Chain) -> list[Array]:
 
 
 def _draw(chain: Chain, after: list[Array], uniforms: Array) -> Whole:
-    """Draw one vector of counts per row of `uniforms`, relative to the lowest counts."""
+    """Draw one vector of counts per row of uniform random numbers, relative to the lowest counts."""
     size, width, length = len(uniforms), chain.early.shape[1], len(chain.tail)
     out, sums, state = (
         np.empty(uniforms.shape, dtype=np.int64),

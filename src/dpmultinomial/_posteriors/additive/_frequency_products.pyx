@@ -1,5 +1,6 @@
 # cython: language_level=3
-"""Sums of products of transforms, and their derivatives. These sums couple counts through their total.
+"""Sums of products of Fourier transforms, and their derivatives, for distributions of counts that are coupled through
+their total.
 
 Term t is w_t tail(k) sum_j (prod_{s < j} E_s) G_j (prod_{s > j} L_s) at frequency k, with E = clear + e got + (1 - e)
 lost, L = clear + l got + (1 - l) lost, G = got. Component j is distinguished; the components before and after j have
@@ -31,7 +32,7 @@ cdef extern from "frequency_blocks.h" nogil:
 
 
 cdef inline void c_power(const double *a, int64_t n, double *out, double *square, double *spare) noexcept nogil:
-    """Compute out = a^n by repeated squaring."""
+    """Compute out = a^n by repeated squaring, for complex numbers a."""
     if n <= 0:
         c_fill(1.0, out)
         return
@@ -65,7 +66,9 @@ cdef inline void c_load(const double complex *row, int count, double *out) noexc
 
 cdef inline void c_add_row(double complex[:, ::1] out, int64_t row, Py_ssize_t start, int count,
                            const double *a) noexcept nogil:
-    """Add the conjugate of a block to a row; the inverse transform of the conjugate is a forward transform."""
+    """Add the complex conjugate of one block of values to a row of `out`, so that a forward transform of the row
+    computes an inverse transform.
+    """
     cdef int k
     cdef double *place
     if row < 0:
@@ -90,7 +93,7 @@ cdef struct Columns:
 
 cdef inline void c_release(Columns *c, int64_t u, int64_t *row, double complex[:, ::1] adjoints, Py_ssize_t start,
                            int count, double *spare) noexcept nogil:
-    """Add the accumulated adjoint of column u to its row."""
+    """Add the accumulated adjoint of column u to the row of adjoints that belongs to the factor of the column."""
     if row[u] >= 0:
         c_times(c.held + u * PAIR, c.slope + u * PAIR, spare)
         c_add_row(adjoints, row[u], start, count, spare)
@@ -109,8 +112,8 @@ cdef inline void c_clear_column(Columns *c, int64_t u, int64_t repeats, const do
 cdef inline void c_claimed_column(Columns *c, int64_t u, int64_t repeats, const double complex[:, ::1] spectra,
                                   int64_t clear, int64_t got, int64_t lost, double e, double l, Py_ssize_t start,
                                   int count, double *work) noexcept nogil:
-    """Compute early, late and gain of a column that may contain the distinguished component, and `slope` and `slope2`
-    if the column represents several components.
+    """Compute the factors `early`, `late` and `gain` of a column that may contain the distinguished component, and the
+    factors `slope` and `slope2` if the column represents several components.
     """
     cdef double *value = work
     cdef double *part = work + PAIR
@@ -146,7 +149,9 @@ cdef inline void c_claimed_adjoint(Columns *c, int64_t u, int64_t repeats, const
                                    int64_t clear, int64_t got, int64_t lost, double e, double l, Py_ssize_t start,
                                    int count, double *before, double *after, double *moved,
                                    double complex[:, ::1] adjoints, double *work) noexcept nogil:
-    """Add the adjoints of E, L and G of the column (before, after, moved) to its rows, for one of its components."""
+    """Add the adjoints of the factors E, L and G of one component of a column (`before`, `after`, `moved`) to the rows
+    of the spectra of the column.
+    """
     cdef double *part = work
     cdef double *spare = work + PAIR
     # with respect to one of m equal components: E^(m - 1) for E^m; for m G E^(m - 1), either (m - 1) G E^(m - 2) with
@@ -181,8 +186,8 @@ cdef inline void c_claimed_adjoint(Columns *c, int64_t u, int64_t repeats, const
 
 cdef inline void c_suffixes(Columns *c, Py_ssize_t size, const int64_t *split, Py_ssize_t first, Py_ssize_t last,
                             bint plain) noexcept nogil:
-    """Compute rest_late[u] = prod_{s >= u} L_s for u > first, and for u <= last rest_gain[u], in which the
-    distinguished component is among s >= u.
+    """Compute two suffix products of the factors of the columns: rest_late[u] = prod_{s >= u} L_s for u > first, and
+    rest_gain[u] for u <= last, in which the distinguished component is among the columns s >= u.
 
     For plain terms, rest_gain[u] = prod_{s >= u} E_s.
     """
@@ -206,7 +211,9 @@ cdef inline void c_suffixes(Columns *c, Py_ssize_t size, const int64_t *split, P
 
 cdef inline void c_sum(const double *tail, const double *root, double weight, Py_ssize_t start, int count,
                        Py_ssize_t frequencies, bint even, double *total, double *size) noexcept nogil:
-    """Add the contribution of a block to the real sum over all frequencies, and to the sum of absolute values."""
+    """Add the contribution of one block of frequencies to the real sum over all frequencies, and to the sum of absolute
+    values.
+    """
     cdef int k
     cdef double factor, re, im
     for k in range(count):
@@ -324,7 +331,8 @@ cdef void sweep_fill(const double complex[:, ::1] spectra, const double complex[
 
 
 def sweep(spectra, tail, clear, got=None, lost=None, *, weight, repeats, length, early=None, late=None):
-    """Compute all terms, and the derivatives of their sum with respect to every spectrum.
+    """Compute the value of every term of the mixture, and the derivatives of the sum of all terms with respect to every
+    spectrum.
 
     Parameters
     ----------
@@ -341,8 +349,9 @@ def sweep(spectra, tail, clear, got=None, lost=None, *, weight, repeats, length,
     -------
     sums : float64 (T, 2): every term summed over all L frequencies and divided by L, and the same for its absolute
         values. The rounding error is about 1e-16 times the second sum.
-    adjoints : complex128 (R, K), conjugated derivative of the sum of all terms with respect to a row, for one of the
-        components of the row. Its inverse real transform at x is the number that multiplies the factor at x.
+    adjoints : complex128 (R, K), complex conjugate of the derivative of the sum of all terms with respect to every row,
+        for one of the components of the row. The inverse real transform of a row at x is the number that multiplies the
+        factor at x.
     tail_adjoint : complex128 (K,), the same for `tail`.
 
     Raises

@@ -1,12 +1,12 @@
-"""Levels of algorithm 3: the intervals of noisy counts whose mode is the released vector, and bounds on the weights of
-the levels.
+"""Levels of algorithm 3 of Wang (2020): intervals of noisy counts for which the released vector is a mode, and upper
+bounds on the weights of the levels.
 
 The released r is a mode of the noisy weights n exactly if the smallest quotient n_j/r_j that received a unit is at
 least the largest quotient n_i/(r_i + 1) that did not. Given this level p/q, every n_s lies in an open interval, ]p
 r_s/q, p (r_s + 1)/q[, or at one of its ends. At the lower end, the component received the last unit (`got`). At the
 upper end, it just missed a unit (`lost`).
 
-The possible weight of each level of algorithm 3 is bounded before any transform, by exponential tilts.
+Before any transform, exponential tilts give an upper bound on the weight of each level.
 
 For every tilt theta, the weight of a level is at most mass(theta) max_T g(T) exp(-theta T), where mass(theta) is the
 sum over all true counts of the level's product times exp(theta sum N). The smallest value over a grid of tilts bounds
@@ -35,7 +35,7 @@ _NO_END = -geometric.LARGEST
 
 @dataclass(frozen=True)
 class Columns:
-    """Groups of components, called columns, that have equal released count and prior and therefore the same
+    """Groups of components (columns) with the same released count and prior, and therefore the same posterior
     distribution.
 
     Attributes
@@ -53,8 +53,8 @@ class Columns:
 
 
 def columns(released: Whole, shapes: Array, *, together: bool) -> Columns:
-    """Group components into columns if `together` is set. Otherwise, return one column per component, for rules that
-    depend on the order.
+    """Return the columns of a release: groups of equal components if `together` is true, and otherwise one column per
+    component, for tie rules that depend on the order.
 
     Parameters
     ----------
@@ -77,7 +77,8 @@ def columns(released: Whole, shapes: Array, *, together: bool) -> Columns:
 
 @dataclass(frozen=True)
 class Levels:
-    """Intervals of noisy counts, for every level (rows) and column.
+    """Intervals of noisy counts for which the released vector is a mode, for every level (rows) and group of components
+    (columns).
 
     Attributes
     ----------
@@ -99,7 +100,7 @@ class Levels:
         return len(self.numerator)
 
     def take(self, rows: NDArray[np.integer] | slice) -> "Levels":
-        """Return the selected levels."""
+        """Return the levels of algorithm 3 that an index array or a slice selects."""
         return Levels(
             self.numerator[rows],
             self.denominator[rows],
@@ -110,7 +111,7 @@ class Levels:
         )
 
     def with_empty(self) -> "Levels":
-        """Return the levels with an additional last level, at which all noisy counts are 0 or less."""
+        """Return all levels, followed by an additional level at which all noisy counts are 0 or less."""
         nothing, size = np.array([0]), self.got.shape[1]
         none = np.full((1, size), NOTHING)
         return Levels(
@@ -124,12 +125,15 @@ class Levels:
 
     @property
     def claimed(self) -> NDArray[np.bool_]:
-        """Return, for each level and column, whether a component lies at a limit of its interval."""
+        """Return a mask of the levels and columns at which the noisy count of a component can be exactly at an end of
+        its interval.
+        """
         return (self.got >= 0) | (self.lost >= 0)
 
 
 def levels(released: Whole, lowest: float, highest: float) -> Levels:
-    """Return every level a/r_j in [lowest, highest] with r_j > 0.
+    """Return all levels a/r_j of a release by algorithm 3 between `lowest` and `highest`, for integers a and released
+    counts r_j > 0.
 
     Parameters
     ----------
@@ -165,8 +169,8 @@ def _boxes(released: Whole, p: Whole, q: Whole) -> Levels:
 
 
 def nodes(claims: int) -> tuple[Array, Array]:
-    """Return quadrature nodes and weights on [0, 1] for the probability that a claim precedes the last claim that gets
-    a unit, if ties are random.
+    """Return quadrature nodes and weights on [0, 1] for an integral over the probability that, with random ties, a tied
+    component precedes the component with the last unit.
 
     The integrand is a polynomial of degree claims - 1, so (claims + 1) // 2 Gauss-Legendre nodes are exact. The
     integrand is a product of many similar factors and therefore smooth, so 5 sqrt(claims) + 3 nodes are accurate up to
@@ -179,7 +183,8 @@ def nodes(claims: int) -> tuple[Array, Array]:
 
 @lru_cache(maxsize=1024)
 def rule(claims: int, ties: str) -> tuple[Array, Array, Array]:
-    """Return the arrays (early, late, weight) for the terms of a level (`_frequency_products`) under a tie rule.
+    """Return the arrays (early, late, weight) that `_frequency_products` needs for the terms of one level under a tie
+    rule.
 
     Among equal claims, the claims that received a unit precede the claim that received the last unit. ``"first"``: a
     lower index precedes, so components before the last served component may have received a unit on an equal claim, and
@@ -196,22 +201,23 @@ def rule(claims: int, ties: str) -> tuple[Array, Array, Array]:
 _HALF = np.array([0.1, 0.2, 0.35, 0.5, 0.65, 0.75, 0.84, 0.92])
 TILTS = np.concatenate([-_HALF[::-1], [0.0], _HALF])  # tilts in multiples of epsilon
 _NEAR = 60.0  # levels whose crude bound is below exp(-60) of the best refined bound are not refined
-# numbers of levels whose crude bounds are refined together: first few, then more
+# numbers of levels whose crude bounds are refined together; the batches grow
 _BATCHES = [0, *(1 << k for k in range(4, 41))]
-_ROOM = 1 << 20  # numbers in memory during the refinement
+_ROOM = 1 << 20  # number of array entries in memory during the refinement
 _STEEPEST = 600.0  # largest exponent of a tilt; levels farther from the released counts have better bounds
 
 
 @dataclass(frozen=True)
 class Masses:
-    """Logs of sums over true counts, with one row per tilt. True counts and totals are relative to the released values.
+    """Logs of exponentially tilted sums over the true counts, with one row per tilt. True counts and totals are
+    measured from the released values.
 
     Attributes
     ----------
     tilts : float64 (G,), theta.
     levels : float64 (G, T), one column per level.
     edge : float64 (G,), max over T of log g(T) - theta (T - M).
-    totals : float64 (G,), log of the sum over T of the same expression.
+    totals : float64 (G,), log of the sum over T of g(T) exp(-theta (T - M)).
     """
 
     tilts: Array
@@ -220,12 +226,12 @@ class Masses:
     totals: Array
 
     def bounds(self) -> Array:
-        """Return the log of an upper bound on the weight of every level, float64 (T,), from the best tilt."""
+        """Return the log of an upper bound on the weight of every level, float64 (T,), minimised over the tilts."""
         return np.asarray((self.levels + self.edge[:, None]).min(axis=0))
 
     def free(self, kept: NDArray[np.integer]) -> Array:
-        """Return Phi(theta), the log of the tilted sum over all levels, counts and totals if the total need not equal
-        the sum of the counts, float64 (G,).
+        """Return the log of the tilted sum over all levels, counts and totals, float64 (G,). In this sum Phi(theta),
+        the total may differ from the sum of the counts.
         """
         return np.asarray(logsumexp(self.levels[:, kept], axis=1) + self.totals)
 
@@ -233,11 +239,11 @@ class Masses:
 def masses(
     columns: Columns, levels: Levels, noise: NoiseModel, prior: CountsPrior, log_totals: Array, ties: str
 ) -> Masses:
-    """Compute the tilted sums over true counts for every level.
+    """Compute the exponentially tilted sums over the true counts for every level of algorithm 3.
 
     Parameters
     ----------
-    columns, levels, noise, prior, ties : parts of the problem.
+    columns, levels, noise, prior, ties : as in `_mode_transforms.Frame`.
     log_totals : float64 (2, n), totals minus M, and log g at these totals.
 
     Returns
@@ -259,7 +265,9 @@ def masses(
 
 
 class _Claims:
-    """Components with claims at all levels, collected column by column and returned level by level."""
+    """Store of the components whose noisy count can be at an end of its interval (claims), filled column by column and
+    read level by level.
+    """
 
     def __init__(self) -> None:
         self._level: list[Whole] = []
@@ -272,8 +280,8 @@ class _Claims:
         self._masses.append((clear, got, lost))
 
     def add_to(self, whole: Array, edge: Array, ties: str) -> None:
-        """Add the log mass of the components with claims to `whole`, float64 (G, T). The mass is a crude bound that is
-        refined for levels that are not negligible.
+        """Add the log mass of the components whose noisy count can be at an end of its interval to the array `whole`,
+        float64 (G, T). The mass is a crude bound that is refined for levels that are not negligible.
         """
         level, repeats = np.concatenate(self._level), np.concatenate(self._repeats)
         order = np.argsort(level, kind="stable")
@@ -310,7 +318,9 @@ class _Claims:
 def _batched(
     levels: Whole, begin: Whole, end: Whole, claims: Whole, parts: tuple[Array, Array, Array, Whole], ties: str
 ) -> Iterator[tuple[int, Array]]:
-    """Yield groups of levels (level, `_claims`) with equal numbers of claims and columns."""
+    """Yield batches of levels with the same numbers of claims and columns, as pairs of level indices and the result of
+    `_claims`.
+    """
     alike: dict[tuple[int, int], list[int]] = {}
     for i in levels.tolist():
         alike.setdefault((int(end[i] - begin[i]), int(claims[i])), []).append(i)
@@ -327,7 +337,7 @@ def _batched(
 def column_masses(
     columns: Columns, levels: Levels, u: int, tilts: Array, noise: NoiseModel, prior: CountsPrior
 ) -> tuple[Array, Array, Array]:
-    """Compute the log masses of a column at every level, each float64 (G, T).
+    """Compute the log masses of the true counts of one column at every level, as three arrays float64 (G, T).
 
     Parameters
     ----------
@@ -365,7 +375,9 @@ def column_masses(
 
 
 def _at_most_zero(noise: NoiseModel, prior: CountsPrior, shape: float, tilts: Array, r: int) -> Array:
-    """Return the mass of the true counts for which the noisy count is 0 or less."""
+    """Return the exponentially tilted mass of the true counts of one component, given that the noisy count is 0 or
+    less.
+    """
     x = np.arange(noise.wide + 1)
     return np.asarray(
         np.exp(np.minimum(np.outer(tilts, x - r), _STEEPEST) + prior.log_component(x, shape)) @ noise.at_least(x)
@@ -373,8 +385,8 @@ def _at_most_zero(noise: NoiseModel, prior: CountsPrior, shape: float, tilts: Ar
 
 
 def _interval_sums(values: Array, start: Whole, end: Whole) -> Array:
-    """Return the sums of values[:, start:end] for many intervals (0 if end <= start). The sums are built from blocks
-    whose lengths are powers of two, so that all terms are positive.
+    """Return the sums of values[:, start:end] along the second axis for many intervals (0 if end <= start). The sums
+    are built from blocks whose lengths are powers of two, so that all terms are positive.
     """
     out = np.zeros((len(values), len(start)))
     place, left, run = start.copy(), np.maximum(end - start, 0), 1
@@ -388,8 +400,8 @@ def _interval_sums(values: Array, start: Whole, end: Whole) -> Array:
 
 
 def _claims(clear: Array, got: Array, lost: Array, repeats: Whole, claims: int, ties: str) -> Array:
-    """Return the log mass of the components with claims on several levels, (G, n), from (G, n, c) and (n, c). The mass
-    is a sum over the nodes and over the component that gets the last unit.
+    """Return the log mass of all components with claims, for several levels, as an array (G, n). The mass is a sum over
+    the quadrature nodes and over the component that receives the last unit.
     """
     early, late, weight = rule(claims, ties)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -403,7 +415,7 @@ def _claims(clear: Array, got: Array, lost: Array, repeats: Whole, claims: int, 
             each = (before * repeats[:, None]).sum(axis=3) + logsumexp(one, axis=3)
             return np.asarray(logsumexp(each + np.log(weight), axis=2))
     sure, moved = np.zeros(clear.shape[:2]), np.full(clear.shape[:2], -np.inf)
-    # states, in the order of the components: no component has received the last unit yet, or one component has
+    # two states, in the order of the components: no component has received the last unit yet, or an earlier one has
     for j in range(clear.shape[2]):
         moved = np.logaddexp(moved + after[:, :, 0, j], sure + got[:, :, j])
         sure = sure + before[:, :, 0, j]

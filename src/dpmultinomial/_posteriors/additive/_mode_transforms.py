@@ -1,14 +1,14 @@
-"""Posterior of algorithm 3 at any epsilon, from a few thousand products of factors that are coupled by Fourier
-transforms of equal length.
+"""Posterior distribution of the true counts given a release by algorithm 3 of Wang (2020), for any epsilon. It is a sum
+of a few thousand products, computed by Fourier transforms of equal length.
 
-A factor is the distribution of an interval. All levels use the same tilt, so each factor is transformed once for all
-levels that share it. Each factor is then transformed back once, with the sum of the products that multiply it
-(`_frequency_products`). The length, the widths and the neglected levels follow from the bounds of `_mode_levels`. Each
-of them has a certificate: a bound on the truncated mass, relative to the posterior. The derivation is in the methods of
-Wang (2020) in the documentation.
+A factor contains the weights of the true counts of one column, given that the noisy count lies in an interval. All
+levels use the same tilt, so each factor is transformed once for all levels that share it. The sum of all products that
+multiply a factor is then transformed back, once per factor (`_frequency_products`). The length of the transforms, the
+widths of the marginals and the neglected levels follow from the bounds of `_mode_levels`. Each of these truncations has
+an upper bound on the neglected posterior mass. The derivation is in the documentation, on the page about the methods of
+Wang (2020).
 
-The terms of algorithm 3's posterior are levels that are transformed together. Draws use the factors of a single level,
-and probabilities use closed forms.
+All levels are transformed together. Draws use the factors of a single level, and log probabilities use closed forms.
 """
 
 from dataclasses import dataclass
@@ -29,12 +29,13 @@ from ._noise import CountsPrior, NoiseModel
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-_ROOM = 1 << 21  # numbers in memory at the same time
+_ROOM = 1 << 21  # number of array entries in memory at the same time
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Data that all terms of a solution share.
+    """Data that all terms of the mixture for algorithm 3 share: columns, levels, noise, prior and sizes of the
+    transforms.
 
     Parameters
     ----------
@@ -64,8 +65,8 @@ class Frame:
     tail: Array
 
     def boxes(self, lower: Whole, upper: Whole, kind: NDArray[np.integer], length: int) -> Array:
-        """Return the weights of the true counts of column `kind` whose noisy count lies in each interval, float64
-        (rows, length).
+        """Return the weights of the true counts of column `kind`, given that the noisy count lies in each of several
+        intervals, float64 (rows, length).
         """
         return geometric.boxes(
             np.maximum(lower, -geometric.LARGEST),
@@ -81,8 +82,8 @@ class Frame:
 
 
 class Chunk:
-    """Consecutive levels, as many as memory allows, with each distinct interval stored once, the rows that the terms
-    use, and the terms.
+    """Consecutive levels that fit into memory together, with their distinct intervals, the rows of these intervals that
+    each term uses, and the terms.
     """
 
     def __init__(self, frame: Frame, rows: Whole) -> None:
@@ -111,7 +112,9 @@ class Chunk:
         self._plan(rows, claimed @ frame.columns.repeats)
 
     def _plan(self, rows: Whole, claims: Whole) -> None:
-        """Set up one term per node of every level, with the index of the level, early, late, and weight."""
+        """Set up one term per level and quadrature node, with the index of the level and the numbers early, late and
+        weight.
+        """
         if self.plain:
             ones = np.ones(len(rows))
             self.terms = (rows, ones, ones, ones * np.exp(self.frame.log_empty))
@@ -124,8 +127,8 @@ class Chunk:
         self.terms = (rows[self.level], early, late, weight)
 
     def collect(self, marginals: list[Array]) -> tuple[Array, NDArray[np.complex128]]:
-        """Compute the terms and add them to the marginals; return the sums of the terms and the derivative with respect
-        to the tail.
+        """Compute the terms of these levels and add them to the marginal distributions. The function returns the sums
+        of the terms and the derivative with respect to the transform of the factor of the total.
         """
         s = self.frame
         boxes = s.boxes(self.lower, self.upper, self.kind, s.length)
@@ -151,7 +154,7 @@ class Chunk:
 
 
 class ModeTerms:
-    """All terms of the solution for algorithm 3.
+    """Terms of the mixture that represents the posterior distribution given a release by algorithm 3.
 
     Parameters
     ----------
@@ -166,7 +169,7 @@ class ModeTerms:
         self.frame, self.terms, self.totals, self.log_g, self.log_whole = frame, terms, totals, log_g, log_whole
 
     def chain(self, term: int) -> Chain:
-        """Return the factors of one level at one quadrature node."""
+        """Return the factors of the term of the mixture that belongs to one level and one quadrature node."""
         s = self.frame
         row, early, late = (part[term] for part in self.terms[:3])
         level, of = s.levels.take(np.array([row])), s.columns.of
@@ -182,9 +185,7 @@ class ModeTerms:
         return Chain(first[of], last[of], got[of], s.tail)
 
     def log_probabilities(self, vectors: Whole) -> Array:
-        """Return the log probability of every row of an array of counts, from closed forms of the levels without
-        transforms.
-        """
+        """Return the log probability of every row of an array of counts, from closed forms instead of transforms."""
         place = vectors.sum(axis=1) - self.totals[0]
         inside = (vectors >= 0).all(axis=1) & (place >= 0) & (place < len(self.totals))
         out = np.full(len(vectors), -np.inf)
@@ -196,7 +197,7 @@ class ModeTerms:
         return out
 
     def _log_weights(self, vectors: Whole) -> Array:
-        """Return the log of the sum over all terms for every vector of counts, float64 (n,)."""
+        """Return the log of the sum of all terms of the mixture at every vector of counts, float64 (n,)."""
         s, (rows, early, late, weight) = self.frame, self.terms
         levels, of = s.levels.take(rows), s.columns.of
         shapes = s.columns.shape[of]
@@ -216,8 +217,8 @@ class ModeTerms:
         return np.asarray(base + np.logaddexp.reduce(each, axis=0))
 
     def _box(self, lower: Whole, upper: Whole, x: Whole) -> Array:
-        """Return the sum of exp(-epsilon |n - x|) over the part of each interval that lies within the half-width of the
-        noise, float64 (T, n).
+        """Return the sum of exp(-epsilon |n - x|) over the noisy counts n in each interval that are within the
+        half-width of the noise, float64 (T, n).
         """
         noise = self.frame.noise
         e, reach = noise.epsilon, noise.reach
@@ -239,7 +240,7 @@ _LARGEST = 10**9  # largest released total; products of two counts stay below 2^
 
 @dataclass(frozen=True)
 class Problem:
-    """Release by algorithm 3, with its noise and prior.
+    """Release of counts by algorithm 3 of Wang (2020), with the noise and the prior of the counts.
 
     Parameters
     ----------
@@ -256,19 +257,19 @@ class Problem:
 
     @property
     def total(self) -> int:
-        """Released total M."""
+        """Released total M, the sum of the released components."""
         return int(self.released.sum())
 
     @cached_property
     def columns(self) -> Columns:
-        """Components grouped into columns, except that tie rules that depend on the order keep every component
-        separate.
-        """
+        """Columns of equal components, or one column per component if the tie rule depends on the order."""
         shapes = self.prior.shapes(len(self.released))
         return _mode_levels.columns(self.released, shapes, together=self.ties == "random")
 
     def totals(self, span: float) -> tuple[Whole, Array]:
-        """Return the true totals within span/epsilon of the released total, and the log of the factor of each total."""
+        """Return the true totals within span/epsilon of the released total, and the log of the factor g of
+        each total.
+        """
         totals, logs = self.noise.totals(self.total, span)
         return totals, logs + self.prior.log_total(totals)
 
@@ -302,8 +303,8 @@ def solve(problem: Problem) -> TransformedCounts:
 
 
 class _Sweep:
-    """Solver for algorithm 3. The solver determines levels, bounds and sizes of a solution, and then processes all
-    levels.
+    """Solver of the posterior distribution for algorithm 3. It determines the levels, their bounds and the sizes of the
+    arrays, and then processes all levels.
     """
 
     def __init__(self, problem: Problem, slack: float, reserve: float) -> None:
@@ -317,8 +318,8 @@ class _Sweep:
         self._scale()
 
     def _bound_levels(self) -> None:
-        """Determine all levels that are not negligible. Their range is extended until the bounds at both limits are
-        negligible.
+        """Determine all levels that are not negligible. The range of levels is extended until the bounds on the weights
+        at both ends are negligible.
         """
         p = self.problem
         span, total, size = 60.0 + 3.0 * len(p.released), p.total, len(p.released)
@@ -348,7 +349,7 @@ class _Sweep:
             span *= 2.0
 
     def _choose_tilt(self, reserve: float) -> None:
-        """Choose the tilt that needs the shortest transform, among tilts near the smallest Phi. Phi bounds the
+        """Choose the tilt with the shortest transform, among tilts near the minimum of Phi, which bounds the
         probability mass that wraps around.
         """
         self.free = self.masses.free(self.kept)
@@ -374,8 +375,8 @@ class _Sweep:
         return float(max(need[up].min(), need[~up].min()))
 
     def _choose_windows(self) -> None:
-        """Choose the values of every column: its intervals, extended on both sides by the range in which the noise is
-        not negligible.
+        """Choose the range of true counts of every column: its intervals, extended on both sides by the distance within
+        which the noise is not negligible.
         """
         levels, noise = self.levels.take(self.kept), self.problem.noise
         rise = self.free - self.free[self.place] + _RESERVE + 6.0
@@ -389,8 +390,8 @@ class _Sweep:
         self.width = last + self.beyond[1] - self.low + 1
 
     def _scale(self) -> None:
-        """Set the factor of the intervals of every column: the tilt, the prior, and a scale that keeps products
-        near 1.
+        """Set the factor that multiplies the weights of every column: the exponential tilt, times the prior, times a
+        scale that keeps products near 1.
         """
         noise, c, tilt = self.problem.noise, self.problem.columns, self.masses.tilts[self.place]
         self.tilt = float(tilt)
@@ -405,7 +406,7 @@ class _Sweep:
             self.rise[u, : self.width[u]] = noise.peak * np.exp(logs - self.scale[u])
 
     def law(self) -> TransformedCounts:
-        """Process all levels that were kept, and return the posterior distribution."""
+        """Process all levels that are not negligible, and return the posterior distribution of the counts."""
         c = self.problem.columns
         log_tail = self.log_g - self.tilt * (self.totals - self.problem.total)
         self.log_top = float(log_tail.max())
@@ -450,7 +451,9 @@ class _Sweep:
         return Frame(p.columns, self.levels, p.noise, p.prior, p.ties, self.log_empty, **boxes)
 
     def _certificate(self, condition: float) -> Certificate:
-        """Return bounds on the neglected mass, computed from the bounds at every tilt of the grid."""
+        """Return upper bounds on the probability mass that is neglected, computed from the tilted sums at every tilt of
+        the grid.
+        """
         tilts, gap = self.masses.tilts, np.abs(self.masses.tilts - self.tilt)
         noise, free = self.problem.noise, self.free - self.log_whole
         up = tilts > self.tilt
@@ -488,8 +491,8 @@ def _normalised(weights: Array) -> Array:
 
 
 def _log_remainder(released: Whole, ties: str) -> float:
-    """Return the log probability that the total is divided in the given way if all weights are 0: equal shares, with
-    the remainder divided by the tie rule.
+    """Return the log probability of the released vector if all weights are 0. All components then receive equal shares,
+    and the tie rule divides the remainder.
     """
     size, extra = len(released), int(released.sum()) % len(released)
     if released.max() - released.min() > 1:

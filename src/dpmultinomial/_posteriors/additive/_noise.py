@@ -1,4 +1,5 @@
-"""Noise of a count in an additive release, untruncated or truncated, and priors of the true counts.
+"""Distribution of the noise (geometric, possibly truncated) of a count in an additive release, and priors of the true
+counts.
 
 The noise gives a factor of the total, and operators on likelihoods over a grid of true counts. Priors factorise into
 components and total (flat, flat on the total, Dirichlet-multinomial): a prior is prod_s w_s(N_s) times v(N_1 + .. +
@@ -22,14 +23,14 @@ from ..._mechanisms.laplace import TwoSidedGeometric, default_support
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-_DIGITS = 60.0  # exp(-60): the noise beyond this distance is bounded, but not summed
+_DIGITS = 60.0  # minus the log of the relative probability exp(-60) beyond which the noise is bounded, but not summed
 _WIDE = 300.0
 _UNDERFLOW = 690.0
 
 
 def support_for(epsilon: float, support: float | None) -> float:
-    """Return the truncation point of the noise from the argument of a user. None means ceil(50/epsilon), which adds
-    2e-22 to delta and equals the paper's 50 at epsilon 1.
+    """Return the truncation point of the noise that an argument `support` describes. None means ceil(50/epsilon), which
+    adds 2e-22 to delta and equals the paper's 50 at epsilon 1.
 
     Parameters
     ----------
@@ -54,7 +55,8 @@ def support_for(epsilon: float, support: float | None) -> float:
 
 @dataclass(frozen=True)
 class NoiseModel:
-    """Noise of one count, with P(D = d) = peak exp(-epsilon |d|) for |d| <= support (which may be infinite).
+    """Distribution of the noise D of one count: P(D = d) = peak exp(-epsilon |d|) for |d| <= support (which may be
+    infinite).
 
     Parameters
     ----------
@@ -74,38 +76,38 @@ class NoiseModel:
 
     @cached_property
     def far(self) -> int:
-        """Distance beyond which the noise is impossible or its probability is negligible compared with exp(-60)."""
+        """Largest absolute noise that is not negligible, that is, with a relative probability of at least exp(-60)."""
         return int(min(self.support, ceil(_DIGITS / self.epsilon)))
 
     @cached_property
     def wide(self) -> int:
-        """Distance beyond which the noise is negligible under a tilt of 0.92 epsilon."""
+        """Largest absolute noise that is not negligible after an exponential tilt of 0.92 epsilon."""
         return int(min(self.support, ceil(_WIDE / self.epsilon)))
 
     @cached_property
     def reach(self) -> int:
-        """Half-width of the noise, beyond which the probability is 0 or underflows."""
+        """Half-width of the noise: the probability of larger absolute noise is 0 or underflows."""
         return int(min(self.support, ceil(_UNDERFLOW / self.epsilon)))
 
     def at_least(self, d: ArrayLike) -> Array:
-        """Return P(D >= d) for integers d >= 0."""
+        """Return the probability P(D >= d) that the noise D of a count is at least d, for integers d >= 0."""
         values = np.asarray(d, dtype=float)
         rest = -np.expm1(-self.epsilon * np.maximum(self.support - values + 1, 0.0))
         return np.asarray(self.peak * np.exp(-self.epsilon * values) * rest / -np.expm1(-self.epsilon))
 
     def above_zero(self, noisy: Whole) -> Array:
-        """Return P(noisy + D >= 0), the normalising constant of the distribution of a posterior draw (equation 5). The
-        function returns 1 if the probability underflows.
+        """Return P(noisy + D >= 0), the normalising constant of a posterior draw of a count given its noisy count
+        (equation 5), or 1 if this probability underflows.
         """
         below = self.at_least(-np.minimum(noisy, 0))
         chance = np.where(noisy > 0, 1.0 - self.at_least(np.maximum(noisy, 0) + 1), below)
         return np.where(chance > 0.0, chance, 1.0)
 
     def totals(self, released: int, span: float = _DIGITS) -> tuple[Whole, Array]:
-        """Return totals T within span/epsilon (and the support) of the released total, and log P(released total | T)
-        for each: (T, logs).
+        """Return the true totals T that are within span/epsilon (and within the support of the noise) of the released
+        total, and the log of P(released total | T) for each T.
 
-        Noisy totals below 0 are released as 0.
+        The mechanism releases negative noisy totals as 0.
         """
         far = int(min(self.support, ceil(span / self.epsilon)))
         totals = np.arange(max(released - far, 0), released + far + 1)
@@ -115,7 +117,7 @@ class NoiseModel:
         return totals, np.log(self.peak) - self.epsilon * np.abs(totals - released)
 
 
-DIGITS = 38.0  # exp(-38): mass neglected by every truncation
+DIGITS = 38.0  # minus the log of the probability mass exp(-38) that every truncation neglects
 # largest half-width of the noise for which sums over the noise are dense products; for larger half-widths, they are
 # recursions
 BANDED = 64
@@ -123,7 +125,8 @@ _BLOCK = 256
 
 
 class Noise:
-    """Noise of a count, with likelihood operators on a grid of true counts. The flat prior is truncated at `largest`.
+    """Noise of one count, with operators that convert likelihoods of noisy counts to likelihoods of true counts on a
+    grid. The flat prior is truncated at `largest`.
 
     Parameters
     ----------
@@ -141,14 +144,16 @@ class Noise:
         self.of_total = self if window is None else Noise(epsilon=epsilon, support=support, window=None)
 
     def capped(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return ranges of true counts, truncated at the largest count that the prior allows."""
+        """Return the lower and the upper ends of ranges of true counts, truncated at the largest count that the prior
+        allows.
+        """
         if self.largest is None:
             return low, high
         return np.minimum(low, self.largest), np.minimum(high, self.largest)
 
     def spread(self, likelihood: Array) -> Array:
-        """Convert a likelihood of noisy counts (.., W + 2 reach) to a likelihood of true counts (.., W), in blocks:
-        sum_n p(n - N) L(n).
+        """Convert a likelihood L(n) of noisy counts (.., W + 2 reach) to the likelihood sum_n p(n - N) L(n) of true
+        counts N (.., W), in blocks.
         """
         width = likelihood.shape[-1] - 2 * self.reach
         if self.reach > BANDED:
@@ -174,8 +179,8 @@ class Noise:
         return self._bands[block]
 
     def drawn(self, likelihood: Array, first: int | NDArray[np.int64]) -> Array:
-        """Convert a likelihood of posterior draws, at the values first, first + 1, .., to a likelihood of noisy counts
-        by equation (5) with clipping at 0.
+        """Convert a likelihood of posterior draws to a likelihood of noisy counts by equation (5) of Wang (2020), with
+        clipping at 0. The entries of `likelihood` belong to the draws first, first + 1, ..
 
         Entries below 0 must have likelihood 0; `first` may differ by component (.., S, W). The first and last `reach`
         entries are lost.
@@ -186,10 +191,10 @@ class Noise:
         return self.spread(likelihood) / allowed
 
     def total_factor(self, released: int, *, drawn: bool) -> tuple[int, Array]:
-        """Return P(released total | true total) for the true totals at which the probability is positive: (lowest,
-        values).
+        """Return the probabilities P(released total | true total), as a pair: the lowest true total at which the
+        probability is positive, and the values from there on.
 
-        Windows apply only to components. The total has the full range of its noise.
+        A window restricts only the components. The total has the full range of its noise.
         """
         if self.of_total is not self:
             return self.of_total.total_factor(released, drawn=drawn)
@@ -220,12 +225,14 @@ class CountsPrior:
     concentration: Array | None = None
 
     def shapes(self, size: int) -> Array:
-        """Return the exponents a_s for which the prior factor w_s(N) grows like N^(a_s - 1), float64 (size,)."""
+        """Return the exponents a_s of the prior, for which the prior factor w_s(N) of a count is proportional to N^(a_s
+        - 1) for large N, float64 (size,).
+        """
         return np.ones(size) if self.concentration is None else self.concentration
 
     def log_component(self, counts: ArrayLike, shape: float) -> Array:
-        """Return the log prior factor log w(N) of a component with this concentration, for an array of integers N >= 0
-        of any shape.
+        """Return the log of the prior factor w(N) of one component with concentration `shape`, for an array of integers
+        N >= 0 of any shape.
         """
         values = np.asarray(counts, dtype=float)
         if self.concentration is None or shape == 1.0:
@@ -233,7 +240,7 @@ class CountsPrior:
         return np.asarray(gammaln(values + shape) - gammaln(values + 1.0) - gammaln(shape))
 
     def log_total(self, totals: ArrayLike) -> Array:
-        """Return the log prior factor log v(T) of the total, for an array of integers T >= 0 of any shape."""
+        """Return the log of the prior factor v(T) of the total, for an array of integers T >= 0 of any shape."""
         values = np.asarray(totals, dtype=float)
         if self.concentration is None:
             return np.zeros(values.shape)
@@ -245,7 +252,7 @@ FLAT = CountsPrior("flat")
 
 
 def dirichlet_multinomial(concentration: ArrayLike, size: int) -> CountsPrior:
-    """Return the prior that is flat on the total and Dirichlet-multinomial given the total.
+    """Return the prior of the counts that is flat on the total and Dirichlet-multinomial given the total.
 
     Parameters
     ----------
@@ -268,7 +275,7 @@ def dirichlet_multinomial(concentration: ArrayLike, size: int) -> CountsPrior:
 
 
 def of(prior: str | ArrayLike | CountsPrior, size: int) -> CountsPrior:
-    """Return the prior that the argument of the user describes.
+    """Return the prior of the true counts that the argument `prior` describes.
 
     Parameters
     ----------

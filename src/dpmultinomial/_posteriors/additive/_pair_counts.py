@@ -1,4 +1,4 @@
-"""Exact posterior given an additive release of two components, as a table over all pairs of true counts.
+"""Exact posterior distribution of two true counts given an additive release, as a table over all pairs of true counts.
 
 The paper's four-fold sum over (N_1, N_2, n_1, n_2) factorises into two matrix products, K_1 L K_2', times the factor of
 the total. The result equals the paper's sum up to rounding and is computed about ten thousand times faster.
@@ -24,7 +24,7 @@ from ._noise import BANDED, Noise
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 _NEGLIGIBLE = 1e-17
-# contributions of a sum of noisy counts to a total are neglected below this fraction of the largest contribution
+# the contribution of a sum of noisy counts is neglected below this fraction of the largest contribution
 _UNSEEN = 1e-20
 _SUMS = 256  # number of sums of noisy counts that are weighted together
 _TINY = 1e-280  # subnormal numbers are slow and negligible
@@ -33,7 +33,7 @@ _DENSE = 257
 
 
 def summed_table(released: int, low: Whole, likelihood: Array, noise: Noise, support: int) -> Array:
-    """Compute the joint distribution of both true counts, up to a constant.
+    """Compute the joint posterior distribution of two true counts released by algorithm 1 (summed), up to a constant.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def summed_table(released: int, low: Whole, likelihood: Array, noise: Noise, sup
     """
     sizes = np.array(likelihood.shape) - 2 * noise.reach
     totals = int(low.sum()) + np.arange(int(sizes.sum()) - 1)
-    cut = noise.reach >= support or noise.of_total is not noise  # truncated noise is not a power beyond its half-width
+    cut = noise.reach >= support or noise.of_total is not noise  # truncated noise does not decay as a power
     if cut:
         return _by_products(low, likelihood, noise, *_factor(released, totals, noise.of_total, support))
     likelihood = np.where(likelihood < _TINY, 0.0, likelihood)
@@ -64,7 +64,9 @@ def summed_table(released: int, low: Whole, likelihood: Array, noise: Noise, sup
 
 
 def _along_sums(likelihood: Array, first: int, size: int) -> Array:
-    """Sum the likelihood over all pairs with equal n_1 + n_2, for `size` sums that start at `first`."""
+    """Return the sums of a likelihood over all pairs of noisy counts with equal n_1 + n_2, for `size` sums from
+    position `first` on.
+    """
     sums = np.zeros(max(sum(likelihood.shape), first + size))
     for row, values in enumerate(likelihood):
         sums[row : row + len(values)] += values
@@ -72,10 +74,10 @@ def _along_sums(likelihood: Array, first: int, size: int) -> Array:
 
 
 def _weights(released: int, totals: Whole, noise: Noise, support: int, most: Array) -> Array:
-    """Return the weights P(released total | T, V) exp(-epsilon |V - T|) for `_sum_chain.pairs`, of shape (totals,
-    sums).
+    """Return the weights P(released total | T, V) exp(-epsilon |V - T|) for every true total T and every sum V of noisy
+    counts, as used by `_sum_chain.pairs`.
 
-    The weight is 0 if the likelihood on a sum, at most `most`, makes it negligible.
+    The weight is 0 where it is negligible, given that the likelihood of the sum is at most `most`.
     """
     chance, sums = _chance(released, noise, support)
     weights, best = np.empty((len(totals), len(sums))), np.zeros(len(totals))
@@ -96,8 +98,8 @@ def _weights(released: int, totals: Whole, noise: Noise, support: int, most: Arr
 
 
 def _by_products(low: Whole, likelihood: Array, noise: Noise, factor: Array, sums: Whole) -> Array:
-    """Return the likelihood of every pair of true counts, by two multiplications with the banded noise matrix for each
-    sum of noisy counts.
+    """Return the likelihood of every pair of true counts, computed by two multiplications with the banded matrix of the
+    noise for each sum of noisy counts.
     """
     n = [low[s] - noise.reach + np.arange(likelihood.shape[s]) for s in (0, 1)]
     sizes = np.array(likelihood.shape) - 2 * noise.reach
@@ -112,8 +114,8 @@ def _by_products(low: Whole, likelihood: Array, noise: Noise, factor: Array, sum
 
 
 def _chance(released: int, noise: Noise, support: int) -> tuple[Array, Whole]:
-    """Return P(released total | V, n) for every sum V of noisy counts that is not negligible (rows) and every noisy
-    total n.
+    """Return the probabilities P(released total | V, n), with one row per non-negligible sum V of noisy counts and one
+    column per noisy total n. Also return the sums V.
     """
     logs, reach = additive_release.summed_noise(noise.epsilon, support, 2)
     sums = released + np.arange(-2 * noise.reach, 2 * noise.reach + 1)
@@ -135,15 +137,15 @@ def _chance(released: int, noise: Noise, support: int) -> tuple[Array, Whole]:
 
 
 def _over_totals(summed: Array, own: Array) -> Array:
-    """Return the sum over totals M of summed[sum, M] own[n, M]: float64 (sums, n)."""
+    """Return the matrix product sum_M summed[v, M] own[n, M] over the totals M, float64 (sums, n)."""
     if summed.shape[1] <= _DENSE:
         return np.asarray((own[None] * summed[:, None]).sum(axis=2))
     return np.asarray(summed @ own.T)
 
 
 def _factor(released: int, totals: Whole, noise: Noise, support: int) -> tuple[Array, Whole]:
-    """Return P(released total | true total, n_1 + n_2) for every true total (rows) and every sum that is not negligible
-    (columns).
+    """Return the probabilities P(released total | true total, n_1 + n_2), with one row per true total and one column
+    per non-negligible sum n_1 + n_2 of noisy counts. Also return the sums.
     """
     chance, sums = _chance(released, noise, support)
     n = released + np.arange(-noise.reach, noise.reach + 1)
@@ -154,11 +156,11 @@ def _factor(released: int, totals: Whole, noise: Noise, support: int) -> tuple[A
 
 _LARGEST = 3000  # largest number of counts of a component in a table
 _ROWS = 256  # number of rows of the likelihood that are computed together if the noise is wide
-_LARGEST_MODE = 4000  # the same limit for algorithm 3, which enumerates its table once; the table takes 1 GB
+_LARGEST_MODE = 4000  # the same limit for algorithm 3, which enumerates the table only once; the table requires 1 GB
 
 
 class PairTable:
-    """Joint distribution of two counts, stored as a table.
+    """Joint posterior distribution of two counts, stored as a table of weights.
 
     Parameters
     ----------
@@ -194,13 +196,15 @@ class PairTable:
 
 
 def solve(released: Whole, noise: Noise, *, algorithm: str, window: int | None, support: int, ties: str) -> PairTable:
-    """Compute the posterior table of algorithm ``"1-independent"``, ``"1-summed"``, ``"2"`` or ``"3"`` (any tie rule).
+    """Compute the joint posterior distribution of two true counts given a release by any algorithm of Wang (2020), with
+    any tie rule.
 
     Parameters
     ----------
     released : int64 (2,).
     noise : noise of one count.
-    algorithm, ties : as in `additive_counts.posterior`.
+    algorithm : ``"1-independent"``, ``"1-summed"``, ``"2"`` or ``"3"``.
+    ties : as in `additive_counts.posterior`.
     window : half-width of the window, an integer, or None.
     support : support of the noise.
 
@@ -228,8 +232,8 @@ def solve(released: Whole, noise: Noise, *, algorithm: str, window: int | None, 
 
 
 def _drawn_shares(released: Whole, wide: list[Whole], noise: Noise) -> Array:
-    """Return the likelihood of noisy counts if the released shares are the shares of posterior draws. The result omits
-    the outermost half-width of `wide`.
+    """Return the likelihood of two noisy counts if the shares of the release are the shares of posterior draws. The
+    result is shorter than `wide` by one half-width of the noise at each end.
     """
     width = len(wide[1]) - 2 * noise.reach
     once = np.zeros((len(wide[0]), width))
@@ -244,8 +248,8 @@ def _drawn_shares(released: Whole, wide: list[Whole], noise: Noise) -> Array:
 
 
 def widest(released: Whole, noise: Noise, *, algorithm: str, window: int | None) -> tuple[int, int]:
-    """Return the number of counts of a component in the table of all pairs, and the largest number for which the table
-    is computed (1 GB, a few seconds).
+    """Return the number of rows that a table of all pairs of true counts needs, and the largest number of rows for
+    which the table is computed (1 GB, a few seconds).
 
     Parameters
     ----------
@@ -264,8 +268,8 @@ def widest(released: Whole, noise: Noise, *, algorithm: str, window: int | None)
 
 
 def share_likelihood(released: Whole, n1: Whole, n2: Whole) -> Array:
-    """Return the likelihood of the released shares, up to a constant, if the multinomial weights are max(n, 0) for the
-    noisy counts n. The probability is binomial with the weights as shares, or with equal shares if both weights are 0.
+    """Return the likelihood of pairs of noisy counts n given the released shares, up to a constant. The likelihood is
+    binomial with weights max(n, 0), or with equal shares if both weights are 0.
 
     Parameters
     ----------
@@ -287,8 +291,8 @@ def share_likelihood(released: Whole, n1: Whole, n2: Whole) -> Array:
 
 
 def mode_likelihood(released: Whole, n1: Whole, n2: Whole, *, ties: str) -> Array:
-    """Return the probability that the released vector is the reported mode, given the multinomial weights max(n, 0): 0
-    or 1, or one half if a random tie decides.
+    """Return the probability that the mechanism reports the released vector as the mode, given the multinomial weights
+    max(n, 0). The probability is 0 or 1, or one half if a random tie decides.
 
     Parameters
     ----------
@@ -311,7 +315,7 @@ def mode_likelihood(released: Whole, n1: Whole, n2: Whole, *, ties: str) -> Arra
 
 
 def _on_totals(first: int, values: Array, low: Whole, sizes: Whole) -> Array:
-    """Return a factor of the total, evaluated at the total of every pair."""
+    """Return a factor of the total, evaluated at the sum of every pair of counts, as a table."""
     place = np.add.outer(np.arange(sizes[0]), np.arange(sizes[1])) + low.sum() - first
     inside = (place >= 0) & (place < len(values))
     return np.where(inside, values[np.where(inside, place, 0)], 0.0)

@@ -1,5 +1,5 @@
-"""Posteriors by Fourier transforms, for releases in which the weights are shares (algorithms 1 (independent) and 2) and
-for noisy counts.
+"""Posterior distributions of true counts, computed by Fourier transforms, given noisy counts or releases by algorithm 1
+(independent) or 2 of Wang (2020).
 
 The identity 1/T^M = int u^(M - 1) exp(-u T) du/Gamma(M) makes the multinomial likelihood of weights x_s a mixture of
 products over nodes u (trapezoid rule in log u). Each product is one call of `product`.
@@ -8,8 +8,9 @@ The tilt of a product of independent counts coupled through their total is chose
 
 A product is computed by one transform, and a mixture is a weighted sum of products.
 
-Each product has a separate tilt (Newton's method on the cumulants of sum N - T) and a separate length. The length
-follows from an exponential bound on the mass that wraps around, from totals that differ by L, 2 L, ..
+Each product has a separate tilt (Newton's method on the cumulants of sum N - T) and a separate transform length L. The
+length follows from an exponential bound on the mass that wraps around, that is, the mass of totals that differ by L, 2
+L, ..
 """
 
 from collections.abc import Callable, Iterable
@@ -30,14 +31,14 @@ from ._noise import CountsPrior, NoiseModel
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-_RESERVE = 44.0  # exp(-44): mass that may wrap around, relative to the free sum
+_RESERVE = 44.0  # minus the log of the mass exp(-44) that may wrap around, relative to the free sum
 _DOWNWARD = 8.0  # steepest tilt towards 0; windows end there, so sums cannot overflow
 _STEEPEST = 600.0  # largest exponent of a tilt inside a window
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Data that all products of factors in a mixture share.
+    """Data that all products of the mixture share: columns, ranges of counts and totals, and the prior.
 
     Attributes
     ----------
@@ -60,12 +61,14 @@ class Frame:
 
     @property
     def start(self) -> int:
-        """Sum of the smallest true counts of all components."""
+        """Sum of the smallest true counts of all components of the release."""
         return int(self.low @ self.columns.repeats)
 
 
 class Tilted:
-    """Cumulants of sum N - T under the product of factors and the factor of the total."""
+    """Product of the factors of the components and of the total, with the cumulants of sum N - T under an exponential
+    tilt.
+    """
 
     def __init__(self, frame: Frame, factors: Array) -> None:
         self.frame, self.factors = frame, factors / factors.max(axis=1, keepdims=True)
@@ -76,7 +79,9 @@ class Tilted:
         self.steepest = min(frame.rate, _STEEPEST / factors.shape[1])
 
     def cumulants(self, theta: float) -> tuple[float, float, float]:
-        """Return the log of the tilted sum, and the mean and variance of sum N - T."""
+        """Return the log of the exponentially tilted sum, and the mean and the variance of sum N - T under
+        this tilt.
+        """
         repeats = self.frame.columns.repeats
         s0, s1, s2 = (self.factors @ (self.powers * np.exp(theta * self.x)[:, None])).T
         mean = s1 / s0
@@ -88,23 +93,23 @@ class Tilted:
         return log_sum, float(mean @ repeats) - mean_g, float((s2 / s0 - mean**2) @ repeats) + variance_g
 
     def log_sum(self, theta: float) -> float:
-        """Return the log of the tilted sum, the first of the `cumulants`."""
+        """Return the log of the exponentially tilted sum over all counts and totals."""
         tail = self.frame.log_g - theta * self.away
         of_total = float(np.log(np.exp(tail - tail.max()).sum()) + tail.max())
-        with np.errstate(divide="ignore"):  # no weight under a distant tilt
+        with np.errstate(divide="ignore"):  # a weight may underflow to 0 under an extreme tilt
             sums = np.log(self.factors @ np.exp(theta * self.x))
         return float(sums @ self.frame.columns.repeats) + of_total + self.log_scale
 
     def weights(self, theta: float) -> tuple[Array, Array]:
-        """Return the tilted factors of the components and of the total, each scaled to sum 1."""
+        """Return the exponentially tilted factors of the components and of the total, each normalised to sum 1."""
         h = self.factors * np.exp(theta * self.x)
         tail = self.frame.log_g - theta * self.away
         g = np.exp(tail - tail.max())
         return h / h.sum(axis=1, keepdims=True), g / g.sum()
 
     def best(self) -> float:
-        """Return the tilt at which sum N - T has mean 0, to within half a standard deviation. The tilt is limited by
-        the decay of the noise.
+        """Return the tilt at which sum N - T has mean 0, up to half a standard deviation. The size of the tilt is
+        limited by the rate at which the noise decays.
         """
         limit = 0.9 * self.steepest
         low, high, theta = -max(limit, _DOWNWARD), limit, 0.0
@@ -119,8 +124,8 @@ class Tilted:
 
 
 def length_of(tilted: Tilted, theta: float, log_sum: float, variance: float) -> tuple[int, list[tuple[float, float]]]:
-    """Return the transform length at which totals that wrap around have at most exp(-reserve) of the free sum, and the
-    bounds that were used.
+    """Return the transform length at which the mass of totals that wrap around is at most exp(-reserve) of the free
+    sum, with the bounds that were used.
 
     Parameters
     ----------
@@ -152,8 +157,8 @@ _HELD = 1 << 24  # number of values that are kept in memory for log probabilitie
 
 @dataclass(frozen=True)
 class Product:
-    """Solution of one product: log weight, marginals (U, W), distribution of the total, tilt, length, and truncated
-    mass.
+    """Result for one product of the mixture: its log weight, marginals, distribution of the total, tilt, transform
+    length, and truncated mass.
 
     Parameters
     ----------
@@ -174,7 +179,7 @@ class Product:
 
 
 def product(frame: Frame, factors: Array, log_weight: float, least: float = -np.inf) -> Product | None:
-    """Compute one product of factors by a Fourier transform.
+    """Compute the weight and the marginals of one product of the mixture by a Fourier transform.
 
     Parameters
     ----------
@@ -222,7 +227,7 @@ def product(frame: Frame, factors: Array, log_weight: float, least: float = -np.
 
 
 class _ProductTerms:
-    """Terms of a solved mixture, with all their factors."""
+    """Products of a mixture that was computed by transforms, with all their factors."""
 
     def __init__(self, frame: Frame, factors: Callable[[int], Array], keys: list[int], logs: Array, lengths: list[int]):
         self.frame, self.factors, self.keys, self.logs, self.lengths = frame, factors, keys, logs, lengths
@@ -230,8 +235,8 @@ class _ProductTerms:
         self._room = _HELD // max(frame.log_prior.size, 1)
 
     def _log_factors(self, key: int) -> Array:
-        """Return the log factors of a term. The search for the most probable vectors uses the factors repeatedly, so
-        the factors are cached if the memory is sufficient.
+        """Return the log factors of one product of the mixture. The factors are cached if the memory is sufficient,
+        because the search for the most probable vectors uses them repeatedly.
         """
         found = self._held.get(key)
         if found is None:
@@ -242,7 +247,7 @@ class _ProductTerms:
         return found
 
     def chain(self, term: int) -> Chain:
-        """Return the factors of a product, with the tilt that was used to compute the product."""
+        """Return the factors of one product of the mixture, with the tilt that was used to compute the product."""
         frame = self.frame
         tilted = Tilted(frame, self.factors(self.keys[term]) * np.exp(frame.log_prior))
         h, g = tilted.weights(tilted.best())
@@ -267,8 +272,8 @@ class _ProductTerms:
 
 
 def _edges(frame: Frame, parts: list[Product], weights: Array) -> float:
-    """Return a bound on the mass outside the windows, computed from the probabilities at both limits and the slowest
-    decay of the noise.
+    """Return an upper bound on the posterior mass outside the windows, computed from the probabilities at both ends of
+    the windows and the slowest decay of the noise.
     """
     if not frame.endless:
         return 0.0
@@ -346,12 +351,13 @@ def mixture(
 
 
 _TINY = 1e-280
-_DIGITS = 38.0  # exp(-38): quadrature error, and mass neglected by windows
+_DIGITS = 38.0  # minus the log of exp(-38), the quadrature error and the mass neglected by windows
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Release by algorithm 2 or, with `drawn`, by algorithm 1 (independent), with its noise and prior.
+    """Release of counts by algorithm 2 of Wang (2020) or, with `drawn`, by algorithm 1 (independent), with the noise
+    and the prior of the counts.
 
     Parameters
     ----------
@@ -368,22 +374,22 @@ class Problem:
 
     @property
     def total(self) -> int:
-        """Released total M."""
+        """Released total M, the sum of the released components."""
         return int(self.released.sum())
 
     @cached_property
     def columns(self) -> Columns:
-        """Components grouped into columns with equal released count and prior."""
+        """Groups of components (columns) with the same released count and prior."""
         return _mode_levels.columns(self.released, self.prior.shapes(len(self.released)), together=True)
 
     @cached_property
     def doses(self) -> int:
-        """Number of times that the mechanism adds noise to a count."""
+        """Number of times that the release mechanism adds noise to each count."""
         return 2 if self.drawn else 1
 
     @cached_property
     def span(self) -> int:
-        """Largest distance of the total, or of the sum of the weights, from the released total."""
+        """Largest non-negligible distance of the true total, or of the sum of the weights, from the released total."""
         one = ceil((60.0 + 3.0 * len(self.released)) / self.noise.epsilon)
         return self.doses * int(min(self.noise.support * len(self.released), one))
 
@@ -422,8 +428,8 @@ def solve(problem: Problem) -> TransformedCounts:
 
 
 def solve_noisy(noisy: Whole, total: int, noise: NoiseModel, prior: CountsPrior) -> TransformedCounts:
-    """Compute the posterior distribution of the true counts given the noisy components and the noisy total, as a single
-    product.
+    """Compute the posterior distribution of the true counts given the noisy components and the noisy total, as a
+    mixture with a single product.
 
     Parameters
     ----------
@@ -464,8 +470,8 @@ def _frame(
 
 
 def _windows(problem: Problem) -> tuple[Whole, int]:
-    """Return the first true count and the number of true counts of every column. Both follow from the distribution of
-    the noise and from the distribution of the multinomial's weights.
+    """Return the smallest true count and the number of true counts of every column. The range follows from the
+    distributions of the noise and of the weights of the multinomial distribution.
     """
     total, c = problem.total, problem.columns
     whole = float(problem.prior.shapes(len(problem.released)).sum())
@@ -482,7 +488,7 @@ def _windows(problem: Problem) -> tuple[Whole, int]:
 
 
 def _totals(problem: Problem) -> tuple[Whole, Array]:
-    """Return the true totals and the log of P(released total | T), up to a constant."""
+    """Return the true totals T that are not negligible, and the log of P(released total | T), up to a constant."""
     noise, total = problem.noise, problem.total
     reach = int(min(noise.support, problem.span // problem.doses))
     totals = np.arange(max(total - problem.doses * reach, 0), total + problem.doses * reach + 1)
@@ -499,9 +505,10 @@ def _totals(problem: Problem) -> tuple[Whole, Array]:
 
 
 def _nodes(total: int, span: int) -> tuple[Array, Array]:
-    """Return nodes u and log weights for the integral int u^(M - 1) exp(-u T) du/Gamma(M), for T within `span` of M.
+    """Return nodes u and log weights of the trapezoid rule for the integral int u^(M - 1) exp(-u T) du/Gamma(M), for
+    all T within `span` of M.
 
-    The step makes the quadrature error |Gamma(M + 2 pi i/h)|/Gamma(M) smaller than exp(-38).
+    The step h is chosen so that the quadrature error |Gamma(M + 2 pi i/h)|/Gamma(M) is smaller than exp(-38).
     """
     frequency = np.geomspace(1, 1e6, 4001)
     decay = loggamma(total + 1j * frequency).real - gammaln(total)
@@ -513,7 +520,9 @@ def _nodes(total: int, span: int) -> tuple[Array, Array]:
 
 
 class _Likelihood:
-    """Likelihood factors of the counts at every node. The last index is the case in which all weights are 0."""
+    """Likelihood factors of the true counts at every quadrature node. The last index stands for the case in which all
+    weights are 0.
+    """
 
     def __init__(self, problem: Problem, low: Whole, width: int, nodes: Array) -> None:
         self.problem, self.nodes, self.reach = problem, nodes, problem.noise.far
@@ -527,8 +536,8 @@ class _Likelihood:
         self._last: tuple[int, Array, Array] | None = None
 
     def _log_likelihood(self, key: int) -> tuple[Array, Array]:
-        """Return the log likelihood at a node, and its largest value in every column. The most recent result is
-        cached.
+        """Return the log likelihood of the noisy counts at one quadrature node, and its largest value in every column.
+        The most recent result is cached.
         """
         if self._last is None or self._last[0] != key:
             if key < len(self.nodes):
@@ -539,12 +548,12 @@ class _Likelihood:
         return self._last[1:]
 
     def scales(self, key: int) -> float:
-        """Return the log of the constant that `factors` omits from a product."""
+        """Return the log of the constant that the method `factors` omits from one product of the mixture."""
         return float(self._log_likelihood(key)[1][:, 0] @ self.repeats)
 
     def factors(self, key: int) -> Array:
-        """Return the likelihood of the true counts. It is scaled to a largest value of 1 in each column before the
-        noise is applied.
+        """Return the likelihood of the true counts at one quadrature node. In each column, the likelihood of the noisy
+        counts is first scaled to a largest value of 1.
         """
         logs, largest = self._log_likelihood(key)
         likelihood = np.exp(logs - largest)
@@ -553,7 +562,7 @@ class _Likelihood:
         return self._smooth(self._smooth(np.where(self.x < 0, 0.0, likelihood)) / self.above_zero)
 
     def _smooth(self, likelihood: Array) -> Array:
-        """Convert a likelihood of noisy counts to a likelihood of the true counts."""
+        """Convert a likelihood of the noisy counts to a likelihood of the true counts."""
         noise = self.problem.noise
         likelihood = np.where(likelihood < _TINY, 0.0, likelihood)  # subnormal numbers are slow and negligible
         return noise.peak * geometric.smooth(likelihood, epsilon=noise.epsilon, reach=self.reach)

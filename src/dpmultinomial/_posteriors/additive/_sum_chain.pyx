@@ -1,14 +1,15 @@
 # cython: language_level=3
-"""Integers that are coupled through a factor of their sum: P(x) is proportional to g(x_1 + .. + x_S) prod h_i(x_i).
+"""Distributions of integers that are coupled through a factor of their sum: P(x) is proportional to g(x_1 + .. + x_S)
+prod h_i(x_i).
 
 Forward and backward sums over the partial sums c_i = x_1 + .. + x_i, as in a hidden Markov chain, give the normalising
 constant, all marginals, the distribution of the sum, and independent draws. The cost is O(S W L), with W values per
 component and L possible sums. All terms are positive, so every result has full relative accuracy.
 
-With three factors per component, the chain has an additional state: stay0 before, `move` at, and stay1 after a
-distinguished component; the result is summed over the choice of this component. (The posterior of algorithm 3 uses this
-to represent the last component that got the smallest quotient.) Callers tilt their factors so that the free sum has its
-mean near the centre of g.
+With three factors per component, the chain has an additional state: the factor is stay0 for components before a
+distinguished component, `move` for this component, and stay1 for components after it. The result is summed over the
+choice of the distinguished component. (In the posterior of algorithm 3, this is the last component that received a unit
+at the smallest quotient.) Callers tilt their factors so that the free sum has its mean near the centre of g.
 
 The function `pairs` computes the corresponding sums for two true counts given noisy counts with geometric noise, for
 every sum V of the noisy counts at a cost of O(1). If n_1 + n_2 = V and N_1 + N_2 = T, the noise a^|n_1 - N_1| a^|n_2 -
@@ -38,8 +39,8 @@ cdef enum:
 
 cdef inline void c_move(const double *source, const double *h, double *out, int64_t n, int64_t w, int64_t shift,
                         int64_t length, bint back) noexcept nogil:
-    """Compute out[c + x - shift] += h[x] source[c] for indices in 0..length - 1; with `back`, the transposed
-    operation.
+    """Add h[x] source[c] to out[c + x - shift] for all indices in 0..length - 1, or apply the transposed operation if
+    `back` is true.
     """
     cdef int64_t x, c, low, high, to, of
     cdef double weight
@@ -57,7 +58,7 @@ cdef inline void c_move(const double *source, const double *h, double *out, int6
 
 cdef inline void c_marginal(const double *a, const double *b, const double *h, double *out, int64_t n, int64_t w,
                             int64_t shift, int64_t length) noexcept nogil:
-    """Compute out[x] += h[x] sum_c a[c] b[c + x - shift], with four running sums at a time."""
+    """Add h[x] sum_c a[c] b[c + x - shift] to out[x], with four running sums at a time."""
     cdef int64_t x, c, low, high
     cdef double s0, s1, s2, s3
     for x in range(w):
@@ -80,7 +81,9 @@ cdef inline void c_marginal(const double *a, const double *b, const double *h, d
 
 
 cdef inline double c_rescale(double[:, :, ::1] table, Py_ssize_t i, int64_t length) noexcept nogil:
-    """Divide both states of step i by their largest entry; return its log."""
+    """Divide the weights of both states at step i of the chain by their largest entry, and return the log of this
+    entry.
+    """
     cdef double largest = 0.0
     cdef int64_t c
     cdef Py_ssize_t state
@@ -98,8 +101,8 @@ cdef inline double c_rescale(double[:, :, ::1] table, Py_ssize_t i, int64_t leng
 
 cdef inline void c_forward(const double[:, :, ::1] h, double[:, :, ::1] table, int64_t[::1] begin,
                            int64_t[::1] length, double *scale) noexcept nogil:
-    """Compute table[i, state, c], the weight of the first i components with sum begin[i] + c; ranges shrink to the
-    non-negligible part.
+    """Compute the forward weights table[i, state, c] of the event that the first i components have the sum begin[i] +
+    c. Ranges of sums are reduced to their non-negligible part.
     """
     cdef Py_ssize_t i, states = table.shape[1], size = h.shape[1]
     cdef int64_t w = h.shape[2], shift, lead, c, n
@@ -134,8 +137,8 @@ cdef inline void c_forward(const double[:, :, ::1] h, double[:, :, ::1] table, i
 
 cdef inline void c_backward(const double[:, :, ::1] h, double[:, :, ::1] table, const int64_t[::1] begin,
                             const int64_t[::1] length, double[:, ::1] marginals, double[:, ::1] spare) noexcept nogil:
-    """Replace every step of `table` by the weights of the later components. The marginals need both and are computed in
-    the same pass.
+    """Replace the forward weights in `table` by the backward weights of the later components. The marginals need both
+    kinds of weights and are computed in the same pass.
     """
     cdef Py_ssize_t i, states = table.shape[1], size = h.shape[1], state
     cdef int64_t w = h.shape[2], shift, c, n, m
@@ -162,7 +165,8 @@ cdef inline void c_backward(const double[:, :, ::1] h, double[:, :, ::1] table, 
 
 
 def solve(factors, total_factor, first):
-    """Compute the normalising constant, the marginals and the distribution of the sum.
+    """Compute the normalising constant, the marginals and the distribution of the sum of integers that are coupled
+    through a factor of their sum.
 
     Parameters
     ----------
@@ -188,7 +192,7 @@ def solve(factors, total_factor, first):
 
 
 def solve_each(factors, total_factors, first):
-    """Compute `solve` for T distributions, without the chains.
+    """Compute the results of `solve` for T distributions, without the arrays that `draw` needs.
 
     Parameters
     ----------
@@ -215,7 +219,7 @@ def solve_each(factors, total_factors, first):
 
 
 def _solved(h, g, first):
-    """Return the results of `solve_each`, and the chain of the last distribution."""
+    """Return the results of `solve_each`, and the arrays that `draw` needs for the last distribution."""
     if not g.shape[1]:
         raise ValueError("total_factor must have at least one entry, got none")
     first = _checks.integer("first", first, least=-_FARTHEST, most=_FARTHEST)
@@ -247,7 +251,9 @@ def _solved(h, g, first):
 cdef void solve_fill(const double[:, :, ::1] h, const double[::1] g, double[:, :, ::1] table, int64_t[::1] begin,
                      int64_t[::1] length, double[:, ::1] marginals, double[::1] total, double[:, ::1] spare,
                      double *scale) noexcept nogil:
-    """Compute one distribution: marginals and total before normalisation; both are 0 if all weights are 0."""
+    """Compute the unnormalised marginals and the unnormalised distribution of the sum of one distribution. Both are 0
+    if all weights are 0.
+    """
     cdef Py_ssize_t states = table.shape[1], size = h.shape[1]
     cdef int64_t c, n = g.shape[0]
     cdef bint possible = False
@@ -278,7 +284,9 @@ def _weights(name, values, ndim):
 
 
 def _reach(h, reached, first):
-    """Return wide ranges of the partial sums: 12 standard deviations and one component around their free means."""
+    """Return the first value and the length of the ranges of all partial sums: 12 standard deviations plus the width of
+    one component around the means without the factor of the sum.
+    """
     size, width = h.shape[2:]
     x = np.arange(width)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -300,7 +308,7 @@ def _reach(h, reached, first):
 
 cdef void draw_fill(const double[:, :, ::1] h, const double[:, :, ::1] table, const int64_t[::1] begin,
                     const int64_t[::1] length, int64_t[:, ::1] out, double[::1] weights, bitgen_t *bits) noexcept nogil:
-    """Draw component by component, each given the sum and the state so far."""
+    """Draw the components one after the other, each given the sum and the state of the earlier components."""
     cdef Py_ssize_t i, j, x, states = table.shape[1]
     cdef int64_t c, place, w = h.shape[2], state, pick, last
     cdef double running, target
@@ -328,7 +336,7 @@ cdef void draw_fill(const double[:, :, ::1] h, const double[:, :, ::1] table, co
 
 
 def draw(factors, chain, size, *, rng):
-    """Draw independent values of x.
+    """Draw independent vectors x from the distribution that `solve` computed.
 
     Parameters
     ----------
@@ -368,7 +376,8 @@ def draw(factors, chain, size, *, rng):
 # Two counts under geometric noise.
 
 cdef int64_t c_diagonal(const double[:, ::1] like, int64_t s, double *line) noexcept nogil:
-    """Copy the likelihood of n_1 along n_1 + n_2 = s; return the position of the largest."""
+    """Copy the likelihoods of all n_1 with n_1 + n_2 = s to `line`, and return the position of the largest likelihood.
+    """
     cdef int64_t p, rows = like.shape[0], columns = like.shape[1], top = 0
     for p in range(rows):
         line[p] = like[p, s - p] if 0 <= s - p < columns else 0.0
@@ -378,8 +387,8 @@ cdef int64_t c_diagonal(const double[:, ::1] like, int64_t s, double *line) noex
 
 
 cdef void c_running(const double *line, int64_t size, int64_t pad, double square, double[:, ::1] sums) noexcept nogil:
-    """Compute running sums: rows 0 and 1, the contributions of the lower and the upper point, from the left; rows 2 and
-    3, from the right.
+    """Compute four running sums of the likelihoods in `line`. Rows 0 and 1 contain the contributions of the lower and
+    the upper point, summed from the left, and rows 2 and 3 contain the sums from the right.
 
     Rows 0 and 1 below the grid, and rows 2 and 3 above the grid, are 0.
     """
@@ -418,8 +427,8 @@ cdef inline void c_add(double weight, const double *low, const double *high, int
 cdef void pairs_fill(const double[:, ::1] like, const double[:, ::1] weights, int64_t shift, int64_t reach,
                      double square, int64_t pad, double[:, :, ::1] sums, double[::1] line, int64_t[::1] splits,
                      double[:, ::1] rows) noexcept nogil:
-    """Compute rows[t, i], the sum over V for N_1 = low_1 + i and N_1 + N_2 = low_1 + low_2 + t, with BATCH values of V
-    at a time.
+    """Compute the sum over all V for every pair N_1 = low_1 + i and N_1 + N_2 = low_1 + low_2 + t, and store it in
+    rows[t, i]. BATCH values of V are processed at a time.
     """
     cdef int64_t b, c, t, s, start, first, last, split, up, down, centre = pad + reach, count = weights.shape[1]
     cdef int64_t wide = like.shape[0] - 2 * reach, high = like.shape[1] - 2 * reach
@@ -433,8 +442,8 @@ cdef void pairs_fill(const double[:, ::1] like, const double[:, ::1] weights, in
             if s < like.shape[0] + like.shape[1] - 1:
                 splits[b] = c_diagonal(like, s, &line[0])
                 c_running(&line[0], like.shape[0], pad, square, sums[b])
-        # all N_1 that T = low_1 + low_2 + t allows; the two points are N_1 and N_1 + V - T. Below the position of the
-        # largest likelihood, the sums from the left are added; above it, the sums from the right
+        # all N_1 that are possible for T = low_1 + low_2 + t; the two points are N_1 and N_1 + V - T. Below the
+        # position of the largest likelihood, the sums from the left are added; above it, the sums from the right
         for t in range(weights.shape[0]):
             first = t - high + 1 if t >= high else 0
             last = t + 1 if t < wide else wide
@@ -453,7 +462,7 @@ cdef void pairs_fill(const double[:, ::1] like, const double[:, ::1] weights, in
 
 
 def _farthest(weights, shift, reach):
-    """Return the largest |V - T| with a positive weight."""
+    """Return the largest difference |V - T| of the two sums that has a positive weight."""
     seen = weights > 0
     columns = np.flatnonzero(seen.any(axis=0))
     if not len(columns):
@@ -464,8 +473,8 @@ def _farthest(weights, shift, reach):
 
 
 def pairs(likelihood, weights, *, epsilon, reach, shift):
-    """Return sum over V of w(T, V) sum over n_1 of exp(-epsilon |n_1 - N_1| - epsilon |V - n_1 - N_2| + epsilon |V -
-    T|) L.
+    """Return sum_V w(T, V) sum_{n_1} exp(-epsilon |n_1 - N_1| - epsilon |V - n_1 - N_2| + epsilon |V - T|) L(n_1, V -
+    n_1) for every pair of true counts N_1, N_2.
 
     Parameters
     ----------

@@ -1,13 +1,13 @@
 """Exact posteriors of true counts given an additive release of counts (Wang, 2020), for any number of components.
 
-The paper sums by brute force for two components and leaves larger numbers to future work. As in the paper, the true
-counts have a flat prior on the integers >= 0. The posterior is exact, without MCMC or sampling.
+For two components, the paper sums by brute force, and it leaves more components to future work. As in the paper, the
+true counts have a flat prior on the integers >= 0. The posterior is computed exactly, without MCMC or sampling.
 
-The posterior of true counts given an additive release has moments, marginals, intervals, draws, and a check of the
-influence of the prior.
+The results include moments, marginal distributions, credible intervals, draws, and a check of the influence of the
+prior.
 
-Posteriors of many additive releases are computed in one call, with one row per count and table. If a table is invalid,
-its row states the reason.
+The function `posteriors` processes many additive releases in one call and returns one row per count of each table. If a
+table is invalid, its row states the reason.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -47,15 +47,16 @@ class CountsLaw(Protocol):
 
 
 class AdditivePosterior:
-    """Posterior of the true component counts, whose sum is the total.
+    """Posterior distribution of the true counts of all components, and of the total, which is the sum of the
+    components.
 
     Parameters
     ----------
     law : distribution implied by the release, available as ``.law``.
     prior : name of the prior.
     left_out : function that returns the accuracy of the distribution; called at most once.
-    again : function that maps a prior to the posterior under this prior, for `prior_influence`; None if no other prior
-        is possible.
+    again : function that returns the posterior under a given prior, for `prior_influence`; None if no other prior is
+        possible.
     """
 
     def __init__(
@@ -79,14 +80,14 @@ class AdditivePosterior:
 
     @cached_property
     def accuracy(self) -> Accuracy:
-        """Accuracy status: ``exact``, or ``approximate`` with the probability mass that is neglected by windows or
-        grids.
+        """Accuracy status of the posterior distribution: ``exact``, or ``approximate`` with the probability mass that
+        is neglected by windows or grids.
         """
         return self._left_out()
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return a table with one row per component (``0``, ``1``, ..) and one row for the total; the columns are
-        `accuracy.SUMMARY`.
+        """Return a summary of the posterior distribution: a table with one row per component (``0``, ``1``, ..) and one
+        row for the total. The columns are `accuracy.SUMMARY`.
 
         Parameters
         ----------
@@ -143,24 +144,24 @@ class AdditivePosterior:
         return table[["prior", *table.columns.drop("prior")]]
 
     def mean(self) -> Array:
-        """Return the expected true counts, float64 (S,)."""
+        """Return the posterior means of the true counts of all components, float64 (S,)."""
         return np.array([v @ p for v, p in self._marginals()])
 
     def variance(self) -> Array:
-        """Return the variances of the true counts, float64 (S,)."""
+        """Return the posterior variances of the true counts of all components, float64 (S,)."""
         return np.array([(v - v @ p) ** 2 @ p for v, p in self._marginals()])
 
     def marginal(self, i: int) -> tuple[NDArray[np.int64], Array]:
-        """Return the distribution of one component, as (values, probabilities)."""
+        """Return the posterior distribution of the true count of one component, as (values, probabilities)."""
         return self.law.marginal(_checks.integer("i", i, most=self.law.components - 1))
 
     def total(self) -> tuple[NDArray[np.int64], Array]:
-        """Return the distribution of the total, as (values, probabilities)."""
+        """Return the posterior distribution of the true total, as (values, probabilities)."""
         return self.law.total()
 
     def interval(self, i: int, *, level: float = 0.9) -> tuple[int, int]:
-        """Return the central interval of one component, whose ends are the smallest values with a distribution function
-        of at least (1 -+ level)/2.
+        """Return the central credible interval of one component. Its ends are the smallest counts at which the
+        cumulative distribution function is at least (1 - level)/2 and (1 + level)/2.
         """
         _checks.fraction("level", level)
         return _central(*self.marginal(i), level)
@@ -172,7 +173,7 @@ class AdditivePosterior:
         return self.law.top(_checks.integer("k", k))
 
     def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw independent vectors of true counts, int64 (size, S)."""
+        """Draw independent vectors of true counts from the posterior distribution, int64 (size, S)."""
         return self.law.draw(_checks.integer("size", size), rng=_checks.generator(rng))
 
     def _marginals(self) -> list[tuple[NDArray[np.int64], Array]]:
@@ -188,10 +189,10 @@ def _central(values: Whole, p: Array, level: float) -> tuple[int, int]:
 __all__ = ["AdditivePosterior", "multinomial_mode", "posterior", "posterior_of_noisy", "release", "release_all"]
 
 METHODS = ("auto", "chain", "transforms")
-_GROWTH = 8.0  # log of the largest factor by which a flat prior may favour totals at the end of the chain's grid
-# largest half-width of the noise, number of components and counts for which the chain is used
+_GROWTH = 8.0  # log of the largest factor by which a flat prior may favour totals at the end of the grid of the chain
+# largest half-width of the noise, largest number of components and largest count for which the chain is used
 _SHORT, _FEW, _SMALL = 50, 50, 1000
-# largest noise of one count, by algorithm; the time grows with its square
+# largest half-width of the noise of one count, for each algorithm; the computing time grows with its square
 _MOST_NOISE = {"1, 2": 100_000, "3": 50_000}
 
 
@@ -207,7 +208,7 @@ def posterior(
     prior: str | ArrayLike | CountsPrior = "flat",
     method: str = "auto",
 ) -> AdditivePosterior:
-    """Compute the posterior of the true counts given one release.
+    """Compute the posterior distribution of the true counts given one additive release.
 
     Parameters
     ----------
@@ -285,8 +286,8 @@ def posterior(
 
 
 def _chain_is_quick(counts: Whole, total: int, noise: NoiseModel) -> bool:
-    """Return whether the chain of exact sums is small, and the truncation of the noise at 38/epsilon is negligible for
-    any growth of a flat prior.
+    """Return whether the method ``"chain"`` is fast, and truncation of the noise at 38/epsilon has a negligible effect
+    under a flat prior.
     """
     far = min(noise.support, 38 / noise.epsilon)
     size = len(counts)
@@ -295,8 +296,8 @@ def _chain_is_quick(counts: Whole, total: int, noise: NoiseModel) -> bool:
 
 
 def _transformed(counts: Whole, noise: NoiseModel, prior: CountsPrior, algorithm: str, ties: str) -> TransformedCounts:
-    """Compute the posterior distribution by transforms. A released total of 0 implies only that the noisy total was 0
-    or less.
+    """Compute the posterior distribution of the true counts by Fourier transforms. A released total of 0 implies only
+    that the noisy total was 0 or less.
     """
     _refuse_wide(noise, algorithm)
     if algorithm == "3" and counts.any():
@@ -305,7 +306,7 @@ def _transformed(counts: Whole, noise: NoiseModel, prior: CountsPrior, algorithm
 
 
 def _refuse_wide(noise: NoiseModel, algorithm: str) -> None:
-    """Raise ValueError if the transforms for so much noise would take more than some minutes."""
+    """Raise ValueError if the noise is so large that the transforms would take more than a few minutes."""
     reach, most = min(noise.support, 50 / noise.epsilon), _MOST_NOISE["3" if algorithm == "3" else "1, 2"]
     if reach > most:
         raise ValueError(
@@ -335,7 +336,9 @@ def _window_accuracy(counts: Whole, noise: NoiseModel, algorithm: str, ties: str
 def _summed(
     counts: Whole, noise: NoiseModel, algorithm: str, window: int | None, largest: int | None, ties: str
 ) -> CountsLaw:
-    """Compute the posterior distribution by sums of products: a table for two components, otherwise a chain."""
+    """Compute the posterior distribution of the true counts by sums of products: a table of all pairs for two
+    components, and otherwise forward and backward sums.
+    """
     if window is None:
         _refuse_wide(noise, algorithm)
     support = ceil(50 / noise.epsilon) if noise.support == inf else int(noise.support)
@@ -368,8 +371,8 @@ def _summed(
 
 
 def chain(released: NDArray[np.int64], noise: Noise, *, algorithm: str, window: int | None, ties: str) -> CoupledCounts:
-    """Compute the posterior distribution for any number of components S >= 1, including two, with the noise represented
-    by operators.
+    """Compute the posterior distribution of the true counts by forward and backward sums, for any number of components
+    S >= 1.
 
     Parameters
     ----------
@@ -400,7 +403,7 @@ def posterior_of_noisy(
     largest: int | None = None,
     prior: str | ArrayLike | CountsPrior = "flat",
 ) -> AdditivePosterior:
-    """Compute the posterior of the true counts given the noisy components and the noisy total.
+    """Compute the posterior distribution of the true counts given the noisy components and the noisy total.
 
     Parameters
     ----------
@@ -420,8 +423,8 @@ def posterior_of_noisy(
     Notes
     -----
     This posterior measures the information that an agency loses if it publishes `release` instead of the noisy counts
-    from which the release is computed. Publishing the noisy counts has the same privacy cost. The additive constraint
-    is part of the distribution: N_1 + .. + N_S is the mean of the noisy total.
+    from which the release is computed. Publishing the noisy counts has the same privacy cost. The posterior takes
+    account of the additive constraint: the noisy total has the mean N_1 + .. + N_S.
     """
     values = _checks.reals("noisy_counts", noisy_counts)
     total = float(_checks.reals("noisy_total", [noisy_total])[0])
@@ -462,7 +465,7 @@ REFUSED = "refused"
 
 @dataclass(frozen=True)
 class Release:
-    """Single table in a batch of additive releases.
+    """Release of one table in a batch of additive releases.
 
     Parameters
     ----------
@@ -484,7 +487,8 @@ def posteriors(
     ties: str = "random",
     prior: Any = "flat",
 ) -> pd.DataFrame:
-    """Compute mean, standard deviation and central interval of every true count of many releases.
+    """Compute the posterior mean, standard deviation and central interval of every true count in many additive
+    releases.
 
     Parameters
     ----------

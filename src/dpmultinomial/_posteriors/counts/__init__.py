@@ -1,3 +1,3 @@
-"""Posteriors given noisy counts with an exact total: shares in the file, and rates of the multinomial distribution from
-which the file is sampled.
+"""Posterior distributions given noisy counts with an exact total: of the shares in the file, and of the rates of the
+multinomial distribution from which the file is sampled.
 """

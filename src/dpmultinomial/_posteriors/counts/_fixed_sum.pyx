@@ -1,11 +1,12 @@
 # cython: language_level=3
-"""Independent counts conditional on their sum: P(S = s) is proportional to prod_i a_i(s_i) on s_1 + .. + s_k = M.
+"""Distribution of independent counts conditional on their sum: P(S = s) is proportional to prod_i a_i(s_i) on s_1 + ..
++ s_k = M.
 
 The posterior of the true counts given a noisy release has this form (methods of Balmat et al., 2018, in the
-documentation), so the normalising constant, the marginals and independent draws follow from convolutions of the a_i:
-O(k M^2) instead of the C(M+k-1, k-1) compositions of the paper. All terms are positive, so every sum has full relative
-accuracy. The a_i are given as logs and are tilted, a_i(s) exp(theta s): the common factor exp(theta M) cancels, and
-the tilt prevents underflow in float64.
+documentation), so the normalising constant, the marginals and independent draws follow from convolutions of the a_i.
+Their cost is O(k M^2), compared with the C(M+k-1, k-1) compositions of the paper. All terms are positive, so every sum
+has full relative accuracy. The a_i are given as logs and are tilted, a_i(s) exp(theta s): the common factor exp(theta
+M) cancels, and the tilt prevents underflow in float64.
 
 Gibbs samplers for (p, S) given noisy multinomial counts are built on these convolutions: Balmat et al. (2018),
 sections 5.1 and 6. One iteration draws S | p, noisy counts with probability proportional to M!/(s_1! .. s_k!)
@@ -13,7 +14,8 @@ prod_i p_i^s_i L_i(s_i) (equation 1; L_i is the noise density), then p | S ~ Dir
 same distribution of the chain:
 
 ``table_chain``        the paper's method: one weight per composition, tabulated coefficients, one exp per row.
-``convolution_chain``  the counts are independent given their sum, so k - 1 convolutions replace the table: O(k M^2).
+``convolution_chain``  the counts are independent given their sum, so k - 1 convolutions at a cost of O(k M^2) replace
+the table.
 """
 import numpy as np
 
@@ -37,7 +39,9 @@ cdef extern from "row_weights.h" nogil:
 
 cdef inline void c_tilted(const double[:, ::1] logs, const double *slopes, double theta, double[:, ::1] factors,
                           double *mean, double *variance) noexcept nogil:
-    """Set factors[i, s] = exp(logs[i, s] + (slopes[i] + theta) s), row maximum 1; moments of the unconditioned sum."""
+    """Set factors[i, s] to exp(logs[i, s] + (slopes[i] + theta) s), scaled to a row maximum of 1, and compute the mean
+    and the variance of the unconditioned sum.
+    """
     cdef Py_ssize_t i, s, k = logs.shape[0], n = logs.shape[1]
     cdef double largest, value, slope, m0, m1, m2
     mean[0] = 0.0
@@ -65,10 +69,12 @@ cdef inline void c_tilted(const double[:, ::1] logs, const double *slopes, doubl
 
 cdef inline double c_tilt(const double[:, ::1] logs, const double *slopes, double start,
                           double[:, ::1] factors) noexcept nogil:
-    """Fill factors with a tilt theta for which the unconditioned sum has its mean within one sd of the total.
+    """Compute the factors under a tilt theta at which the mean of the unconditioned sum is within one standard
+    deviation of the total.
 
     Safeguarded Newton method from `start`; the mean increases with theta. The tilt cancels in the conditional
-    distribution, so an approximate solution suffices: it only has to keep the sums of products from underflowing.
+    distribution, so an approximate solution is sufficient. The tilt only has to prevent underflow of the sums of
+    products.
     """
     cdef double total = <double> (logs.shape[1] - 1), theta = start, low = -1e300, high = 1e300, step = 1.0
     cdef double mean, variance, gap, proposal
@@ -98,7 +104,9 @@ cdef inline double c_tilt(const double[:, ::1] logs, const double *slopes, doubl
 
 
 cdef inline void c_convolve(const double *a, const double *b, double *out, Py_ssize_t n) noexcept nogil:
-    """Compute out[t] = sum_s a[s] b[t - s] for t < n, four terms at a time (a summation order that vectorises)."""
+    """Compute the convolution out[t] = sum_s a[s] b[t - s] for t < n, four terms at a time (a summation order that
+    vectorises).
+    """
     cdef Py_ssize_t s = 0, t
     cdef double w0, w1, w2, w3
     for t in range(n):
@@ -120,7 +128,9 @@ cdef inline void c_convolve(const double *a, const double *b, double *out, Py_ss
 
 
 cdef inline void c_suffix(const double[:, ::1] factors, double[:, ::1] suffix) noexcept nogil:
-    """Compute suffix[i, t], the weight of the counts i, .., k - 1 with sum t (row 0 only at the full total)."""
+    """Compute suffix[i, t], the weight of the event that the counts i, .., k - 1 have the sum t (row 0 only at the full
+    total).
+    """
     cdef Py_ssize_t k = factors.shape[0], n = factors.shape[1], i, s
     # suffix_i = a_i * suffix_(i+1), from the last count to the second; for the first count, only the total M
     for s in range(n):
@@ -133,7 +143,7 @@ cdef inline void c_suffix(const double[:, ::1] factors, double[:, ::1] suffix) n
 
 
 class Tables:
-    """Factors and suffix convolutions, as returned by `tables`.
+    """Factors of independent counts and their suffix convolutions, as returned by `tables`.
 
     Parameters
     ----------
@@ -148,7 +158,7 @@ class Tables:
 
 
 def tables(log_factors):
-    """Tilt and convolve the factors; all later results are computed from these tables.
+    """Tilt the factors of independent counts and convolve them. All later results are computed from these tables.
 
     Parameters
     ----------
@@ -181,7 +191,8 @@ def tables(log_factors):
 
 
 def tilted(log_factors):
-    """Return only the factors, tilted and scaled as in `tables`; no convolution, for any total that fits in memory.
+    """Return the factors of independent counts, tilted and scaled as in `tables`, but without convolutions, for any
+    total that fits in memory.
 
     Parameters
     ----------
@@ -225,7 +236,9 @@ def convolve(a, b):
 
 
 def convolved(const double[::1] left, const double[::1] right):
-    """Compute `convolve` for contiguous float64 arrays without NaN, which the caller has checked."""
+    """Return the convolution of two sequences as `convolve` does, for contiguous float64 arrays without NaN. The caller
+    has checked the arrays.
+    """
     if left.shape[0] != right.shape[0] or left.shape[0] == 0:
         raise ValueError(f"a and b must have the same positive length, got lengths {left.shape[0]} and "
                          f"{right.shape[0]}")
@@ -236,7 +249,9 @@ def convolved(const double[::1] left, const double[::1] right):
 
 
 cdef inline void c_guide(const double *cumulative, int64_t *guide, int64_t n) noexcept nogil:
-    """Set guide[g], where a search may start: the smallest s with cumulative weight above the fraction g/n."""
+    """Set guide[g] to the index at which a search may start: the smallest s whose cumulative weight is above the
+    fraction g/n of the total weight.
+    """
     cdef int64_t g, s = 0
     cdef double step = cumulative[n - 1] / n
     for g in range(n):
@@ -246,7 +261,9 @@ cdef inline void c_guide(const double *cumulative, int64_t *guide, int64_t n) no
 
 
 cdef inline int64_t c_invert(const double *cumulative, const int64_t *guide, int64_t n, double u) noexcept nogil:
-    """Return the smallest s with cumulative[s] > u cumulative[n - 1] (n - 1 if rounding leaves none), u in [0, 1)."""
+    """Return the smallest s with cumulative[s] > u cumulative[n - 1], for u in [0, 1), or n - 1 if there is no such s
+    because of rounding.
+    """
     cdef double target = u * cumulative[n - 1]
     cdef int64_t s = guide[<int64_t> (u * n)]
     while s > 0 and cumulative[s - 1] > target:
@@ -257,7 +274,7 @@ cdef inline int64_t c_invert(const double *cumulative, const int64_t *guide, int
 
 
 cdef inline void c_group(const int64_t *left, int64_t *first, int64_t *order, int64_t n, int64_t size) noexcept nogil:
-    """Sort the draws by their remainder (counting sort); first[t] becomes the end of the draws with remainder t."""
+    """Sort the draws by their remainder (counting sort), and set first[t] to the end of the draws with remainder t."""
     cdef int64_t t, j
     for t in range(n + 1):
         first[t] = 0
@@ -274,7 +291,7 @@ cdef inline void c_group(const int64_t *left, int64_t *first, int64_t *order, in
 cdef void draw_fill(const double[:, ::1] factors, const double[:, ::1] suffix, int64_t[:, ::1] out,
                     double[::1] uniforms, double[::1] cumulative, int64_t[::1] guide, int64_t[::1] left,
                     int64_t[::1] first, int64_t[::1] order, bitgen_t *bits) noexcept nogil:
-    """Draw category by category: draws with the same remainder share one row of cumulative weights."""
+    """Draw the counts category by category. Draws with the same remainder use the same row of cumulative weights."""
     cdef int64_t k = factors.shape[0], n = factors.shape[1], size = out.shape[0], i, j, r, s, t
     cdef double running
     for t in range(n):
@@ -309,7 +326,7 @@ cdef void draw_fill(const double[:, ::1] factors, const double[:, ::1] suffix, i
 
 
 def draw(tables, size, *, rng):
-    """Draw independent draws of the counts.
+    """Draw independent vectors of counts from their distribution given the sum.
 
     Parameters
     ----------
@@ -347,7 +364,7 @@ def draw(tables, size, *, rng):
 
 cdef inline int c_dirichlet(bitgen_t *bits, const double *alpha, const int64_t *s, double *p,
                             Py_ssize_t k) noexcept nogil:
-    """Draw p ~ Dirichlet(alpha + s) by normalised gamma draws; return 0 if all of them underflow."""
+    """Draw p ~ Dirichlet(alpha + s) by normalising gamma draws, and return 0 if all gamma draws underflow."""
     cdef Py_ssize_t i
     cdef double total = 0.0
     for i in range(k):
@@ -361,12 +378,14 @@ cdef inline int c_dirichlet(bitgen_t *bits, const double *alpha, const int64_t *
 
 
 cdef inline double c_log(double p) noexcept nogil:
-    """Return log p; for p = 0 (a gamma draw that underflowed) a finite value, so that 0 log 0 is 0."""
+    """Return log p, or a finite value for p = 0 (a gamma draw that underflowed), so that 0 log 0 is 0."""
     return log(p) if p > 0.0 else -1e5
 
 
 cdef inline int64_t c_row(const double *weights, const double *sums, int64_t n, double u) noexcept nogil:
-    """Return a row drawn in proportion to its weight; its block of 64 is found first; u is a uniform number."""
+    """Return a row that is drawn with probability proportional to its weight, by inversion of the uniform number u. The
+    block of 64 rows is determined first.
+    """
     cdef int64_t r, block = 0, pick
     cdef double running = 0.0
     u *= sums[(n - 1) // 64]  # smaller than the total, so a row of the block below has a positive weight
@@ -405,8 +424,9 @@ cdef int table_fill(const int64_t[:, ::1] counts, const double[:, ::1] columns, 
 
 cdef inline double c_powers(const double[:, ::1] weights, const double *p, const double *reference,
                             double[:, ::1] factors) noexcept nogil:
-    """Compute factors[i, s] = weights[i, s] (p[i]/reference[i])^s by running products, four in parallel; return the sum
-    of the largest |log|."""
+    """Compute factors[i, s] = weights[i, s] (p[i]/reference[i])^s by running products, four in parallel. The function
+    returns the sum over i of the largest absolute log of these powers.
+    """
     cdef Py_ssize_t i, s, j, n = weights.shape[1]
     cdef double ratio, fourth, bound = 0.0
     cdef double power[4]
@@ -432,7 +452,8 @@ cdef int convolution_fill(const double[:, ::1] static, const double[:, ::1] weig
     cdef int64_t k = static.shape[0], n = static.shape[1], t, i, left, value
     cdef double theta = 0.0, running, target
     for t in range(burn_in + out.shape[0]):
-        # Running products if no power can leave the range of float64, otherwise exponentials with a tilt: same weights.
+        # Use running products if no power can leave the range of float64, and otherwise exponentials with a tilt. The
+        # weights are the same.
         running = c_powers(weights, &p[0], &reference[0], factors)
         if running < SAFE_LOG:
             c_suffix(factors, suffix)
@@ -463,7 +484,7 @@ cdef int convolution_fill(const double[:, ::1] static, const double[:, ::1] weig
 
 
 def table_chain(counts, static, alpha, initial, *, draws, burn_in, rng):
-    """Run the Gibbs chain over a table of all compositions (the paper's method).
+    """Run the Gibbs sampler of Balmat et al. (2018) over a table of all compositions (the method of the paper).
 
     Parameters
     ----------
@@ -471,7 +492,7 @@ def table_chain(counts, static, alpha, initial, *, draws, burn_in, rng):
     static : float64 (rows,), log coefficient + log noise density of each row.
     alpha : float64 (k,), Dirichlet prior.
     initial : float64 (k,), initial p; positive, with sum 1.
-    draws, burn_in : integers, numbers of iterations kept and of iterations discarded before them.
+    draws, burn_in : integers, number of iterations that are kept, and number of earlier iterations that are discarded.
     rng : numpy Generator; an iteration uses one uniform and k standard gamma draws.
 
     Returns
@@ -496,7 +517,7 @@ def table_chain(counts, static, alpha, initial, *, draws, burn_in, rng):
 
 
 def row_weights(counts, static, p):
-    """Return the weights with which an iteration of `table_chain` draws its row.
+    """Return the weights of all compositions, from which an iteration of `table_chain` draws one row.
 
     Parameters
     ----------
@@ -506,7 +527,7 @@ def row_weights(counts, static, p):
     Returns
     -------
     weights : float64 (rows,), prod_i p_i^counts exp(static) divided by its maximum, with an absolute error of 1e-15.
-    sums : float64 (ceil(rows/64),), of the first 64, 128, .. weights.
+    sums : float64 (ceil(rows/64),), sums of the first 64, 128, .. weights.
     """
     counts, columns, static = _table(counts, static)
     rows, k = counts.shape
@@ -521,13 +542,15 @@ def row_weights(counts, static, p):
 
 
 def convolution_chain(static, alpha, initial, reference, *, draws, burn_in, rng):
-    """Run the Gibbs chain with counts drawn by convolution; same distribution as `table_chain`, O(k M^2) per iteration.
+    """Run the Gibbs sampler of Balmat et al. (2018) with counts that are drawn by convolutions. The draws have the same
+    distribution as in `table_chain`, at a cost of O(k M^2) per iteration.
 
     Parameters
     ----------
     static : float64 (k, M + 1), -log s! + log noise density of count i at s.
     alpha, initial, draws, burn_in : as in `table_chain`.
-    reference : float64 (k,), positive; any typical p. Iterations near it need only products and no exponentials.
+    reference : float64 (k,), positive; any typical p. Iterations with p near `reference` need only products and no
+        exponentials.
     rng : numpy Generator; an iteration uses k - 1 uniforms and k standard gamma draws.
 
     Returns
@@ -569,7 +592,7 @@ def _table(counts, static):
 
 
 def _start(initial, k):
-    """Return a copy of the initial p, which the chain overwrites."""
+    """Return a copy of the initial probabilities p, which the Gibbs sampler overwrites."""
     p = np.array(_checks.shaped("initial", initial, k))
     if not (np.isfinite(p).all() and p.min() >= 0 and p.sum() > 0):
         raise ValueError(f"initial must contain {k} finite numbers >= 0 with a positive sum, got {initial!r}")

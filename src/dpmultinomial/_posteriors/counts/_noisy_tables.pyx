@@ -1,5 +1,6 @@
 # cython: language_level=3
-"""Means, sds and intervals of counts and rates given many noisy tables, computed one table after another.
+"""Posterior means, standard deviations and intervals of the counts and rates of many noisy tables, computed one table
+after another.
 
 The model is that of Balmat et al. (2018), p ~ Dirichlet(alpha), noisy counts = multinomial counts + Laplace (or
 two-sided geometric) noise, with a public total. Each factor of the distribution of the counts is computed by ratios
@@ -44,13 +45,13 @@ cdef struct Space:
 # Windows of the factors.
 
 cdef inline double c_step(Factor *f, double theta, int64_t s) noexcept nogil:
-    """Return a(s + 1)/a(s)."""
+    """Return the ratio a(s + 1)/a(s) of the weights of two neighbouring counts."""
     return (s + f.alpha) / (s + 1.0) * exp(theta + (fabs(f.noisy - s) - fabs(f.noisy - (s + 1))) / f.scale)
 
 
 cdef inline int64_t c_walk(Factor *f, int64_t total, double theta, double eta, int side, double *out) noexcept nogil:
-    """Sum one side of the centre until the rest is below 1e-20; return the length of the side, or -1 if the centre must
-    be moved.
+    """Sum the weights on one side of the centre of a window until the remaining weight is below 1e-20. The function
+    returns the length of the side, or -1 if the centre must be moved.
     """
     cdef int64_t s = f.centre, d = 0
     cdef double q = 1.0, near, far, bound, lift, rise = exp(eta), fall = exp(-eta), a = 1.0, b = 1.0
@@ -93,7 +94,7 @@ cdef inline int64_t c_walk(Factor *f, int64_t total, double theta, double eta, i
         f.up += q * (a if side > 0 else b)
         f.down += q * (b if side > 0 else a)
         if q < 1e-20 * f.m0 and (s >= f.noisy if side > 0 else s <= f.noisy):
-            # bound of the rest: a geometric series with the largest ratio of all later terms
+            # bound on the remaining terms: a geometric series with the largest ratio of all later terms
             lift = 1.0
             if side > 0:
                 bound = far * ((s + f.alpha) / (s + 1.0) if f.alpha > 1 else 1.0)
@@ -108,7 +109,9 @@ cdef inline int64_t c_walk(Factor *f, int64_t total, double theta, double eta, i
 
 
 cdef inline void c_window(Factor *f, int64_t total, double theta, double eta) noexcept nogil:
-    """Compute the window and its sums; the centre is moved if terms are much larger than the one at the centre."""
+    """Compute the window of a count and the sums over the window. The centre is moved if other weights are much larger
+    than the weight at the centre.
+    """
     cdef int64_t attempt
     for attempt in range(10000):
         f.m0, f.m1, f.m2, f.up, f.down = 1.0, 0.0, 0.0, 1.0, 1.0
@@ -123,7 +126,9 @@ cdef inline void c_window(Factor *f, int64_t total, double theta, double eta) no
 # Spectra, and products of spectra that leave one factor out.
 
 cdef inline void c_fourier(double *z, int64_t n, const double *roots, int inverse) noexcept nogil:
-    """Transform n = 2^m complex numbers in place, without scaling; roots[span + r] = exp(-pi i r/span)."""
+    """Compute the Fourier transform of n = 2^m complex numbers in place, without scaling, given roots[span + r] =
+    exp(-pi i r/span).
+    """
     cdef int64_t i, j = 0, bit, span, first, r
     cdef double xr, xi, wr, wi
     # bit-reversed order
@@ -176,8 +181,8 @@ cdef inline void c_leave_one_out(int64_t k, int64_t n, Space *w) noexcept nogil:
 
 
 cdef inline void c_others(int64_t pair, int64_t k, int64_t n, Space *w) noexcept nogil:
-    """Set z to the weights of the sum without count `pair` (real parts) and without the next count (imaginary
-    parts).
+    """Set z to the weights of the sum of all counts except count `pair` (real parts) and of the sum of all counts
+    except the next count (imaginary parts).
     """
     cdef int64_t half = n // 2 + 1, j, place
     cdef double ar, ai, br = 0.0, bi = 0.0
@@ -196,7 +201,9 @@ cdef inline void c_others(int64_t pair, int64_t k, int64_t n, Space *w) noexcept
 
 cdef inline void c_count(const Factor *f, const double *weights, int64_t width, double level, double mean,
                          double variance, double *out) noexcept nogil:
-    """Compute mean, sd, lower, upper of one count from its normalised weights; ties within 1e-12, as in `_results`."""
+    """Compute the mean, standard deviation and interval of one count from its normalised weights. Cumulative weights
+    within 1e-12 are equal, as in `_results`.
+    """
     cdef double tail = 0.5 * (1.0 - level), running = 0.0
     cdef int64_t low = 0, high = width - 1, first = f.centre - f.below
     while low < width - 1 and running + weights[low] < tail * (1.0 - 1e-12):
@@ -210,7 +217,9 @@ cdef inline void c_count(const Factor *f, const double *weights, int64_t width, 
 
 
 cdef int64_t c_prepare(Factor *f, int64_t k, int64_t total, double *theta) noexcept nogil:
-    """Determine the tilt and the windows; return the length of the transform (0 if no tilt was found)."""
+    """Determine the tilt and the windows of all counts of a table, and return the length of the transform (0 if no tilt
+    was found).
+    """
     cdef double low = -INFINITY, high = INFINITY, step = INFINITY, steepest = INFINITY
     cdef double mean, variance, gap, new, eta, up, down
     cdef int64_t i, iteration, widest, full, least, most, sum_centre, length = 4
@@ -268,7 +277,9 @@ cdef int64_t c_prepare(Factor *f, int64_t k, int64_t total, double *theta) noexc
 
 
 cdef void c_spectra(Factor *f, int64_t k, int64_t total, double theta, int64_t n, Space *w) noexcept nogil:
-    """Compute the factors, scaled to sum 1, and their spectra for frequencies 0..n/2, two factors per transform."""
+    """Compute the factors of all counts, scaled to sum 1, and their spectra at the frequencies 0..n/2, with two factors
+    per transform.
+    """
     cdef int64_t i, j, pair, s, r, width
     cdef double *row
     for i in range(k):
@@ -301,8 +312,8 @@ cdef void c_spectra(Factor *f, int64_t k, int64_t total, double theta, int64_t n
 
 cdef double c_share(Factor *f, int64_t i, int64_t total, int64_t start, int64_t n, double whole, double level,
                     double normal, bint rates, Space *w, double *out, double *expected) noexcept nogil:
-    """Compute mean, sd, lower, upper of a rate and its count from the weights z of all other counts; return P(sum =
-    total).
+    """Compute the mean, standard deviation and interval of a rate and of its count from the weights z of the sum of all
+    other counts. The function returns P(sum = total).
     """
     cdef int64_t width = f.below + f.above + 1, s, place = (total - start) % n, first = 0, last
     cdef double p, norm = 0.0, mean = 0.0, variance = 0.0, running, mu, v
@@ -352,7 +363,9 @@ cdef double c_share(Factor *f, int64_t i, int64_t total, int64_t start, int64_t 
 
 cdef double c_table(Factor *f, int64_t k, int64_t total, double level, double normal, bint rates, double *out,
                     const double *roots) noexcept nogil:
-    """Compute all counts and rates of one table; return the bound on the relative error, or infinity."""
+    """Compute the results for all counts and rates of one table, and return an upper bound on the relative error, or
+    infinity.
+    """
     cdef double theta, whole = <double> total, least = INFINITY, sum_expected = 0.0, expected = 0.0
     cdef int64_t n = c_prepare(f, k, total, &theta), i, start = 0
     cdef double *room
@@ -472,7 +485,9 @@ def counts_and_rates(noisy, *, starts, totals, scales, alphas, level=0.95, wante
 
 @cache
 def _roots():
-    """Return exp(-pi i r/span) at index span + r for every span 1, 2, 4, .., MOST/2, as pairs of float64."""
+    """Return the roots of unity of the Fourier transform: exp(-pi i r/span) at index span + r for every span 1, 2, 4,
+    .., MOST/2, as pairs of float64.
+    """
     angles = np.concatenate([np.zeros(1)] + [-np.pi * np.arange(1 << j) / (1 << j) for j in range(20)])
     return np.stack([np.cos(angles), np.sin(angles)], axis=1).ravel()
 

@@ -1,5 +1,7 @@
 # cython: language_level=3, cdivision=True, wraparound=False
-"""Quantiles of mixtures of Beta(first + j, whole - first - j), j < size, whose parameters all have the same sum."""
+"""Quantiles of mixtures of the distributions Beta(first + j, whole - first - j), j < size, for which the sum of both
+parameters is constant.
+"""
 from libc.math cimport exp, fabs, log, sqrt
 from libc.stdint cimport int64_t
 
@@ -57,7 +59,8 @@ cdef inline void c_place(Mixture *m, int64_t place) noexcept nogil:
 
 
 cdef inline double c_cdf(Mixture *m, double x, double *density, double *bend) noexcept nogil:
-    """Return P(X <= x); set the density and its logarithmic derivative.
+    """Return the cumulative distribution function P(X <= x) of a mixture, and compute the density at x and its
+    logarithmic derivative.
 
     For fixed a + b, I_x(a, b) = I_x(a + 1, b - 1) + D(a), so the mixture is sum_j D(first + j) cumulative[j] plus one
     incomplete beta function: positive terms, each computed by a ratio from the previous one.
@@ -106,8 +109,8 @@ cdef inline double c_cdf(Mixture *m, double x, double *density, double *bend) no
 
 
 cdef inline double c_quantile(Mixture *m, double level, double normal, double mean, double sd) noexcept nogil:
-    """Return x with P(X <= x) = level: Halley steps within a bracket, from a normal distribution on the scale of
-    log(x/(1 - x)).
+    """Return the quantile x of a mixture with P(X <= x) = level. Halley's method within a bracket starts from a normal
+    approximation on the scale of log(x/(1 - x)).
     """
     cdef double low = 0.0, high = 1.0, x, f, bend, excess, step, new, typical
     cdef int64_t iteration

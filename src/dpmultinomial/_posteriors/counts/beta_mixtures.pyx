@@ -1,6 +1,6 @@
 # cython: language_level=3
-"""Mixtures of Beta distributions over consecutive counts: means and intervals of many mixtures, and the density of a
-share.
+"""Mixtures of Beta distributions over consecutive counts: means and intervals of many mixtures, and the posterior
+density of a share.
 
 Component j of a mixture is Beta(first + j, whole - first - j), which is the distribution of a share given counts with a
 known total: the parameters of all components have the same sum, so each evaluation of the distribution function is one
@@ -14,10 +14,10 @@ terms,
     g(z) = sum_n of_total[n] h(n),  h(n) = sum_s mine[s] theirs[n - s] x^(alpha + s) (1 - x)^(beta + n - s)/B(.., ..).
 
 The inner sum is computed by ratios over a few standard deviations sqrt(n x (1 - x)) around its largest term. On the
-same scale, h is smooth even if the factors have kinks, so the outer sum uses product integration: on a panel of n, h is
-interpolated at twelve integers, and the sums of of_total times the interpolating polynomials are exact. Panels are
-halved until the two halves agree with the whole. Short panels include every n, so small problems are summed term by
-term.
+same scale, h is smooth even if the factors have kinks, so the outer sum uses product integration: on a panel of values
+n, h is interpolated at twelve integers, and the sums of of_total times the interpolating polynomials are exact. Panels
+are halved until the sum of the two halves agrees with the sum over the whole panel. Short panels include every n, so
+small problems are summed term by term.
 """
 cimport cython
 import numpy as np
@@ -56,7 +56,7 @@ cdef struct Share:
 
 cdef void c_interval(const double *given, int64_t size, double first, double whole, double level, double normal,
                      double *room, double *out) noexcept nogil:
-    """Compute mean, sd, lower and upper of one mixture; the workspace has 2 size numbers."""
+    """Compute the mean, standard deviation and central interval of one mixture, with a workspace of 2 size numbers."""
     cdef double norm = 0.0, mean = 0.0, variance = 0.0, running = 0.0, mu
     cdef int64_t j, low = 0, high = size - 1
     cdef Mixture m
@@ -108,7 +108,8 @@ cdef int intervals_fill(const double[::1] weights, const int64_t[::1] starts, co
 
 
 def intervals(weights, *, starts, firsts, wholes, level=0.95):
-    """Return mean, sd, lower and upper end of the central interval of every mixture.
+    """Return the mean, the standard deviation, and the lower and upper end of the central interval of every mixture of
+    Beta distributions.
 
     Parameters
     ----------
@@ -158,7 +159,9 @@ def intervals(weights, *, starts, firsts, wholes, level=0.95):
 # The density of a share.
 
 cdef inline long double c_inner(Share *w, int64_t n) noexcept nogil:
-    """Return log h(n), -inf if no pair has the sum n."""
+    """Return log h(n), the log of the sum over all pairs (s, t) of counts with s + t = n, or -inf if there is no such
+    pair.
+    """
     cdef int64_t low = max(w.first_mine, n - w.last_theirs), high = min(w.last_mine, n - w.first_theirs), a, b, s, p
     cdef double total = 1.0, above = 1.0, below = 1.0
     cdef long double top
@@ -198,7 +201,7 @@ cdef inline long double c_inner(Share *w, int64_t n) noexcept nogil:
 
 
 cdef inline double c_h(Share *w, int64_t i) noexcept nogil:
-    """Return h at the i-th total, relative to the reference."""
+    """Return h(n) at the i-th total n, divided by a reference value."""
     return <double> expl(c_inner(w, w.first_total + i) - w.reference)
 
 
@@ -213,7 +216,7 @@ cdef inline int64_t c_node(int64_t first, int64_t last, int64_t j) noexcept nogi
 
 
 cdef void c_moments(Share *w, int64_t first, int64_t last, double *out) noexcept nogil:
-    """Compute out[j], the sum over the panel of of_total times the j-th Lagrange polynomial."""
+    """Compute the weights out[j] of a panel: the sum over the panel of of_total times the j-th Lagrange polynomial."""
     cdef int64_t i, j, l
     cdef double place[NODES]
     cdef double inverse[NODES]
@@ -260,7 +263,9 @@ cdef double c_estimate(Share *w, int64_t first, int64_t last, int64_t panel) noe
 
 
 cdef double c_panel(Share *w, int64_t first, int64_t last, int64_t panel, double whole) noexcept nogil:
-    """Return the sum over first..last; `whole` is its estimate from one panel (NaN if there is none yet)."""
+    """Return the sum of of_total[n] h(n) over n = first..last. The argument `whole` is the estimate of this sum from
+    one panel, or NaN.
+    """
     cdef int64_t middle = (first + last) // 2, nearest
     cdef double left, right
     # away from the peak: bound the sum of the panel by its largest term times its length
@@ -274,7 +279,7 @@ cdef double c_panel(Share *w, int64_t first, int64_t last, int64_t panel, double
         return (c_panel(w, first, middle, 2 * panel, NAN) + c_panel(w, middle + 1, last, 2 * panel + 1, NAN))
     if whole != whole:
         whole = c_estimate(w, first, last, panel)
-    # accept the halves if they agree with the whole
+    # accept the halves if they agree with the whole panel
     left = c_estimate(w, first, middle, 2 * panel)
     right = c_estimate(w, middle + 1, last, 2 * panel + 1)
     if fabs(left + right - whole) <= w.tolerance:
@@ -313,7 +318,8 @@ cdef void log_density_fill(Share *w, const double[::1] z, double[::1] out) noexc
 
 
 def log_density(z, *, mine, theirs, of_total, alpha, beta, first=(0, 0, 0), tolerance=1e-11):
-    """Return log g(z) up to a constant: `Density.at` for one set of points.
+    """Return the log density of log(x/(1 - x)) for a share x at the points z, up to a constant. The result equals that
+    of `Density.at`.
 
     Parameters
     ----------
@@ -331,7 +337,7 @@ def log_density(z, *, mine, theirs, of_total, alpha, beta, first=(0, 0, 0), tole
 @cython.auto_pickle(False)
 @cython.final
 cdef class Density:
-    """The density of log(x/(1 - x)) for the share x, prepared for any number of points.
+    """Posterior density of log(x/(1 - x)) for a share x, which can be evaluated at any number of points.
 
     Parameters
     ----------
@@ -384,7 +390,8 @@ cdef class Density:
         self.w.first_total, self.w.size = low, high - low
 
     def at(self, z):
-        """Return log g(z) up to a constant, the log of the sum of mine[s] theirs[t] of_total[s + t].
+        """Return the log density of log(x/(1 - x)) at the points z, up to a constant: the log of the sum of mine[s]
+        theirs[t] of_total[s + t].
 
         Parameters
         ----------
@@ -411,14 +418,18 @@ def _points(z):
 
 
 def _rising(weights, shape):
-    """Return weights[s + 1]/(weights[s] (shape + s)), one entry for every s; the last entry is never used."""
+    """Return the ratios weights[s + 1]/(weights[s] (shape + s)), with one entry for every s. The last entry is never
+    used.
+    """
     ratios = np.ones(len(weights))
     ratios[: len(weights) - 1] = weights[1:] / weights[: len(weights) - 1] / (shape + np.arange(len(weights) - 1))
     return ratios
 
 
 def _falling(weights, shape):
-    """Return weights[t - 1] (shape + t - 1)/weights[t], one entry for every t; the first entry is never used."""
+    """Return the ratios weights[t - 1] (shape + t - 1)/weights[t], with one entry for every t. The first entry is never
+    used.
+    """
     ratios = np.ones(len(weights))
     ratios[1:] = weights[: len(weights) - 1] / weights[1:] * (shape + np.arange(len(weights) - 1))
     return ratios

@@ -2,9 +2,9 @@
 """Multinomial coefficients of all compositions of a total, by the recurrence of Balmat et al. (2018), Table 1.
 
 A composition (s_1, .., s_k) of M has the coefficient M!/(s_1! .. s_k!). In the order of Table 1 (s_1 decreasing, then
-s_2, .., s_{k-1} increasing, s_k the rest), every coefficient is an earlier coefficient, with one unit moved from
-category j to category 1, times (s_1 + 1)/s_j. The paper's rule (M - k + 1)/k is the case S_0 = 0; in general it is
-(M - k + 1)/S_err.
+s_2, .., s_{k-1} increasing, s_k the remainder), every coefficient is an earlier coefficient, with one unit moved from
+category j to category 1, times (s_1 + 1)/s_j. The paper's rule (M - k + 1)/k is the case S_0 = 0; in general it is (M -
+k + 1)/S_err.
 """
 from math import comb, lgamma, log
 
@@ -19,7 +19,8 @@ _LARGEST_TABLE = 1 << 34  # limit in bytes; larger problems should use the convo
 
 
 cdef inline int64_t c_rank(const int64_t[:, ::1] below, int64_t *s, int64_t k) noexcept nogil:
-    """Return the row of composition s: the size of the blocks before it plus the lexicographic rank within its block.
+    """Return the row of composition s in the table: the total size of all earlier blocks plus the lexicographic rank
+    within its block.
 
     below[t, m] is the number of compositions of t into m parts.
     """
@@ -28,7 +29,7 @@ cdef inline int64_t c_rank(const int64_t[:, ::1] below, int64_t *s, int64_t k) n
         rest += s[i]
     if rest > 0:
         rank = below[rest - 1, k]
-    # compositions with a smaller s_2, then those with the same s_2 and a smaller s_3, ..
+    # compositions with a smaller s_2, then compositions with the same s_2 and a smaller s_3, ..
     for i in range(1, k - 1):
         if s[i] > 0:
             rank += below[rest, k - i] - below[rest - s[i], k - i]
@@ -61,8 +62,8 @@ cdef void counts_fill(int64_t[:, ::1] counts) noexcept nogil:
 
 
 cdef inline void c_successor(int64_t[:, ::1] counts, int64_t r, int64_t k) noexcept nogil:
-    """Compute row r from row r - 1: s_2..s_{k-1} increase like an odometer, s_k is the rest; then s_1 decreases
-    by one.
+    """Compute the composition in row r from the composition in row r - 1: s_2..s_{k-1} increase like an odometer, s_k
+    is the remainder, and then s_1 decreases by one.
     """
     cdef int64_t i, j
     for i in range(k):
@@ -74,7 +75,7 @@ cdef inline void c_successor(int64_t[:, ::1] counts, int64_t r, int64_t k) noexc
     j = k - 2
     while j > 0 and counts[r, j] == 0:
         j -= 1
-    if j > 1:  # carry: one unit to the category on the left, the rest to the last category
+    if j > 1:  # carry: one unit to the category on the left, the remaining units to the last category
         counts[r, j - 1] += 1
         counts[r, k - 1] = counts[r, j] - 1
         counts[r, j] = 0
@@ -89,7 +90,8 @@ cdef inline void c_successor(int64_t[:, ::1] counts, int64_t r, int64_t k) noexc
 
 
 def log_factorials(total):
-    """Return log 0!, .., log total! as float64 (total + 1,), summed in extended precision if the machine supports it.
+    """Return the logs of the factorials 0!, 1!, .., total! as float64 (total + 1,), summed in extended precision if the
+    machine supports it.
 
     Parameters
     ----------
@@ -112,7 +114,7 @@ def rows(total, categories=3):
 
 
 def compositions(total, categories=3):
-    """List all compositions of `total` into `categories` counts, in the order of Table 1.
+    """Return all compositions of `total` into `categories` counts, in the order of Table 1 of Balmat et al. (2018).
 
     Parameters
     ----------
@@ -135,7 +137,8 @@ def compositions(total, categories=3):
 
 
 def multinomial_table(total, categories=3):
-    """List compositions and multinomial coefficients by the recurrence of Balmat et al. (2018), Table 1.
+    """Return all compositions of a total and their multinomial coefficients, by the recurrence of Balmat et al. (2018),
+    Table 1.
 
     Parameters
     ----------
@@ -144,8 +147,8 @@ def multinomial_table(total, categories=3):
 
     Returns
     -------
-    counts : int64 (rows, categories), in the paper's order: the first count decreasing, the next increasing, the last
-        count the rest.
+    counts : int64 (rows, categories), in the paper's order: the first count decreases, the next counts increase, and
+        the last count is the remainder.
     coefficients : float64 (rows,), M!/(s_1! .. s_k!).
 
     Raises
@@ -178,7 +181,7 @@ def multinomial_table(total, categories=3):
 
 
 def log_multinomial_table(total, categories=3):
-    """Return the same as `multinomial_table`, with the natural logarithms of the coefficients, for any total.
+    """Return all compositions of a total and the natural logarithms of their multinomial coefficients, for any total.
 
     Returns
     -------
@@ -191,7 +194,7 @@ def log_multinomial_table(total, categories=3):
 
 
 def largest_safe_total(categories=3):
-    """Return the largest total for which `multinomial_table` can compute the whole table in float64.
+    """Return the largest total for which `multinomial_table` can compute all coefficients in float64.
 
     Parameters
     ----------
@@ -208,7 +211,7 @@ def largest_safe_total(categories=3):
 
 
 def _first_row(total, categories):
-    """Allocate the arrays of the whole table, with the first row filled in."""
+    """Return the arrays for a table of all compositions and coefficients, in which only the first row is filled."""
     n = rows(total, categories)
     if n * (categories + 1) * 8 > _LARGEST_TABLE:
         raise MemoryError(
@@ -221,8 +224,8 @@ def _first_row(total, categories):
 
 
 def _is_safe(total, categories):
-    """Return whether total * (largest coefficient of total - 1), the largest product of the recurrence, fits into
-    float64.
+    """Return whether the largest product of the recurrence, total * (largest coefficient of total - 1), does not exceed
+    the largest float64 number.
     """
     if total < 2:
         return True

@@ -1,4 +1,5 @@
-"""Mixtures of Dirichlet distributions, Dirichlet(alpha + S) with random S: the conjugate posterior given noisy counts.
+"""Mixtures of the distributions Dirichlet(alpha + S) with random counts S: the conjugate posterior distribution of
+rates given noisy counts.
 
 The distribution of the counts S is any object with the attributes ``total`` and ``categories`` and these methods:
 
@@ -30,11 +31,11 @@ from .panel_density import TailedLaw, share_at
 from .share_law import ShareLaw
 
 ERROR = 1e-11  # relative error of the smaller tail probability at every quantile; documented, but not used by the code
-_ACCEPTED = 9.5e-12  # tolerance of a quantile in the centre; if it is exceeded, the tail is solved in logs
+_ACCEPTED = 9.5e-12  # tolerance of a quantile in the centre; beyond it, logs of tail probabilities are used
 CDF_ERROR = 1e-13  # relative error of `cdf` and `sf`
 _NEGLIGIBLE = 1e-17  # total weight of the components that are neglected in the centre
 _TAIL = 1e-6  # probabilities of a tail below this number are sums over all components
-# weight that tails down to 1e-20 may neglect; the weight relative to the tail, for smaller tails
+# weight that may be neglected in tails down to 1e-20; for smaller tails, weight relative to the tail
 _FAINT, _FAINTER = 1e-32, 1e-12
 _FARTHEST = 745.0  # largest |log(x/(1 - x))|; beyond this, x is 0 or 1 in float64
 _CHUNK = 2_000_000  # number of pairs of component and point that are evaluated together
@@ -43,7 +44,7 @@ Components = tuple[Array, Array, Array]
 
 
 class BetaMixture(TailedLaw):
-    """Mixture of Beta(a_j, b_j) distributions with weights w_j.
+    """Mixture of the distributions Beta(a_j, b_j) with weights w_j.
 
     Probabilities of either tail have the relative error `CDF_ERROR` above 1e-300. At every quantile, the probability of
     the smaller tail has the relative error `ERROR`.
@@ -55,8 +56,8 @@ class BetaMixture(TailedLaw):
         neglected except in tails.
     tails : function that maps a weight to (a, b, weights) of the same mixture without components whose total weight is
         below this weight; None: all components are listed.
-    least : smallest level, and smallest distance from 1; more extreme levels are rejected, because the weights are not
-        accurate enough.
+    least : smallest level, and smallest distance of a level from 1; more extreme levels are rejected, because the
+        weights are not accurate enough.
     accuracy : accuracy of the weights.
     """
 
@@ -82,12 +83,12 @@ class BetaMixture(TailedLaw):
         self.a, self.b, self.weights = (part[kept] for part in self._all)
 
     def mean(self) -> float:
-        """Return the expected value."""
+        """Return the expected value of the mixture of Beta distributions."""
         return float(self.weights @ (self.a / (self.a + self.b)))
 
     def variance(self) -> float:
-        """Return the variance: the expected variance of the components plus the variance of their means. It is computed
-        without cancellation.
+        """Return the variance of the mixture: the mean of the variances of the components plus the variance of their
+        means. It is computed without cancellation.
         """
         n = self.a + self.b
         means = self.a / n
@@ -101,7 +102,7 @@ class BetaMixture(TailedLaw):
         return self._sum(x, lambda v: np.exp(self._norm + xlogy(self.a - 1, v) + xlog1py(self.b - 1, -v)))
 
     def mode(self) -> float | None:
-        """Return the location of the highest density.
+        """Return the mode of the mixture, the point at which its density is highest.
 
         If the density is infinite at an end (a or b < 1), the result is the highest interior maximum, or None if there
         is none.
@@ -118,13 +119,13 @@ class BetaMixture(TailedLaw):
         return float(max(found, key=lambda x: float(self.pdf(x)))) if found else None
 
     def _slope(self, x: float) -> float:
-        """Return the derivative of the density, up to a positive factor."""
+        """Return the derivative of the density of the mixture at one point, up to a positive factor."""
         logs = self._norm + (self.a - 1) * np.log(x) + (self.b - 1) * np.log1p(-x)
         return float(np.exp(logs - logs.max()) @ ((self.a - 1) * (1 - x) - (self.b - 1) * x))
 
     @cached_property
     def _norm(self) -> Array:
-        """Return the log of weight divided by beta function, for every component."""
+        """Return the log of the weight divided by the beta function, for every component of the mixture."""
         return np.asarray(np.log(self.weights) - betaln(self.a, self.b))
 
     def _quantile(self, level: float) -> float:
@@ -139,7 +140,9 @@ class BetaMixture(TailedLaw):
         return self._tail_root(tail, upper)
 
     def _tail_root(self, wanted: float, upper: bool) -> float:
-        """Compute a quantile by bracketed Newton iterations on log(x/(1 - x)) and on the log probability."""
+        """Compute the quantile at a given log tail probability, by Newton's method within a bracket on the scale of
+        log(x/(1 - x)).
+        """
         a, b, weights = self._components(wanted)
         norm, sign = np.log(weights) - betaln(a, b), -1.0 if upper else 1.0
         ends, z = [-_FARTHEST, _FARTHEST], float(logit(np.clip(self.mean(), 1e-300, 1 - 1e-16)))
@@ -155,7 +158,7 @@ class BetaMixture(TailedLaw):
         return float(upper) if abs(z) >= _FARTHEST - 1e-9 and (z > 0) == upper else share_at(z)
 
     def _components(self, probability: float) -> Components:
-        """Return all components that are not negligible in a tail of this probability."""
+        """Return all components of the mixture that are not negligible in a tail with a given probability."""
         parts = self._deep if probability > _FAINT / _FAINTER else self._listed(probability * _FAINTER)
         order = np.argsort(parts[2], kind="stable")
         kept = order[np.cumsum(parts[2][order]) > 0.01 * _ACCEPTED * probability]
@@ -183,13 +186,15 @@ class BetaMixture(TailedLaw):
         return out
 
     def _central(self, x: ArrayLike, *, upper: bool) -> Array:
-        """Return the probability below or above given points, without the components of least weight."""
+        """Return the probability of values below (or above) given points, without the components with negligible
+        weight.
+        """
         if upper:
             return self._sum(x, lambda v: self.weights * betainc(self.b, self.a, 1 - v))
         return self._sum(x, lambda v: self.weights * betainc(self.a, self.b, v))
 
     def _below(self, x: float) -> float:
-        """Return the probability below a single point, without the components of least weight."""
+        """Return the probability of values below a single point, without the components with negligible weight."""
         return float((self.weights * betainc(self.a, self.b, x)).sum())
 
     def __repr__(self) -> str:
@@ -204,7 +209,9 @@ class BetaMixture(TailedLaw):
 
 
 def _tail(parts: Components, z: float, upper: bool) -> float:
-    """Return P(X <= x) or P(X > x) at z = log(x/(1 - x)), as a sum of positive terms."""
+    """Return the tail probability P(X <= x) or P(X > x) of a mixture at z = log(x/(1 - x)), as a sum of
+    positive terms.
+    """
     a, b, weights = parts
     return float(weights @ (betainc(b, a, expit(-z)) if upper else betainc(a, b, expit(z))))
 
@@ -213,7 +220,7 @@ Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
 
 class CountsLaw(Protocol):
-    """Interface of the distribution of counts with a fixed total."""
+    """Interface of a distribution of counts with a fixed total."""
 
     total: int
     categories: int
@@ -231,25 +238,31 @@ class CountsLaw(Protocol):
 
 
 class PairedLaw(ABC):
-    """Base class of distributions of counts for which the pairs of counts in a share can be listed."""
+    """Base class of distributions of counts for which the pairs (count, sum of other counts) of a share can
+    be listed.
+    """
 
     least = 0.0
 
     @abstractmethod
     def pair(self, inside: int, others: Sequence[int]) -> Pairs:
-        """Return the values of one count, the values of the sum over `others`, and the weights of these pairs."""
+        """Return the joint distribution of one count and of the sum of the counts in `others`, as two arrays of values
+        and an array of weights.
+        """
 
     def share(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:
-        """Return None, because a share is computed as a mixture over `pair`."""
+        """Return None, because the distribution of a share is computed as a mixture over the pairs of counts from
+        `pair`.
+        """
         return None
 
     def tails(self, inside: int, others: Sequence[int], negligible: float) -> Pairs:
-        """Return the complete list of `pair`, in which nothing is neglected."""
+        """Return the complete list of pairs of counts from `pair`, without neglecting any pair."""
         return self.pair(inside, others)
 
 
 class ExplicitLaw(PairedLaw):
-    """Distribution given by a list of possible vectors of counts and their weights.
+    """Distribution of a vector of counts that is given by a list of possible vectors and their weights.
 
     Parameters
     ----------
@@ -266,8 +279,8 @@ class ExplicitLaw(PairedLaw):
         return np.asarray(np.bincount(self.rows[:, category], self.weights, self.total + 1), dtype=np.float64)
 
     def pair(self, inside: int, others: Sequence[int]) -> Pairs:
-        """Return the values s of one count, the values t of the sum over `others`, and their weights, with one entry
-        per row of the list.
+        """Return the joint distribution of one count s and of the sum t of the counts in `others`, as arrays (s, t,
+        weight) with one entry per possible vector.
         """
         return self.rows[:, inside], self.rows[:, others].sum(axis=1), self.weights
 
@@ -278,7 +291,7 @@ class ExplicitLaw(PairedLaw):
 
 
 class DirichletMixture:
-    """Distribution of p with p | S ~ Dirichlet(alpha + S).
+    """Distribution of a vector p of probabilities with p | S ~ Dirichlet(alpha + S), for random counts S.
 
     Parameters
     ----------
@@ -291,8 +304,8 @@ class DirichletMixture:
     -----
     In every method, ``given=(i, j, ..)`` restricts the quantity to these categories: with ``category=0, given=(0, 1)``,
     the quantity is p_0/(p_0 + p_1). Each quantity is a finite mixture of Beta distributions (``.beta(category,
-    given)``), so no values are simulated. If the list of components is short, it is used; otherwise `ShareLaw` is used,
-    which states its error.
+    given)``), so no values are simulated. If the list of components is short, it is used. Otherwise, `ShareLaw` is
+    used, which states its error.
     """
 
     def __init__(self, alpha: NDArray[np.float64], counts: CountsLaw, accuracy: Accuracy = EXACT) -> None:
@@ -300,42 +313,43 @@ class DirichletMixture:
         self._betas: dict[tuple[int, tuple[int, ...] | None], BetaMixture | ShareLaw] = {}
 
     def mean(self, *, category: int | None = None, given: Sequence[int] | None = None) -> NDArray[np.float64] | float:
-        """Return the expected shares, float64 (k,), or the expected shares among the categories `given`. If `category`
-        is passed, return a single number.
+        """Return the expected values of all shares, float64 (k,), or of the shares among the categories `given`. If
+        `category` is passed, return a single number.
         """
         return self._each(category, given, lambda law: law.mean())
 
     def variance(
         self, *, category: int | None = None, given: Sequence[int] | None = None
     ) -> NDArray[np.float64] | float:
-        """Return the variances of the shares, float64 (k,), or of the shares among the categories `given`. If
+        """Return the variances of all shares, float64 (k,), or of the shares among the categories `given`. If
         `category` is passed, return a single number.
         """
         return self._each(category, given, lambda law: law.variance())
 
     def pdf(self, x: ArrayLike, *, category: int, given: Sequence[int] | None = None) -> NDArray[np.float64]:
-        """Return the density of a share at x in [0, 1]."""
+        """Return the posterior density of a share at points x in [0, 1]."""
         return self.beta(category, given).pdf(x)
 
     def cdf(self, x: ArrayLike, *, category: int, given: Sequence[int] | None = None) -> NDArray[np.float64]:
-        """Return P(share <= x)."""
+        """Return the cumulative distribution function P(share <= x) of a share at x."""
         return self.beta(category, given).cdf(x)
 
     def sf(self, x: ArrayLike, *, category: int, given: Sequence[int] | None = None) -> NDArray[np.float64]:
-        """Return P(share > x)."""
+        """Return the upper tail probability P(share > x) of a share at x."""
         return self.beta(category, given).sf(x)
 
     def logcdf(self, x: ArrayLike, *, category: int, given: Sequence[int] | None = None) -> NDArray[np.float64]:
-        """Return log P(share <= x)."""
+        """Return the log of the cumulative distribution function P(share <= x) of a share at x."""
         return self.beta(category, given).logcdf(x)
 
     def logsf(self, x: ArrayLike, *, category: int, given: Sequence[int] | None = None) -> NDArray[np.float64]:
-        """Return log P(share > x)."""
+        """Return the log of the upper tail probability P(share > x) of a share at x."""
         return self.beta(category, given).logsf(x)
 
     def quantile(self, q: ArrayLike, *, category: int, given: Sequence[int] | None = None) -> NDArray[np.float64]:
-        """Return the smallest x with P(share <= x) >= q. The relative error of the smaller tail probability at x is
-        1e-11 if the components are listed (`BetaMixture`), otherwise the `error` of the share (`ShareLaw`).
+        """Return the quantile of a share at level q, the smallest x with P(share <= x) >= q. The relative error of the
+        smaller tail probability at x is 1e-11 if the components are listed (`BetaMixture`), and otherwise the `error`
+        of the share (`ShareLaw`).
 
         Parameters
         ----------
@@ -351,19 +365,21 @@ class DirichletMixture:
         return self.beta(category, given).quantile(q)
 
     def mode(self, *, category: int, given: Sequence[int] | None = None) -> float | None:
-        """Return the location of the highest density of a share (`BetaMixture.mode`)."""
+        """Return the mode of a share, the point at which its density is highest (`BetaMixture.mode`)."""
         return self.beta(category, given).mode()
 
     def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw independent vectors of probabilities p, float64 (size, k)."""
+        """Draw independent vectors p of probabilities from the mixture of Dirichlet distributions, float64
+        (size, k).
+        """
         counts = self.counts.draw(_checks.integer("size", size), rng=_checks.generator(rng))
         if self.counts.total == 0:
             return rng.dirichlet(self.alpha, size)
         return dirichlet.draw(self.alpha, counts, rng=rng)
 
     def summary(self, level: float = LEVEL, *, given: Sequence[int] | None = None) -> pd.DataFrame:
-        """Return a table with the mean, standard deviation and central interval of every share, one row per category
-        (`_accuracy.summary_frame`).
+        """Return a table with the mean, standard deviation and central interval of every share, with one row per
+        category (`_accuracy.summary_frame`).
 
         Parameters
         ----------
@@ -390,7 +406,7 @@ class DirichletMixture:
         return f"{type(self).__name__}({self.counts.categories} shares, total {self.counts.total}; means {means}{more})"
 
     def beta(self, category: int, given: Sequence[int] | None = None) -> BetaMixture | ShareLaw:
-        """Return the distribution of the share of one category.
+        """Return the posterior distribution of the share of one category.
 
         Parameters
         ----------
@@ -415,11 +431,11 @@ class DirichletMixture:
     def share_of_counts(
         self, *, category: int, given: tuple[int, ...]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the distribution of the realised share S_c/sum of S over `given`, as (increasing values,
-        probabilities).
+        """Return the distribution of the share of one category in the true counts, as (increasing values,
+        probabilities). This share is S_c divided by the sum of S over `given`.
 
-        The counts, not p, are the confidential facts. A ratio 0/0 (no count in `given`) is reported as NaN in the last
-        position.
+        The counts are confidential data, but p is a parameter of a model. A ratio 0/0 (no records in `given`) is
+        reported as NaN in the last position.
         """
         s, t, weights = self.counts.pair(*self._split(category, given))
         share = np.divide(s, s + t, out=np.full(len(s), np.nan), where=s + t > 0)

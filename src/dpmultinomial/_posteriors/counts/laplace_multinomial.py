@@ -1,12 +1,13 @@
-"""Posterior of multinomial probabilities from counts with Laplace noise, in the model of Balmat et al. (2018).
+"""Exact posterior distribution of multinomial probabilities given counts with Laplace noise, in the model of Balmat et
+al. (2018).
 
-Model: p ~ Dirichlet(alpha), S | p ~ Multinomial(M, p), noisy count i = S_i + Laplace(scale). By conjugacy, S is the
-only unknown: p | noisy counts is a mixture of Dirichlet(alpha + S), and S has independent factors given its sum, a_i(s)
-= Gamma(s + alpha_i)/s! exp(-|noisy_i - s|/scale). No MCMC is needed (derivation: methods of Balmat et al., 2018, in the
-documentation).
+Model: p ~ Dirichlet(alpha), S | p ~ Multinomial(M, p), noisy count i = S_i + Laplace(scale). By conjugacy, only S has
+to be summed over: p | noisy counts is a mixture of the distributions Dirichlet(alpha + S), and the weight of S given
+its sum is a product of the factors a_i(s) = Gamma(s + alpha_i)/s! exp(-|noisy_i - s|/scale). No MCMC is needed
+(derivation: methods of Balmat et al., 2018, in the documentation).
 
 The release is epsilon-DP if the scale is 2/epsilon, because moving one partition changes two counts by one each. The
-paper has 1/epsilon in the text and 2/epsilon in the listings. Two-sided geometric noise on the integers has the same
+paper uses 1/epsilon in the text and 2/epsilon in the listings. Two-sided geometric noise on the integers has the same
 posterior, with weights exp(-|x|/scale).
 """
 
@@ -27,7 +28,7 @@ KERNELS = ("convolution", "table")
 
 
 def exact(noisy_counts: ArrayLike, *, total: int, scale: ArrayLike, alpha: ArrayLike) -> DirichletMixture:
-    """Compute the exact posterior of the multinomial probabilities p given counts with Laplace noise.
+    """Compute the exact posterior distribution of the multinomial probabilities p given counts with Laplace noise.
 
     Parameters
     ----------
@@ -40,9 +41,9 @@ def exact(noisy_counts: ArrayLike, *, total: int, scale: ArrayLike, alpha: Array
 
     Returns
     -------
-    DirichletMixture
-        Means and variances have a relative error of 1e-10. At a quantile, the smaller tail probability has a relative
-        error of 1e-11 if the counts are listed, otherwise the error that the share states (`BetaMixture`, `ShareLaw`).
+    DirichletMixture Means and variances have a relative error of 1e-10. At a quantile, the smaller tail probability has
+        a relative error of 1e-11 if the counts are listed, and otherwise the error that the share states
+        (`BetaMixture`, `ShareLaw`).
 
     Raises
     ------
@@ -69,11 +70,11 @@ def exact(noisy_counts: ArrayLike, *, total: int, scale: ArrayLike, alpha: Array
 def conditional(
     noisy_counts: ArrayLike, *, probabilities: ArrayLike, total: int, scale: ArrayLike, alpha: ArrayLike
 ) -> DirichletMixture:
-    """Return the distribution of Dirichlet(alpha + S), where S is drawn given a fixed p: equation (1) of Balmat et al.,
-    then one Dirichlet step.
+    """Return the distribution of p after one Gibbs iteration from a fixed p: counts S drawn by equation (1) of Balmat
+    et al., and then p from Dirichlet(alpha + S).
 
-    Both printed listings sample from this distribution after their random initial p, because the new p that is assigned
-    in the function of the loop is not used in the next iteration.
+    Both printed listings sample from this distribution after their random initial p. The reason is that the loop
+    assigns the new p inside a function and does not use it in the next iteration.
 
     Parameters
     ----------
@@ -103,8 +104,8 @@ def gibbs(
     initial: ArrayLike | None = None,
     frozen: bool = False,
 ) -> NDArray[np.float64]:
-    """Generate correlated draws of the multinomial probabilities p by Gibbs sampling (sections 5.1 and 6 of Balmat et
-    al., where each iteration starts from the p of the previous one).
+    """Generate correlated draws of the multinomial probabilities p by Gibbs sampling, as described in sections 5.1 and
+    6 of Balmat et al. Each iteration starts from the p of the previous iteration.
 
     Parameters
     ----------
@@ -162,8 +163,8 @@ def _log_noise(noisy: NDArray[np.float64], s: NDArray[np.int64], scale: NDArray[
     """Return the log Laplace density of every noisy count given every true count, up to a constant, float64 (k,
     len(s)).
 
-    Outside 0..M, the distance to every s grows by the same amount, so a noisy count can be moved to the nearest end of
-    the range.
+    Outside 0..M, the distances to all s increase by the same amount, so a noisy count can be replaced by the nearest
+    end of the range.
     """
     return np.asarray(-np.abs(np.clip(noisy, s[0], s[-1])[:, None] - s) / scale[:, None])
 
@@ -171,5 +172,7 @@ def _log_noise(noisy: NDArray[np.float64], s: NDArray[np.int64], scale: NDArray[
 def _log_noise_within(
     total: int, noisy: NDArray[np.float64], scale: NDArray[np.float64], s: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return one row of `_log_noise` for some of the true counts 0..total."""
+    """Return the log Laplace density of one noisy count given several true counts between 0 and `total`, up to a
+    constant.
+    """
     return np.asarray(-np.abs(np.clip(noisy, 0, total) - s) / scale)

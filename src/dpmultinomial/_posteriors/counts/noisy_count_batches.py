@@ -1,9 +1,10 @@
-"""Posteriors of many noisy tables in one call: means, standard deviations and intervals of every rate and count.
+"""Posterior means, standard deviations and intervals of every rate and count of many noisy tables, computed in one
+call.
 
-The distribution is the same as in `laplace_multinomial.exact`. It is computed by `_noisy_tables`, with a certificate
-for every table. If a certificate fails, the table is computed by `exact`. If a table breaks a rule, the reason is
-stated, and all other tables are computed. Each result depends only on its table, to the last bit, and not on the rest
-of the batch.
+The distribution is the same as in `laplace_multinomial.exact`. The distribution is computed by `_noisy_tables`, with an
+upper bound on the error for every table. If the bound is too large, the table is computed by
+`laplace_multinomial.exact`. If a table is invalid, the reason is stated, and all other tables are computed. The result
+for a table is bit-identical in every batch.
 """
 
 from collections.abc import Sequence
@@ -18,14 +19,14 @@ from ..._accuracy import EXACT, LEVEL, SUMMARY, Accuracy
 from ..._results.distributions import Discrete
 from . import _noisy_tables, laplace_multinomial
 
-LARGEST_ERROR = 1e-9  # largest error of a certificate; above it, `laplace_multinomial.exact` is used
+LARGEST_ERROR = 1e-9  # largest error bound; above it, `laplace_multinomial.exact` is used
 LARGEST_TOTAL = 1_000_000
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Posteriors of many noisy tables.
+    """Posterior means, standard deviations and intervals of the rates and counts of many noisy tables.
 
     Parameters
     ----------
@@ -49,14 +50,14 @@ class Batch:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status ``exact``, because the closed forms have a rounding error of at most `LARGEST_ERROR` for
-        every table.
+        """Accuracy status of the results, which is always ``exact``, because the rounding error is at most
+        `LARGEST_ERROR` for every table.
         """
         return EXACT
 
     def summary(self) -> pd.DataFrame:
-        """Return a table with one row per share and the columns table, quantity, mean, sd, lower, upper, level, status,
-        error and reason.
+        """Return the results as a data frame with one row per share and the columns table, quantity, mean, sd, lower,
+        upper, level, status, error and reason.
         """
         sizes = np.diff(self.starts)
         table = np.repeat(np.arange(len(sizes)), sizes)
@@ -93,7 +94,8 @@ def exact(
     level: float = LEVEL,
     rates: bool = True,
 ) -> Batch:
-    """Compute the exact posteriors of many tables with Laplace or two-sided geometric noise.
+    """Compute the exact posterior distributions of the counts and rates of many tables with Laplace or two-sided
+    geometric noise.
 
     Parameters
     ----------
@@ -141,7 +143,7 @@ def exact(
 
 
 def _one(noisy: Array, total: int, scales: Array, alphas: Array, level: float, rates: bool) -> Array:
-    """Compute the posterior of a single table by `laplace_multinomial.exact`."""
+    """Compute the results for a single table of a batch by `laplace_multinomial.exact`."""
     law = laplace_multinomial.exact(noisy, total=total, scale=scales, alpha=alphas)
     found = np.full((len(noisy), 8), np.nan)
     if rates:
@@ -195,7 +197,7 @@ def _entries(name: str, values: ArrayLike, sizes: NDArray[np.int64]) -> Array:
 
 
 def _reasons(noisy: Array, bounds: NDArray[np.int64], sums: Array, scales: Array, alphas: Array) -> list[str]:
-    """Return, for each table, the reason why it cannot be used; the string is empty for a table that can be used."""
+    """Return a list of strings with the reason why each table is invalid. The string of a valid table is empty."""
     if not len(sums):
         return []
     with np.errstate(invalid="ignore"):

@@ -1,9 +1,10 @@
-"""Posterior of multinomial probabilities from counts with independent noise of any known distribution.
+"""Exact posterior distribution of multinomial probabilities given counts with independent noise of any known
+distribution.
 
 Model: p ~ Dirichlet(alpha), S | p ~ Multinomial(M, p), and each released count is drawn from S_i by a noise
-distribution. As with Laplace noise (methods of Balmat et al., 2018, in the documentation), only S is unknown given the
-release, and its factors are independent given their sum, a_i(s) = Gamma(s + alpha_i)/s! P(noisy_i | s). The posterior
-is a mixture of Dirichlet distributions, and nothing is simulated.
+distribution. As with Laplace noise (methods of Balmat et al., 2018, in the documentation), only S has to be summed
+over. Given its sum, S has a weight that is a product of the factors a_i(s) = Gamma(s + alpha_i)/s! P(noisy_i | s). The
+posterior is a mixture of Dirichlet distributions and requires no simulation.
 
 The distribution of independent counts conditional on their sum is computed without listing the compositions.
 """
@@ -22,11 +23,10 @@ from .dirichlet_mixture import DirichletMixture
 from .share_law import ShareLaw, ShareWeights, Window, window
 from .windowed_sum import WindowedSumLaw, windows_of
 
-# largest total for which convolutions are summed term by term over all counts; for larger totals, they are summed over
-# windows
+# largest total for which convolutions are summed term by term over all counts; for larger totals, over windows
 DIRECT_TOTAL = 10_000
-MOST_LISTED = 20_000_000  # largest total number of values of all counts if all values up to the total are listed
-LISTED_PAIRS = 250_000  # largest number of pairs of counts for which the pairs of a share are listed
+MOST_LISTED = 20_000_000  # largest total number of values of all counts if all values up to the total are stored
+LISTED_PAIRS = 250_000  # largest number of pairs of counts for which the distribution of a share is a list of pairs
 _NEGLIGIBLE = 1e-25  # counts with a smaller probability are neglected in pairs
 
 Array = NDArray[np.float64]
@@ -59,25 +59,25 @@ class FixedSumLaw:
 
     @cached_property
     def windows(self) -> list[Window]:
-        """Part of the weights of every count that is not negligible."""
+        """Weights of every count, restricted to the counts that are not negligible."""
         return [window(row) for row in self.factors]
 
     def marginal(self, category: int) -> Array:
-        """Return the distribution of one count, float64 (total + 1,)."""
+        """Return the distribution of one count given the sum of all counts, float64 (total + 1,)."""
         others = [i for i in range(self.categories) if i != category]
         return self._law(self.factors[category], self._sum_of(others))
 
     def pair(self, inside: int, others: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
-        """Return the values s of one count, the values t of the sum over `others`, and their weights, with one entry
-        per pair.
+        """Return the joint distribution of one count s and of the sum t of the counts in `others`, as arrays (s, t,
+        weight) with one entry per pair.
         """
         return self._pairs(inside, others, _NEGLIGIBLE)
 
     def tails(
         self, inside: int, others: Sequence[int], negligible: float
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
-        """Return the list of `pair` without unlikely pairs. The total probability of the omitted pairs is below
-        `negligible`.
+        """Return the pairs of counts from `pair` without improbable pairs. The total probability of the omitted pairs
+        is below `negligible`.
         """
         return self._pairs(inside, others, negligible / (2 * self.total + 2))
 
@@ -99,8 +99,8 @@ class FixedSumLaw:
         return s, t, weights
 
     def share(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:
-        """Return the distribution of the share of `inside` in the sum of `inside` and `others`, or None if the list of
-        pairs is short enough to be used instead.
+        """Return the distribution of the share of category `inside` in the sum of the categories `inside` and `others`,
+        or None if the list of pairs is short enough to be used instead.
         """
         outside = [i for i in range(self.categories) if i != inside and i not in others]
         if self._listed(inside, others, outside):
@@ -108,8 +108,8 @@ class FixedSumLaw:
         return self.interpolated(inside, others, alpha=alpha, beta=beta)
 
     def interpolated(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw:
-        """Return the distribution of `share` for any number of pairs, with accurate relative probabilities in the
-        tails.
+        """Return the distribution of a share by interpolation of its density, for any number of pairs of counts. Tail
+        probabilities have a small relative error.
         """
         outside = [i for i in range(self.categories) if i != inside and i not in others]
         w = self.windows
@@ -117,7 +117,7 @@ class FixedSumLaw:
         return ShareLaw(weights, alpha=alpha, beta=beta)
 
     def draw(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw independent vectors of counts, int64 (size, k)."""
+        """Draw independent vectors of counts given their sum, int64 (size, k)."""
         drawn: NDArray[np.int64] = _fixed_sum.draw(self.tables, size, rng=rng)
         return drawn
 
@@ -135,8 +135,8 @@ class FixedSumLaw:
         return np.asarray(weights / weights.sum())
 
     def _sum_of(self, categories: Sequence[int]) -> Array:
-        """Return the weights (unnormalised probabilities) of the sum of the counts over `categories`. The categories
-        are in increasing order. Sums over leading and trailing categories are cached.
+        """Return the unnormalised probabilities of the sum of the counts of `categories` (sorted in increasing order).
+        Sums over leading and trailing categories are cached.
         """
         lead = next((n for n, i in enumerate(categories) if i != n), len(categories))
         middle, last = list(categories[lead:]), self.categories - 1
@@ -150,13 +150,13 @@ class FixedSumLaw:
 
 
 class NoiseLaw(Protocol):
-    """Interface of a distribution of released counts given true counts. The package `_mechanisms` contains Laplace,
-    DiscreteLaplace and DiscreteGaussian.
+    """Interface of a noise distribution, the distribution of a released count given the true count. The package
+    `_mechanisms` contains Laplace, DiscreteLaplace and DiscreteGaussian.
     """
 
     def log_weights(self, noisy: ArrayLike, counts: ArrayLike) -> NDArray[np.float64]:
-        """Return the log probability (or density) of the release given each count, up to a constant that depends only
-        on `noisy`.
+        """Return the log probability (or density) of a released count given each true count, up to a constant that
+        depends only on the released count.
         """
         ...
 
@@ -164,7 +164,7 @@ class NoiseLaw(Protocol):
 def exact(
     noisy_counts: ArrayLike, *, total: int, noise: NoiseLaw | Sequence[NoiseLaw], alpha: ArrayLike
 ) -> DirichletMixture:
-    """Compute the exact posterior of the multinomial probabilities p given noisy counts.
+    """Compute the exact posterior distribution of the multinomial probabilities p given noisy counts.
 
     Parameters
     ----------
@@ -209,7 +209,8 @@ def exact(
 
 
 def law_of_counts(log_factors: Array) -> FixedSumLaw | WindowedSumLaw:
-    """Return the distribution of independent counts given their sum, from the log weights of all counts up to the sum.
+    """Return the distribution of independent counts given their sum, computed from the log weights of every count at
+    0..total.
 
     Parameters
     ----------
@@ -222,7 +223,8 @@ def law_of_counts(log_factors: Array) -> FixedSumLaw | WindowedSumLaw:
 
 
 def posterior(log_noise: NDArray[np.float64], alpha: NDArray[np.float64]) -> DirichletMixture:
-    """Compute the posterior of the multinomial probabilities given log weights of the releases.
+    """Compute the posterior distribution of the multinomial probabilities, given the log likelihood of every true
+    count.
 
     Parameters
     ----------
@@ -237,7 +239,7 @@ def posterior(log_noise: NDArray[np.float64], alpha: NDArray[np.float64]) -> Dir
 
 
 def _log_weights(law: NoiseLaw, value: float, s: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the log weights of counts given a release, up to a constant."""
+    """Return the log likelihoods of several true counts given a released count, scaled to a largest value of 0."""
     logs = np.asarray(law.log_weights(value, s), dtype=float)
     if logs.shape != s.shape or np.isnan(logs).any() or not logs.max() > -np.inf:
         raise ValueError(

@@ -1,16 +1,16 @@
-"""Density on the real line, given by its logarithm. The logarithm is interpolated on panels, and the density is
-integrated from both ends.
+"""Distributions on the real line that are given by the logarithm of their density. The logarithm is interpolated on
+panels, and the density is integrated from both ends.
 
 The logarithm of a density is smooth even if the density spans hundreds of orders of magnitude. It is interpolated by
 Chebyshev polynomials on panels that are added outwards from the centre; a panel is accepted if its last coefficients
-vanish. The panels cover the region with non-negligible probability, and further panels are added if a question requires
-them. Both tails have a small relative error, because each is summed from its end. Every answer depends only on the
-distribution and the question, not on earlier questions.
+vanish. The panels cover the region with non-negligible probability, and further panels are added if a result requires
+them. Both tails have a small relative error, because each tail is summed from its end. Results do not depend on the
+results that were requested earlier.
 
 `Panel` is one panel of an interpolated log density, with a Gauss quadrature rule.
 
-`TailedLaw` has the common methods of distributions of a real number with accurate tails: both tails, their logarithms,
-quantiles, and a summary.
+`TailedLaw` contains the common methods of distributions of a real number with accurate tails: both tail probabilities,
+their logarithms, quantiles, and a summary.
 """
 
 from abc import ABC, abstractmethod
@@ -34,8 +34,8 @@ Array = NDArray[np.float64]
 
 
 class TailedLaw(ABC):
-    """Base class of distributions of a real number. The subclass computes both tails and the quantile at a single
-    level, and its docstring states the accuracy.
+    """Base class of distributions of a real number. A subclass computes both tail probabilities and the quantile at a
+    single level, and its docstring states the accuracy.
 
     Attributes
     ----------
@@ -56,11 +56,11 @@ class TailedLaw(ABC):
     @property
     @abstractmethod
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the values computed from this distribution."""
+        """Accuracy status of all values that are computed from this distribution."""
 
     @abstractmethod
     def mean(self) -> float:
-        """Return the expected value."""
+        """Return the expected value of the distribution."""
 
     @abstractmethod
     def variance(self) -> float:
@@ -71,24 +71,26 @@ class TailedLaw(ABC):
         return float(np.sqrt(self.variance()))
 
     def cdf(self, x: ArrayLike) -> Array:
-        """Return P(X <= x), with a small relative error also for tiny probabilities."""
+        """Return the cumulative distribution function P(X <= x), with a small relative error even for tiny
+        probabilities.
+        """
         return self._probability(x, upper=False)
 
     def sf(self, x: ArrayLike) -> Array:
-        """Return P(X > x), with a small relative error also for tiny probabilities."""
+        """Return the upper tail probability P(X > x), with a small relative error even for tiny probabilities."""
         return self._probability(x, upper=True)
 
     def logcdf(self, x: ArrayLike) -> Array:
-        """Return log P(X <= x)."""
+        """Return the log of the cumulative distribution function P(X <= x)."""
         return self._log_probability(x, upper=False)
 
     def logsf(self, x: ArrayLike) -> Array:
-        """Return log P(X > x)."""
+        """Return the log of the upper tail probability P(X > x)."""
         return self._log_probability(x, upper=True)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Return the smallest x with P(X <= x) >= q. The result is accurate in the sense of the smaller tail
-        probability at x.
+        """Return the quantile at level q, the smallest x with P(X <= x) >= q. The stated accuracy refers to the smaller
+        tail probability at x.
 
         Raises
         ------
@@ -106,8 +108,8 @@ class TailedLaw(ABC):
         return np.array(found, dtype=np.float64).reshape(levels.shape)
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return a table with one row, which contains the mean, standard deviation and central interval
-        (`_accuracy.summary_frame`).
+        """Return a summary of the distribution: a table with one row that contains the mean, standard deviation and
+        central interval (`_accuracy.summary_frame`).
 
         Parameters
         ----------
@@ -126,22 +128,24 @@ class TailedLaw(ABC):
 
     @abstractmethod
     def _probability(self, x: ArrayLike, *, upper: bool) -> Array:
-        """Return the probability P(X > x) or P(X <= x)."""
+        """Return the tail probability P(X > x) if `upper` is true, and otherwise P(X <= x)."""
 
     def _log_probability(self, x: ArrayLike, *, upper: bool) -> Array:
-        """Return the log of a tail probability, from the tail or from its complement, whichever is more accurate."""
+        """Return the log of a tail probability, computed from the tail or from its complement, whichever is more
+        accurate.
+        """
         tail, rest = self._probability(x, upper=upper), self._probability(x, upper=not upper)
         with np.errstate(divide="ignore"):
             return np.asarray(np.where(tail < 0.5, np.log(tail), np.log1p(-rest)))
 
     @abstractmethod
     def _quantile(self, level: float) -> float:
-        """Return the quantile at a single level."""
+        """Return the quantile of the distribution at a single level."""
 
 
 def nearer_tail(level: float) -> tuple[float, bool]:
-    """Return the log probability of the smaller tail for a level strictly between 0 and 1, and whether this tail is the
-    upper one.
+    """Return the log of the smaller tail probability, min(level, 1 - level), and whether this tail is the upper tail,
+    for a level strictly between 0 and 1.
     """
     upper = level > 0.5
     return float(np.log1p(-level) if upper else np.log(level)), upper
@@ -152,7 +156,7 @@ PLACES, WEIGHTS = np.polynomial.legendre.leggauss(28)
 
 @dataclass(frozen=True)
 class Panel:
-    """Interpolation panel, in which the log density on [low, high] is a Chebyshev series.
+    """Panel [low, high] on which a log density is interpolated by a Chebyshev series.
 
     Parameters
     ----------
@@ -165,7 +169,7 @@ class Panel:
     series: Array
 
     def log_density(self, z: Array) -> Array:
-        """Return the interpolated log density at z."""
+        """Return the log density at points z of the panel, interpolated by the Chebyshev series."""
         return np.asarray(chebyshev.chebval((2 * z - self.low - self.high) / (self.high - self.low), self.series))
 
     def log_integral(self, low: float, high: float) -> float:
@@ -177,7 +181,7 @@ class Panel:
 
     @cached_property
     def ends(self) -> tuple[float, float]:
-        """Log density at the lower and at the upper limit of the panel."""
+        """Log density at the lower and at the upper end of the panel."""
         low, high = self.log_density(np.array([self.low, self.high])).tolist()
         return low, high
 
@@ -187,15 +191,15 @@ class Panel:
         return self.log_integral(self.low, self.high)
 
     def slope(self, z: float) -> float:
-        """Return the derivative of the interpolated log density."""
+        """Return the derivative of the interpolated log density at a point of the panel."""
         place = (2 * z - self.low - self.high) / (self.high - self.low)
         return float(chebyshev.chebval(place, chebyshev.chebder(self.series)) * 2 / (self.high - self.low))
 
 
 NODES = 14  # number of evaluations of the density per panel
-# decrease of the log density that is covered initially, and at most for a density or probability
+# decrease of the log density that the initial panels cover, and largest decrease that any panels cover
 _CORE, _DEEP = 28.0, 80.0
-_BEYOND = 23.0  # log of the ratio of a tail to the mass beyond its last panel, in which the density is extrapolated
+_BEYOND = 23.0  # log of the ratio of a tail to the mass beyond its last panel, where the density is extrapolated
 _ROUNDING = 5e-12  # relative rounding error of a tail, or of the tail at a quantile
 _CHANGE = 12.0  # largest change of the log density over one panel
 # relative positions in a panel, between its nodes, at which the interpolation is tested
@@ -205,7 +209,7 @@ _TO_SERIES = np.linalg.inv(chebyshev.chebvander(_CHEBYSHEV, NODES - 1))
 
 
 class PanelDensity:
-    """Distribution with a given log density.
+    """Distribution of a real number that is given by its log density.
 
     Parameters
     ----------
@@ -242,18 +246,18 @@ class PanelDensity:
 
     @property
     def panels(self) -> list[Panel]:
-        """Panels with non-negligible probability, from left to right."""
+        """Panels of the interpolated density with non-negligible probability, from left to right."""
         return self._between(self._core[-1], self._core[1])
 
     def panels_down_to(self, log_level: float) -> list[Panel]:
-        """Return the panels that determine all points at which both tails have at least this log probability, from left
-        to right.
+        """Return the panels, from left to right, that cover all points at which both log tail probabilities are at
+        least `log_level`.
         """
         return self._between(*(self._reaching(side, log_level) for side in (-1, 1)))
 
     def error(self, log_level: float) -> float:
-        """Return the relative error of the density at three points between the nodes of every panel of
-        `panels_down_to`, plus the rounding error of a tail.
+        """Return an estimate of the relative error of the interpolated density: the largest error at three points
+        between the nodes of every panel, plus the rounding error of a tail. The panels are those of `panels_down_to`.
         """
         panels = self.panels_down_to(log_level)
         z = np.array([p.low + (p.high - p.low) * _TESTED for p in panels])
@@ -261,7 +265,7 @@ class PanelDensity:
         return float(np.abs(np.expm1(found.ravel() - self._log_density(z.ravel()))).max()) + _ROUNDING
 
     def log_density(self, z: Array) -> Array:
-        """Return the log density at z by interpolation, or by linear extrapolation if the log density is `_DEEP` below
+        """Return the log density at points z, by interpolation, or by linear extrapolation where it is `_DEEP` below
         its largest value.
         """
         ends = [self._as_far_as(-1, float(z.min())), self._as_far_as(1, float(z.max()))] if z.size else [1, 1]
@@ -279,8 +283,8 @@ class PanelDensity:
         return out
 
     def log_tail(self, z: float, *, upper: bool) -> float:
-        """Return the log probability log P(Z <= z), or log P(Z > z). The tail is extrapolated if the log density is
-        `_DEEP` below its largest value.
+        """Return the log of a tail probability, P(Z <= z) or P(Z > z). The tail is extrapolated where the log density
+        is `_DEEP` below its largest value.
         """
         side = 1 if upper else -1
         number = self._as_far_as(side, z)
@@ -294,11 +298,11 @@ class PanelDensity:
         return float(logsumexp([self._beyond(side, number), *parts]))
 
     def quantile(self, log_level: float, *, upper: bool) -> float:
-        """Return the z at which log P(Z <= z), or log P(Z > z), equals `log_level`."""
+        """Return the quantile z at which the log of a tail probability, P(Z <= z) or P(Z > z), equals `log_level`."""
         side = 1 if upper else -1
         number = self._reaching(side, log_level)
         total = self._beyond(side, number)
-        if total >= log_level:  # the last piece decreases exponentially
+        if total >= log_level:  # beyond the last panel, the density decreases exponentially
             (edge, log_edge), slope = self._edge(side, number), self._slope(side, number)
             return edge + side * (total - log_level) / abs(slope) if log_edge > -np.inf else edge
         panels = self._between(*self._with(side, number))
@@ -310,20 +314,20 @@ class PanelDensity:
         return self._edge(-side, self._core[-side])[0]
 
     def log_mass(self) -> float:
-        """Return the log of the integral over the whole line. If the density is normalised, this log is 0 up to the
-        interpolation error.
+        """Return the log of the integral of the density over the real line, which is 0 up to the interpolation error if
+        the density is normalised.
         """
         ends = [self._beyond(side, self._core[side]) for side in (-1, 1)]
         return float(logsumexp([ends[0], *(p.log_mass for p in self.panels), ends[1]]))
 
     def moments(self, function: Callable[[Array], Array]) -> Array:
-        """Return the integrals of function(z) with respect to the density; the function returns rows of values."""
+        """Return the expected values of all rows of function(z) under the density."""
         z, mass = self.rule()
         return np.asarray(function(z) @ mass)
 
     def rule(self) -> tuple[Array, Array]:
-        """Return the nodes of Gauss quadrature and their probabilities, in the panels whose probability is not
-        negligible.
+        """Return the nodes of a Gauss quadrature rule and their probabilities, for all panels with non-negligible
+        probability.
         """
         panels = self.panels
         z = np.concatenate([p.low + (p.high - p.low) / 2 * (1 + PLACES) for p in panels])
@@ -343,31 +347,35 @@ class PanelDensity:
 
     @staticmethod
     def _part(panel: Panel, z: float, upper: bool) -> float:
-        """Return the log of the integral over the part of a panel above (or below) z."""
+        """Return the log of the integral of the density over the part of a panel above (or below) the point z."""
         low, high = (max(z, panel.low), panel.high) if upper else (panel.low, min(z, panel.high))
         if not low < high:
             return -np.inf
         return panel.log_mass if low == panel.low and high == panel.high else panel.log_integral(low, high)
 
     def _between(self, left: int, right: int) -> list[Panel]:
-        """Return the given numbers of panels on the left and right of the centre."""
+        """Return given numbers of panels on the left and on the right of the centre, from left to right."""
         return self._laid[-1][:left][::-1] + self._laid[1][:right]
 
     def _with(self, side: int, number: int) -> tuple[int, int]:
-        """Return the numbers of panels on the left and on the right, if the given side has `number` panels and the
-        opposite side has the panels of the core.
+        """Return the numbers of panels on the left and on the right: `number` on the given side, and the number of
+        panels of the core on the opposite side.
         """
         return (number, self._core[1]) if side < 0 else (self._core[-1], number)
 
     def _exists(self, side: int, number: int) -> bool:
-        """Return whether a side has at least this number of panels, after missing panels are added."""
+        """Return whether one side of the centre has at least a given number of panels. Missing panels are added if this
+        is possible.
+        """
         while len(self._laid[side]) < number:
             if not self._add(side):
                 return False
         return True
 
     def _as_far_as(self, side: int, z: float) -> int:
-        """Return the number of panels up to z, or up to the point at which the density is negligible."""
+        """Return the number of panels from the centre up to z, or up to the point at which the density is
+        negligible.
+        """
         number = self._core[side]
         while (
             side * (z - self._edge(side, number)[0]) > 0
@@ -378,15 +386,17 @@ class PanelDensity:
         return number
 
     def _reaching(self, side: int, log_level: float) -> int:
-        """Return the number of panels beyond which the mass is negligible for a tail of this log probability."""
+        """Return the number of panels on one side beyond which the mass is negligible compared with a tail of log
+        probability `log_level`.
+        """
         number = self._core[side]
         while self._beyond(side, number) > log_level - _BEYOND and self._exists(side, number + 1):
             number += 1
         return number
 
     def _needed(self, side: int, wanted: float) -> bool:
-        """Return whether another panel is needed on the given side, that is, whether the density at the outer limit of
-        the last panel is not yet low enough or the panels do not yet cover the point `wanted`.
+        """Return whether another panel is needed on the given side, because the density at the outer end of the last
+        panel is too high or the panels do not cover the point `wanted`.
         """
         place, log_edge = self._edge(side, len(self._laid[side]))
         return log_edge > self._peak() - _CORE or side * (wanted - place) > 0
@@ -395,7 +405,7 @@ class PanelDensity:
         return max((end for side in (-1, 1) for panel in self._laid[side] for end in panel.ends), default=-np.inf)
 
     def _edge(self, side: int, number: int) -> tuple[float, float]:
-        """Return the outer limit of the given number of panels, and the log density at that limit."""
+        """Return the outer end of the last of a given number of panels on one side, and the log density at this end."""
         if not number:
             return self._start, np.inf
         panel = self._laid[side][number - 1]
@@ -406,14 +416,14 @@ class PanelDensity:
         return panel.slope(panel.low if side < 0 else panel.high)
 
     def _beyond(self, side: int, number: int) -> float:
-        """Return the log of the mass outside a number of panels. The density is extrapolated by an exponential function
-        with its slope at the limit.
+        """Return the log of the mass outside a given number of panels on one side. The density is extrapolated by an
+        exponential function with the slope of the log density at the end of the last panel.
         """
         slope = -side * self._slope(side, number)
         return self._edge(side, number)[1] - np.log(slope) if slope > 0 else np.inf
 
     def _add(self, side: int) -> bool:
-        """Add a panel on one side; return False if no further panel is possible."""
+        """Add a panel on one side of the centre, and return whether this was possible."""
         edge = self._edge(side, len(self._laid[side]))[0]
         room = self._deepest - side * edge
         if not room > 1e-9 * self._deepest:
@@ -431,8 +441,8 @@ class PanelDensity:
         return True
 
     def _guess(self, side: int) -> float:
-        """Return a suitable width for the next panel. The panel is not much wider than its neighbour, and the log
-        density changes by at most `_CHANGE`.
+        """Return the width of the next panel, which is not much wider than its neighbour and over which the log density
+        changes by at most `_CHANGE`.
         """
         neighbours = self._laid[side] or self._laid[-side][:1]
         if not neighbours:

@@ -1,10 +1,10 @@
-"""Distribution of a share among a subset of the categories, for any total and any noise. The density is interpolated,
-with a bound on the interpolation error.
+"""Posterior distribution of a share among a subset of the categories, for any total and any noise. The density is
+interpolated, with a bound on the interpolation error.
 
 The density on the scale z = log(x/(1 - x)) comes from `beta_mixtures.Density`, a sum of positive terms; `PanelDensity`
 interpolates its logarithm. Mean and variance do not use the interpolation (`share_moments`). The error that is stated
-with every result compares the interpolation with the mean and the variance, with the integral 1, and with points
-between its nodes.
+with every result is the largest discrepancy of the interpolation in the mean, the variance, the integral (which is 1),
+and the density at points between the nodes.
 
 Convolutions of positive weights over windows of integers are computed with small relative error, down to `SMALLEST` of
 the largest entry (`convolutions`).
@@ -17,7 +17,7 @@ number N = alpha + beta + n. Summed over s, they are convolutions of the weights
 are computed for deviations from a first guess c of the mean, X = (1 - c)(alpha + s) - c (beta + t) = N (share - c), to
 avoid cancellation.
 
-The weights of the counts of a share are those of independent counts with a fixed sum.
+The weights of the counts in a share are the weights of independent counts with a fixed sum.
 """
 
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ _DIRECT = 200_000_000  # largest number of products for which the direct sum is 
 
 @dataclass(frozen=True)
 class Window:
-    """Positive weights of the consecutive integers `first`, `first` + 1 and so on, determined up to a common factor.
+    """Positive weights of consecutive integers (`first`, `first` + 1 and so on), determined up to a common factor.
 
     Parameters
     ----------
@@ -56,21 +56,21 @@ class Window:
 
     @property
     def last(self) -> int:
-        """Last integer in the window."""
+        """Largest integer in the window that has a weight."""
         return self.first + len(self.weights) - 1
 
     def values(self) -> NDArray[np.int64]:
-        """Integers in the window, first..last."""
+        """All integers in the window, from the first to the last."""
         return np.arange(self.first, self.last + 1)
 
     def reflected(self, total: int) -> "Window":
-        """Return the weights of s as weights of total - s."""
+        """Return the weights of an integer s as weights of total - s."""
         return Window(total - self.last, np.ascontiguousarray(self.weights[::-1]))
 
 
 def window(weights: NDArray[np.float64], *, first: int = 0, smallest: float = SMALLEST) -> Window:
-    """Return the part of `weights` (non-negative, at least one positive) that exceeds `smallest` times the largest
-    weight, scaled to a largest entry of 1.
+    """Return the window of the weights that exceed `smallest` times the largest weight, scaled to a largest entry of 1.
+    The weights are non-negative, and at least one weight is positive.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def window(weights: NDArray[np.float64], *, first: int = 0, smallest: float = SM
 
 
 def convolve(a: Window, b: Window, *, largest: int, tails: bool = True, smallest: float = SMALLEST) -> Window:
-    """Compute the weights of the sum of two independent counts, truncated at `largest`.
+    """Compute the weights of the sum of two independent counts, for sums of at most `largest`.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ _SHORT = 4  # number of counts in a block below which the first guess is not wor
 
 @dataclass(frozen=True)
 class ShareMoments:
-    """Posterior mean and variance of a single share.
+    """Posterior mean and posterior variance of a single share.
 
     Parameters
     ----------
@@ -134,8 +134,8 @@ class ShareMoments:
 
 
 def share_moments(mine: Window, theirs: Window, of_total: Window, *, alpha: float, beta: float) -> ShareMoments:
-    """Compute the mean and variance of a share that is Beta(alpha + s, beta + t) given (s, t), under weights mine[s]
-    theirs[t] of_total[s + t].
+    """Compute the mean and variance of a share whose distribution given counts (s, t) is Beta(alpha + s, beta + t). The
+    weight of (s, t) is mine[s] theirs[t] of_total[s + t].
 
     Parameters
     ----------
@@ -173,7 +173,8 @@ def _blocks(part: Window, step: int) -> Window:
 
 
 def log_weight(mine: Window, theirs: Window, of_total: Window) -> float:
-    """Return the log of the sum of mine[s] theirs[t] of_total[s + t] over all pairs (s, t), by one convolution.
+    """Return the log of the sum of the weights mine[s] theirs[t] of_total[s + t] of all pairs (s, t), computed by one
+    convolution.
 
     Parameters
     ----------
@@ -248,8 +249,8 @@ def _combined(
     weights: NDArray[np.float64],
     n: NDArray[np.float64],
 ) -> ShareMoments:
-    """Return the moments of a share from sums over s for every n. The variance is that between the components plus that
-    within the components.
+    """Return the mean and variance of a share, computed from sums over s for every n. The variance is the variance
+    between the components plus the mean variance within the components.
     """
     whole = float(weights @ zero)
     if not whole > 0:
@@ -269,7 +270,8 @@ Triple = tuple[Window, Window, Window]
 
 @dataclass(frozen=True)
 class ShareWeights:
-    """Weights of the count in a share, of the other counts in its group, and of the counts outside the group.
+    """Weights of the count in the numerator of a share, of the other counts in its denominator, and of all counts
+    outside the share.
 
     Parameters
     ----------
@@ -285,15 +287,15 @@ class ShareWeights:
 
     @cached_property
     def precise(self) -> Triple:
-        """Weights of s, of the sum t of the other counts, and of s + t, each with a small relative error in the
-        tails.
+        """Weights of the count s in the numerator, of the sum t of the other counts in the denominator, and of s + t,
+        each with a small relative error in the tails.
         """
         return self._combined(tails=True)
 
     @cached_property
     def bulk(self) -> Triple:
-        """Weights of s, t and s + t with a small absolute error, for moments. They are computed much faster than
-        `precise` if convolutions are long.
+        """Weights of the counts s, t and s + t with a small absolute error, which are sufficient for moments. They are
+        computed much faster than `precise` if convolutions are long.
         """
         return self._combined(tails=False)
 
@@ -311,8 +313,8 @@ class ShareWeights:
 
 @dataclass(frozen=True)
 class PairWeights:
-    """Weights of the count in a share, of the sum of the other counts in its group, and of the sum of all counts in the
-    group.
+    """Weights of the count in the numerator of a share, of the sum of the other counts in its denominator, and of the
+    sum of all counts in its denominator.
 
     Parameters
     ----------
@@ -325,12 +327,12 @@ class PairWeights:
 
     @property
     def total(self) -> int:
-        """Largest possible sum of the counts in the group."""
+        """Largest possible sum of all counts in the denominator of the share."""
         return self.of_total.last
 
     @property
     def precise(self) -> Triple:
-        """Weights of s, of t and of s + t, each with a small relative error in the tails."""
+        """Weights of the counts s, t and s + t, each with a small relative error in the tails."""
         return self.mine, self.theirs, self.of_total
 
     bulk = precise
@@ -343,8 +345,8 @@ _LEAST_X, _MOST_X = float(expit(-40.0)), 1 - 2.0**-53
 
 
 class ShareLaw(TailedLaw):
-    """Distribution of a share x with x | s, t ~ Beta(alpha + s, beta + t) and weights mine[s] theirs[t] of_total[s +
-    t].
+    """Distribution of a share x with x | s, t ~ Beta(alpha + s, beta + t), where the pair (s, t) of counts has the
+    weight mine[s] theirs[t] of_total[s + t].
 
     Probabilities above 1e-15 have the relative error `error`, and their logarithms have this absolute error. At
     quantiles of levels from 1e-15 to 1 - 1e-15, the smaller tail probability has this relative error.
@@ -374,20 +376,20 @@ class ShareLaw(TailedLaw):
         self._tolerance = _FINE if weights.total <= _LARGE else _COARSE
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the state for pickling without the arrays of the kernel. They are recomputed after unpickling."""
+        """Return the state for pickling without the arrays of the kernel, which are recomputed after unpickling."""
         return {name: value for name, value in self.__dict__.items() if name not in ("_kernel", "_density")}
 
     def mean(self) -> float:
-        """Return the expected value, computed without interpolation."""
+        """Return the expected value of the share, computed without interpolation."""
         return self._moments.mean
 
     def variance(self) -> float:
-        """Return the variance, computed without interpolation."""
+        """Return the variance of the share, computed without interpolation."""
         return self._moments.variance
 
     @cached_property
     def error(self) -> float:
-        """Bound on the relative error of the interpolated density. It also bounds the relative error of any
+        """Upper bound on the relative error of the interpolated density. It also bounds the relative error of any
         probability, and of the smaller tail probability at a quantile, for tails down to 1e-15.
 
         The bound is the largest of |integral - 1|, the error of the mean in standard deviations, the relative error of
@@ -422,8 +424,8 @@ class ShareLaw(TailedLaw):
         return out
 
     def mode(self) -> float | None:
-        """Return the location of the highest density. If the density is infinite at 0 or 1, return the location of the
-        highest interior maximum, or None.
+        """Return the mode of the share, the point at which its density is highest. If the density is infinite at 0 or
+        1, return the highest interior maximum, or None.
         """
         z = np.unique(np.concatenate([np.linspace(p.low, p.high, 41) for p in self._density.panels]))
         z = z[np.abs(z) < 36]
@@ -445,7 +447,7 @@ class ShareLaw(TailedLaw):
 
     @cached_property
     def _powers(self) -> tuple[float, float]:
-        """Return the smallest value of each of the two parameters over all components. The density behaves like
+        """Return the smallest value of each of the two Beta parameters over all components. The density behaves like
         x^(power - 1) near 0 and like (1 - x)^(power - 1) near 1.
         """
         mine, theirs, _ = self._weights.precise
@@ -453,8 +455,8 @@ class ShareLaw(TailedLaw):
 
     @cached_property
     def _log_weight(self) -> float:
-        """Return the log of the sum of the precise weights. Its scale differs from the scale of the bulk weights if the
-        bulk weights were truncated.
+        """Return the log of the sum of the weights `precise` over all pairs of counts. The weights `bulk` may have
+        another scale if they were truncated.
         """
         return log_weight(*self._weights.precise)
 
@@ -484,15 +486,15 @@ class ShareLaw(TailedLaw):
         )
 
     def _log_density(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the log density of log(x/(1 - x)), computed by the kernel."""
+        """Return the normalised log density of log(x/(1 - x)) for the share x, computed by the compiled kernel."""
         return self._kernel.at(z) - self._log_weight
 
     def _log_pdf(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         return self._density.log_density(z) + np.logaddexp(0.0, z) + np.logaddexp(0.0, -z)
 
     def _summit(self, low: float, middle: float, high: float) -> float:
-        """Return the point in [low, high] at which the slope of the log density changes sign, or `middle` if the sign
-        does not change.
+        """Return the point in [low, high] at which the slope of the log density changes its sign, or `middle` if there
+        is no such point.
         """
         step = 1e-4 * (high - low)
 

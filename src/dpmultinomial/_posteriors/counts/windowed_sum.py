@@ -1,5 +1,5 @@
-"""Distribution of independent counts given a large sum, on windows that contain all but a negligible part of the
-probability.
+"""Distribution of independent counts given a large sum, computed on windows that contain all but a negligible part of
+the probability.
 
 The weights of count i are a_i(s) = exp(theta s) prior(s) likelihood(s), with the tilt theta at which the unconditional
 sum of the counts has a mean near the total; the tilt cancels given the total. A window contains the weights above
@@ -24,7 +24,7 @@ from .share_law import SMALLEST, ShareLaw, ShareWeights, Window, convolve, windo
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-SMALLEST_WIDE = 1e-60  # the counterpart of `share_law.SMALLEST` for wide noise, far below any tail that a share states
+SMALLEST_WIDE = 1e-60  # the counterpart of `share_law.SMALLEST` for wide noise, far below any reported tail
 NARROW = 400_000  # largest total number of weights of all counts that are kept down to `SMALLEST`
 MOST = 4_000_000  # largest total number of weights of all counts
 LISTED_COUNTS = 20_000  # largest number of counts for which the components of a share of all counts are listed
@@ -37,7 +37,7 @@ Logs = Callable[[Whole], Array]
 
 
 def windows_of(likelihoods: Sequence[Logs], alpha: Array, total: int) -> list[Window]:
-    """Return the weights of the single counts, all under the same tilt. The sum of these counts is the total.
+    """Return the weights of every count, all under the same exponential tilt, for counts whose sum is the total.
 
     Parameters
     ----------
@@ -78,18 +78,20 @@ def _refuse(weights: int, total: int) -> None:
 
 
 class _Part:
-    """Log weights of a single count."""
+    """Log weights of a single count under an exponential tilt."""
 
     def __init__(self, likelihood: Logs, alpha: float, total: int) -> None:
         self.likelihood, self.alpha, self.total = likelihood, alpha, total
         self.fall = max(-float(self._prior(np.array([total]))[0]), 0.0) if alpha < 1 else 0.0
 
     def logs(self, counts: Whole, theta: float) -> Array:
-        """Return the log weights of counts under a tilt, up to a constant."""
+        """Return the log weights of given values of the count under an exponential tilt, up to a constant."""
         return np.asarray(self._concave(counts, theta) + (self._prior(counts) if self.alpha < 1 else 0.0))
 
     def ends(self, theta: float, smallest: float) -> tuple[int, int]:
-        """Return limits that contain all counts with weights above `smallest` times the largest weight."""
+        """Return the ends of a range that contains all counts with weights above `smallest` times the
+        largest weight.
+        """
         drop = self.fall - np.log(smallest)
         low, high = 0, self.total
         while True:
@@ -102,7 +104,7 @@ class _Part:
             low, high = first, last
 
     def moments(self, theta: float) -> tuple[float, float]:
-        """Return the mean and the variance of the count under a tilt."""
+        """Return the mean and the variance of the count under an exponential tilt."""
         low, high = self.ends(theta, _ROUGH)
         _refuse(high - low + 1, self.total)
         counts = np.arange(low, high + 1)
@@ -121,7 +123,9 @@ class _Part:
 
 
 def _tilt(parts: Sequence[_Part], total: int) -> float:
-    """Return a tilt for which the mean of the sum is within one standard deviation of the total, as in `_fixed_sum`."""
+    """Return an exponential tilt at which the mean of the sum of the counts is within one standard deviation of the
+    total.
+    """
     theta, low, high, step = 0.0, -np.inf, np.inf, 1.0 / max(total, 1)
     for _ in range(_STEPS):
         found = np.array([part.moments(theta) for part in parts])
@@ -171,23 +175,23 @@ class WindowedSumLaw:
             )
 
     def located(self, category: int) -> Window:
-        """Return the distribution of one count, as probabilities of consecutive counts."""
+        """Return the distribution of one count given the sum, as probabilities of consecutive counts."""
         others = [i for i in range(self.categories) if i != category]
         return _product(self.windows[category], self._sum_of(others).reflected(self.total))
 
     def marginal(self, category: int) -> Array:
-        """Return the distribution of one count, float64 (total + 1,)."""
+        """Return the distribution of one count given the sum of all counts, float64 (total + 1,)."""
         return _at(self.located(category), 0, self.total + 1)
 
     def pair(self, inside: int, others: Sequence[int]) -> tuple[Whole, Whole, Array]:
-        """Return the values s of one count, the values t of the sum over `others`, and their weights, with one entry
-        per pair.
+        """Return the joint distribution of one count s and of the sum t of the counts in `others`, as arrays (s, t,
+        weight) with one entry per pair.
         """
         return self._pairs(inside, others, _NEGLIGIBLE)
 
     def tails(self, inside: int, others: Sequence[int], negligible: float) -> tuple[Whole, Whole, Array]:
-        """Return the list of `pair` without unlikely pairs. The total probability of the omitted pairs is below
-        `negligible`.
+        """Return the pairs of counts from `pair` without improbable pairs. The total probability of the omitted pairs
+        is below `negligible`.
         """
         return self._pairs(inside, others, negligible / (2 * self.total + 2))
 
@@ -213,25 +217,28 @@ class WindowedSumLaw:
         return s, t, mine.weights[s - mine.first] * theirs.weights[t - theirs.first] * rest.weights[left - rest.first]
 
     def share(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:
-        """Return the distribution of the share of `inside` in the sum of `inside` and `others`, or None if the sum
-        contains all counts and the share has few possible values. In this case, the possible values are listed instead.
+        """Return the distribution of the share of category `inside` in the sum of the categories `inside` and `others`,
+        or None if the sum contains all counts and the share has few possible values. In this case, the possible values
+        are listed instead.
         """
         listed = not self._outside(inside, others) and len(self.windows[inside].weights) <= LISTED_COUNTS
         return None if listed else self.interpolated(inside, others, alpha=alpha, beta=beta)
 
     def interpolated(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw:
-        """Return the distribution of `share` with accurate relative probabilities in the tails."""
+        """Return the distribution of a share by interpolation of its density. Tail probabilities have a small relative
+        error.
+        """
         outside = self._outside(inside, others)
         sums = [self._sum_of(others)], [self._sum_of(outside)] if outside else []
         return ShareLaw(ShareWeights(self.windows[inside], *sums, self.total), alpha=alpha, beta=beta)
 
     def draw(self, size: int, *, rng: np.random.Generator) -> Whole:
-        """Draw independent vectors of counts, int64 (size, k)."""
+        """Draw independent vectors of counts given their sum, int64 (size, k)."""
         return self.together.draw(range(self.categories), size, rng=rng)
 
     @cached_property
     def together(self) -> joint.Coupled:
-        """Joint distribution of the counts, for questions about several of them."""
+        """Joint distribution of all counts given their sum, for results about several counts."""
         factors = [joint.Window(part.first, part.weights).trimmed() for part in self.windows]
         return joint.Coupled(factors, joint.Window(self.total, np.ones(1)))
 
@@ -239,8 +246,8 @@ class WindowedSumLaw:
         return sorted(set(range(self.categories)) - {inside, *others})
 
     def _sum_of(self, categories: Sequence[int]) -> Window:
-        """Return the weights (unnormalised probabilities) of the sum of the counts over `categories`, computed from
-        sums over runs of neighbouring categories. The categories are in increasing order.
+        """Return the unnormalised probabilities of the sum of the counts of `categories` (sorted in increasing order),
+        computed from sums over runs of neighbouring categories.
         """
         runs: list[list[int]] = []
         for i in categories:
@@ -269,7 +276,7 @@ class WindowedSumLaw:
 
 
 def _product(one: Window, other: Window) -> Window:
-    """Return the elementwise product of two weight sequences of the same number, normalised to sum 1."""
+    """Return the product of two weight functions of the same integer, normalised to sum 1."""
     low, high = max(one.first, other.first), min(one.last, other.last)
     if low > high:
         raise ValueError(

@@ -1,7 +1,9 @@
-"""Distribution of a rate given a count and the sum of all others: a mixture of Beta distributions.
+"""Posterior distribution of a rate: a mixture of Beta distributions over the possible pairs of a count and the sum of
+all other counts.
 
-Along a run of pairs (s, t), (s, t + 1), .., the distribution functions differ by single terms, I_x(a, b + 1) = I_x(a,
-b) + x^a (1 - x)^b/(b B(a, b)). A run therefore needs one incomplete beta function, and otherwise only powers.
+Along a run of pairs (s, t), (s, t + 1), .., the cumulative distribution functions of consecutive components differ by
+one term, I_x(a, b + 1) = I_x(a, b) + x^a (1 - x)^b/(b B(a, b)). A run therefore needs one incomplete beta function, and
+otherwise only powers.
 """
 
 from functools import cached_property
@@ -15,11 +17,12 @@ from ... import _checks
 
 Array = NDArray[np.float64]
 _NEGLIGIBLE = 1e-17  # pairs with a weight below this fraction of the largest weight are dropped
-_FURTHEST = 740.0  # largest log odds, for a rate of 1e-321
+_FURTHEST = 740.0  # largest absolute log odds, for a rate of 1e-321
 
 
 class RateLaw:
-    """Distribution of a rate, which is a mixture of Beta(alpha + s, beta + t) over pairs of counts (s, t).
+    """Posterior distribution of a rate, which is a mixture of the distributions Beta(alpha + s, beta + t) over pairs of
+    counts (s, t).
 
     Parameters
     ----------
@@ -40,11 +43,11 @@ class RateLaw:
         self._steps = self.a[going], self.b[going], np.log(later[going] / self.b[going]) - self._log_beta[going]
 
     def mean(self) -> float:
-        """Return the expected rate."""
+        """Return the posterior mean of the rate, computed in closed form."""
         return self._moments[0]
 
     def variance(self) -> float:
-        """Return the variance of the rate."""
+        """Return the posterior variance of the rate, computed in closed form."""
         return self._moments[1]
 
     @cached_property
@@ -56,7 +59,7 @@ class RateLaw:
         return mean, float(self.weights @ (inner + (means - mean) ** 2))
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Return the density at x in [0, 1]."""
+        """Return the posterior density of the rate at x in [0, 1]."""
         at = np.asarray(x, dtype=np.float64)
         flat = np.atleast_1d(at).ravel()
         out = np.zeros(flat.shape)
@@ -65,17 +68,17 @@ class RateLaw:
         return out.reshape(at.shape)
 
     def cdf(self, x: ArrayLike) -> Array:
-        """Return P(rate <= x), accurate to 12 significant digits."""
+        """Return the cumulative distribution function P(rate <= x), accurate to 12 significant digits."""
         at = np.asarray(x, dtype=np.float64)
         return np.array([self._below(float(one)) for one in at.ravel()]).reshape(at.shape)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Return the x with P(rate <= x) = q, accurate to 12 significant digits."""
+        """Return the quantile x with P(rate <= x) = q, accurate to 12 significant digits."""
         levels = _checks.fraction("q", q)
         return np.array([self._at(float(level)) for level in levels.ravel()]).reshape(levels.shape)
 
     def sample(self, size: int, rng: np.random.Generator) -> Array:
-        """Draw independent values of the rate, as an array of shape (size,)."""
+        """Draw independent values of the rate from its posterior distribution, as an array of shape (size,)."""
         pairs = rng.choice(len(self.weights), size=size, p=self.weights)
         return np.asarray(rng.beta(self.a[pairs], self.b[pairs]))
 
@@ -88,7 +91,7 @@ class RateLaw:
         return min(float(sums @ betainc(first, second, x) + steps), 1.0)
 
     def _at(self, level: float) -> float:
-        """Return the quantile at a single level, computed from the log odds of the level."""
+        """Return the quantile of the rate at a single level. The search is on the scale of the log odds of the rate."""
         if not 0 < level < 1:
             return level
         mean = min(max(self.mean(), 1e-300), 1 - 1e-16)
@@ -108,7 +111,7 @@ class RateLaw:
 
 
 def _later(weights: Array) -> Array:
-    """Return, for each weight, the sum of all later weights. The sum starts at the last weight, so that small sums keep
-    full relative accuracy.
+    """Return the sum of all later weights for each entry of an array. The sums start at the last weight, so that small
+    sums keep full relative accuracy.
     """
     return np.asarray(np.append(np.cumsum(weights[:0:-1])[::-1], 0.0))

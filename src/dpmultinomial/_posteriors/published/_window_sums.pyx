@@ -16,7 +16,9 @@ cdef double TIE = 1e-12  # relative tolerance of the tail probability, for ties 
 
 
 cdef void c_row(const double *logs, int64_t width, double tail, double *weights, double *out) noexcept nogil:
-    """Compute the log of the sum; mean, sd, lower and upper end, measured from the first entry; NaN if all are -inf."""
+    """Compute the log of the sum of the weights, and the mean, standard deviation and central interval of the
+    distribution, measured from the first entry. Results are NaN if all weights are 0.
+    """
     cdef int64_t j
     cdef double top = -INFINITY, total = 0.0, mean = 0.0, square = 0.0, running, gap
     # the largest entry; all weights are divided by its weight
@@ -64,7 +66,7 @@ cdef void summaries_fill(const double[:, ::1] logs, const int64_t[::1] widths, d
 
 
 def summaries(log_weights, widths, *, level):
-    """Return the sum, mean, standard deviation and central interval of every row.
+    """Return the log of the sum, the mean, the standard deviation and the central interval of every row of weights.
 
     Parameters
     ----------

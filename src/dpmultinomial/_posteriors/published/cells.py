@@ -1,5 +1,5 @@
-"""Noisy counts as the input of inference: released values, noise distributions, public bounds, a mark for each measured
-value, and errors.
+"""Noisy counts as the input of inference: released values, noise distributions, public bounds, indicators of measured
+values, and error messages.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ class Cells:
 
     @property
     def good(self) -> NDArray[np.bool_]:
-        """Rows without errors."""
+        """Mask of the rows whose noisy count is valid, that is, has no error message."""
         return np.asarray(self.reasons == "", dtype=bool)
 
     def take(self, rows: Index) -> "Cells":
@@ -52,12 +52,14 @@ class Cells:
         return Cells(self.released[rows], self.noise.take(rows), *ends, self.measured[rows], self.reasons[rows])
 
     def with_reason(self, bad: NDArray[np.bool_], text: str) -> "Cells":
-        """Return a copy in which each row that is `bad` and has no reason yet gets a reason."""
+        """Return a copy in which the error message `text` is added to each row that is `bad` and has no error message
+        yet.
+        """
         return replace(self, reasons=np.where(bad & (self.reasons == ""), text, self.reasons))
 
     @cached_property
     def kinds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return one row from each group of equal rows, and for every row the position of its group.
+        """Return one row from each group of equal rows, and for every row the index of its group.
 
         Returns
         -------
@@ -66,8 +68,8 @@ class Cells:
 
         Notes
         -----
-        Kinds are in the order of their released values, bounds and parameters. The cost is O(n) if these are integers
-        in a short range, otherwise O(n log n).
+        The groups are in the order of their released values, bounds and parameters. The cost is O(n) if these are
+        integers in a short range, and otherwise O(n log n).
         """
         code = np.zeros(len(self), dtype=np.int64)
         for column in (self.released, self.lower, self.upper, self.measured, _parameter(self.noise, len(self))):
@@ -80,8 +82,8 @@ class Cells:
 
 
 def _ranks(values: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the rank of each value among the distinct values, 0, 1, .. . All NaN have the same rank, which is the
-    last.
+    """Return the rank (0, 1, ..) of each value among the distinct values. All NaN have the same rank, which is the
+    largest.
     """
     low, high = values.min(), values.max()
     if high - low < 4 * len(values) and (values == np.floor(values)).all():
@@ -99,7 +101,7 @@ def cells_of(
     lower: ArrayLike = 0,
     upper: ArrayLike = np.inf,
 ) -> Cells:
-    """Build noisy counts from the arguments of a call, and record the errors of single rows.
+    """Build the input of inference from the arguments of a user, and record the errors of single rows.
 
     Parameters
     ----------
@@ -157,7 +159,7 @@ def _broadcast(name: str, values: ArrayLike, n: int) -> Array:
 
 
 def refuse(cells: Cells, names: Sequence[str]) -> None:
-    """Raise an error for the first invalid row; the error states the name of the row."""
+    """Raise an error for the first invalid row of noisy counts. The error message states the name of the row."""
     bad = np.flatnonzero(~cells.good)
     if len(bad):
         i = int(bad[0])
@@ -178,8 +180,8 @@ def _column(name: str, values: ArrayLike) -> Array:
 
 
 def _mended(words: Mapping[str, Any], n: int) -> tuple[dict[str, Any], NDArray[np.bool_]]:
-    """Return the settings with every scale that is not a number > 0 replaced by 1, and the positions of these
-    scales.
+    """Return the settings of a noise distribution in which every scale that is not a number > 0 is replaced by 1, and a
+    mask of these scales.
     """
     found, spoilt = dict(words), np.zeros(n, dtype=bool)
     for key in _SCALES:
@@ -193,7 +195,9 @@ def _mended(words: Mapping[str, Any], n: int) -> tuple[dict[str, Any], NDArray[n
 
 
 def _withholds(law: Any) -> Any:
-    """Return whether an absent value contains information about its count, bool of shape () or (n,)."""
+    """Return whether a missing value contains information about its count because the mechanism withholds small values,
+    bool of shape () or (n,).
+    """
     if isinstance(law, LawByRow):
         return np.array([_withholds(part_law) for part_law in law.laws], dtype=bool)[law.which]
     return getattr(law, "least", None) is not None

@@ -1,4 +1,6 @@
-"""Check whether prior and release are compatible, based on the prior predictive distribution of each released value."""
+"""Checks of whether the prior and the release are compatible, based on the prior predictive distribution of each
+released value.
+"""
 
 from dataclasses import replace
 
@@ -17,8 +19,8 @@ SMALL = 0.05  # a conflict is reported if the smallest probability times the num
 
 
 def tails(cells: Cells, prior: CountPrior) -> Array:
-    """Return the prior predictive probability of a released value at least as extreme as the observed value, on the
-    same side.
+    """Return the prior predictive tail probability of each released value: the probability of a value at least as
+    extreme as the observed value, on the same side.
 
     Parameters
     ----------
@@ -27,11 +29,10 @@ def tails(cells: Cells, prior: CountPrior) -> Array:
 
     Returns
     -------
-    float64 (n,)
-        min(P(value <= observed), P(value >= observed)), before the release. The probability is computed under the prior
-        if the prior is proper; otherwise it is the largest probability over all counts within the bounds. Values that
-        were rounded, clipped or withheld count as intervals. NaN if the distribution has no tails (a table), nothing
-        was measured, or a row is invalid.
+    float64 (n,) min(P(value <= observed), P(value >= observed)), before the release. The probability is computed under
+        the prior if the prior is proper. Otherwise, it is the largest probability over all counts within the bounds.
+        Values that were rounded, clipped or withheld count as intervals. NaN if the distribution has no tails (a
+        table), nothing was measured, or a row is invalid.
     """
     out = np.full(len(cells), np.nan)
     if isinstance(cells.noise, LawByRow):
@@ -60,7 +61,7 @@ def tails(cells: Cells, prior: CountPrior) -> Array:
         least, most = prior.below(first[block.rows]), prior.below(last[block.rows] + 1)
         at_most = prior.below(block.low) - least + (weights * _tails_along(here, block.counts, "low")).sum(axis=1)
         smaller, whole = at_most, most - least
-        upper = np.flatnonzero(~(at_most <= whole / 2))  # in all other rows, the lower tail is the smaller one
+        upper = np.flatnonzero(~(at_most <= whole / 2))  # in the other rows, the lower tail is smaller
         if len(upper):
             along = _tails_along(here.take(upper), block.counts[upper], "high")
             beyond = most[upper] - prior.below((block.low + block.width)[upper])
@@ -71,15 +72,15 @@ def tails(cells: Cells, prior: CountPrior) -> Array:
 
 
 def has_tails(law: NoiseLaw) -> bool:
-    """Return whether the tail probabilities of a noise distribution can be computed: all distributions except
-    tables.
+    """Return whether the tail probabilities of a noise distribution can be computed, which is true for all
+    distributions except tables.
     """
     return hasattr(law.noise if isinstance(law, Coarsened) else law, "log_within")
 
 
 def of_mixture(released: float, law: NoiseLaw, counts: Array, probabilities: Array) -> float:
-    """Return the probability of a released value at least as extreme as the observed value, given a distribution of its
-    count.
+    """Return the probability of a released value that is at least as extreme as the observed value, under a given
+    distribution of the true count.
 
     Parameters
     ----------
@@ -97,7 +98,8 @@ def of_mixture(released: float, law: NoiseLaw, counts: Array, probabilities: Arr
 
 
 def at_counts(released: Array, law: NoiseLaw, counts: Array) -> Array:
-    """Return, for each observed value, the probability of a released value at least as extreme, given the true count.
+    """Return the probability of a released value that is at least as extreme as the observed value, given the true
+    count, for each observed value.
 
     Parameters
     ----------
@@ -114,15 +116,16 @@ def at_counts(released: Array, law: NoiseLaw, counts: Array) -> Array:
 
 
 def _added(law: NoiseLaw) -> AddedNoise:
-    """Return the additive noise of a distribution that may be rounded, clipped or withheld. The caller has checked with
-    `has_tails` that the noise is additive.
+    """Return the additive noise of a noise distribution whose values may be rounded, clipped or withheld. The caller
+    has checked with `has_tails` that the noise is additive.
     """
     return law.noise if isinstance(law, Coarsened) else law  # type: ignore[return-value]
 
 
 def _tail(cells: Cells, counts: Array, side: str) -> Array:
-    """Return P(value <= observed | count), or P(value >= observed | count), for the interval that the released value
-    represents; 1 if the row has no count.
+    """Return the tail probability of each released value given the true count: P(value <= observed | count), or P(value
+    >= observed | count). The observed value is the interval that the released value represents. The result is 1 if a
+    row has no count.
     """
     values, finite = cells.released, np.where(np.isfinite(counts), counts, 0.0)
     column = values.reshape(-1, *[1] * (counts.ndim - 1))
@@ -139,7 +142,7 @@ def _tail(cells: Cells, counts: Array, side: str) -> Array:
 
 def _tails_along(cells: Cells, counts: Array, side: str) -> Array:
     """Compute the tail probabilities of `_tail` for rows of consecutive counts. For integer noise, the probabilities
-    are summed from the smallest tail on.
+    are cumulative sums that start in the extreme tail.
     """
     law = cells.noise
     if not law.discrete or len(cells) == 0:
@@ -158,7 +161,7 @@ def _tails_along(cells: Cells, counts: Array, side: str) -> Array:
 
 
 def facts(tail: Array, names: list[str] | tuple[str, ...]) -> dict[str, object]:
-    """Return the facts about a conflict between prior and release that are reported to the user.
+    """Return the results of the test for a conflict between prior and release that are reported to the user.
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
-"""Posteriors of independent counts without a total, each given the noisy value of the count.
+"""Posterior distributions of independent counts without a total, each given the noisy value of the count.
 
-The effect of the prior is shown by a comparison of every count under its prior with the same count under a flat prior.
+To show the effect of the prior, the posterior of every count is compared with its posterior under a flat prior.
 
-`exact` is the vectorised form of `posterior`: summaries for many noisy counts, as arrays. The answer for a row depends
-only on the values in this row and on the priors. Priors are fitted once, on all rows (`priors_of`). Any subset of the
-rows then has bitwise the same results as all rows together.
+`exact` is the vectorised form of `posterior` and returns summaries for many noisy counts as arrays. The result for a
+row depends only on the values in this row and on the priors. Priors are fitted once, on all rows (`priors_of`). Any
+subset of the rows then has bitwise the same results as all rows together.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ from .priors import Choice, Flat, choose
 from .windows import CountPrior
 
 Array = NDArray[np.float64]
-# means under the prior and under a flat prior are both shown if they differ by more than this number of larger standard
+# the prior matters if the means under the prior and under a flat prior differ by more than this number of standard
 # deviations
 APART = 0.5
 ENDS_APART = 1.0  # the prior matters if an end of the interval changes by at least this number of standard deviations
@@ -39,7 +39,9 @@ _FIRST = 10
 
 
 class Numbers(Protocol):
-    """Interface of posterior summaries of counts, with one array float64 (n,) per summary."""
+    """Interface of posterior summaries of counts, with one array float64 (n,) for each of mean, standard deviation and
+    ends of the interval.
+    """
 
     @property
     def mean(self) -> Array: ...
@@ -55,9 +57,10 @@ class Numbers(Protocol):
 
 
 def differs_from_flat(own: Numbers, flat: Numbers) -> NDArray[np.bool_]:
-    """Return, for each count, whether its posterior depends strongly on the prior. A count depends on the prior if its
-    two means differ by more than `APART` times the larger standard deviation, or if an end of its interval differs by
-    more than `ENDS_APART` times this standard deviation. The result is False if a number is NaN.
+    """Return a mask of the counts whose posterior depends strongly on the prior. This is the case if the posterior
+    means under the prior and under a flat prior differ by more than `APART` times the larger standard deviation, or if
+    an end of the interval differs by more than `ENDS_APART` times this standard deviation. The result is False if a
+    number is NaN.
     """
     sd = np.fmax(own.sd, flat.sd)
     with np.errstate(invalid="ignore"):
@@ -67,7 +70,8 @@ def differs_from_flat(own: Numbers, flat: Numbers) -> NDArray[np.bool_]:
 
 
 def flat_comparison(names: Sequence[str], released: Array, own: Numbers, flat: Numbers, tails: Array) -> pd.DataFrame:
-    """Return a table of the posterior summaries under the prior and under a flat prior, count by count.
+    """Return a table that compares the posterior summaries of every count under the prior with the summaries under a
+    flat prior.
 
     Parameters
     ----------
@@ -89,7 +93,7 @@ def flat_comparison(names: Sequence[str], released: Array, own: Numbers, flat: N
 
 def facts(found: pd.DataFrame) -> dict[str, object]:
     """Return the number of counts whose posterior depends strongly on the prior, the number of all counts, and the
-    first of these counts, in a form that can be written as JSON.
+    results for the first counts that depend strongly on it, in a form that can be written as JSON.
     """
     decided = found.loc[found["prior_matters"]]
     return {"prior_matters": len(decided), "of": len(found), "first": decided[_SHOWN].head(_FIRST).to_dict("records")}
@@ -110,7 +114,7 @@ def posterior(
     groups: Sequence[object] | None = None,
     facts: Mapping[str, object] | None = None,
 ) -> Posterior:
-    """Compute the posterior of independent counts given their noisy values.
+    """Compute the posterior distribution of independent counts given their noisy values.
 
     Parameters
     ----------
@@ -118,8 +122,8 @@ def posterior(
         value was withheld.
     noise : a noise distribution, one distribution per count, or a description as a mapping.
     names : names of the counts, if `released` does not contain names; by default ``"1"``, ``"2"``, ..
-    prior : prior of each count (`priors.choose`); by default, it is fitted if there are enough counts, and otherwise
-        1/(1+n).
+    prior : prior of each count (`priors.choose`); by default, the prior is fitted if there are enough counts, and is
+        otherwise 1/(1+n).
     lower, upper : public bounds of the counts, one number or one number per count; ``-inf`` if a count may be negative.
     groups : one group name per count; priors are fitted within each group.
     facts : further facts for the result, as values for JSON.
@@ -155,7 +159,8 @@ def posterior(
 
 
 class PublishedCounts:
-    """Posterior distributions of noisy counts, each with its prior and the effect of the prior.
+    """Posterior distributions of the true counts given noisy counts, with the prior of each count and the effect of the
+    prior.
 
     Parameters
     ----------
@@ -174,7 +179,9 @@ class PublishedCounts:
 
     @property
     def checked(self) -> Cells:
-        """Return the noisy counts, with a reason in each row whose prior and release are incompatible."""
+        """Return the noisy counts, with an error message in each row whose prior and released value are
+        incompatible.
+        """
         return replace(self.cells, reasons=self._numbers.reasons)
 
     def quantities(self) -> Quantities:
@@ -200,7 +207,7 @@ class PublishedCounts:
         return Discrete(values, weights, name=self.names[i], type="count", accuracy=EXACT)
 
     def numbers(self, level: float = LEVEL) -> windows.Answers:
-        """Return posterior means, standard deviations and central intervals of all counts.
+        """Return the posterior means, standard deviations and central intervals of all counts.
 
         Parameters
         ----------
@@ -229,7 +236,9 @@ class PublishedCounts:
         return flat_comparison(self.names, self.cells.released, answers, flat, self._tails)
 
     def facts(self) -> dict[str, object]:
-        """Return the assumptions and their effects on the results, in a form that can be written as JSON."""
+        """Return the assumptions about the counts and their effects on the results, in a form that can be written as
+        JSON.
+        """
         return {
             "noise": self.cells.noise.settings(),
             "prior": self.choice.facts(),
@@ -250,8 +259,8 @@ class PublishedCounts:
         return out
 
     def _windows(self, part: int) -> list[tuple[int, Array]]:
-        """Return the first count and the weights of the windows of neighbouring rows. A window does not depend on the
-        rows that are computed with it.
+        """Return the first count and the posterior weights of every window in a block of neighbouring rows. A window
+        does not depend on the other rows of its block.
         """
         rows = np.arange(part * _TOGETHER, min((part + 1) * _TOGETHER, len(self.names)))
         found: dict[int, tuple[int, Array]] = {}
@@ -273,7 +282,7 @@ class PublishedCounts:
 def answers_by_group(
     cells: Cells, priors: Sequence[CountPrior], which: NDArray[np.int64], level: float
 ) -> windows.Answers:
-    """Compute posterior summaries of counts, each under the prior of its group.
+    """Compute the posterior summaries of counts, each under the prior of its group.
 
     Parameters
     ----------
@@ -351,7 +360,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Batch:
-    """Posteriors of many noisy counts of a release.
+    """Posterior summaries of many noisy counts of a release, under a prior and under a flat prior.
 
     Parameters
     ----------
@@ -370,23 +379,25 @@ class Batch:
 
     @property
     def reasons(self) -> NDArray[np.object_]:
-        """Reason why a row has no posterior, for each row; the string is empty for a row with a posterior."""
+        """Reasons why rows have no posterior distribution, one string per row. The string is empty for a valid row."""
         return self.own.reasons
 
     @property
     def prior_matters(self) -> NDArray[np.bool_]:
-        """Rows whose posterior means under the prior and under a flat prior differ by more than half of the larger
-        standard deviation.
-        """
+        """Mask of the rows whose posterior depends strongly on the prior (`differs_from_flat`)."""
         return differs_from_flat(self.own, self.flat)
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status: exact, because the posterior probability outside every window is below 1e-12."""
+        """Accuracy status of the results: ``exact``, because the posterior probability outside every window is below
+        1e-12.
+        """
         return EXACT
 
     def facts(self) -> dict[str, object]:
-        """Return the assumptions and their effects on the results, in a form that can be written as JSON."""
+        """Return the assumptions about the counts and their effects on the results, in a form that can be written as
+        JSON.
+        """
         bad = self.reasons != ""
         return {
             "prior": self.choice.facts(),
@@ -396,8 +407,8 @@ class Batch:
         }
 
     def summary(self) -> pd.DataFrame:
-        """Return a table with one row per count (`COLUMNS`). The ``status`` of a row without posterior is
-        ``refused``.
+        """Return the posterior summaries as a table with one row per count (`COLUMNS`). The ``status`` of a row without
+        posterior is ``refused``.
         """
         status = np.where(self.reasons == "", EXACT.status, "refused")
         found = self.own
@@ -448,7 +459,7 @@ def exact(
     groups: Sequence[object] | NDArray[Any] | None = None,
     level: float = LEVEL,
 ) -> Batch:
-    """Compute the exact posteriors of many independent counts.
+    """Compute the exact posterior distributions of many independent counts, and return their summaries.
 
     Parameters
     ----------
@@ -480,7 +491,7 @@ def exact(
 
 
 def _given(prior: Any, groups: Sequence[object] | NDArray[Any] | None, n: int) -> Choice | None:
-    """Return the priors chosen by `priors_of` for the given rows."""
+    """Return the priors of the given rows if the argument `prior` is a result of `priors_of`, and otherwise None."""
     if not isinstance(prior, Mapping) or "law" in prior or not all(hasattr(p, "log_weights") for p in prior.values()):
         return None
     labels = np.zeros(n, dtype="U1") if groups is None else np.array([str(group) for group in groups])

@@ -1,25 +1,18 @@
-"""Posteriors of counts with a total: counts and shares of the file, and the rates from which the file is sampled.
+"""Posterior distributions of counts with a public or noisy total: of the counts and shares of the file, and of the
+rates in the population from which the file is sampled.
 
-Windows of counts with a common total are tilted together, with a bound on the neglected mass.
-
-The total is public, or measured with independent noise. The posterior is exact and is computed by convolutions of
-windows.
+The total is public, or measured with independent noise. The posterior is exact. It is computed by convolutions of the
+weights of the counts on windows, with a bound on the neglected mass.
 
 Given the released values, the counts are independent up to a weight on their sum: a_i(n) is the prior times the
-likelihood of count i, and g(N) is the likelihood of the total. All weights are tilted, a_i(n) exp(theta n) and g(N)
+likelihood of count i, and g(N) is the likelihood of the total. All weights are tilted, to a_i(n) exp(theta n) and g(N)
 exp(-theta N), with the theta at which the unconditional sum has the mean that the total implies. The tilts cancel, and
-windows are located where the posterior is, whatever the difference between the counts and their total. The mass that
-windows neglect is bounded: likelihoods are log-concave, so a tail decreases at least geometrically. The bound is the
-neglected unconditional mass times the largest weight of the total, divided by the evidence.
+the windows contain the bulk of the posterior, even if the noisy counts and their total differ by a large amount. The
+mass that windows neglect is bounded: likelihoods are log-concave, so a tail decreases at least geometrically. The bound
+is the neglected unconditional mass times the largest weight of the total, divided by the evidence.
 
-The effects of the assumptions about counts with a total are reported: a comparison with flat priors, and whether the
-counts and the total are compatible.
-
-The distribution of a rate given a count and the sum of all other counts is a mixture of Beta distributions, one per
-pair of the two.
-
-Along a run of pairs (s, t), (s, t + 1), .., the distribution functions differ by single terms, I_x(a, b + 1) = I_x(a,
-b) + x^a (1 - x)^b/(b B(a, b)). A run therefore needs one incomplete beta function, and otherwise only powers.
+Two effects of the assumptions are reported: a comparison with flat priors, and whether the counts and the total are
+compatible.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -55,22 +48,22 @@ Array = NDArray[np.float64]
 JEFFREYS = 0.5
 _ENTRIES = 50_000_000  # largest total number of entries of all windows
 _WIDEST = 2_000_000  # largest number of values of one count, and of their sum
-# largest number of pairs of counts of a rate that are listed; with more pairs, the rate is interpolated
+# largest number of pairs of counts of a rate that are listed; with more pairs, the density of the rate is interpolated
 LISTED = 2_000_000
 _PLAIN_TAIL = 1e-3  # smallest tail probability for which an absolute accuracy of 1e-12 is sufficient
 SHARED = 1000  # smallest number of counts for which equal counts share a window
 SHARES = 20_000_000  # largest number of pairs of counts of a share of the file
-# the mean of the unconditional sum is matched to that of the total within this number of standard deviations
+# the means of the unconditional sum and of the total are matched within this number of standard deviations
 _NEAR = 0.1
 
 
 class TooWide(ValueError):
-    """Error raised if the windows of the counts have too many values to compute the distribution of the sum."""
+    """Error that is raised if the windows of the counts have too many values to compute the distribution of the sum."""
 
 
 @dataclass(frozen=True)
 class Leaves:
-    """Windows of counts, one row per count.
+    """Windows of possible values of counts, with log weights, one row per count.
 
     Parameters
     ----------
@@ -96,7 +89,7 @@ class Leaves:
     def of(
         cls, cells: Cells, priors: Sequence[CountPrior], log_mass: float, times: Array | None = None
     ) -> "Leaves | None":
-        """Return the windows of the given counts; None if a window is empty.
+        """Return the windows of possible values of the given counts, or None if a window is empty.
 
         Parameters
         ----------
@@ -153,8 +146,8 @@ class Leaves:
         return cls(low, high - low + 1, counts, likelihood, beyond[:, :2], beyond[:, 2:], growth, times)
 
     def tilt(self, sums: Array, root: Array) -> float:
-        """Return the tilt under which the sum of the counts without the total has approximately the same mean as the
-        total.
+        """Return the exponential tilt under which the unconditional sum of the counts has approximately the same mean
+        as the total.
 
         Parameters
         ----------
@@ -186,7 +179,7 @@ class Leaves:
         return theta
 
     def tilted(self, theta: float) -> list[Window]:
-        """Return the windows under a tilt."""
+        """Return the windows with the weights of all counts under an exponential tilt."""
         logs = self.logs + theta * (self.counts - self.counts[:, :1])
         weights = np.exp(logs - logs.max(axis=1, keepdims=True))
         return [
@@ -194,8 +187,8 @@ class Leaves:
         ]
 
     def neglected(self, theta: float) -> float:
-        """Return a bound on the probability outside the windows under a tilt, without the total, from geometric
-        tails.
+        """Return an upper bound on the unconditional probability outside the windows under an exponential tilt,
+        computed from geometric tails.
         """
         logs = self.logs + theta * (self.counts - self.counts[:, :1])
         whole = np.logaddexp.reduce(logs, axis=1)
@@ -232,8 +225,8 @@ class Total:
     ----------
     released : released value of the sum.
     noise : noise distribution of the sum.
-    concentration : sum of the alphas of `Splits`, for which the sum has the factor N! Gamma(A)/Gamma(N + A); None if
-        counts have separate priors.
+    concentration : sum A of the alphas of `Splits`, for which the sum N has the factor N! Gamma(A)/Gamma(N + A); None
+        if counts have separate priors.
     """
 
     released: float
@@ -241,12 +234,12 @@ class Total:
     concentration: float | None
 
     def log_weights(self, totals: Array) -> Array:
-        """Return the log weight of each possible sum of the counts."""
+        """Return the log weight of each possible sum of the counts, prior factor included."""
         return np.asarray(self.noise.log_likelihood(self.released, totals) + self.log_prior(totals))
 
     def log_prior(self, totals: Array) -> Array:
-        """Return the log of the prior factor in the weight of each possible sum. The prior factor is the weight without
-        the likelihood.
+        """Return the log prior factor of each possible sum of the counts, that is, the log weight without the log
+        likelihood.
         """
         if self.concentration is None:
             return np.zeros(totals.shape)
@@ -255,8 +248,8 @@ class Total:
 
 
 def total_of(total: Any, concentration: float | None) -> Total:
-    """Return the total that a user passed: an integer (an exact total), or ``{released: number, noise: keys or a
-    distribution}``.
+    """Return the public information about the total that a user passed as an integer (an exact total) or as
+    ``{released: number, noise: keys or a distribution}``.
 
     Parameters
     ----------
@@ -296,7 +289,7 @@ class Solved:
     Parameters
     ----------
     together : joint distribution of the counts.
-    error : bound on the neglected posterior probability.
+    error : upper bound on the neglected posterior probability.
     theta : tilt.
     log_mass : log mass with which the windows were made.
     """
@@ -308,7 +301,7 @@ class Solved:
 
 
 def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
-    """Compute the joint posterior of counts and their total.
+    """Compute the joint posterior distribution of counts and their total.
 
     Parameters
     ----------
@@ -366,11 +359,13 @@ def foreseen(cells: Cells, priors: Sequence[CountPrior], total: Total, *, tails:
     return Window(free.first, free.weights * np.exp(logs - logs.max())).normalised()
 
 
-Kinds = tuple[NDArray[np.int64], NDArray[np.int64]]  # one row of each kind of equal counts, and the kind of every row
+Kinds = tuple[NDArray[np.int64], NDArray[np.int64]]  # one row per group of equal counts, and every row's group
 
 
 def _kinds(cells: Cells, priors: Sequence[CountPrior]) -> Kinds:
-    """Group equal counts with equal priors into kinds. If there are few counts, every count is a separate kind."""
+    """Return one row of each group of equal counts with equal priors, and the index of the group of every count. If
+    there are few counts, every count is a separate group.
+    """
     if len(cells) < SHARED:
         every = np.arange(len(cells))
         return every, every
@@ -416,8 +411,8 @@ def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass:
 
 
 def _root_tail(logs: Array, open_end: bool) -> float:
-    """Return the largest weight of the total outside its window if the window does not end at a bound. This is the
-    first weight outside, provided that the weights decrease.
+    """Return the largest weight of the total beyond an end of its window, or 0 if the window ends at a bound. This is
+    the first weight beyond the end if the weights decrease, and otherwise infinity.
     """
     if not open_end or logs[0] == -np.inf:
         return 0.0
@@ -435,7 +430,7 @@ class _Numbers(NamedTuple):
 
 
 class TiedCounts:
-    """Counts that are coupled by their total, with the data and the priors of their posterior.
+    """Posterior distribution of counts that are coupled by their total, with the data and the priors.
 
     Parameters
     ----------
@@ -486,8 +481,8 @@ class TiedCounts:
         return counts.flat_comparison(self.names, self.cells.released, *both, self.tails[:-1])
 
     def facts(self) -> dict[str, object]:
-        """Return the findings in a form that can be written as JSON: a conflict of counts and total, and the counts for
-        which flat priors give different answers.
+        """Return the results of the checks in a form that can be written as JSON: whether counts and total are in
+        conflict, and the counts for which flat priors give different results.
         """
         try:
             decided = counts.facts(self.comparison())
@@ -504,8 +499,8 @@ class TiedCounts:
 
     @cached_property
     def tails(self) -> Array:
-        """Return the prior predictive probability of each released count (`conflict.tails`), and of the released total
-        given only the counts.
+        """Return the prior predictive tail probability of each released count (`conflict.tails`), and the tail
+        probability of the released total given only the counts.
         """
         out = np.full(len(self.names) + 1, np.nan)
         for prior in {id(prior): prior for prior in self.priors}.values():
@@ -526,7 +521,7 @@ class TiedCounts:
 
 
 def _numbers(law: Coupled, level: float) -> _Numbers:
-    """Return posterior summaries of every count."""
+    """Return the posterior means, standard deviations and intervals of every count."""
     laws = [law.single(kind) for kind in range(int(law.which.max()) + 1)]
     widths = np.array([len(part.weights) for part in laws])
     logs = np.full((len(laws), int(widths.max())), -np.inf)
@@ -552,7 +547,7 @@ def posterior(
     groups: Sequence[object] | None = None,
     facts: Mapping[str, object] | None = None,
 ) -> Posterior:
-    """Compute the posterior of counts whose total is public or was released with noise.
+    """Compute the posterior distribution of counts whose total is public or was released with noise.
 
     Parameters
     ----------
@@ -602,21 +597,23 @@ def posterior(
 
 
 class _Parts:
-    """Counts, shares and rates of a file, drawn jointly."""
+    """Joint posterior distribution of the counts, the shares and the rates of one file."""
 
     def __init__(self, law: Coupled, names: tuple[str, ...], alpha: Array | None) -> None:
         self.law, self.names, self.alpha = law, names, alpha
         self.place = {name: i for i, name in enumerate(names)}
 
     def groups(self) -> dict[str, Quantities]:
-        """Return the counts, the shares if they have few enough values, and the rates if they have a prior."""
+        """Return the posterior distributions of the counts, of the shares (unless they have too many values), and of
+        the rates (if they have a prior).
+        """
         found = {"counts": self._group("counts", self._count, self.law)}
         found |= {} if self.omitted else {"shares": self.shares()}
         return found | ({"rates": self.rates()} if self.alpha is not None else {})
 
     @cached_property
     def omitted(self) -> str:
-        """Reason why the shares of the file are omitted; the string is empty if the shares are not omitted."""
+        """Reason why the shares of the file are omitted. The string is empty if the shares are not omitted."""
         if len(self.law.root.weights) == 1:
             return ""
         most = max(len(self.law.own(i).weights) for i in range(len(self.names))) * len(self.law.root.weights)
@@ -630,16 +627,16 @@ class _Parts:
         )
 
     def shares(self, group: Group = None) -> Quantities:
-        """Return the posterior of the shares of the file, among all categories or among a subset of the categories. A
-        share of 0/0 is excluded from its distribution.
+        """Return the posterior distributions of the shares of the file, among all categories or among a subset of the
+        categories. A share of 0/0 is excluded from its distribution.
         """
         whole = self.law.root.first if len(self.law.root.weights) == 1 else 0  # nonzero if the total is public
         together = self.law.scaled(1 / whole) if whole > 0 and group is None else None
         return self._group("shares", lambda i: self._share(i, group), together, group, self.shares)
 
     def rates(self, group: Group = None) -> Quantities:
-        """Return the posterior of the rates underlying the file, among all categories or among a subset of the
-        categories.
+        """Return the posterior distributions of the rates in the population of the file, among all categories or among
+        a subset of the categories.
         """
         return self._group("rates", lambda i: self._rate(i, group), None, group, self.rates)
 
@@ -666,7 +663,9 @@ class _Parts:
         return Quantities(tuple(self.names[i] for i in group), lambda i: law(group[i]), joint=part)
 
     def _numbers_of(self, group: str) -> Callable[[float], Columns] | None:
-        """Return a function that summarises all counts, or shares of a public total, in one pass, if there are many."""
+        """Return a function that computes the summaries of all counts, or of all shares of a public total, in one pass,
+        or None if this is not possible.
+        """
         whole = self.law.root.first if len(self.law.root.weights) == 1 else 0
         if not self.law.shared or (group != "counts" and whole <= 0):
             return None
@@ -683,7 +682,9 @@ class _Parts:
 
     @lru_cache(2)  # noqa: B019  one object for each posterior
     def _rate_summaries(self, level: float) -> _Numbers:
-        """Return summaries of the rates if the total is public, from one distribution for each kind of count."""
+        """Return the posterior summaries of all rates, given a public total. Equal counts share the same
+        computation.
+        """
         which, found = self.law.which, []
         places = np.empty(int(which.max()) + 1, dtype=np.int64)
         places[which] = np.arange(len(which))
@@ -697,7 +698,9 @@ class _Parts:
         return _numbers(self.law, level)
 
     def draw(self, size: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-        """Draw counts, shares and rates jointly; the same row of each array belongs to the same draw."""
+        """Draw counts, shares and rates from their joint posterior distribution. The same row of each array belongs to
+        the same draw.
+        """
         counts = self.law.draw(range(len(self.names)), size, rng=rng)
         whole = counts.sum(axis=1, keepdims=True)
         found: dict[str, NDArray[Any]] = {"counts": counts, "shares": counts / np.maximum(whole, 1)}
@@ -736,13 +739,15 @@ class _Parts:
         return Continuous(rate, name=self._label(i, group), type="rate", accuracy=EXACT, draw=rate.sample)
 
     def _rate_law(self, i: int, group: Group = None) -> RateLaw:
-        """Return the distribution of a rate, as a mixture over listed pairs."""
+        """Return the posterior distribution of one rate, as a mixture over a list of pairs of counts."""
         assert self.alpha is not None
         beta = float(self.alpha.sum() if group is None else self.alpha[list(group)].sum()) - float(self.alpha[i])
         return RateLaw(float(self.alpha[i]), beta, *self._parts(i, group))
 
     def _triple(self, i: int, group: Group) -> tuple[Window, Window, Window]:
-        """Return the weights of a count, of the total of the other counts in its group, and of the sum of both."""
+        """Return the weights of one count, of the sum of the other counts in its group, and of the sum of all counts in
+        the group.
+        """
         if group is None:
             return (*self.law.beside(i), self.law.root)
         pair = self.law.pair_of([i], [j for j in group if j != i])
@@ -750,7 +755,7 @@ class _Parts:
         return pair.first, pair.second, pair.tie
 
     def _size(self, i: int, group: Group) -> int:
-        """Return the number of pairs of a count and the total of the other counts in its group, or an upper bound on
+        """Return the number of pairs (count, sum of the other counts in its group), or an upper bound on
         this number.
         """
         if group is None and len(self.law.root.weights) == 1:
@@ -763,8 +768,8 @@ class _Parts:
         return self.names[i] if group is None else f"{self.names[i]} among {', '.join(self.names[j] for j in group)}"
 
     def _parts(self, i: int, group: Group = None) -> tuple[Array, Array, Array]:
-        """Return the values of a count s and of the total t of the other counts in its group, and the weight of every
-        possible pair, ordered by s.
+        """Return the possible pairs of a count s and the sum t of the other counts in its group, as arrays (s, t,
+        weight) in the order of s.
         """
         if group is not None:
             pair = self.law.pair_of([i], [j for j in group if j != i])

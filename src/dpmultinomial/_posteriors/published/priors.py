@@ -1,9 +1,9 @@
-"""Priors of a count, that is, assumptions about the count before its noisy value is known, and their choice.
+"""Priors of a count (assumptions about the count before its noisy value is known), and the choice of a prior.
 
-The prior of each count is the requested prior, or a default for each group, which is reported. The grid of a fitted
-prior has narrow cells in regions with many counts, and cells whose width increases with the count.
+The prior of each count is the requested prior, or a default for each group. Results state which prior was used. The
+grid of a fitted prior has narrow cells in regions with many counts, and wider cells for large counts.
 
-The fit maximises the penalised evidence of a histogram; the smoothness is chosen too.
+The fit maximises the penalised evidence of a histogram, and also chooses the smoothness.
 
 The log densities f of the cells maximise sum_i c_i log sum_b E_ib m_b(f) - f' P f/2, where E_ib is the mean likelihood
 of row i on cell b, m_b the mass of the cell, and P a penalty of second differences. If the expected number of counts in
@@ -13,7 +13,7 @@ determines the penalty, and whether the cell of 0 may differ from its neighbours
 
 A fitted prior is the histogram that maximises the probability of the noisy values of many counts.
 
-The density is constant on the cells of a grid, and its logs are smooth unless many counts indicate otherwise.
+The density is constant on each cell of a grid, and the log density is smooth unless many counts indicate otherwise.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,11 +43,11 @@ class Flat:
     proper, peak, first, last = False, 0.0, -np.inf, np.inf
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """Return 0 for every integer, including negative integers."""
+        """Return the log weight of the flat prior, which is 0 for every integer, including negative integers."""
         return np.zeros(np.shape(counts))
 
     def below(self, counts: ArrayLike) -> Array:
-        """Return NaN, because an improper prior has no probabilities."""
+        """Return NaN for every count, because an improper prior does not define probabilities."""
         return np.full(np.shape(counts), np.nan)
 
     def reach(self, log_mass: float) -> tuple[float, float]:
@@ -55,7 +55,7 @@ class Flat:
         return -np.inf, np.inf
 
     def settings(self) -> dict[str, object]:
-        """Return the prior as configuration keys and values."""
+        """Return the description of the prior as configuration keys and values."""
         return {"law": "flat"}
 
 
@@ -67,12 +67,12 @@ class Reciprocal:
     proper, peak, first, last = False, 0.0, 0.0, np.inf
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """Return the log weight -log(1 + n), which is -inf below 0."""
+        """Return the log prior weight -log(1 + n) of a count n, which is -inf for n < 0."""
         n = np.asarray(counts, dtype=np.float64)
         return np.where(n >= 0, -np.log1p(np.maximum(n, 0.0)), _LOG_ZERO)
 
     def below(self, counts: ArrayLike) -> Array:
-        """Return NaN, because an improper prior has no probabilities."""
+        """Return NaN for every count, because an improper prior does not define probabilities."""
         return np.full(np.shape(counts), np.nan)
 
     def reach(self, log_mass: float) -> tuple[float, float]:
@@ -80,12 +80,12 @@ class Reciprocal:
         return -np.inf, np.inf
 
     def settings(self) -> dict[str, object]:
-        """Return the prior as configuration keys and values."""
+        """Return the description of the prior as configuration keys and values."""
         return {"law": "1/(1+n)"}
 
 
 class Geometric:
-    """Geometric prior P(n) = (1 - a) a^n with a = mean/(1 + mean).
+    """Geometric prior P(n) = (1 - a) a^n of a count n, with a = mean/(1 + mean).
 
     Parameters
     ----------
@@ -99,12 +99,12 @@ class Geometric:
         self.peak = -float(np.log1p(self.mean))
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """Return the log prior probability log P(n), which is -inf below 0."""
+        """Return the log prior probabilities of given counts, which are -inf for negative counts."""
         n = np.asarray(counts, dtype=np.float64)
         return np.where(n >= 0, self.peak - n * np.log1p(1 / self.mean), _LOG_ZERO)
 
     def below(self, counts: ArrayLike) -> Array:
-        """Return P(count < n), with the arguments broadcast against each other."""
+        """Return the prior probability P(count < n) for every n in an array."""
         n = np.ceil(np.maximum(np.asarray(counts, dtype=np.float64), 0.0))
         return np.asarray(-np.expm1(-n * np.log1p(1 / self.mean)))
 
@@ -115,7 +115,7 @@ class Geometric:
         return 0.0, float(np.ceil(log_mass / np.log1p(1 / self.mean)))
 
     def settings(self) -> dict[str, object]:
-        """Return the prior as configuration keys and values."""
+        """Return the description of the prior as configuration keys and values."""
         return {"law": "geometric", "mean": self.mean}
 
 
@@ -137,14 +137,14 @@ class NegativeBinomial:
         self.peak = float(self.log_weights(np.array([top, top + 1])).max())
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """Return the log prior probability log P(n), which is -inf below 0."""
+        """Return the log prior probabilities of given counts, which are -inf for negative counts."""
         n = np.maximum(np.asarray(counts, dtype=np.float64), 0.0)
         rising = gammaln(n + self.shape) - gammaln(n + 1) - gammaln(self.shape)
         logs = rising - n * np.log1p(self.shape / self.mean) - self.shape * np.log1p(self.mean / self.shape)
         return np.where(np.asarray(counts) >= 0, logs, _LOG_ZERO)
 
     def below(self, counts: ArrayLike) -> Array:
-        """Return P(count < n), with the arguments broadcast against each other."""
+        """Return the prior probability P(count < n) for every n in an array."""
         n = np.ceil(np.maximum(np.asarray(counts, dtype=np.float64), 0.0))
         return np.where(n > 0, betainc(self.shape, np.maximum(n, 1.0), self.shape / (self.shape + self.mean)), 0.0)
 
@@ -162,12 +162,12 @@ class NegativeBinomial:
             last = np.ceil(1.2 * last)
 
     def settings(self) -> dict[str, object]:
-        """Return the prior as configuration keys and values."""
+        """Return the description of the prior as configuration keys and values."""
         return {"law": "negative_binomial", "mean": self.mean, "shape": self.shape}
 
 
 class Listed:
-    """Prior on a list of counts with given probabilities; no other count is possible.
+    """Prior on a list of counts with given probabilities. All other counts have probability 0.
 
     Parameters
     ----------
@@ -197,28 +197,28 @@ class Listed:
         self.first, self.last = float(possible[0]), float(possible[-1])
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """Return the log prior probability log P(n), which is -inf if n is not listed."""
+        """Return the log prior probabilities of given counts, which are -inf for counts that are not listed."""
         n = np.asarray(counts, dtype=np.float64)
         place = np.minimum(np.searchsorted(self.counts, n), len(self.counts) - 1)
         return np.where(self.counts[place] == n, self.logs[place], _LOG_ZERO)
 
     def below(self, counts: ArrayLike) -> Array:
-        """Return P(count < n), with the arguments broadcast against each other."""
+        """Return the prior probability P(count < n) for every n in an array."""
         sums = np.concatenate([[0.0], np.cumsum(np.exp(self.logs))])
         return np.asarray(sums[np.searchsorted(self.counts, np.asarray(counts, dtype=np.float64))])
 
     def reach(self, log_mass: float) -> tuple[float, float]:
-        """Return the smallest and the largest listed count."""
+        """Return the smallest and the largest count that has positive prior probability."""
         return self.first, self.last
 
     def settings(self) -> dict[str, object]:
-        """Return the prior as configuration keys and values, without the list of counts."""
+        """Return the description of the prior as configuration keys and values, without the list of counts."""
         return {"law": "table", "counts": len(self.counts)}
 
 
 class Splits:
-    """Improper prior weights Gamma(n + alpha)/(Gamma(alpha) n!) of a count. Multiplied by the factor of the sum, they
-    yield the Dirichlet-multinomial distribution of shares.
+    """Improper prior weights Gamma(n + alpha)/(Gamma(alpha) n!) of a count n. The product of these weights over all
+    counts, times a factor of the total, is the Dirichlet-multinomial distribution.
 
     Parameters
     ----------
@@ -232,13 +232,13 @@ class Splits:
         self.peak = 0.0 if self.alpha <= 1 else np.inf
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """Return the log of the prior weight, which is -inf below 0."""
+        """Return the log of the prior weight of given counts, which is -inf for negative counts."""
         n = np.maximum(np.asarray(counts, dtype=np.float64), 0.0)
         logs = gammaln(n + self.alpha) - gammaln(n + 1) - gammaln(self.alpha)
         return np.where(np.asarray(counts) >= 0, logs, -np.inf)
 
     def below(self, counts: ArrayLike) -> Array:
-        """Return NaN, because an improper prior has no probabilities."""
+        """Return NaN for every count, because an improper prior does not define probabilities."""
         return np.full(np.shape(counts), np.nan)
 
     def reach(self, log_mass: float) -> tuple[float, float]:
@@ -246,12 +246,13 @@ class Splits:
         return -np.inf, np.inf
 
     def settings(self) -> dict[str, object]:
-        """Return the prior as configuration keys and values."""
+        """Return the description of the prior as configuration keys and values."""
         return {"law": "multinomial", "alpha": self.alpha}
 
 
 def prior_of(words: Any) -> CountPrior:
-    """Build a prior from a string, a mapping or a prior; ``"fitted"`` is handled by `priors.fit` instead.
+    """Build a prior from its description as a string, a mapping or an object. The string ``"fitted"`` is not accepted
+    (see `priors.fit`).
 
     Parameters
     ----------
@@ -318,7 +319,7 @@ _RIDGE = 1e-6
 
 
 def edges_of(centre: Array, sd: Array, last: float) -> Whole:
-    """Return the edges of the cells of a histogram of counts that starts at 0. Cell b contains the counts
+    """Return the edges of the cells of a histogram of counts, starting at 0. Cell b contains the counts
     edges[b]..edges[b + 1] - 1, and the count 0 has a separate cell.
 
     Parameters
@@ -345,14 +346,14 @@ def edges_of(centre: Array, sd: Array, last: float) -> Whole:
 
 
 def penalty(cells: int, smoothness: float, zero: float) -> Array:
-    """Return the matrix of the quadratic roughness penalty. The penalty is `smoothness` times the sum of the squared
-    second differences of the log densities.
+    """Return the matrix of the quadratic roughness penalty on the log densities of a histogram. The penalty is
+    `smoothness` times the sum of the squared second differences of the log densities.
 
     Parameters
     ----------
     cells : number of cells, at least 5.
     smoothness : weight of the penalty, > 0.
-    zero : replaces `smoothness` in the difference at the cell of 0.
+    zero : weight of the penalty for the difference at the cell of 0, instead of `smoothness`.
 
     Returns
     -------
@@ -366,7 +367,7 @@ def penalty(cells: int, smoothness: float, zero: float) -> Array:
 
 
 _SMOOTH = 10.0 ** np.arange(5, -2, -1)
-_USUAL, _SPREAD = 1.5, 1.0  # normal prior of log10 of the smoothness, so that few counts cannot lead to a rough prior
+_USUAL, _SPREAD = 1.5, 1.0  # normal prior of log10 of the smoothness, so that few counts cannot give a rough prior
 _FREE = 0.1  # smoothness at 0 if the cell of 0 may differ; a factor of exp(3) is one standard deviation
 _ROUNDS = 60
 _STEP = 3.0  # largest change of a log density in one step
@@ -375,7 +376,7 @@ _ROWS = 10_000  # number of rows that are processed together
 
 
 def largest(likelihood: Array, times: Array, width: Array) -> tuple[Array, float]:
-    """Return the probabilities of the cells that maximise the penalised evidence, and the smoothness.
+    """Return the cell probabilities of the histogram prior that maximise the penalised evidence, and the smoothness.
 
     Parameters
     ----------
@@ -405,7 +406,9 @@ def largest(likelihood: Array, times: Array, width: Array) -> tuple[Array, float
 
 
 class _Problem:
-    """Evidence as a function of log densities, with its gradient and information matrix."""
+    """Penalised log evidence as a function of the log densities of a histogram prior, with its gradient and information
+    matrix.
+    """
 
     def __init__(self, likelihood: Array, times: Array, width: Array) -> None:
         self.likelihood, self.times, self.width, self.n = likelihood, times, width, float(times.sum())
@@ -420,7 +423,9 @@ class _Problem:
             return float(self.times @ np.log(each) - f @ weights @ f / 2)
 
     def climb(self, f: Array, weights: Array) -> tuple[Array, float]:
-        """Return the log densities that maximise the penalised evidence, and the log evidence of the penalty."""
+        """Return the log densities that maximise the penalised evidence for given penalty weights, and the log evidence
+        of these weights.
+        """
         value = self.value(f, weights)
         for _ in range(_ROUNDS):
             slope, complete, observed = self._local(f, weights)
@@ -443,7 +448,7 @@ class _Problem:
     def _step(
         self, f: Array, value: float, slope: Array, information: Array, weights: Array
     ) -> tuple[Array, float] | None:
-        """Return a step that increases the evidence, or None if no step was found."""
+        """Return new log densities with a larger penalised evidence, or None if no step increases the evidence."""
         root = _root(information)
         if root is None:
             return None
@@ -459,7 +464,9 @@ class _Problem:
         return None
 
     def _local(self, f: Array, weights: Array) -> tuple[Array, Array, Array]:
-        """Return the gradient of the evidence, the complete-data information of EM, and the observed information."""
+        """Return the gradient of the penalised log evidence, the complete-data information matrix of the EM algorithm,
+        and the observed information matrix.
+        """
         m = self.masses(f)
         expected, cross = np.zeros(len(m)), np.zeros((len(m), len(m)))
         for start in range(0, len(self.times), _ROWS):
@@ -491,7 +498,7 @@ _COUNTS = Reciprocal()  # counts start at 0
 
 
 class Fitted:
-    """Prior given by a fitted histogram of counts.
+    """Prior of a count that is given by a fitted histogram of counts.
 
     Parameters
     ----------
@@ -522,46 +529,47 @@ class Fitted:
         self.first, self.last = 0.0, float(self.edges[-1] - 1)
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """Return the log prior probability log P(n), which is -inf below 0 and above the last cell."""
+        """Return the log prior probabilities of given counts, which are -inf outside the cells of the histogram."""
         n = np.asarray(counts, dtype=np.float64)
         cell = np.searchsorted(self.edges, n, side="right") - 1
         inside = (cell >= 0) & (cell < len(self.logs))
         return np.where(inside, self.logs[np.where(inside, cell, 0)], -np.inf)
 
     def reach(self, log_mass: float) -> tuple[float, float]:
-        """Return the first and the last count of the histogram."""
+        """Return the smallest and the largest count of the histogram."""
         return self.first, self.last
 
     def below(self, counts: ArrayLike) -> Array:
-        """Return P(count < n), with the arguments broadcast against each other."""
+        """Return the prior probability P(count < n) for every n in an array."""
         n = np.clip(np.asarray(counts, dtype=np.float64), 0, self.edges[-1])
         sums = np.concatenate([[0.0], np.cumsum(self.masses)])
         return np.asarray(np.interp(n, self.edges, sums))
 
     def mean(self) -> float:
-        """Return the expected count under the prior."""
+        """Return the expected value of the count under the fitted prior."""
         return float(self.masses @ (self.edges[:-1] + self.edges[1:] - 1) / 2)
 
     def variance(self) -> float:
-        """Return the variance of the count under the prior, in which all counts within a cell are equally probable."""
+        """Return the variance of the count under the fitted prior, in which all counts within a cell are equally
+        probable.
+        """
         middle = (self.edges[:-1] + self.edges[1:] - 1) / 2
         within = (np.diff(self.edges).astype(np.float64) ** 2 - 1) / 12
         return float(self.masses @ ((middle - self.mean()) ** 2 + within))
 
     def sd(self) -> float:
-        """Return the standard deviation of the count under the prior."""
+        """Return the standard deviation of the count under the fitted prior."""
         return float(np.sqrt(self.variance()))
 
     @property
     def uncertain(self) -> bool:
-        """True if the standard error of the mean of the prior is so large that intervals under this prior are too
-        short. The intervals treat the mean as known. This is the case if the standard deviation is below `CERTAIN`
-        times the standard error of the mean.
+        """True if the standard deviation of the fitted prior is below `CERTAIN` times the standard error of its mean.
+        Intervals under such a prior are too short, because they treat the mean as known.
         """
         return self.sd() < CERTAIN * self.mean_error
 
     def settings(self) -> dict[str, object]:
-        """Return the fitted histogram and the data of the fit, in a form that can be written as JSON."""
+        """Return the details of the fitted histogram and of the fit, in a form that can be written as JSON."""
         return {
             "law": "fitted",
             "fitted_on": self.fitted_on,
@@ -576,7 +584,7 @@ class Fitted:
 
 
 def fit(cells: Cells) -> Fitted:
-    """Fit a prior to noisy counts by maximum likelihood with a smoothness penalty.
+    """Fit a prior to noisy counts by maximum likelihood with a roughness penalty.
 
     Parameters
     ----------
@@ -611,8 +619,8 @@ def fit(cells: Cells) -> Fitted:
 
 
 def _different(cells: Cells, rows: Whole) -> tuple[Whole, Whole]:
-    """Return the distinct rows and their multiplicities. If there are too many distinct rows, use only every k-th
-    row.
+    """Return the distinct rows of noisy counts and their multiplicities. If there are too many distinct rows, use only
+    every k-th row.
     """
     which = cells.kinds[1]
     step = 1
@@ -625,7 +633,9 @@ def _different(cells: Cells, rows: Whole) -> tuple[Whole, Whole]:
 
 
 def _mean_likelihood(cells: Cells, rows: Whole, low: Array, high: Array, edges: Whole) -> Array:
-    """Return the mean likelihood E_ib of every row in every cell, up to a factor per row, float64 (rows, cells)."""
+    """Return the mean likelihood of every noisy count i over the counts in every cell b of a histogram, up to a factor
+    per row, float64 (rows, cells).
+    """
     place = np.empty(len(cells), dtype=np.int64)
     place[rows] = np.arange(len(rows))
     out = np.zeros((len(rows), len(edges) - 1))
@@ -640,7 +650,7 @@ def _mean_likelihood(cells: Cells, rows: Whole, low: Array, high: Array, edges: 
 
 @dataclass(frozen=True)
 class Choice:
-    """Prior that was chosen for every row.
+    """Priors that were chosen for the noisy counts, one prior per group of rows.
 
     Parameters
     ----------
@@ -659,8 +669,8 @@ class Choice:
     unfitted: int = 0
 
     def facts(self) -> dict[str, object]:
-        """Return the assumptions in a form that can be written as JSON: the prior, or one prior per group, and whether
-        the user or the default chose it.
+        """Return the chosen priors in a form that can be written as JSON: one prior, or one prior per group, and
+        whether the prior was requested by the user or is the default.
         """
         sizes = np.bincount(self.which, minlength=len(self.priors))
         listed = [{**prior.settings(), "rows": int(n)} for prior, n in zip(self.priors, sizes, strict=True)]
@@ -678,7 +688,7 @@ class Choice:
 
 
 def choose(cells: Cells, prior: Any, groups: Sequence[object] | NDArray[Any] | None) -> Choice:
-    """Choose the prior of every noisy count, as requested by the user.
+    """Return the prior of every noisy count, as requested by the user or by default.
 
     Parameters
     ----------

@@ -1,13 +1,13 @@
-"""Posteriors of independent counts, each on a window of integers that contains all but a negligible part of the
-posterior.
+"""Posterior distributions of independent counts, each computed on a window of integers that contains all but a
+negligible part of the posterior.
 
-A window is as wide as the noise, whatever the size of the counts. Let b be the most likely count within the bounds, and
-h a half-width with P(|noise| > h) <= exp(-m). The likelihood of added noise g is log-concave in the count. At a
-distance of k counts from b, it is therefore at most g(k)/g(0) times the likelihood of b, even if the released value is
-beyond the bound b. A window contains all counts up to a distance h from b, and up to h from every count that the
-released value represents. It therefore omits at most peak * likelihood(b) * exp(-m) * (1 + 2.6 sd), where peak is the
-largest weight of the prior. Divided by the sum over the window, this is a bound on the omitted probability. A row whose
-bound exceeds `NEGLECTED` gets a wider window.
+The width of a window depends on the noise and not on the size of the counts. Let b be the most likely count within the
+bounds, and h a half-width with P(|noise| > h) <= exp(-m). The likelihood of added noise g is log-concave in the count.
+At a distance of k counts from b, it is therefore at most g(k)/g(0) times the likelihood of b, even if the released
+value is beyond the bound b. A window contains all counts up to a distance h from b, and up to h from every count that
+the released value represents. It therefore omits at most peak * likelihood(b) * exp(-m) * (1 + 2.6 sd), where peak is
+the largest weight of the prior. Divided by the sum over the window, this is a bound on the omitted probability. If the
+bound of a row exceeds `NEGLECTED`, its window is widened.
 """
 
 from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ _NOTHING = "the released value is impossible under the prior, the bounds and the
 
 
 class CountPrior(Protocol):
-    """Interface of a prior, given by the weights of all counts from 0 upwards.
+    """Interface of the prior of a count, which is given by the weights of all counts from 0 upwards.
 
     ``proper`` whether the weights add up to 1; if not, their sum is infinite ``peak`` log of the largest weight
     ``first, last`` smallest and largest possible count
@@ -58,7 +58,7 @@ class CountPrior(Protocol):
 
 
 def too_wide(counts: float) -> str:
-    """Return the reason why a count with very wide noise has no answer.
+    """Return the error message for a count whose noise is too large for a posterior distribution to be computed.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def too_wide(counts: float) -> str:
 
 @dataclass(frozen=True)
 class Block:
-    """Group of rows whose windows have similar widths.
+    """Group of rows of noisy counts whose windows have similar widths.
 
     Parameters
     ----------
@@ -94,7 +94,8 @@ class Block:
 
 
 def spans(cells: Cells, prior: CountPrior, log_mass: float) -> tuple[Array, Array]:
-    """Return the first and the last count of every window. These limits are infinite if the window is unbounded.
+    """Return the smallest and the largest count of the window of every row. The ends are infinite if a window is
+    unbounded.
 
     Parameters
     ----------
@@ -119,8 +120,8 @@ def spans(cells: Cells, prior: CountPrior, log_mass: float) -> tuple[Array, Arra
 
 
 def around(low: Array, high: Array, half: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> tuple[Array, Array]:
-    """Return the limits of windows that are moved so that they extend by `half` beyond the bound nearest to the
-    released value.
+    """Return the ends of windows that are extended, if necessary, so that every window reaches at least a distance
+    `half` inside the bound that is nearest to the released value.
 
     Parameters
     ----------
@@ -170,14 +171,15 @@ def blocks(cells: Cells, rows: Whole, low: Array, high: Array) -> Iterator[Block
 
 @dataclass(frozen=True)
 class Answers:
-    """Posterior summaries of counts, one per row; the entries are NaN if the row has a reason for having no posterior.
+    """Posterior summaries of counts, one per row. The entries of a row are NaN if the row has no posterior
+    distribution.
 
     Parameters
     ----------
     mean, sd, lower, upper : float64 (n,).
     log_evidence : float64 (n,), log of the prior probability of the release (up to a constant if the prior is
         improper).
-    error : float64 (n,), bound on the neglected posterior probability.
+    error : float64 (n,), upper bound on the neglected posterior probability.
     reasons : one string per row, empty if the row is valid.
     """
 
@@ -191,7 +193,7 @@ class Answers:
 
 
 def answers(cells: Cells, prior: CountPrior, level: float) -> Answers:
-    """Compute posterior mean, standard deviation and central interval of every count separately.
+    """Compute the posterior mean, standard deviation and central interval of every count separately.
 
     Parameters
     ----------
@@ -213,12 +215,12 @@ def answers(cells: Cells, prior: CountPrior, level: float) -> Answers:
 
 @dataclass(frozen=True)
 class Settled:
-    """Results on windows whose neglected mass is small enough.
+    """Posterior summaries of all rows, computed on windows whose neglected mass is small enough.
 
     Parameters
     ----------
     numbers : float64 (n, 5), log evidence, mean, sd, lower, upper; NaN if a row has a reason.
-    error : float64 (n,), bound of the mass neglected by a window.
+    error : float64 (n,), upper bound on the mass that a window neglects.
     reasons : one string per row.
     """
 
@@ -227,7 +229,7 @@ class Settled:
     reasons: NDArray[np.object_]
 
     def answers(self) -> Answers:
-        """Return the posterior summaries, column by column."""
+        """Return the posterior summaries as an object with one array per column."""
         evidence, mean, sd, lower, upper = np.ascontiguousarray(self.numbers.T)
         return Answers(mean, sd, lower, upper, evidence, self.error, self.reasons)
 
@@ -235,8 +237,8 @@ class Settled:
 def settle(
     cells: Cells, prior: CountPrior, level: float, keep: Callable[[Block, Array], None] | None = None
 ) -> Settled:
-    """Compute posterior summaries of all rows, with wider windows for rows whose bound on the neglected mass is too
-    large.
+    """Compute the posterior summaries of all rows of noisy counts, with wider windows for rows whose bound on the
+    neglected mass is too large.
 
     Parameters
     ----------
@@ -260,7 +262,7 @@ def settle(
 
 
 def _settled(cells: Cells, prior: CountPrior, level: float, keep: Callable[[Block, Array], None] | None) -> Settled:
-    """Choose the windows of each row separately, even if some rows are equal."""
+    """Compute the posterior summaries of all rows of noisy counts separately, even if several rows are equal."""
     out, error = np.full((len(cells), 5), np.nan), np.full(len(cells), np.nan)
     reasons = cells.reasons.copy()
     left = np.flatnonzero(cells.good)
@@ -291,7 +293,7 @@ def _settled(cells: Cells, prior: CountPrior, level: float, keep: Callable[[Bloc
 
 
 def neglected(cells: Cells, prior: CountPrior, block: Block, log_evidence: Array, log_mass: float) -> Array:
-    """Return a bound on the posterior probability outside each window of a block.
+    """Return an upper bound on the posterior probability outside each window of a block.
 
     Parameters
     ----------
@@ -303,8 +305,8 @@ def neglected(cells: Cells, prior: CountPrior, block: Block, log_evidence: Array
 
     Returns
     -------
-    float64 (rows,)
-        0 if bounds, and not the noise, end the window; inf if all weights of the window are 0.
+    float64 (rows,) The result is 0 if the window ends at the bounds of the count, and inf if all weights of the window
+        are 0.
     """
     lower, upper = np.maximum(cells.lower, prior.first), np.minimum(cells.upper, prior.last)
     whole = (block.low <= lower) & (block.low + block.width - 1 >= upper)
@@ -318,7 +320,9 @@ def neglected(cells: Cells, prior: CountPrior, block: Block, log_evidence: Array
 
 
 def prior_weights(prior: CountPrior, block: Block) -> Array:
-    """Return the log prior weights at all counts of a block, from a table if the block contains few distinct counts."""
+    """Return the log prior weights of all counts of a block. The weights come from a table if the block contains few
+    distinct counts.
+    """
     first = int(block.low.min())
     size = int((block.low + block.counts.shape[1]).max()) - first
     if size > block.counts.size:

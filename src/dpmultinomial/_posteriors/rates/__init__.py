@@ -1,1 +1,1 @@
-"""Protected counts as rates: counts of events over an exposure, with covariates."""
+"""Posterior distributions of rates (events per exposure) and shares, given protected counts and covariates."""

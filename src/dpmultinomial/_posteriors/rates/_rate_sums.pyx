@@ -1,10 +1,11 @@
 # cython: language_level=3, cdivision=True, wraparound=False
-"""Sums over the possible counts of every area, and mixtures of gamma or beta distributions of the rates.
+"""Sums over the possible counts of every area, and the posterior distributions of the rates, which are mixtures of
+gamma or beta distributions.
 
 Each area has a window of counts d = low, low + 1, .. with likelihoods p(y | d), scaled so that the largest is 1. Given
 the hyperparameters, a count has a negative binomial distribution (rates: shape a, mean m) or a beta-binomial
-distribution (shares: A, B and the number of persons N). The probabilities are computed from one of them by the ratio of
-neighbouring probabilities.
+distribution (shares: A, B and the number of persons N). All probabilities are computed from one probability by the
+ratios of neighbouring probabilities.
 
     rates:  p(d + 1) / p(d) = (a + d) m / ((d + 1) (a + m))
 
@@ -23,7 +24,7 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from scipy.special.cython_special cimport betainc, gammainc, psi
 
-cdef double BIG = 1e150  # sums are rescaled if they exceed this
+cdef double BIG = 1e150  # sums are rescaled if they exceed this number
 cdef double TRIM = 1e-13  # fraction of the weight of a component that is dropped at either end
 cdef double SMALL = 1e-6  # relative error of a probability below which the next Newton step is the last
 cdef double NEGLIGIBLE = 1e-17  # relative size of the terms that a distribution function omits
@@ -51,7 +52,9 @@ cdef struct Part:  # component of a mixture: window of one area, one node of the
 
 
 cdef inline double c_trigamma(double x) noexcept nogil:
-    """Return psi'(x), x > 0: recurrence up to x >= 12, then the asymptotic series."""
+    """Return the trigamma function psi'(x) for x > 0, by the recurrence up to x >= 12 and then by the asymptotic
+    series.
+    """
     cdef double total = 0.0, y
     while x < 12:
         total += 1 / (x * x)
@@ -61,21 +64,21 @@ cdef inline double c_trigamma(double x) noexcept nogil:
 
 
 cdef inline double c_ratio(Law *law, double d) noexcept nogil:
-    """Return p(d + 1) / p(d)."""
+    """Return the ratio p(d + 1) / p(d) of the probabilities of two neighbouring counts."""
     if law.shares:
         return (law.a + d) * (law.n - d) / ((d + 1) * (law.b + law.n - d - 1))
     return (law.a + d) * law.q / (d + 1)
 
 
 cdef inline double c_inverse_ratio(Law *law, double d) noexcept nogil:
-    """p(d) / p(d + 1)."""
+    """Return the ratio p(d) / p(d + 1) of the probabilities of two neighbouring counts."""
     if law.shares:
         return (d + 1) * (law.b + law.n - d - 1) / ((law.a + d) * (law.n - d))
     return (d + 1) / ((law.a + d) * law.q)
 
 
 cdef double c_log_probability(Law *law, double d) noexcept nogil:
-    """Return log p(d)."""
+    """Return the log probability log p(d) of a count given the hyperparameters."""
     cdef double out
     if law.shares:
         out = lgamma(law.n + 1) - lgamma(d + 1) - lgamma(law.n - d + 1) + lgamma(law.a + law.b)
@@ -86,7 +89,9 @@ cdef double c_log_probability(Law *law, double d) noexcept nogil:
 
 
 cdef Law c_law(bint shares, double first, double second, double exposure) noexcept nogil:
-    """Return the distribution of a count; `second` is the mean rate mu (then m = mu E), or B."""
+    """Return the distribution of a count given the hyperparameters; `second` is the mean rate mu (then m =
+    mu E), or B.
+    """
     cdef Law law
     law.shares, law.a, law.n = shares, first, exposure
     law.b = second if shares else second * exposure
@@ -96,7 +101,9 @@ cdef Law c_law(bint shares, double first, double second, double exposure) noexce
 
 cdef double c_weights(Law *law, const double *likelihood, int64_t low, int64_t width, int64_t peak,
                       double *weights) noexcept nogil:
-    """Compute p(d | y) and return log p(y), up to the scale of the likelihood."""
+    """Compute the posterior probabilities p(d | y) of a count given its release y, and return log p(y), up to the scale
+    of the likelihood.
+    """
     cdef int64_t j, k
     cdef double t = 1.0, shift = 0.0, total = 0.0, scale
     # upwards from the peak
@@ -132,8 +139,8 @@ cdef double c_weights(Law *law, const double *likelihood, int64_t low, int64_t w
 
 cdef void c_moments(Law *law, const double *weights, int64_t low, int64_t width, int64_t peak,
                     double *out) noexcept nogil:
-    """Compute moments of (d, u) for rates and of (u, v) for shares, with u = psi(a + d) - psi(a) and v = psi(B + N - d)
-    - psi(B).
+    """Compute posterior moments of (d, u) for rates and of (u, v) for shares, with u = psi(a + d) - psi(a) and v =
+    psi(B + N - d) - psi(B).
 
     out[1..5]: two means, variance, covariance, variance; out[6], out[7]: means of the differences of psi'.
     """
@@ -192,7 +199,7 @@ cdef void c_moments(Law *law, const double *weights, int64_t low, int64_t width,
 
 
 def sums(likelihood, start, low, peak, first, second, exposure, *, shares, moments=True):
-    """Compute the log evidence of every area and node of its exposure, and moments of its count given the release.
+    """Compute the log evidence of every area and every node of its exposure, and posterior moments of its count.
 
     Parameters
     ----------
@@ -252,7 +259,9 @@ cdef int64_t c_parts(const double *likelihood, int64_t low, int64_t width, int64
                      const double *first, const double *second, int64_t points, int64_t areas,
                      const double *nodes, const double *log_node, int64_t count,
                      const double *one, const double *two, Part *parts, double *room) noexcept nogil:
-    """Compute the components of one area and return their number; `first` and `second` have a step of `areas`."""
+    """Compute the components of the mixture for one area and return their number. The arrays `first` and `second` have
+    a stride of `areas`.
+    """
     cdef int64_t h, k, j, used = 0, begin, base
     cdef double top, total, sum_, scale
     cdef Part *p
@@ -302,7 +311,9 @@ cdef int64_t c_parts(const double *likelihood, int64_t low, int64_t width, int64
 
 
 cdef double c_part_cdf(Part *p, double low, double t, double *density) noexcept nogil:
-    """Return P(rate <= t) of one component, and its density."""
+    """Return the cumulative distribution function P(rate <= t) of one component of the mixture, and compute its
+    density.
+    """
     cdef double a = p.law.a + low + p.first, x, e, e_start, c = 0.0, f = 0.0, b = 0.0, odds = 0.0, at, top, r
     cdef int64_t j, start, last = p.size - 1
     cdef bint ended = False
@@ -320,8 +331,8 @@ cdef double c_part_cdf(Part *p, double low, double t, double *density) noexcept 
         e_start = exp(e_start + (a + start) * log(x) + (b - start - 1) * log1p(-x))
     else:
         e_start = exp((a + start) * log(x) - x - lgamma(a + start + 1))
-    # sum of e(l) times cumulative weights, and the density; upwards from the mode all e(l) above j add up to at most
-    # e r / (1 - r), with the ratio r of the next two, and downwards those below j to at most j e
+    # sum of e(l) times cumulative weights, and the density; upwards from the mode all e(l) above j add up to at most e
+    # r / (1 - r), with the ratio r of the next two, and downwards all e(l) below j add up to at most j e
     e = top = e_start
     for j in range(start, p.size):
         c += p.below[j] * e
@@ -355,8 +366,8 @@ cdef double c_part_cdf(Part *p, double low, double t, double *density) noexcept 
 
 
 cdef void c_cdf(Part *parts, int64_t used, double low, double t, double *out) noexcept nogil:
-    """Compute the distribution function of the mixture, its density, and the distribution function by the
-    second rule.
+    """Compute the cumulative distribution function of the mixture at t, its density, and the cumulative distribution
+    function by the second integration rule.
     """
     cdef int64_t j
     cdef double c, f
@@ -370,8 +381,8 @@ cdef void c_cdf(Part *parts, int64_t used, double low, double t, double *out) no
 
 cdef double c_quantile(Part *parts, int64_t used, double low, bint shares, double level, double normal, double mean,
                        double sd, double *out) noexcept nogil:
-    """Compute a quantile by Newton's method on the log (or logit) of the rate, within a bracket; `out` is that of
-    `c_cdf` at the result.
+    """Compute a quantile by Newton's method on the log (or logit) of the rate, within a bracket. The array `out`
+    contains the results of `c_cdf` at the quantile.
     """
     cdef double u, left = -INFINITY, right = INFINITY, t, slope, step, s
     cdef int i
@@ -408,7 +419,7 @@ cdef double c_quantile(Part *parts, int64_t used, double low, bint shares, doubl
 
 
 cdef void c_of_part(Part *p, double low, double *mean, double *square) noexcept nogil:
-    """Compute the first and second moment of the rate of a component."""
+    """Compute the first and the second moment of the rate under one component of the mixture."""
     cdef double a, total = p.law.a + p.law.b + p.law.n, m1 = 0.0, m2 = 0.0
     cdef int64_t j
     for j in range(p.size):
@@ -423,7 +434,7 @@ cdef void c_of_part(Part *p, double low, double *mean, double *square) noexcept 
 
 cdef void c_counts(Part *parts, int64_t used, int64_t low, int64_t width, double tail, double *room,
                    double *out) noexcept nogil:
-    """Compute mean, sd and central interval of the count of one area."""
+    """Compute the posterior mean, standard deviation and central interval of the count of one area."""
     cdef int64_t i, j
     cdef double mean = 0.0, square = 0.0, running
     # P(count = low + j): mixture over the components
@@ -453,8 +464,8 @@ cdef void c_counts(Part *parts, int64_t used, int64_t low, int64_t width, double
 
 def mixtures(likelihood, start, low, peak, first, second, exposure, log_node, weights, levels, normals, points, *,
              shares):
-    """Compute means, standard deviations, quantiles and distribution functions of the rates, and summaries of the
-    counts.
+    """Compute the posterior means, standard deviations, quantiles and cumulative distribution functions of the rates,
+    and summaries of the counts.
 
     Parameters
     ----------
@@ -541,7 +552,8 @@ def mixtures(likelihood, start, low, peak, first, second, exposure, log_node, we
 
 
 def picks(likelihood, start, low, peak, first, second, exposure, log_node, uniforms, which, *, shares):
-    """Draw counts and nodes of the exposures given the release, by inversion of uniform numbers.
+    """Draw the counts of all areas and the nodes of their exposures from the posterior distribution, by inversion of
+    uniform numbers.
 
     Parameters
     ----------
@@ -598,7 +610,7 @@ def picks(likelihood, start, low, peak, first, second, exposure, log_node, unifo
                     j += 1
                 p = &parts[j]
                 rest /= p.one
-                # the smallest count whose cumulative weight exceeds the rest of the uniform number
+                # the smallest count whose cumulative weight exceeds the remainder of the uniform number
                 left, right = 0, p.size - 1
                 while left < right:
                     middle = (left + right) // 2
@@ -614,7 +626,7 @@ def picks(likelihood, start, low, peak, first, second, exposure, log_node, unifo
 
 
 def _check(values, start, low, peak, n):
-    """Reject windows that are inconsistent with each other."""
+    """Raise an error if the windows of the areas are inconsistent with each other."""
     width = np.diff(start)
     if len(start) != n + 1 or len(low) != n or len(peak) != n or (n and (start[0] != 0 or start[n] != len(values))):
         raise ValueError(f"start, low and peak must describe {n} windows of {len(values)} counts in all")
@@ -623,7 +635,7 @@ def _check(values, start, low, peak, n):
 
 
 def _same(n, h, first, second, log_node, weights, points, count):
-    """Reject arrays whose shapes are inconsistent."""
+    """Raise an error if the arrays have inconsistent shapes."""
     actual = tuple(np.shape(x) for x in (first, second, log_node, weights)), np.shape(points)[0]
     if actual != (((h, n), (h, n), (n, count), (2, h)), n):
         raise ValueError(f"first, second, log_node, weights and points must have consistent shapes for {n} areas, "

@@ -1,5 +1,5 @@
-"""Posteriors of rates, as mixtures of gamma distributions (for shares: beta distributions) over counts, exposures and
-hyperparameters.
+"""Posterior distributions of rates, which are mixtures of gamma distributions (for shares: beta distributions) over
+counts, exposures and hyperparameters.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ _HERMITE_7 = (
     np.polynomial.hermite_e.hermegauss(7)[0],
     np.polynomial.hermite_e.hermegauss(7)[1] / np.sqrt(2 * np.pi),
 )
-_TRIM = 1e-13  # predicted counts with a smaller probability are dropped at both ends
+_TRIM = 1e-13  # predicted counts with smaller probabilities are omitted at both ends
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Points:
     Parameters
     ----------
     first, second : float64 (points, n), arguments of the kernel.
-    weights : float64 (points,), adding up to 1.
+    weights : float64 (points,), with sum 1.
     """
 
     first: Array
@@ -43,8 +43,8 @@ class Points:
 def _points(
     model: Model, hyper: Hyperparameters, fits: Sequence[Fit], weights: Array, rule: tuple[Array, Array]
 ) -> Points:
-    """Return the product of the nodes of log a and of a quadrature rule for x_i'b given log a, separately for each
-    area.
+    """Return the product of a quadrature rule for log a and of a quadrature rule for x_i'b given log a, separately for
+    each area.
     """
     first, second = [], []
     for fit in fits:
@@ -75,7 +75,7 @@ class Numbers:
 
 
 class AreaRates:
-    """Posterior of the rates of all areas of a regression.
+    """Posterior distributions of the rates of all areas of a regression.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class AreaRates:
     def evaluate(
         self, rows: slice, levels: ArrayLike, at: Array, points: "Points | None" = None, weights: Array | None = None
     ) -> tuple[Array, Array, Array, Array]:
-        """Return moments, quantiles and probabilities of some areas (`_rate_sums.mixtures`).
+        """Return posterior moments, quantiles and probabilities of the rates of several areas (`_rate_sums.mixtures`).
 
         Parameters
         ----------
@@ -129,9 +129,9 @@ class AreaRates:
 
     @cached_property
     def error(self) -> float:
-        """Largest error of a probability at a limit of a 95 % interval, over at most `_SAMPLE` areas. These areas are
-        evenly spaced in the order of the standard deviations of x_i'b. The error is the difference from a rule with
-        more nodes, plus twice `bend` times the change over the nodes of x_i'b.
+        """Largest error of a tail probability at an end of a 95 % interval, over at most `_SAMPLE` areas. These areas
+        are evenly spaced in the order of the standard deviations of x_i'b. The error is the difference from a rule with
+        more nodes, plus twice `bend` times the change of the probability over the nodes of x_i'b.
         """
         hyper, fit = self.hyperparameters, self.hyperparameters.fit
         spread = np.einsum("ij,jk,ik->i", self.model.design, fit.covariance[1:, 1:], self.model.design)
@@ -151,8 +151,8 @@ class AreaRates:
         return worst
 
     def _fine(self) -> tuple[Sequence[Fit], Array]:
-        """Return the nodes of log a of a rule with more nodes: the grid or, for a large release, nodes around the
-        mode.
+        """Return the nodes and weights of a finer quadrature rule for log a: the complete grid or, for a large release,
+        Gauss-Hermite nodes around the mode.
         """
         nodes = self.hyperparameters.nodes
         if len(nodes.weights) == len(HERMITE[1]):
@@ -181,18 +181,18 @@ class AreaRates:
         return Numbers(rates[:, 0], rates[:, 1], ends[:, 0, 0], ends[:, 1, 0], counts)
 
     def law(self, i: int) -> "RateLaw":
-        """Return the distribution of the rate of one area."""
+        """Return the posterior distribution of the rate of one area."""
         return RateLaw(self, i)
 
     def count(self, i: int) -> tuple[Whole, Array]:
-        """Return the possible true counts of one area, and their probabilities."""
+        """Return the possible true counts of one area, and their posterior probabilities."""
         parts = list(self._components(i))
         first = int(self.model.table.low[i])
         return np.arange(first, first + len(parts[0][3])), np.sum([part[0] * part[3] for part in parts], axis=0)
 
     def _components(self, i: int) -> Iterator[tuple[float, float, float, Array, float]]:
-        """Yield, for every component, its weight, first and second argument, the probabilities of the counts, and the
-        exposure.
+        """Yield the components of the posterior mixture of one area: the weight, the two hyperparameters, the
+        probabilities of the counts, and the exposure.
         """
         points = self._own
         first, second = points.first, points.second
@@ -220,7 +220,8 @@ class AreaRates:
         return _negative_binomial(d, a, b * e)
 
     def predicted(self, i: int, exposure: float) -> tuple[Whole, Array]:
-        """Return the possible values of a new count of an area with the same rate, and their probabilities.
+        """Return the predictive distribution of a new count of an area with the same rate, as possible values and their
+        probabilities.
 
         Parameters
         ----------
@@ -252,14 +253,14 @@ class AreaRates:
         return np.arange(kept[0], kept[-1] + 1), out[kept[0] : kept[-1] + 1] / out[kept[0] : kept[-1] + 1].sum()
 
     def _last(self, i: int, exposure: float) -> int:
-        """Return the largest new count for which the probability is computed."""
+        """Return the largest new count of an area for which the predictive probability is computed."""
         if self.model.shares:
             return int(exposure)
         high = float(self.law(i).quantile(1 - 1e-9)) * exposure
         return int(high + 8 * np.sqrt(high) + 40)
 
     def draw(self, size: int, rng: np.random.Generator) -> tuple[Array, Whole, Array]:
-        """Draw rates, counts and hyperparameters jointly.
+        """Draw rates, counts and hyperparameters from their joint posterior distribution.
 
         Parameters
         ----------
@@ -298,7 +299,9 @@ class AreaRates:
 
 
 def _negative_binomial(d: Array, a: float, m: float) -> Array:
-    """Return the log probabilities of counts with shape a and mean m. If m = 0, only the count 0 is possible."""
+    """Return the log probabilities of counts under the negative binomial distribution with shape a and mean m. If m =
+    0, only the count 0 is possible.
+    """
     if m == 0:
         return np.where(d == 0, 0.0, -np.inf)
     return np.asarray(
@@ -307,7 +310,7 @@ def _negative_binomial(d: Array, a: float, m: float) -> Array:
 
 
 class RateLaw:
-    """Posterior of the rate of one area, with the interface of `distributions.RealLaw`.
+    """Posterior distribution of the rate of one area, with the interface of `distributions.RealLaw`.
 
     Parameters
     ----------
@@ -323,23 +326,23 @@ class RateLaw:
         return np.asarray(self._rates.evaluate(self._rows, [0.5], np.empty((1, 0)))[0][0])
 
     def mean(self) -> float:
-        """Return the expected rate."""
+        """Return the posterior mean of the rate of the area."""
         return float(self._moments[0])
 
     def variance(self) -> float:
-        """Return the variance of the rate."""
+        """Return the posterior variance of the rate of the area."""
         return float(self._moments[1] ** 2)
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Return the density of the rate."""
+        """Return the posterior density of the rate at given values."""
         return self._at(x, 1)
 
     def cdf(self, x: ArrayLike) -> Array:
-        """Return the distribution function of the rate."""
+        """Return the cumulative distribution function of the rate at given values."""
         return self._at(x, 0)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Return quantiles of the rate."""
+        """Return the posterior quantiles of the rate at given levels."""
         levels = np.asarray(q, dtype=np.float64)
         flat = levels.ravel()
         inside = (flat > 0) & (flat < 1)
@@ -360,7 +363,7 @@ class RateLaw:
 
 
 def neglected(model: Model, parameters: Array) -> Array:
-    """Return a bound on the posterior probability of the counts outside each window, at given hyperparameters.
+    """Return an upper bound on the posterior probability of the counts outside each window, at given hyperparameters.
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
-"""Integration over the hyperparameters (log a, b) of a regression.
+"""Numerical integration over the hyperparameters (log a, b) of a regression of rates.
 
-The rate of an area depends on b only through x_i'b, which is nearly normal given log a. It is integrated with three
-Gauss-Hermite nodes about the mean of b; the third derivatives of the log posterior determine the distance between the
-mean and the mode. The marginal posterior of log a is computed on a grid by Laplace's method over b, and interpolated by
-a cubic spline. The rates use the corresponding Gauss rule with five nodes. If the release is large, three Gauss-Hermite
-nodes of log a with exact weights replace the grid.
+The rate of an area depends on b only through x_i'b, which is nearly normal given log a. The integral over x_i'b uses
+three Gauss-Hermite nodes about the mean of b. The third derivatives of the log posterior determine the distance between
+the mean and the mode. The marginal posterior of log a is computed on a grid by Laplace's method over b, and
+interpolated by a cubic spline. The rates use the corresponding Gauss rule with five nodes. If the release is large,
+three Gauss-Hermite nodes of log a with exact weights replace the grid.
 
 The stated error has two parts: the largest difference from a rule with many more nodes, and the deviation of b from a
 normal distribution (`Hyperparameters.bend`) times the change of a probability over the nodes of x_i'b.
@@ -36,12 +36,12 @@ HELD_SLOPE = 0.5  # the same for b, in standard deviations of its prior
 
 @dataclass(frozen=True)
 class Nodes:
-    """Values of log a, with the mode of b given each value, and the weights of the values.
+    """Quadrature nodes of log a with their weights, and the mode of b given each node.
 
     Parameters
     ----------
-    fits : mode given each value of log a.
-    weights : float64 (nodes,), adding up to 1.
+    fits : mode of b given each value of log a.
+    weights : float64 (nodes,), with sum 1.
     rule : name of the rule.
     """
 
@@ -69,12 +69,13 @@ class Grid:
 
     @cached_property
     def spline(self) -> "scipy.interpolate.CubicSpline":
-        """Interpolated marginal log posterior, relative to its largest value."""
+        """Interpolated marginal log posterior of log a, minus its largest value."""
         return scipy.interpolate.CubicSpline(self.values, self.log_marginal - self.log_marginal.max())
 
 
 def star(centre: Array, covariance: Array) -> tuple[Array, Array]:
-    """Return points and weights that integrate polynomials of degree three under a normal distribution.
+    """Return the points and weights of a quadrature rule that integrates polynomials of degree three exactly under a
+    normal distribution.
 
     Parameters
     ----------
@@ -93,12 +94,12 @@ def star(centre: Array, covariance: Array) -> tuple[Array, Array]:
 
 
 class Hyperparameters:
-    """Posterior of the hyperparameters of a model.
+    """Posterior distribution of the hyperparameters of a regression of rates.
 
     Parameters
     ----------
     model : the regression.
-    fit : mode of its log posterior.
+    fit : mode of the log posterior.
     """
 
     def __init__(self, model: Model, fit: Fit) -> None:
@@ -108,7 +109,7 @@ class Hyperparameters:
 
     @cached_property
     def nodes(self) -> Nodes:
-        """Nodes of log a over which the rates are integrated."""
+        """Quadrature nodes of log a over which the posterior distributions of the rates are integrated."""
         if self.large:
             return self._three()
         x = np.linspace(self.grid.values[0], self.grid.values[-1], 4001)
@@ -131,7 +132,8 @@ class Hyperparameters:
         return self.model.fit(np.r_[value, near.parameters[1:]], fixed=True, gain=1e-7)
 
     def mean(self, fit: Fit) -> Array:
-        """Return the mean of b given log a, float64 (p,), computed by differences of the gradient.
+        """Return the posterior mean of b given log a, float64 (p,), computed from differences of the gradient of the
+        log posterior.
 
         With the columns l of a root of the covariance C, the mean is the mode + C sum T(l, l)/2. The third derivative
         T(l, l) is the gradient at the mode + l plus the gradient at the mode - l. For large releases, the difference
@@ -152,8 +154,8 @@ class Hyperparameters:
         return self._given(self.fit.parameters[0], self.fit)
 
     def joint(self) -> tuple[Array, Array]:
-        """Return points of (log a, b), (points, p + 1), and their weights. For each node of log a, a rule of degree
-        three integrates over b; the points are used to draw all areas jointly.
+        """Return quadrature points of (log a, b), float64 (points, p + 1), and their weights. For each node of log a, a
+        rule of degree three integrates over b. The points are used to draw all areas jointly.
         """
         parts, shares = [], []
         for fit, weight in zip(self.nodes.fits, self.nodes.weights, strict=True):
@@ -165,7 +167,7 @@ class Hyperparameters:
 
     @cached_property
     def grid(self) -> Grid:
-        """Grid of log a over which the marginal posterior is computed."""
+        """Grid of values of log a at which the marginal posterior density is computed."""
         mode = self.fit.parameters[0]
         step = min(_STEP * float(np.sqrt(max(self.fit.covariance[0, 0], 1e-12))), _WIDEST_STEP)
         sides: list[list[Fit]] = []
@@ -198,15 +200,17 @@ class Hyperparameters:
 
     @cached_property
     def held(self) -> tuple[bool, NDArray[np.bool_]]:
-        """Whether the prior determines log a, and which coefficients the prior determines."""
+        """Indicator of whether the prior, and not the data, determines log a, and a mask of the coefficients that the
+        prior determines.
+        """
         sd = np.sqrt(np.diag(self.fit.covariance))
         return bool(sd[0] > HELD_SHAPE), sd[1:] > HELD_SLOPE * self.model.prior.slopes
 
     @cached_property
     def bend(self) -> float:
-        """Largest change of a probability of a linear combination of b that the third and fourth derivatives of the log
-        posterior at the mode cause, along the arms of `star`: max over z of |c3 (z^2 + 2) phi(z)| + |c4 (z^3 + 3 z)
-        phi(z)|.
+        """Largest error of a probability of a linear combination of b under a normal approximation. The error follows
+        from the third and fourth derivatives of the log posterior at the mode along the arms of `star`: max over z of
+        |c3 (z^2 + 2) phi(z)| + |c4 (z^3 + 3 z) phi(z)|.
         """
         fit = self._central
         at, _ = star(fit.parameters[1:], fit.covariance)
@@ -220,7 +224,7 @@ class Hyperparameters:
 
 
 class ShapeLaw:
-    """Posterior of log a, whose density is the exponential of a cubic spline between the ends of the grid.
+    """Posterior distribution of log a. Its density is the exponential of a cubic spline between the ends of the grid.
 
     Parameters
     ----------
@@ -246,20 +250,20 @@ class ShapeLaw:
         return self._variance
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Return the density at given values of log a."""
+        """Return the posterior density at given values of log a."""
         return np.asarray(np.interp(np.asarray(x, dtype=np.float64), self.x, self._density, left=0.0, right=0.0))
 
     def cdf(self, x: ArrayLike) -> Array:
-        """Return the distribution function at given values of log a."""
+        """Return the cumulative distribution function at given values of log a."""
         return np.interp(np.asarray(x, dtype=np.float64), self.x, self._below)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Return quantiles of log a at given levels."""
+        """Return the posterior quantiles of log a at given levels."""
         return np.interp(np.asarray(q, dtype=np.float64), self._below, self.x)
 
     def error(self, grid: Grid) -> float:
-        """Return the largest difference between the distribution function and that computed from every other value of
-        the grid.
+        """Return the largest change of the cumulative distribution function of log a if it is computed from every
+        second value of the grid.
         """
         kept = np.arange(len(grid.values))[grid.centre % 2 :: 2]
         if len(kept) < 4:
@@ -269,11 +273,11 @@ class ShapeLaw:
 
 
 class SlopeLaw:
-    """Posterior of a linear combination of b. It is a mixture of normal distributions.
+    """Posterior distribution of a linear combination of the coefficients b, which is a mixture of normal distributions.
 
     Parameters
     ----------
-    weights, means, sds : float64 (components,); weights add up to 1.
+    weights, means, sds : float64 (components,); the sum of the weights is 1.
     """
 
     def __init__(self, weights: Array, means: Array, sds: Array) -> None:
@@ -288,16 +292,16 @@ class SlopeLaw:
         return float(self.weights @ (self.sds**2 + (self.means - self.mean()) ** 2))
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Return the density at given values of the combination."""
+        """Return the posterior density at given values of the linear combination."""
         z = (np.asarray(x, dtype=np.float64)[..., None] - self.means) / self.sds
         return np.asarray((np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) / self.sds) @ self.weights)
 
     def cdf(self, x: ArrayLike) -> Array:
-        """Return the distribution function at given values of the combination."""
+        """Return the cumulative distribution function at given values of the linear combination."""
         return np.asarray(ndtr((np.asarray(x, dtype=np.float64)[..., None] - self.means) / self.sds) @ self.weights)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Return quantiles of the combination at given levels."""
+        """Return the posterior quantiles of the linear combination at given levels."""
         levels = np.asarray(q, dtype=np.float64)
         return np.array([self._at(float(level)) for level in levels.ravel()]).reshape(levels.shape)
 

@@ -1,5 +1,5 @@
-"""Likelihoods p(y | D = d) of protected counts, each on a range of true counts d (window) outside which the likelihood
-is negligible.
+"""Likelihoods p(y | D = d) of released values y of protected counts D, each on a range of true counts d (window)
+outside which the likelihood is negligible.
 
 A window is chosen without a prior. Let h be a half-width of the noise with P(|noise| > h) <= exp(-log_mass). The window
 contains all counts within h of the counts that the released value represents. Under any model whose probabilities are
@@ -29,7 +29,7 @@ _BOUNDED = 100_000
 
 
 class CountLikelihood(NamedTuple):
-    """Log likelihoods of the true counts of a release, one row per count.
+    """Log likelihoods of the possible true counts given a release, with one row per count.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class CountLikelihood(NamedTuple):
 
 @dataclass(frozen=True)
 class Likelihoods:
-    """Likelihoods of all counts on their windows, stored one window after the other.
+    """Likelihoods of the possible values of all counts on their windows, stored one window after the other.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Likelihoods:
 
     @property
     def last(self) -> Whole:
-        """Last count of every window of true counts."""
+        """Largest true count in the window of every released count."""
         return self.low + np.diff(self.start) - 1
 
     def of(self, rows: slice) -> tuple[Array, Whole, Whole, Whole]:
@@ -88,13 +88,13 @@ class Likelihoods:
         return self.values[first:last], start, self.low[rows], self.peak[rows]
 
     def log(self, i: int) -> tuple[int, Array]:
-        """Return the first count of a window and the log likelihoods in the window."""
+        """Return the smallest count of one window and the log likelihoods of all counts in the window."""
         with np.errstate(divide="ignore"):
             logs = np.log(self.values[self.start[i] : self.start[i + 1]]) + self.log_top[i]
         return int(self.low[i]), logs
 
     def widened(self, cells: Cells, rows: Whole, log_mass: float) -> "Likelihoods":
-        """Return the likelihoods, computed on wider windows for the selected rows.
+        """Return a copy of the likelihoods in which the selected rows have wider windows.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class Likelihoods:
 
 
 def likelihoods_of(cells: Cells, log_mass: float = 40.0) -> Likelihoods:
-    """Compute the likelihoods of noisy counts on their windows.
+    """Compute the likelihoods of the possible true counts given noisy counts, on one window per count.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def likelihoods_of(cells: Cells, log_mass: float = 40.0) -> Likelihoods:
 
 
 def table_of(cells: Cells, names: tuple[str, ...], log_mass: float) -> CountLikelihood:
-    """Return the likelihoods as a rectangular table, for other programs.
+    """Return the likelihoods as a rectangular table, for models that are fitted with other software.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ def nodes_of(cells: Cells, log_mass: float = 40.0) -> tuple[Array, Array]:
 
 
 def _rectangle(table: Likelihoods, rows: NDArray[np.int64]) -> tuple[Array, Array]:
-    """Return possible numbers and their probabilities, both of shape (rows, widest)."""
+    """Return the possible numbers of persons of every area and their probabilities, both of shape (rows, widest)."""
     widest = int(np.diff(table.start)[rows].max())
     x = table.low[rows, None] + np.arange(widest, dtype=np.float64)
     w = np.zeros(x.shape)
@@ -270,7 +270,7 @@ def _rectangle(table: Likelihoods, rows: NDArray[np.int64]) -> tuple[Array, Arra
 
 
 def gauss(x: Array, w: Array, count: int) -> tuple[Array, Array]:
-    """Return the Gauss quadrature rule of the discrete distribution in every row.
+    """Return the Gauss quadrature rule for the discrete distribution in every row.
 
     Parameters
     ----------

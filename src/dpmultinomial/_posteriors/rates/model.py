@@ -1,5 +1,5 @@
 """Regression of rates or shares on covariates, given protected counts. The log posterior of the hyperparameters, its
-gradient and its Hessian are computed by exact sums, and its mode by Newton's method.
+gradient and its Hessian are computed by exact sums over the counts, and the mode by Newton's method.
 
     rates:  theta_i ~ Gamma(a, mean mu_i), log mu_i = x_i'b;  D_i ~ Poisson(theta_i E_i)
     shares: p_i ~ Beta(a mu_i, a (1 - mu_i)), logit mu_i = x_i'b;  D_i ~ Binomial(N_i, p_i)
@@ -28,7 +28,7 @@ _LARGEST = 40.0  # larger values of |log a| and |x'b| are not evaluated
 
 @dataclass(frozen=True)
 class Prior:
-    """Independent normal priors of the hyperparameters.
+    """Independent normal priors of the hyperparameters (log a, b) of a regression.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ class Prior:
     slopes: float
 
     def terms(self, parameters: Array) -> tuple[float, Array, Array]:
-        """Return the log density, its gradient and the diagonal of its Hessian. An improper part of the prior
-        contributes 0.
+        """Return the log prior density of the hyperparameters, its gradient and the diagonal of its Hessian. An
+        improper part of the prior contributes 0.
         """
         gaps = parameters - np.r_[self.centre, np.zeros(len(parameters) - 1)]
         precision = np.r_[self.sd, np.full(len(parameters) - 1, self.slopes)] ** -2.0
@@ -52,7 +52,7 @@ class Prior:
 
 @dataclass(frozen=True)
 class Terms:
-    """Terms of the log evidence of every area, and of its derivatives.
+    """Log evidence of every area of a regression, and its first and second derivatives.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Terms:
 
 
 class Model:
-    """Log posterior of the hyperparameters (log a, b).
+    """Log posterior of the hyperparameters (log a, b) of a regression of rates or shares.
 
     Parameters
     ----------
@@ -96,8 +96,8 @@ class Model:
         return self.table.of(slice(0, len(self.table)))
 
     def pair(self, parameters: Array, offset: Array | float = 0.0) -> tuple[Array, Array]:
-        """Return the arguments `first` and `second` of the kernel, each float64 (n,): (a, mu), or (A, B) for shares.
-        The `offset` is added to x_i'b.
+        """Return the two hyperparameters of every area for the compiled kernel, each float64 (n,): (a, mu) for rates,
+        or (A, B) for shares. The `offset` is added to x_i'b.
         """
         a = np.exp(parameters[0])
         at = self.design @ parameters[1:] + offset
@@ -144,8 +144,8 @@ class Model:
     def _rates(
         self, shape: Array, mu: Array, d: Array, u: Array, dd: Array, du: Array, uu: Array, t: Array
     ) -> tuple[tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]]:
-        """Return the means of the scores with respect to (log a, log mu), the variances of the scores, and the means of
-        the second derivatives.
+        """Return the posterior means of the scores with respect to (log a, log mu) for every area, the variances of the
+        scores, and the means of the second derivatives.
         """
         a = shape[:, None]
         m = mu[:, None] * self.exposure
@@ -168,8 +168,8 @@ class Model:
     def _shares(
         self, A: Array, B: Array, u: Array, v: Array, uu: Array, uv: Array, vv: Array, tu: Array, tv: Array
     ) -> tuple[tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]]:
-        """Return the means of the scores with respect to (log a, logit mu), the variances of the scores, and the means
-        of the second derivatives.
+        """Return the posterior means of the scores with respect to (log a, logit mu) for every area, the variances of
+        the scores, and the means of the second derivatives.
         """
         A, B = A[:, None], B[:, None]
         a, n = A + B, self.exposure
@@ -191,13 +191,15 @@ class Model:
         return (by_shape, by_mean), spread, curve
 
     def value(self, parameters: Array) -> float:
-        """Return the log posterior of (log a, b), without subtracting the log probability of the release."""
+        """Return the unnormalised log posterior of the hyperparameters: the log prior density plus the log evidence of
+        all areas.
+        """
         if not self._inside(parameters):
             return -np.inf
         return self.prior.terms(parameters)[0] + float(self.log_evidence(parameters).sum())
 
     def log_evidence(self, parameters: Array) -> Array:
-        """Return the log evidence of every area given (log a, b), float64 (n,)."""
+        """Return the log evidence of every area given the hyperparameters (log a, b), float64 (n,)."""
         first, second = self.pair(parameters)
         found = _rate_sums.sums(*self._all, first, second, self.exposure, shares=self.shares, moments=False)
         return np.asarray(logsumexp(found[:, :, 0] + self.log_node, axis=1) + self.table.log_top)
@@ -207,7 +209,7 @@ class Model:
         return bool(abs(parameters[0]) <= _LARGEST and np.abs(at).max(initial=0.0) <= _LARGEST)
 
     def objective(self, parameters: Array) -> tuple[float, Array, Array]:
-        """Return the log posterior of (log a, b), its gradient and its Hessian."""
+        """Return the log posterior of the hyperparameters (log a, b), its gradient and its Hessian."""
         if not self._inside(parameters):
             size = len(parameters)
             return -np.inf, np.zeros(size), np.zeros((size, size))
@@ -223,13 +225,15 @@ class Model:
         return value + float(found.log_evidence.sum()), gradient, hessian
 
     def start(self, crude: float) -> Array:
-        """Return the hyperparameters at which the search begins: log a from the prior, and one rate for all areas."""
+        """Return the starting point of the search for the mode: log a from the prior, and coefficients b with the same
+        rate in all areas.
+        """
         level = np.log(crude / (1 - crude)) if self.shares else np.log(crude)
         b = np.linalg.lstsq(self.design, np.full(len(self.design), level), rcond=None)[0]
         return np.asarray(np.r_[self.prior.centre, b])
 
     def fit(self, start: Array, *, fixed: bool = False, gain: float = _GAIN) -> "Fit":
-        """Find the mode by Newton's method with step halving.
+        """Compute the mode of the log posterior of the hyperparameters by Newton's method with step halving.
 
         Parameters
         ----------
@@ -295,5 +299,5 @@ class Fit:
 
     @property
     def log_marginal(self) -> float:
-        """Log posterior of the fixed parameters, by Laplace's method for the other parameters."""
+        """Marginal log posterior of the fixed parameters, computed by Laplace's method for the other parameters."""
         return float(self.value - np.linalg.slogdet(self.information / (2 * np.pi))[1] / 2)

@@ -1,1 +1,3 @@
-"""Counts on a tree of totals with noisy measurements of any node: exact posterior, least squares, and crossed cells."""
+"""Posterior distributions of counts on a tree of totals, given noisy measurements of any nodes: exact sums, least
+squares, and crossed cells.
+"""

@@ -1,14 +1,15 @@
 # cython: language_level=3
-"""Weight psi(n) of the count of a node: its measurements, its factor of the prior, its bounds, times exp(tilt n).
+"""Weight psi(n) of the count n of a node of a tree: the product of the likelihood of the measurements, the factor of
+the prior, the indicator of the bounds, and exp(tilt n).
 
 The log weight is log psi(n) = concave(n) + power(n), where the concave part is a parabola or a tent plus a line,
 
 concave(n) = (slope + tilt) n - square (n - centre)^2 - absolute |n - centre|, and the monotone
 power(n) = log Gamma(n + own)/Gamma(n + others) - damped log(1 + n).
 
-Distributions without this form are tables. Windows are computed from these shapes in closed form, and the weight beyond
-a window is bounded by geometric series. The last part of the file bounds a weight over all counts, including those
-outside its window; the bound on the total variation distance is based on it.
+Weights without this form are tables. Windows are computed from these shapes in closed form, and the sum of the weights
+beyond a window is bounded by geometric series. The last part of the file bounds a weight over all counts, including
+those outside its window; the bound on the total variation distance is based on it.
 """
 from libc.math cimport INFINITY, ceil, exp, fabs, floor, log, log1p, sqrt, tanh
 from libc.stdint cimport int64_t
@@ -21,7 +22,7 @@ cdef enum:
     WIDEST = 1 << 26  # largest width of a window
 
 cdef extern from *:
-    const int64_t FAR "(1LL << 52)"  # represents no upper bound
+    const int64_t FAR "(1LL << 52)"  # value that means that there is no upper bound
     const double STEEP "500.0"  # largest range of log weights for a product of ratios
     const double MARGIN "5.0"  # log weight added to the requested range of a window
     const double LOG_2 "0.6931471805599453"
@@ -30,8 +31,8 @@ cdef struct Site:
     double centre, square, absolute  # -square (n - centre)^2 - absolute |n - centre|; at most one is positive
     double own, others, slope, damped
     int64_t lower, upper
-    int64_t table, begin, length  # log weights tables[table + n - begin], -inf elsewhere; table = -1: none
-    double highest, swing  # largest entry of the table, and its largest minus its smallest entry
+    int64_t table, begin, length  # log weights tables[table + n - begin], -inf elsewhere; table = -1: there is no table
+    double highest, swing  # largest entry of the table, and its largest entry minus its smallest entry
     double below, above  # smallest decrease of the log weight per count beyond the ends; infinite: weight 0
 
 
@@ -57,12 +58,12 @@ cdef inline double c_power(const Site *s, double n) noexcept nogil:
 
 
 cdef inline bint c_rises(const Site *s) noexcept nogil:
-    """Return whether the power part increases with n."""
+    """Return whether the power part of the log weight of a node increases with the count n."""
     return s.own > s.others
 
 
 cdef inline double c_concave(const Site *s, double tilt, double n, double base) noexcept nogil:
-    """Return the concave part at n minus the concave part at `base`."""
+    """Return the concave part of the log weight of a node at count n, minus its value at count `base`."""
     cdef double gap = n - base
     cdef double value = gap * (s.slope + tilt - s.square * (n + base - 2.0 * s.centre))
     if s.absolute > 0.0:
@@ -71,7 +72,7 @@ cdef inline double c_concave(const Site *s, double tilt, double n, double base) 
 
 
 cdef inline double c_level(const Site *s, double tilt, double n) noexcept nogil:
-    """Return the concave part at n."""
+    """Return the concave part of the log weight of a node at count n."""
     cdef double gap = n - s.centre
     return (s.slope + tilt) * n - s.square * gap * gap - s.absolute * fabs(gap)
 
@@ -82,7 +83,7 @@ cdef inline double c_table(const Site *s, const double *tables, double n) noexce
 
 
 cdef inline double c_log(const Site *s, const double *tables, double tilt, double n, double base) noexcept nogil:
-    """Return the log weight at n, with the concave part relative to `base`."""
+    """Return the log weight of a node at count n, with the concave part relative to its value at `base`."""
     cdef double value = c_concave(s, tilt, n, base)
     if s.own != s.others or s.damped != 0.0:
         value += c_power(s, n)
@@ -90,7 +91,9 @@ cdef inline double c_log(const Site *s, const double *tables, double tilt, doubl
 
 
 cdef inline double c_peak(const Site *s, double tilt) noexcept nogil:
-    """Return the position of the maximum of the concave part, or an infinite end if there is no maximum."""
+    """Return the count at which the concave part of the log weight is largest, or plus or minus infinity if there is no
+    maximum.
+    """
     cdef double slope = s.slope + tilt
     if s.square > 0.0:
         return s.centre + slope / (2.0 * s.square)
@@ -100,13 +103,15 @@ cdef inline double c_peak(const Site *s, double tilt) noexcept nogil:
 
 
 cdef inline double c_step(const Site *s, double tilt, double base, double fall, bint up) noexcept nogil:
-    """Return the distance from `base`, at or beyond the peak, at which the concave part is lower by `fall`."""
+    """Return the distance from `base` at which the concave part of the log weight is lower by `fall`, if `base` is at
+    or beyond the maximum.
+    """
     cdef double slope = s.slope + tilt, lead
     if s.square > 0.0:  # square ((lead + step)^2 - lead^2) = fall
         lead = base - c_peak(s, tilt)
         lead = max(lead if up else -lead, 0.0)
         return sqrt(lead * lead + fall / s.square) - lead
-    # the slope in this direction; it changes once, at the top of the tent, if the top is ahead
+    # the slope in this direction; it changes once, at the top of the tent, if the top lies in this direction
     slope = slope if up else -slope
     lead = s.centre - base if up else base - s.centre
     if lead > 0.0 and s.absolute > 0.0:
@@ -119,8 +124,9 @@ cdef inline double c_step(const Site *s, double tilt, double base, double fall, 
 
 
 cdef inline int c_window(const Site *s, double tilt, double fall, int64_t *low, int64_t *high) noexcept nogil:
-    """Set the range of counts with log weights within `fall` of the maximum (or wider); a table without another factor,
-    or with holes, has its whole range."""
+    """Set a range of counts that contains all counts with log weights within `fall` of the maximum. A table without
+    another factor, or with zeros between positive weights, keeps its complete range.
+    """
     cdef double peak = c_peak(s, tilt), base, right = fall + MARGIN, left, reach, most
     cdef int64_t k, first = s.lower, last = s.upper
     if s.table >= 0:
@@ -162,13 +168,17 @@ cdef inline double c_plain(const Site *s, const double *tables, double tilt, int
 
 
 cdef inline bint c_steep(const Site *s, int64_t low, int64_t high) noexcept nogil:
-    """Return whether the range of the power part is too large for a product of ratios."""
+    """Return whether the power part of the log weight varies too much over a range to be computed as a product of
+    ratios.
+    """
     return fabs(s.own - s.others) * log((high + 1.0) / (low + min(s.own, s.others, 1.0))) > STEEP
 
 
 cdef inline double c_fill_logs(const Site *s, const double *tables, double tilt, int64_t low, int64_t high,
                                double base, double *out) noexcept nogil:
-    """Compute `c_fill` from logs, with the concave part relative to `base` and the power part to its first value."""
+    """Compute the result of `c_fill` from log weights, with the concave part relative to `base` and the power part
+    relative to its first value.
+    """
     cdef double total = 0.0, most = -INFINITY, n
     cdef int64_t k
     for k in range(high - low + 1):
@@ -185,7 +195,7 @@ cdef inline double c_fill_logs(const Site *s, const double *tables, double tilt,
 
 cdef inline double c_fill(const Site *s, const double *tables, double tilt, int64_t low, int64_t high,
                           double *out) noexcept nogil:
-    """Set `out` to the scaled weights at low .. high; return the log of the scale."""
+    """Store the scaled weights of a node at the counts low .. high in `out`, and return the log of the scale."""
     cdef double base = min(max(floor(c_peak(s, tilt) + 0.5), <double> low), <double> high), weight = 1.0, n, scale
     cdef int64_t k
     # all weights are relative to exp(scale): the concave part at `base`, the power part at `low`
@@ -216,7 +226,9 @@ cdef inline double c_most(const Site *s) noexcept nogil:
 
 
 cdef inline double c_end(const Site *s, const double *tables, double tilt, double n, bint up) noexcept nogil:
-    """Return a bound on the log of all weight beyond the end n of a truncated list, by a geometric series."""
+    """Return an upper bound, by a geometric series, on the log of the sum of all weights beyond the end n of a
+    truncated table.
+    """
     cdef double fall = s.above if up else s.below, ratio, power = c_power(s, n), terms = n - s.lower
     if fall == INFINITY:
         return -INFINITY
@@ -235,7 +247,7 @@ cdef inline double c_end(const Site *s, const double *tables, double tilt, doubl
 
 
 cdef inline double c_above(const Site *s, const double *tables, double tilt, int64_t last) noexcept nogil:
-    """Return a bound on the log of all weight above `last`, by a geometric series."""
+    """Return an upper bound, by a geometric series, on the log of the sum of all weights at counts above `last`."""
     cdef double ratio, n = last + 1.0
     if last >= s.upper:
         return -INFINITY
@@ -252,7 +264,7 @@ cdef inline double c_above(const Site *s, const double *tables, double tilt, int
 
 
 cdef inline double c_below(const Site *s, const double *tables, double tilt, int64_t first) noexcept nogil:
-    """Return a bound on the log of all weight below `first`."""
+    """Return an upper bound on the log of the sum of all weights at counts below `first`."""
     cdef double ratio, n = first - 1.0, terms = first - s.lower
     if first <= s.lower:
         return -INFINITY
@@ -260,7 +272,7 @@ cdef inline double c_below(const Site *s, const double *tables, double tilt, int
         return c_end(s, tables, tilt, s.begin, False)
     if s.table >= 0 and s.begin > s.lower and not s.below >= 0.0:
         return INFINITY
-    # number of counts below times the largest term, or the geometric series
+    # number of counts below times the largest weight, or the geometric series
     ratio = c_concave(s, tilt, n - 1.0, n)
     if ratio < 0.0 and terms * -ratio > 1.0:
         terms = 1.0 / (-ratio if ratio > -1e-8 else 1.0 - exp(ratio))
@@ -277,7 +289,9 @@ cdef inline double c_log_cosh(double x) noexcept nogil:
 
 cdef inline double c_smooth(const Site *s, double tilt, double eta, double centre, double n,
                             double base) noexcept nogil:
-    """Return the concave part minus log cosh(eta (n - centre)), which is also concave."""
+    """Return the concave part of the log weight at n minus log cosh(eta (n - centre)), a difference that is also
+    concave.
+    """
     return c_concave(s, tilt, n, base) - (c_log_cosh(eta * (n - centre)) if eta > 0.0 else 0.0)
 
 
@@ -287,7 +301,9 @@ cdef inline double c_slope(const Site *s, double tilt, double eta, double centre
 
 
 cdef inline double c_top(const Site *s, double tilt, double eta, double centre, double low, double high) noexcept nogil:
-    """Return the position of the maximum of the smooth part on [low, high], with an accuracy of half a count."""
+    """Return the position on [low, high] at which the result of `c_smooth` is largest, with an accuracy of half a
+    count.
+    """
     cdef double middle
     cdef int64_t k
     if eta == 0.0:
@@ -309,7 +325,9 @@ cdef inline double c_top(const Site *s, double tilt, double eta, double centre, 
 
 cdef inline double c_beyond_end(const Site *s, const double *tables, double tilt, double eta, double centre,
                                 double reach, double base, bint up) noexcept nogil:
-    """Compute `c_supremum` from the end of a list to `reach`, where all parts except the power part are concave."""
+    """Compute the result of `c_supremum` from the end of a table to `reach`, where all parts of the log weight except
+    the power part are concave.
+    """
     cdef double n = s.begin + s.length - 1 if up else s.begin, next_ = n + 1.0 if up else n - 1.0
     cdef double fall = s.above if up else s.below, ratio, best
     if fall == INFINITY or (reach <= n if up else reach >= n):
@@ -329,13 +347,14 @@ cdef inline double c_beyond_end(const Site *s, const double *tables, double tilt
 cdef inline double c_supremum(const Site *s, const double *tables, double tilt, double eta, double centre,
                               int64_t first, int64_t last, double base) noexcept nogil:
     """Return an upper bound on the log of weight(n) exp(tilt n)/cosh(eta (n - centre)) over first .. last, with the
-    concave part relative to `base`; the power part is evaluated at one end of blocks that grow away from the maximum.
+    concave part relative to `base`. The power part is evaluated at one end of blocks whose lengths grow with the
+    distance from the maximum.
     """
     cdef double low = max(first, s.lower), high = min(last, s.upper), top, best, value, near, far, width
     cdef int64_t n
     if low > high:
         return -INFINITY
-    if s.table >= 0:  # every entry of the list, and bounds beyond the ends
+    if s.table >= 0:  # every entry of the table, and bounds beyond the ends
         best = max(c_beyond_end(s, tables, tilt, eta, centre, high, base, True),
                    c_beyond_end(s, tables, tilt, eta, centre, low, base, False))
         for n in range(<int64_t> max(low, s.begin), <int64_t> min(high, s.begin + s.length - 1) + 1):

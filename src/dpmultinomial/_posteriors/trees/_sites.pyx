@@ -1,19 +1,21 @@
 # cython: language_level=3
-"""Weights of the nodes before messages are computed: tilts that centre them, and chains along directions.
+"""Weights of the nodes of a tree, before messages are computed: the exponential tilts that centre them, and the weights
+of moves of Markov chains.
 
 The multipliers of the constraints "the sum of the children is the count of the parent" are the tilts that the rest of
-the tree applies to a family. With the weight psi_v of every node summed separately, they minimise the convex function
+the tree applies to a family. If the weight psi_v of every node is summed separately, the tilts minimise the convex
+function
 
 F(lambda) = sum_v log sum_n psi_v(n) exp((lambda_parent(v) - lambda_v) n),
 
 where lambda is 0 for the parent of the root and for the children of leaves. At the minimum, the tilted means of the
 children of a family sum to the tilted mean of the parent. A Newton step solves the tree from the leaves up in O(nodes).
-The tilt of a node without measurement or bound is that of its parent plus the slope of log psi_v. Approximate sums are
-sufficient, because the tilts only centre the messages (`balance`, `refine`).
+The tilt of a node without measurement or bound is the tilt of its parent plus the slope of log psi_v. Approximate sums
+are sufficient, because the tilts only centre the messages (`balance`, `refine`).
 
 A chain over crossed cells moves along a direction, which assigns +1, 0 or -1 to every cell. Let n be the count of the
-first moving cell; a sum over cells is rest + k n. `Ends` sets the weights of n given all other counts in the sites.
-Terms that do not depend on the state are computed only once.
+first moving cell; then a sum over cells is rest + k n. `Ends` stores the weights of n given all other counts in the
+sites of the nodes. Terms that do not depend on the state are computed only once.
 """
 cimport cython
 import numpy as np
@@ -23,7 +25,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcmp
 
 cdef enum:
-    POINTS = 32  # number of points of a long window
+    POINTS = 32  # number of grid points of a long window
     FIRST = 8  # number of counts at the lower bound that are never skipped
 
 cdef extern from *:
@@ -39,7 +41,9 @@ cdef enum:
 # later.
 
 cdef inline void c_zoom(const Site *s, const double *tables, double tilt, int64_t *low, int64_t *high) noexcept nogil:
-    """Find the range of a table that has its weight, on successively finer grids."""
+    """Reduce a range of counts to the part in which the weights of a table are not negligible, on successively finer
+    grids.
+    """
     cdef int64_t step, n, k, first, last, size = high[0] - low[0] + 1
     cdef double most, value
     while size > 2 * POINTS:
@@ -63,7 +67,9 @@ cdef inline void c_zoom(const Site *s, const double *tables, double tilt, int64_
 
 cdef inline int c_each(const Site *s, const double *tables, double tilt, int64_t low, int64_t high, double *mean,
                        double *variance) noexcept nogil:
-    """Compute `c_moments` from every count of a list with holes, which a grid could miss."""
+    """Compute the mean and variance of `c_moments` from every count of a table with zeros, because a grid could miss
+    the positive weights.
+    """
     cdef double most = -INFINITY, total = 0.0, first = 0.0, second = 0.0, weight
     cdef int64_t n
     for n in range(low, high + 1):
@@ -83,7 +89,9 @@ cdef inline int c_each(const Site *s, const double *tables, double tilt, int64_t
 
 cdef inline int c_moments(const Site *s, const double *tables, double tilt, double *mean,
                           double *variance) noexcept nogil:
-    """Compute mean and variance under the tilt, from every count of a short window or from some of a long one."""
+    """Compute the mean and variance of the count of a node under a tilt, from every count of a short window or from a
+    grid of counts of a long window.
+    """
     cdef int64_t low, high, step, j, size = 0
     cdef double points[2 * POINTS + FIRST]
     cdef double logs[2 * POINTS + FIRST]
@@ -132,24 +140,28 @@ cdef struct Node:
     double below, spread  # sum of the means of the children, and of their variances
     double ceiling  # upper limit of the tilts of the children
     double estimate  # estimate of the count
-    double fall  # decrease of the log weight per count, far above; infinite if it decreases faster or ends
+    double fall  # decrease of the log weight per count for very large counts; infinite if it decreases faster or ends
     double stride  # longest step; reduced if the last step was too long
     double edge  # distance from tilts under which the weight does not decrease
     bint passes
 
 
 cdef inline bint c_plain_node(const Site *s) noexcept nogil:
-    """Return whether a node has neither a measurement nor a bound, so that it passes the tilt on."""
+    """Return whether a node has neither a measurement nor a bound, so that its tilt follows from the tilt of its
+    parent.
+    """
     return s.square == 0.0 and s.absolute == 0.0 and s.table < 0 and s.lower == 0 and s.upper >= FAR
 
 
 cdef inline double c_floor(const Site *s, const Node *node, double above) noexcept nogil:
-    """Return the lower limit of the tilt of a family, above which the weight of its parent decreases."""
+    """Return the lower limit of the tilt of the children of a node, above which the tilted weight of the node
+    decreases.
+    """
     return -INFINITY if node.passes else above + s.slope - node.fall + node.edge
 
 
 cdef inline double c_fall(const Site *s) noexcept nogil:
-    """Return the decrease of the log weight per count, far above."""
+    """Return the decrease of the log weight of a node per count, for very large counts."""
     if s.square > 0.0 or s.upper < FAR:
         return INFINITY
     if s.table < 0:
@@ -159,7 +171,7 @@ cdef inline double c_fall(const Site *s) noexcept nogil:
 
 cdef inline double c_cost(const Site *s, const double *tables, double tilt, double eta, double outer,
                           double estimate, double spread) noexcept nogil:
-    """Return the log of the largest factor by which a node multiplies an error."""
+    """Return the log of the largest factor by which the weight of a node multiplies the error of a message."""
     cdef double base = <double> (<int64_t> (estimate + 0.5)), up, down
     up = c_supremum(s, tables, tilt + outer, eta, estimate, 0, FAR, base)
     down = c_supremum(s, tables, tilt - outer, eta, estimate, 0, FAR, base) if outer > 0.0 else up
@@ -168,7 +180,9 @@ cdef inline double c_cost(const Site *s, const double *tables, double tilt, doub
 
 cdef inline double c_slack(const Site *s, const double *tables, const Node *node, double tilt, double below,
                            double outer, double *slack) noexcept nogil:
-    """Choose the slack with the lowest cost among several candidates; return the cost."""
+    """Choose the difference between two tilts (the slack) with the lowest cost among several candidates, and return the
+    cost.
+    """
     cdef double least = max(tilt + outer, 0.0) if node.passes else 0.0, room = 0.7 * (node.ceiling - below), cost
     cdef double best = INFINITY
     cdef double etas[9]
@@ -193,7 +207,9 @@ cdef inline double c_slack(const Site *s, const double *tables, const Node *node
 
 cdef int64_t gather_fill(const int64_t[::1] parent, const int64_t[::1] count, const Site[::1] sites,
                          const double[::1] tables, const double[::1] tilts, Node *nodes, int *state) noexcept nogil:
-    """Compute, from the leaves up, every family's sum and its derivative by the tilt; return the failing node or -1."""
+    """Compute, from the leaves to the root, the mean of the sum of the children of every node and its derivative with
+    respect to the tilt. The function returns the node at which the computation fails, or -1.
+    """
     cdef int64_t v, p, n = parent.shape[0]
     cdef Node *node
     cdef double tilt, share
@@ -232,12 +248,14 @@ cdef int64_t gather_fill(const int64_t[::1] parent, const int64_t[::1] count, co
 
 cdef void start_fill(const int64_t[::1] parent, const int64_t[::1] count, const Site[::1] sites,
                      const double[::1] reach, double[::1] tilts, Node *nodes) noexcept nogil:
-    """Choose initial tilts: 0 if all weights decrease, otherwise so that the leaves share a sum equally."""
+    """Choose the initial tilts of all nodes: 0 if all weights decrease, and otherwise tilts under which the leaves
+    share a sum equally.
+    """
     cdef int64_t v, p
     cdef double above, least
     for v in range(parent.shape[0]):
         nodes[v].below = 0.0
-    # number of leaves, or of nodes with a weight, that are summed at every node
+    # number of leaves, or of nodes with a weight, below every node
     for v in range(parent.shape[0] - 1, 0, -1):
         nodes[parent[v]].below += nodes[v].below if nodes[v].passes else 1.0
     for v in range(parent.shape[0]):
@@ -255,7 +273,9 @@ cdef void start_fill(const int64_t[::1] parent, const int64_t[::1] count, const 
 
 cdef double move_fill(const int64_t[::1] parent, const int64_t[::1] count, const Site[::1] sites, double[::1] tilts,
                       double[::1] moves, Node *nodes, bint aimed) noexcept nogil:
-    """Move every tilt by one clipped step, from the root down; return the longest step in sds of the family's sum."""
+    """Change every tilt by one clipped Newton step, from the root to the leaves. The function returns the longest step,
+    in standard deviations of the sum of the children.
+    """
     cdef int64_t v, p
     cdef double above, change, limit, largest = 0.0, new, offset, floor_
     cdef Node *node
@@ -301,7 +321,7 @@ cdef double move_fill(const int64_t[::1] parent, const int64_t[::1] count, const
 
 cdef void ceilings_fill(const int64_t[::1] parent, const int64_t[::1] count, const Site[::1] sites,
                         const double[::1] reach, Node *nodes) noexcept nogil:
-    """Compute upper limits of the tilts of families, below which the weights of all children decrease fast enough."""
+    """Compute the upper limits of all tilts, below which the weights of all children of a node decrease fast enough."""
     cdef int64_t v, p
     for v in range(parent.shape[0]):
         nodes[v].edge, nodes[v].stride = EDGE / (1.0 + reach[v]), STRIDE
@@ -316,8 +336,9 @@ cdef void ceilings_fill(const int64_t[::1] parent, const int64_t[::1] count, con
 
 cdef void slacks_fill(const int64_t[::1] parent, const int64_t[::1] count, const Site[::1] sites,
                       const double[::1] tables, double[::1] tilts, double[::1] slacks, Node *nodes) noexcept nogil:
-    """Choose slacks: tilts plus and minus the slack are second tilts under which errors are bounded. If no slack gives
-    a bound, the tilt of a node without measurement is set to that of its parent."""
+    """Choose the slack of every node: the truncation errors are bounded under the tilt plus and minus the slack. If no
+    slack gives a bound, the tilt of a node without measurement is set to the tilt of its parent.
+    """
     cdef int64_t v, p
     cdef double outer, above, least
     for v in range(parent.shape[0]):
@@ -343,7 +364,8 @@ cdef void slacks_fill(const int64_t[::1] parent, const int64_t[::1] count, const
 
 
 def reach(parent, sites):
-    """Return approximate upper bounds of all counts, float64 (n,): that of the nearest measured or bounded ancestor.
+    """Return approximate upper bounds on all counts of a tree, float64 (n,). They follow from the nearest ancestor with
+    a measurement or a bound.
 
     Parameters
     ----------
@@ -370,7 +392,7 @@ def reach(parent, sites):
 
 
 def balance(parent, count, sites, tables, reach, start=None):
-    """Return tilts that centre the messages of a tree.
+    """Return the exponential tilts that centre the messages of the sum-product algorithm on a tree.
 
     Parameters
     ----------
@@ -418,7 +440,8 @@ def balance(parent, count, sites, tables, reach, start=None):
 
 
 def refine(parent, count, sites, tables, reach, tilts, sums, means=None):
-    """Improve the tilts by one step, from the sums of the messages under the current tilts.
+    """Improve the tilts of all nodes by one Newton step, from the means and variances of the messages under the current
+    tilts.
 
     Parameters
     ----------
@@ -462,7 +485,8 @@ def refine(parent, count, sites, tables, reach, tilts, sums, means=None):
 @cython.auto_pickle(False)
 @cython.final
 cdef class Ends:
-    """Bounds, parabolas, tents and listed priors along one direction.
+    """Weights of the count of the first moving cell in every node, for one direction of a Markov chain: bounds,
+    parabolas, tents and tables.
 
     Parameters
     ----------
@@ -503,7 +527,7 @@ cdef class Ends:
         self.first = int(np.argmax(direction))
 
     def ends(self, state, sites):
-        """Compute the first and last possible count of the first cell in every node.
+        """Compute the smallest and the largest possible count of the first moving cell in every node.
 
         Parameters
         ----------
@@ -552,7 +576,8 @@ cdef class Ends:
         return bool(free), int(total), int(most)
 
     def shapes(self, state, sites):
-        """Set closed forms in the sites: the product of all parabolas of a node, and single tents.
+        """Store the likelihoods with a closed form in the sites of the nodes: the product of all parabolas of a node,
+        or a single tent.
 
         Parameters
         ----------
@@ -571,7 +596,8 @@ cdef class Ends:
                 self.space[v, 1] = self._centre(counts, i)
                 if self.measured[i, 3]:
                     self.space[v, 0] += self._steep(i)
-            # mean of the centres weighted by steepness, relative to that centre; the sum is a parabola around this mean
+            # mean of the centres weighted by steepness, relative to the centre of one of them; the sum is a parabola
+            # around it
             for i in range(self.measured.shape[0]):
                 v, k = self.measured[i, 0], self.measured[i, 2]
                 centre = self._centre(counts, i)
@@ -585,7 +611,7 @@ cdef class Ends:
                     site[v].square = self.space[v, 0]
 
     def priors(self, state, sites, tables, rows, logs):
-        """List the log prior of all moving cells over the possible counts.
+        """Tabulate the log prior of all moving cells over the possible counts, and let the sites refer to these tables.
 
         Parameters
         ----------
@@ -646,7 +672,7 @@ cdef class Ends:
         return total
 
     cdef inline double _centre(self, const int64_t[:, ::1] counts, int64_t i) noexcept nogil:
-        """Return the n for which the sum equals the measured value."""
+        """Return the count n of the first moving cell at which a sum over cells equals its measured value."""
         cdef int64_t v = self.measured[i, 0]
         cdef double gap = self.form[i, 0] - <double> self._sum(counts, v, self.measured[i, 1])
         return <double> counts[v, self.first] + gap / <double> self.measured[i, 2]

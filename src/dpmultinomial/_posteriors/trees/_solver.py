@@ -1,4 +1,5 @@
-"""Sum-product messages of a tree, with windows and tilts chosen so that the bound on the neglected mass is small.
+"""Messages of the sum-product algorithm on a tree, with windows and tilts chosen such that the upper bound on the
+neglected probability mass is small.
 
 The joint draws of all counts of a tree use these messages, including the messages of groups within large families.
 """
@@ -16,28 +17,30 @@ from .measurements import FAR, possible_ends
 from .tree import Tree
 
 Array = NDArray[np.float64]
-GOAL = 1e-12  # goal for the bound
+GOAL = 1e-12  # goal for the error bound
 ENOUGH = 1e-9  # a result with a larger bound is approximate
 DROP = 1e-20  # initial fraction of a message that may be truncated at either end
 CHEAP = 1e-60  # truncating no more than this fraction costs less than improving the tilts
 LEAST_DROP = 1e-250
 TERMS = 5e10  # largest number of terms of a sum of two messages, as in messages.h
-STEPS = 4  # number of improvements of the tilts, from the actual sums of messages
-CUTS = 4  # number of attempts with decreasing fractions
+STEPS = 4  # number of improvements of the tilts, from the sums of the computed messages
+CUTS = 4  # number of attempts with smaller and smaller truncated fractions
 BLIND = 1e-150  # fraction truncated if the bound is too large for float64, so that the required fraction is unknown
 
 
 class Unbounded(ValueError):
-    """Raised if a count has no measurement, upper bound or proper prior that bounds it."""
+    """Error that is raised if no measurement, upper bound or proper prior limits a count."""
 
 
 class Unsolved(ValueError):
-    """Raised if no messages could be computed. The error message names the node and the reason."""
+    """Error that is raised if the messages of a tree cannot be computed. The error message names the node and the
+    reason.
+    """
 
 
 @dataclass(frozen=True)
 class Solved:
-    """Messages from the leaves to the root.
+    """Messages of the sum-product algorithm from the leaves to the root of a tree, with an error bound.
 
     Parameters
     ----------
@@ -57,7 +60,7 @@ class Solved:
 
     @property
     def excess(self) -> float:
-        """Return the ratio of the error bound to the weight dropped in a single truncation."""
+        """Return the ratio of the error bound of the messages to the fraction that a single truncation may drop."""
         return self.bound / self.drop
 
 
@@ -71,8 +74,8 @@ def solve(
     start: Array | None = None,
     blind: bool = True,
 ) -> Solved:
-    """Return messages whose error bound is at most `goal`, or otherwise the messages with the smallest bound that was
-    found.
+    """Compute the messages of a tree with an error bound of at most `goal`. If this fails, return the messages with the
+    smallest error bound.
 
     Parameters
     ----------
@@ -83,8 +86,8 @@ def solve(
     drop : initial fraction of a message that may be truncated at either end.
     start : initial tilts, from a tree with nearly the same weights.
     blind : whether to truncate less even if the bound is infinite. With wide noise in large families, the bound
-        overflows, because the weight of the parent, without that of its children, increases on both sides of the region
-        in which they agree.
+        overflows, because the weight of the parent (without the weights of its children) increases on both sides of the
+        region in which parent and children agree.
 
     Returns
     -------
@@ -133,7 +136,9 @@ def solve(
 def _once(
     tree: Tree, sites: NDArray[Any], tables: Array, tilts: Array, slacks: Array, drop: float
 ) -> Solved | tuple[int, str]:
-    """Return the messages with these tilts, or the node at which the computation fails and the reason."""
+    """Return the messages that are computed with given tilts, or the node at which the computation fails and the
+    reason.
+    """
     messages = SumProduct(tree.above, tree.first, tree.count, sites, tables, tilts, slacks, drop)
     log_evidence, bound, failed = messages.up()
     if failed[0] >= 0:
@@ -144,7 +149,9 @@ def _once(
 def _first(
     tree: Tree, sites: NDArray[Any], tables: Array, tilts: Array, slacks: Array, drop: float
 ) -> tuple[Solved | None, tuple[int, str]]:
-    """Return the messages computed with the initial tilts. The windows are widened until they overlap."""
+    """Return the messages that are computed with the initial tilts. The windows of counts are widened until they
+    overlap.
+    """
     while True:
         found = _once(tree, sites, tables, tilts, slacks, drop)
         if isinstance(found, Solved):
@@ -155,18 +162,18 @@ def _first(
 
 
 def _means(tree: Tree, messages: SumProduct) -> Array:
-    """Return the expected counts of the inner nodes, in the order used by the kernels."""
+    """Return the posterior means of the counts of the inner nodes, in the order used by the kernels."""
     found = messages.down(tree.count > 0, 0.25)[0]
     return np.ascontiguousarray(found[:, 0])
 
 
 def _range(low: float, high: float) -> str:
-    """Return a range of counts as text."""
+    """Return a range of counts as text, for example "3 to 7" or "3 or more"."""
     return f"{low} or more" if high >= FAR else str(low) if low == high else f"{low} to {high}"
 
 
 def consistent(tree: Tree, sites: NDArray[Any]) -> None:
-    """Reject exact counts and bounds that no counts satisfy, and reject nodes whose counts are unbounded.
+    """Raise ValueError if no counts satisfy all exact values and bounds of a tree, or if a count is unbounded.
 
     Raises
     ------
@@ -203,12 +210,12 @@ def consistent(tree: Tree, sites: NDArray[Any]) -> None:
 
 
 def _layers(tree: Tree) -> list[tuple[int, int]]:
-    """Return the layers, from the leaves to the root."""
+    """Return the layers of a tree, from the leaves to the root, each as the range of its nodes."""
     return list(pairwise(tree.layers))[::-1]
 
 
 def _sums(tree: Tree, values: NDArray[np.int64], start: int, end: int) -> NDArray[np.int64]:
-    """Return the sums over the children of the inner nodes of one layer."""
+    """Return the sums of given values over the children of every inner node of one layer."""
     inner = np.arange(start, end)[tree.count[start:end] > 0]
     if not len(inner):
         return np.zeros(0, dtype=np.int64)
@@ -226,7 +233,7 @@ def _name(tree: Tree, row: int) -> str:
 
 
 def _words(tree: Tree, sites: NDArray[Any], row: int, state: str) -> str:
-    """Return a description of the problem at a node, for an error message."""
+    """Return the text of an error message about a node at which the computation of messages failed."""
     if state == "wide":
         return _too_wide(tree, sites, row)
     rules = {
@@ -239,7 +246,9 @@ def _words(tree: Tree, sites: NDArray[Any], row: int, state: str) -> str:
 
 
 def _too_wide(tree: Tree, sites: NDArray[Any], row: int) -> str:
-    """Return the message on a node whose count, or the count of a child, has too many possible values."""
+    """Return the text of the error message about a node whose count, or the count of a child, has too many possible
+    values.
+    """
     first, size = int(tree.first[row]), int(tree.count[row])
     rows = np.array([row, *range(first, first + size)] if size else [row])
     site, far = sites[rows], -np.log(DROP)
@@ -257,7 +266,8 @@ def _too_wide(tree: Tree, sites: NDArray[Any], row: int) -> str:
 
 
 def drawn(tree: Tree, messages: SumProduct, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw counts exactly from their joint distribution, in the order used by the kernels.
+    """Draw one vector of all counts of a tree from their exact joint posterior distribution, in the order used by the
+    kernels.
 
     Parameters
     ----------

@@ -1,11 +1,12 @@
 # cython: language_level=3
-"""Exact sums over all counts of a tree: evidence, marginals, conditional draws, and a bound on the weight that windows
-neglect.
+"""Exact sums over all counts of a tree by the sum-product algorithm: evidence, marginal distributions, conditional
+draws, and an upper bound on the neglected weight.
 
-The count of every node has a weight (measurements, factor of the prior, bounds), and an inner count is the sum of the
-counts of its children. Messages from the leaves up are convolutions times weights, those from the root down are
-correlations. The messages of each family have a tilt exp(lambda n) that centres them given the whole tree (`_sites`);
-tilts cancel. All terms are positive, so there is no cancellation. The documentation (trees) has the proof of the bound.
+The count of every node has a weight (measurements, factor of the prior, bounds), and the count of an inner node is the
+sum of the counts of its children. Messages from the leaves to the root are convolutions times weights. Messages from
+the root to the leaves are correlations. The messages of each family have a tilt exp(lambda n) that centres them given
+the whole tree (`_sites`); tilts cancel. All terms are positive, so there is no cancellation. The documentation (trees)
+has the proof of the bound.
 """
 cimport cython
 import numpy as np
@@ -52,7 +53,7 @@ cdef extern from "messages.h" nogil:
     void c_summary "trees_summary"(double *p, int64_t low, int64_t size, double tail, double *out) noexcept
 
 cdef enum:
-    MEMORY = 4  # number that follows the states of `_sites`
+    MEMORY = 4  # first number after the states of `_sites`
 
 STATES = ("good", "unbounded", "wide", "empty", "memory")
 
@@ -85,19 +86,19 @@ cdef struct Tree:
 # Messages from the leaves up, with a bound on the truncated weight.
 
 cdef inline bint c_has_weight(const Site *s, double tilt) noexcept nogil:
-    """Return whether a node has a weight other than 1."""
+    """Return whether the weight of a node of the tree is not constant 1."""
     return s.square > 0.0 or s.absolute > 0.0 or s.table >= 0 or s.own != s.others or s.damped != 0.0 or \
         tilt + s.slope != 0.0 or s.lower > 0 or s.upper < FAR
 
 
 cdef inline double c_own_tilt(Tree *t, int64_t v) noexcept nogil:
-    """Return the tilt of the node's weight: the tilt of its siblings minus the tilt of its children."""
+    """Return the tilt of the weight of a node: the tilt of the node and its siblings minus the tilt of its children."""
     cdef int64_t p = t.parent[v]
     return (t.tilts[p] if p >= 0 else 0.0) - (t.tilts[v] if t.count[v] else 0.0)
 
 
 cdef inline void c_windows(Tree *t) noexcept nogil:
-    """Compute the windows of the inner nodes, from the root down."""
+    """Compute the windows of counts of the inner nodes, from the root to the leaves."""
     cdef int64_t v, p
     cdef int64_t *w
     cdef const Site *s
@@ -138,8 +139,8 @@ cdef inline bint c_is_next(Tree *t, int64_t v) noexcept nogil:
 
 cdef inline double c_beyond(const Site *s, const double *tables, double tilt, int64_t most,
                             int64_t high) noexcept nogil:
-    """Return a bound on the log of all weight above `most`, where the weight may still increase; `high` ends its
-    window.
+    """Return an upper bound on the log of the sum of all weights above `most`, where the weight may still increase up
+    to the end `high` of its window.
     """
     cdef double bound = c_above(s, tables, tilt, most), base = most
     if bound < INFINITY and s.table < 0:
@@ -151,7 +152,7 @@ cdef inline double c_beyond(const Site *s, const double *tables, double tilt, in
 
 
 cdef inline int c_leaf(Tree *t, int64_t v, Piece *piece) noexcept nogil:
-    """Compute the message of a leaf."""
+    """Compute the message of a leaf of the tree to its parent."""
     cdef const Site *s = &t.sites[v]
     cdef int64_t p = t.parent[v], low, high, most, side
     cdef double tilt = t.tilts[p], slack = t.slacks[p], scale, shift
@@ -194,7 +195,9 @@ cdef inline int c_leaf(Tree *t, int64_t v, Piece *piece) noexcept nogil:
 
 
 cdef inline int c_gather(Tree *t, int64_t v, bint top, int64_t *n_pieces) noexcept nogil:
-    """Add the messages of the children; return EMPTY if no sum is possible."""
+    """Collect the messages of the children of a node and convolve them. The function returns EMPTY if no sum is
+    possible.
+    """
     cdef int64_t k, c, size = t.count[v]
     cdef Piece *piece
     cdef int state
@@ -227,7 +230,9 @@ cdef inline int c_gather(Tree *t, int64_t v, bint top, int64_t *n_pieces) noexce
 
 
 cdef inline double c_weight(Tree *t, int64_t v, int64_t low, int64_t size, double *values) noexcept nogil:
-    """Multiply by the tilted weight of the node; return the log of the scale. Scratch memory has been allocated."""
+    """Multiply a message by the tilted weight of the node, and return the log of the scale. The caller has allocated
+    the scratch memory.
+    """
     cdef double *weights = t.scratch.data + t.scratch.used - size
     cdef double scale
     cdef int64_t k
@@ -240,7 +245,9 @@ cdef inline double c_weight(Tree *t, int64_t v, int64_t low, int64_t size, doubl
 
 
 cdef inline double c_total_bound(Tree *t, int64_t v, double scale, double base, Piece *out) noexcept nogil:
-    """Bound the sum of a node's tilted weight over all counts; its window is in the scratch store (`c_weight`)."""
+    """Compute an upper bound on the sum of the tilted weight of a node over all counts. The weights in the window are
+    in the scratch memory (`c_weight`).
+    """
     cdef const Site *s = &t.sites[v]
     cdef double tilt = c_own_tilt(t, v), below
     # below the window, the number of counts times the largest weight; above it, a geometric series
@@ -250,7 +257,9 @@ cdef inline double c_total_bound(Tree *t, int64_t v, double scale, double base, 
 
 
 cdef inline void c_error_bounds(Tree *t, int64_t v, double scale, Piece *below, Piece *out) noexcept nogil:
-    """Bound the neglected weight after multiplication by the node's weight, before normalisation."""
+    """Compute upper bounds on the neglected weight of a message after multiplication by the weight of the node, before
+    normalisation.
+    """
     cdef const Site *s = &t.sites[v]
     cdef int64_t p = t.parent[v], side
     cdef int64_t *w = t.window + 4 * v
@@ -264,7 +273,7 @@ cdef inline void c_error_bounds(Tree *t, int64_t v, double scale, Piece *below, 
     for side in range(2):
         shift = (2 * side - 1) * outer
         add = c_level(s, tilt, base) + shift * (base - out.centre) - scale
-        # the node has no weight: the bounds are those of the sum of the children
+        # the node has no weight, so its bounds equal the bounds for the sum of the children
         if not c_has_weight(s, tilt) and outer == slack:
             beyond = exp(shift * (below.centre - out.centre))
             out.error[side] += below.error[side] * beyond
@@ -293,7 +302,7 @@ cdef inline void c_error_bounds(Tree *t, int64_t v, double scale, Piece *below, 
 
 
 cdef inline int c_up(Tree *t, int64_t v) noexcept nogil:
-    """Compute the message of an inner node."""
+    """Compute the message of an inner node of the tree to its parent."""
     cdef int64_t n_pieces, k, p = t.parent[v], place, side
     cdef Piece *top
     cdef Piece *out = &t.heads[v]
@@ -343,8 +352,8 @@ cdef inline int c_up(Tree *t, int64_t v) noexcept nogil:
 # Messages from the root down, to the children of each node, and the summaries of a marginal distribution.
 
 cdef inline int c_down(Tree *t, int64_t v, int64_t *places, int64_t *n_pieces) noexcept nogil:
-    """Set places[i] to the position in scratch of the message of all other pieces to piece i, on its window, with
-    largest entry 1.
+    """Compute the message of all other pieces to piece i, on the window of piece i and scaled to a largest entry of 1.
+    The position of the message in the scratch memory is stored in places[i].
     """
     cdef int64_t i, k, place, gap, spare, size = t.count[v]
     cdef Piece *head = &t.heads[v]
@@ -394,7 +403,7 @@ cdef inline int c_down(Tree *t, int64_t v, int64_t *places, int64_t *n_pieces) n
 
 
 cdef inline void c_pass_down(Tree *t, int64_t v, const int64_t *places) noexcept nogil:
-    """Store the downward messages to inner children, for use when the child is processed."""
+    """Store the downward messages to the inner children of a node until the children are processed."""
     cdef int64_t k, j, c, gap
     for k in range(t.count[v]):
         c = t.first[v] + k
@@ -409,7 +418,9 @@ cdef inline void c_pass_down(Tree *t, int64_t v, const int64_t *places) noexcept
 
 cdef inline void split_fill(Tree *t, int64_t n_pieces, int64_t size, int64_t spare, int64_t[:, ::1] values,
                      bitgen_t *bits) noexcept nogil:
-    """Draw counts from the sum down to the children, the first of two parts by inversion; -1 if impossible."""
+    """Draw the counts of the children given their sum, from each sum to its two parts by inversion. A value of -1 means
+    that the sum is impossible.
+    """
     cdef int64_t i, j, n, low, high, draws = values.shape[1]
     cdef double *running = t.scratch.data + spare
     cdef double *left
@@ -443,8 +454,8 @@ cdef inline void split_fill(Tree *t, int64_t n_pieces, int64_t size, int64_t spa
 
 
 cdef inline int64_t tree_fill(Tree *t, int64_t[:, ::1] values, int64_t[::1] counts, bitgen_t *bits) noexcept nogil:
-    """Draw all families once, given the count of the root in the first entry; return a node without a possible draw, or
-    -1.
+    """Draw the counts of all nodes once, given the count of the root in the first entry. The function returns a node
+    without a possible draw, or -1.
 
     `values` has one row per piece of the largest family.
     """
@@ -474,7 +485,7 @@ cdef inline int64_t tree_fill(Tree *t, int64_t[:, ::1] values, int64_t[::1] coun
 @cython.auto_pickle(False)
 @cython.final
 cdef class SumProduct:
-    """Sum-product messages of one tree.
+    """Messages of the sum-product algorithm for the counts of one tree.
 
     Parameters
     ----------
@@ -516,7 +527,7 @@ cdef class SumProduct:
         free(self.tree.scratch.data)
 
     def up(self):
-        """Compute the messages from the leaves to the root.
+        """Compute the messages of the sum-product algorithm from the leaves to the root.
 
         Returns
         -------
@@ -542,7 +553,7 @@ cdef class SumProduct:
         return log_evidence, self.tree.heads[0].error[0], (int(node), STATES[state])
 
     def down(self, wanted, tail, *, digammas=False, groups=None, edges=None):
-        """Compute the messages from the root towards the leaves, and summaries of the marginal distributions.
+        """Compute the messages from the root to the leaves, and summaries of the marginal distributions of the counts.
 
         Parameters
         ----------
@@ -592,7 +603,8 @@ cdef class SumProduct:
         return summary, sums, masses if groups is not None else None, (int(node), STATES[state])
 
     def family(self, v):
-        """Return the messages of one family, after `down` (or `family`) has reached its parent.
+        """Return the messages of one node and its children, after `down` (or `family`) has processed the parent of the
+        node.
 
         Parameters
         ----------
@@ -631,12 +643,12 @@ cdef class SumProduct:
         return children, others, laws
 
     def root(self):
-        """Return the distribution of the root's count: first count, probabilities."""
+        """Return the posterior distribution of the count of the root, as (first count, probabilities)."""
         law = self._copy(self.tree.inner.data + self.tree.heads[0].at, self.tree.heads[0].size)
         return self.tree.heads[0].low, law / law.sum()
 
     def split(self, v, totals, *, rng):
-        """Draw independent counts of the children given the count of their parent.
+        """Draw independent vectors of the counts of the children of a node, given the count of the node.
 
         Parameters
         ----------
@@ -668,7 +680,9 @@ cdef class SumProduct:
         return np.ascontiguousarray(out[:size].T)
 
     def splits(self, total, *, rng):
-        """Draw all counts once, int64 (n,), given the root's count: `split` of every family, from the root down."""
+        """Draw the counts of all nodes once, int64 (n,), given the count of the root. Every count is split among the
+        children, from the root to the leaves.
+        """
         cdef bitgen_t *bits = c_bitgen(_checks.generator(rng))
         cdef int64_t[::1] counts = np.zeros(self.tree.size, dtype=np.int64)
         cdef int64_t[:, ::1] values = np.zeros((len(self.kept[9]) * 8 // sizeof(Piece), 1), dtype=np.int64)
@@ -681,16 +695,19 @@ cdef class SumProduct:
         return np.asarray(counts)
 
     def sums(self):
-        """Return mean and variance of the sum of every inner node's children under their tilt, float64 (n, 2)."""
+        """Return the mean and variance of the sum of the children of every inner node under their tilt, float64 (n, 2).
+        """
         return self.kept[10]
 
     def nodes(self):
-        """Return first count, length and error bound of the message of every inner node."""
+        """Return the first count, the length and the error bound of the message of every inner node."""
         return np.array([(self.tree.heads[v].low, self.tree.heads[v].size, self.tree.heads[v].error[0])
                          for v in range(self.tree.size)])
 
     def distinct(self):
-        """Return the number of inner nodes whose messages were computed, and not taken from an equal node."""
+        """Return the number of inner nodes whose messages were computed. Messages of the other inner nodes are copies
+        from equal nodes.
+        """
         return sum(self.tree.count[v] > 0 and self.tree.equal[3 * v] == v for v in range(self.tree.size))
 
     cdef object _copy(self, const double *data, int64_t size):
@@ -712,7 +729,7 @@ cdef class SumProduct:
         self.downward = True
 
     cdef void _node(self, int64_t v, double tail, double *out, double *more) noexcept nogil:
-        """Compute the summary of an inner node."""
+        """Compute the summary (mean, standard deviation, interval) of the count of an inner node."""
         cdef int64_t k, place
         cdef Piece *head = &self.tree.heads[v]
         self.tree.scratch.used = 0
@@ -731,7 +748,7 @@ cdef class SumProduct:
             more[2 * v + 1] = c_expected_digamma(law, low, size, self.tree.sites[v].others)
 
     cdef bint _is_copy(self, int64_t v, const unsigned char[::1] asked, const int64_t[::1] rows) noexcept nogil:
-        """Return whether the summaries of the children of a node are those of a later, equal family."""
+        """Return whether the summaries of the children of a node are copied from a later, equal node."""
         cdef int64_t k, u = self.tree.equal[3 * v]
         if u == v or not asked[u]:
             return False
@@ -748,7 +765,7 @@ cdef class SumProduct:
 
     cdef int _family(self, int64_t v, double tail, double[:, ::1] out, double[:, ::1] more, bint digammas,
                      const int64_t[::1] rows, const int64_t[::1] edges, double[:, ::1] mass) noexcept nogil:
-        """Compute the summaries of the children of a node."""
+        """Compute the summaries of the posterior distributions of the children of a node."""
         cdef int64_t k, j, c, n_pieces, places, size = self.tree.count[v], bin_
         cdef int64_t *place
         cdef double *law

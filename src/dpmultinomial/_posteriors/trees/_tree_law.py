@@ -1,9 +1,10 @@
-"""Posterior of a tree: summaries, distributions of single counts, draws, evidence, and conflict.
+"""Posterior distribution of all counts of a tree: summaries, distributions of single counts and of pairs, draws, and
+evidence.
 
 The joint distribution of two counts of a tree follows from the messages of the families on the path between them.
 
-`TreeTogether` describes the dependence between the counts of a tree: distributions of one or two counts anywhere, and
-of sums over siblings.
+`TreeTogether` describes the dependence between the counts of a tree: it returns the distributions of one or two counts,
+and of sums over siblings.
 
 Prior and measurements are compared level by level: every measurement is compared with the information that all other
 measurements give about its count.
@@ -35,7 +36,7 @@ LARGEST = 40_000_000  # largest number of entries of a joint distribution
 
 
 class NodePair(NamedTuple):
-    """Joint distribution of two counts, given by the probabilities of (low + i, other_low + j).
+    """Joint distribution of two counts of a tree, given by the probabilities of (low + i, other_low + j).
 
     Parameters
     ----------
@@ -54,8 +55,8 @@ class _Window(NamedTuple):
 
 
 class _Given(NamedTuple):
-    """Conditional distribution P(low + i | count above = above + j), with columns for the complete window of the count
-    above.
+    """Conditional distribution P(low + i | count of an ancestor = above + j) of a count, with one column for every
+    count in the window of the ancestor.
     """
 
     low: int
@@ -63,8 +64,8 @@ class _Given(NamedTuple):
     p: Array
 
     def on(self, low: int, size: int) -> Array:
-        """Return the columns for the values low .. low + size - 1. Messages and distributions are stored only for the
-        possible values in a window.
+        """Return the columns of the conditional distribution for the ancestor's counts low .. low + size - 1. Messages
+        and distributions are stored only for the possible values in a window.
         """
         return self.p[:, low - self.above : low - self.above + size]
 
@@ -76,7 +77,7 @@ def pair(
     reach: Callable[[int], None],
     law: Callable[[int], tuple[int, Array]],
 ) -> NodePair:
-    """Compute the joint distribution of two nodes.
+    """Compute the joint posterior distribution of the counts of two nodes of a tree.
 
     Parameters
     ----------
@@ -102,7 +103,7 @@ def pair(
         chain = _chain(tree, messages, [*(first or second), shared], reach)
         if chain is None:
             return NodePair(low, low, _sized(np.diag(p)))
-        joint = _sized(chain.on(low, len(p)) * p[None, :])  # conditional times the distribution of the count above
+        joint = _sized(chain.on(low, len(p)) * p[None, :])  # times the ancestor's distribution
         return NodePair(chain.low, low, joint) if first else NodePair(low, chain.low, joint.T)
     reach(shared)
     children, others, _ = messages.family(shared)
@@ -122,8 +123,8 @@ def pair(
 def siblings(
     tree: Tree, messages: SumProduct, first: list[int], second: list[int], reach: Callable[[int], None]
 ) -> NodePair | None:
-    """Return the joint distribution of two sums over non-empty, disjoint sets of children of a node, or None for any
-    other two sums.
+    """Return the joint posterior distribution of two sums of counts, or None unless they are sums over two non-empty,
+    disjoint sets of children of the same node.
 
     Parameters
     ----------
@@ -149,14 +150,16 @@ def siblings(
 
 
 def _joint(x: "_Window", y: "_Window", outer: Array) -> NodePair:
-    """Return the weights x(n) y(m) outer(n + m), normalised."""
+    """Return the joint distribution of n and m with probabilities proportional to x(n) y(m) outer(n + m)."""
     _sized_as(len(x.p), len(y.p))
     joint = x.p[:, None] * y.p[None, :] * outer[np.arange(len(x.p))[:, None] + np.arange(len(y.p))[None, :]]
     return NodePair(x.low, y.low, joint / joint.sum())
 
 
 def difference(joint: NodePair) -> tuple[int, Array]:
-    """Return the distribution of the first count minus the second count, as (smallest value, probabilities)."""
+    """Return the distribution of the difference of two counts (first minus second), as (smallest value,
+    probabilities).
+    """
     rows, columns = joint.p.shape
     gaps = np.arange(rows)[:, None] - np.arange(columns)[None, :] + columns - 1
     p: Array = np.bincount(gaps.ravel(), joint.p.ravel(), rows + columns - 1).astype(np.float64)
@@ -164,7 +167,7 @@ def difference(joint: NodePair) -> tuple[int, Array]:
 
 
 def total(joint: NodePair) -> tuple[int, Array]:
-    """Return the distribution of the sum of both counts, as (smallest value, probabilities)."""
+    """Return the distribution of the sum of two counts, as (smallest value, probabilities)."""
     rows, columns = joint.p.shape
     sums = np.arange(rows)[:, None] + np.arange(columns)[None, :]
     p: Array = np.bincount(sums.ravel(), joint.p.ravel(), rows + columns - 1).astype(np.float64)
@@ -179,8 +182,8 @@ def _up(tree: Tree, row: int) -> list[int]:
 
 
 def _chain(tree: Tree, messages: SumProduct, path: list[int], reach: Callable[[int], None]) -> _Given | None:
-    """Return P(count of path[0] | count of path[-1]), with rows for path[0] and columns for path[-1]. Return None if
-    both are the same node.
+    """Return the conditional probabilities of the count of the first node of a path given the count of the last node,
+    with one column per count of the last node. Return None if the path has only one node.
     """
     found: _Given | None = None
     for child, parent in pairwise(path):
@@ -201,7 +204,7 @@ def _chain(tree: Tree, messages: SumProduct, path: list[int], reach: Callable[[i
 
 
 def _window_of(tree: Tree, messages: SumProduct, row: int) -> _Window:
-    """Return the window of the count of an inner node."""
+    """Return the window of possible counts of an inner node of the tree."""
     low, size, _ = messages.nodes()[row]
     return _Window(int(low), np.zeros(int(size)))
 
@@ -219,7 +222,7 @@ def _summed(parts: list[_Window]) -> _Window:
 
 
 def _correlated(a: _Window, b: _Window, low: int, size: int) -> Array:
-    """Return the sums over r of a(low + k + r) b(r), for k < size."""
+    """Return the cross-correlations sum_r a(low + k + r) b(r) of two functions on integers, for 0 <= k < size."""
     padded = np.zeros(size + len(b.p) - 1)
     shift = low + b.low - a.low
     start, end = max(shift, 0), min(shift + len(padded), len(a.p))
@@ -244,14 +247,15 @@ Rows = list[int]
 
 
 class TreeTogether:
-    """Exact joint distributions of counts of a tree, as far as the messages determine them; any other request raises
-    `Unlisted`.
+    """Exact joint distributions of counts of a tree, as far as they can be computed from the messages. Any other
+    request raises `Unlisted`.
 
     Parameters
     ----------
     law : function from a position to (first count, probabilities).
     pair : function from two positions to their joint distribution.
-    siblings : function from two lists of positions to the joint distribution of the two sums; None if not siblings.
+    siblings : function from two lists of positions to the joint distribution of the two sums, or to None if the
+        positions are not siblings.
     draw : function of (positions, size, rng) that returns joint draws.
     certain : whether results may be reported as exact; if not, all requests raise `Unlisted`, and only draws are
         available.
@@ -288,7 +292,7 @@ class TreeTogether:
         return Window(*difference(self._joint(list(first), list(second))))
 
     def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:
-        """Draw independent vectors of counts, as an array of shape (size, places)."""
+        """Draw independent vectors of the counts at several positions, as an array of shape (size, places)."""
         return self._draw(list(places), size, rng)
 
     def _joint(self, first: Rows, second: Rows) -> NodePair:
@@ -306,8 +310,8 @@ class TreeTogether:
 
 
 def implied_totals(tree: Tree, prior: Leaves) -> pd.DataFrame:
-    """Return the mean and standard deviation of every total that independent priors of the leaves imply, without any
-    measurement.
+    """Return the prior mean and the prior standard deviation of every total, as implied by independent priors of the
+    leaves.
 
     If there are many leaves, the standard deviation is a small fraction of the mean, so the prior is a strong
     assumption about totals.
@@ -395,11 +399,11 @@ class TreeLaw:
 
     @cached_property
     def least_squares(self) -> LeastSquares:
-        """Generalised least-squares estimates from the same measurements, without prior and bounds."""
+        """Generalised least-squares estimates of the counts from the same measurements, without prior and bounds."""
         return self.measurements.least_squares()
 
     def table(self, level: str | None = None) -> pd.DataFrame:
-        """Return a table with one row per node, for one level or for all requested levels.
+        """Return the results as a table with one row per node of the tree, for one level or for all requested levels.
 
         Parameters
         ----------
@@ -426,7 +430,8 @@ class TreeLaw:
         return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
 
     def numbers(self, level: float) -> tuple[Array, Array, Array, Array]:
-        """Return means, standard deviations and limits of central intervals of all nodes, each float64 (n,).
+        """Return the posterior means, standard deviations and ends of central intervals of the counts of all nodes,
+        each float64 (n,).
 
         Parameters
         ----------
@@ -439,7 +444,7 @@ class TreeLaw:
         return mean, sd, lower, upper
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return a summary with one row per node, like every posterior of the library (`Posterior.summary`).
+        """Return the summary of the posterior distribution with one row per node, in the format of `Posterior.summary`.
 
         Parameters
         ----------
@@ -452,7 +457,7 @@ class TreeLaw:
         return self.posterior().summary(level)
 
     def law(self, node: str | int) -> Discrete:
-        """Return the posterior distribution of one count.
+        """Return the posterior distribution of the count of one node.
 
         Parameters
         ----------
@@ -464,7 +469,8 @@ class TreeLaw:
         return Discrete(values, p, name=self.tree.names[place], type="count", accuracy=self.accuracy)
 
     def difference(self, first: str | int, second: str | int) -> Discrete:
-        """Return the exact distribution of one count minus another count, for any two nodes of the tree.
+        """Return the exact posterior distribution of the difference of two counts (first minus second), for any two
+        nodes of the tree.
 
         Raises
         ------
@@ -477,7 +483,7 @@ class TreeLaw:
         return Discrete(np.arange(low, low + len(p)), p, name=name, type="question", accuracy=self.accuracy)
 
     def sum(self, first: str | int, second: str | int) -> Discrete:
-        """Return the exact distribution of the sum of two counts; see `difference`."""
+        """Return the exact posterior distribution of the sum of two counts of the tree. See `difference`."""
         one, two = self._place(first), self._place(second)
         low, p = total(self._pair(one, two))
         name = f"{self.tree.names[one]} + {self.tree.names[two]}"
@@ -486,7 +492,7 @@ class TreeLaw:
     def sample(
         self, size: int, *, rng: np.random.Generator, nodes: Sequence[str | int] | None = None
     ) -> NDArray[np.int64]:
-        """Draw independent joint values of the counts, from the root to the leaves.
+        """Draw independent vectors of counts from the joint posterior distribution, from the root to the leaves.
 
         Parameters
         ----------
@@ -514,7 +520,7 @@ class TreeLaw:
         return np.stack([values[int(row)] for row in tree.place[wanted]], axis=1)
 
     def posterior(self) -> Posterior:
-        """Return the result as a `Posterior` whose counts have the names of the nodes."""
+        """Return the posterior distribution as a `Posterior` whose counts have the names of the nodes."""
 
         def together(size: int, rng: np.random.Generator) -> NDArray[np.int64]:
             return self.sample(size, rng=rng)
@@ -538,8 +544,8 @@ class TreeLaw:
         )
 
     def _quantities(self, level: float) -> Columns:
-        """Return the summaries of all nodes of the tree. For nodes below the deepest requested level, the summaries are
-        computed from the distribution of each node.
+        """Return the posterior summaries of all nodes of the tree. For nodes below the deepest requested level, the
+        summaries are computed from the posterior distribution of each node.
         """
         mean, sd, lower, upper = (self.mean, self.sd, self.lower, self.upper)
         if level != self.level:
@@ -553,8 +559,8 @@ class TreeLaw:
         return Columns(mean, sd, lower, upper, self.accuracy)
 
     def implied_totals(self) -> pd.DataFrame | None:
-        """Return the mean and standard deviation of the totals that independent priors of the leaves imply
-        (`implied_totals`), or None if the prior is a prior of splits.
+        """Return the prior mean and the prior standard deviation of every total (`implied_totals`), or None if the
+        prior is a prior of splits.
         """
         return implied_totals(self.tree, self.prior) if isinstance(self.prior, Leaves) else None
 
@@ -571,24 +577,24 @@ class TreeLaw:
         return self._messages.family(parent)[2][row - int(self.tree.first[parent])]
 
     def window(self, row: int) -> tuple[int, Array]:
-        """Return the smallest count and the probabilities of a node, given its position in the order used by the
-        kernels.
+        """Return the posterior distribution of the count of one node, as (smallest count, probabilities), given the
+        position of the node in the order used by the kernels.
         """
         return self._law_at(row)
 
     def children(self, row: int) -> list[tuple[int, Array]]:
-        """Return the smallest count and the probabilities of every child of a node, given the position of the node in
-        the order used by the kernels.
+        """Return the posterior distribution of the count of every child of a node, as (smallest count, probabilities),
+        given the position of the node in the order used by the kernels.
         """
         self._reach(row)
         return self._messages.family(row)[2]
 
     def pair(self, one: int, two: int) -> NodePair:
-        """Return the joint distribution of two counts, given their positions in the tree."""
+        """Return the joint posterior distribution of two counts, given the positions of their nodes in the tree."""
         return self._pair(one, two)
 
     def _reach(self, row: int) -> None:
-        """Compute the downward message of a node, if it has not been computed yet."""
+        """Compute the message from the parent of a node to this node, if it has not been computed yet."""
         path = [row]
         while path[-1] > 0:
             path.append(int(self.tree.above[path[-1]]))
@@ -603,8 +609,8 @@ class TreeLaw:
 
 
 def _families_above(tree: Tree, deepest: int) -> NDArray[np.bool_]:
-    """Return the inner nodes whose children are at or above the deepest requested level, in the order used by the
-    kernels.
+    """Return a mask of the inner nodes whose children are at or above the deepest requested level, in the order used by
+    the kernels.
     """
     wanted = np.zeros(len(tree.order), dtype=bool)
     wanted[tree.place] = (tree.depth < deepest) & ~tree.leaf
@@ -626,8 +632,8 @@ def _families_of(tree: Tree, rows: Whole) -> Whole:
 
 
 def _additivity(tree: Tree, mean: Array, sd: Array, deepest: int) -> float:
-    """Return the largest difference between the mean of a node and the sum of the means of its children, in units of
-    the standard deviation (at least 1).
+    """Return the largest difference between the posterior mean of a node and the sum of the means of its children, in
+    units of max(standard deviation, 1).
     """
     below = np.flatnonzero((tree.depth <= deepest) & (tree.parent >= 0))
     if not len(below):

@@ -1,10 +1,10 @@
-"""Check each released value of a tree against its predictive distribution given all other released values.
+"""Tests of each released value of a tree against its predictive distribution, given all other released values.
 
-The p-value of a value is twice the smaller tail probability of its predictive distribution, which is the noise
-distribution averaged over the posterior of the count without this value. It is exact, but requires the solution of
-another tree. Therefore, it is computed only for values that are suspicious according to a fast approximation. The
-smallest p-value is multiplied by the number of values that could have been tested (Bonferroni), so that testing only a
-few values does not increase the rate of false alarms.
+The p-value of a released value is twice the smaller tail probability of its predictive distribution. This is the noise
+distribution averaged over the posterior of the count, computed without this value. The p-value is exact, but it
+requires the solution of another tree. Therefore, it is computed only for values that are suspicious according to a fast
+approximation. The smallest p-value is multiplied by the number of values that could have been tested (Bonferroni), so
+that testing only a few values does not increase the rate of false alarms.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ from .tree_posterior import infer
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-# largest number of exact p-values; largest number of nodes of all trees that are solved for them
+# largest number of exact p-values, and largest number of nodes of all trees that are solved for these p-values
 _MOST, _NODES = 8, 40_000
 _SUSPICIOUS = {
     True: 5.0,
@@ -33,7 +33,8 @@ _RESOLVED = 1e-6  # fraction of the noise variance; with a smaller variance, the
 
 
 def facts(law: TreeLaw) -> dict[str, Any]:
-    """Return whether a released value contradicts the other values, in the format of `published.conflict.facts`.
+    """Test whether a released value of a tree contradicts the other released values, and return the results in the
+    format of `published.conflict.facts`.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ def facts(law: TreeLaw) -> dict[str, Any]:
 
 
 def p_value(law: TreeLaw, row: int) -> float:
-    """Return twice the smaller tail probability of one released value under its predictive distribution.
+    """Return the p-value of one released value: twice the smaller tail probability of its predictive distribution.
 
     Parameters
     ----------
@@ -91,7 +92,8 @@ def p_value(law: TreeLaw, row: int) -> float:
 
 
 def quick(law: TreeLaw) -> tuple[Array, Whole]:
-    """Return approximate p-values of the released values that can be tested, and the indices of these values.
+    """Return fast approximations of the p-values of all released values that can be tested, and the indices of these
+    values.
 
     The p-value is the smaller of two approximations: the residual divided by sqrt(noise variance - posterior variance),
     which is standard normal if all distributions are normal; and the tail probability of the noise at the posterior
@@ -112,7 +114,9 @@ def quick(law: TreeLaw) -> tuple[Array, Whole]:
 
 
 def _testable(m: Measurements) -> NDArray[np.bool_]:
-    """Return which values have a noise distribution with tails. Exact counts do not have tails and are not tested."""
+    """Return a mask of the released values whose noise distribution has tails. Exact counts are not tested, because
+    they have no noise.
+    """
     if not isinstance(m.noise, LawByRow):
         return np.full(len(m.released), conflict.has_tails(m.noise) and not isinstance(m.noise, Exact))
     good = np.array([conflict.has_tails(law) and not isinstance(law, Exact) for law in m.noise.laws], dtype=bool)
@@ -120,7 +124,9 @@ def _testable(m: Measurements) -> NDArray[np.bool_]:
 
 
 def _parts(m: Measurements, rows: Whole) -> list[tuple[Any, Whole]]:
-    """Return the noise distributions of some values, each with the indices of the values."""
+    """Return the distinct noise distributions of the selected released values, each with the indices of
+    these values.
+    """
     noise = m.noise.take(rows)
     if isinstance(noise, LawByRow):
         return [(law, places) for law, places in noise.parts() if len(places)]

@@ -1,4 +1,6 @@
-"""Fast approximation for crossed cells: least squares over the sums of each node, then a separate tree per cell."""
+"""Fast approximate posterior distribution of crossed cells: least squares over the sums of each node, followed by a
+separate tree for each cell.
+"""
 
 from dataclasses import dataclass
 
@@ -16,13 +18,13 @@ from .tree_posterior import infer
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-Laws = list[TreeLaw]  # one posterior per target
+Laws = list[TreeLaw]  # one posterior distribution per target
 SOLVED = 1e-8  # a sum is determined if the residual of least squares, relative to a coefficient, is below this
 
 
 @dataclass(frozen=True)
 class Combined:
-    """Best linear unbiased estimates of one cell or sum, each from the measured values of a single node.
+    """Best linear unbiased estimates of one cell or sum, each computed from the measured values of a single node.
 
     Parameters
     ----------
@@ -39,7 +41,8 @@ class Combined:
 
 
 def combined(crossed: Crossed) -> list[Combined]:
-    """Combine the measured values of every target, in every node in which these values determine the target.
+    """Return the best linear unbiased estimates of every target, in every node whose measured values determine the
+    target.
 
     Parameters
     ----------
@@ -74,7 +77,9 @@ def combined(crossed: Crossed) -> list[Combined]:
 
 
 def _alike(crossed: Crossed, rows: Whole, variance: Array) -> list[Whole]:
-    """Return groups of nodes with the same queries and the same noise, as rows of measured values (nodes, values)."""
+    """Return groups of nodes with the same queries and the same noise. Each group is an array of indices of measured
+    values (nodes, values).
+    """
     order = rows[np.argsort(crossed.nodes[rows], kind="stable")]
     each = np.split(order, np.flatnonzero(np.diff(crossed.nodes[order])) + 1) if len(order) else []
     groups: dict[tuple[bytes, bytes], list[Whole]] = {}
@@ -86,8 +91,8 @@ def _alike(crossed: Crossed, rows: Whole, variance: Array) -> list[Whole]:
 
 
 def _weights(sums: Array, variance: Array, cover: Array) -> Array | None:
-    """Return the weights of minimum variance for which the combination of the sums is the target; None if there are no
-    such weights.
+    """Return the weights of the linear combination of sums that equals the target and has minimum variance, or None if
+    there is no such combination.
     """
     q, cells = sums.shape
     scale = float(variance.max()) or 1.0
@@ -99,7 +104,7 @@ def _weights(sums: Array, variance: Array, cover: Array) -> Array | None:
 
 
 def laws(crossed: Crossed, prior: Splits | Leaves | None) -> Laws:
-    """Compute the posteriors of the trees, one per target.
+    """Compute the posterior distributions of the counts of all targets, with a separate tree for each target.
 
     Parameters
     ----------
@@ -127,7 +132,7 @@ def laws(crossed: Crossed, prior: Splits | Leaves | None) -> Laws:
 
 def _noise(crossed: Crossed, one: Combined) -> NoiseLaw:
     """Return the noise distribution of each estimate: the distribution of the value if the estimate uses a single
-    value, otherwise a normal distribution.
+    value, and otherwise a normal distribution.
     """
     spreads, which = np.unique(one.variance, return_inverse=True)
     laws: list[NoiseLaw] = [Gaussian(sigma=float(np.sqrt(v))) if v > 0 else Exact() for v in spreads]

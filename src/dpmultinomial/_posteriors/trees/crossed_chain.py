@@ -1,6 +1,7 @@
-"""Joint posterior of crossed cells, computed by Markov chains whose moves draw whole trees exactly.
+"""Joint posterior distribution of crossed cells, simulated by Markov chains whose moves draw all counts of a tree
+exactly.
 
-Crossed cells are a histogram in every node of a tree, with noisy sums over some of its cells.
+Crossed cells are a histogram in every node of a tree, with noisy sums over several cells of the histogram.
 
 A move of a chain changes the cells along a direction. A direction assigns +1, 0 or -1 to every cell: a single cell, a
 pair of cells with a constant sum, or four cells with constant sums in both dimensions of a table. The directions are
@@ -58,7 +59,7 @@ Whole = NDArray[np.int64]
 
 
 class Crossed:
-    """Noisy sums over cells, in any nodes of a tree.
+    """Noisy sums over the cells of a histogram, in any nodes of a tree.
 
     Parameters
     ----------
@@ -128,8 +129,8 @@ class Crossed:
 
     @cached_property
     def hard(self) -> tuple[Whole, Whole, Array, Array]:
-        """Return nodes, queries, lower bounds and upper bounds of all sums that are exact, have an upper bound, or have
-        a lower bound above 0.
+        """Return the nodes, queries, lower bounds and upper bounds of all sums that are exact, have an upper bound, or
+        have a lower bound above 0.
         """
         rows = np.nonzero((self.lower > 0) | np.isfinite(self.upper))
         return rows[0], rows[1], self.lower[rows], self.upper[rows]
@@ -143,8 +144,8 @@ class Crossed:
         return np.asarray(self.sums[fixed], dtype=np.int64)
 
     def log_likelihood(self, number: int, sums: Whole) -> Array:
-        """Return the log-likelihood of one measured value for true sums from -1 upwards. It is computed once and
-        cached.
+        """Return the log likelihood of one measured value, given integer true sums of at least -1. The values are
+        computed once and cached.
 
         Parameters
         ----------
@@ -159,7 +160,7 @@ class Crossed:
         return known[sums + 1]
 
     def tree_of(self, target: int) -> Tree:
-        """Return the tree of one cell or sum, with its bounds.
+        """Return the tree of the counts of one cell or sum, with the bounds on these counts.
 
         Parameters
         ----------
@@ -173,7 +174,7 @@ class Crossed:
         return Tree(tree.parent, names=tree.names, levels=tree.levels, lower=lower, upper=upper)
 
     def _bounds(self, lower: ArrayLike, upper: ArrayLike) -> tuple[Array, Array]:
-        """Return the bounds of all sums, including those of exact values."""
+        """Return the lower and upper bounds of all sums, including the bounds that exact values imply."""
         shape = len(self.tree), len(self.queries)
         known = np.where(self.tree.upper == NONE, np.inf, self.tree.upper.astype(np.float64))
         if known.min() < np.inf or self.tree.lower.max() > 0:
@@ -197,8 +198,8 @@ class Crossed:
 
 
 def _cells(queries: Mapping[str, Sequence[str]]) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
-    """Return the names of the cells in the order of their first occurrence in the queries, with single-cell queries
-    first, and the cells of each query.
+    """Return the names of all cells, and a matrix of the cells in each query. The cells are in the order of their first
+    occurrence in the queries, with single-cell queries first.
     """
     if not queries:
         raise ValueError("queries must contain at least one query, got none")
@@ -225,8 +226,8 @@ MOST_CELLS = 40  # largest number of cells for which moves of four cells are use
 
 
 def directions(cells: int, exact: Whole) -> Whole:
-    """Return the directions of the moves: single cells, pairs with a constant sum and, if exact sums require them,
-    groups of four cells of a table.
+    """Return the directions of the moves of a Markov chain: single cells, pairs of cells with a constant sum and, if
+    exact sums require them, groups of four cells of a table.
 
     Parameters
     ----------
@@ -256,13 +257,13 @@ def directions(cells: int, exact: Whole) -> Whole:
 
 
 def _free(found: list[Whole], exact: Whole) -> int:
-    """Return the dimension of the space of changes that keep all exact sums constant."""
+    """Return the dimension of the space that is spanned by the directions that keep all exact sums constant."""
     kept = [d for d in found if not len(exact) or not (exact @ d).any()]
     return int(np.linalg.matrix_rank(np.array(kept))) if kept else 0
 
 
 def _fours(one: Whole, exact: Whole) -> list[Whole]:
-    """Return the directions that increase two cells, decrease two cells and keep all exact sums."""
+    """Return all directions that increase two cells, decrease two cells and keep all exact sums constant."""
     pairs = list(combinations(range(len(one)), 2))
     sums = {pair: tuple((exact[:, pair[0]] + exact[:, pair[1]]).tolist()) for pair in pairs}
     alike: dict[tuple[int, ...], list[tuple[int, int]]] = {}
@@ -277,7 +278,7 @@ def _fours(one: Whole, exact: Whole) -> list[Whole]:
 
 
 class Along:
-    """Likelihood of the measured values as functions of the count n of the first cell of a direction.
+    """Likelihoods of the measured values as functions of the count n of the first cell of a direction.
 
     A sum over cells is rest + k n, where k is the sum of the direction over the cells.
 
@@ -289,7 +290,7 @@ class Along:
     Attributes
     ----------
     known : bounds and likelihoods with a closed form, compiled.
-    bent : mapping from a node to the measured values without a joint closed form.
+    bent : mapping from a node to its measured values whose joint likelihood has no closed form.
     """
 
     def __init__(self, crossed: Crossed, direction: Whole) -> None:
@@ -319,8 +320,9 @@ class Along:
         )
 
     def lists(self, state: Whole, sites: NDArray[Any], lists: Lists) -> None:
-        """Multiply the likelihoods that have no closed form into the weights of the nodes (sites), as lists. These
-        likelihoods are log-concave, and they are listed until they are lower than the maximum by `REACH`.
+        """Multiply the weights of the nodes by the likelihoods that have no closed form, which are stored as lists of
+        log weights. These likelihoods are log-concave, and they are listed until they are lower than the maximum by
+        `REACH`.
 
         Parameters
         ----------
@@ -355,7 +357,7 @@ class Along:
         return Listed(int(counts[a]), logs[a : b + 1], below, above)
 
     def _logs(self, state: Whole, row: int, members: Whole, counts: Whole) -> Array:
-        """Return the log likelihood of counts of one node."""
+        """Return the log likelihood of several possible counts of one node, given all other counts."""
         total, form = np.zeros(len(counts)), self.crossed.form
         for i in members.tolist():
             k = int(self._k[i])
@@ -369,7 +371,7 @@ class Along:
         return total
 
     def _sums(self, state: Whole, rows: Whole, queries: Whole) -> Whole:
-        """Return the current values of the sums."""
+        """Return the values of the given sums over cells in the current state of the chain."""
         return np.asarray((state[rows] * self.crossed.sums[queries]).sum(axis=1))
 
 
@@ -382,7 +384,7 @@ TABLED = 1_000_000  # counts below which log priors are tabulated
 
 
 class Moves:
-    """Moves of a Markov chain for a single posterior.
+    """Moves of a Markov chain whose stationary distribution is the posterior distribution of crossed cells.
 
     Parameters
     ----------
@@ -424,7 +426,8 @@ class Moves:
         self.bound = 0.0
 
     def move(self, state: Whole, which: int, rng: np.random.Generator) -> bool:
-        """Redraw the tree of one direction, and return whether any count could move.
+        """Redraw all counts along one direction from their exact conditional distribution. The method returns whether
+        any count could change.
 
         Parameters
         ----------
@@ -444,8 +447,8 @@ class Moves:
         return True
 
     def weights(self, state: Whole, which: int) -> tuple[NDArray[Any], Array] | None:
-        """Return the weights of the count of a direction's first cell given all other counts, or None if nothing can
-        move.
+        """Return the weights of the count of the first cell of a direction, given all other counts, or None if no count
+        can change.
 
         Parameters
         ----------
@@ -481,7 +484,9 @@ class Moves:
         return sites, lists.joined()
 
     def _formulas(self, cell: int) -> bool:
-        """Store the prior of a cell's leaves in its sites as a formula, if it does not need a list."""
+        """Store the prior of the leaves of one cell in closed form in the sites of the cell, unless the prior requires
+        a list. The method returns whether this was possible.
+        """
         sites, lists = self.plain[cell].copy(), Lists()
         self._assume(cell, sites, lists)
         if (sites["table"] >= 0).any():
@@ -496,7 +501,9 @@ class Moves:
                 assume_prior(sites, lists, self.trees[cell], prior.of(name), np.flatnonzero(groups == i))
 
     def _solved(self, sites: NDArray[Any], tables: Array, which: int) -> _solver.Solved:
-        """Return messages; the computation starts from the previous tilts if they are still usable."""
+        """Return the messages of a tree along one direction. The computation starts from the tilts of the previous move
+        along this direction, if these tilts are still usable.
+        """
         if (start := self._tilts[which]) is not None:
             try:
                 found = _solver.solve(self.tree, sites, tables, goal=_solver.ENOUGH, start=start, blind=False)
@@ -508,7 +515,9 @@ class Moves:
         return _solver.solve(self.tree, sites, tables, goal=_solver.ENOUGH)
 
     def _list(self, sites: NDArray[Any], lists: Lists, state: Whole, direction: Whole) -> None:
-        """Store the prior of all moving cells as lists over the possible counts, including counts beyond the tables."""
+        """Store the priors of all moving cells as lists of log weights of all possible counts, including counts beyond
+        the cached tables.
+        """
         low, sizes = sites["lower"].copy(), sites["upper"] - sites["lower"] + 1
         row = np.repeat(np.arange(len(low)), sizes)
         n = np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + low[row]
@@ -523,8 +532,8 @@ class Moves:
         lists.put_many(sites, low, sizes, logs)
 
     def _tables(self, most: int) -> Array:
-        """Return the log weights of the counts up to at least `most`, with one row for each distinct distribution in
-        the priors of the cells. The weights do not depend on the state.
+        """Return the log prior weights of the counts up to at least `most`, with one row for each distinct distribution
+        in the priors of the cells. The weights do not depend on the state.
         """
         if most >= self._known.shape[1]:
             n = np.arange(2 * most + 64)
@@ -533,8 +542,8 @@ class Moves:
         return self._known
 
     def _classed(self, cell: int) -> tuple[list[Callable[[Whole], Array]], Whole]:
-        """Return the distinct parts of a cell's prior in single nodes, and the index of the part of every node (or -1),
-        in the kernels' order.
+        """Return the distinct distributions in the prior of one cell, and for every node the index of its distribution
+        (or -1), in the kernels' order.
         """
         prior, rows = self.priors[cell], np.full(len(self.tree.order), -1, dtype=np.int64)
         if isinstance(prior, Leaves):
@@ -551,8 +560,8 @@ def _rise(n: Whole, own: float, others: float) -> Array:
 
 
 def starts(crossed: Crossed, leaves: Whole) -> Whole:
-    """Return the counts of all nodes given the counts of the leaves, in the order of the kernels. The nodes include
-    those that group the children of large families.
+    """Return the counts of all nodes of a tree given the counts of its leaves, in the order of the kernels. The nodes
+    include those that group the children of large families.
 
     Parameters
     ----------
@@ -572,8 +581,8 @@ def starts(crossed: Crossed, leaves: Whole) -> Whole:
 
 
 def possible(crossed: Crossed, near: Whole) -> Whole:
-    """Return the counts of the leaves that satisfy all exact sums and bounds and have the smallest sum of absolute
-    differences from given counts.
+    """Return counts of the leaves that satisfy all exact sums and bounds. Among these, the function minimises the sum
+    of absolute differences from given counts.
 
     Parameters
     ----------
@@ -621,7 +630,7 @@ def possible(crossed: Crossed, near: Whole) -> Whole:
 
 
 def _sums(crossed: Crossed, leaves: Whole) -> csr_array:
-    """Return the sums that are exact or bounded, as sums over the cells of the leaves."""
+    """Return the matrix of all exact or bounded sums, with one row per sum and one column per cell of a leaf."""
     tree = crossed.tree
     cells, place = len(crossed.cells), np.full(len(tree), -1, dtype=np.int64)
     place[leaves] = np.arange(len(leaves))
@@ -638,7 +647,7 @@ def _sums(crossed: Crossed, leaves: Whole) -> csr_array:
 
 
 def _leaves_below(parent: Whole, leaves: Whole) -> dict[int, list[int]]:
-    """Return the leaves below every node; the only leaf below a leaf is the leaf itself."""
+    """Return the leaves below every node of a tree. The only leaf below a leaf is the leaf itself."""
     out: dict[int, list[int]] = {}
     for leaf in leaves.tolist():
         node = leaf
@@ -651,13 +660,13 @@ def _leaves_below(parent: Whole, leaves: Whole) -> dict[int, list[int]]:
 CHAINS = 4
 WARM = 100  # number of discarded sweeps
 FIRST = 250  # number of sweeps before the first check of convergence; the number is then doubled
-MOST = 8000  # number of sweeps of a chain, at most
+MOST = 8000  # largest number of sweeps of a chain
 PAIRS = 2  # moves of pairs and groups of four per sweep and cell
 
 
 @dataclass(frozen=True)
 class Chains:
-    """Draws of all targets in all nodes, with their convergence status.
+    """Draws of the counts of all targets in all nodes from Markov chains, with their convergence status.
 
     Parameters
     ----------
@@ -679,7 +688,8 @@ def sample(
     rng: np.random.Generator,
     most: int = MOST,
 ) -> Chains:
-    """Run chains from different starting points, and extend the chains until they have converged.
+    """Run Markov chains for crossed cells from different starting points, and extend the chains until they have
+    converged.
 
     Parameters
     ----------
@@ -727,7 +737,7 @@ def sample(
 
 
 def sweep(moves: Moves, state: Whole, rng: np.random.Generator) -> None:
-    """Perform one sweep of moves. The sweep modifies the state.
+    """Perform one sweep of moves of a Markov chain, which modifies the state in place.
 
     Parameters
     ----------
@@ -742,7 +752,9 @@ def sweep(moves: Moves, state: Whole, rng: np.random.Generator) -> None:
 
 
 def _start(crossed: Crossed, near: list[TreeLaw], rng: np.random.Generator) -> Whole:
-    """Draw single cells independently, and adjust the cells to satisfy all exact sums."""
+    """Draw a starting point of a Markov chain: each cell is drawn independently, and the counts are then adjusted to
+    satisfy all exact sums and bounds.
+    """
     found = np.stack([law.sample(1, rng=rng)[0] for law in near], axis=1)
     return starts(crossed, possible(crossed, found))
 

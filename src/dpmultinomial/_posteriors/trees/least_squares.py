@@ -1,4 +1,5 @@
-"""Generalised least squares on a tree: best linear unbiased estimates of all counts, computed in two passes.
+"""Generalised least squares on a tree: best linear unbiased estimates of all counts, computed in two passes over the
+tree.
 
 In the pass from the leaves to the root, every node combines its measurement with the sum of the estimates of its
 children. In the pass from the root to the leaves, every child receives its share of the difference between the estimate
@@ -20,8 +21,8 @@ Whole = NDArray[np.int64]
 
 
 class _Pass(NamedTuple):
-    """Results of the pass from the leaves upwards: estimates, variances, sums over children, and numbers of children
-    without information.
+    """Results of the pass from the leaves to the root of a tree: estimates, variances, sums over children, and numbers
+    of children without information.
     """
 
     estimate: Array
@@ -32,14 +33,14 @@ class _Pass(NamedTuple):
 
 
 class LeastSquares:
-    """Estimates of all nodes and their covariances.
+    """Generalised least-squares estimates of the counts of all nodes of a tree, with their covariances.
 
     Parameters
     ----------
     tree : the nodes.
     nodes : int (r,), position of the node of each measurement; a node may have several measurements.
     released : float (r,), measured values.
-    variance : float (r,), variances of their errors, >= 0; 0 for exact counts.
+    variance : float (r,), variances of the errors of the measured values, >= 0; 0 for exact counts.
 
     Attributes
     ----------
@@ -70,12 +71,12 @@ class LeastSquares:
 
     @cached_property
     def sd(self) -> Array:
-        """Standard deviations of the estimates."""
+        """Standard deviations of the least-squares estimates of all nodes."""
         return np.sqrt(self._variance)
 
     def covariance(self, first: int, second: int) -> float:
-        """Return the covariance of the estimates of two nodes, given the positions of the nodes; NaN if an estimate is
-        not determined.
+        """Return the covariance of the least-squares estimates of two nodes, given the positions of the nodes, or NaN
+        if one of the estimates is not determined.
         """
         if np.isinf(self._variance[[first, second]]).any():
             return float("nan")
@@ -90,21 +91,25 @@ class LeastSquares:
         return value * float(np.prod(self._gain[rest]))
 
     def _siblings(self, top: int, a: int, b: int) -> float:
-        """Return the covariance of the estimates of two children of one node."""
+        """Return the covariance of the least-squares estimates of two children of the same node."""
         up, lost = self._up, np.isinf(self._up.variance[[a, b]])
-        if up.unknown[top]:  # the estimate of the unknown child is that of its parent minus those of its siblings
+        if up.unknown[top]:  # estimate of the unknown child: the parent minus the siblings
             return -float(up.variance[[a, b]][~lost].sum()) if lost.any() else 0.0
         apart = up.variance[a] * up.variance[b] / up.spread[top] if up.spread[top] > 0 else 0.0
         return float(self._gain[a] * self._gain[b] * self._variance[top] - apart)
 
     def difference(self, first: int, second: int) -> tuple[float, float]:
-        """Return the estimate and the standard deviation of the count of one node minus the count of another node."""
+        """Return the least-squares estimate, and its standard deviation, of the difference of the counts of two nodes
+        (first minus second).
+        """
         spread = self._variance[first] + self._variance[second] - 2 * self.covariance(first, second)
         return float(self.estimate[first] - self.estimate[second]), float(np.sqrt(max(spread, 0.0)))
 
 
 def _combined(tree: Tree, rows: Whole, values: Array, spreads: Array) -> tuple[Array, Array]:
-    """Return one value and one variance per node; the variance is infinite if the node was not measured."""
+    """Return the combined measured value of every node and its variance, which is infinite if the node was not
+    measured.
+    """
     size = len(tree)
     exact = spreads == 0
     estimate, variance = np.zeros(size), np.full(size, np.inf)
@@ -149,8 +154,8 @@ def _from_below(tree: Tree, own: Array, own_variance: Array) -> _Pass:
 
 
 def _from_above(tree: Tree, up: _Pass) -> tuple[Array, Array, Array]:
-    """Return estimates, variances, and the share of each node in the difference between the parent's estimate and the
-    sum of the parent's children.
+    """Return the estimates and variances of all nodes, computed from the root to the leaves. Also return the share of
+    each node in the difference between its parent's estimate and the sum over the children of this parent.
     """
     estimate, variance, gain = up.estimate.copy(), up.variance.copy(), np.zeros(len(tree))
     for depth in range(1, int(tree.depth.max()) + 1):

@@ -1,4 +1,5 @@
-"""Measurements of the nodes of a tree, and the weights of the nodes in the format used by the kernels.
+"""Measurements of the nodes of a tree, and the weights of the counts of the nodes in the format of the compiled
+kernels.
 
 Weights come from released values (`Measurements`, `measure`), bounds and priors (`multiply_splits`, `assume_prior`).
 The likelihood of a count given one released value is a parabola, a tent, a single point, or a list of log likelihoods
@@ -34,7 +35,7 @@ REACH = 700.0  # initially, a list ends where the noise has a probability below 
 
 @dataclass(frozen=True)
 class Shapes:
-    """Log likelihoods of released values as functions of the count n, one per value.
+    """Log likelihoods of released values as functions of the true count n, with one function per value.
 
     Parameters
     ----------
@@ -50,7 +51,8 @@ class Shapes:
 
 
 def shapes(released: ArrayLike, noise: NoiseLaw) -> Shapes:
-    """Return the shapes of the log likelihoods of the values `released`.
+    """Return the functional forms of the log likelihoods of released values: a parabola, a tent, a single point or a
+    list.
 
     Parameters
     ----------
@@ -91,7 +93,8 @@ def shapes(released: ArrayLike, noise: NoiseLaw) -> Shapes:
 
 @dataclass(frozen=True)
 class Listed:
-    """Log weights of the consecutive counts first, first + 1, .., and the decrease of the weights beyond both ends.
+    """Log weights of consecutive counts (first, first + 1, ..), with lower bounds on the decrease of the weights beyond
+    both ends.
 
     Parameters
     ----------
@@ -108,17 +111,17 @@ class Listed:
 
     @property
     def last(self) -> int:
-        """Return the last listed count."""
+        """Return the largest count whose log weight is in the list."""
         return self.first + len(self.logs) - 1
 
     def at(self, counts: NDArray[np.int64]) -> Array:
-        """Return the log weights of counts, which are -inf outside the list."""
+        """Return the log weights of given counts. They are -inf for counts that are not in the list."""
         inside = (counts >= self.first) & (counts <= self.last)
         return np.asarray(np.where(inside, self.logs[np.where(inside, counts - self.first, 0)], -np.inf))
 
 
 def listed(released: float, noise: NoiseLaw, row: int, reach: float = REACH) -> Listed:
-    """Return the log likelihood of one value as a function of the count.
+    """Return the log likelihood of one released value as a list over the true counts.
 
     Parameters
     ----------
@@ -140,7 +143,7 @@ def listed(released: float, noise: NoiseLaw, row: int, reach: float = REACH) -> 
         return Listed(0, np.zeros(0))
     if isinstance(law, Perturbation | RandomRounding) or (
         isinstance(law, Coarsened) and law.listed
-    ):  # a list with a limited range
+    ):  # the list has a limited range
         return Listed(first, _logs(law, value, first, last))
     logs = _logs(law, value, first - 1, last + 1)
     return Listed(first, logs[1:-1], fall(logs[1], logs[0]) if np.isfinite(low) else np.inf, fall(logs[-2], logs[-1]))
@@ -152,8 +155,8 @@ def _law(noise: NoiseLaw, row: int) -> NoiseLaw:
 
 
 def fall(inner: float, outer: float) -> float:
-    """Return the decrease of a log weight from one count to the next count outwards, or -inf if the decrease is
-    unknown.
+    """Return the decrease of a log weight from the last count of a list to the next count outside the list, or -inf if
+    the decrease is unknown.
     """
     if outer == -np.inf:
         return float(np.inf)
@@ -167,7 +170,7 @@ def _logs(law: NoiseLaw, value: Array, first: int, last: int) -> Array:
 
 
 def same(released: float, noise: NoiseLaw, row: int) -> tuple[tuple[object, ...], int]:
-    """Return a key and a shift for the list of log weights of a released value. The key is equal for lists that are
+    """Return a key and a shift for the list of log weights of a released value. Two lists have the same key if they are
     equal up to a shift.
 
     Parameters
@@ -200,7 +203,7 @@ def _put(out: Shapes, rows: NDArray[np.int64], part: Shapes) -> None:
 
 
 Whole = NDArray[np.int64]
-FAR = 1 << 52  # represents no upper bound in the kernels
+FAR = 1 << 52  # value that means in the kernels that there is no upper bound
 SITE = np.dtype(
     [(name, "f8") for name in ("centre", "square", "absolute", "own", "others", "slope", "damped")]
     + [(name, "i8") for name in ("lower", "upper", "table", "begin", "length")]
@@ -210,8 +213,8 @@ SITE = np.dtype(
 
 
 class Lists:
-    """Lists of log weights to which the weights of the nodes (sites) refer, stored one after the other. Equal lists are
-    stored once.
+    """Store of the lists of log weights to which the weights of the nodes (sites) refer. The lists are concatenated,
+    and equal lists are stored once.
 
     Parameters
     ----------
@@ -225,21 +228,23 @@ class Lists:
         self._known: dict[Hashable, int] = {}
 
     def copied(self) -> "Lists":
-        """Return a copy that can be extended independently."""
+        """Return a copy of the store of log weights that can be extended independently."""
         other = Lists(self.reach)
         other._parts, other._starts, other._known = list(self._parts), list(self._starts), dict(self._known)
         return other
 
     def put(self, sites: NDArray[Any], rows: Whole | int, part: Listed, shift: int = 0) -> int:
-        """Let sites refer to a list of log weights, shifted by `shift` counts, and return the number of the list."""
+        """Store a list of log weights, let the sites of several nodes refer to it with a shift of `shift` counts, and
+        return the number of the list.
+        """
         self._parts.append(part)
         self._starts.append(self._starts[-1] + len(part.logs))
         self._point(sites, rows, shift, len(self._parts) - 1)
         return len(self._parts) - 1
 
     def put_many(self, sites: NDArray[Any], firsts: Whole, sizes: Whole, logs: Array) -> None:
-        """Let every site refer to a separate list of all possible counts. The argument `logs` contains all lists,
-        concatenated.
+        """Store a separate list of the log weights of all possible counts for every node. The argument `logs` contains
+        all lists, concatenated.
 
         Parameters
         ----------
@@ -258,8 +263,8 @@ class Lists:
         sites["highest"], sites["swing"] = highest, highest - lowest
 
     def put_released(self, sites: NDArray[Any], row: int, released: float, noise: NoiseLaw, i: int) -> None:
-        """Let the site in row `row` refer to the log likelihood of one released value, with the noise distribution of
-        row `i`.
+        """Store the log likelihood of one released value as a list, and let the site of a node (row `row`) refer to it.
+        The noise distribution is that of row `i`.
         """
         key, shift = same(released, noise, i)
         if key in self._known:
@@ -268,12 +273,12 @@ class Lists:
             self._known[key] = self.put(sites, row, listed(released - shift, noise, i, self.reach), shift)
 
     def of(self, sites: NDArray[Any], row: int) -> Listed:
-        """Return the log weights to which a site refers."""
+        """Return the list of log weights to which the site of a node refers."""
         number = bisect_right(self._starts, int(sites["table"][row])) - 1
         return replace(self._parts[number], first=int(sites["begin"][row]))
 
     def joined(self) -> Array:
-        """Return all lists concatenated in one array. The array is never empty."""
+        """Return all lists of log weights, concatenated in one array that is never empty."""
         return np.concatenate([*(part.logs for part in self._parts), np.zeros(1)])
 
     def _point(self, sites: NDArray[Any], rows: Whole | int, shift: int, number: int) -> None:
@@ -286,7 +291,9 @@ class Lists:
 
 
 def bounded(tree: Tree) -> NDArray[Any]:
-    """Return sites of nodes with known bounds only, in the kernels' order."""
+    """Return the weights of the nodes of a tree (sites) without measurements and prior, only with the known bounds, in
+    the kernels' order.
+    """
     sites = np.zeros(len(tree.order), dtype=SITE)
     sites["own"] = sites["others"] = 1.0
     sites["upper"], sites["table"] = FAR, -1
@@ -297,7 +304,7 @@ def bounded(tree: Tree) -> NDArray[Any]:
 
 
 def measure(sites: NDArray[Any], lists: Lists, tree: Tree, nodes: Whole, released: Array, noise: NoiseLaw) -> float:
-    """Multiply the likelihoods of the measurements into the weights of the nodes (sites).
+    """Multiply the weights of the nodes (sites) by the likelihoods of their measurements.
 
     Parameters
     ----------
@@ -341,7 +348,7 @@ def measure(sites: NDArray[Any], lists: Lists, tree: Tree, nodes: Whole, release
 
 
 def _possible(sites: NDArray[Any], tree: Tree, nodes: Whole, rows: Whole, released: Array) -> None:
-    """Reject a release that is impossible for every count."""
+    """Raise ValueError if a released value is impossible for every count of its node."""
     site = sites[rows]
     low, high = possible_ends(site)
     bad = np.flatnonzero((site["table"] >= 0) & (low > high))
@@ -354,7 +361,7 @@ def _possible(sites: NDArray[Any], tree: Tree, nodes: Whole, rows: Whole, releas
 
 
 def possible_ends(sites: NDArray[Any]) -> tuple[Whole, Whole]:
-    """Return the first and the last possible count of every site, given the bounds and the lists with a limited
+    """Return the smallest and the largest possible count of every node, given the bounds and the lists with a limited
     range.
     """
     has_table = sites["table"] >= 0
@@ -375,8 +382,8 @@ def _exact(sites: NDArray[Any], tree: Tree, nodes: Whole, rows: Whole, values: A
 
 
 def _parabolas(sites: NDArray[Any], rows: Whole, form: Shapes, which: Whole) -> float:
-    """Combine the parabolas of each node into one, and return the weighted sum of squares of their centres about the
-    common centre.
+    """Combine the parabolas of each node into one parabola. The function returns the weighted sum of squares of the
+    centres about the common centre.
     """
     size = len(sites)
     at, y, steep = rows[which], form.centre[which], form.steepness[which]
@@ -398,7 +405,7 @@ def _several(
     released: Array,
     noise: NoiseLaw,
 ) -> None:
-    """Combine likelihoods of different forms at one node into a list of their sums."""
+    """Combine log likelihoods of different forms at one node into a list of their sums."""
     parts = [_listed(form, released, noise, i, lists.reach) for i in members]
     joined = parts[0]
     for part in parts[1:]:
@@ -417,7 +424,7 @@ def _listed(form: Shapes, released: Array, noise: NoiseLaw, i: int, reach: float
 
 
 def both(one: Listed, two: Listed) -> Listed:
-    """Return the sum of two lists, on the range that both lists cover."""
+    """Return the sum of two lists of log weights, on the range of counts that both lists cover."""
     low, high = max(one.first, two.first), min(one.last, two.last)
     n = np.arange(low, max(high, low - 1) + 1)
     total = one.at(n) + two.at(n)
@@ -428,14 +435,15 @@ def both(one: Listed, two: Listed) -> Listed:
 
 
 def _goes_on(one: Listed, two: Listed) -> bool:
-    """Return whether two disjoint lists may both have positive probability outside their ranges."""
+    """Return whether two lists with disjoint ranges may both have positive weight at a count outside their ranges."""
     first, second = (one, two) if one.last < two.first else (two, one)
     return not (first.above == np.inf or second.below == np.inf)
 
 
 def _beyond(one: Listed, two: Listed, end: int, way: int) -> float:
-    """Return a lower bound on the decrease per count of the summed log weights beyond `end`, where at least one of the
-    two lists ends. The other list may still increase beyond `end`, so its largest increase is subtracted once.
+    """Return a lower bound on the decrease per count of the sum of two lists of log weights beyond `end`, where at
+    least one of the lists ends. The other list may still increase beyond `end`, so its largest increase is subtracted
+    once.
     """
     total = 0.0
     ends = [(part, *((part.last, part.above) if way > 0 else (part.first, part.below))) for part in (one, two)]
@@ -455,8 +463,8 @@ def _beyond(one: Listed, two: Listed, end: int, way: int) -> float:
 
 
 def multiply_splits(sites: NDArray[Any], tree: Tree, by_level: Array) -> float:
-    """Multiply the weights of splits into the weights of the nodes (sites), and return the part of the log prior that
-    the sites do not contain.
+    """Multiply the weights of the nodes (sites) by the prior of splits, and return the part of the log prior that the
+    sites do not contain.
 
     Parameters
     ----------
@@ -478,8 +486,8 @@ def multiply_splits(sites: NDArray[Any], tree: Tree, by_level: Array) -> float:
 
 
 def split_takers(tree: Tree) -> NDArray[np.bool_]:
-    """Return, for each node, whether it takes part in a split. All nodes do, except the root and nodes whose bounds
-    imply a count of 0.
+    """Return a mask of the nodes that take part in a split: all nodes except the root and nodes whose bounds imply a
+    count of 0.
     """
     upper = np.where(tree.upper == 0, 0, 1)
     for depth in range(1, int(tree.depth.max()) + 1):
@@ -489,7 +497,7 @@ def split_takers(tree: Tree) -> NDArray[np.bool_]:
 
 
 def assume_prior(sites: NDArray[Any], lists: Lists, tree: Tree, prior: CountPrior | Histogram, nodes: Whole) -> float:
-    """Multiply a prior of single counts into the weights of some leaves (sites), and return the part of the log prior
+    """Multiply the weights of several leaves (sites) by a prior of single counts, and return the part of the log prior
     that the sites do not contain.
 
     Parameters
@@ -526,7 +534,7 @@ def assume_prior(sites: NDArray[Any], lists: Lists, tree: Tree, prior: CountPrio
 
 
 class Measurements:
-    """Released values of the nodes of a tree, with their noise.
+    """Released values of the nodes of a tree, with the distributions of their noise.
 
     Parameters
     ----------
@@ -573,11 +581,12 @@ class Measurements:
 
     @property
     def variance(self) -> Array:
-        """Variance of the noise, float64 (r,)."""
+        """Variance of the noise of every released value, float64 (r,)."""
         return np.broadcast_to(np.asarray(self.noise.variance(), dtype=np.float64), self.released.shape)
 
     def weigh_part(self, part: Tree, kept: Whole, reach: float = REACH) -> tuple[NDArray[Any], Lists, float]:
-        """Return the result of `weigh` for a part of the tree.
+        """Return the weights of the nodes (sites), the lists and the constant of the likelihoods for a part of the
+        tree.
 
         A node of the part that stands for several siblings is measured by the sum of their released values, with normal
         noise of the summed variance, if all of them have a value with noise of a closed form.
@@ -605,7 +614,7 @@ class Measurements:
 
     @property
     def listed(self) -> bool:
-        """Return whether some likelihoods are lists. The range of a list is limited."""
+        """Return whether the likelihood of any released value is stored as a list, whose range is limited."""
         return bool((shapes(self.released, self.noise).kind == LISTED).any())
 
     def within(self, part: Tree, kept: Whole) -> "Measurements":
@@ -624,7 +633,8 @@ class Measurements:
         return Measurements(self.tree.arranged(equal), self.nodes, self.released, self.noise)
 
     def weigh(self, reach: float = REACH) -> tuple[NDArray[Any], Lists, float]:
-        """Return the sites, the lists and the constant of the likelihoods, including the bounds of the tree.
+        """Return the weights of the nodes (sites), the lists and the constant of the likelihoods, including the bounds
+        of the tree.
 
         Parameters
         ----------
@@ -634,6 +644,6 @@ class Measurements:
         return sites, lists, measure(sites, lists, self.tree, self.nodes, self.released, self.noise)
 
     def least_squares(self) -> LeastSquares:
-        """Return the least-squares estimates from the values that are neither withheld nor clipped."""
+        """Return the least-squares estimates of the counts from all values that are neither withheld nor clipped."""
         seen = np.flatnonzero(np.isfinite(self.released))
         return LeastSquares(self.tree, self.nodes[seen], self.released[seen], self.variance[seen])

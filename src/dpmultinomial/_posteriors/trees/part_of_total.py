@@ -1,4 +1,4 @@
-"""Counts of a cell in all nodes of a tree, given the totals of all nodes.
+"""Posterior distribution of the counts of one cell in all nodes of a tree, given the totals of all nodes.
 
 In every node, the cell has count c and the rest of the total has count r = t - c. Both are >= 0, both are additive
 along the tree, and both have a prior of splits (`priors.Splits`) with separate concentrations. Given all totals t, the
@@ -34,7 +34,7 @@ WIDTHS = (
 
 @dataclass(frozen=True)
 class Windows:
-    """Distributions on consecutive integers, one per node.
+    """Distributions of counts on consecutive integers, one distribution per node of a tree.
 
     Parameters
     ----------
@@ -48,7 +48,9 @@ class Windows:
 
     @classmethod
     def of(cls, parts: Iterable[tuple[int, Array]]) -> "Windows":
-        """Build the object from a sequence of distributions (smallest value, probabilities)."""
+        """Return the object that contains a sequence of distributions, each given as (smallest value,
+        probabilities).
+        """
         every = list(parts)
         low = np.array([first for first, _ in every], dtype=np.int64)
         size = np.array([len(p) for _, p in every], dtype=np.int64)
@@ -56,41 +58,42 @@ class Windows:
 
     @property
     def begin(self) -> Whole:
-        """Index of the first probability of each node."""
+        """Index of the first probability of each node in the concatenated array."""
         return np.asarray(np.cumsum(self.size) - self.size)
 
     @property
     def node(self) -> Whole:
-        """Node to which each probability belongs."""
+        """Index of the node to which each probability of the concatenated array belongs."""
         return np.repeat(np.arange(len(self.low)), self.size)
 
     @property
     def values(self) -> Whole:
-        """Value of the count to which each probability belongs."""
+        """Count to which each probability of the concatenated array belongs."""
         return np.asarray(np.arange(len(self.p)) + np.repeat(self.low - self.begin, self.size))
 
     def at(self, i: int) -> tuple[int, Array]:
-        """Return the smallest value and the probabilities of one node, normalised to sum 1."""
+        """Return the distribution of the count of one node, as (smallest value, probabilities), normalised to sum 1."""
         begin = int(self.begin[i])
         p = self.p[begin : begin + int(self.size[i])]
         return int(self.low[i]), p / p.sum()
 
     def on(self, low: Whole, size: Whole) -> "Windows":
-        """Return the same distributions on larger ranges of values. The larger ranges contain the current ranges."""
+        """Return the same distributions on larger ranges of values, which contain the current ranges."""
         p = np.zeros(int(size.sum()))
         begin = np.cumsum(size) - size
         p[self.values + np.repeat(begin - low, self.size)] = self.p
         return Windows(low, size, p)
 
     def scaled(self) -> "Windows":
-        """Return the same distributions, normalised to sum 1."""
+        """Return the same distributions of counts, each normalised to sum 1."""
         return Windows(self.low, self.size, self.p / np.repeat(self._sums(self.p), self.size))
 
     def _sums(self, values: Array) -> Array:
         return np.asarray(np.add.reduceat(values, self.begin), dtype=np.float64)
 
     def numbers(self, level: float) -> tuple[Array, Array, Array, Array]:
-        """Return means, standard deviations and limits of central intervals, each float64 (n,).
+        """Return the means, standard deviations and ends of central intervals of the distributions of all nodes, each
+        float64 (n,).
 
         Parameters
         ----------
@@ -106,7 +109,8 @@ class Windows:
         return mean, sd, *(np.minimum(end, self.low + self.size - 1).astype(float) for end in ends)
 
     def at_most(self, upper: Array) -> tuple["Windows", Array]:
-        """Return the distributions conditional on counts of at most `upper`, and the probabilities of larger counts.
+        """Return the distributions of the counts conditional on counts of at most `upper`, and the probabilities of
+        larger counts.
 
         A count that exceeds `upper` with probability 1 is set to `upper`.
         """
@@ -121,14 +125,14 @@ class Windows:
 
 
 def distance(one: Windows, other: Windows) -> Array:
-    """Return the total variation distance between the two distributions of every node, float64 (n,)."""
+    """Return the total variation distance between two distributions of the count of every node, float64 (n,)."""
     low, size = _together(one, other)
     a, b = one.scaled().on(low, size), other.scaled().on(low, size)
     return np.asarray(0.5 * a._sums(np.abs(a.p - b.p)), dtype=np.float64)
 
 
 def added(one: Windows, other: Windows) -> Windows:
-    """Return the sums of the weights of both arguments, for every node."""
+    """Return the sums of the weights of two collections of distributions, for every node and count."""
     low, size = _together(one, other)
     a, b = one.on(low, size), other.on(low, size)
     return Windows(low, size, a.p + b.p)
@@ -140,8 +144,8 @@ def _together(one: Windows, other: Windows) -> tuple[Whole, Whole]:
 
 
 class Mixture:
-    """Mixture of distributions of all nodes with equal weights, together with the mixtures of two halves of the
-    components.
+    """Mixture, with equal weights, of several distributions of the counts of all nodes. The mixtures of two halves of
+    the components are also stored.
     """
 
     def __init__(self) -> None:
@@ -149,7 +153,7 @@ class Mixture:
         self.number = 0
 
     def add(self, windows: Windows) -> None:
-        """Add a component to the mixture; successive components are added alternately to the two halves."""
+        """Add a component to the mixture. Successive components are added alternately to the two halves."""
         half = self.number % 2
         if len(self.halves) <= half:
             self.halves.append(windows)
@@ -159,19 +163,19 @@ class Mixture:
 
     @property
     def whole(self) -> Windows:
-        """Return the mixture of all components."""
+        """Return the mixture of all components, normalised for every node."""
         return added(*self.halves).scaled() if len(self.halves) == 2 else self.halves[0].scaled()
 
     @property
     def difference(self) -> Array:
-        """Return the total variation distance between the two halves, per node. The distance is 1 if there is only one
-        component.
+        """Return the total variation distance between the mixtures of the two halves, for every node, or 1 if there is
+        only one component.
         """
         return distance(*self.halves) if len(self.halves) == 2 else np.ones(len(self.halves[0].low))
 
 
 def windows(law: TreeLaw) -> Windows:
-    """Return the distributions of all nodes of a tree, in the order of the nodes."""
+    """Return the posterior distributions of the counts of all nodes of a tree, in the order of the nodes."""
     tree = law.tree
     found: list[tuple[int, Array]] = [(0, np.zeros(0))] * len(tree)
     found[int(tree.order[0])] = law.window(0)
@@ -184,7 +188,8 @@ def windows(law: TreeLaw) -> Windows:
 
 
 def combined(law: TreeLaw, one: int, two: int, *, minus: bool = False) -> tuple[int, Array]:
-    """Return the smallest value and the probabilities of the sum, or of the difference, of two counts of a tree.
+    """Return the distribution of the sum, or of the difference, of two counts of a tree, as (smallest value,
+    probabilities).
 
     Parameters
     ----------
@@ -200,7 +205,7 @@ def combined(law: TreeLaw, one: int, two: int, *, minus: bool = False) -> tuple[
 
 
 class PartOfTotal:
-    """Distribution of the counts of a cell given the totals.
+    """Posterior distribution of the counts of one cell in all nodes, given the totals of all nodes.
 
     Parameters
     ----------
@@ -233,7 +238,7 @@ class PartOfTotal:
         self._prior = Splits(concentrations[0][1:].tolist() or None)
 
     def given(self, totals: Whole) -> TreeLaw:
-        """Return the posterior of the cell's counts given the totals of all nodes.
+        """Return the posterior distribution of the counts of the cell, given the totals of all nodes.
 
         Parameters
         ----------
@@ -274,8 +279,9 @@ class PartOfTotal:
         return self._consistent(np.maximum(low, 0), np.minimum(own["upper"][place], t - other["lower"][place]))
 
     def _consistent(self, low: Whole, high: Whole) -> tuple[Whole, Whole]:
-        """Return the limits of counts that are possible given the limits of children and parents. Without this step,
-        counts that are known through other counts would need windows as wide as the noise of the measurements.
+        """Return the smallest and the largest count of every node that are possible given the limits of its children
+        and its parent. Without this step, counts that are known through other counts would need windows as wide as the
+        noise of the measurements.
 
         Raises
         ------
@@ -324,7 +330,7 @@ class PartOfTotal:
         begin = np.cumsum(size) - size
         row = np.repeat(rows, size)
         rest = (t - first)[row] - (np.arange(len(row)) - np.repeat(begin, size))
-        base = np.rint(t - np.clip(near, first, last))[row]  # logs are relative to a likely count of the rest
+        base = np.rint(t - np.clip(near, first, last))[row]  # logs are relative to a likely count
         logs = gammaln(rest + own[row]) - gammaln(base + own[row]) - gammaln(rest + others[row])
         logs += gammaln(base + others[row])
         listed = place[rows]

@@ -1,7 +1,7 @@
-"""Trees of totals, and priors of their counts.
+"""Trees of nodes in which each count is the sum of the counts of its children, and priors of these counts.
 
-The order of the nodes is such that every family is contiguous and follows its parent. Priors are splits of a flat total
-(the default), or independent leaves if requested.
+The nodes are ordered such that the children of a node are contiguous and follow their parent. A prior is either a flat
+total that is split among the children (the default), or a product of independent priors of the leaves.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from ..published.windows import CountPrior
 Whole = NDArray[np.int64]
 WIDEST = 64  # largest number of children per node in the internal tree; larger families are summed in groups
 GROUP = 32
-NONE = np.iinfo(np.int64).max  # represents no upper bound
+NONE = np.iinfo(np.int64).max  # value that means that there is no upper bound
 
 
 class Tree:
@@ -127,12 +127,12 @@ class Tree:
 
     @cached_property
     def leaf(self) -> NDArray[np.bool_]:
-        """Boolean array that is True for the nodes without children."""
+        """Boolean array that is True for the nodes without children (the leaves)."""
         return np.asarray(np.bincount(self.parent[self.parent >= 0], minlength=len(self)) == 0)
 
     @cached_property
     def root(self) -> int:
-        """Position of the root of the tree."""
+        """Position of the root of the tree in the order of the nodes."""
         return int(np.flatnonzero(self.parent < 0)[0])
 
     @cached_property
@@ -140,7 +140,7 @@ class Tree:
         return {name: i for i, name in enumerate(self.names)}
 
     def position(self, name: str) -> int:
-        """Return the position of the node with a given name.
+        """Return the position of the node of the tree with a given name.
 
         Parameters
         ----------
@@ -156,11 +156,11 @@ class Tree:
         return self._positions[name]
 
     def level(self, name: str) -> int:
-        """Return the depth of a level, given its name."""
+        """Return the depth of a level of the tree, given the name of the level."""
         return self.levels.index(_checks.one_of("level", name, self.levels))
 
     def path(self, node: int) -> list[int]:
-        """Return the positions of the nodes from the root to a node."""
+        """Return the positions of all nodes on the path from the root to a given node."""
         found = [node]
         while self.parent[found[-1]] >= 0:
             found.append(int(self.parent[found[-1]]))
@@ -213,7 +213,9 @@ def _names(names: Sequence[str] | None, size: int) -> tuple[str, ...]:
 
 
 def _by_depth(parent: Whole, names: tuple[str, ...]) -> tuple[Whole, list[Whole]]:
-    """Return the distance of every node from the root, and the nodes at each distance, with contiguous families."""
+    """Return the distance of every node from the root, and the nodes at each distance in an order in which siblings are
+    contiguous.
+    """
     kin, starts, counts = _children(parent)
     depth = np.full(len(parent), -1, dtype=np.int64)
     rows = [np.flatnonzero(parent < 0)]
@@ -229,8 +231,8 @@ def _by_depth(parent: Whole, names: tuple[str, ...]) -> tuple[Whole, list[Whole]
 
 
 def _children(parent: Whole) -> tuple[Whole, Whole, Whole]:
-    """Return all nodes except the root, ordered by parent, the index of each node's first child, and the number of
-    children.
+    """Return all nodes except the root, ordered by parent, with the index of the first child and the number of children
+    of every node.
     """
     kin = np.argsort(parent, kind="stable")[1:]
     counts = np.bincount(parent[kin], minlength=len(parent))
@@ -238,15 +240,15 @@ def _children(parent: Whole) -> tuple[Whole, Whole, Whole]:
 
 
 def _ranges(starts: Whole, counts: Whole) -> Whole:
-    """Return the integers start, start + 1, .. for every start, concatenated."""
+    """Return the concatenation of several ranges of integers start, start + 1, .., with given starts and lengths."""
     total = int(counts.sum())
     shift = np.repeat(starts - np.cumsum(counts) + counts, counts)
     return np.asarray(np.arange(total) + shift)
 
 
 def _families(parent: Whole, rows: list[Whole]) -> tuple[Whole, Whole, Whole, Whole, list[int]]:
-    """Return order, parents, first children, numbers of children and layers, with additional groups within large
-    families.
+    """Return the order, parents, first children, numbers of children and layers of the internal tree, in which the
+    children of large families are divided into groups.
     """
     grown, size = parent, len(parent)
     if size == 1:  # a family needs a parent
@@ -276,7 +278,9 @@ def _families(parent: Whole, rows: list[Whole]) -> tuple[Whole, Whole, Whole, Wh
 
 
 def _bounds(lower: ArrayLike, upper: ArrayLike | None, names: tuple[str, ...]) -> tuple[Whole, Whole]:
-    """Return the bounds of every node, with `NONE` for an upper bound that does not exist."""
+    """Return the lower and upper bounds on the count of every node. The value `NONE` means that there is no upper
+    bound.
+    """
     low = np.broadcast_to(_checks.integral("lower", lower), (len(names),))
     high = np.full(len(names), np.inf)
     if upper is not None:
@@ -315,8 +319,8 @@ class Splits:
     concentrations: float | Sequence[float] | Mapping[str, float] | None = None
 
     def by_level(self, tree: Tree) -> Array | None:
-        """Return the concentration A by depth, float64 (levels,), with an unused entry of 1 for the root; None if the
-        concentrations are to be fitted.
+        """Return the concentration of the splits into every level of the tree, float64 (levels,), with an unused entry
+        of 1 for the root. Return None if the concentrations are to be fitted.
 
         Raises
         ------
@@ -336,12 +340,13 @@ class Splits:
         return np.concatenate([[1.0], _checks.positives("concentrations", given, len(below))])
 
     def settings(self) -> dict[str, object]:
-        """Return the prior as configuration keys and values."""
+        """Return the description of the prior as configuration keys and values."""
         return {"law": "splits"}
 
 
 class Leaves:
-    """Independent priors of the counts of the leaves. They imply a prior on every total (see `implied_totals`).
+    """Independent priors of the counts of the leaves of a tree. They imply a prior on every total (see
+    `implied_totals`).
 
     Parameters
     ----------
@@ -363,7 +368,8 @@ class Leaves:
         self._by_group = by_group
 
     def rows(self, tree: Tree) -> tuple[list[str], Whole]:
-        """Return the names of the groups, and the group of each node, int64 (n,). The group of an inner node is -1.
+        """Return the names of the groups of leaves, and the index of the group of each node, int64 (n,). The group of
+        an inner node is -1.
 
         Raises
         ------
@@ -388,23 +394,25 @@ class Leaves:
         return names, np.array(found, dtype=np.int64)
 
     def of(self, group: str) -> Any:
-        """Return the prior of a group, or ``"fitted"``."""
+        """Return the prior of one group of leaves, or ``"fitted"`` if the prior is to be fitted."""
         return self.priors[group if self._by_group else ""]
 
     def replaced(self, priors: Mapping[str, Any]) -> "Leaves":
-        """Return a copy with the same groups and with the given priors, as a mapping from group to prior."""
+        """Return a copy of this prior with the same groups of leaves and with new priors, given as a mapping from group
+        to prior.
+        """
         other = Leaves("flat", self.groups)
         other.priors, other._by_group = dict(priors), self._by_group or self.groups is not None
         return other
 
     def settings(self) -> dict[str, object]:
-        """Return the prior as configuration keys and values."""
+        """Return the description of the prior as configuration keys and values."""
         each = {name: p if isinstance(p, str) else p.settings() for name, p in self.priors.items()}
         return {"law": "leaves", "priors": each if self._by_group else each[""]}
 
 
 class Histogram:
-    """Prior with a constant density within cells of counts, fitted to many leaves of one tree.
+    """Prior of a count with a piecewise constant probability mass function, fitted to many leaves of one tree.
 
     Parameters
     ----------
@@ -424,19 +432,21 @@ class Histogram:
         self.peak = float(self.logs.max())
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """Return log P(n), which is -inf outside the cells."""
+        """Return the log prior probabilities of given counts, which are -inf outside the cells of the histogram."""
         n = np.asarray(counts, dtype=np.float64)
         cell = np.searchsorted(self.edges, n, side="right") - 1
         inside = (cell >= 0) & (cell < len(self.logs))
         return np.where(inside, self.logs[np.where(inside, cell, 0)], -np.inf)
 
     def settings(self) -> dict[str, object]:
-        """Return a description of how the prior was fitted."""
+        """Return a description of the fitted prior: the number of leaves that were used, and the probability of the
+        first cell.
+        """
         return {"law": "fitted", "fitted_on": self.fitted_on, "zero": float(self.masses[0])}
 
 
 def moments(prior: CountPrior) -> tuple[float, float]:
-    """Return the mean and the variance of one count under a prior. Both are infinite if the prior is improper."""
+    """Return the prior mean and the prior variance of one count. Both are infinite if the prior is improper."""
     words = prior.settings()
     if not prior.proper:
         return np.inf, np.inf

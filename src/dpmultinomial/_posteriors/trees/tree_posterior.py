@@ -1,4 +1,4 @@
-"""Posterior of all counts of a tree of totals, given noisy measurements of any of the counts.
+"""Exact posterior distribution of all counts of a tree of totals, given noisy measurements of any of the counts.
 
 Parameters of the prior (the concentrations of splits, or the histograms of leaves) are fitted by maximising the exact
 evidence of a tree.
@@ -24,7 +24,7 @@ from .tree import FEWEST, Histogram, Leaves, Splits, Tree
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 ROUGH = 1e-9  # fraction of a message that may be truncated while a prior is fitted
-ROUGH_GOAL = 1e-3  # goal for the bound during fitting: error of the log evidence
+ROUGH_GOAL = 1e-3  # goal for the error bound of the log evidence during fitting
 RANGE = (1e-3, 1e4)  # limits of a concentration
 WEAK = 2.0  # standard deviation of the weak normal prior of the log of a concentration, for levels with few nodes
 ASIDE = 0.3  # difference of log concentrations for second derivatives
@@ -40,7 +40,7 @@ SINGLE = 6  # number of counts with separate cells
 
 @dataclass(frozen=True)
 class FittedSplits:
-    """Fitted concentrations by depth, with details of the fit.
+    """Fitted concentrations of the splits into every level of a tree, with details of the fit.
 
     Parameters
     ----------
@@ -55,7 +55,8 @@ class FittedSplits:
 
 
 def concentrations(tree: Tree, weigh: Callable[[Tree, Whole], tuple[NDArray[Any], Lists, float]]) -> FittedSplits:
-    """Return the concentrations that maximise the evidence times a weak normal prior of their logs.
+    """Return the concentrations of the splits that maximise the evidence times a weak normal prior of the log
+    concentrations.
 
     Parameters
     ----------
@@ -65,11 +66,10 @@ def concentrations(tree: Tree, weigh: Callable[[Tree, Whole], tuple[NDArray[Any]
 
     Returns
     -------
-    FittedSplits
-        For a large tree, the fit uses the evidence of a part: complete families of every level, evenly spaced, without
-        the nodes below the other families. The omitted part of the prior integrates to 1, so the result is the exact
-        evidence given fewer measurements. A family that is larger than the part is represented by some of its children
-        and by the sum of its other children, whose concentration is the sum of their concentrations.
+    FittedSplits For a large tree, the fit uses the evidence of a part: complete families of every level, evenly spaced,
+        without the nodes below the other families. The omitted part of the prior integrates to 1, so the result is the
+        exact evidence given fewer measurements. A family that is larger than the part is represented by some of its
+        children and by the sum of its other children, with the sum of their concentrations.
     """
     try:
         return _concentrations(tree, weigh, MOST_NODES)
@@ -82,7 +82,9 @@ def concentrations(tree: Tree, weigh: Callable[[Tree, Whole], tuple[NDArray[Any]
 def _concentrations(
     tree: Tree, weigh: Callable[[Tree, Whole], tuple[NDArray[Any], Lists, float]], most: int
 ) -> FittedSplits:
-    """Return `concentrations` from a part with at most `most` nodes of every level."""
+    """Return the fitted concentrations of the splits, computed from a part of the tree with at most `most` nodes of
+    every level.
+    """
     part, kept = thinned(tree, most)
     evidence, calls = _Evidence(part, *weigh(part, kept)[:2], len(tree.levels) - 1), 0
     start = bend = None
@@ -98,8 +100,8 @@ def _concentrations(
 
 
 def _lowest(evidence: "_Evidence", x: Array | None = None, bend: Array | None = None) -> tuple[Array, Array]:
-    """Minimise the cost by quasi-Newton steps, and return the minimiser and the curvature. By default, the search
-    starts at concentrations 1, with a curvature from differences of gradients.
+    """Minimise the negative log evidence by quasi-Newton steps, and return the minimiser and the curvature. By default,
+    the search starts at concentrations 1, with a curvature computed from differences of gradients.
     """
     x = np.zeros(evidence.levels) if x is None else x
     value, slope = evidence.cost(x)
@@ -130,13 +132,13 @@ def _lowest(evidence: "_Evidence", x: Array | None = None, bend: Array | None = 
 
 
 def _curvature(evidence: "_Evidence", x: Array, slope: Array, rows: Whole) -> Array:
-    """Return rows of the matrix of second derivatives, from differences of gradients."""
+    """Return rows of the Hessian matrix of the cost, computed from differences of gradients."""
     units = np.eye(len(x))[rows]
     return np.array([(evidence.cost(x + ASIDE * unit)[1] - slope) / ASIDE for unit in units])
 
 
 def _step(x: Array, slope: Array, bend: Array) -> Array:
-    """Return a descent step of at most `LONGEST`, within `RANGE`."""
+    """Return a descent step of the log concentrations that is at most `LONGEST` long and stays within `RANGE`."""
     size, axes = np.linalg.eigh((bend + bend.T) / 2)
     step = -axes @ ((axes.T @ slope) / np.maximum(np.abs(size), WEAK**-2))
     step *= min(1.0, LONGEST / float(np.abs(step).max(initial=1e-300)))
@@ -144,7 +146,7 @@ def _step(x: Array, slope: Array, bend: Array) -> Array:
 
 
 class _Evidence:
-    """Log evidence as a function of the concentrations, with its derivatives."""
+    """Log evidence of a tree as a function of the concentrations of the splits, with its derivatives."""
 
     def __init__(self, tree: Tree, sites: NDArray[Any], lists: Lists, levels: int) -> None:
         self.tree, self.sites, self.tables, self.levels = tree, sites, lists.joined(), levels
@@ -154,8 +156,8 @@ class _Evidence:
         self.best: tuple[float, Array] | None = None
 
     def cost(self, logs: Array) -> tuple[float, Array]:
-        """Return the negative log evidence minus the log of the weak prior, and the derivatives with respect to the
-        logs of the concentrations.
+        """Return the cost of given log concentrations, which is minus the log evidence minus the log of the weak prior,
+        and its derivatives.
 
         If no messages can be computed, the cost is a quadratic penalty around the best point so far.
         """
@@ -180,8 +182,8 @@ class _Evidence:
 
 
 def _slope(tree: Tree, takers: NDArray[np.bool_], values: Array, digammas: Array) -> Array:
-    """Return the derivatives of the log evidence with respect to the logs of the concentrations. The derivatives are
-    the expected digamma values minus the digamma values of the prior.
+    """Return the derivatives of the log evidence of a tree with respect to the logs of the concentrations. The
+    derivatives are the expected digamma values minus the digamma values of the prior.
     """
     out = np.zeros(len(values))
     kin = np.bincount(tree.parent[takers], tree.members[takers], minlength=len(tree))
@@ -197,9 +199,9 @@ def _slope(tree: Tree, takers: NDArray[np.bool_], values: Array, digammas: Array
 
 
 def thinned(tree: Tree, most: int) -> tuple[Tree, Whole]:
-    """Return a part of a large tree and the positions of its nodes. The part contains complete families of every level,
-    evenly spaced, up to `most` nodes. Of a larger family, the part contains `most` children, and after all other nodes
-    one node for the sum of the others.
+    """Return a part of a large tree, and the positions of its nodes. The part contains complete families of every
+    level, evenly spaced, up to `most` nodes. If a family is larger, the part contains `most` of its children and, after
+    all other nodes, one node for the sum of the remaining children.
     """
     if max(np.bincount(tree.depth)) <= most:
         return tree, np.arange(len(tree))
@@ -240,7 +242,8 @@ def thinned(tree: Tree, most: int) -> tuple[Tree, Whole]:
 def histograms(
     tree: Tree, sites: NDArray[Any], lists: Lists, groups: Whole, names: list[str], fitted: list[int], last: float
 ) -> dict[int, Histogram]:
-    """Fit priors of groups of leaves by EM, from expected numbers of leaves per cell plus one leaf with prior 1/(1+n).
+    """Fit the priors of groups of leaves by the EM algorithm, from the expected numbers of leaves per cell of the
+    histogram plus one leaf with prior 1/(1+n).
 
     Parameters
     ----------
@@ -294,8 +297,8 @@ def histograms(
 
 
 def grid(last: float) -> Whole:
-    """Return the edges of cells of counts: cells of a single count 0, 1, .., then cells of increasing width, up to at
-    least `last`.
+    """Return the edges of the cells of a histogram of counts: cells of a single count 0, 1, .., followed by cells of
+    increasing width, up to at least `last`.
     """
     edges = list(range(SINGLE + 1))
     while edges[-1] <= last:
@@ -313,7 +316,7 @@ def infer(
     level: float = LEVEL,
     deepest: str | None = None,
 ) -> TreeLaw:
-    """Compute the posterior of every count of a tree.
+    """Compute the posterior distribution of every count of a tree.
 
     Parameters
     ----------
@@ -333,9 +336,9 @@ def infer(
 
     Notes
     -----
-    The result is exact: sums over all counts by messages (`_sum_product`), with a bound on the mass neglected by their
-    windows, which is stated as the error. The cost is O(nodes x width^2) for windows of about 20 standard deviations of
-    the noise.
+    The result is exact: all counts are summed over by messages (`_sum_product`). The upper bound on the probability
+    mass that the windows of the messages neglect is reported as the error. The cost is O(nodes x width^2) for windows
+    of about 20 standard deviations of the noise.
     """
     measurements = measurements.arranged()
     tree = measurements.tree
@@ -360,7 +363,9 @@ def infer(
 def _solved(
     measurements: Measurements, prior: Splits | Leaves, reach: float
 ) -> tuple[Solved, float, Splits | Leaves, dict[str, object]]:
-    """Return the messages, the part of the log evidence that they omit, the prior with all fitted values, and facts."""
+    """Return the messages of the tree, the part of the log evidence that they omit, the prior with all fitted values,
+    and facts about the fit.
+    """
     tree = measurements.tree
     sites, lists, constant = measurements.weigh(reach)
     facts: dict[str, object] = {"prior": prior.settings()}
@@ -392,7 +397,7 @@ def _assume(prior: Leaves, tree: Tree, sites: NDArray[Any], lists: Lists) -> flo
 
 
 def _with_fitted(measurements: Measurements, prior: Leaves, sites: NDArray[Any], lists: Lists) -> Leaves:
-    """Return a copy of the prior in which every fitted prior has been computed."""
+    """Return a copy of the prior in which all priors to be fitted are replaced by their fits."""
     tree = measurements.tree
     names, groups = prior.rows(tree)
     fitted = [i for i, name in enumerate(names) if prior.of(name) == "fitted"]
