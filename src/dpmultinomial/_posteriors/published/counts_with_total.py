@@ -187,9 +187,7 @@ class Leaves:
         ]
 
     def neglected(self, theta: float) -> float:
-        """Return an upper bound on the unconditional probability outside the windows under an exponential tilt,
-        computed from geometric tails.
-        """
+        """Return an upper bound on the unconditional probability outside the windows under an exponential tilt."""
         logs = self.logs + theta * (self.counts - self.counts[:, :1])
         whole = np.logaddexp.reduce(logs, axis=1)
         last = self.width - 1
@@ -604,8 +602,8 @@ class _Parts:
         self.place = {name: i for i, name in enumerate(names)}
 
     def groups(self) -> dict[str, Quantities]:
-        """Return the posterior distributions of the counts, of the shares (unless they have too many values), and of
-        the rates (if they have a prior).
+        """Return the posterior distributions of the counts, of the shares (unless omitted), and of the rates (if
+        modelled).
         """
         found = {"counts": self._group("counts", self._count, self.law)}
         found |= {} if self.omitted else {"shares": self.shares()}
@@ -635,8 +633,8 @@ class _Parts:
         return self._group("shares", lambda i: self._share(i, group), together, group, self.shares)
 
     def rates(self, group: Group = None) -> Quantities:
-        """Return the posterior distributions of the rates in the population of the file, among all categories or among
-        a subset of the categories.
+        """Return the posterior distributions of the rates in the population, among all or a subset of the
+        categories.
         """
         return self._group("rates", lambda i: self._rate(i, group), None, group, self.rates)
 
@@ -663,9 +661,7 @@ class _Parts:
         return Quantities(tuple(self.names[i] for i in group), lambda i: law(group[i]), joint=part)
 
     def _numbers_of(self, group: str) -> Callable[[float], Columns] | None:
-        """Return a function that computes the summaries of all counts, or of all shares of a public total, in one pass,
-        or None if this is not possible.
-        """
+        """Return a function that summarises all counts or all shares in one pass, or None if this is not possible."""
         whole = self.law.root.first if len(self.law.root.weights) == 1 else 0
         if not self.law.shared or (group != "counts" and whole <= 0):
             return None
@@ -682,9 +678,7 @@ class _Parts:
 
     @lru_cache(2)  # noqa: B019  one object for each posterior
     def _rate_summaries(self, level: float) -> _Numbers:
-        """Return the posterior summaries of all rates, given a public total. Equal counts share the same
-        computation.
-        """
+        """Return the posterior summaries of all rates, with one computation for each group of equal counts."""
         which, found = self.law.which, []
         places = np.empty(int(which.max()) + 1, dtype=np.int64)
         places[which] = np.arange(len(which))

@@ -1,1 +1,1 @@
-"""Posterior of swapped tables: of the table before the swap, and of the cell probabilities."""
+"""Posterior distributions given a swapped table: of the table before the swap, and of the cell probabilities."""

@@ -1,22 +1,24 @@
-"""Log odds ratio under mixtures of Dirichlet distributions on 2 x 2 tables: moments, density and quantiles without
-simulation.
+"""Distribution of the log odds ratio under mixtures of Dirichlet distributions on 2 x 2 tables: moments, density and
+quantiles without simulation.
 
 With theta ~ Dirichlet(a), the log odds ratio is log G1 - log G2 - log G3 + log G4 of independent gamma variables, so
 its characteristic function is a product of gamma functions that decreases like exp(-2 pi |t|). Inversion by the
 midpoint rule neglects only the tail beyond half a period (Abate and Whitt 1992), which is below 1e-14. Tail
 probabilities below 1e-4 are computed by inversion along other lines, with full relative accuracy.
 
-The moment generating functions of a mixture of log odds ratios are computed from those of a few components.
+The moment generating function of a mixture is computed recursively from component to component, and directly for only a
+few components.
 
 P(X > x) is 1/(2 pi i) times the integral of E exp(s X) exp(-s x)/s over a line Re s = c > 0. If c is near the saddle
 point, there is no cancellation, so the midpoint rule has full relative accuracy for tails of any size (for c = 0, in
 `LogOddsMixture`, the absolute error is small). E exp(c X) is finite only for c below the smaller of a_2 and a_3, so
-components are grouped by octaves of this limit. The lines are at fixed depths of a tail, so a result does not depend on
-earlier results.
+components are grouped by octaves of this limit. The lines are chosen from a fixed sequence of tail probabilities, so a
+result does not depend on earlier results.
 
-Odds ratio that is common to the original tables of swapped 2 x 2 tables of several strata (`common_odds_ratio`): given
-its margins, which a swap does not change, the original count x of a stratum with odds ratio psi has Fisher's noncentral
-hypergeometric distribution, h(x) psi^x divided by its sum. Because the swap is reversible with respect to h,
+The function `common_odds_ratio` computes the posterior of an odds ratio that is common to the original 2 x 2 tables of
+several strata. Given the margins, which a swap does not change, the original count x of a stratum with odds ratio psi
+has Fisher's noncentral hypergeometric distribution, h(x) psi^x divided by its sum. Because the swap is reversible with
+respect to h,
 
 P(s | psi, margins) = sum_x P(x | s) psi^(x - s) / sum_x h(x)/h(s) psi^(x - s),
 
@@ -44,17 +46,18 @@ from .unswapping import waves
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 SIGNS = np.array([1.0, -1.0, -1.0, 1.0])
-# number of components that are computed recursively before one is computed directly, to limit rounding errors
+# number of components that are computed recursively before a component is computed directly, to limit rounding errors
 _CHAIN = 32
 _ENTRIES = 500_000  # number of components times points that are processed together
 _LARGE = 30.0  # if the arguments of gamma functions are larger, their ratio is computed by Stirling's series
 
 
 def transform(a: Array, weights: Array, t: Array, *, tilt: float = 0.0, place: float = 0.0) -> Complex:
-    """Compute sum_j w_j E exp((tilt + i t)(X_j - place)), where X_j is the log odds ratio under Dirichlet(a_j).
+    """Compute the transform sum_j w_j E exp((tilt + i t)(X_j - place)) of a mixture, where X_j is the log odds ratio
+    under Dirichlet(a_j).
 
-    If a table differs from the previous one by one unit, its term follows from Gamma(z + 1) = z Gamma(z)
-    (`unswapping.mixture`).
+    If a table differs from the previous table by one unit, its term is computed from the previous term by Gamma(z + 1)
+    = z Gamma(z) (`unswapping.mixture`).
 
     Parameters
     ----------
@@ -81,7 +84,8 @@ def transform(a: Array, weights: Array, t: Array, *, tilt: float = 0.0, place: f
 
 
 def log_parts(a: Array, s: Complex) -> Complex:
-    """Return log E exp(s X) of every component.
+    """Return the log of the moment generating function E exp(s X) of the log odds ratio X, for every component of a
+    mixture.
 
     Parameters
     ----------
@@ -99,7 +103,7 @@ def log_parts(a: Array, s: Complex) -> Complex:
 
 
 def _log_gamma_ratios(a: Array, s: Complex) -> Complex:
-    """Return log Gamma(a + s) - log Gamma(a), without cancellation of large logarithms.
+    """Return the log of the ratio Gamma(a + s)/Gamma(a) for complex s, without cancellation of large logarithms.
 
     Parameters
     ----------
@@ -122,26 +126,26 @@ def _log_gamma_ratios(a: Array, s: Complex) -> Complex:
 
 
 def _remainder(z: NDArray[np.inexact[Any]]) -> NDArray[Any]:
-    """Return the correction that Stirling's series adds to (z - 1/2) log z - z."""
+    """Return the correction term of Stirling's series for log Gamma(z), which is added to (z - 1/2) log z - z."""
     r = 1 / z**2
     return np.asarray((1 / 12 - r * (1 / 360 - r * (1 / 1260 - r * (1 / 1680 - r / 1188)))) / z)
 
 
-_FIRST, _STEP = 6.0, 8.0  # depths of the lines, in logs of the upper bound exp(K(c) - c K'(c)) on the tail
-_DIGITS = 34.0  # exp(-34) = 2e-15: mass that is aliased from other periods, beyond the last node, or neglected
-_LEAST, _MOST = -60.0, 30.0  # range of tilts, as log odds of their fraction of the limit
+_FIRST, _STEP = 6.0, 8.0  # lines are spaced equally in the log of the upper bound exp(K(c) - c K'(c)) on the tail
+_DIGITS = 34.0  # exp(-34) = 2e-15: mass that is aliased, beyond the last node, or neglected
+_LEAST, _MOST = -60.0, 30.0  # range of tilts, as log odds of the ratio of the tilt to the largest possible tilt
 # a tail is computed from a line if it is below the bound of this line by at most this amount, on the log scale
 _MARGIN = 18.0
 
 
 @dataclass(frozen=True)
 class Line:
-    """Transform along the line Re s = tilt, with the midpoints t and the values E exp((tilt + i t)(X - place)).
+    """Transform of a mixture along the line Re s = tilt: midpoints t and the values E exp((tilt + i t)(X - place)).
 
     Parameters
     ----------
     tilt, place : tilt >= 0, and the mean under this tilt.
-    t, values : (n,), midpoints of equal steps from 0, and values at these points.
+    t, values : (n,), midpoints of equal steps from 0 on, and values of the transform at these points.
     whole : total probability of all components.
     """
 
@@ -152,7 +156,7 @@ class Line:
     whole: float
 
     def tail(self, x: float) -> tuple[float, float]:
-        """Return P(X > x) and the density at x."""
+        """Return the tail probability P(X > x) and the density at x, computed from this line."""
         away, step = x - self.place, 2 * self.t[0]
         if self.tilt == 0 and -away > np.pi / step:
             return self.whole, 0.0
@@ -163,7 +167,7 @@ class Line:
 
 
 class UpperTail:
-    """Upper tail P(X > x) for a mixture of log odds ratios of Dirichlet distributions.
+    """Upper tail probabilities P(X > x) of the log odds ratio X under a mixture of Dirichlet distributions.
 
     Parameters
     ----------
@@ -176,11 +180,11 @@ class UpperTail:
         self._groups = [_Group(a[octave == k], weights[octave == k]) for k in np.unique(octave)]
 
     def probability(self, x: float) -> float:
-        """Return P(X > x)."""
+        """Return the upper tail probability P(X > x) of the log odds ratio at x."""
         return self._tail(x)[0]
 
     def quantile(self, wanted: float) -> float:
-        """Return the x with P(X > x) = wanted, by a bracketed Newton method on the log probability."""
+        """Return the quantile x with P(X > x) = wanted, by Newton's method on the log probability within a bracket."""
         x = max(group.place(wanted) for group in self._groups if group.whole > wanted)
         low, high = -np.inf, np.inf
         for _ in range(200):
@@ -195,7 +199,9 @@ class UpperTail:
         return float(x)
 
     def _tail(self, x: float) -> tuple[float, float]:
-        """Return P(X > x) and the density at x, from the groups whose contribution is not negligible."""
+        """Return the tail probability P(X > x) and the density at x, computed from the groups of components whose
+        contribution is not negligible.
+        """
         tail = density = 0.0
         bounds = [group.log_bound(x) for group in self._groups]
         for k in np.argsort(bounds)[::-1].tolist():
@@ -207,7 +213,7 @@ class UpperTail:
 
 
 class _Group:
-    """Group of components whose tails decrease at similar rates."""
+    """Group of components of a mixture whose upper tails decrease at similar rates."""
 
     def __init__(self, a: Array, weights: Array) -> None:
         self.whole = float(weights.sum())
@@ -218,14 +224,16 @@ class _Group:
         self._ends: dict[float, tuple[float, float]] = {}  # cumulants at the starting points of all searches for a tilt
 
     def log_bound(self, x: float) -> float:
-        """Return the log of Chernoff's bound on the tail P(X > x)."""
+        """Return the log of Chernoff's bound on the tail probability P(X > x) of this group."""
         if x <= self._mean:
             return float(np.log(self.whole))
         c = self._tilt(lambda c, log_mass, mean: mean - x)
         return min(self._first_two(c)[0] - c * x, float(np.log(self.whole)))
 
     def tail(self, x: float, log_bound: float) -> tuple[float, float]:
-        """Return P(X > x) and the density at x, each multiplied by the probability of the group."""
+        """Return the tail probability P(X > x) and the density at x, each multiplied by the probability of
+        the group.
+        """
         depth = (np.log(self.whole) - log_bound - _FIRST) / _STEP
         line = 0 if depth < 0 else 1 + round(depth)
         if line not in self._lines:
@@ -233,17 +241,17 @@ class _Group:
         return self._lines[line].tail(x)
 
     def place(self, wanted: float) -> float:
-        """Return an approximate x with P(X > x) equal to `wanted`."""
+        """Return an approximation of the quantile x at which the tail probability P(X > x) equals `wanted`."""
         return self._at(max(0, round((np.log(self.whole / wanted) - _FIRST) / _STEP)))[1]
 
     def _cumulants(self, c: float) -> tuple[float, float, float]:
-        """Return log E exp(c X) and its first two derivatives."""
+        """Return the cumulant generating function log E exp(c X) of the group at c, and its first two derivatives."""
         whole, mean, share, means = self._first_two(c)
         return whole, mean, float(share @ (zeta(2, self._a + c * SIGNS).sum(axis=1) + (means - mean) ** 2))
 
     def _first_two(self, c: float) -> tuple[float, float, Array, Array]:
-        """Return log E exp(c X), its first derivative, and the share and the mean of every component in this
-        expectation.
+        """Return the cumulant generating function log E exp(c X) of the group at c and its first derivative, with the
+        share of every component in E exp(c X) and the mean of every tilted component.
         """
         a = self._a + c * SIGNS
         logs = self._log_shares(a)
@@ -255,21 +263,21 @@ class _Group:
         return float(np.log(total) + top), float(share @ means), share, means
 
     def _log_shares(self, tilted: Array) -> Array:
-        """Return the log of the share of every component in E exp(c X), from the parameters of the components tilted by
-        c.
+        """Return the log of the contribution of every component to E exp(c X), given the parameters of the components
+        after the tilt by c.
         """
         return np.asarray(self._logs + (gammaln(tilted) - self._gammas).sum(axis=1))
 
     def _at(self, line: int) -> tuple[float, float]:
-        """Return the tilt of a line, and the mean of the log odds ratio under this tilt. The tilt of the first line is
-        0.
+        """Return the tilt of a line of integration, and the mean of the log odds ratio under this tilt. The tilt of the
+        first line is 0.
         """
         depth = _FIRST + _STEP * (line - 1) - np.log(self.whole)
         c = self._tilt(lambda c, log_mass, mean: c * mean - log_mass - depth) if line else 0.0
         return c, self._first_two(c)[1]
 
     def _tilt(self, excess: Callable[[float, float, float], float]) -> float:
-        """Return the tilt at which an increasing function of the tilt and of the first two cumulants is 0."""
+        """Return the root of an increasing function of the tilt, of the log of E exp(c X) and of the tilted mean."""
 
         def at(log_odds: float) -> float:
             tilt = self._at_odds(log_odds)
@@ -283,7 +291,7 @@ class _Group:
         return self._at_odds(_MOST if at(_MOST) < 0 else _LEAST)
 
     def _at_odds(self, log_odds: float) -> float:
-        """Return the tilt at a given fraction of the largest possible tilt. The argument is the log odds of this
+        """Return the tilt that is a given fraction of the largest possible tilt. The argument is the log odds of this
         fraction.
         """
         return float(self._limits[1] / (1 + np.exp(-log_odds)))
@@ -299,8 +307,8 @@ class _Group:
         return Line(c, place, t, values, self.whole)
 
     def _period(self, c: float, place: float) -> float:
-        """Return a period for which the aliased mass is negligible compared with the tail, from Chernoff bounds on both
-        sides.
+        """Return a period of the inversion at which the aliased mass is negligible compared with the tail, computed
+        from Chernoff bounds on both sides.
         """
         log_mass = self._first_two(c)[0]
         if c == 0:  # the line is used from half a period below its place up to the next line
@@ -310,8 +318,8 @@ class _Group:
         return max((_DIGITS - log_tail) / c, self._reach(c, place, log_tail, 1))
 
     def _reach(self, c: float, place: float, log_tail: float, side: int) -> float:
-        """Return the distance from the place of a line beyond which the tail on one side is negligible, by Chernoff's
-        bound.
+        """Return the distance from `place` beyond which the tilted tail on one side is negligible by
+        Chernoff's bound.
         """
         room = self._limits[0] if side < 0 else self._limits[1] - c
         widths = np.minimum(np.array([1, 2, 4, 8]) / self._cumulants(c)[2] ** 0.5, 0.9 * room)
@@ -321,7 +329,9 @@ class _Group:
         return float(min((np.array(logs) + _DIGITS) / gaps))
 
     def _transform(self, c: float, place: float, t: Array) -> NDArray[np.complex128]:
-        """Return E exp((c + i t)(X - place)), without the components that are negligible at this tilt."""
+        """Return the transform E exp((c + i t)(X - place)) of the group, without the components that are negligible at
+        this tilt.
+        """
         shares = self._log_shares(self._a + c * SIGNS)
         kept = shares > shares.max() - _DIGITS - np.log(len(shares))
         return transform(self._a[kept], np.exp(self._logs[kept]), t, tilt=c, place=place)
@@ -335,7 +345,8 @@ _DEPTH = 33.0  # e^-33 = 5e-15
 
 
 class LogOddsMixture(TailedLaw):
-    """Distribution of log(theta_1 theta_4/(theta_2 theta_3)), where theta ~ Dirichlet(a_j) with probability w_j.
+    """Distribution of the log odds ratio log(theta_1 theta_4/(theta_2 theta_3)), where theta ~ Dirichlet(a_j) with
+    probability w_j.
 
     Probabilities from 1e-15 to 1/2 have the relative error `ERROR`. At quantiles of levels from 1e-15 to 1 - 1e-15, the
     smaller tail probability has this relative error; other quantiles have an error of 1e-11.
@@ -344,7 +355,7 @@ class LogOddsMixture(TailedLaw):
     ----------
     a : float64 (m, 4)
         Positive Dirichlet parameters of the cells 00, 01, 10, 11.
-    weights : float64 (m,) Non-negative, divided by their sum. Components below 1e-17 are neglected, except in tails.
+    weights : float64 (m,), non-negative, divided by their sum. Components below 1e-17 are neglected, except in tails.
 
     Raises
     ------
@@ -381,37 +392,40 @@ class LogOddsMixture(TailedLaw):
         )
 
     def mean(self) -> float:
-        """Return the expected value."""
+        """Return the expected value of the log odds ratio."""
         return float(self.weights @ self._means)
 
     def variance(self) -> float:
-        """Return the variance: the variance within the components plus the variance between the components."""
+        """Return the variance of the log odds ratio: the mean variance within the components plus the variance between
+        the components.
+        """
         within = polygamma(1, self.a).sum(axis=1)
         return float(self.weights @ (within + (self._means - self.mean()) ** 2))
 
     def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Return the density of the log odds ratio."""
+        """Return the density of the log odds ratio at given points."""
         density = self._invert(x, self._values).real * (self._step / np.pi)
         return np.where(self._beyond(x) == 0, density, 0.0)
 
     def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw independent values, as an array of shape (size,). Each draw uses one component and four gamma variables
-        on the log scale, Gamma(a) = Gamma(a + 1) U^(1/a), so that small parameters cannot underflow.
+        """Draw independent values of the log odds ratio, as an array of shape (size,). Each draw uses one component and
+        four gamma variables on the log scale, Gamma(a) = Gamma(a + 1) U^(1/a), so that small parameters cannot
+        underflow.
         """
         a = self.a[rng.choice(len(self.weights), size=_checks.integer("size", size), p=self.weights)]
         logs = np.log(rng.standard_gamma(a + 1)) + np.log1p(-rng.random(a.shape)) / a
         return np.asarray(logs @ SIGNS)
 
     def mean_odds(self) -> float:
-        """Return the expected odds ratio. It is infinite if any component has a_2 <= 1 or a_3 <= 1."""
+        """Return the expected value of the odds ratio, which is infinite if any component has a_2 <= 1 or a_3 <= 1."""
         b = self.a
         if np.any(b[:, 1:3] <= 1):
             return np.inf
         return float(self.weights @ (b[:, 0] * b[:, 3] / ((b[:, 1] - 1) * (b[:, 2] - 1))))
 
     def _transform(self) -> tuple[NDArray[np.float64], NDArray[np.complex128]]:
-        """Return midpoints t and the characteristic function of X - mean at t, up to the t at which it is
-        negligible.
+        """Return points t and the characteristic function of the centred log odds ratio at these points, up to the t at
+        which it is negligible.
         """
         self._centre = self.mean()
         reach = np.abs(self._means - self._centre).max()
@@ -422,13 +436,13 @@ class LogOddsMixture(TailedLaw):
         return t, transform(self.a, self.weights, t, place=self._centre)
 
     def _invert(self, x: ArrayLike, values: NDArray[np.complex128]) -> NDArray[np.complex128]:
-        """Return the sums of values exp(-i t (x - mean)) over the midpoints t."""
+        """Return the sum over the points t of values(t) exp(-i t (x - mean)), for every x."""
         points = np.asarray(x, dtype=float)
         return waves(points.ravel() - self._centre, self._step, values).reshape(points.shape)
 
     def _beyond(self, x: ArrayLike) -> NDArray[np.int8]:
-        """Return -1 or 1 if x is below or above the period of the inversion, beyond which the mass is less than 1e-15;
-        otherwise 0.
+        """Return -1 (or 1) for every x that lies below (or above) the period of the inversion, and 0 within the period.
+        The mass outside the period is less than 1e-15.
         """
         away = np.asarray(x, dtype=float) - self._centre
         return np.asarray(np.sign(away) * (np.abs(away) > np.pi / self._step), dtype=np.int8)
@@ -442,7 +456,7 @@ class LogOddsMixture(TailedLaw):
         return out
 
     def _central(self, x: ArrayLike, *, upper: bool) -> NDArray[np.float64]:
-        """Return the probability with an absolute error of 1e-14."""
+        """Return the tail probability of the log odds ratio on one side of x, with an absolute error of 1e-14."""
         part = self._invert(x, self._values / self._t).imag * (self._step / np.pi)
         inside = np.clip(0.5 + part if upper else 0.5 - part, 0.0, 1.0)
         return np.asarray(
@@ -455,15 +469,15 @@ class LogOddsMixture(TailedLaw):
 
     @cached_property
     def _lower(self) -> UpperTail:
-        """Return the upper tail of the negative log odds ratio. Exchanging the columns changes the sign of the log odds
-        ratio.
+        """Return the upper tail of minus the log odds ratio, which is the log odds ratio after an exchange of the
+        columns.
         """
         parameters, shares = self._all
         return UpperTail(np.ascontiguousarray(parameters[:, [1, 0, 3, 2]]), shares)
 
     def central_interval(self, level: float) -> tuple[float, float]:
-        """Return both quantiles of `interval`, by Newton steps from a normal approximation. This method is ten times
-        faster than `interval` and accurate to 1e-10.
+        """Return the central interval of the log odds ratio, computed by Newton's method from a normal approximation.
+        This method is ten times faster than `interval` and accurate to 1e-10.
 
         Parameters
         ----------
@@ -507,8 +521,8 @@ class LogOddsMixture(TailedLaw):
 
 
 def below(a: ArrayLike, x: float) -> NDArray[np.float64]:
-    """Return P(log odds ratio <= x) under each of several Dirichlet distributions, as a vectorised form of
-    `LogOddsMixture.cdf`.
+    """Return the probability that the log odds ratio is at most x, under each of several Dirichlet distributions. This
+    is a vectorised form of `LogOddsMixture.cdf`.
 
     Parameters
     ----------
@@ -552,18 +566,18 @@ def below(a: ArrayLike, x: float) -> NDArray[np.float64]:
 
 
 def _steps(least: ArrayLike, widest: ArrayLike, reach: float) -> NDArray[np.float64]:
-    """Return the step of the midpoint rule, from the smallest parameter, the largest standard deviation of a component
-    and the largest distance between the mean of a component and the common mean. The tails of a component decrease like
-    exp(-a |x|) or, for large a, like those of a normal distribution.
+    """Return the step of the midpoint rule. It depends on the smallest parameter, the largest standard deviation of a
+    component and the largest distance between the mean of a component and the common mean. The tails of a component
+    decrease like exp(-a |x|) or, for large a, like the tails of a normal distribution.
     """
     small, wide = np.asarray(least, dtype=float), np.asarray(widest, dtype=float)
     return np.asarray(np.pi / (reach + np.where(small > 30, 14 * wide, _TAIL / small + 12 * wide)))
 
 
 def _ends(a: NDArray[np.float64], widths: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the t beyond which E exp(i t X) of a component is below 1e-14. The function decreases like a normal
-    characteristic function, except that a small parameter among large ones causes a decrease like exp(-pi t/2). By
-    Stirling's formula, log(Gamma(a)/abs(Gamma(a + i t))) > t arctan(t/a) - a/2 log(1 + (t/a)^2).
+    """Return the value t beyond which the absolute characteristic function of a component is below 1e-14. The function
+    decreases like a normal characteristic function, except that a small parameter among large ones causes a decrease
+    like exp(-pi t/2). By Stirling's formula, log(Gamma(a)/abs(Gamma(a + i t))) > t arctan(t/a) - a/2 log(1 + (t/a)^2).
     """
     ends = np.maximum(8.7 / widths, 10.0)
     while True:
@@ -579,21 +593,20 @@ _NODES = 801  # number of points of `CommonOdds.grid`
 _REACH = 1e-17  # probability beyond each end of the grid
 _FARTHEST = 700.0  # largest log odds ratio that is considered
 _LEAST_LEVEL = float(np.log(1e-15))  # smallest tail probability for which `CommonOdds.error` holds
-_MOST_TABLES = 200_000  # largest number of tables in a class
+_MOST_TABLES = 200_000  # largest number of possible original tables of one stratum
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CommonOdds(TailedLaw):
-    """Posterior of the log odds ratio that all strata share. Probabilities down to 1e-15 have the relative error
-    `error`.
+    """Posterior distribution of the log odds ratio that all strata share. Probabilities down to 1e-15 have the relative
+    error `error`.
 
     Parameters
     ----------
     law : PanelDensity
         Density of the log odds ratio, up to a factor.
     mode : float
-    strata : int
-        Number of informative strata: those with four positive margins.
+    strata : int Number of informative strata, that is, strata with four positive margins.
     """
 
     quantity = "common log odds ratio"
@@ -611,34 +624,34 @@ class CommonOdds(TailedLaw):
 
     @cached_property
     def error(self) -> float:
-        """Estimated relative error of any probability, and of the smaller tail probability at a quantile, down to
-        1e-15. The estimate is twice the error of the density at three points between the nodes of every panel, because
-        both the numerator and the denominator have this error.
+        """Estimated relative error of any probability down to 1e-15, and of the smaller tail probability at a quantile.
+        The estimate is twice the error of the density at three points between the nodes of every panel, because both
+        the numerator and the denominator have this error.
         """
         return 2 * self.law.error(_LEAST_LEVEL + self._log_mass)
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status ``approximate``, with `error` as the error."""
+        """Accuracy status of the posterior distribution: ``approximate``, with `error` as the error."""
         return Accuracy("approximate", self.error, "relative error of probabilities, from the interpolated density's")
 
     @cached_property
     def grid(self) -> Array:
-        """Grid of 801 equally spaced log odds ratios, with a neglected mass of 1e-17 on each side."""
+        """Grid of 801 equally spaced log odds ratios. The posterior mass beyond each end of the grid is 1e-17."""
         level = float(np.log(_REACH)) + self._log_mass
         return np.linspace(self.law.quantile(level, upper=False), self.law.quantile(level, upper=True), _NODES)
 
     @cached_property
     def density(self) -> Array:
-        """Posterior density at the points of `grid`."""
+        """Posterior density of the log odds ratio at the points of `grid`."""
         return np.exp(self.law.log_density(self.grid) - self._log_mass)
 
     def mean(self) -> float:
-        """Posterior mean of the log odds ratio."""
+        """Posterior mean of the common log odds ratio of all strata."""
         return self._moments[0]
 
     def variance(self) -> float:
-        """Posterior variance of the log odds ratio."""
+        """Posterior variance of the common log odds ratio of all strata."""
         return self._moments[1]
 
     @cached_property
@@ -665,18 +678,18 @@ class CommonOdds(TailedLaw):
 def common_odds_ratio(
     swapped: ArrayLike, *, rate: float, prior_sd: float = 5.0, tolerance: float = TOLERANCE
 ) -> CommonOdds:
-    """Compute the posterior of the log odds ratio that all strata share, from their swapped 2 x 2 tables.
+    """Compute the posterior distribution of the log odds ratio that all strata share, given their swapped 2 x 2 tables.
 
     Parameters
     ----------
-    swapped : integers >= 0, (strata, 2, 2) or (2, 2)
-        Tables swapped within strata, with at most 200,000 tables per class.
+    swapped : integers >= 0, (strata, 2, 2) or (2, 2) Tables swapped within strata, with at most 200,000 possible
+        original tables per stratum.
     rate : float
         Swap rate, in (0, 1).
     prior_sd : float
         The prior of the log odds ratio is normal with mean 0 and this standard deviation.
-    tolerance : float
-        Tolerance of the interpolation of the log density, in (0, 1); the result states the actual error.
+    tolerance : float Tolerance of the interpolation of the log density, in (0, 1). The result states the error that was
+        achieved.
 
     Returns
     -------
@@ -714,7 +727,9 @@ def common_odds_ratio(
 
 
 def _stratum(table: ArrayLike, rate: float) -> tuple[Array, Array, Array] | None:
-    """Return x - s over the class, log P(x | s), and log h(x)/h(s), or None if a margin is 0."""
+    """Return x - s, log P(x | s) and log h(x)/h(s) for all possible original counts x of a stratum with swapped count
+    s, or None if a margin is 0.
+    """
     counts = _checks.table("swapped", table)
     x, _ = two_by_two.orient(counts)
     _checks.integer("tables in a class of swapped", len(x), most=_MOST_TABLES)
@@ -725,7 +740,7 @@ def _stratum(table: ArrayLike, rate: float) -> tuple[Array, Array, Array] | None
 
 
 def _mode(log_density: Callable[[Array], Array], far: float) -> tuple[float, float]:
-    """Return the mode of the density within +-far, and the width of the distribution at the mode."""
+    """Return the mode of a density on [-far, far], and the width of the distribution around the mode."""
     coarse = np.linspace(-far, far, 241)
     best = int(np.argmax(log_density(coarse)))
     low, high = coarse[max(best - 1, 0)], coarse[min(best + 1, len(coarse) - 1)]

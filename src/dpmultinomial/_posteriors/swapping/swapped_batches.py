@@ -1,4 +1,4 @@
-"""Posteriors of many small swapped tables, with one summary row per cell. The results do not depend on the order and
+"""Posterior summaries of many small swapped tables, with one row per cell. The results do not depend on the order and
 grouping of the tables.
 """
 
@@ -21,7 +21,7 @@ COLUMNS = ("table", "row", "column", "count")
 ODDS = "log odds ratio"
 RESULT = ("table", "row", "column", "mean", "sd", "lower", "upper", "status", "shape")
 _MOST_CELLS = 10_000
-_WINDOW = 45.0  # originals are neglected if their log probability is below the largest by more than this: e^-45 = 3e-20
+_WINDOW = 45.0  # originals are neglected if their probability is below e^-45 = 3e-20 times the largest one
 Cells = dict[str, NDArray[Any]]
 
 
@@ -36,12 +36,12 @@ def summaries(
     stream_of: Callable[[str], np.random.Generator] | None = None,
     odds: bool = False,
 ) -> pd.DataFrame:
-    """Compute posterior mean, standard deviation and interval of every cell of many swapped tables.
+    """Compute the posterior mean, standard deviation and interval of every cell of many swapped tables.
 
     Parameters
     ----------
-    data : DataFrame Columns table, row, column, count, and rate if `rate` is None (one value per table). One line per
-        cell; missing cells are 0. Each table is a separate stratum. Labels are compared as strings.
+    data : DataFrame with the columns table, row, column, count, and rate if `rate` is None (one value per table). One
+        line per cell; missing cells are 0. Each table is a separate stratum. Labels are compared as strings.
     rate : float, optional
         Swap rate of all tables, in (0, 1).
     rows, columns : sequences of labels, optional
@@ -51,7 +51,7 @@ def summaries(
         Dirichlet prior of every cell, > 0.
     level : float
         Probability of the intervals, in (0, 1).
-    stream_of : function from a table's name to its Generator, optional For tables that require chains, e.g.
+    stream_of : function from the name of a table to its Generator, optional; for tables that require chains, e.g.
         ``functools.partial(seeding.stream, seed, "batch")``. By default, these tables are skipped, and the reason is
         stated.
     odds : whether each 2 x 2 table has an additional line for its log odds ratio, with `ODDS` as its row and without a
@@ -120,7 +120,9 @@ def _lines(
 
 
 def _split(data: pd.DataFrame, rated: bool) -> Iterator[tuple[object, Cells]]:
-    """Yield the cells of each table as arrays, in order of first appearance. One data frame per table would be slow."""
+    """Yield the cells of each table as arrays, in the order of first appearance of the tables. One data frame per table
+    would be slow.
+    """
     owner, names = pd.factorize(data["table"], use_na_sentinel=False)
     order = np.argsort(owner, kind="stable")
     columns: Cells = {name: data[name].to_numpy(dtype=object)[order] for name in ("row", "column")}
@@ -135,7 +137,7 @@ def _split(data: pd.DataFrame, rated: bool) -> Iterator[tuple[object, Cells]]:
 def _table(
     cells: Cells, rows: Sequence[object] | None, columns: Sequence[object] | None
 ) -> tuple[NDArray[np.int64], list[str], list[str]]:
-    """Return the table of one group of lines, and the names of its rows and columns."""
+    """Return the contingency table that a group of lines describes, and the names of its rows and columns."""
     if cells["missing"].any():
         raise ValueError(
             f"the columns table, row and column must not contain missing values, got {int(cells['missing'].sum())} "
@@ -165,7 +167,9 @@ def _table(
 
 
 def _side(which: int, pairs: list[tuple[str, str]], given: Sequence[object] | None) -> list[str]:
-    """Return the names of the rows (0) or columns (1): the given names, or the names that occur in the cells."""
+    """Return the names of the rows (0) or columns (1) of a table: the given names or, by default, the names that occur
+    in the cells.
+    """
     values_of_side = {pair[which] for pair in pairs}
     if given is None:
         return sorted(values_of_side)
@@ -191,8 +195,8 @@ def _numbers(
     name: str,
     odds: bool,
 ) -> tuple[NDArray[np.float64], str, bool]:
-    """Return mean, sd, lower and upper of the cells and the odds, (cells and odds, 4), the status, and whether the
-    status also applies to identical tables with another name.
+    """Return the posterior mean, standard deviation and interval of the cells and of the log odds ratio, (cells and
+    odds, 4). Also return the status, and whether the status applies to identical tables with other names.
     """
     prior = _checks.positives("alpha", alpha, table.size)
     if table.shape == (2, 2):
@@ -221,7 +225,9 @@ def _numbers(
 def _two_by_two(
     table: NDArray[np.int64], prior: NDArray[np.float64], rate: float
 ) -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:
-    """Return the smallest count of every cell, and the weights of this count and of all larger counts."""
+    """Return the smallest possible original count of every cell of a 2 x 2 table, and the weights of this count and of
+    all larger counts.
+    """
     ratios = two_by_two.log_prior_ratios(table, prior)
     row = two_by_two.row(table, rate=rate, log_prior=ratios, window=_WINDOW)
     logs = row.log_backward + ratios
@@ -234,8 +240,8 @@ def _two_by_two(
 
 
 def _odds(least: NDArray[np.float64], weights: NDArray[np.float64], level: float) -> NDArray[np.float64]:
-    """Return mean, sd, lower and upper of the log odds ratio. The argument `least` contains the smallest parameters of
-    every cell, (4,).
+    """Return the posterior mean, standard deviation and interval of the log odds ratio. The argument `least` contains
+    the smallest Dirichlet parameter of every cell, (4,).
     """
     up = np.arange(len(weights))
     law = LogOddsMixture(least + np.stack([up, up[::-1], up[::-1], up], axis=1), weights)

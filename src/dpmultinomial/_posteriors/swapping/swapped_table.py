@@ -1,11 +1,12 @@
-"""Posterior of cell probabilities from a swapped contingency table.
+"""Posterior distribution of the cell probabilities given a swapped contingency table.
 
 theta ~ Dirichlet(alpha), X | theta ~ Multinomial(n, theta), S | X by permutation swapping of the row variable. Given X,
 the posterior is conjugate, and X has the margins of S, so theta | S is a finite mixture of Dirichlet(alpha + X) with
 weights P(S | X) times the Dirichlet-multinomial probability of X. `abc` is the rejection sampler of Pan, Li and Li
 (2023): it accepts only exact equality of a discrete table, so its draws have exactly this distribution.
 
-The samplers of the posterior are rejection as in the slides, importance sampling, and a permutation chain.
+The posterior can be sampled by rejection as in the slides, by importance sampling, and by a Markov chain of
+permutations.
 """
 
 from collections.abc import Sequence
@@ -38,7 +39,7 @@ def _monte_carlo(effective: float) -> Accuracy:
 
 
 def _summary(draws: NDArray[np.float64], weights: NDArray[np.float64], level: float, status: Accuracy) -> pd.DataFrame:
-    """Return the weighted moments and quantiles of each cell."""
+    """Return the weighted means, standard deviations and quantiles of the draws of each cell."""
     if not len(draws):
         raise ValueError(
             "draws must not be empty, but the sampler accepted no proposal: increase the number of proposals"
@@ -58,7 +59,7 @@ def _summary(draws: NDArray[np.float64], weights: NDArray[np.float64], level: fl
 
 @dataclass(frozen=True)
 class Accepted:
-    """Accepted draws of a sampler, with their unswapped tables.
+    """Accepted draws of a sampler of the posterior, with their unswapped tables.
 
     Parameters
     ----------
@@ -77,8 +78,8 @@ class Accepted:
         return f"{type(self).__name__}({len(self.draws)} draws of {self.draws.shape[1]} cells, {self.accuracy})"
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return the mean, standard deviation and interval of every cell. The cells are named ``theta1``, ``theta2``,
-        .. row by row.
+        """Return the mean, standard deviation and interval of the draws of every cell. The cells are named ``theta1``,
+        ``theta2``, .. row by row.
 
         Parameters
         ----------
@@ -107,8 +108,8 @@ def abc(
     alpha: ArrayLike = 1.0,
     method: str = "record",
 ) -> NDArray[np.float64]:
-    """Return the accepted draws of the rejection sampler in the slides, float64 (accepted, cells). The arguments are
-    described in `abc_run`.
+    """Return the accepted draws of the rejection sampler in the slides of Pan, Li and Li (2023), float64 (accepted,
+    cells). The arguments are described in `abc_run`.
 
     Parameters
     ----------
@@ -130,8 +131,8 @@ def abc_run(
     alpha: ArrayLike = 1.0,
     method: str = "record",
 ) -> Accepted:
-    """Run the rejection sampler with records: draw theta and records, swap the records, and keep theta if the table
-    equals `swapped`.
+    """Run the rejection sampler of Pan, Li and Li (2023): draw theta and records, swap the records, and keep theta if
+    the resulting table equals `swapped`.
 
     Parameters
     ----------
@@ -139,9 +140,9 @@ def abc_run(
     iterations : int
         Number of proposals; the slides use 5,000,000 (less than 3 s for ten records).
     rng : Generator
-    method : str ``"record"`` swaps every proposal, as in the slides. ``"margins_first"`` swaps only proposals with the
-        margins of `swapped`. The result has the same distribution, because a swap does not change the margins, and
-        takes a third of the time.
+    method : ``"record"`` swaps every proposal, as in the slides. ``"margins_first"`` swaps only proposals with the
+        margins of `swapped`. The result has the same distribution, because a swap does not change the margins, and the
+        computation takes a third of the time.
 
     Returns
     -------
@@ -161,7 +162,7 @@ def abc_run(
 
 @dataclass(frozen=True)
 class Weighted:
-    """Weighted draws of an importance sampler, with their unswapped tables.
+    """Weighted draws of an importance sampler of the posterior, with their unswapped tables.
 
     Parameters
     ----------
@@ -182,16 +183,16 @@ class Weighted:
 
     @property
     def efficiency(self) -> float:
-        """Effective sample size divided by the number of draws."""
+        """Effective sample size of the weighted draws, divided by the number of draws."""
         return float(1 / (len(self.weights) * (self.weights**2).sum()))
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status, which is ``approximate`` with the error 1/sqrt(effective sample size)."""
+        """Accuracy status of the draws: ``approximate``, with the error 1/sqrt(effective sample size)."""
         return _monte_carlo(self.efficiency * len(self.weights))
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return the weighted mean, standard deviation and interval of every cell, in the format of
+        """Return the weighted mean, standard deviation and interval of the draws of every cell, in the format of
         `Accepted.summary`.
         """
         return _summary(self.draws, self.weights, level, self.accuracy)
@@ -200,8 +201,8 @@ class Weighted:
 def reverse_swap(
     swapped: ArrayLike, *, rate: float, size: int, rng: np.random.Generator, alpha: ArrayLike = 1.0
 ) -> Weighted:
-    """Draw by importance sampling: swap the swapped table once more, and weight the result by the product of
-    Gamma(alpha + X).
+    """Draw from the posterior by importance sampling: swap the swapped table once more, and weight the resulting table
+    X by the product of Gamma(alpha + X).
 
     The swap is reversible with respect to the hypergeometric distribution, so P(S | X) times the prior of X, divided by
     P(X | S), is this product up to a constant. The method is efficient if few records are swapped; check `.efficiency`.
@@ -244,15 +245,16 @@ def mcmc(
     alpha: ArrayLike = 1.0,
     thin: int = 1,
 ) -> Accepted:
-    """Generate correlated draws with Metropolis moves on the permutation of the swap, for any table and any number of
-    strata.
+    """Generate correlated draws from the posterior by Metropolis moves on the permutation of the swap, for any table
+    and any number of strata.
 
     Parameters
     ----------
     swapped : integers >= 0, (rows, columns), or (strata, rows, columns) if swapped within strata.
     rate : swap rate, in (0, 1).
     alpha : Dirichlet prior over all cells, one number or one number per cell.
-    draws, burn_in : number of draws kept and number of sweeps discarded; a sweep proposes one transposition per record.
+    draws, burn_in : number of draws that are kept, and number of earlier sweeps that are discarded; a sweep proposes
+        one transposition per record.
     thin : number of sweeps per kept draw. At small rates and large totals, draws are strongly dependent.
 
     rng : Generator
@@ -284,13 +286,13 @@ __all__ = [
     "mcmc", "naive", "reverse_swap", "two_by_two_posterior",
 ]  # fmt: skip
 
-_DEPTH = 96  # number of bits kept below the largest weight
+_DEPTH = 96  # weights below 2 to the minus this power times the largest weight are neglected
 _WINDOW = 75.0  # the same on the log scale for large tables: e^-75 = 3e-33
 
 
 class SwappedTablePosterior(DirichletMixture):
-    """Posterior of a swapped table: a `DirichletMixture` over the cells, row by row, with additional functions for the
-    swap.
+    """Posterior distribution of the cell probabilities given a swapped table: a `DirichletMixture` over the cells, row
+    by row, with additional functions for the swap.
 
     Parameters
     ----------
@@ -305,8 +307,8 @@ class SwappedTablePosterior(DirichletMixture):
 
     Attributes
     ----------
-    acceptance : float
-        Probability that one iteration of `abc` is accepted, which is the marginal probability of the swapped table.
+    acceptance : float Probability that an iteration of `abc` is accepted, which is the marginal probability of the
+        swapped table.
     weights : float64 (m,)
         Posterior probabilities of the originals.
     """
@@ -331,8 +333,8 @@ class SwappedTablePosterior(DirichletMixture):
         )
 
     def log_odds(self) -> LogOddsMixture:
-        """Return the distribution of the log odds ratio log(theta_00 theta_11/(theta_01 theta_10)), for 2 x 2 tables
-        only.
+        """Return the posterior distribution of the log odds ratio log(theta_00 theta_11/(theta_01 theta_10)) of a 2 x 2
+        table.
 
         Returns
         -------
@@ -348,8 +350,8 @@ class SwappedTablePosterior(DirichletMixture):
         return LogOddsMixture(self.alpha + self.tables.reshape(-1, 4), self.weights)
 
     def summary(self, level: float = LEVEL, *, given: Sequence[int] | None = None) -> pd.DataFrame:
-        """Return mean, standard deviation and central interval of every cell, and of the log odds ratio of a 2 x 2
-        table.
+        """Return the posterior mean, standard deviation and central interval of every cell probability, and of the log
+        odds ratio of a 2 x 2 table.
 
         Parameters
         ----------
@@ -381,7 +383,7 @@ class SwappedTablePosterior(DirichletMixture):
 def exact(
     swapped: ArrayLike, *, rate: float, alpha: ArrayLike = 1.0, most_work: float = exact_swapping.MOST_WORK
 ) -> SwappedTablePosterior:
-    """Compute the exact posterior of a swapped table.
+    """Compute the exact posterior distribution of the cell probabilities given a swapped table.
 
     Parameters
     ----------
@@ -390,8 +392,8 @@ def exact(
         (`unswapped.infer` accepts any table).
     rate : float
         Swap rate, in (0, 1).
-    alpha : float or (rows * columns,) Dirichlet prior, > 0; one number, or one number per cell, row by row.
-    most_work : float Largest number of steps for an r x c table; 1e9 steps take less than a second.
+    alpha : Dirichlet prior, > 0; one number, or one number per cell, row by row.
+    most_work : largest number of steps for an r x c table; 1e9 steps take less than a second.
 
     Returns
     -------
@@ -401,7 +403,7 @@ def exact(
     Raises
     ------
     ValueError, TypeError
-        If an argument is out of its range or the class of an r x c table is too large to list.
+        If an argument is out of its range, or an r x c table has too many possible originals to list.
 
     Notes
     -----
@@ -426,8 +428,8 @@ def exact(
 def listed(
     counts: NDArray[np.int64], rate: float, prior: NDArray[np.float64], most_work: float
 ) -> SwappedTablePosterior | str:
-    """Compute `exact` for a checked table larger than 2 x 2, or return the reason why the class of the table cannot be
-    listed.
+    """Return the exact posterior distribution given a valid swapped table larger than 2 x 2, or the reason why its
+    possible original tables cannot be listed.
 
     Parameters
     ----------
@@ -437,8 +439,7 @@ def listed(
         Swap rate, in (0, 1).
     prior : float64 (cells,)
         Dirichlet parameters.
-    most_work : float
-        Largest number of steps for the whole class.
+    most_work : float Largest number of steps for all possible original tables.
 
     Returns
     -------
@@ -451,15 +452,15 @@ def listed(
 def _of_class(
     tables: NDArray[np.int64], backward: NDArray[np.float64], prior: NDArray[np.float64]
 ) -> SwappedTablePosterior:
-    """Return the posterior over the originals of a class, with log weights log P(swapped | original) + log
-    P(original).
+    """Return the posterior distribution given a list of possible original tables, with log weights log P(swapped |
+    original) + log P(original).
     """
     log_prior = log_dirichlet_multinomial(tables.reshape(len(tables), -1), prior)
     return SwappedTablePosterior(prior, tables, backward + log_prior)
 
 
 def two_by_two_posterior(counts: NDArray[np.int64], rate: float, prior: NDArray[np.float64]) -> SwappedTablePosterior:
-    """Compute `exact` for a 2 x 2 table by sums of positive terms, at any size.
+    """Compute the exact posterior distribution given a swapped 2 x 2 table of any size, by sums of positive terms.
 
     Parameters
     ----------
@@ -482,8 +483,8 @@ def two_by_two_posterior(counts: NDArray[np.int64], rate: float, prior: NDArray[
 
 
 def naive(swapped: ArrayLike, *, alpha: ArrayLike = 1.0) -> SwappedTablePosterior:
-    """Return the posterior that treats the swapped table as the original, with the single component Dirichlet(alpha +
-    swapped).
+    """Return the posterior distribution Dirichlet(alpha + swapped), which treats the swapped table as the original
+    table.
 
     Parameters
     ----------

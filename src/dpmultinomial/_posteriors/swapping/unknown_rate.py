@@ -1,11 +1,12 @@
-"""Posterior of the originals of swapped tables with an unknown swap rate.
+"""Posterior distribution of the original tables and of the swap rate, given swapped tables with an unknown swap rate.
 
-The posterior of a rate in (0, 1) with a Beta prior is computed from an interpolation of the log likelihood, whose error
-is estimated.
+The swap rate has a Beta prior on (0, 1). Its posterior is computed from an interpolation of the log likelihood, with an
+estimate of the interpolation error.
 
 One evaluation of the likelihood of a swap rate takes milliseconds to seconds, but the likelihood is smooth. Its
 logarithm is interpolated by Chebyshev polynomials in arcsin(sqrt(rate)), in panels that are halved if they are
-inaccurate and not negligible. Prior, normalisation and inversion are fast and use the interpolation.
+inaccurate and not negligible. The prior, the normalising constant and the quantiles are then fast to compute from the
+interpolation.
 """
 
 from collections.abc import Callable
@@ -28,11 +29,11 @@ Array = NDArray[np.float64]
 NODES = 24  # number of nodes of a panel
 TOLERANCE = 1e-9  # tolerance of the last coefficients of a panel
 _DEEPEST, _MOST_HALVINGS = 700.0, 14
-# panels whose log density is below the maximum by more than this are fitted with a rough tolerance
+# panels whose log density is below the maximum by more than this number have a rough tolerance
 _IRRELEVANT, _ROUGH = 60.0, 1.0
 _LEAST_LEVEL = float(np.log(1e-15))  # smallest tail probability for which `RateLaw.error` holds
 _TESTED = np.array([0.119, 0.382, 0.71])  # points of a panel, between its nodes, at which the likelihood is tested
-_STEPS = 20_000  # number of steps of the logit, for draws
+_STEPS = 20_000  # number of intervals on the logit scale, for draws
 _END = 1e-12  # rates closer to 0 or 1 are not evaluated
 _COVERED = (float(logit(_END)), float(logit(1 - _END)))  # range in which the density may have a peak
 
@@ -68,23 +69,23 @@ class RateLaw(TailedLaw):
         self._log_mass = self._density.log_mass()
 
     def mean(self) -> float:
-        """Return the expected rate."""
+        """Return the posterior mean of the swap rate, computed by quadrature."""
         return self._moments[0]
 
     def variance(self) -> float:
-        """Return the variance of the rate."""
+        """Return the posterior variance of the swap rate, computed by quadrature."""
         return self._moments[1]
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Return the density of the rate strictly between 0 and 1."""
+        """Return the posterior density of the swap rate at points strictly between 0 and 1."""
         points = np.asarray([_checks.inside("x", value) for value in np.ravel(x).tolist()])
         z = logit(points)
         found = np.exp(self._log_density(z) - self._log_mass) / (points * (1 - points))
         return np.asarray(found.reshape(np.shape(x)))
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
-        """Draw independent values of the rate from 20,000 intervals of equal length on the logit scale, uniformly
-        within an interval.
+        """Draw independent values of the swap rate. The logit of the rate has a piecewise constant density on 20,000
+        intervals of equal length.
 
         Parameters
         ----------
@@ -103,8 +104,9 @@ class RateLaw(TailedLaw):
 
     @cached_property
     def error(self) -> float:
-        """Estimated relative error of any probability. The estimate is twice the error of the density at three points
-        between the nodes of every panel, because both the numerator and the denominator have this error.
+        """Estimated relative error of any probability of the swap rate. The estimate is twice the error of the density
+        at three points between the nodes of every panel, because both the numerator and the denominator have this
+        error.
         """
         top = max(panel[3] for panel in self._panels)
         apart = [0.0]
@@ -117,12 +119,12 @@ class RateLaw(TailedLaw):
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status ``approximate``, with `error` as the error."""
+        """Accuracy status of the posterior of the swap rate: ``approximate``, with `error` as the error."""
         return Accuracy("approximate", self.error, "relative error of probabilities, from the interpolated likelihood")
 
     def nodes(self, size: int) -> tuple[Array, Array]:
-        """Return the Gaussian quadrature rule of this distribution. The rule is exact for polynomials of degree 2 size
-        - 1 in the rate.
+        """Return the Gaussian quadrature rule for the posterior distribution of the swap rate. The rule is exact for
+        polynomials of degree 2 size - 1 in the rate.
 
         Parameters
         ----------
@@ -152,8 +154,8 @@ class RateLaw(TailedLaw):
 
     @cached_property
     def _discrete(self) -> tuple[Array, Array]:
-        """Return a discrete approximation of the distribution of the rate: the nodes of the panels and both end points,
-        with their probabilities. Expected values of smooth functions are accurate.
+        """Return a discrete approximation of the posterior distribution of the swap rate: the nodes of the panels and
+        both end points, with their probabilities. Expected values of smooth functions are accurate.
         """
         z, mass = self._density.rule()
         edges = [self._density.panels[0].low, self._density.panels[-1].high]
@@ -168,8 +170,8 @@ class RateLaw(TailedLaw):
         return mean, float(mass @ (x - mean) ** 2)
 
     def _fitted(self, tolerance: float) -> list[tuple[float, float, Array, float]]:
-        """Return the panels of theta = arcsin(sqrt(rate)) in increasing order, each with its ends, its series, and the
-        largest log density on the scale of z.
+        """Return the interpolation panels of theta = arcsin(sqrt(rate)) in increasing order, each with its ends, its
+        Chebyshev series, and the largest log density of the logit of the rate.
         """
         waiting, done, top = [(0.0, np.pi / 2, 0)], [], -np.inf
         while waiting:
@@ -189,7 +191,7 @@ class RateLaw(TailedLaw):
         return sorted(done, key=lambda panel: panel[0])
 
     def _log_density(self, z: Array) -> Array:
-        """Return the log of prior times likelihood for the logit of the rate, up to a constant."""
+        """Return the log posterior density of the logit of the swap rate, up to a constant."""
         theta = np.arctan(np.exp(0.5 * np.clip(z, -1400, 1400)))
         edges = np.array([panel[1] for panel in self._panels[:-1]])
         place, out = np.searchsorted(edges, theta), np.empty(z.shape)
@@ -224,7 +226,8 @@ _ENOUGH = 1e-8  # if the error of every cell is below this, the number of rates 
 
 @dataclass(frozen=True)
 class UnknownRate:
-    """Posterior of the swap rate, and posterior of the cells averaged over the rate.
+    """Posterior distribution of the swap rate, and posterior distribution of the cell probabilities averaged over the
+    rate.
 
     Parameters
     ----------
@@ -247,7 +250,7 @@ class UnknownRate:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status, which is ``approximate`` with the largest error of a row."""
+        """Accuracy status of the results: ``approximate``, with the largest error of the rate and of all cells."""
         error = max(self.rate.error, float(self.cell_errors.max()))
         return Accuracy("approximate", error, "error of probabilities: interpolated likelihood, average over the rate")
 
@@ -255,26 +258,28 @@ class UnknownRate:
         return f"{type(self).__name__}(rate {self.mean():.4g} +- {self.sd():.3g}; {self.cells!r})"
 
     def mean(self) -> float:
-        """Posterior mean of the rate."""
+        """Posterior mean of the unknown swap rate."""
         return self.rate.mean()
 
     def sd(self) -> float:
-        """Posterior standard deviation of the rate."""
+        """Posterior standard deviation of the unknown swap rate."""
         return self.rate.sd()
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return a summary of the rate and of all cells, each with its error; the columns are `accuracy.SUMMARY`."""
+        """Return the posterior summaries of the swap rate and of all cells, each with its error. The columns are
+        `accuracy.SUMMARY`.
+        """
         return pd.concat([self.rate.summary(level), self.cells.summary(level)], ignore_index=True)
 
 
 def infer_rate(swapped: ArrayLike, *, prior: tuple[float, float] = (1.0, 1.0), alpha: ArrayLike = 1.0) -> UnknownRate:
-    """Infer the swap rate and the cells if the rate is unknown. The rate has a Beta prior and is the same in all
-    strata.
+    """Compute the posterior distribution of an unknown swap rate and of the cell probabilities. The rate has a Beta
+    prior and is the same in all strata.
 
     Parameters
     ----------
-    swapped : integers >= 0, (rows, columns) or (strata, rows, columns) Each stratum must be small enough for exact sums
-        in `infer`.
+    swapped : integers >= 0, (rows, columns) or (strata, rows, columns); each stratum must be small enough for exact
+        sums in `infer`.
     prior : (a, b)
         Parameters of the Beta prior of the rate, in (0, 500].
     alpha : float or (cells,)
@@ -312,7 +317,9 @@ def infer_rate(swapped: ArrayLike, *, prior: tuple[float, float] = (1.0, 1.0), a
 
 
 def _averaged(strata: "_Strata", law: RateLaw, alpha: Array) -> tuple[Array, Array, MixedLaw, Array]:
-    """Return rates, weights, the distribution of the originals averaged over the rates, and the error of every cell."""
+    """Return quadrature nodes and weights for the swap rate, the posterior distribution of the original tables averaged
+    over these rates, and the error of every cell.
+    """
     coarse = strata.averaged(*law.nodes(_NODES[0]))
     for size in _NODES[1:]:
         rates, weights = law.nodes(size)
@@ -328,7 +335,7 @@ def _averaged(strata: "_Strata", law: RateLaw, alpha: Array) -> tuple[Array, Arr
 
 
 class _Strata:
-    """Strata as functions of the rate, with identical strata computed only once."""
+    """Posterior distributions of all strata as functions of the swap rate. Identical strata are computed only once."""
 
     def __init__(self, counts: Counts, prior: Array) -> None:
         keys = [(table.tobytes(), alpha.tobytes()) for table, alpha in zip(counts, prior, strict=True)]
@@ -337,11 +344,11 @@ class _Strata:
         self._keys, self._counts, self._prior = keys, counts, prior
 
     def log_likelihood(self, rate: float) -> float:
-        """Return the log of the marginal probability of all published tables."""
+        """Return the log likelihood of a swap rate, the log of the marginal probability of all published tables."""
         return sum(self._times[key] * self._of(key, rate).log_acceptance for key in self._first)
 
     def averaged(self, rates: Array, weights: Array) -> MixedLaw:
-        """Return the distribution of the originals, averaged over the rates."""
+        """Return the posterior distribution of the original tables, averaged over several swap rates."""
         laws = []
         for rate in rates.tolist():
             parts = {key: self._of(key, rate).law for key in self._first}
@@ -359,8 +366,8 @@ class _Strata:
 
 
 def _apart(fine: Array, coarse: Array, alpha: float, whole: float) -> float:
-    """Return the distance between two distributions of a cell's count. It is the difference of the means of the share
-    in standard deviations or, if larger, the largest difference of a probability.
+    """Return the distance between two distributions of the count of a cell: the largest difference of their cumulative
+    distribution functions or, if larger, the difference of the means of the share in standard deviations.
     """
     count = np.arange(len(fine))
     means = [float(law @ count) for law in (fine, coarse)]

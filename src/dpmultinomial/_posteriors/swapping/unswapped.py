@@ -1,9 +1,9 @@
-"""Posterior of the originals of swapped tables of any shape, in one or several strata.
+"""Posterior distribution of the original tables given swapped tables of any shape, in one or several strata.
 
-Given the invariants, the strata factorise, even under a common Dirichlet prior over the cells of all strata. `infer`
-sums a stratum exactly if possible (`summed`). Otherwise, it samples the stratum by chains over the permutation that
-produced the swapped table (`sample`), which run until they have converged or a limit of work is reached. Given the
-originals, theta has its conjugate Dirichlet distribution.
+Given the invariants of the swap, the posterior factorises over the strata, even under a common Dirichlet prior over the
+cells of all strata. `infer` sums a stratum exactly if possible (`summed`). Otherwise, it samples the stratum by Markov
+chains over the permutation that produced the swapped table (`sample`). The chains run until they have converged or a
+limit on the number of moves is reached. Given the originals, theta has its conjugate Dirichlet distribution.
 
 The original of a 2 x c table is summed without listing the originals (`TwoRowLaw`). With r records in one row, of which
 x_j are in column j before the swap and s_j after it, c_j records in column j, and w_i the weight of i records that
@@ -36,7 +36,7 @@ from . import swapped_table, unswapping
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 MOST_RECORDS = 1500  # transforms have n x n/2 entries, one per column
-_STEEPEST = 200.0  # largest log tilt of the search
+_STEEPEST = 200.0  # largest absolute log tilt in the search
 
 
 class TwoRowLaw(PairedLaw):
@@ -45,8 +45,8 @@ class TwoRowLaw(PairedLaw):
 
     Parameters
     ----------
-    table : int64 (2, c) or (c, 2)
-        The checked swapped table; both sides have at least two positive margins, with up to 1,500 records.
+    table : int64 (2, c) or (c, 2) Valid swapped table with up to 1,500 records and at least two positive row totals and
+        two positive column totals.
     alpha : float64 (2 c,)
         Dirichlet prior of the cells, row by row.
     rate : float
@@ -59,7 +59,7 @@ class TwoRowLaw(PairedLaw):
 
     Notes
     -----
-    Probabilities have an absolute error of 1e-13, so small probabilities have no relative accuracy, and tails below
+    Probabilities have an absolute error of 1e-13, so small probabilities have no relative accuracy, and levels below
     1e-11 are rejected. The cost is c transforms of n x n/2 entries: 0.3 s at n = 500, a few seconds at 1,500.
     """
 
@@ -92,7 +92,7 @@ class TwoRowLaw(PairedLaw):
         )  # fmt: skip
 
     def marginal(self, category: int) -> Array:
-        """Return the distribution of one cell, float64 (total + 1,)."""
+        """Return the posterior distribution of the original count of one cell, float64 (total + 1,)."""
         row, j = self._place(category)
         column = int(self.columns[j])
         x = np.arange(column + 1)
@@ -109,9 +109,9 @@ class TwoRowLaw(PairedLaw):
         return out
 
     def pair(self, inside: int, others: Sequence[int]) -> tuple[Counts, Counts, Array]:
-        """Return the joint distribution of a cell and a sum of cells, if one of them is a fixed number minus the other.
-        This holds for the sum of all other cells, of all other cells of the row, or of all other cells of the column.
-        For other sums, ValueError is raised; use draws instead.
+        """Return the joint distribution of the count of a cell and of a sum of cells, if the two have a fixed total.
+        This is the case for the sum of all other cells, of all other cells of the row, or of all other cells of the
+        column. For other sums, the method raises ValueError; use draws instead.
         """
         row, j = self._place(inside)
         cells = np.arange(self.categories).reshape(self.shape)
@@ -130,7 +130,7 @@ class TwoRowLaw(PairedLaw):
         return s, size - s, self.marginal(inside)[: size + 1]
 
     def draw(self, size: int, *, rng: np.random.Generator) -> Counts:
-        """Draw independent originals, as an array int64 (size, cells)."""
+        """Draw independent original tables from their posterior distribution, as an array int64 (size, cells)."""
         # joint distributions of the sums of x and u over all columns after each column
         after = [self._inverse(self._products(j)) for j in range(1, len(self.columns))]
         last = np.zeros((1, 1))
@@ -151,13 +151,13 @@ class TwoRowLaw(PairedLaw):
         return np.ascontiguousarray((rows.transpose(0, 2, 1) if self._turned else rows).reshape(size, -1))
 
     def _place(self, category: int) -> tuple[int, int]:
-        """Return the row (0 or 1) and the column of a cell in the 2 x c view."""
+        """Return the row (0 or 1) and the column of a cell in the table or, for a c x 2 table, in its transpose."""
         first, second = divmod(int(category), self.shape[1])
         return (second, first) if self._turned else (first, second)
 
     def _tilt(self) -> None:
-        """Find kappa and rho, such that the mean of sum x is r, and rho is the slope of the crossing weight at the mean
-        of sum u.
+        """Compute the tilts kappa and rho of the pairs (x_j, u_j), such that sum x has the mean r, and rho is the slope
+        of the crossing weight at the mean of sum u.
         """
         # bisection for the i at which the slope of the crossing weight makes the mean of sum u equal to i
         low, high = 0, max(self._r - 1, 0)
@@ -167,7 +167,7 @@ class TwoRowLaw(PairedLaw):
             low, high = (middle + 1, high) if u > middle else (low, middle)
         rho = self._omega[low] - self._omega[low + 1] if self._r else 0.0
         rho, kappa = -rho, self._kappa(rho)
-        # pairs tilted by kappa^x rho^u and normalised; their norms and the tilts at (r, .) are the offset
+        # pairs tilted by kappa^x rho^u and normalised; the offset contains their norms and the tilts at (r, .)
         tilted = [logs + kappa * np.arange(len(logs))[:, None] + rho * np.arange(logs.shape[1]) for logs in self._logs]
         norms = [float(logsumexp(t)) for t in tilted]
         self._pairs = [np.exp(t - norm) for t, norm in zip(tilted, norms, strict=True)]
@@ -176,7 +176,7 @@ class TwoRowLaw(PairedLaw):
         self._offset = float(logs.max()) + sum(norms) - kappa * self._r
 
     def _means(self, kappa: float, rho: float) -> tuple[float, float]:
-        """Return the means of sum x and sum u under a tilt."""
+        """Return the means of the sums of x and of u over all columns under a tilt."""
         x_mean = u_mean = 0.0
         for logs in self._logs:
             x, u = np.arange(len(logs)), np.arange(logs.shape[1])
@@ -209,11 +209,11 @@ class TwoRowLaw(PairedLaw):
         return np.maximum(irfft2(transform, self._size), 0.0)
 
     def _without(self, j: int) -> Array:
-        """Return the joint distribution of the sums of x and u over all columns except j."""
+        """Return the joint distribution of the sums of x and of u over all columns except column j."""
         return self._inverse(self._products(0, skipped=j))
 
     def _law_of_crossings(self) -> Array:
-        """Return the unnormalised distribution of sum u given sum x = r."""
+        """Return the unnormalised distribution of the sum of u over all columns, given that the sum of x is r."""
         line = self._inverse(self._products(0))[self._r, : len(self._weights)]
         return np.asarray(line * self._weights[: len(line)])
 
@@ -224,8 +224,9 @@ def _log_choose(n: int) -> Array:
 
 
 def _column(size: int, seen: int, mine: float, rest: float) -> Array:
-    """Return the log of the factor that one column of the table contributes to the posterior, including the prior, as a
-    matrix with one row per value of x and one column per value of u. An entry is -inf if the factor is 0.
+    """Return the log of the factor that one column of the swapped table contributes to the posterior weight, including
+    the prior. The result is a matrix with one row per value of x and one column per value of u; an entry is -inf if the
+    factor is 0.
     """
     x, u = np.arange(size + 1)[:, None], np.arange(size + 1)[None, :]
     v = u + seen - x  # records of the other row that cross
@@ -238,8 +239,8 @@ def _column(size: int, seen: int, mine: float, rest: float) -> Array:
 
 
 def _pick(pairs: Array, rest: Array, a: int, t: int, size: int, rng: np.random.Generator) -> Counts:
-    """Draw the counts (x, u) of one column, given the sums a and t that remain for this column and the later columns,
-    int64 (size, 2).
+    """Draw the counts (x, u) of one column of a table, given the sums a and t that remain for this column and the later
+    columns, int64 (size, 2).
     """
     x_low, u_low = max(0, a - rest.shape[0] + 1), max(0, t - rest.shape[1] + 1)
     x_top, u_top = min(pairs.shape[0] - 1, a), min(pairs.shape[1] - 1, t)
@@ -251,20 +252,19 @@ def _pick(pairs: Array, rest: Array, a: int, t: int, size: int, rng: np.random.G
 
 
 CHAINS = 4
-DRAWS = 500  # number of draws kept per chain
-MOST_MOVES = 60_000_000  # total number of moves of all chains, a few seconds
+DRAWS = 500  # number of draws that are kept per chain
+MOST_MOVES = 60_000_000  # largest total number of moves of all chains, a few seconds
 _FIRST_MOVES = 5_000  # number of moves per chain in the first run
 
 
 @dataclass(frozen=True)
 class Chains:
-    """Draws of the chains of one stratum, with their diagnostics.
+    """Draws of the original table of one stratum from several Markov chains, with convergence diagnostics.
 
     Parameters
     ----------
     originals : int64 (chains, draws, cells)
-    moved : int64 (chains, draws)
-        Number of records that were moved by the swap.
+    moved : int64 (chains, draws) Number of records that the swap moved.
     ess, rhat : float64 (quantities,)
         Diagnostics of all quantities that vary, among the cells, `moved` and the log prior of the original.
     moves : int
@@ -283,12 +283,12 @@ class Chains:
 def sample(
     table: Counts, alpha: Array, *, rate: float, rng: np.random.Generator, most_moves: int = MOST_MOVES
 ) -> Chains:
-    """Run four chains from different starting points, and double the number of moves until they have converged.
+    """Draw original tables of one stratum by four Markov chains from different starting points. The number of moves is
+    doubled until the chains have converged.
 
     Parameters
     ----------
-    table : int64 (rows, columns)
-        The swapped table of one stratum, checked.
+    table : int64 (rows, columns) Valid swapped table of one stratum.
     alpha : float64 (cells,)
         Dirichlet prior of its cells.
     rate : float
@@ -331,7 +331,7 @@ def sample(
 
 
 def _diagnostics(originals: Counts, moved: Counts, alpha: Array) -> tuple[Array, Array]:
-    """Return the bulk ESS and the R-hat of all quantities that vary."""
+    """Return the bulk effective sample size and the R-hat of all quantities that vary along the chains."""
     log_prior = np.round((gammaln(originals + alpha) - gammaln(originals + 1.0)).sum(axis=2), 9)
     quantities = [*np.moveaxis(originals, 2, 0).astype(float), moved.astype(float), log_prior]
     varying = [q for q in quantities if np.ptp(q) > 0]
@@ -341,7 +341,8 @@ def _diagnostics(originals: Counts, moved: Counts, alpha: Array) -> tuple[Array,
 
 
 class StrataLaw(PairedLaw):
-    """Independent counts of several strata in one vector, with the interface of `dirichlet_mixture.CountsLaw`.
+    """Joint distribution of the independent counts of several strata in one vector, with the interface of
+    `dirichlet_mixture.CountsLaw`.
 
     Parameters
     ----------
@@ -361,8 +362,8 @@ class StrataLaw(PairedLaw):
         return np.concatenate([law, np.zeros(self.total + 1 - len(law))])
 
     def pair(self, inside: int, others: Sequence[int]) -> tuple[Counts, Counts, Array]:
-        """Return the joint distribution of one count and the sum over `others`. Every other stratum must be complete
-        and adds its total.
+        """Return the joint distribution of one count and of the sum of the counts in `others`. Another stratum must be
+        included completely or not at all, and adds its total.
 
         Raises
         ------
@@ -400,7 +401,7 @@ class StrataLaw(PairedLaw):
 
 
 class MixedLaw(PairedLaw):
-    """Mixture of distributions of counts, with the interface of `dirichlet_mixture.CountsLaw`.
+    """Mixture of several distributions of counts, with the interface of `dirichlet_mixture.CountsLaw`.
 
     Parameters
     ----------
@@ -439,18 +440,20 @@ class MixedLaw(PairedLaw):
 
 
 METHODS = ("auto", "exact", "chain")
-_MOST_LISTED = 1e9  # limit of the steps of an enumeration that is preferred to chains, less than a second
+_MOST_LISTED = 1e9  # largest number of steps of an enumeration that is preferred to chains; it takes less than a second
 _MOST_PAIRED = 30  # 2 x c tables with up to this number of records are listed
 _MOST_COLUMNS = 64
 
 
 class OutOfReach(ValueError):
-    """Raised if a stratum cannot be summed exactly; the message gives the reason."""
+    """Error that is raised if the original tables of a stratum cannot be summed exactly. The message states
+    the reason.
+    """
 
 
 @dataclass(frozen=True)
 class Stratum:
-    """Solution of one stratum, with the method that was used.
+    """Posterior distribution of the original table of one stratum, with the method by which it was computed.
 
     Parameters
     ----------
@@ -468,8 +471,8 @@ class Stratum:
 
 
 class UnswappedPosterior(DirichletMixture):
-    """Posterior of unswapped tables: a `DirichletMixture` over the cells of all strata, stratum by stratum and row by
-    row.
+    """Posterior distribution of the cell probabilities given swapped tables: a `DirichletMixture` over the cells of all
+    strata, stratum by stratum and row by row.
 
     Parameters
     ----------
@@ -503,7 +506,7 @@ class UnswappedPosterior(DirichletMixture):
         )
 
     def summary(self, level: float = LEVEL, *, given: Sequence[int] | None = None) -> pd.DataFrame:
-        """Return mean, standard deviation and central interval of the share of every cell among all records.
+        """Return the posterior mean, standard deviation and central interval of the probability of every cell.
 
         Parameters
         ----------
@@ -538,7 +541,7 @@ def infer(
     method: str = "auto",
     most_moves: int = MOST_MOVES,
 ) -> UnswappedPosterior:
-    """Infer the cell probabilities given swapped tables of any size.
+    """Compute the posterior distribution of the cell probabilities given swapped tables of any size.
 
     Parameters
     ----------
@@ -550,9 +553,9 @@ def infer(
         Used only for chains.
     alpha : float or (cells,)
         Dirichlet prior over the cells of all strata, > 0.
-    method : str
-        ``"exact"`` rejects tables that cannot be summed; ``"chain"`` always uses chains; ``"auto"`` sums 2 x 2 tables,
-        2 x c tables up to 1,500 records and small classes, and uses chains for all other tables.
+    method : str ``"exact"`` rejects tables that cannot be summed exactly; ``"chain"`` always uses Markov chains;
+        ``"auto"`` uses exact sums for 2 x 2 tables, 2 x c tables up to 1,500 records and tables with few possible
+        originals, and chains for all other tables.
     most_moves : int
         Limit on the moves of the chains of a stratum (`sample`).
 
@@ -581,7 +584,7 @@ def infer(
 
 
 def stacked(swapped: ArrayLike, alpha: ArrayLike) -> tuple[Counts, Array]:
-    """Return the checked arguments of `infer`: tables (strata, rows, columns) and priors (strata, cells)."""
+    """Check the arguments of `infer`, and return the tables (strata, rows, columns) and the priors (strata, cells)."""
     array = np.asarray(swapped)
     stack = array[None] if array.ndim == 2 else array
     if stack.ndim != 3 or not len(stack):
@@ -591,7 +594,7 @@ def stacked(swapped: ArrayLike, alpha: ArrayLike) -> tuple[Counts, Array]:
 
 
 def summed(table: Counts, prior: Array, rate: float, *, strict: bool = False) -> Stratum | None:
-    """Solve a stratum by exact sums, if these are possible.
+    """Compute the posterior distribution of the original table of one stratum by exact sums, if this is possible.
 
     Parameters
     ----------
@@ -610,8 +613,7 @@ def summed(table: Counts, prior: Array, rate: float, *, strict: bool = False) ->
 
     Raises
     ------
-    OutOfReach
-        If `strict` and the stratum cannot be summed; the message gives the reason.
+    OutOfReach If `strict` is true and the stratum cannot be summed exactly; the message states the reason.
     """
     sides = [int((table.sum(axis=axis) > 0).sum()) for axis in (0, 1)]
     two_rows = min(table.shape) == 2 < max(table.shape) and min(sides) >= 2

@@ -1,5 +1,6 @@
 # cython: language_level=3
-"""Posterior of the original of a swapped table: rejection sampler, chains of permutations, sums for log odds ratios.
+"""Samplers of the posterior distribution of the original of a swapped table (rejection, Markov chains of permutations),
+and sums for the distribution of log odds ratios.
 
 The rejection sampler of Pan, Li and Li (2023) (`abc`) draws records from the prior, swaps them
 (`_mechanisms.swapping.permutation_swaps`) and keeps the draws that reproduce the table. The state of a chain is the
@@ -7,9 +8,9 @@ permutation sigma of the swap; a step exchanges the images of two records of a s
 random records, so it proposes to undo a given two-cycle with probability 2/n^2. `moved_chain` keeps a list of the moved
 records, so that the rates at which records join and leave the list do not decrease with n.
 
-Sums for the distribution of a log odds ratio are characteristic functions of mixtures (`mixture`), and Fourier sums at
-many points (`waves`). If a table differs from the previous one by one unit in every cell, Gamma(z + 1) = z Gamma(z)
-gives its moment generating function from the previous one,
+The sums for the distribution of a log odds ratio are the characteristic function of a mixture (`mixture`), and Fourier
+sums at many points (`waves`). If a table differs from the previous one by one unit in every cell, Gamma(z + 1) = z
+Gamma(z) gives its moment generating function from the previous one,
 
 E exp(s X') = E exp(s X) (a + s)(d + s)/((b' - s)(c' - s)) b' c'/(a d),
 
@@ -74,7 +75,9 @@ cdef int64_t abc_fill(const int64_t[:, ::1] observed, const double[::1] alpha, d
                       bint margins_first, double[::1] cumulative, double[:, ::1] theta, int64_t[:, ::1] original,
                       int64_t[::1] counts, int64_t[:, ::1] work, const int64_t[::1] row_of,
                       const int64_t[::1] column_of, bitgen_t *bits) noexcept nogil:
-    """Fill rows of `theta` and `original`; return the number accepted. `work` has five rows of n + 1 entries."""
+    """Run iterations of the rejection sampler, store the accepted draws in the rows of `theta` and `original`, and
+    return the number of accepted draws. The array `work` has five rows of n + 1 entries.
+    """
     cdef int64_t rows = observed.shape[0], columns = observed.shape[1], cells = rows * columns
     cdef int64_t n = 0, t, c, i, accepted = 0
     cdef int64_t *row = &work[1, 0]
@@ -93,7 +96,7 @@ cdef int64_t abc_fill(const int64_t[:, ::1] observed, const double[::1] alpha, d
             column[i] = column_of[work[0, i]]
         for c in range(cells):
             original[accepted, c] = counts[c]
-        # swap; keep theta and the original table if the swapped table is the observed one
+        # swap; keep theta and the original table if the swapped table equals the observed table
         if n >= 2:
             c_swap_counts(bits, row, column, n, rows, columns, rate, &work[3, 0], &work[4, 0], &counts[0])
         same = True
@@ -110,7 +113,8 @@ cdef int64_t abc_fill(const int64_t[:, ::1] observed, const double[::1] alpha, d
 
 
 def abc(observed, alpha, iterations, *, rate, rng, margins_first=False):
-    """Run the slides' rejection sampler: draw theta and records, swap, and keep if the result is the observed table.
+    """Run the rejection sampler of Pan, Li and Li (2023): draw theta and records, swap the records, and keep the draw
+    if the result equals the observed table.
 
 
     Parameters
@@ -177,7 +181,8 @@ cdef void chain_fill(const int64_t[::1] row, const int64_t[::1] column, const in
                      const int64_t[::1] offsets, int64_t columns, const double[::1] log_weights,
                      const double[::1] alpha, int64_t thin, int64_t burn_in, int64_t[::1] sigma, int64_t[::1] moved,
                      int64_t[::1] counts, int64_t[:, ::1] out, bitgen_t *bits) noexcept nogil:
-    """Run transposition moves; a sweep has as many proposals as there are records, stratum by stratum.
+    """Run Metropolis moves that exchange the images of two records. A sweep has as many proposals as there are records,
+    stratum by stratum.
 
     With two records, there is only one transposition, and two consecutive transpositions cancel, so half of the
     accepted transpositions are not made.
@@ -219,7 +224,7 @@ cdef void chain_fill(const int64_t[::1] row, const int64_t[::1] column, const in
 
 
 def _weights(values):
-    """Return the log weights of one stratum as float64, with entry 1 set to -inf."""
+    """Return the log weights of the numbers of moved records of one stratum as float64, with entry 1 set to -inf."""
     logs = np.array(values, dtype=np.float64)
     if logs.ndim != 1 or not len(logs):
         raise ValueError(f"log_weights must be one-dimensional, got shape {logs.shape}")
@@ -230,7 +235,7 @@ def _weights(values):
 
 
 def permutation_chain(swapped, log_weights, alpha, *, draws, burn_in, thin, rng):
-    """Draw unswapped tables given swapped tables, by Metropolis moves on the permutation that the swap applied.
+    """Draw original tables given swapped tables, by Metropolis moves on the permutation that the swap applied.
 
     Parameters
     ----------
@@ -240,8 +245,8 @@ def permutation_chain(swapped, log_weights, alpha, *, draws, burn_in, thin, rng)
         One array per stratum: log probability of each permutation with k moved records; entry 1 unused, others finite.
     alpha : float64 (strata * rows * columns,)
         Dirichlet prior of all cells, > 0.
-    draws, burn_in, thin : int
-        Number of sweeps kept, one after every `thin` sweeps (at least one) after `burn_in` sweeps.
+    draws, burn_in, thin : int Number of draws that are kept, one after every `thin` sweeps (at least one), after
+        `burn_in` discarded sweeps.
     rng : Generator
         Three uniforms per proposal.
 
@@ -307,7 +312,7 @@ cdef struct Moves:  # a permutation; its moved records come first in `order`
 
 
 cdef inline void c_mark(Moves *chain, int64_t i) noexcept nogil:
-    """Move record i to the part of `order` (moved or fixed) that corresponds to its image."""
+    """Move record i to the part of the array `order` (moved or fixed records) that corresponds to its image."""
     cdef bint moved = chain.sigma[i] != i
     cdef int64_t target, other
     if moved == (chain.place[i] < chain.moved):
@@ -324,8 +329,9 @@ cdef inline void c_mark(Moves *chain, int64_t i) noexcept nogil:
 
 cdef inline bint c_exchange(Moves *chain, int64_t i, int64_t j, double proposal, bint same_size,
                             double u) noexcept nogil:
-    """Exchange the images of i and j with the Metropolis probability; `proposal` is the ratio of the proposal
-    probabilities, backward over forward."""
+    """Exchange the images of records i and j with the acceptance probability of the Metropolis algorithm. The argument
+    `proposal` is the ratio of the backward to the forward proposal probability.
+    """
     cdef int64_t a, b, c, d, image
     cdef int64_t to_i = chain.sigma[i], to_j = chain.sigma[j]
     cdef int64_t k = chain.moved - (to_i != i) - (to_j != j) + (to_j != i) + (to_i != j)
@@ -353,13 +359,14 @@ cdef inline bint c_exchange(Moves *chain, int64_t i, int64_t j, double proposal,
 
 
 cdef void c_move(Moves *chain, bitgen_t *bits) noexcept nogil:
-    """Make one proposal. With k moved and f fixed records: release (.3) makes the image of a moved record fixed, insert
-    (.15) joins a fixed record to a cycle, pair (.15) makes a two-cycle, moved (.3) exchanges two moved images and keeps
-    k, any (.1) exchanges two images.
+    """Make one proposal of the Metropolis chain. With k moved and f fixed records, there are five kinds of proposals
+    (with their probabilities): release (.3) makes the image of a moved record fixed, insert (.15) joins a fixed record
+    to a cycle, pair (.15) makes a two-cycle, moved (.3) exchanges two moved images and keeps k, any (.1) exchanges two
+    images.
 
-    Release chooses one of k records. If k decreases by one, insert undoes it, which chooses one of f k possibilities.
-    If k decreases by two, pair undoes it, which chooses one of f (f - 1)/2 pairs, and release may choose either record
-    of the pair. These numbers give the ratios below.
+    Release chooses one of k records. If k decreases by one, the reverse move is insert, which chooses one of f k
+    possibilities. If k decreases by two, the reverse move is pair, which chooses one of f (f - 1)/2 pairs, and release
+    may choose either record of the pair. These numbers give the ratios below.
     """
     cdef double kind = c_uniform(bits), proposal = 1.0
     cdef int64_t k = chain.moved, fixed = chain.n - chain.moved, i, j
@@ -486,7 +493,9 @@ def moved_chain(swapped, sigma, log_weights, alpha, *, draws, thin, rng):
 
 cdef void c_followed(const double[:, ::1] a, Py_ssize_t j, double tilt, const double[::1] t, double *real,
                      double *imaginary) noexcept nogil:
-    """Compute component j from the previous component, at all t."""
+    """Compute the moment generating function of component j at all points t from the values of the previous
+    component.
+    """
     cdef Py_ssize_t k, n = t.shape[0]
     cdef const double *points = &t[0]
     cdef double p = a[j - 1, 0] + tilt, q = a[j - 1, 3] + tilt, u = a[j, 1] - tilt, v = a[j, 2] - tilt
@@ -527,12 +536,12 @@ cdef void mixture_fill(const double[:, ::1] a, const double[::1] weights, double
 
 
 def mixture(a, weights, tilt, t, fresh, starts):
-    """Return sum_j w_j E exp((tilt + i t) X_j) for log odds ratios X_j under Dirichlet(a_j).
+    """Return the weighted sum of transforms sum_j w_j E exp((tilt + i t) X_j), where X_j is the log odds ratio under
+    Dirichlet(a_j).
 
     Parameters
     ----------
-    a : float64 (m, 4)
-        Dirichlet parameters; those of cells 01 and 10 are greater than `tilt`.
+    a : float64 (m, 4) Dirichlet parameters; the parameters of cells 01 and 10 are greater than `tilt`.
     weights : float64 (m,)
     tilt : float
     t : float64 (n,), n >= 1.
@@ -616,7 +625,7 @@ cdef void waves_fill(const double[::1] x, double step, const double[:, ::1] valu
 
 
 def waves(x, step, values):
-    """Return sum_k values[k] exp(-i step (k + 1/2) x) at every x.
+    """Return the Fourier sum over k of values[k] exp(-i step (k + 1/2) x) at every point x.
 
     Parameters
     ----------
