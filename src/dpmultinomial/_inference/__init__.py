@@ -1,3 +1,3 @@
-"""Inference from a release, with `Release`, `posterior`, `posteriors`, `read`, and one adapter for each kind of
+"""Inference from released data: `Release`, `posterior`, `posteriors`, `read`, and one adapter for each kind of
 mechanism.
 """

@@ -1,7 +1,7 @@
-"""Posteriors that are mixtures of Dirichlet distributions: counts, shares and rates in one `Posterior`, drawn jointly.
+"""Joint posterior distributions of counts, shares and rates that are mixtures of Dirichlet distributions, as one
+`Posterior`.
 
-The module also builds posteriors given by draws: draws of Markov chains, with a convergence check, or independent
-draws.
+The module also builds posteriors from draws: draws of Markov chains, with a convergence check, or independent draws.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ from .._results.joint import Coupled, Enumerated, Together, Window
 from .._results.posterior import GROUPS, Posterior
 from .._results.quantities import Joint, Quantities
 
-WIDEST = 20_000  # largest number of counts in a window for which questions are answered by convolutions
+WIDEST = 20_000  # largest number of values of a window for which sums of counts are computed by convolutions
 Group = tuple[int, ...] | None  # positions of the categories among which shares are computed; None: all
 
 
@@ -64,13 +64,15 @@ class _Parts:
         self.place = {name: i for i, name in enumerate(names)}
 
     def draw(self, size: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-        """Draw counts, shares and rates jointly: row i of every array belongs to the same draw."""
+        """Draw counts, shares and rates from their joint posterior distribution. Row i of every array belongs to the
+        same draw.
+        """
         counts = self.law.counts.draw(size, rng=rng)
         rates = dirichlet.draw(self.law.alpha, counts, rng=rng) if self.total else rng.dirichlet(self.law.alpha, size)
         return {"counts": counts, "shares": counts / max(self.total, 1), "rates": rates}
 
     def counts(self) -> Quantities:
-        """Return the posterior of the counts of the confidential file."""
+        """Return the posterior distributions of the counts of the confidential file."""
 
         def one(i: int) -> Discrete:
             listed, chances = self._chances(i)
@@ -81,7 +83,7 @@ class _Parts:
 
     @lru_cache(maxsize=64)  # noqa: B019  an object for each posterior
     def _chances(self, category: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the possible values of a count and their probabilities."""
+        """Return the possible values of one count and their posterior probabilities."""
         counts = self.law.counts
         if isinstance(counts, WindowedSumLaw):
             found = counts.located(category)
@@ -90,8 +92,8 @@ class _Parts:
         return np.arange(len(chances)), chances
 
     def shares(self, members: tuple[str, ...], group: Group = None) -> Quantities:
-        """Return the posterior of the shares of the confidential file, among all categories or among a subset of the
-        categories. The distribution of a share is conditional on a denominator other than 0.
+        """Return the posterior distributions of the shares of the confidential file, among all categories or among a
+        subset of the categories. The distribution of a share is conditional on a denominator other than 0.
         """
 
         def one(i: int) -> Discrete:
@@ -113,8 +115,8 @@ class _Parts:
         )
 
     def rates(self, members: tuple[str, ...], group: Group = None) -> Quantities:
-        """Return the posterior of the rates underlying the confidential file, among all categories or among a subset of
-        the categories.
+        """Return the posterior distributions of the rates from which the confidential file was sampled, among all
+        categories or among a subset of the categories.
         """
         joint = self._joint("rates", group, 1)
 
@@ -127,8 +129,8 @@ class _Parts:
         return Quantities(members, one, joint=joint, among=self._among(self.rates, group))
 
     def _together(self, unit: float) -> Together | None:
-        """Return the joint distribution of counts with a fixed sum, or None if the counts have too many possible
-        values.
+        """Return the joint posterior distribution of counts with a fixed sum, or None if the counts have too many
+        possible values.
         """
         counts = self.law.counts
         if isinstance(counts, ExplicitLaw):
@@ -151,8 +153,8 @@ class _Parts:
         return lambda members: made(members, tuple(self.place[name] for name in members))
 
     def _joint(self, what: str, group: Group, whole: int) -> Joint:
-        """Return a function that draws one kind of quantity, `what`, divided either by its sum over the group or by
-        `whole`; a ratio 0/0 gives NaN.
+        """Return a function that draws one kind of quantity (`what`), divided by its sum over the group or by `whole`.
+        A ratio 0/0 is returned as NaN.
         """
 
         def joint(size: int, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -183,7 +185,7 @@ def of_draws(
     accuracy: Accuracy | None = None,
     source: object = None,
 ) -> Posterior:
-    """Build a `Posterior` in which every distribution is a sample of draws.
+    """Build a `Posterior` in which every distribution is the empirical distribution of draws.
 
     Parameters
     ----------

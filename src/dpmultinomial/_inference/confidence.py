@@ -1,4 +1,6 @@
-"""Confidence intervals and tests for releases of counts; `confidence` is used like `posterior`, but without a prior."""
+"""Confidence intervals and hypothesis tests for releases of counts. The function `confidence` is used like `posterior`,
+but without a prior.
+"""
 
 from collections.abc import Mapping
 
@@ -12,7 +14,8 @@ from .release import Release
 
 
 def confidence(release: Release) -> Confidence:
-    """Compute confidence intervals and tests of the true counts, and of the rates from which they were sampled.
+    """Compute confidence intervals and hypothesis tests for the true counts and for the rates from which the counts
+    were sampled.
 
     Parameters
     ----------
@@ -23,8 +26,8 @@ def confidence(release: Release) -> Confidence:
     Returns
     -------
     Confidence
-        Result with ``.counts``, ``.rates``, ``.ask(..)``, ``.test(..)`` and ``.summary()``. For every true value, the
-        intervals contain it in at least the stated share of releases.
+        Result with ``.counts``, ``.rates``, ``.ask(..)``, ``.test(..)`` and ``.summary()``. Whatever the true value is,
+        an interval contains it with at least the stated probability.
 
     Raises
     ------

@@ -1,5 +1,5 @@
-"""Posteriors of counts with independent noise: the counts of the file, their shares if there is a total, and the
-underlying rates.
+"""Posterior distributions given counts with independent noise: of the counts of the file, of their shares if there is a
+total, and of the rates in the population.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ _BURN_IN, _DRAWS, _CHAINS = 500, 1000, 4
 
 
 def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
-    """Compute the posterior of a `Release` of counts, or of shares with a total.
+    """Compute the posterior distribution given a `Release` of counts, or of shares with a total.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
 
 
 def _of_many(release: Release, alpha: NDArray[np.float64]) -> Posterior:
-    """Compute the posterior of many counts by convolutions of windows. The size of the windows does not grow with the
-    total.
+    """Compute the posterior distribution of many counts with an exact total, by convolutions on windows whose size does
+    not increase with the total.
     """
     prior = {"law": "multinomial", "alpha": alpha}
     facts = {"prior": {"law": "Dirichlet", "concentration": alpha.tolist()}, "total": release.total} | release.facts
@@ -89,12 +89,14 @@ def _of_many(release: Release, alpha: NDArray[np.float64]) -> Posterior:
 
 
 def _is_concentration(prior: Any) -> bool:
-    """Return whether a prior is a prior of the rates, in contrast to a separate prior of each count."""
+    """Return whether the argument `prior` describes a prior of the rates (and not a separate prior of each count)."""
     return prior is None or prior in PRIORS if isinstance(prior, str | None) else not isinstance(prior, Mapping)
 
 
 def concentration(prior: Any, size: int) -> NDArray[np.float64]:
-    """Return the concentrations of the Dirichlet prior that a user passed, by default Jeffreys': float64 (size,)."""
+    """Return the concentrations of the Dirichlet prior that a user passed, float64 (size,). The default is Jeffreys'
+    prior.
+    """
     if prior is None:
         prior = "jeffreys"
     if isinstance(prior, str):
@@ -103,7 +105,7 @@ def concentration(prior: Any, size: int) -> NDArray[np.float64]:
 
 
 def _by_chains(release: Release, alpha: NDArray[np.float64], method: str, rng: np.random.Generator | None) -> Posterior:
-    """Sample the rates with the Gibbs sampler of Balmat et al. (2018), four chains with a convergence check."""
+    """Draw the rates with the Gibbs sampler of Balmat et al. (2018), in four chains with a convergence check."""
     scale = getattr(release.mechanism, "scale", None)
     if scale is None:
         raise ValueError(f"method {method!r} requires Laplace noise with a single scale, got {release.mechanism!r}")

@@ -1,10 +1,11 @@
-"""Planning of a release: the smallest epsilon at which conclusive and correct answers have the required frequency.
+"""Planning of a release: the smallest epsilon at which conclusive and correct answers occur with the required
+frequency.
 
 A plan simulates the complete process: files with the planned shares, their releases, and the posterior given each
 release. The truth of every file is known, so an answer that is confident but wrong, because of the prior, does not
 count as a success.
 
-`Goal` is the planned use of a release; it decides whether a posterior is conclusive and agrees with the truth.
+`Goal` is the planned use of a release. It determines whether a posterior is conclusive and agrees with the truth.
 
 `Search` finds the epsilon at which a simulated curve first reaches the target frequency, by a grid over the whole range
 and then by bisection.
@@ -38,7 +39,7 @@ _ROUNDING = 1e-12  # tolerance for the ends of an interval of shares
 
 @dataclass(frozen=True)
 class Goal:
-    """Goal of a plan: either a maximum width of an interval or a comparison that the release must decide.
+    """Goal of a planned release: either a maximum width of an interval or a comparison that the release must decide.
 
     Parameters
     ----------
@@ -91,11 +92,11 @@ class Goal:
 
     @cached_property
     def compared(self) -> Comparison:
-        """Comparison that the goal asks about, in parsed form."""
+        """Comparison of names that the release must decide, in parsed form."""
         return comparison(self.question or "", Names(self.members))
 
     def truth(self, values: NDArray[np.float64]) -> float | bool:
-        """Return the true value of the planned quantity: a number for an interval, True or False for a question.
+        """Return the true value of the planned quantity: a number for an interval, and True or False for a comparison.
 
         Parameters
         ----------
@@ -115,7 +116,8 @@ class Goal:
         return float(asked) if np.isnan(asked) else bool(self.compared.holds(np.asarray(asked)))
 
     def met(self, found: Posterior, truth: float | bool, *, rng: np.random.Generator) -> tuple[bool, bool]:
-        """Return two booleans: whether a posterior is conclusive and correct, and whether it is conclusive and wrong.
+        """Return whether a posterior is conclusive and correct, and whether it is conclusive and wrong, as two
+        booleans.
 
         Parameters
         ----------
@@ -160,8 +162,8 @@ _FEWER = 4  # at grid points, the number of releases is divided by this number
 
 
 class Search:
-    """Search for the smallest epsilon at which the success rate reaches a target. The simulated files and the seeds are
-    the same for all values of epsilon.
+    """Search for the smallest epsilon at which the success rate of simulated releases reaches a target. The simulated
+    files and the seeds are the same for all values of epsilon.
 
     Parameters
     ----------
@@ -180,8 +182,8 @@ class Search:
         self._seen: dict[float, Seen] = {}
 
     def smallest(self) -> float:
-        """Return the smallest epsilon at which the success rate among the simulated releases of the search exceeds the
-        target by one standard error.
+        """Return the smallest epsilon at which the success rate of the simulated releases exceeds the target by one
+        standard error.
 
         Raises
         ------
@@ -196,7 +198,9 @@ class Search:
         return self._bisected(*self._bracket(points))
 
     def curve(self) -> pd.DataFrame:
-        """Return a table with one row per epsilon that was tried and the columns epsilon, frequency and wrong."""
+        """Return the success rates of the search as a table with one row per epsilon and the columns epsilon, frequency
+        and wrong.
+        """
         tried = sorted(self._seen)
         shares = np.array([self._seen[epsilon].mean(axis=0) for epsilon in tried])
         return pd.DataFrame({"epsilon": tried, "frequency": shares[:, 0], "wrong": shares[:, 1]})
@@ -207,8 +211,8 @@ class Search:
         return min(self._wanted + error, (1 + self._wanted) / 2)
 
     def _refuse_falls(self, points: list[float]) -> None:
-        """Raise ValueError if the success rate decreases as epsilon increases. All grid points use the same files, so
-        that they are compared release by release.
+        """Raise ValueError if the success rate decreases significantly as epsilon increases. All grid points use the
+        same files, so they can be compared release by release.
         """
         for first, second in combinations(points, 2):
             fall = self._seen[first][:, 0].astype(float) - self._seen[second][:, 0]
@@ -221,8 +225,8 @@ class Search:
                 )
 
     def _bracket(self, points: list[float]) -> tuple[float, float]:
-        """Return the neighbouring grid points between which the success rate over all simulated releases crosses the
-        target.
+        """Return two neighbouring grid points of epsilon between which the success rate over all simulated releases
+        crosses the target.
         """
         below = [i for i, point in enumerate(points) if self._share(point) < self._target]
         if below and below[-1] == len(points) - 1 and self._full(points[-1]) < self._target:
@@ -258,7 +262,7 @@ class Search:
         return float(self._seen[epsilon][:, 0].mean())
 
     def _full(self, epsilon: float) -> float:
-        """Return the success rate over all simulated releases at a given epsilon."""
+        """Return the success rate at a given epsilon, computed from the full number of simulated releases."""
         if len(self._seen.get(epsilon, ())) < self._releases:
             self._seen[epsilon] = self._simulate(epsilon, self._releases)
         return self._share(epsilon)
@@ -276,8 +280,8 @@ MECHANISMS: dict[str, Any] = {"discrete_laplace": DiscreteLaplace, "laplace": La
 
 @dataclass(frozen=True)
 class Plan:
-    """Result of `plan`: the smallest sufficient epsilon, and the frequency of conclusive and correct answers at this
-    epsilon.
+    """Result of planning a release: the smallest sufficient epsilon, and the frequency of conclusive and correct
+    answers at this epsilon.
 
     Parameters
     ----------
@@ -302,17 +306,19 @@ class Plan:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status ``approximate``, with the standard error of the estimated frequency."""
+        """Accuracy status of the plan: ``approximate``, with the standard error of the estimated frequency."""
         return Accuracy("approximate", self.standard_error, f"frequency in {self.releases} simulated releases")
 
     def summary(self) -> pd.DataFrame:
-        """Return a table with one row and the columns epsilon, frequency, wrong, standard_error and releases."""
+        """Return the result of the plan as a table with one row and the columns epsilon, frequency, wrong,
+        standard_error and releases.
+        """
         names = ("epsilon", "frequency", "wrong", "standard_error", "releases")
         return pd.DataFrame({name: [getattr(self, name)] for name in names})
 
     def plot(self) -> Any:
-        """Plot the frequencies of correct and wrong answers as functions of epsilon, and mark the planned epsilon;
-        needs matplotlib.
+        """Plot the frequencies of correct and wrong answers as functions of epsilon, and mark the planned epsilon. This
+        method requires matplotlib.
 
         Returns
         -------
@@ -432,8 +438,8 @@ class _Simulation:
     prior: Any
 
     def seen(self, epsilon: float, releases: int, seed: int) -> Seen:
-        """Return which simulated releases are conclusive and correct, and which are conclusive and wrong, as bool
-        (releases, 2). Release i uses the same random stream at every epsilon.
+        """Return masks of the simulated releases that are conclusive and correct, and of those that are conclusive and
+        wrong, as bool (releases, 2). Release i uses the same random stream at every epsilon.
         """
         law = self.made(epsilon)
         return np.array([self._one(law, stream(seed, "plan", i)) for i in range(releases)], dtype=bool)

@@ -1,4 +1,4 @@
-"""Posteriors of releases by any mechanism.
+"""Posterior distributions given releases by any mechanism.
 
 `posterior` takes one release. `posteriors` takes many releases: each posterior is computed when it is requested, and
 all are summarised in one table.
@@ -34,7 +34,7 @@ TOTAL = "total"
 
 
 def _additive_posterior(release: Release, *, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
-    """Compute the posterior of a `Release` by the mechanism `AdditiveCounts`.
+    """Compute the posterior distribution given a `Release` by the mechanism `AdditiveCounts`.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ COUNTS = ("below", "above")
 
 
 def _censored_posterior(release: Release, *, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
-    """Compute the posterior of a `Release` by the mechanism `CensoredStatistics`.
+    """Compute the posterior distribution given a `Release` by the mechanism `CensoredStatistics`.
 
     Parameters
     ----------
@@ -150,8 +150,8 @@ _ADAPTERS: dict[type, Adapter] = {
 def posterior(
     release: Release, *, prior: Any = None, method: str = "auto", rng: np.random.Generator | None = None
 ) -> Posterior:
-    """Compute the posterior of the confidential file, and of the probabilities from which the file was sampled, given a
-    release.
+    """Compute the posterior distribution of the counts and shares of the confidential file, and of the probabilities
+    from which the file was sampled, given a release.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def _found(release: Release, prior: Any, method: str, rng: np.random.Generator |
 
 
 class Posteriors(Sequence[Posterior]):
-    """Posteriors of many releases; each posterior is computed when it is requested.
+    """Posterior distributions given many releases, each of which is computed when it is requested.
 
     Parameters
     ----------
@@ -251,7 +251,8 @@ class Posteriors(Sequence[Posterior]):
         return (self[i] for i in range(len(self)))
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return a table with one row per release and quantity, in the order of the releases.
+        """Return the posterior summaries as a table with one row per release and quantity, in the order of the
+        releases.
 
         Parameters
         ----------
@@ -285,7 +286,7 @@ def posteriors(
     method: str = "auto",
     seed: int | None = None,
 ) -> Posteriors:
-    """Compute the posteriors of many releases, separately for each release.
+    """Compute the posterior distributions given many releases, separately for each release.
 
     Parameters
     ----------

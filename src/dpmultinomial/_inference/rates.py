@@ -1,4 +1,6 @@
-"""Posteriors of rates and shares of many areas, given protected counts and a regression."""
+"""Posterior distributions of the rates or shares of many areas, given protected counts and a regression on
+covariates.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +29,7 @@ Array = NDArray[np.float64]
 FEW_AREAS = 50  # with fewer areas, intervals of the rates are too short on average
 FEWEST_AREAS = 12  # with fewer areas, the error of the integration is not known
 NEGLECTED = 1e-12
-EVIDENCE = 10.0  # Bayes factor from which a shape that depends on the exposure is reported
+EVIDENCE = 10.0  # smallest Bayes factor at which a shape that depends on the exposure is reported
 _LOG_MASS = (40.0, 160.0, 640.0)
 _SHAPE = {"rates": "log shape", "shares": "log concentration"}
 _CHECKS = 500  # number of replicates of a check of the prior
@@ -35,7 +37,7 @@ _CHECKS = 500  # number of replicates of a check of the prior
 
 @dataclass(frozen=True)
 class Areas:
-    """Areas of a regression, matched to their exposures and covariates.
+    """Areas of a regression, with their protected counts, exposures and covariates.
 
     Parameters
     ----------
@@ -57,12 +59,12 @@ class Areas:
 
     @property
     def mean_exposure(self) -> Array:
-        """Expected exposures, float64 (n,)."""
+        """Expected exposures of all areas, float64 (n,)."""
         return np.asarray((np.exp(self.log_node) * self.exposure).sum(axis=1))
 
 
 def posterior(release: Release, *, prior: Regression, method: str, rng: np.random.Generator | None) -> Posterior:
-    """Compute the posterior of the rates of all areas of a `Release`.
+    """Compute the posterior distribution of the rates of all areas, given a `Release` of counts.
 
     Parameters
     ----------
@@ -90,8 +92,8 @@ def posterior(release: Release, *, prior: Regression, method: str, rng: np.rando
 
 
 def _fitted(areas: Areas, regression: Regression, crude: float) -> tuple[Model, Fit]:
-    """Find the posterior mode of the hyperparameters. The window of a count is widened if its neglected mass exceeds
-    `NEGLECTED`.
+    """Compute the posterior mode of the hyperparameters of a regression. The window of a count is widened if its
+    neglected mass exceeds `NEGLECTED`.
     """
     table = likelihoods_of(areas.cells, _LOG_MASS[0])
     exposure = np.where(table.measured[:, None], areas.exposure, 0.0)
@@ -141,7 +143,9 @@ def _areas(release: Release, regression: Regression) -> Areas:
 
 
 def _by_name(covariates: Any, release: Release) -> dict[str, dict[str, float]]:
-    """Return the covariates by the name of the area; covariates without names must be in the order of the release."""
+    """Return the covariates of a regression as mappings from the name of an area. Covariates without names must be in
+    the order of the release.
+    """
     return {
         label: dict(zip(release.names, aligned(label, column, release.names).tolist(), strict=True))
         for label, column in columns_of(covariates).items()
@@ -149,7 +153,7 @@ def _by_name(covariates: Any, release: Release) -> dict[str, dict[str, float]]:
 
 
 def _separate(release: Release, regression: Regression) -> tuple[list[int], tuple[str, ...]]:
-    """Return the positions of the counts that are separate areas, and the names of the dependences that the model
+    """Return the positions of the counts that are separate areas, and the dependences between the counts that the model
     ignores.
     """
     every = list(range(len(release)))
@@ -210,7 +214,7 @@ def _public_exposure(regression: Regression, names: tuple[str, ...]) -> Array:
 
 
 def _noisy_exposure(release: Release, names: tuple[str, ...]) -> tuple[Array, Array]:
-    """Return nodes and log weights of exposures that are protected counts, in the order of the areas."""
+    """Return quadrature nodes and log weights of exposures that are protected counts, in the order of the areas."""
     places = {name: i for i, name in enumerate(release.names)}
     if missing := [name for name in names if name not in places]:
         more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
@@ -231,7 +235,7 @@ def _noisy_exposure(release: Release, names: tuple[str, ...]) -> tuple[Array, Ar
 
 
 def _without_exposure(cells: Cells, names: tuple[str, ...], rows: NDArray[np.int64]) -> None:
-    """Reject areas without exposure if the release excludes a count of 0."""
+    """Raise an error if an area has no exposure, but its released value excludes a count of 0."""
     for i in rows:
         part = cells.take(np.array([i]))
         possible = part.lower[0] <= 0 <= part.upper[0]
@@ -245,7 +249,7 @@ def _without_exposure(cells: Cells, names: tuple[str, ...], rows: NDArray[np.int
 
 
 def _at_most(cells: Cells, names: tuple[str, ...], persons: Array) -> Cells:
-    """Return the possible counts of the areas, restricted to at most the number of persons."""
+    """Return the noisy counts of all areas with upper bounds that are at most the number of persons of each area."""
     upper = np.minimum(cells.upper, persons)
     found = Cells(cells.released, cells.noise, cells.lower, upper, cells.measured, cells.reasons)
     bad = np.flatnonzero(cells.lower > persons)
@@ -257,7 +261,9 @@ def _at_most(cells: Cells, names: tuple[str, ...], persons: Array) -> Cells:
 
 
 def _crude(areas: Areas, regression: Regression) -> float:
-    """Return the crude rate of all areas, and reject a release that contains no information about the rates."""
+    """Return the crude rate over all areas, and raise an error if the release contains no information about
+    the rates.
+    """
     cells, n = areas.cells, len(areas.names)
     values = cells.released[cells.measured]
     bounded = ~cells.measured & np.isfinite(cells.upper)
@@ -278,7 +284,8 @@ def _crude(areas: Areas, regression: Regression) -> float:
 
 
 class RegressionPosterior(Posterior):
-    """Posterior of the rates of all areas, of their true counts, and of the parameters of the regression.
+    """Joint posterior distribution of the rates of all areas, of their true counts, and of the parameters of the
+    regression.
 
     Parameters
     ----------
@@ -303,7 +310,7 @@ class RegressionPosterior(Posterior):
         )  # fmt: skip
 
     def predicted(self, exposure: Any = None, covariates: Any = None, names: Sequence[str] | None = None) -> Quantities:
-        """Return the predictive distributions of new counts.
+        """Return the posterior predictive distributions of new counts.
 
         Parameters
         ----------
@@ -363,8 +370,8 @@ class RegressionPosterior(Posterior):
         Parameters
         ----------
         rng : numpy Generator.
-        size : number of simulated releases. Each draws hyperparameters from their posterior, new rates, new counts and
-            new noise.
+        size : number of simulated releases. For each release, hyperparameters are drawn from their posterior, followed
+            by new rates, new counts and new noise.
 
         Returns
         -------
@@ -397,7 +404,7 @@ class RegressionPosterior(Posterior):
         return pd.DataFrame(columns | {"p": np.minimum(2 * tails, 1.0)})
 
     def _elsewhere(self, design: Array) -> AreaRates:
-        """Return the posterior of the rates of areas for which no count was released."""
+        """Return the posterior distributions of the rates of areas for which no count was released."""
         n = len(design)
         zeros = np.zeros(n, dtype=np.int64)
         table = Likelihoods(
@@ -475,7 +482,7 @@ class RegressionPosterior(Posterior):
         return Quantities(names, one, joint=lambda size, rng: self._draw(size, rng)["parameters"])
 
     def _slope(self, combination: Array) -> SlopeLaw:
-        """Return the distribution of a linear combination of the coefficients."""
+        """Return the posterior distribution of a linear combination of the coefficients of the regression."""
         if self.regression.se == "sandwich":
             sd = np.sqrt(combination @ self._sandwich[1:, 1:] @ combination)
             return SlopeLaw(np.ones(1), np.array([combination @ self._fit.parameters[1:]]), np.array([sd]))
@@ -487,7 +494,9 @@ class RegressionPosterior(Posterior):
 
     @cached_property
     def _sandwich(self) -> Array:
-        """Covariance matrix of the hyperparameters from the outer products of the scores of the areas."""
+        """Sandwich covariance matrix of the hyperparameters, computed from the outer products of the scores of the
+        areas.
+        """
         found = self._model.terms(self._fit.parameters)
         scores = np.column_stack([found.shape, self._model.design * found.mean[:, None]])
         return np.asarray(self._fit.covariance @ (scores.T @ scores) @ self._fit.covariance)
@@ -499,8 +508,9 @@ class RegressionPosterior(Posterior):
 
     @cached_property
     def _by_exposure(self) -> dict[str, float]:
-        """Score test for a shape that depends on the exposure. The shape is log a + c z, where z is the standardised
-        log exposure; c ~ N(0, 1) is compared with c = 0 in a quadratic approximation of the log evidence.
+        """Return the result of a test of whether the shape depends on the exposure. The log of the shape is log a + c
+        z, where z is the standardised log exposure. The prior c ~ N(0, 1) is compared with c = 0 in a quadratic
+        approximation of the log evidence.
         """
         log = np.log(self.areas.mean_exposure)
         if not log.std() > 1e-9:

@@ -1,5 +1,5 @@
-"""Reader of releases on disk: either the folder of a release made with this project, whose record describes the
-mechanism, or a CSV file of published numbers.
+"""Reader of releases from disk: either the folder of a release that was made with this project, whose record describes
+the mechanism, or a CSV file of published numbers.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -107,8 +107,8 @@ def _symbols(missing: Sequence[str]) -> tuple[str, ...]:
 def _numbers(
     table: CsvTable, mechanism: Any, total: int | None, withheld: Mapping[str, int], missing: Sequence[str]
 ) -> Release:
-    """Build a release from a table of published numbers. In a tree, each row is a measurement of a node, or a node
-    without a measurement, and rows with the same name belong to the same node.
+    """Build a release from a table of published numbers. In a tree, each row contains a measurement of a node, or names
+    a node without a measurement. Rows with the same name belong to the same node.
     """
     if not set(COLUMNS) <= set(table.columns):
         raise ValueError(f"{table.name} must have the columns {' and '.join(COLUMNS)}, got {', '.join(table.columns)}")
@@ -132,8 +132,8 @@ def _numbers(
 
 
 def _cells(table: CsvTable, withheld: Mapping[str, int], missing: Sequence[str]) -> list[table_columns.Cell]:
-    """Return the meaning of every cell of the column of values, and reject all cells without a meaning in a single
-    error.
+    """Return the parsed content of every cell in the column of values. All cells that cannot be parsed are reported in
+    a single error.
     """
     texts = table.texts("value")
     known: dict[str, table_columns.Cell] = {}
@@ -150,7 +150,9 @@ def _cells(table: CsvTable, withheld: Mapping[str, int], missing: Sequence[str])
 def _law_and_bounds(
     cells: Sequence[table_columns.Cell], names: Sequence[str], mechanism: Any
 ) -> tuple[Any, table_columns.Limits | None]:
-    """Return the mechanism and the bounds that follow from ranges, limits and withheld counts."""
+    """Return the mechanism and the bounds of the counts that follow from published ranges, limits and
+    withheld values.
+    """
     if all(bounds is None for _, bounds in cells):
         return mechanism, None
     if not hasattr(mechanism, "threshold"):
@@ -162,8 +164,8 @@ def _law_and_bounds(
 
 
 def _facts(found: Published) -> dict[str, object]:
-    """Return the public facts that the record states in addition to the numbers: the protected unit and the privacy
-    cost.
+    """Return the public facts about a release that its record states in addition to the numbers: the protected unit and
+    the privacy cost.
     """
     kept = (
         "release",
@@ -193,8 +195,8 @@ def _counts(law: Callable[[float], Any]) -> Callable[[Published], Release]:
 
 
 def _tree(found: Published, law: Callable[[float], Any]) -> Release:
-    """Build a tree in which every node has the noise distribution of its level. The count of the root is exact if it is
-    public.
+    """Build a release of counts of a tree in which every node has the noise distribution of its level. The count of the
+    root is exact if it is public.
     """
     record: Mapping[str, Any] = found.record
     names, levels = found.table.texts("category"), list(record["levels"])

@@ -1,5 +1,5 @@
-"""Regression of rates or shares as a prior for protected counts, with exposures and covariates that are matched to the
-areas.
+"""Regression of rates or shares on covariates, used as a prior for protected counts, with exposures and covariates that
+are matched to the areas.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ _RANK = 1e-9  # singular value, relative to the largest, below which covariates 
 
 
 class Regression:
-    """Prior for protected counts: the rates (or shares) of many areas depend on covariates and vary around the
+    """Prior for protected counts in which the rates (or shares) of many areas depend on covariates and vary around the
     regression.
 
     ``"rates"``: the rate of area i has a gamma distribution with shape a and mean exp(x_i'b), and its count is Poisson
@@ -84,7 +84,7 @@ class Regression:
         self.slopes = _checks.positive("slopes", slopes)
 
     def settings(self) -> dict[str, object]:
-        """Return the prior in a form that can be written as JSON."""
+        """Return a description of the regression prior in a form that can be written as JSON."""
         return {
             "law": "regression",
             "family": self.family,
@@ -101,7 +101,7 @@ class Regression:
 
 @dataclass(frozen=True)
 class Design:
-    """Standardised covariates and their means and standard deviations.
+    """Standardised covariates of a regression, with their means and standard deviations.
 
     Parameters
     ----------
@@ -116,20 +116,24 @@ class Design:
     scales: Array
 
     def user(self) -> Array:
-        """Return the matrix that converts coefficients to the user's scale, float64 (p, p)."""
+        """Return the matrix that converts coefficients of standardised covariates to the user's scale,
+        float64 (p, p).
+        """
         out = np.diag(np.r_[1.0, 1 / self.scales])
         out[0, 1:] = -self.centres / self.scales
         return out
 
     def of(self, columns: Array) -> Array:
-        """Return the design matrix of further areas, float64 (areas, p), from columns on the user's scale, float64
-        (areas, p - 1).
+        """Return the design matrix of further areas, float64 (areas, p), given their covariates on the user's scale,
+        float64 (areas, p - 1).
         """
         return np.column_stack([np.ones(len(columns)), (columns - self.centres) / self.scales])
 
 
 def columns_of(covariates: Any) -> dict[str, Any]:
-    """Return the columns of covariates by name; raise TypeError if the columns have no names."""
+    """Return the columns of covariates as a mapping from their names, and raise TypeError if the columns
+    have no names.
+    """
     if covariates is None:
         return {}
     if isinstance(covariates, pd.DataFrame):
@@ -140,7 +144,7 @@ def columns_of(covariates: Any) -> dict[str, Any]:
 
 
 def aligned(what: str, given: Any, names: Sequence[str]) -> Array:
-    """Return one number per area, with NaN for missing numbers.
+    """Return numbers in the order of the areas, one per area, with NaN for missing numbers.
 
     Parameters
     ----------
@@ -211,7 +215,7 @@ def covariates_of(covariates: Any, names: Sequence[str]) -> tuple[tuple[str, ...
 
 
 def design_of(covariates: Any, names: Sequence[str]) -> Design:
-    """Standardise the covariates of the areas of a regression.
+    """Standardise the covariates of all areas and return the design matrix of a regression.
 
     Parameters
     ----------

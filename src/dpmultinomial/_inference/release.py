@@ -1,4 +1,4 @@
-"""Release, the input of inference: released numbers, their mechanism, and public facts about the release."""
+"""Input of inference: released numbers, the mechanism that produced them, and public facts about the release."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -152,7 +152,7 @@ def _html(release: "Release") -> str:
 
 
 def _labelled(values: Any) -> tuple[NDArray[np.float64], list[str] | None]:
-    """Return the released numbers and their names."""
+    """Return the released numbers as an array, and the names of the numbers, or None if the values have no names."""
     if isinstance(values, pd.DataFrame):
         names = [f"{row}/{column}" for row in values.index for column in values.columns]
         return _numbers(values.to_numpy()), names
@@ -196,8 +196,8 @@ def _numbered(shape: tuple[int, ...]) -> list[str]:
 def _parents(
     given: Mapping[str, str | None] | Sequence[str | int | None], names: tuple[str, ...]
 ) -> dict[str, str | None]:
-    """Return a mapping from each name to the name of its parent, given a mapping or one parent per count (a name, a
-    position or None).
+    """Return a mapping from the name of each count to the name of its parent. The argument is such a mapping, or one
+    parent per count (a name, a position or None).
     """
     if isinstance(given, Mapping):
         return _shallow(dict(given))
@@ -212,8 +212,8 @@ def _parents(
 
 
 def _shallow(parents: dict[str, str | None]) -> dict[str, str | None]:
-    """Return parents whose tree has at most `DEEPEST` levels. Deeper trees and cycles are rejected before any memory is
-    allocated. O(nodes x levels).
+    """Check that a tree has no cycles and at most `DEEPEST` levels, and return its parents. Invalid trees are rejected
+    before any memory is allocated. The cost is O(nodes x levels).
     """
     places = {name: i for i, name in enumerate(parents)}
     above = np.array([places.get(name, -1) if name is not None else -1 for name in parents.values()], dtype=np.int64)

@@ -1,4 +1,6 @@
-"""Posteriors of swapped tables: of the table before the swap, of its shares, and of the underlying probabilities."""
+"""Posterior distributions given swapped tables: of the table before the swap, of its shares, and of the cell
+probabilities.
+"""
 
 from typing import Any
 
@@ -21,7 +23,7 @@ _PROPOSALS, _FEWEST = 2_000_000, 400
 
 
 def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
-    """Compute the posterior of a `Release` of swapped tables.
+    """Compute the posterior distribution given a `Release` of swapped tables.
 
     Parameters
     ----------
@@ -110,7 +112,9 @@ def _by_rejection(
     facts: dict[str, object],
     rng: np.random.Generator | None,
 ) -> Posterior:
-    """Draw by rejection sampling until several thousand proposals are accepted or the limit of work is reached."""
+    """Draw from the posterior by rejection sampling, until several thousand proposals are accepted or the largest
+    number of proposals is reached.
+    """
     if rng is None:
         raise ValueError("method 'abc' draws random numbers, so rng is required: pass a numpy Generator")
     if table.ndim != 2:

@@ -1,6 +1,7 @@
-"""Posteriors of counts in a geography, in which any node of the tree may be measured with noise.
+"""Posterior distributions of counts in a geography, in which any node of the tree may be measured with noise.
 
-The module also computes posteriors of histograms in the nodes of a geography, with noisy sums over some of the cells.
+The module also computes posterior distributions of histograms in the nodes of a geography, given noisy sums over cells
+of the histograms.
 """
 
 from collections.abc import Mapping
@@ -28,7 +29,7 @@ from .release import Release
 
 
 def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
-    """Compute the posterior of all counts of a `Release` with parents.
+    """Compute the posterior distribution of all counts of a tree, given a `Release` with parents.
 
     Parameters
     ----------
@@ -87,8 +88,8 @@ def _tree(release: Release) -> Tree:
 def _by_node(
     release: Release, nodes: Mapping[str, str | None], given: Any, default: float, closer: np.ufunc
 ) -> NDArray[np.float64]:
-    """Return one bound per node: the tightest of the stated bounds, or the default for nodes without a released
-    value.
+    """Return one bound per node of a tree: the tightest of the stated bounds, or the default for nodes without a
+    released value.
     """
     each = np.broadcast_to(np.asarray(default if given is None else given, dtype=np.float64), (len(release),))
     places = {name: i for i, name in enumerate(nodes)}
@@ -98,7 +99,7 @@ def _by_node(
 
 
 def laws_by_row(mechanism: Any, size: int) -> NoiseLaw:
-    """Return the noise distributions of released values, one per value.
+    """Return the noise distributions of released values, with one distribution per value.
 
     Parameters
     ----------
@@ -131,7 +132,7 @@ def laws_by_row(mechanism: Any, size: int) -> NoiseLaw:
 
 
 def withholding(noise: NoiseLaw, size: int) -> NDArray[np.bool_]:
-    """Return, for each value, whether a missing value means that the noisy value was below a threshold.
+    """Return a mask of the released values for which a missing value means that the noisy value was below a threshold.
 
     Parameters
     ----------
@@ -149,7 +150,7 @@ def withholding(noise: NoiseLaw, size: int) -> NDArray[np.bool_]:
 
 
 def prior_of(prior: Any, release: Release, tree: Tree) -> Splits | Leaves:
-    """Convert the `prior` argument of `posterior` into the prior of a tree.
+    """Convert the argument `prior` of `posterior` into a prior of the counts of a tree.
 
     Parameters
     ----------
@@ -171,8 +172,8 @@ def prior_of(prior: Any, release: Release, tree: Tree) -> Splits | Leaves:
 
 
 def least_squares_by_name(least: LeastSquares) -> dict[str, list[float | None]]:
-    """Return the least-squares estimate and its standard deviation for each node, by name; None if the measurements do
-    not determine the estimate.
+    """Return the least-squares estimate of each node and its standard deviation, by name. Both are None if the
+    measurements do not determine the estimate.
 
     Parameters
     ----------
@@ -196,7 +197,7 @@ NEGLECTED = (
 
 
 def crossed_posterior(release: Release, *, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
-    """Compute the posterior of all cells and queries of a `Release` with queries.
+    """Compute the posterior distribution of all cells and queries of a `Release` with queries.
 
     Parameters
     ----------
@@ -271,7 +272,9 @@ def _crossed(release: Release) -> Crossed:
     noise = _noise(release, columns)
 
     def spread(numbers: Any, elsewhere: float) -> NDArray[Any]:
-        """Extend the released numbers to all nodes and queries; entries without a number are set to `elsewhere`."""
+        """Return a table of numbers for all nodes and queries, in which entries without a released number are set to
+        `elsewhere`.
+        """
         found = np.full((len(tree), len(queries)), elsewhere)
         given = np.asarray(elsewhere if numbers is None else numbers, dtype=np.float64)
         found[at] = given.reshape(table.shape) if given.size == table.size else np.broadcast_to(given, table.shape)
@@ -285,7 +288,7 @@ def _crossed(release: Release) -> Crossed:
 
 
 def _crossed_tree(release: Release, rows: list[str]) -> tuple[Tree, list[int]]:
-    """Return the tree of crossed cells, and the positions of the nodes that have a row."""
+    """Return the tree of a release of crossed cells, and the positions of the nodes that have a row in the release."""
     parents = release.parents
     if parents is None:
         if len(rows) != 1:
@@ -300,7 +303,9 @@ def _crossed_tree(release: Release, rows: list[str]) -> tuple[Tree, list[int]]:
 
 
 def _noise(release: Release, columns: list[str]) -> LawByRow:
-    """Return one noise distribution per number; a mapping from queries to distributions assigns one per column."""
+    """Return the noise distributions of all released numbers, one per number. A mapping from queries to distributions
+    assigns one distribution per column.
+    """
     kind: Any = release.mechanism
     if isinstance(kind, Mapping) and "law" not in kind:
         if missing := [name for name in columns if name not in kind]:
@@ -325,8 +330,8 @@ def _names(crossed: Crossed, alone: bool) -> list[str]:
 
 
 def _least_squares(crossed: Crossed, laws: crossed_cells.Laws, names: list[str]) -> dict[str, list[float | None]]:
-    """Compute least-squares estimates by node and target. If each target has a separate tree, the estimate of each cell
-    ignores the other cells.
+    """Return the least-squares estimates of all targets in all nodes, by name. Every target has a separate tree, so the
+    estimate of a cell ignores the other cells.
     """
     each = [list(least_squares_by_name(law.least_squares).values()) for law in laws]
     pairs = [each[t][v] for v in range(len(crossed.tree)) for t in range(len(laws))]
@@ -334,7 +339,7 @@ def _least_squares(crossed: Crossed, laws: crossed_cells.Laws, names: list[str])
 
 
 def _apart(laws: crossed_cells.Laws, names: list[str], facts: dict[str, object]) -> Posterior:
-    """Build a posterior in which each cell and each sum has a separate (marginal) distribution."""
+    """Build a `Posterior` in which each cell and each sum has a separate marginal distribution, without dependence."""
     state = Accuracy("approximate", float("nan"), NEGLECTED)
 
     def one(i: int) -> Discrete:

@@ -1,1 +1,3 @@
-"""Discrete models fitted from counts, with and without privacy: binning, naive Bayes, Bayesian networks."""
+"""Discrete models that are fitted to counts with or without differential privacy: binning, naive Bayes, Bayesian
+networks.
+"""

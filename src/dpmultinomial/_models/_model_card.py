@@ -1,4 +1,4 @@
-"""Metadata card of a released model: mechanism, parameters, cost, and the source of the noise.
+"""Metadata cards of released models: mechanism, parameters, privacy cost, and source of the noise.
 
 The module also reads exported models. For any dict, the result is either a model whose predictions are numbers, or a
 clear error.
@@ -34,7 +34,7 @@ _ORDERS: Final = tuple(1 + 10 ** (k / 8) for k in range(-16, 41))
 def randomness(
     random_state: int | np.random.RandomState | np.random.Generator | None, rng: np.random.Generator | None
 ) -> tuple[np.random.Generator, str]:
-    """Return the random Generator for fitting a model, and a description of its origin.
+    """Return the random generator that is used to fit a model, and a description of the origin of this generator.
 
     Parameters
     ----------
@@ -140,7 +140,9 @@ def _mechanism(law: str, scale: float, alpha: float) -> calibrated_noise.Mechani
 
 
 def _approximate(mechanism: calibrated_noise.Mechanism, releases: int) -> tuple[float, bool]:
-    """Return the smallest known epsilon_hat at `DELTA` for all releases together, and whether it is exact."""
+    """Return the smallest known bound epsilon_hat on the epsilon of all releases together at `DELTA`, and whether this
+    bound is exact.
+    """
     costs = {o: releases * calibrated_noise.exact_renyi(mechanism, order=o) for o in _ORDERS}
     finite = {o: e for o, e in costs.items() if np.isfinite(e)}
     if isinstance(mechanism, Gaussian):
@@ -153,7 +155,7 @@ def _approximate(mechanism: calibrated_noise.Mechanism, releases: int) -> tuple[
 
 
 def _gaussian_epsilon(mechanism: Gaussian, releases: int) -> float:
-    """Return the exact epsilon of several releases with equal Gaussian noise, by bisection on the exact delta.
+    """Return the exact epsilon of several releases with equal Gaussian noise, computed by bisection on the exact delta.
     Together, the releases are equivalent to one release with the sum of the squared shifts.
     """
     low, high = 0.0, 1.0
@@ -173,7 +175,7 @@ _FEW = 80  # largest number of characters of a value that an error message conta
 
 @dataclass(frozen=True)
 class Exported:
-    """Parts that every exported model has in common.
+    """Parts that all exported models have in common: column names, supports and metadata card.
 
     Parameters
     ----------
@@ -188,7 +190,7 @@ class Exported:
 
     @property
     def mechanism(self) -> str:
-        """Name of the mechanism in the metadata card."""
+        """Name of the mechanism, as stated in the metadata card."""
         return str(self.card["mechanism"])
 
 
@@ -240,7 +242,7 @@ def opened(exported: Mapping[str, object], expected: str, keys: Sequence[str]) -
 
 
 def logs(name: str, values: object, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return log probabilities of the stated shape from values read from JSON.
+    """Return log probabilities as an array of a given shape, after checking the values that were read from JSON.
 
     Parameters
     ----------
@@ -270,7 +272,7 @@ def logs(name: str, values: object, shape: tuple[int, ...]) -> NDArray[np.float6
 
 
 def add_up(name: str, probabilities: NDArray[np.float64], axis: int) -> None:
-    """Raise ValueError if probabilities do not sum to 1 along an axis. The message contains the sum.
+    """Raise ValueError if probabilities do not sum to 1 along an axis. The error message states the sum.
 
     Parameters
     ----------
@@ -285,7 +287,7 @@ def add_up(name: str, probabilities: NDArray[np.float64], axis: int) -> None:
 
 
 def texts(name: str, values: object) -> list[str]:
-    """Return a list of distinct strings; raise TypeError or ValueError for any other value.
+    """Return a value that must be a list of distinct strings, and raise TypeError or ValueError for any other value.
 
     Parameters
     ----------

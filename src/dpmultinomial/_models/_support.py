@@ -1,8 +1,8 @@
-"""Categories of a column: public levels and bounds given by the caller, or categories derived from the data with a
-warning.
+"""Categories of the columns of a table: public levels and bounds given by the caller, or categories derived from the
+data with a warning.
 
-The budget covers the counts but not the set of categories: categories that depend on the records reveal information
-about them.
+The privacy budget covers the counts but not the set of categories. Categories that depend on the records reveal
+information about the records.
 
 The module reads a table of records column by column: numbers, truth values or text, with clear errors. The estimators
 share the functions that read X and y by scikit-learn's conventions and that describe the columns.
@@ -132,11 +132,11 @@ class Levels:
 
     @property
     def size(self) -> int:
-        """Number of categories."""
+        """Number of categories that the column can have."""
         return len(self.values)
 
     def codes(self, column: Column) -> NDArray[np.int32]:
-        """Return the category number of each value of a column, int32 (n,), and -1 for values that are not
+        """Return the index of the category of each value of a column, int32 (n,), or -1 for values that are not
         categories.
         """
         text = all(isinstance(v, str) for v in self.values)
@@ -169,11 +169,11 @@ class Bins:
 
     @property
     def size(self) -> int:
-        """Number of intervals."""
+        """Number of intervals into which the column is divided."""
         return self.bins
 
     def codes(self, column: Column) -> NDArray[np.int32]:
-        """Return the interval number of each value of a column, int32 (n,), and -1 for strings."""
+        """Return the index of the interval of each value of a column, int32 (n,), or -1 for strings."""
         if column.kind == "text":
             return np.full(len(column.values), -1, dtype=np.int32)
         values = np.clip(np.asarray(column.values, dtype=float), self.lower, self.upper)
@@ -192,7 +192,7 @@ Bounds = tuple[float, float]
 
 
 def from_card(card: Mapping[str, object]) -> Support:
-    """Return the support that a description written by `Levels.card` or `Bins.card` represents.
+    """Return the support of a column from its description, as written by `Levels.card` or `Bins.card`.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def learn(
     bounds: Mapping[Key, Bounds] | Bounds | None,
     bins: int,
 ) -> tuple[Support, ...]:
-    """Determine the categories or intervals of every column.
+    """Determine the categories or intervals of every column of a table.
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ def learn(
 
 
 def warn_of_data(columns: Sequence[Column], supports: Sequence[Support], *, classes: bool = True) -> None:
-    """Issue one `SupportFromData` warning that names the levels, bounds and classes derived from the records.
+    """Issue a `SupportFromData` warning that names all levels, bounds and classes that were derived from the records.
 
     Parameters
     ----------
@@ -294,7 +294,7 @@ def warn_of_data(columns: Sequence[Column], supports: Sequence[Support], *, clas
 
 
 def plain(name: str, values: Sequence[Scalar] | NDArray[np.generic]) -> tuple[Scalar, ...]:
-    """Return distinct strings or finite numbers as plain Python values.
+    """Return a sequence of distinct strings or finite numbers as a tuple of Python values.
 
     Parameters
     ----------
@@ -379,8 +379,8 @@ def read_records(
     *,
     reset: bool = True,
 ) -> tuple[list[Column], NDArray[np.generic]]:
-    """Return the columns of X and the labels of the records. The names and the number of columns are stored in
-    `estimator` or compared with the stored values.
+    """Return the columns of the table X and the labels y of the records. The names and the number of columns are stored
+    in `estimator`, or compared with the stored values.
 
     Parameters
     ----------
@@ -415,7 +415,7 @@ def read_records(
 
 
 def column(name: str, values: ArrayLike) -> Column:
-    """Build a `Column` from the values of a column."""
+    """Build a `Column` from the name and the values of a column."""
     return read_columns(pd.DataFrame({name: np.asarray(values)}))[0]
 
 
@@ -427,7 +427,7 @@ def described(estimator: BaseEstimator, supports: Sequence[Support]) -> list[dic
 
 
 def name_columns(estimator: BaseEstimator, names: Sequence[str | None]) -> None:
-    """Set the number and names of the columns of an estimator, as ``fit`` does."""
+    """Set the number and the names of the columns of a scikit-learn estimator, as the method ``fit`` does."""
     estimator.n_features_in_ = len(names)
     if None not in names:
         estimator.feature_names_in_ = np.array(names, dtype=object)

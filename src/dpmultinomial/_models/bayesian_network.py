@@ -1,6 +1,8 @@
-"""Discrete Bayesian networks: private parameters and test log-likelihood (Ponnoprat 2022, section 5.2).
+"""Discrete Bayesian networks with differentially private parameters, and their log-likelihood on test records
+(Ponnoprat 2022, section 5.2).
 
-The module defines the graph of a network and the layout of every node's table, and counts the records in these tables.
+The module defines the graph of a network and the layout of the table of every node, and counts the records in the cells
+of these tables.
 
 Each node is one release. A record is in one configuration of the node's parents and in one category, so replacing a
 record changes two cells of the node by one each, as in a single histogram (methods of Ponnoprat, 2022, in the
@@ -24,7 +26,7 @@ LARGEST_TABLE = 20_000_000  # largest number of cells of one node
 
 
 def graph(parents: Mapping[str, Sequence[str]], *, columns: Sequence[str]) -> "nx.DiGraph[str]":
-    """Return a Bayesian network as a directed graph.
+    """Check the structure of a Bayesian network and return it as a directed graph.
 
     Parameters
     ----------
@@ -58,14 +60,15 @@ def graph(parents: Mapping[str, Sequence[str]], *, columns: Sequence[str]) -> "n
 
 @dataclass(frozen=True, kw_only=True)
 class NodeLayout:
-    """Layout of the table of a node in the format of `private_blocks`, without the counts.
+    """Layout of the probability table of a node in the format of `private_blocks`, without the counts.
 
     Parameters
     ----------
     node, parents : name of the node, and names of its parents.
     starts : int64 (configurations + 1,), first cell of the histogram of every parent configuration.
     index : int64, mapping from configuration * categories + category to the cell, or -1 if there is no cell.
-    strides : int64, one per parent: factor of the parent's category in the configuration number.
+    strides : int64, one per parent: factor by which the category of the parent is multiplied in the configuration
+        number.
     """
 
     node: str
@@ -75,7 +78,7 @@ class NodeLayout:
     strides: NDArray[np.int64]
 
     def cells(self, own: NDArray[np.int32], above: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Return the cell to which every record belongs.
+        """Return the cell of the table of a node to which every record belongs.
 
         Parameters
         ----------
@@ -94,7 +97,7 @@ class NodeLayout:
 
 @dataclass(frozen=True, kw_only=True)
 class NodeCounts(NodeLayout):
-    """Layout of the table of a node, with the training counts.
+    """Layout of the probability table of a node, with the counts of the training records.
 
     Parameters
     ----------
@@ -105,7 +108,7 @@ class NodeCounts(NodeLayout):
     counts: NDArray[np.float64]
 
     def layout(self) -> NodeLayout:
-        """Return the layout of the table without the counts."""
+        """Return the layout of the table of the node without the counts."""
         return NodeLayout(
             node=self.node, parents=self.parents, starts=self.starts, index=self.index, strides=self.strides
         )
@@ -196,7 +199,7 @@ def release(
     rng: np.random.Generator,
     smoothing: float = 0.0,
 ) -> list[NDArray[np.float64]]:
-    """Return released noisy tables of all nodes of a network.
+    """Draw the released noisy probability tables of all nodes of a network.
 
     Parameters
     ----------
@@ -220,7 +223,7 @@ def release(
 
 
 def smoothed(nodes: Sequence[NodeCounts], smoothing: float) -> list[NDArray[np.float64]]:
-    """Return the non-private parameters of a network: counts plus `smoothing`.
+    """Return the non-private log parameters of a network, which are computed from the counts plus `smoothing`.
 
     Parameters
     ----------
@@ -247,8 +250,8 @@ def log_likelihoods(
     *,
     columns: Sequence[str],
 ) -> tuple[NDArray[np.float64], float]:
-    """Return the log-likelihood of test records under every release, and the fraction of (record, node) terms that it
-    includes.
+    """Return the log-likelihood of test records under every release, and the fraction of all (record, node) pairs that
+    the log-likelihood includes.
 
     A term is omitted if the release does not contain its cell. With public support, no terms are omitted.
 
@@ -274,7 +277,7 @@ def log_likelihoods(
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """Fitted Bayesian network with the parameters of one release.
+    """Fitted Bayesian network whose parameters come from a single release.
 
     Parameters
     ----------
@@ -288,7 +291,7 @@ class Network:
     parameters: list[NDArray[np.float64]]
 
     def table(self, node: str) -> NDArray[np.float64]:
-        """Return the conditional probabilities Pr[category | parents] of a node.
+        """Return the conditional probabilities Pr[category | parents] of a node of the network.
 
         Parameters
         ----------
@@ -328,7 +331,8 @@ def fit(
     smoothing: float = 1.0,
     rng: np.random.Generator | None = None,
 ) -> Network:
-    """Fit one network, with or without privacy, with a cell for every combination of parent configuration and category.
+    """Fit a Bayesian network, with or without privacy, with a cell for every combination of parent configuration and
+    category.
 
     Parameters
     ----------
@@ -361,7 +365,7 @@ def fit(
 
 
 def log_likelihood(network: Network, categories: NDArray[np.int32]) -> float:
-    """Return the log-likelihood of records under a fitted network.
+    """Return the log-likelihood of records under a fitted Bayesian network.
 
     Parameters
     ----------

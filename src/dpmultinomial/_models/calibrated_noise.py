@@ -1,4 +1,4 @@
-"""Calibration of noise to a budget, and the check of a claimed privacy guarantee.
+"""Calibration of noise to a privacy budget, and checks of claimed privacy guarantees.
 
 The three mechanisms are those in the experiments of Ponnoprat (2022), in the format of `private_blocks`. A claim is
 checked against the exact cost of the mechanism when one record is replaced. A claim is valid if it is at least the
@@ -25,7 +25,7 @@ LAPLACE_CELLS = {"one cell": (2.0, 1), "exact": (2.0, 2)}
 
 @dataclass(frozen=True)
 class Noise:
-    """Noise distribution for `private_blocks`, with one entry of its parameters per release.
+    """Noise distribution of several releases, with the parameters of each release in the format of `private_blocks`.
 
     Parameters
     ----------
@@ -39,11 +39,13 @@ class Noise:
     alpha: Array
 
     def sd(self) -> Array:
-        """Standard deviation of additive noise, float64 (releases,); 0 for the Dirichlet mechanism."""
+        """Standard deviation of the additive noise of every release, float64 (releases,), or 0 for the Dirichlet
+        mechanism.
+        """
         return self.scale * float({"dirichlet": 0.0, "gaussian": 1.0, "laplace": np.sqrt(2.0)}[self.law])
 
     def repeated(self, times: int) -> "Noise":
-        """Return the noise with every release repeated `times` times in succession.
+        """Return the noise distribution in which every release is repeated `times` times in succession.
 
         Parameters
         ----------
@@ -63,7 +65,8 @@ class Noise:
 def calibrated(
     mechanism: str, epsilons: ArrayLike, *, order: float, laplace: str = "exact", exact: bool = False
 ) -> Noise:
-    """Return the noise with which one release of disjoint histograms is (order, epsilon)-RDP, for each epsilon.
+    """Return the noise with which a single release of disjoint histograms satisfies (order, epsilon)-RDP, for each
+    given epsilon.
 
     Parameters
     ----------
@@ -100,14 +103,14 @@ def calibrated(
 
 
 def floors(rule: float | str, noise: Noise, *, smoothing: float = 0.0) -> Array:
-    """Return the lower bounds to which noisy counts are raised, one per release.
+    """Return the lower bounds to which smaller noisy counts are raised, with one bound per release.
 
     Parameters
     ----------
     rule : a number > 0, or ``"sigma"``, the public standard deviation of the noise.
     noise : noise of the releases.
-    smoothing : lower limit of the floor. The paper's variants use 0: their floor decreases to 0 with the noise, and an
-        empty cell makes a category impossible.
+    smoothing : lower limit of the floor. The variants in the paper use 0, so that the floor decreases to 0 with the
+        noise, and an empty cell makes a category impossible.
 
     Returns
     -------
@@ -131,7 +134,7 @@ Mechanism = Dirichlet | Gaussian | Laplace
 
 @dataclass(frozen=True, kw_only=True)
 class Audit:
-    """Result of checking a claimed privacy guarantee.
+    """Comparison of a claimed privacy guarantee with the exact privacy cost of a mechanism.
 
     Parameters
     ----------
@@ -149,8 +152,8 @@ class Audit:
 
     @property
     def slack(self) -> float:
-        """Ratio of the claimed to the exact privacy cost. The claim is tight if the ratio is 1, and false if it is
-        below 1; the ratio is ``inf`` if the exact cost is 0.
+        """Ratio of the claimed to the exact privacy cost. The claim is tight if the ratio is 1, and false if the ratio
+        is below 1. The ratio is ``inf`` if the exact cost is 0.
         """
         return self.claimed / self.exact if self.exact > 0 else float("inf")
 
@@ -195,7 +198,8 @@ def audit(mechanism: Mechanism, *, epsilon: float, delta: float | None = None, o
 
 
 def renyi_claim(mechanism: Mechanism, *, order: float, epsilon: float) -> Audit:
-    """Check whether one release of `mechanism` is (order, epsilon)-RDP when one record is replaced.
+    """Check whether one release of a mechanism satisfies (order, epsilon)-RDP if neighbouring data sets differ by
+    replacing one record.
 
     Parameters
     ----------
@@ -216,7 +220,8 @@ def renyi_claim(mechanism: Mechanism, *, order: float, epsilon: float) -> Audit:
 
 
 def dp_claim(mechanism: Mechanism, *, epsilon: float, delta: float) -> Audit:
-    """Check whether one release of `mechanism` is (epsilon, delta)-DP when one record is replaced.
+    """Check whether one release of a mechanism satisfies (epsilon, delta)-DP if neighbouring data sets differ by
+    replacing one record.
 
     Parameters
     ----------
@@ -237,7 +242,7 @@ def dp_claim(mechanism: Mechanism, *, epsilon: float, delta: float) -> Audit:
 
 
 def exact_renyi(mechanism: Mechanism, *, order: float) -> float:
-    """Return the largest Rényi divergence of a release when one record is replaced.
+    """Return the largest Rényi divergence between the releases of two data sets that differ by replacing one record.
 
     Parameters
     ----------
@@ -264,7 +269,8 @@ def exact_renyi(mechanism: Mechanism, *, order: float) -> float:
 
 
 def exact_delta(mechanism: Mechanism, *, epsilon: float) -> float:
-    """Return the smallest delta of a release at a given `epsilon` when one record is replaced.
+    """Return the smallest delta for which a release is (epsilon, delta)-DP if neighbouring data sets differ by
+    replacing one record.
 
     Parameters
     ----------

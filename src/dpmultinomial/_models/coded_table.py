@@ -1,5 +1,5 @@
-"""Data set whose columns are coded as integers. Each column is coded by its sorted distinct values, which are stored
-separately.
+"""Data sets whose columns are coded as integers. The code of a value is its index among the sorted distinct values of
+the column, which are stored separately.
 
 Numeric columns are converted to categories by quantile bins, which are determined from the training records only. Tied
 values are kept in separate bins.
@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 from .. import _checks
 
 MISSING = ("refuse", "category")
-FEW = 5  # `examine` reports classes with fewer records
+FEW = 5  # `examine` reports classes with fewer records than this
 
 
 @dataclass(frozen=True, kw_only=True)
 class CodedTable:
-    """Records with discrete columns, coded as integers.
+    """Data set of records whose columns are discrete and coded as integers.
 
     Parameters
     ----------
@@ -45,21 +45,23 @@ class CodedTable:
 
     @property
     def features(self) -> NDArray[np.int32]:
-        """Codes of all columns except the target."""
+        """Integer codes of all columns except the target column."""
         return self.codes[:, :-1]
 
     @property
     def target(self) -> NDArray[np.int32]:
-        """Codes of the target column."""
+        """Integer codes of the target column of the data set."""
         return np.ascontiguousarray(self.codes[:, -1])
 
     @property
     def classes(self) -> int:
-        """Number of distinct values of the target."""
+        """Number of distinct values (classes) of the target column."""
         return len(self.levels[-1])
 
     def rounded(self, columns: Sequence[str]) -> "CodedTable":
-        """Return the same records with some numeric columns rounded half up to integers."""
+        """Return the same records, in which the given numeric columns are rounded to integers (halves are
+        rounded up).
+        """
         codes, levels = self.codes.copy(), list(self.levels)
         for name in columns:
             k = self.columns.index(name)
@@ -71,7 +73,7 @@ class CodedTable:
 def encode(
     frame: pd.DataFrame, *, name: str, target: str, numeric: Sequence[str], missing: str = "refuse"
 ) -> CodedTable:
-    """Return a data frame with its columns coded as integers.
+    """Return the records of a data frame with all columns coded as integers.
 
     Parameters
     ----------
@@ -119,7 +121,7 @@ def encode(
 
 @dataclass(frozen=True)
 class Finding:
-    """Unusual property of a column, with its consequence for a private model.
+    """Unusual property of a column, with a description of its consequence for a private model.
 
     Parameters
     ----------
@@ -134,7 +136,7 @@ class Finding:
 
 
 def examine(table: CodedTable) -> list[Finding]:
-    """Return findings about columns that use budget but contribute little or nothing to a model.
+    """Return a list of problems with columns that use privacy budget but contribute little or nothing to a model.
 
     Parameters
     ----------
@@ -208,7 +210,7 @@ MATCHES = ("nearest", "exact")
 
 @dataclass(frozen=True)
 class Binning:
-    """Mapping from the codes of a table to categories, for each column.
+    """Mapping from the integer codes of every column of a table to categories.
 
     Parameters
     ----------
@@ -221,8 +223,8 @@ class Binning:
     sizes: tuple[int, ...]
 
     def apply(self, codes: NDArray[np.int32], *, to: str = "train") -> NDArray[np.int32]:
-        """Return the categories of table codes, int32 (n, columns). Use ``to="test"`` for records that were not used to
-        learn the categories.
+        """Return the categories that correspond to integer codes of a table, int32 (n, columns). Use ``to="test"`` for
+        records that were not used to learn the categories.
         """
         maps = self.train if _checks.one_of("to", to, ("train", "test")) == "train" else self.test
         return np.column_stack([m[codes[:, k]] for k, m in enumerate(maps)]).astype(np.int32)
@@ -237,7 +239,7 @@ def learn(
     match: str = "nearest",
     public_levels: bool = False,
 ) -> Binning:
-    """Determine the categories of every column, including the target, from the training `rows`.
+    """Determine the categories of every column of a table, including the target, from the training records.
 
     Parameters
     ----------
@@ -281,8 +283,8 @@ def learn(
 def _with_missing(
     levels: NDArray[np.float64], counts: NDArray[np.int64], bins: int, many: int, match: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Bin the numeric levels of a column with `_binned`. If the last level is missing (NaN), it gets a new category
-    after all others.
+    """Divide the distinct values of a numeric column into bins (`_binned`). If the last value is missing (NaN), it
+    becomes a separate category after all bins.
     """
     if not np.isnan(levels[-1]):
         return _binned(levels, counts, bins, many, match)
@@ -292,7 +294,9 @@ def _with_missing(
 
 
 def _number(kept: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return consecutive numbers 0, 1, .. for the entries that are kept, and `UNSEEN` for all other entries."""
+    """Return consecutive numbers 0, 1, .. for the entries of a mask that are true, and `UNSEEN` for all
+    other entries.
+    """
     return np.where(kept, np.cumsum(kept) - 1, UNSEEN)
 
 
@@ -317,7 +321,7 @@ def _binned(
 
 
 def _frequent(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return, for each level, whether it is frequent enough to become a separate category."""
+    """Return a mask of the levels of a column that are frequent enough to become separate categories."""
     kept, total = np.zeros(len(counts), dtype=bool), counts.sum()
     for i, level in enumerate(np.argsort(-counts, kind="stable"), start=1):
         if counts[level] <= total / 3**i:

@@ -4,8 +4,8 @@ The K features and the class give K + 1 releases, each with an equal part of the
 one category of each feature, so each release has the cost of a single histogram (methods of Ponnoprat, 2022, in the
 documentation).
 
-The class `Counts` contains the class counts and category counts of naive Bayes and makes their private releases
-(Ponnoprat 2022, section 5.1).
+The class `Counts` contains the class counts and category counts of naive Bayes and draws the private releases of these
+counts (Ponnoprat 2022, section 5.1).
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ DIRECTIONS = ("categories", "classes")
 
 
 class Counts:
-    """Training counts of every (class, category) pair, with the layout of the releases.
+    """Training counts of every (class, category) pair of a naive Bayes model, with the layout of the releases.
 
     Parameters
     ----------
@@ -64,11 +64,13 @@ class Counts:
 
     @property
     def features(self) -> int:
-        """Number of features that vary (K)."""
+        """Number K of features with more than one category."""
         return len(self.kept)
 
     def cells(self, categories: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the row numbers of categories in a released table, and -1 for unseen categories."""
+        """Return the indices of the rows of a released table that belong to given categories, or -1 for unseen
+        categories.
+        """
         kept = categories[:, self.kept]
         return np.ascontiguousarray(np.where(kept >= 0, kept + self.starts[:-1], -1), dtype=np.int32)
 
@@ -81,7 +83,8 @@ class Counts:
         direction: str = "categories",
         smoothing: float = 0.0,
     ) -> tuple[Array, Array]:
-        """Return the released log priors (releases, classes) and the released log tables (releases, cells, classes).
+        """Draw private releases of a naive Bayes model: the log priors (releases, classes) and the log probability
+        tables (releases, cells, classes).
 
         Parameters
         ----------
@@ -131,7 +134,9 @@ class Counts:
         return log_priors, log_table
 
     def smoothed(self, smoothing: float) -> tuple[Array, Array]:
-        """Return the non-private model in the shape of one release. The model consists of counts plus `smoothing`."""
+        """Return the non-private naive Bayes model in the shape of one release, computed from the counts plus
+        `smoothing`.
+        """
         with np.errstate(divide="ignore"):
             priors = np.log(self.labels + smoothing) - np.log(np.sum(self.labels + smoothing))
             table = self.table + smoothing
@@ -154,14 +159,13 @@ def score(
     *,
     cap: float = 0.0,
 ) -> Array:
-    """Return cross-entropy and accuracy of released models on test records, float64 (releases, 2). The argument `cap`
-    is that of the kernel.
+    """Return the cross-entropy and the accuracy of released naive Bayes models on test records, float64 (releases, 2).
 
     Parameters
     ----------
     model : released log probabilities.
     cells, labels : int32, test records.
-    cap : as in the kernel, >= 0.
+    cap : number >= 0 that is added to the probability, see `private_blocks.scores`.
 
     Returns
     -------
@@ -242,7 +246,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     def fit(
         self, X: pd.DataFrame | ArrayLike, y: ArrayLike, rng: np.random.Generator | None = None
     ) -> "PrivateNaiveBayes":
-        """Fit a private model to the records; the model is released once.
+        """Fit a private naive Bayes model to the records, which is one release of the model.
 
         Parameters
         ----------
@@ -278,7 +282,8 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return self
 
     def predict_log_proba(self, X: pd.DataFrame | ArrayLike) -> Array:
-        """Return the log probabilities of the classes. Values outside the levels of a column are ignored.
+        """Return the log probabilities of the classes of every record. Values that are not among the levels of their
+        column are ignored.
 
         Parameters
         ----------
@@ -296,19 +301,19 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return np.asarray(logits - np.logaddexp.reduce(logits, axis=1, keepdims=True))
 
     def predict_proba(self, X: pd.DataFrame | ArrayLike) -> Array:
-        """Return the probabilities of the classes, float64 (n, classes). The argument `X` is that of
+        """Return the probabilities of the classes of every record, float64 (n, classes). The argument `X` is as in
         `predict_log_proba`.
         """
         return np.asarray(np.exp(self.predict_log_proba(X)))
 
     def predict(self, X: pd.DataFrame | ArrayLike) -> NDArray[np.generic]:
-        """Return the most probable class of every row, shape (n,). The argument `X` is that of `predict_log_proba`."""
+        """Return the most probable class of every record, shape (n,). The argument `X` is as in `predict_log_proba`."""
         log_shares = self.predict_log_proba(X)
         return np.asarray(self.classes_[np.argmax(log_shares, axis=1)])
 
     def export(self) -> dict[str, object]:
-        """Return the released model as a dict of JSON values with layout, log probabilities and card. The dict does not
-        contain counts.
+        """Return the released model as a dict of JSON values with layout, log probabilities and metadata card. The dict
+        does not contain counts.
 
         Returns
         -------
@@ -327,7 +332,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 
     @classmethod
     def from_export(cls, exported: Mapping[str, object]) -> "PrivateNaiveBayes":
-        """Build a fitted classifier from the result of `export`.
+        """Build a fitted classifier from a dict that `export` returned.
 
         Parameters
         ----------
@@ -394,7 +399,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 def _labels(
     y: NDArray[np.generic], classes: Sequence[Scalar] | None
 ) -> tuple[NDArray[np.generic], NDArray[np.int32], bool]:
-    """Return the classes, the class number of every record, and whether the classes were given by the caller."""
+    """Return the classes, the index of the class of every record, and whether the caller provided the classes."""
     if classes is None:
         known, labels = np.unique(y, return_inverse=True)
         if len(known) < 2:

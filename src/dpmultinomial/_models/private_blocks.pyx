@@ -20,7 +20,9 @@ LAWS = ("dirichlet", "gaussian", "laplace")
 
 
 cdef inline double c_release(bitgen_t *bits, int law, double count, double scale, double alpha) noexcept nogil:
-    """Draw one cell before normalisation: a gamma draw of shape scale*count + alpha, or the count plus noise."""
+    """Draw the value of one cell before normalisation: a gamma draw with shape scale*count + alpha, or the count plus
+    noise.
+    """
     if law == 0:
         return random_standard_gamma(bits, scale * count + alpha)
     if law == 1:
@@ -29,10 +31,10 @@ cdef inline double c_release(bitgen_t *bits, int law, double count, double scale
 
 
 cdef inline void c_log_shares(double *x, Py_ssize_t size, double floor, bint normalise) noexcept nogil:
-    """Set x to log(max(x, floor)), minus the log of the block's total if `normalise`."""
+    """Replace the values x of a block by log(max(x, floor)), minus the log of their total if `normalise` is true."""
     cdef Py_ssize_t i
     cdef double total = 0.0, shift = 0.0
-    # raise cells to the floor and add them up
+    # raise cells to the floor and compute their sum
     for i in range(size):
         if x[i] < floor:
             x[i] = floor
@@ -56,7 +58,8 @@ cdef void private_blocks_fill(const double[::1] counts, const int64_t[::1] start
 
 
 def release(counts, starts, *, law, scale, alpha=None, floors=None, normalise=True, rng):
-    """Draw the log probabilities of every block of `counts`, released once per entry of `scale`.
+    """Draw private releases of several histograms: the log probabilities of every block of `counts`, once per entry of
+    `scale`.
 
     Parameters
     ----------
@@ -112,7 +115,9 @@ def release(counts, starts, *, law, scale, alpha=None, floors=None, normalise=Tr
 
 
 def _floors(floors, releases, additive):
-    """Return one floor per release: > 0 with additive noise, otherwise >= 0."""
+    """Check the floors of the noisy counts, one per release: they must be > 0 with additive noise, and
+    otherwise >= 0.
+    """
     if floors is None:
         if additive:
             raise ValueError("floors must be given with additive noise, got None")
@@ -128,7 +133,9 @@ def _floors(floors, releases, additive):
 
 
 def _starts(starts, cells):
-    """Return the block borders as int64, strictly increasing from 0 to `cells`."""
+    """Check the first positions of the blocks, which must increase strictly from 0 to `cells`, and return them as
+    int64.
+    """
     borders = np.asarray(starts)
     if borders.dtype.kind not in "iu" or borders.ndim != 1:
         raise TypeError(f"starts must be one-dimensional integers, got dtype {borders.dtype} and shape {borders.shape}")
@@ -143,7 +150,7 @@ def _starts(starts, cells):
 
 cdef inline void c_logits(const double *table, const int32_t *cells, Py_ssize_t columns, Py_ssize_t classes,
                           double *logits) noexcept nogil:
-    """Add the log probabilities of one record's cells to `logits`; a negative cell adds nothing."""
+    """Add the log probabilities of the cells of one record to `logits`. A negative cell number adds nothing."""
     cdef Py_ssize_t k, j
     cdef const double *row
     for k in range(columns):
@@ -155,7 +162,9 @@ cdef inline void c_logits(const double *table, const int32_t *cells, Py_ssize_t 
 
 cdef inline void c_logits_of_two(const double *table, const int32_t *cells, Py_ssize_t columns,
                                  double *logits) noexcept nogil:
-    """Compute `c_logits` for two classes: the sums are kept in registers, in the same order."""
+    """Add the log probabilities of the cells of one record to the logits of two classes, in the same order as
+    `c_logits` but with the sums in registers.
+    """
     cdef Py_ssize_t k
     cdef double first = logits[0], second = logits[1]
     for k in range(columns):
@@ -167,7 +176,9 @@ cdef inline void c_logits_of_two(const double *table, const int32_t *cells, Py_s
 
 
 cdef inline double c_log_share(const double *logits, Py_ssize_t classes, Py_ssize_t label, double cap) noexcept nogil:
-    """Return log(p + cap) for the probability p of `label` given the logits; equal shares if all logits are -inf."""
+    """Return log(p + cap) for the probability p of the class `label` given the logits. All classes are equally probable
+    if all logits are -inf.
+    """
     cdef Py_ssize_t j
     cdef double top = logits[0], total = 0.0
     for j in range(1, classes):
@@ -209,7 +220,7 @@ cdef void scores_fill(const double[:, ::1] priors, const double[:, :, ::1] table
 
 
 def scores(priors, tables, cells, labels, *, cap=0.0):
-    """Return the mean cross-entropy -log(p + cap) and the accuracy of every model.
+    """Return the mean cross-entropy -log(p + cap) and the accuracy of every naive Bayes model on a test set.
 
     Parameters
     ----------
@@ -267,7 +278,7 @@ def scores(priors, tables, cells, labels, *, cap=0.0):
 
 
 def _weights(name, values, dimensions):
-    """Return the weights as float64 in C order, with the right dimension and without NaN or +inf."""
+    """Check that weights have the right dimension and no NaN or +inf, and return them as float64 in C order."""
     array = np.asarray(values)
     if array.dtype.kind not in "iuf" or array.ndim != dimensions:
         raise TypeError(f"{name} must have {dimensions} dimensions and contain numbers, got dtype {array.dtype} and "
@@ -279,7 +290,7 @@ def _weights(name, values, dimensions):
 
 
 def _indices(name, values, dimensions):
-    """Return an array of integers with the right dimension."""
+    """Check that an array contains integers and has the right dimension, and return this array."""
     array = np.asarray(values)
     if array.dtype.kind not in "iu" or array.ndim != dimensions:
         got = f"{array.dtype} of shape {array.shape}"

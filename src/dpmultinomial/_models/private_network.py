@@ -1,4 +1,4 @@
-"""`PrivateBayesianNetwork`, a scikit-learn estimator of a joint distribution that stores released probabilities and
+"""`PrivateBayesianNetwork`, a scikit-learn estimator of a joint distribution, which stores released probabilities and
 never stores counts.
 """
 
@@ -75,7 +75,7 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
     def fit(
         self, X: pd.DataFrame | ArrayLike, y: object = None, rng: np.random.Generator | None = None
     ) -> "PrivateBayesianNetwork":
-        """Fit a private network to the records; the network is released once.
+        """Fit a private Bayesian network to the records, which is one release of the network.
 
         Parameters
         ----------
@@ -113,7 +113,7 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         return self
 
     def score_samples(self, X: pd.DataFrame | ArrayLike) -> Array:
-        """Return the log probability of every record under the network.
+        """Return the log probability of every record under the released network.
 
         Parameters
         ----------
@@ -135,13 +135,13 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         return found
 
     def score(self, X: pd.DataFrame | ArrayLike, y: object = None) -> float:
-        """Return the mean log probability of the records, in nats. The argument `X` is that of `score_samples`, and `y`
-        is ignored.
+        """Return the mean log probability of the records under the network, in nats. The argument `X` is as in
+        `score_samples`, and `y` is ignored.
         """
         return float(np.mean(self.score_samples(X)))
 
     def sample(self, size: int, *, rng: np.random.Generator) -> pd.DataFrame:
-        """Draw synthetic records from the network, without additional privacy cost.
+        """Draw synthetic records from the released network, without additional privacy cost.
 
         Parameters
         ----------
@@ -172,8 +172,8 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         return pd.DataFrame({name: self._values(name, drawn[name]) for name in nodes})
 
     def export(self) -> dict[str, object]:
-        """Return the released network as a dict of JSON values with structure, layout, log parameters and card. The
-        dict does not contain counts.
+        """Return the released network as a dict of JSON values with structure, layout, log parameters and metadata
+        card. The dict does not contain counts.
 
         Returns
         -------
@@ -194,7 +194,7 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
 
     @classmethod
     def from_export(cls, exported: Mapping[str, object]) -> "PrivateBayesianNetwork":
-        """Build a fitted network from the result of `export`.
+        """Build a fitted Bayesian network from a dict that `export` returned.
 
         Parameters
         ----------

@@ -1,1 +1,3 @@
-"""Posterior of mean and variance given noisy statistics of a censored normal sample, and direct sampling."""
+"""Posterior distribution of the mean and variance of a normal population, given noisy statistics of a
+censored sample.
+"""

@@ -1,5 +1,6 @@
 # cython: language_level=3
-"""Sampler of the posterior of (mu, sigma2) given a noisy censored release, with a cost per step independent of n.
+"""Sampler of the posterior distribution of (mu, sigma2) given noisy statistics of a censored normal sample, with a cost
+per step that does not depend on the sample size n.
 
 The sampler keeps no records. Values are on the scale of the limits, u = (x - middle)/half-width; inside means
 [-1, 1]. With l, h the numbers of records below and above, c = n - l - h, m, q the mean and the sum of squares (about m)
@@ -8,18 +9,17 @@ of the c records inside, and P_l, P_h the normal tail probabilities,
     p(l, h, m, q | theta) =
         n!/(l! h! c!) P_l^l P_h^h (2 pi sigma2)^(-c/2) exp(-(q + c (m - mu)^2)/(2 sigma2)) h_c(m, q),
 
-exactly; h_c does not depend on theta (inside_density.pxd: saddlepoint approximation of second order for c >= 64). For c
-< 64, the c records are part of the state, as uniform numbers to which the quantile function of the distribution is
-applied. This is exact, also for c = 0, 1, 2. The released z_j has weight exp(-|z_j - s_j|/scale_j); with a grid g_j >
-0, z_j is s_j rounded to multiples of g_j plus discrete Laplace noise on the grid.
+exactly. The function h_c does not depend on theta (inside_density.pxd: saddlepoint approximation of second order for c
+>= 64). For c < 64, the c records are part of the state, as uniform numbers to which the quantile function of the
+distribution is applied. This is exact, also for c = 0, 1, 2. The released z_j has weight exp(-|z_j - s_j|/scale_j);
+with a grid g_j > 0, z_j is s_j rounded to multiples of g_j plus discrete Laplace noise on the grid.
 
 The coordinates of the chain are (mu, log sigma2, w_low, w_high, w_mean, w_sse). A statistic with mean E and variance V
-under theta is s = k E + (1 - k) z + sqrt(k V) w, k = 2 scale^2/(2 scale^2 + V): this centres it at its own conditional
-distribution, so that w is nearly standard normal and independent of theta for every size of the noise. Counts are
-rounded. The steps are a random walk in all six coordinates (25 %, with 0.3, 1 or 2.5 times `walk`); a new theta from a
-t_4 distribution (35 %) or from the prior (5 %) at the same w; and w' = w/2 + sqrt(3/4) N(0, I) with a new theta from
-the t_4 distribution (20 %) or the same theta (15 %). Each step has its Metropolis-Hastings
-ratio.
+under theta is s = k E + (1 - k) z + sqrt(k V) w, k = 2 scale^2/(2 scale^2 + V): this transformation centres s at its
+conditional distribution, so that w is nearly standard normal and independent of theta for every size of the noise.
+Counts are rounded. The steps are a random walk in all six coordinates (25 %, with 0.3, 1 or 2.5 times `walk`); a new
+theta from a t_4 distribution (35 %) or from the prior (5 %) at the same w; and w' = w/2 + sqrt(3/4) N(0, I) with a new
+theta from the t_4 distribution (20 %) or the same theta (15 %). Each step has its Metropolis-Hastings ratio.
 """
 import numpy as np
 
@@ -82,8 +82,8 @@ cdef inline double c_log_prior(const Setting *data, double mu, double t) noexcep
 
 
 cdef inline void c_few_records(State *state, double mu, double sd, int64_t c) noexcept nogil:
-    """Set the mean and the sum of squares of c < 64 records, the quantiles of the truncated normal distribution at the
-    uniform numbers of the state.
+    """Compute the mean and the sum of squares of c < 64 records. The records are quantiles of the truncated normal
+    distribution at the uniform numbers of the state.
     """
     cdef double low = (-1.0 - mu) / sd, high = (1.0 - mu) / sd, sign = 1.0, top, ratio, x, first = 0.0, second = 0.0
     cdef int64_t i
@@ -102,8 +102,9 @@ cdef inline void c_few_records(State *state, double mu, double sd, int64_t c) no
 
 cdef inline double c_log_inside(const Rule *rule, const Setting *data, State *state, const Tilted *at, double shift,
                                 double mu, double t, double c, Tilted *law, int64_t *unsolved) noexcept nogil:
-    """Set mean and sse of c >= 64 records; return the log of their density at the state's coordinates, without the
-    multinomial factor."""
+    """Compute the mean and the sum of squares of c >= 64 records from the coordinates of the state, and return the log
+    of their density without the multinomial factor.
+    """
     cdef double variance = at.m2 - at.m1 * at.m1, log_slope = 0.0, second, v, log_density
     cdef double third = at.m3 - 3.0 * at.m1 * at.m2 + 2.0 * at.m1 * at.m1 * at.m1, expected = shift + at.m1, tilt
     cdef double fourth = at.m4 - 4.0 * at.m1 * at.m3 + 6.0 * at.m1 * at.m1 * at.m2 - 3.0 * at.m1 * at.m1 * at.m1 * at.m1
@@ -133,7 +134,7 @@ cdef inline double c_log_inside(const Rule *rule, const Setting *data, State *st
 
 cdef inline void c_evaluate(const Rule *rule, const Setting *data, State *state, Tilted *law,
                             int64_t *unsolved) noexcept nogil:
-    """Set the statistics and the log target at the state's coordinates."""
+    """Compute the statistics and the log target density at the coordinates of the state."""
     cdef double mu = state.y[0], t = state.y[1], variance = exp(t), sd = sqrt(variance), log_slope = 0.0
     cdef double n = <double> data.n
     cdef double log_low, log_high, low, high, l, h, c, shift = fmin(fmax(mu, -1.0), 1.0), total
@@ -147,7 +148,7 @@ cdef inline void c_evaluate(const Rule *rule, const Setting *data, State *state,
     l = floor(l + 0.5)
     if not 0.0 <= l <= n:
         return
-    high = fmin(1.0, exp(log_high - log_ndtr((1.0 + mu) / sd)))  # probability above, for a record that is not below
+    high = fmin(1.0, exp(log_high - log_ndtr((1.0 + mu) / sd)))  # probability above, given that a record is not below
     h = c_place(state.y[3], (n - l) * high, (n - l) * high * (1.0 - high) + 1.0 / 12.0, fmin(fmax(data.z[3], 0.0), n),
                 sqrt(data.scale[3] * data.scale[3] + 1.0 / 24.0), &log_slope)
     h = floor(h + 0.5)
@@ -176,7 +177,7 @@ cdef struct Proposal:
 
 
 cdef inline double c_log_t(const Proposal *by, const double *y) noexcept nogil:
-    """Return the log density of the t_4 proposal of theta, up to a constant."""
+    """Return the log density of the t_4 proposal distribution of theta, up to a constant."""
     cdef double a = (y[0] - by.centre[0]) / by.spread[0][0]
     cdef double b = (y[1] - by.centre[1] - by.spread[1][0] * a) / by.spread[1][1]
     return -3.0 * log1p(0.25 * (a * a + b * b))
@@ -200,7 +201,9 @@ cdef enum:
 
 cdef int c_propose(const Setting *data, const Proposal *by, const State *now, State *fresh, double *ratio,
                    bitgen_t *bits) noexcept nogil:
-    """Propose a move from `now` to `fresh`, with the log Hastings ratio in `ratio`; return its kind, 0 to 6."""
+    """Propose a move from the state `now` to the state `fresh`, store the log Hastings ratio in `ratio`, and return the
+    kind of the move (0 to 6).
+    """
     cdef double u = c_uniform(bits), size, normals[6]
     cdef int kind, i, j
     kind = 0 if u < 0.05 else 1 if u < 0.2 else 2 if u < 0.25 else 3 if u < 0.6 else 4
@@ -234,7 +237,9 @@ cdef int c_propose(const Setting *data, const Proposal *by, const State *now, St
 
 cdef void c_refresh(const Rule *rule, const Setting *data, State *now, State *fresh, Tilted *law, int64_t *unsolved,
                     bitgen_t *bits) noexcept nogil:
-    """Redraw uniforms of the few records: one uniform if they are unused, otherwise propose eight new ones."""
+    """Redraw one of the uniform numbers that represent fewer than 64 records if these numbers are not in use, and
+    otherwise propose eight new numbers.
+    """
     cdef int64_t first = <int64_t> (FEW * c_uniform(bits)), i
     if now.count >= FEW:
         now.u[first] = c_open(bits)
@@ -249,7 +254,9 @@ cdef void c_refresh(const Rule *rule, const Setting *data, State *now, State *fr
 
 cdef int64_t chain_fill(const Rule *rule, const Setting *data, const Proposal *by, State *now, int64_t thin,
                         double[:, ::1] out, int64_t[:, ::1] moves, bitgen_t *bits) noexcept nogil:
-    """Run out.shape[0] * thin steps; moves[kind] counts tried and accepted. Return how often no tilt was found."""
+    """Run out.shape[0] * thin steps of the Markov chain, and count the proposed and accepted moves by kind. The
+    function returns the number of proposals for which no tilt was found.
+    """
     cdef int64_t t, k, unsolved = 0
     cdef int kind, i
     cdef double ratio
@@ -322,7 +329,7 @@ cdef State _state(start, uniforms) except *:
 
 def chain(release, n, scales, grids, prior, start, uniforms, *, walk, centre, spread, draws, thin, rng, origin=0.0,
           sums=False):
-    """Draw dependent draws from the posterior, on the scale of the limits.
+    """Generate dependent draws from the posterior distribution by a Markov chain, on the scale of the limits.
 
     Parameters
     ----------
@@ -344,9 +351,9 @@ def chain(release, n, scales, grids, prior, start, uniforms, *, walk, centre, sp
 
     Returns
     -------
-    float64 (draws, 10) with columns `COLUMNS`; the final uniforms (64,); moves int64 (7, 2), tried and accepted by kind
-        (walk at 0.3, 1, 2.5; t; prior; t and w; w); number of proposals for which no tilt was found (they are rejected:
-        0 means that no proposal was lost).
+    float64 (draws, 10) with columns `COLUMNS`; the final uniforms (64,); moves int64 (7, 2), proposed and accepted
+        moves by kind (walk at 0.3, 1, 2.5; t; prior; t and w; w); number of proposals for which no tilt was found (they
+        are rejected: 0 means that no proposal was lost).
 
     Raises
     ------
@@ -383,7 +390,8 @@ def chain(release, n, scales, grids, prior, start, uniforms, *, walk, centre, sp
 
 
 def log_target(release, n, scales, grids, prior, start, uniforms, *, origin=0.0, sums=False):
-    """Return the log target density (constants of noise and prior omitted) and (mean, sse, low, high) at `start`.
+    """Return the log target density of the Markov chain at `start`, without the constants of noise and prior, and the
+    statistics (mean, sse, low, high).
 
 
     Parameters
@@ -403,7 +411,8 @@ def log_target(release, n, scales, grids, prior, start, uniforms, *, origin=0.0,
 
 
 def log_inside_density(mean, sse, counts):
-    """Return log h_c(m, q): density of mean and sum of squares of c records on [-1, 1], under Lebesgue measure.
+    """Return log h_c(m, q), the log density of the mean m and the sum of squares q of c records on [-1, 1] under
+    Lebesgue measure.
 
     Parameters
     ----------
@@ -452,7 +461,7 @@ def _four(name, values):
 
 
 def _triangle(name, values, size):
-    """Check that `values` is a lower triangle with a positive diagonal."""
+    """Check that an array is a lower triangular matrix with a positive diagonal."""
     array = np.asarray(values)
     if array.dtype.kind not in "iuf" or array.shape != (size, size) or not np.isfinite(array).all():
         raise ValueError(f"{name} must contain {size} x {size} finite numbers, got shape {array.shape} and dtype "

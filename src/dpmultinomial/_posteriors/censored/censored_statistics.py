@@ -1,9 +1,10 @@
-"""Posterior of (mu, sigma2) given a noisy censored release of n normal records, in a computing time that does not
-depend on n.
+"""Posterior distribution of (mu, sigma2) given noisy statistics of a censored sample of n normal records. The computing
+time does not depend on n.
 
 Model: x_1 .. x_n ~ N(mu, sigma2); s contains the mean and the sum of squares of the records inside [lower, upper] and
 the two counts outside (`_mechanisms.sufficient_statistics`); z = s + Laplace noise, with one scale per statistic. The
-distribution is that of the exact chain over records, but no records are simulated (`_statistics_sampler`).
+stationary distribution equals that of an exact chain over records, but no records are simulated
+(`_statistics_sampler`).
 
 The mean and the covariance of the censored statistics are computed for many theta in one call; records are scaled to
 [-1, 1].
@@ -13,7 +14,7 @@ The distribution of the sampler does not depend on them.
 
 Starting points and proposals come from tempered importance sampling, followed by adaptive pilot runs.
 
-Neither affects the distribution of the sampler: proposals are fixed before the first draw that is kept.
+Neither of them affects the distribution of the sampler, because proposals are fixed before the first draw that is kept.
 
 The accuracy of the saddlepoint distribution of (mean, sum of squares) is checked by inversion of the characteristic
 function at posterior draws.
@@ -22,8 +23,8 @@ The density h_c does not depend on theta. The exact posterior is therefore the s
 function of (c, m, q) only. The total variation distance between the two is at most (e^D - 1)/2, where D is the range of
 log R over the support of the posterior.
 
-The prior and the release are compared in two ways: the release under the prior predictive distribution, and the
-posterior under the prior.
+The prior is checked in two ways: the release is compared with its prior predictive distribution, and the posterior with
+the prior.
 """
 
 from collections.abc import Callable, Mapping
@@ -47,7 +48,8 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
 
 
 class Inside(NamedTuple):
-    """Mean and central moments 2, 3, 4 of N(mu, sigma2) restricted to [-1, 1], and the probabilities of the two tails.
+    """Mean and central moments 2, 3 and 4 of the normal distribution N(mu, sigma2) truncated to [-1, 1], and the
+    probabilities of both tails.
 
     Parameters
     ----------
@@ -63,8 +65,8 @@ class Inside(NamedTuple):
 
 
 def inside_moments(mu: Array, sigma2: Array) -> Inside:
-    """Compute the moments of a record in [-1, 1] by quadrature, where the density is within exp(-40) of its largest
-    value, for mu and sigma2 of shape (k,).
+    """Compute the moments of the truncated normal distribution on [-1, 1] by quadrature, for mu and sigma2 of shape
+    (k,). The quadrature covers the range in which the density is above exp(-40) times its maximum.
     """
     sigma = np.sqrt(sigma2)
     top = np.clip(mu, -1, 1)
@@ -81,8 +83,8 @@ def inside_moments(mu: Array, sigma2: Array) -> Inside:
 
 
 def statistics(mu: Array, sigma2: Array, n: int, *, sums: bool = False) -> tuple[Array, Array]:
-    """Compute the mean (k, 4) and covariance (k, 4, 4) of the statistics (mean, sse, low, high). The result is of first
-    order in 1/n for these statistics and exact for the sums.
+    """Compute the expected values and the covariance matrix of the statistics (mean, sse, low, high) given (mu,
+    sigma2). The result is accurate to first order in 1/n for these statistics, and exact for the sums.
 
     Parameters
     ----------
@@ -123,14 +125,14 @@ def statistics(mu: Array, sigma2: Array, n: int, *, sums: bool = False) -> tuple
 
 
 PARTICLES = 600
-# number of rounds of the pilot, and number of steps in all chains together; the last two rounds are twice as long
+# number of rounds of the pilot run, and number of steps of all chains in a round; the last two rounds are twice as long
 ROUNDS, STEPS = 8, 4000
 
 
 @dataclass(frozen=True)
 class Release:
-    """Release in units of the limits: released values z, scales of the Laplace noise and grids of (mean, sse, low,
-    high), n, and the prior.
+    """Release of (mean, sse, low, high) in units of the limits: released values z, scales and grids of the Laplace
+    noise, number of records n, and the prior.
 
     Parameters
     ----------
@@ -152,8 +154,8 @@ class Release:
     def run(
         self, state: "State", by: "Proposal", draws: int, thin: int, rng: np.random.Generator
     ) -> tuple[Array, NDArray[np.int64], int]:
-        """Advance a Markov chain from the given `state`. Return `draws` rows, the numbers of proposed and accepted
-        moves, and the number of failed tilts.
+        """Continue a Markov chain from a given state. The method returns `draws` rows, the numbers of proposed and
+        accepted moves, and the number of proposals for which no tilt was found.
         """
         found, uniforms, moves, unsolved = _statistics_sampler.chain(
             self.z, self.n, self.scale, self.grid, tuple(self.prior), state.y, state.uniforms,
@@ -167,7 +169,7 @@ class Release:
 
 @dataclass
 class State:
-    """Current state of a Markov chain."""
+    """Current state of a Markov chain: its coordinates and its uniform numbers."""
 
     y: Array
     uniforms: Array
@@ -175,8 +177,8 @@ class State:
 
 @dataclass
 class Proposal:
-    """Proposal distributions of the Markov chain: a random walk, and a t distribution of theta, given by its mean and a
-    lower triangular matrix.
+    """Proposal distributions of a Markov chain: a random walk, and a t distribution of theta with a given mean and
+    lower triangular scale matrix.
 
     Parameters
     ----------
@@ -193,8 +195,8 @@ class Proposal:
 
 
 def approximate(release: Release, theta: Array) -> Array:
-    """Return the log posterior of (mu, log sigma2) under normal approximations of statistics and noise: float64 (k,)
-    from (k, 2).
+    """Return the log posterior density of (mu, log sigma2) under normal approximations of the statistics and the noise,
+    float64 (k,).
     """
     sigma2 = np.exp(np.clip(theta[:, 1], -60, 60))
     mean, covariance = statistics(theta[:, 0], sigma2, release.n, sums=release.sums)
@@ -209,11 +211,11 @@ def approximate(release: Release, theta: Array) -> Array:
 
 
 def explore(release: Release, rng: np.random.Generator) -> tuple[Array, Array, Array]:
-    """Return the mean and covariance of (mu, log sigma2) under the posterior of `approximate`, and particles
+    """Return the mean and covariance of (mu, log sigma2) under the approximate posterior (`approximate`), and particles
     (PARTICLES, 2) that are resampled by weight.
 
-    Importance sampling starts from the prior and continues from t_4 distributions. In each step, the power of the
-    posterior is increased until the effective sample size is one eighth of the particles.
+    Importance sampling starts from the prior and continues from t_4 distributions. In each step, the exponent of the
+    posterior density is increased until the effective sample size is one eighth of the particles.
     """
     found = release.prior.sample(PARTICLES, rng=rng)
     theta = np.column_stack([found[:, 0], np.log(found[:, 1])])
@@ -234,8 +236,8 @@ def explore(release: Release, rng: np.random.Generator) -> tuple[Array, Array, A
 
 
 def _tempered(log_to: Array, log_from: Array) -> tuple[float, Array]:
-    """Return the largest power of the posterior at which the effective sample size is one eighth of the particles, and
-    the weights of the particles.
+    """Return the largest exponent of the posterior density at which the effective sample size is one eighth of the
+    number of particles, and the weights of the particles.
     """
     low, high = 0.0, 1.0
     for _ in range(40):
@@ -257,8 +259,8 @@ def _tempered(log_to: Array, log_from: Array) -> tuple[float, Array]:
 
 
 def prepare(release: Release, chains: int, rng: np.random.Generator) -> tuple[list[State], Proposal]:
-    """Return the states of `chains` Markov chains after the pilot run, and the proposal, which does not change
-    afterwards.
+    """Run the pilot phase of several Markov chains, and return the states of the chains and the proposal distribution,
+    which does not change afterwards.
 
     Parameters
     ----------
@@ -287,7 +289,9 @@ def prepare(release: Release, chains: int, rng: np.random.Generator) -> tuple[li
 
 
 def _adapt(by: Proposal, kept: list[Array], moves: NDArray[np.int64], full: Array) -> Array:
-    """Adapt a proposal to the second half of the pilot run, and return the covariance of the random walk."""
+    """Adapt the proposal distribution to the second half of a round of the pilot run, and return the covariance of the
+    random walk.
+    """
     rate = moves[1, 1] / max(moves[1, 0], 1)
     by.log_size += float(np.clip(2 * (rate - 0.23), -1.5, 0.7))
     recent = np.concatenate(kept[len(kept) // 2 :])
@@ -304,8 +308,8 @@ def _adapt(by: Proposal, kept: list[Array], moves: NDArray[np.int64], full: Arra
 
 
 def _feasible(release: Release, by: Proposal, particles: Array, rng: np.random.Generator) -> State:
-    """Return a feasible starting point of a chain: a particle with its statistics at their means or, if that is
-    infeasible, with increasingly random values.
+    """Return a feasible starting point of a Markov chain: a particle with statistics at their means or, if this is
+    infeasible, with increasingly random statistics.
     """
     for k in range(400):
         y = np.concatenate([particles[rng.integers(len(particles))], 0.01 * k * rng.standard_normal(4)])
@@ -327,8 +331,8 @@ STEP = 0.4  # step of the trapezoid rule in orthonormal coordinates: aliasing be
 
 
 def log_ratio(mean: Array, sse: Array, counts: NDArray[np.int64]) -> Array:
-    """Compute the log ratio of the exact density to the saddlepoint density, log h_c - log h_saddle, at (m, q), each
-    float64 (k,). Two-dimensional inversion gives an error of about 1e-8 or 1e-12 c.
+    """Compute the log ratio of the exact density to the saddlepoint density of (mean, sum of squares), log h_c - log
+    h_saddle, by two-dimensional inversion. The error is about 1e-8 or 1e-12 c.
 
     Parameters
     ----------
@@ -342,7 +346,7 @@ def log_ratio(mean: Array, sse: Array, counts: NDArray[np.int64]) -> Array:
     Raises
     ------
     ValueError
-        If a count is below 3 or a pair outside 0 < q/c < 1 - m^2.
+        If a count is below 3, or a pair is outside 0 < q/c < 1 - m^2.
     """
     found = _statistics_sampler.log_inside_density(mean, sse, counts)
     if not np.isfinite(found).all():
@@ -356,8 +360,8 @@ def log_ratio(mean: Array, sse: Array, counts: NDArray[np.int64]) -> Array:
 
 
 def total_variation(mean: Array, sse: Array, counts: NDArray[np.int64], *, checks: int = 24) -> tuple[float, int]:
-    """Return the bound (e^D - 1)/2 on the total variation distance, over the draws at which the density ratio R is
-    checked, and the number of these draws.
+    """Return the upper bound (e^D - 1)/2 on the total variation distance between the sampled and the exact posterior,
+    and the number of draws at which the density ratio R was computed.
 
     A third of the `checks` are the draws with the smallest and the largest second-order term divided by c, at which R
     is farthest from 1. The remaining checks are evenly spaced. Draws with fewer than 64 records are exact (log R = 0).
@@ -398,7 +402,7 @@ def _one(tilt: list[float], second: float, m: float, c: int) -> float:
 
 
 def _orthonormal(e1: float, e2: float, m: float) -> tuple[Array, Array, Array]:
-    """Return d and d^2 after orthonormalisation under the tilted distribution at the quadrature nodes, and the
+    """Return the functions d and d^2 at the quadrature nodes, orthonormalised under the tilted distribution, and the
     probabilities of the nodes.
     """
     low, high = -1 - m, 1 - m
@@ -425,7 +429,7 @@ SUSPECT = 0.001
 
 @dataclass(frozen=True)
 class Conflict:
-    """Comparison of prior and release, to detect a conflict.
+    """Comparison of a prior with a release, to detect a conflict between them.
 
     Parameters
     ----------
@@ -440,12 +444,12 @@ class Conflict:
 
     @property
     def least(self) -> float:
-        """Smallest of the six p-values multiplied by six (Bonferroni), at most 1."""
+        """Smallest of the six p-values, multiplied by six (Bonferroni correction), and at most 1."""
         return min(1.0, 6 * min(self.predictive + self.parameters))
 
     @property
     def found(self) -> bool:
-        """True if prior and release are in conflict. This is the case if one of the six p-values is below 0.001."""
+        """True if prior and release are in conflict, that is, if any of the six p-values is below 0.001."""
         return min(self.predictive + self.parameters) < SUSPECT
 
     def __str__(self) -> str:
@@ -464,7 +468,7 @@ class Conflict:
 
 
 def compare(release: Release, medians: tuple[float, float], *, rng: np.random.Generator) -> Conflict:
-    """Return both comparisons of prior and release, given the `medians` of mu and sigma2 in units of the limits.
+    """Compare the prior with the release and with the posterior medians of mu and sigma2, in units of the limits.
 
     Parameters
     ----------
@@ -483,8 +487,8 @@ def compare(release: Release, medians: tuple[float, float], *, rng: np.random.Ge
 
 
 def predictive(release: Release, *, rng: np.random.Generator) -> tuple[float, float, float, float]:
-    """Return two-sided p-values of the four released numbers among 4,000 draws from their prior predictive
-    distribution.
+    """Return the two-sided p-values of the four released numbers under their prior predictive distribution, estimated
+    from 4,000 draws.
 
     Counts are multinomial. Mean and sum of squares have a normal and a gamma distribution with their moments under
     theta, which is approximate for a few records, but accurate enough to detect a conflict. Laplace noise is added.
@@ -540,8 +544,8 @@ class CensoredPosterior:
 
     @property
     def law_error(self) -> float:
-        """Bound on the total variation distance between the sampled distribution and the posterior of the model. The
-        bound is 0 if every draw has fewer than 64 records inside the limits.
+        """Upper bound on the total variation distance between the sampled distribution and the exact posterior
+        distribution. The bound is 0 if every draw has fewer than 64 records inside the limits.
         """
         return self._law_check[0]
 
@@ -566,8 +570,8 @@ class CensoredPosterior:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status, which is ``converged``, ``not converged``, or ``approximate`` if the error of the sampled
-        distribution exceeds 0.005.
+        """Accuracy status of the draws: ``converged``, ``not converged``, or ``approximate`` if the error of the
+        sampled distribution exceeds 0.005.
         """
         found = of_chains(self.ess, self.rhat)
         word, reason = found.status, f"{found.reason}; total variation of the law at most {self.law_error:.1g}"
@@ -578,12 +582,13 @@ class CensoredPosterior:
         return Accuracy(word, self.law_error, f"{reason}; {self.conflict}")
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
-        """Draw (mu, sigma2) `size` times with replacement from the posterior draws, float64 (size, 2)."""
+        """Draw pairs (mu, sigma2) with replacement from the posterior draws, float64 (size, 2)."""
         pooled = self.draws.reshape(-1, 2)
         return pooled[_checks.generator(rng).integers(len(pooled), size=_checks.integer("size", size))]
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return a table of mean, standard deviation and central interval of mu, sigma2 and the four statistics.
+        """Return a table with the posterior mean, standard deviation and central interval of mu, sigma2 and the four
+        statistics.
 
         Parameters
         ----------
@@ -630,7 +635,8 @@ def sample(
     chains: int = 4,
     thin: int = 5,
 ) -> CensoredPosterior:
-    """Draw from the posterior of (mu, sigma2) with Markov chains.
+    """Draw from the posterior distribution of (mu, sigma2) by Markov chains, given noisy statistics of a censored
+    normal sample.
 
     Parameters
     ----------
@@ -646,8 +652,8 @@ def sample(
         be wrong by a factor within exp(+-g/(2 scale)): 5e-4 at g = scale/1000.)
     sums : whether `release` contains the noisy sums of x - middle and (x - middle)^2 instead of the mean and the sum of
         squares (`CensoredStatistics.sums_of`). The sums are much more accurate for mu if n is large.
-    draws, chains, thin : number of draws kept per chain, number of chains, and steps per draw. The default gives 4,000
-        or more effective draws in most settings, in 0.2 s for any n.
+    draws, chains, thin : number of draws that are kept per chain, number of chains, and number of steps per draw. The
+        default gives 4,000 or more effective draws in most settings, in 0.2 s for any n.
 
     Returns
     -------
@@ -684,7 +690,7 @@ def sample(
 def standardised(
     z: Array, scale: Array, grid: Array, limits: CensoredStatistics, n: int, prior: Prior, sums: bool
 ) -> Release:
-    """Return the release in units of half the width of the limits, measured from the middle of the limits.
+    """Convert a release to units of half the distance between the limits, with the origin at the middle of the limits.
 
     Parameters
     ----------

@@ -1,5 +1,6 @@
 # cython: language_level=3, cdivision=True, wraparound=False
-"""Density of (mean, sum of squares about it) of c records on [-1, 1] under Lebesgue measure, by a saddlepoint.
+"""Saddlepoint approximation of the joint density of the mean, and of the sum of squares about the mean, of c records on
+[-1, 1] under Lebesgue measure.
 
 Inside the limits, the normal distribution is an exponential family in (u, u^2): the distribution of a sample given
 theta is exp(-(q + c (m - mu)^2)/(2 sigma2)) times a density h_c(m, q) that does not depend on theta. With K(e) = log
@@ -29,7 +30,9 @@ cdef struct Tilted:  # distribution proportional to exp(e1 d + e2 d^2), d = u - 
 
 
 cdef inline void c_tilt(const Rule *rule, double e1, double e2, double centre, Tilted *law) noexcept nogil:
-    """Compute moments by quadrature over the range where the exponent is within 40 of its maximum, relative to it."""
+    """Compute the moments of the tilted distribution by quadrature over the range in which the exponent is within 40 of
+    its maximum.
+    """
     cdef double low = -1.0 - centre, high = 1.0 - centre, top, gap, slope, first, last, half, middle, s, p, total = 0.0
     cdef int i
     if e2 < 0.0:
@@ -69,7 +72,7 @@ cdef inline void c_tilt(const Rule *rule, double e1, double e2, double centre, T
 
 
 cdef inline double c_second_order(const Tilted *law, double v11, double v12, double v22) noexcept nogil:
-    """Return the term r of the expansion."""
+    """Return the second-order term r of the saddlepoint expansion."""
     cdef double slope = v12 / v11, scale1 = 1.0 / sqrt(v11), scale2 = 1.0 / sqrt(v22 - v12 * slope)
     cdef double y, x, p, square, fourth = 0.0, ax = 0.0, ay = 0.0, xxx = 0.0, xxy = 0.0, xyy = 0.0, yyy = 0.0
     cdef int i
@@ -90,7 +93,8 @@ cdef inline double c_second_order(const Tilted *law, double v11, double v12, dou
 
 
 cdef inline bint c_reachable(double m, double v) noexcept nogil:
-    """Return whether (m, v) is not extremely improbable for 64 or more normal records inside; always 0 < v < 1 - m^2.
+    """Return whether a mean m and a variance v of 64 or more normal records inside the limits are possible and not
+    extremely improbable.
 
     If v > 0.8 (1 - m^2), the records are at both ends: the probability is below exp(-1.17 c), where 1.17 is the
     relative entropy from the nearest log-concave distribution. If v > 20 (1 - |m|)^2, twenty times the value of an
@@ -102,10 +106,12 @@ cdef inline bint c_reachable(double m, double v) noexcept nogil:
 
 cdef inline double c_log_inside_density(const Rule *rule, double m, double v, double c, double *e, Tilted *law,
                                         double *second) noexcept nogil:
-    """Return log h_c(m, c v); -inf if `c_reachable` is false, NaN if Newton's method finds no tilt.
+    """Return the log density log h_c(m, c v), or -inf if `c_reachable` is false, or NaN if Newton's method finds no
+    tilt.
 
-    e: the tilt, a starting value on entry and the solution on return. second: r. Newton's method on the convex K(e) -
-    e2 v, halving steps that do not descend; half the last decrement is an estimate of the remaining decrease.
+    e: the tilt, a starting value on entry and the solution on return. second: r. Newton's method minimises the convex
+    function K(e) - e2 v and halves steps that do not decrease it. Half the last decrement is an estimate of the
+    remaining decrease.
     """
     cdef double g1, g2, v11, v12, v22, det, d1, d2, decrement = INFINITY, objective, fresh, step
     cdef int i, j

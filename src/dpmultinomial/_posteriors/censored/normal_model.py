@@ -1,7 +1,8 @@
-"""Model of a censored normal sample: its conjugate prior, and the posterior from statistics without noise.
+"""Model of a censored normal sample: the conjugate prior, and the posterior distribution given statistics without
+noise.
 
-By default, the prior is derived from the public limits of the data. The function `released` reads the four released
-numbers, as a sequence or by name.
+By default, the prior is derived from the public limits of the data. The function `released` checks the four released
+numbers, given as a sequence or by name.
 
 The posterior of (mu, sigma2) from censored statistics without noise is also the naive analysis, which treats a noisy
 release as exact. The likelihood sigma^-c exp(-(q + c (m - mu)^2)/(2 sigma2)) P_low^l P_high^h is sufficiently
@@ -31,7 +32,8 @@ SHARE = 0.01  # rate of the inverse gamma distribution, in squared widths of [lo
 
 @dataclass(frozen=True)
 class Prior:
-    """Prior of a normal sample: mu ~ N(mu0, var0) and sigma2 ~ inverse gamma(shape0, rate0), in the units of the data.
+    """Prior of the parameters of a normal sample: mu ~ N(mu0, var0) and sigma2 ~ inverse gamma(shape0, rate0), in the
+    units of the data.
 
     Parameters
     ----------
@@ -107,7 +109,7 @@ Array = NDArray[np.float64]
 
 
 def released(release: ArrayLike | Mapping[str, float]) -> Array:
-    """Return the four released numbers in the order of `STATISTICS`, float64 (4,).
+    """Check the four released numbers and return them in the order of `STATISTICS`, float64 (4,).
 
     Parameters
     ----------
@@ -154,8 +156,8 @@ class GridPosterior:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status, which is ``exact`` for statistics without noise, or ``approximate`` with unknown error if
-        noise was ignored.
+        """Accuracy status of the posterior: ``exact`` for statistics without noise, or ``approximate`` with unknown
+        error if noise was ignored.
         """
         if self.noise_ignored:
             return Accuracy(
@@ -176,8 +178,8 @@ class GridPosterior:
         return np.sqrt(square)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Return quantiles of mu and sigma2 at levels in [0, 1], float64 (levels, 2). Quantiles are interpolated
-        linearly within the cells of the grid.
+        """Return the posterior quantiles of mu and sigma2 at levels in [0, 1], float64 (levels, 2). Quantiles are
+        interpolated linearly within the cells of the grid.
         """
         levels = np.atleast_1d(_checks.fraction("q", q))
         columns = []
@@ -187,8 +189,8 @@ class GridPosterior:
         return np.column_stack([columns[0], np.exp(columns[1])])
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return a table of mu and sigma2 with the columns quantity, mean, sd, lower, upper, level and status. The
-        argument `level` is strictly between 0 and 1.
+        """Return the posterior summaries of mu and sigma2 as a table with the columns quantity, mean, sd, lower, upper,
+        level and status. The argument `level` is strictly between 0 and 1.
         """
         tail = (1 - _checks.inside("level", level)) / 2
         lower, upper = self.quantile([tail, 1 - tail])
@@ -211,7 +213,8 @@ class GridPosterior:
 def posterior(
     statistics: ArrayLike | Mapping[str, float], *, n: int, lower: float, upper: float, prior: Prior | None = None
 ) -> GridPosterior:
-    """Compute the posterior of (mu, sigma2) given the statistics (mean, sse, low, high) of n records without noise.
+    """Compute the posterior distribution of (mu, sigma2) given the statistics (mean, sse, low, high) of n records
+    without noise.
 
     Parameters
     ----------

@@ -305,8 +305,8 @@ def neglected(cells: Cells, prior: CountPrior, block: Block, log_evidence: Array
 
     Returns
     -------
-    float64 (rows,) The result is 0 if the window ends at the bounds of the count, and inf if all weights of the window
-        are 0.
+    float64 (rows,)
+        The result is 0 if the window ends at the bounds of the count, and inf if all weights of the window are 0.
     """
     lower, upper = np.maximum(cells.lower, prior.first), np.minimum(cells.upper, prior.last)
     whole = (block.low <= lower) & (block.low + block.width - 1 >= upper)

@@ -606,7 +606,8 @@ class CommonOdds(TailedLaw):
     law : PanelDensity
         Density of the log odds ratio, up to a factor.
     mode : float
-    strata : int Number of informative strata, that is, strata with four positive margins.
+    strata : int
+        Number of informative strata, that is, strata with four positive margins.
     """
 
     quantity = "common log odds ratio"
@@ -682,14 +683,14 @@ def common_odds_ratio(
 
     Parameters
     ----------
-    swapped : integers >= 0, (strata, 2, 2) or (2, 2) Tables swapped within strata, with at most 200,000 possible
-        original tables per stratum.
+    swapped : integers >= 0, (strata, 2, 2) or (2, 2)
+        Tables swapped within strata, with at most 200,000 possible original tables per stratum.
     rate : float
         Swap rate, in (0, 1).
     prior_sd : float
         The prior of the log odds ratio is normal with mean 0 and this standard deviation.
-    tolerance : float Tolerance of the interpolation of the log density, in (0, 1). The result states the error that was
-        achieved.
+    tolerance : float
+        Tolerance of the interpolation of the log density, in (0, 1). The result states the error that was achieved.
 
     Returns
     -------

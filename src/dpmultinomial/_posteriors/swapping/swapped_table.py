@@ -307,8 +307,8 @@ class SwappedTablePosterior(DirichletMixture):
 
     Attributes
     ----------
-    acceptance : float Probability that an iteration of `abc` is accepted, which is the marginal probability of the
-        swapped table.
+    acceptance : float
+        Probability that an iteration of `abc` is accepted, which is the marginal probability of the swapped table.
     weights : float64 (m,)
         Posterior probabilities of the originals.
     """
@@ -439,7 +439,8 @@ def listed(
         Swap rate, in (0, 1).
     prior : float64 (cells,)
         Dirichlet parameters.
-    most_work : float Largest number of steps for all possible original tables.
+    most_work : float
+        Largest number of steps for all possible original tables.
 
     Returns
     -------

@@ -45,8 +45,9 @@ class TwoRowLaw(PairedLaw):
 
     Parameters
     ----------
-    table : int64 (2, c) or (c, 2) Valid swapped table with up to 1,500 records and at least two positive row totals and
-        two positive column totals.
+    table : int64 (2, c) or (c, 2)
+        Valid swapped table with up to 1,500 records and at least two positive row totals and two positive column
+        totals.
     alpha : float64 (2 c,)
         Dirichlet prior of the cells, row by row.
     rate : float
@@ -264,7 +265,8 @@ class Chains:
     Parameters
     ----------
     originals : int64 (chains, draws, cells)
-    moved : int64 (chains, draws) Number of records that the swap moved.
+    moved : int64 (chains, draws)
+        Number of records that the swap moved.
     ess, rhat : float64 (quantities,)
         Diagnostics of all quantities that vary, among the cells, `moved` and the log prior of the original.
     moves : int
@@ -553,9 +555,10 @@ def infer(
         Used only for chains.
     alpha : float or (cells,)
         Dirichlet prior over the cells of all strata, > 0.
-    method : str ``"exact"`` rejects tables that cannot be summed exactly; ``"chain"`` always uses Markov chains;
-        ``"auto"`` uses exact sums for 2 x 2 tables, 2 x c tables up to 1,500 records and tables with few possible
-        originals, and chains for all other tables.
+    method : str
+        ``"exact"`` rejects tables that cannot be summed exactly; ``"chain"`` always uses Markov chains; ``"auto"`` uses
+        exact sums for 2 x 2 tables, 2 x c tables up to 1,500 records and tables with few possible originals, and chains
+        for all other tables.
     most_moves : int
         Limit on the moves of the chains of a stratum (`sample`).
 
@@ -613,7 +616,8 @@ def summed(table: Counts, prior: Array, rate: float, *, strict: bool = False) ->
 
     Raises
     ------
-    OutOfReach If `strict` is true and the stratum cannot be summed exactly; the message states the reason.
+    OutOfReach
+        If `strict` is true and the stratum cannot be summed exactly; the message states the reason.
     """
     sides = [int((table.sum(axis=axis) > 0).sum()) for axis in (0, 1)]
     two_rows = min(table.shape) == 2 < max(table.shape) and min(sides) >= 2

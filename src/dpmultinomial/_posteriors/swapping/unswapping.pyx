@@ -245,8 +245,8 @@ def permutation_chain(swapped, log_weights, alpha, *, draws, burn_in, thin, rng)
         One array per stratum: log probability of each permutation with k moved records; entry 1 unused, others finite.
     alpha : float64 (strata * rows * columns,)
         Dirichlet prior of all cells, > 0.
-    draws, burn_in, thin : int Number of draws that are kept, one after every `thin` sweeps (at least one), after
-        `burn_in` discarded sweeps.
+    draws, burn_in, thin : int
+        Number of draws that are kept, one after every `thin` sweeps (at least one), after `burn_in` discarded sweeps.
     rng : Generator
         Three uniforms per proposal.
 
@@ -541,7 +541,8 @@ def mixture(a, weights, tilt, t, fresh, starts):
 
     Parameters
     ----------
-    a : float64 (m, 4) Dirichlet parameters; the parameters of cells 01 and 10 are greater than `tilt`.
+    a : float64 (m, 4)
+        Dirichlet parameters; the parameters of cells 01 and 10 are greater than `tilt`.
     weights : float64 (m,)
     tilt : float
     t : float64 (n,), n >= 1.

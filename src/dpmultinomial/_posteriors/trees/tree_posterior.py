@@ -66,10 +66,11 @@ def concentrations(tree: Tree, weigh: Callable[[Tree, Whole], tuple[NDArray[Any]
 
     Returns
     -------
-    FittedSplits For a large tree, the fit uses the evidence of a part: complete families of every level, evenly spaced,
-        without the nodes below the other families. The omitted part of the prior integrates to 1, so the result is the
-        exact evidence given fewer measurements. A family that is larger than the part is represented by some of its
-        children and by the sum of its other children, with the sum of their concentrations.
+    FittedSplits
+        For a large tree, the fit uses the evidence of a part: complete families of every level, evenly spaced, without
+        the nodes below the other families. The omitted part of the prior integrates to 1, so the result is the exact
+        evidence given fewer measurements. A family that is larger than the part is represented by some of its children
+        and by the sum of its other children, with the sum of their concentrations.
     """
     try:
         return _concentrations(tree, weigh, MOST_NODES)
