@@ -57,7 +57,9 @@ def of_mixture(
 
 
 class _Parts:
-    """Groups of quantities (counts, shares, rates) whose joint posterior is a mixture of Dirichlet distributions."""
+    """Counts, shares and rates whose joint posterior distribution follows from one mixture of Dirichlet
+    distributions.
+    """
 
     def __init__(self, law: DirichletMixture, names: tuple[str, ...]) -> None:
         self.law, self.names, self.total = law, names, law.counts.total
@@ -153,8 +155,8 @@ class _Parts:
         return lambda members: made(members, tuple(self.place[name] for name in members))
 
     def _joint(self, what: str, group: Group, whole: int) -> Joint:
-        """Return a function that draws one kind of quantity (`what`), divided by its sum over the group or by `whole`.
-        A ratio 0/0 is returned as NaN.
+        """Return a function that draws the counts or rates of a group of categories, divided by their sum over the
+        group or by a fixed number. A ratio 0/0 is returned as NaN.
         """
 
         def joint(size: int, rng: np.random.Generator) -> NDArray[np.float64]:

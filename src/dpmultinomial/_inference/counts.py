@@ -23,7 +23,8 @@ _BURN_IN, _DRAWS, _CHAINS = 500, 1000, 4
 
 
 def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
-    """Compute the posterior distribution given a `Release` of counts, or of shares with a total.
+    """Compute the posterior distribution of counts, shares and rates given a `Release` of counts, or of shares with a
+    total.
 
     Parameters
     ----------

@@ -87,7 +87,7 @@ class Goal:
 
     @property
     def members(self) -> tuple[str, ...]:
-        """Names of the quantities to which the goal may refer."""
+        """Names of the quantities to which the goal of a plan may refer."""
         return self.names if self.among is None else self.among
 
     @cached_property
@@ -306,7 +306,9 @@ class Plan:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the plan: ``approximate``, with the standard error of the estimated frequency."""
+        """Accuracy status of the estimated frequency, which is ``approximate``, with the standard error of this
+        frequency.
+        """
         return Accuracy("approximate", self.standard_error, f"frequency in {self.releases} simulated releases")
 
     def summary(self) -> pd.DataFrame:
@@ -428,7 +430,9 @@ def plan(
 
 @dataclass(frozen=True)
 class _Simulation:
-    """Simulation of files with the planned shares, of their releases, and of the answers from the releases."""
+    """Simulation of data files with the planned shares, of releases of these files, and of the answers that each
+    release gives.
+    """
 
     goal: Goal
     names: tuple[str, ...]
@@ -438,8 +442,8 @@ class _Simulation:
     prior: Any
 
     def seen(self, epsilon: float, releases: int, seed: int) -> Seen:
-        """Return masks of the simulated releases that are conclusive and correct, and of those that are conclusive and
-        wrong, as bool (releases, 2). Release i uses the same random stream at every epsilon.
+        """Return masks of the simulated releases that are conclusive and correct, and of the releases that are
+        conclusive and wrong, as bool (releases, 2). Release i uses the same random stream at every epsilon.
         """
         law = self.made(epsilon)
         return np.array([self._one(law, stream(seed, "plan", i)) for i in range(releases)], dtype=bool)

@@ -249,7 +249,7 @@ def _without_exposure(cells: Cells, names: tuple[str, ...], rows: NDArray[np.int
 
 
 def _at_most(cells: Cells, names: tuple[str, ...], persons: Array) -> Cells:
-    """Return the noisy counts of all areas with upper bounds that are at most the number of persons of each area."""
+    """Return the noisy counts of all areas, with upper bounds that do not exceed the number of persons of each area."""
     upper = np.minimum(cells.upper, persons)
     found = Cells(cells.released, cells.noise, cells.lower, upper, cells.measured, cells.reasons)
     bad = np.flatnonzero(cells.lower > persons)
@@ -365,7 +365,8 @@ class RegressionPosterior(Posterior):
         return Quantities(labels, one, joint=joint)
 
     def prior_check(self, *, rng: np.random.Generator, size: int = _CHECKS) -> pd.DataFrame:
-        """Compare the release with releases drawn from the fitted regression.
+        """Compare statistics of the release with the same statistics of releases that are simulated from the fitted
+        regression.
 
         Parameters
         ----------
@@ -420,7 +421,7 @@ class RegressionPosterior(Posterior):
 
     @cached_property
     def _held(self) -> list[str]:
-        """Names of the parameters whose posterior is determined by the prior."""
+        """Names of the parameters of the regression whose posterior is determined by the prior and not by the data."""
         shape, slopes = self._hyper.held
         names = (INTERCEPT, *(f"slope of {name}" for name in self.areas.design.names))
         return [_SHAPE[self.regression.family]] * shape + [n for n, held in zip(names, slopes, strict=True) if held]
@@ -508,9 +509,9 @@ class RegressionPosterior(Posterior):
 
     @cached_property
     def _by_exposure(self) -> dict[str, float]:
-        """Return the result of a test of whether the shape depends on the exposure. The log of the shape is log a + c
-        z, where z is the standardised log exposure. The prior c ~ N(0, 1) is compared with c = 0 in a quadratic
-        approximation of the log evidence.
+        """Return the result of a test of whether the variation of the rates around the regression depends on the
+        exposure. The log of the shape is log a + c z, where z is the standardised log exposure. The prior c ~ N(0, 1)
+        is compared with c = 0 in a quadratic approximation of the log evidence.
         """
         log = np.log(self.areas.mean_exposure)
         if not log.std() > 1e-9:

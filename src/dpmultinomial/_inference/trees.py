@@ -197,7 +197,8 @@ NEGLECTED = (
 
 
 def crossed_posterior(release: Release, *, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
-    """Compute the posterior distribution of all cells and queries of a `Release` with queries.
+    """Compute the posterior distribution of all cells and of all sums of cells (queries), given a `Release` of crossed
+    cells.
 
     Parameters
     ----------
@@ -273,7 +274,7 @@ def _crossed(release: Release) -> Crossed:
 
     def spread(numbers: Any, elsewhere: float) -> NDArray[Any]:
         """Return a table of numbers for all nodes and queries, in which entries without a released number are set to
-        `elsewhere`.
+        the default `elsewhere`.
         """
         found = np.full((len(tree), len(queries)), elsewhere)
         given = np.asarray(elsewhere if numbers is None else numbers, dtype=np.float64)
@@ -330,8 +331,8 @@ def _names(crossed: Crossed, alone: bool) -> list[str]:
 
 
 def _least_squares(crossed: Crossed, laws: crossed_cells.Laws, names: list[str]) -> dict[str, list[float | None]]:
-    """Return the least-squares estimates of all targets in all nodes, by name. Every target has a separate tree, so the
-    estimate of a cell ignores the other cells.
+    """Return the least-squares estimates of all cells and sums in all nodes, by name. Every cell and every sum has a
+    separate tree, so the estimate of a cell ignores the other cells.
     """
     each = [list(least_squares_by_name(law.least_squares).values()) for law in laws]
     pairs = [each[t][v] for v in range(len(crossed.tree)) for t in range(len(laws))]

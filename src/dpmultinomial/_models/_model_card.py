@@ -195,7 +195,7 @@ class Exported:
 
 
 def opened(exported: Mapping[str, object], expected: str, keys: Sequence[str]) -> Exported:
-    """Check the format of an exported model and return its common parts.
+    """Check the format of an exported model, and return the parts that all exported models have in common.
 
     Parameters
     ----------

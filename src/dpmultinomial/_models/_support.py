@@ -26,7 +26,7 @@ from .. import _checks
 
 @dataclass(frozen=True)
 class Column:
-    """Column of the records, with its name and values.
+    """Column of a table of records, with its name, kind and values.
 
     Parameters
     ----------
@@ -294,7 +294,7 @@ def warn_of_data(columns: Sequence[Column], supports: Sequence[Support], *, clas
 
 
 def plain(name: str, values: Sequence[Scalar] | NDArray[np.generic]) -> tuple[Scalar, ...]:
-    """Return a sequence of distinct strings or finite numbers as a tuple of Python values.
+    """Check that values are distinct strings or finite numbers, and return them as a tuple of Python values.
 
     Parameters
     ----------

@@ -163,7 +163,7 @@ class Audit:
 
 
 def audit(mechanism: Mechanism, *, epsilon: float, delta: float | None = None, order: float | None = None) -> Audit:
-    """Compare the claimed privacy guarantee of one release with the exact cost when one record is replaced.
+    """Compare the claimed privacy guarantee of one release with the exact privacy cost of replacing one record.
 
     Parameters
     ----------

@@ -180,7 +180,7 @@ FORMAT = "dpmultinomial naive Bayes 1"
 
 
 class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Naive Bayes classifier on categories whose counts are released by a private mechanism.
+    """Naive Bayes classifier for categorical or binned features, fitted to counts that a private mechanism releases.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     def fit(
         self, X: pd.DataFrame | ArrayLike, y: ArrayLike, rng: np.random.Generator | None = None
     ) -> "PrivateNaiveBayes":
-        """Fit a private naive Bayes model to the records, which is one release of the model.
+        """Fit a private naive Bayes model to the records. Each call is one release of a model.
 
         Parameters
         ----------

@@ -1,5 +1,6 @@
 # cython: language_level=3, cdivision=True, wraparound=False
-"""Private releases of many histograms for many privacy levels and repetitions, and scores of models built from them.
+"""Private releases of many histograms for many privacy levels and repetitions, and scores of the naive Bayes models
+that are built from these releases.
 
 `release` draws the log probabilities of all blocks; `scores` computes the cross-entropy and the accuracy of many naive
 Bayes models, whose tables are such blocks, on one test set.

@@ -23,7 +23,7 @@ FORMAT = "dpmultinomial Bayesian network 1"
 
 
 class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Discrete Bayesian network of given structure whose probability tables are released by a private mechanism.
+    """Discrete Bayesian network with a given structure, whose probability tables a private mechanism releases.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
     def fit(
         self, X: pd.DataFrame | ArrayLike, y: object = None, rng: np.random.Generator | None = None
     ) -> "PrivateBayesianNetwork":
-        """Fit a private Bayesian network to the records, which is one release of the network.
+        """Fit a private Bayesian network to the records. Each call is one release of a network.
 
         Parameters
         ----------
@@ -259,8 +259,8 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
 
 
 def _nodes(stated: Sequence[object], sizes: Mapping[str, int]) -> tuple[dict[str, list[str]], list[Array]]:
-    """Return the parents and the log parameters (1, cells) of every exported node. Memory use is bounded by the size of
-    the input.
+    """Return the parents and the log parameters (1, cells) of every node of an exported network. Memory use is bounded
+    by the size of the input.
     """
     parents: dict[str, list[str]] = {}
     logs = []

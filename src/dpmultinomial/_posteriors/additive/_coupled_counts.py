@@ -1,5 +1,5 @@
-"""Distributions of counts that are a mixture of products of one factor per count, times a factor of the total. Every
-posterior distribution given an additive release has this form.
+"""Distributions of counts that are mixtures of products (one factor per count), multiplied by a factor of the total.
+Every posterior distribution given an additive release has this form.
 
 P(N) is proportional to g(N_1 + .. + N_S) sum_t w_t prod_s h_ts(N_s). Each term requires one run of `_sum_chain`.
 
@@ -85,8 +85,8 @@ def most_probable(
 
 
 def _moves(size: int) -> NDArray[np.int64]:
-    """Return all local moves of a vector of counts: to add 1 to a count, to subtract 1 from a count, or to move one
-    unit between two counts.
+    """Return all local moves of a vector of counts, which add 1 to a count, subtract 1 from a count, or move one unit
+    between two counts.
     """
     unit = np.eye(size, dtype=np.int64)
     swaps = (unit[:, None] - unit[None]).reshape(-1, size)
@@ -100,7 +100,7 @@ _BLOCK, _NUMBERS = 64, 2_000_000  # number of terms, and number of entries of th
 
 @dataclass(frozen=True)
 class Terms:
-    """Terms of a mixture of products. Each product has one factor per count.
+    """Terms of a mixture of products, where each product has one factor per count.
 
     Attributes
     ----------
@@ -220,8 +220,8 @@ class CoupledCounts:
         return max(1, min(most, _NUMBERS // int(self.terms.factors[0].size)))
 
     def _bounds(self) -> Array:
-        """Return an upper bound on the log weight of every term of the mixture: the log of the product of two numbers,
-        the sum of the term without the factor of the total, and the largest factor of the total (both tilted).
+        """Return an upper bound on the log weight of every term of the mixture. The bound is the log of the tilted sum
+        without the factor of the total, plus the log of the largest tilted factor of the total.
         """
         terms, bounds = self.terms, np.empty(len(self.terms.log_weights))
         gap, block = self.total_low + np.arange(len(self.total_factor)) - self._centre, self._block(_BLOCK)
@@ -247,8 +247,8 @@ class CoupledCounts:
         return int(self.total_low - self.low.sum())
 
     def _tilted(self, some: NDArray[np.int64]) -> tuple[Array, Array, Array]:
-        """Return the exponentially tilted factors of several terms, scaled to a largest entry of 1 per component, with
-        the log of the scale that was removed, and the tilted factor g of the total.
+        """Return the exponentially tilted factors of several terms of the mixture, scaled to a largest entry of 1 per
+        component. Also return the log of the scale that was removed, and the tilted factor g of the total.
         """
         theta, totals = self.terms.tilts[some, None], self.total_low + np.arange(len(self.total_factor))
         g = self.total_factor * np.exp(-theta * (totals - self._centre))
@@ -280,8 +280,8 @@ _TERM_NUMBERS = 1_000_000  # number of array entries that are processed together
 def windows(
     released: NDArray[np.int64], noise: Noise, window: int | None, *, drawn: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the lowest and the highest true count of every component that are summed: the ends of the window of Wang
-    (2020), or of the range of all counts that are not negligible.
+    """Return the lowest and the highest true count of every component over which the posterior is summed. They are the
+    ends of the window of Wang (2020), or of the range of all counts that are not negligible.
 
     Parameters
     ----------
@@ -404,8 +404,8 @@ def mode(released: NDArray[np.int64], noise: Noise, window: int | None, *, ties:
 
 
 def _levels(released: Whole, noise: Noise) -> Whole:
-    """Return the possible levels of a release by algorithm 3, in lowest terms. The level is the smallest quotient that
-    receives a unit. Every level satisfies level M <= sum of weights <= level (M + S).
+    """Return the possible levels of a release by algorithm 3, as fractions in lowest terms. A level is a value of the
+    smallest quotient that receives a unit. Every level satisfies level M <= sum of weights <= level (M + S).
 
     The result has shape (L, 2): numerators and denominators of the levels, in increasing order.
     """
@@ -424,8 +424,8 @@ def _levels(released: Whole, noise: Noise) -> Whole:
 
 
 def _beyond(noise: Noise, size: int) -> tuple[int, int]:
-    """Return the largest non-negligible distances of the sum of the weights max(n_s, 0) below and above the noisy
-    total. The distance above is computed for noise that is clipped at 0 from below.
+    """Return the largest non-negligible distances by which the sum of max(n_s, 0) over all noisy components n_s is
+    below and above the noisy total. The distance above is computed for noise that is clipped at 0 from below.
     """
     positive = noise.p[noise.reach :].copy()
     positive[0] = noise.p[: noise.reach + 1].sum()
@@ -466,8 +466,8 @@ def _boxes(released: Whole, x: Whole, levels: Whole, ties: str) -> tuple[Array, 
 
 
 def _log_remainder(released: NDArray[np.int64], ties: str) -> float:
-    """Return the log probability that the units left over by equal shares go to the components that received them, if
-    all components have the same weight and the tie rule decides.
+    """Return the log probability that the tie rule assigns the units left over by an equal division to the components
+    that received them.
     """
     size, extra = len(released), int(released.sum()) % len(released)
     if ties == "random":
@@ -554,7 +554,7 @@ class Certificate:
         return self.pruned + self.wrapped + self.cut + _ROUNDING * self.condition
 
     def accuracy(self) -> Accuracy:
-        """Return the accuracy status of the distribution: ``exact`` if the error bound is within the rounding
+        """Return the accuracy status of the distribution, which is ``exact`` if the error bound is within the rounding
         tolerance, and otherwise ``approximate`` with the bound.
         """
         if self.error < _TOLERANCE:
@@ -566,8 +566,8 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Chain:
-    """One term of a mixture of products: the factors of the components at low_s, low_s + 1, .., and the factor of the
-    total.
+    """One term of a mixture of products: the factors of all components at the counts low_s, low_s + 1, .., and the
+    factor of the total.
 
     Attributes
     ----------
@@ -634,7 +634,7 @@ class TransformedCounts:
         return _trimmed(self.solved.totals[0], self.solved.total)
 
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the distribution: ``exact``, or ``approximate`` with a bound on the error."""
+        """Accuracy status of the distribution, which is ``exact``, or ``approximate`` with a bound on the error."""
         return self.certificate.accuracy()
 
     def log_probabilities(self, vectors: Whole) -> Array:
@@ -671,9 +671,9 @@ def _trimmed(first: np.int64, law: Array) -> tuple[Whole, Array]:
 
 
 def _afterwards(chain: Chain) -> list[Array]:
-    """Return, for every component, the sum over all later components of the factors of a term, as a function of the sum
-    t of this and the earlier components. Each array has shape (1 or 2, L), with the value for t at index -t modulo L.
-    The second row applies once a component has received the last unit.
+    """Return, for every component, the weight of the total and of all later components, as a function of the sum t of
+    this and the earlier components. Each array has shape (1 or 2, L), with the value for t at index -t modulo L. The
+    second row applies once a component has received the last unit.
     """
     length = len(chain.tail)
     late = scipy.fft.rfft(chain.tail)

@@ -186,8 +186,8 @@ cdef inline void c_claimed_adjoint(Columns *c, int64_t u, int64_t repeats, const
 
 cdef inline void c_suffixes(Columns *c, Py_ssize_t size, const int64_t *split, Py_ssize_t first, Py_ssize_t last,
                             bint plain) noexcept nogil:
-    """Compute two suffix products of the factors of the columns: rest_late[u] = prod_{s >= u} L_s for u > first, and
-    rest_gain[u] for u <= last, in which the distinguished component is among the columns s >= u.
+    """Compute two suffix products of the factors of the columns. They are rest_late[u] = prod_{s >= u} L_s for u >
+    first, and rest_gain[u] for u <= last, in which the distinguished component is among the columns s >= u.
 
     For plain terms, rest_gain[u] = prod_{s >= u} E_s.
     """

@@ -111,7 +111,7 @@ class Levels:
         )
 
     def with_empty(self) -> "Levels":
-        """Return all levels, followed by an additional level at which all noisy counts are 0 or less."""
+        """Return all levels of algorithm 3, followed by an additional level at which all noisy counts are 0 or less."""
         nothing, size = np.array([0]), self.got.shape[1]
         none = np.full((1, size), NOTHING)
         return Levels(
@@ -226,7 +226,9 @@ class Masses:
     totals: Array
 
     def bounds(self) -> Array:
-        """Return the log of an upper bound on the weight of every level, float64 (T,), minimised over the tilts."""
+        """Return the log of an upper bound on the weight of every level of algorithm 3, float64 (T,), minimised over
+        the tilts.
+        """
         return np.asarray((self.levels + self.edge[:, None]).min(axis=0))
 
     def free(self, kept: NDArray[np.integer]) -> Array:
@@ -318,8 +320,8 @@ class _Claims:
 def _batched(
     levels: Whole, begin: Whole, end: Whole, claims: Whole, parts: tuple[Array, Array, Array, Whole], ties: str
 ) -> Iterator[tuple[int, Array]]:
-    """Yield batches of levels with the same numbers of claims and columns, as pairs of level indices and the result of
-    `_claims`.
+    """Yield batches of levels of algorithm 3 with the same numbers of claims (possible ties) and columns, each with the
+    result of `_claims`.
     """
     alike: dict[tuple[int, int], list[int]] = {}
     for i in levels.tolist():
@@ -400,8 +402,8 @@ def _interval_sums(values: Array, start: Whole, end: Whole) -> Array:
 
 
 def _claims(clear: Array, got: Array, lost: Array, repeats: Whole, claims: int, ties: str) -> Array:
-    """Return the log mass of all components with claims, for several levels, as an array (G, n). The mass is a sum over
-    the quadrature nodes and over the component that receives the last unit.
+    """Return the log mass of all components whose noisy count can be at an end of its interval, for several levels, as
+    an array (G, n). The mass is a sum over the quadrature nodes and over the component that receives the last unit.
     """
     early, late, weight = rule(claims, ties)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -127,8 +127,8 @@ class Chunk:
         self.terms = (rows[self.level], early, late, weight)
 
     def collect(self, marginals: list[Array]) -> tuple[Array, NDArray[np.complex128]]:
-        """Compute the terms of these levels and add them to the marginal distributions. The function returns the sums
-        of the terms and the derivative with respect to the transform of the factor of the total.
+        """Compute the terms of a chunk of levels and add them to the marginal distributions. The function returns the
+        sums of the terms and the derivative with respect to the transform of the factor of the total.
         """
         s = self.frame
         boxes = s.boxes(self.lower, self.upper, self.kind, s.length)
@@ -318,8 +318,8 @@ class _Sweep:
         self._scale()
 
     def _bound_levels(self) -> None:
-        """Determine all levels that are not negligible. The range of levels is extended until the bounds on the weights
-        at both ends are negligible.
+        """Determine all levels of algorithm 3 with a weight that is not negligible. The range of levels is extended
+        until the bounds on the weights at both ends are negligible.
         """
         p = self.problem
         span, total, size = 60.0 + 3.0 * len(p.released), p.total, len(p.released)
@@ -349,8 +349,8 @@ class _Sweep:
             span *= 2.0
 
     def _choose_tilt(self, reserve: float) -> None:
-        """Choose the tilt with the shortest transform, among tilts near the minimum of Phi, which bounds the
-        probability mass that wraps around.
+        """Choose the tilt with the shortest transform, among tilts near the minimum of the upper bound Phi on the mass
+        that wraps around.
         """
         self.free = self.masses.free(self.kept)
         tilts = self.masses.tilts
@@ -474,7 +474,9 @@ class _Sweep:
         return Certificate(pruned, float(wrapped), float(cut), condition)
 
     def _chunks(self) -> list[Whole]:
-        """Yield the levels in increasing order, in chunks that fit into memory. The empty level is a separate chunk."""
+        """Yield the levels of algorithm 3 in increasing order, in chunks that fit into memory. The empty level is a
+        separate chunk.
+        """
         rows = self.kept
         empty = rows[rows == len(self.levels) - 1] if self.has_empty else rows[:0]
         rows = rows[: len(rows) - len(empty)]
@@ -491,8 +493,8 @@ def _normalised(weights: Array) -> Array:
 
 
 def _log_remainder(released: Whole, ties: str) -> float:
-    """Return the log probability of the released vector if all weights are 0. All components then receive equal shares,
-    and the tie rule divides the remainder.
+    """Return the log probability of the released vector if all multinomial weights are 0. All components then receive
+    equal shares, and the tie rule divides the remainder.
     """
     size, extra = len(released), int(released.sum()) % len(released)
     if released.max() - released.min() > 1:

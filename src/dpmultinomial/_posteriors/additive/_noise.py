@@ -55,7 +55,7 @@ def support_for(epsilon: float, support: float | None) -> float:
 
 @dataclass(frozen=True)
 class NoiseModel:
-    """Distribution of the noise D of one count: P(D = d) = peak exp(-epsilon |d|) for |d| <= support (which may be
+    """Distribution of the noise D of one count, with P(D = d) = peak exp(-epsilon |d|) for |d| <= support (which may be
     infinite).
 
     Parameters

@@ -137,7 +137,7 @@ def _chance(released: int, noise: Noise, support: int) -> tuple[Array, Whole]:
 
 
 def _over_totals(summed: Array, own: Array) -> Array:
-    """Return the matrix product sum_M summed[v, M] own[n, M] over the totals M, float64 (sums, n)."""
+    """Return the matrix product of two arrays over their second axis (the totals), float64 (sums, n)."""
     if summed.shape[1] <= _DENSE:
         return np.asarray((own[None] * summed[:, None]).sum(axis=2))
     return np.asarray(summed @ own.T)
@@ -315,7 +315,7 @@ def mode_likelihood(released: Whole, n1: Whole, n2: Whole, *, ties: str) -> Arra
 
 
 def _on_totals(first: int, values: Array, low: Whole, sizes: Whole) -> Array:
-    """Return a factor of the total, evaluated at the sum of every pair of counts, as a table."""
+    """Return a table with a factor of the total, evaluated at the sum of every pair of counts."""
     place = np.add.outer(np.arange(sizes[0]), np.arange(sizes[1])) + low.sum() - first
     inside = (place >= 0) & (place < len(values))
     return np.where(inside, values[np.where(inside, place, 0)], 0.0)

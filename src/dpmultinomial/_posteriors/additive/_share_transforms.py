@@ -66,8 +66,8 @@ class Frame:
 
 
 class Tilted:
-    """Product of the factors of the components and of the total, with the cumulants of sum N - T under an exponential
-    tilt.
+    """Product of the factors of the components and of the total, with the cumulants of the sum of the components minus
+    the total under an exponential tilt.
     """
 
     def __init__(self, frame: Frame, factors: Array) -> None:
@@ -79,8 +79,8 @@ class Tilted:
         self.steepest = min(frame.rate, _STEEPEST / factors.shape[1])
 
     def cumulants(self, theta: float) -> tuple[float, float, float]:
-        """Return the log of the exponentially tilted sum, and the mean and the variance of sum N - T under
-        this tilt.
+        """Return the log of the exponentially tilted sum, and the mean and the variance of the sum of the components
+        minus the total under this tilt.
         """
         repeats = self.frame.columns.repeats
         s0, s1, s2 = (self.factors @ (self.powers * np.exp(theta * self.x)[:, None])).T
@@ -108,8 +108,8 @@ class Tilted:
         return h / h.sum(axis=1, keepdims=True), g / g.sum()
 
     def best(self) -> float:
-        """Return the tilt at which sum N - T has mean 0, up to half a standard deviation. The size of the tilt is
-        limited by the rate at which the noise decays.
+        """Return the tilt at which the sum of the components minus the total has mean 0, up to half a standard
+        deviation. The size of the tilt is limited by the rate at which the noise decays.
         """
         limit = 0.9 * self.steepest
         low, high, theta = -max(limit, _DOWNWARD), limit, 0.0

@@ -1,6 +1,6 @@
 # cython: language_level=3
-"""Distributions of integers that are coupled through a factor of their sum: P(x) is proportional to g(x_1 + .. + x_S)
-prod h_i(x_i).
+"""Distributions of integers that are coupled through a factor of their sum, for which P(x) is proportional to g(x_1 +
+.. + x_S) prod h_i(x_i).
 
 Forward and backward sums over the partial sums c_i = x_1 + .. + x_i, as in a hidden Markov chain, give the normalising
 constant, all marginals, the distribution of the sum, and independent draws. The cost is O(S W L), with W values per
@@ -251,8 +251,8 @@ def _solved(h, g, first):
 cdef void solve_fill(const double[:, :, ::1] h, const double[::1] g, double[:, :, ::1] table, int64_t[::1] begin,
                      int64_t[::1] length, double[:, ::1] marginals, double[::1] total, double[:, ::1] spare,
                      double *scale) noexcept nogil:
-    """Compute the unnormalised marginals and the unnormalised distribution of the sum of one distribution. Both are 0
-    if all weights are 0.
+    """Compute the unnormalised marginals of a vector of integers and the unnormalised distribution of their sum. Both
+    are 0 if all weights are 0.
     """
     cdef Py_ssize_t states = table.shape[1], size = h.shape[1]
     cdef int64_t c, n = g.shape[0]
@@ -473,8 +473,8 @@ def _farthest(weights, shift, reach):
 
 
 def pairs(likelihood, weights, *, epsilon, reach, shift):
-    """Return sum_V w(T, V) sum_{n_1} exp(-epsilon |n_1 - N_1| - epsilon |V - n_1 - N_2| + epsilon |V - T|) L(n_1, V -
-    n_1) for every pair of true counts N_1, N_2.
+    """Return the posterior weights of all pairs of true counts N_1, N_2 with T = N_1 + N_2: sum_V w(T, V) sum_{n_1}
+    exp(-epsilon |n_1 - N_1| - epsilon |V - n_1 - N_2| + epsilon |V - T|) L(n_1, V - n_1).
 
     Parameters
     ----------

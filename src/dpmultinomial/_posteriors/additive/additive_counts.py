@@ -80,8 +80,8 @@ class AdditivePosterior:
 
     @cached_property
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the posterior distribution: ``exact``, or ``approximate`` with the probability mass that
-        is neglected by windows or grids.
+        """Accuracy status of the posterior distribution, which is ``exact``, or ``approximate`` with the probability
+        mass that is neglected by windows or grids.
         """
         return self._left_out()
 

@@ -402,8 +402,8 @@ def _one(tilt: list[float], second: float, m: float, c: int) -> float:
 
 
 def _orthonormal(e1: float, e2: float, m: float) -> tuple[Array, Array, Array]:
-    """Return the functions d and d^2 at the quadrature nodes, orthonormalised under the tilted distribution, and the
-    probabilities of the nodes.
+    """Return the deviation d and its square at the quadrature nodes, orthonormalised under the tilted distribution, and
+    the probabilities of the nodes.
     """
     low, high = -1 - m, 1 - m
     if e2 < 0:
@@ -570,8 +570,8 @@ class CensoredPosterior:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the draws: ``converged``, ``not converged``, or ``approximate`` if the error of the
-        sampled distribution exceeds 0.005.
+        """Accuracy status of the draws, which is ``converged``, ``not converged``, or ``approximate`` if the error of
+        the sampled distribution exceeds 0.005.
         """
         found = of_chains(self.ess, self.rhat)
         word, reason = found.status, f"{found.reason}; total variation of the law at most {self.law_error:.1g}"

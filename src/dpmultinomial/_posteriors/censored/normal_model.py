@@ -156,8 +156,8 @@ class GridPosterior:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the posterior: ``exact`` for statistics without noise, or ``approximate`` with unknown
-        error if noise was ignored.
+        """Accuracy status of the posterior, which is ``exact`` for statistics without noise, or ``approximate`` with
+        unknown error if noise was ignored.
         """
         if self.noise_ignored:
             return Accuracy(
@@ -244,8 +244,8 @@ def posterior(
 def naive(
     release: ArrayLike | Mapping[str, float], *, n: int, lower: float, upper: float, prior: Prior | None = None
 ) -> GridPosterior:
-    """Compute the posterior that ignores the noise. The released values are treated as the statistics, and are changed
-    only if the formulas require it.
+    """Compute the posterior distribution of (mu, sigma2) under the false assumption that the release has no noise. The
+    released values are treated as the statistics, and are changed only if the formulas require it.
 
     Counts are rounded and clipped to [0, n] (low first, then high to the remainder), and the sum of squares is
     increased to at least 0. The mean is not changed. The parameters, the result and the errors are those of

@@ -1,6 +1,6 @@
 # cython: language_level=3
-"""Distribution of independent counts conditional on their sum: P(S = s) is proportional to prod_i a_i(s_i) on s_1 + ..
-+ s_k = M.
+"""Distribution of independent counts conditional on their sum, for which P(S = s) is proportional to prod_i a_i(s_i) on
+s_1 + .. + s_k = M.
 
 The posterior of the true counts given a noisy release has this form (methods of Balmat et al., 2018, in the
 documentation), so the normalising constant, the marginals and independent draws follow from convolutions of the a_i.
@@ -291,7 +291,9 @@ cdef inline void c_group(const int64_t *left, int64_t *first, int64_t *order, in
 cdef void draw_fill(const double[:, ::1] factors, const double[:, ::1] suffix, int64_t[:, ::1] out,
                     double[::1] uniforms, double[::1] cumulative, int64_t[::1] guide, int64_t[::1] left,
                     int64_t[::1] first, int64_t[::1] order, bitgen_t *bits) noexcept nogil:
-    """Draw the counts category by category. Draws with the same remainder use the same row of cumulative weights."""
+    """Draw vectors of counts with a fixed sum, category by category. Draws with the same remainder use the same row of
+    cumulative weights.
+    """
     cdef int64_t k = factors.shape[0], n = factors.shape[1], size = out.shape[0], i, j, r, s, t
     cdef double running
     for t in range(n):

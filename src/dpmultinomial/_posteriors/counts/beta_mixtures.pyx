@@ -159,8 +159,8 @@ def intervals(weights, *, starts, firsts, wholes, level=0.95):
 # The density of a share.
 
 cdef inline long double c_inner(Share *w, int64_t n) noexcept nogil:
-    """Return log h(n), the log of the sum over all pairs (s, t) of counts with s + t = n, or -inf if there is no such
-    pair.
+    """Return log h(n), the log of the sum of the weighted Beta densities of all pairs (s, t) of counts with s + t = n,
+    or -inf if there is no such pair.
     """
     cdef int64_t low = max(w.first_mine, n - w.last_theirs), high = min(w.last_mine, n - w.first_theirs), a, b, s, p
     cdef double total = 1.0, above = 1.0, below = 1.0
@@ -201,7 +201,7 @@ cdef inline long double c_inner(Share *w, int64_t n) noexcept nogil:
 
 
 cdef inline double c_h(Share *w, int64_t i) noexcept nogil:
-    """Return h(n) at the i-th total n, divided by a reference value."""
+    """Return the sum h(n) of weighted Beta densities at the i-th total n, divided by a reference value."""
     return <double> expl(c_inner(w, w.first_total + i) - w.reference)
 
 
@@ -263,8 +263,8 @@ cdef double c_estimate(Share *w, int64_t first, int64_t last, int64_t panel) noe
 
 
 cdef double c_panel(Share *w, int64_t first, int64_t last, int64_t panel, double whole) noexcept nogil:
-    """Return the sum of of_total[n] h(n) over n = first..last. The argument `whole` is the estimate of this sum from
-    one panel, or NaN.
+    """Return the sum of the weights of_total[n] h(n) over the totals n = first..last. The argument `whole` is the
+    estimate of this sum from one panel, or NaN.
     """
     cdef int64_t middle = (first + last) // 2, nearest
     cdef double left, right

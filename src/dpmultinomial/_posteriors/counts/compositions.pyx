@@ -108,7 +108,9 @@ def log_factorials(total):
 
 
 def rows(total, categories=3):
-    """Return the number of compositions of `total` into `categories` counts: C(total + categories - 1, total)."""
+    """Return the number of compositions of `total` into `categories` counts, which is C(total + categories
+    - 1, total).
+    """
     size, count = _checks.integer("total", total), _checks.integer("categories", categories, least=2)
     return comb(size + count - 1, count - 1)
 

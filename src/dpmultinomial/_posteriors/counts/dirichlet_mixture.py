@@ -257,7 +257,9 @@ class PairedLaw(ABC):
         return None
 
     def tails(self, inside: int, others: Sequence[int], negligible: float) -> Pairs:
-        """Return the complete list of pairs of counts from `pair`, without neglecting any pair."""
+        """Return the joint distribution of one count and of the sum of the counts in `others`, without neglecting any
+        pair.
+        """
         return self.pair(inside, others)
 
 

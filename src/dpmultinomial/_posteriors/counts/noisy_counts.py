@@ -76,8 +76,8 @@ class FixedSumLaw:
     def tails(
         self, inside: int, others: Sequence[int], negligible: float
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
-        """Return the pairs of counts from `pair` without improbable pairs. The total probability of the omitted pairs
-        is below `negligible`.
+        """Return the joint distribution of one count and of the sum of the counts in `others`, without improbable
+        pairs. The total probability of the omitted pairs is below `negligible`.
         """
         return self._pairs(inside, others, negligible / (2 * self.total + 2))
 

@@ -321,7 +321,7 @@ class PanelDensity:
         return float(logsumexp([ends[0], *(p.log_mass for p in self.panels), ends[1]]))
 
     def moments(self, function: Callable[[Array], Array]) -> Array:
-        """Return the expected values of all rows of function(z) under the density."""
+        """Return the integrals of one or more functions of z with respect to the density."""
         z, mass = self.rule()
         return np.asarray(function(z) @ mass)
 
@@ -358,8 +358,8 @@ class PanelDensity:
         return self._laid[-1][:left][::-1] + self._laid[1][:right]
 
     def _with(self, side: int, number: int) -> tuple[int, int]:
-        """Return the numbers of panels on the left and on the right: `number` on the given side, and the number of
-        panels of the core on the opposite side.
+        """Return the numbers of panels on the left and on the right, which are `number` on the given side, and the
+        number of panels of the core on the opposite side.
         """
         return (number, self._core[1]) if side < 0 else (self._core[-1], number)
 
@@ -395,8 +395,8 @@ class PanelDensity:
         return number
 
     def _needed(self, side: int, wanted: float) -> bool:
-        """Return whether another panel is needed on the given side, because the density at the outer end of the last
-        panel is too high or the panels do not cover the point `wanted`.
+        """Return whether another panel is needed on the given side. This is the case if the density at the outer end of
+        the last panel is too high, or if the panels do not cover the point `wanted`.
         """
         place, log_edge = self._edge(side, len(self._laid[side]))
         return log_edge > self._peak() - _CORE or side * (wanted - place) > 0

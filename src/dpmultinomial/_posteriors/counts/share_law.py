@@ -287,8 +287,8 @@ class ShareWeights:
 
     @cached_property
     def precise(self) -> Triple:
-        """Weights of the count s in the numerator, of the sum t of the other counts in the denominator, and of s + t,
-        each with a small relative error in the tails.
+        """Weights of the count s in the numerator of a share, of the sum t of the other counts in its denominator, and
+        of s + t. Each has a small relative error in the tails.
         """
         return self._combined(tails=True)
 

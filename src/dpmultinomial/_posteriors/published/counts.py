@@ -92,8 +92,8 @@ def flat_comparison(names: Sequence[str], released: Array, own: Numbers, flat: N
 
 
 def facts(found: pd.DataFrame) -> dict[str, object]:
-    """Return the number of counts whose posterior depends strongly on the prior, the number of all counts, and the
-    results for the first counts that depend strongly on it, in a form that can be written as JSON.
+    """Return a description of the counts whose posterior depends strongly on the prior, in a form that can be written
+    as JSON. It contains their number, the number of all counts, and the results for the first of them.
     """
     decided = found.loc[found["prior_matters"]]
     return {"prior_matters": len(decided), "of": len(found), "first": decided[_SHOWN].head(_FIRST).to_dict("records")}
@@ -389,8 +389,8 @@ class Batch:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the results: ``exact``, because the posterior probability outside every window is below
-        1e-12.
+        """Accuracy status of the results, which is always ``exact``, because the posterior probability outside every
+        window is below 1e-12.
         """
         return EXACT
 

@@ -332,7 +332,7 @@ def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
 
 
 def foreseen(cells: Cells, priors: Sequence[CountPrior], total: Total, *, tails: bool = True) -> Window | None:
-    """Return the distribution of the sum given only the counts, without the released total.
+    """Return the distribution of the sum of the counts given the released counts, but not the released total.
 
     Parameters
     ----------

@@ -208,7 +208,7 @@ class Listed:
         return np.asarray(sums[np.searchsorted(self.counts, np.asarray(counts, dtype=np.float64))])
 
     def reach(self, log_mass: float) -> tuple[float, float]:
-        """Return the smallest and the largest count that has positive prior probability."""
+        """Return the smallest and the largest count that have positive prior probability."""
         return self.first, self.last
 
     def settings(self) -> dict[str, object]:
@@ -669,8 +669,8 @@ class Choice:
     unfitted: int = 0
 
     def facts(self) -> dict[str, object]:
-        """Return the chosen priors in a form that can be written as JSON: one prior, or one prior per group, and
-        whether the prior was requested by the user or is the default.
+        """Return the chosen priors in a form that can be written as JSON. The result contains one prior, or one prior
+        per group, and states whether the user or the default chose the prior.
         """
         sizes = np.bincount(self.which, minlength=len(self.priors))
         listed = [{**prior.settings(), "rows": int(n)} for prior, n in zip(self.priors, sizes, strict=True)]

@@ -320,8 +320,8 @@ def neglected(cells: Cells, prior: CountPrior, block: Block, log_evidence: Array
 
 
 def prior_weights(prior: CountPrior, block: Block) -> Array:
-    """Return the log prior weights of all counts of a block. The weights come from a table if the block contains few
-    distinct counts.
+    """Return the log prior weights of all counts in the windows of a block of rows. The weights come from a table if
+    the block contains few distinct counts.
     """
     first = int(block.low.min())
     size = int((block.low + block.counts.shape[1]).max()) - first

@@ -224,7 +224,8 @@ class Hyperparameters:
 
 
 class ShapeLaw:
-    """Posterior distribution of log a. Its density is the exponential of a cubic spline between the ends of the grid.
+    """Posterior distribution of log a, with a density that is the exponential of a cubic spline between the ends of a
+    grid.
 
     Parameters
     ----------
@@ -242,11 +243,11 @@ class ShapeLaw:
         self._variance = float(weights @ (self.x - self._mean) ** 2)
 
     def mean(self) -> float:
-        """Return the expected value."""
+        """Return the posterior mean of log a."""
         return self._mean
 
     def variance(self) -> float:
-        """Return the variance of the distribution."""
+        """Return the posterior variance of log a."""
         return self._variance
 
     def pdf(self, x: ArrayLike) -> Array:
@@ -284,11 +285,11 @@ class SlopeLaw:
         self.weights, self.means, self.sds = weights, means, sds
 
     def mean(self) -> float:
-        """Return the expected value."""
+        """Return the posterior mean of the linear combination."""
         return float(self.weights @ self.means)
 
     def variance(self) -> float:
-        """Return the variance of the distribution."""
+        """Return the posterior variance of the linear combination."""
         return float(self.weights @ (self.sds**2 + (self.means - self.mean()) ** 2))
 
     def pdf(self, x: ArrayLike) -> Array:

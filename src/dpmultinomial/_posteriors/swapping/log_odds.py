@@ -156,7 +156,7 @@ class Line:
     whole: float
 
     def tail(self, x: float) -> tuple[float, float]:
-        """Return the tail probability P(X > x) and the density at x, computed from this line."""
+        """Return the tail probability P(X > x) and the density at x, computed from the transform along one line."""
         away, step = x - self.place, 2 * self.t[0]
         if self.tilt == 0 and -away > np.pi / step:
             return self.whole, 0.0
@@ -184,7 +184,9 @@ class UpperTail:
         return self._tail(x)[0]
 
     def quantile(self, wanted: float) -> float:
-        """Return the quantile x with P(X > x) = wanted, by Newton's method on the log probability within a bracket."""
+        """Return the quantile x at which the tail probability P(X > x) has a given value, by Newton's method on the log
+        probability within a bracket.
+        """
         x = max(group.place(wanted) for group in self._groups if group.whole > wanted)
         low, high = -np.inf, np.inf
         for _ in range(200):
@@ -250,8 +252,8 @@ class _Group:
         return whole, mean, float(share @ (zeta(2, self._a + c * SIGNS).sum(axis=1) + (means - mean) ** 2))
 
     def _first_two(self, c: float) -> tuple[float, float, Array, Array]:
-        """Return the cumulant generating function log E exp(c X) of the group at c and its first derivative, with the
-        share of every component in E exp(c X) and the mean of every tilted component.
+        """Return the cumulant generating function log E exp(c X) of the group at c and its first derivative. Also
+        return the share of every component in E exp(c X), and the mean of every tilted component.
         """
         a = self._a + c * SIGNS
         logs = self._log_shares(a)
@@ -566,9 +568,10 @@ def below(a: ArrayLike, x: float) -> NDArray[np.float64]:
 
 
 def _steps(least: ArrayLike, widest: ArrayLike, reach: float) -> NDArray[np.float64]:
-    """Return the step of the midpoint rule. It depends on the smallest parameter, the largest standard deviation of a
-    component and the largest distance between the mean of a component and the common mean. The tails of a component
-    decrease like exp(-a |x|) or, for large a, like the tails of a normal distribution.
+    """Return the step of the midpoint rule for the inversion of a characteristic function. The step depends on the
+    smallest parameter, the largest standard deviation of a component and the largest distance between the mean of a
+    component and the common mean. The tails of a component decrease like exp(-a |x|) or, for large a, like the tails of
+    a normal distribution.
     """
     small, wide = np.asarray(least, dtype=float), np.asarray(widest, dtype=float)
     return np.asarray(np.pi / (reach + np.where(small > 30, 14 * wide, _TAIL / small + 12 * wide)))
@@ -633,7 +636,7 @@ class CommonOdds(TailedLaw):
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the posterior distribution: ``approximate``, with `error` as the error."""
+        """Accuracy status of the posterior distribution, which is ``approximate``, with `error` as the error."""
         return Accuracy("approximate", self.error, "relative error of probabilities, from the interpolated density's")
 
     @cached_property
@@ -729,7 +732,7 @@ def common_odds_ratio(
 
 def _stratum(table: ArrayLike, rate: float) -> tuple[Array, Array, Array] | None:
     """Return x - s, log P(x | s) and log h(x)/h(s) for all possible original counts x of a stratum with swapped count
-    s, or None if a margin is 0.
+    s, where h is the hypergeometric distribution. Return None if a margin is 0.
     """
     counts = _checks.table("swapped", table)
     x, _ = two_by_two.orient(counts)

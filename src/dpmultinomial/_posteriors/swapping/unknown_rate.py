@@ -119,7 +119,7 @@ class RateLaw(TailedLaw):
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the posterior of the swap rate: ``approximate``, with `error` as the error."""
+        """Accuracy status of the posterior of the swap rate, which is ``approximate``, with `error` as the error."""
         return Accuracy("approximate", self.error, "relative error of probabilities, from the interpolated likelihood")
 
     def nodes(self, size: int) -> tuple[Array, Array]:
@@ -250,7 +250,9 @@ class UnknownRate:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the results: ``approximate``, with the largest error of the rate and of all cells."""
+        """Accuracy status of the results, which is ``approximate``, with the largest error of the rate and of all
+        cells.
+        """
         error = max(self.rate.error, float(self.cell_errors.max()))
         return Accuracy("approximate", error, "error of probabilities: interpolated likelihood, average over the rate")
 
@@ -366,8 +368,8 @@ class _Strata:
 
 
 def _apart(fine: Array, coarse: Array, alpha: float, whole: float) -> float:
-    """Return the distance between two distributions of the count of a cell: the largest difference of their cumulative
-    distribution functions or, if larger, the difference of the means of the share in standard deviations.
+    """Return the distance between two distributions of the count of a cell. It is the largest difference of the
+    cumulative distribution functions or, if larger, the difference of the means of the share in standard deviations.
     """
     count = np.arange(len(fine))
     means = [float(law @ count) for law in (fine, coarse)]

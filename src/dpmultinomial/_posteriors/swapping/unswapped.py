@@ -157,8 +157,9 @@ class TwoRowLaw(PairedLaw):
         return (second, first) if self._turned else (first, second)
 
     def _tilt(self) -> None:
-        """Compute the tilts kappa and rho of the pairs (x_j, u_j), such that sum x has the mean r, and rho is the slope
-        of the crossing weight at the mean of sum u.
+        """Compute the exponential tilts of the distributions of all columns, under which the conditions on the sums are
+        probable. The tilts kappa and rho of the pairs (x_j, u_j) are such that sum x has the mean r, and rho is the
+        slope of the crossing weight at the mean of sum u.
         """
         # bisection for the i at which the slope of the crossing weight makes the mean of sum u equal to i
         low, high = 0, max(self._r - 1, 0)
@@ -177,7 +178,9 @@ class TwoRowLaw(PairedLaw):
         self._offset = float(logs.max()) + sum(norms) - kappa * self._r
 
     def _means(self, kappa: float, rho: float) -> tuple[float, float]:
-        """Return the means of the sums of x and of u over all columns under a tilt."""
+        """Return the means of two sums over all columns under a tilt: of the original counts x in one row, and of the
+        numbers u of crossing records.
+        """
         x_mean = u_mean = 0.0
         for logs in self._logs:
             x, u = np.arange(len(logs)), np.arange(logs.shape[1])
@@ -210,11 +213,15 @@ class TwoRowLaw(PairedLaw):
         return np.maximum(irfft2(transform, self._size), 0.0)
 
     def _without(self, j: int) -> Array:
-        """Return the joint distribution of the sums of x and of u over all columns except column j."""
+        """Return the joint distribution of two sums over all columns except column j: of the original counts x in one
+        row, and of the numbers u of crossing records.
+        """
         return self._inverse(self._products(0, skipped=j))
 
     def _law_of_crossings(self) -> Array:
-        """Return the unnormalised distribution of the sum of u over all columns, given that the sum of x is r."""
+        """Return the unnormalised distribution of the total number of crossing records, given that the original counts
+        of one row have the sum r.
+        """
         line = self._inverse(self._products(0))[self._r, : len(self._weights)]
         return np.asarray(line * self._weights[: len(line)])
 
@@ -395,7 +402,7 @@ class StrataLaw(PairedLaw):
         return s, t + beside, weights
 
     def draw(self, size: int, *, rng: np.random.Generator) -> Counts:
-        """Draw independent counts, as an array int64 (size, categories)."""
+        """Draw independent vectors of counts, as an array int64 (size, categories)."""
         return np.concatenate([law.draw(size, rng=rng) for law in self.laws], axis=1)
 
     def _stratum(self, category: int) -> int:
@@ -422,7 +429,9 @@ class MixedLaw(PairedLaw):
         return np.asarray(np.sum(parts, axis=0))
 
     def pair(self, inside: int, others: Sequence[int]) -> tuple[Counts, Counts, Array]:
-        """Return the joint distribution of one count and the sum over `others`."""
+        """Return the joint distribution of one count and of the sum of the counts in `others`, averaged over the
+        components.
+        """
         laws = [law.pair(inside, others) for law in self.laws]
         weights = [w * p / p.sum() for w, (_, _, p) in zip(self.weights, laws, strict=True)]
         s, t, p = (np.concatenate(part) for part in ([s for s, _, _ in laws], [t for _, t, _ in laws], weights))
@@ -431,7 +440,7 @@ class MixedLaw(PairedLaw):
         return pairs[:, 0], pairs[:, 1], np.bincount(index.ravel(), p).astype(np.float64)
 
     def draw(self, size: int, *, rng: np.random.Generator) -> Counts:
-        """Draw independent counts, as an array int64 (size, categories)."""
+        """Draw independent vectors of counts, as an array int64 (size, categories)."""
         chosen = rng.choice(len(self.laws), size, p=self.weights)
         out = np.empty((size, self.categories), dtype=np.int64)
         for k, law in enumerate(self.laws):

@@ -150,7 +150,9 @@ def siblings(
 
 
 def _joint(x: "_Window", y: "_Window", outer: Array) -> NodePair:
-    """Return the joint distribution of n and m with probabilities proportional to x(n) y(m) outer(n + m)."""
+    """Return the joint distribution of two counts n and m with probabilities proportional to x(n) y(m) outer(n + m),
+    for given functions x, y and outer.
+    """
     _sized_as(len(x.p), len(y.p))
     joint = x.p[:, None] * y.p[None, :] * outer[np.arange(len(x.p))[:, None] + np.arange(len(y.p))[None, :]]
     return NodePair(x.low, y.low, joint / joint.sum())

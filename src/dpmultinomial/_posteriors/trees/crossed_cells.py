@@ -41,8 +41,8 @@ class Combined:
 
 
 def combined(crossed: Crossed) -> list[Combined]:
-    """Return the best linear unbiased estimates of every target, in every node whose measured values determine the
-    target.
+    """Return the best linear unbiased estimates of every cell or sum (target), in every node whose measured values
+    determine the target.
 
     Parameters
     ----------
@@ -91,8 +91,8 @@ def _alike(crossed: Crossed, rows: Whole, variance: Array) -> list[Whole]:
 
 
 def _weights(sums: Array, variance: Array, cover: Array) -> Array | None:
-    """Return the weights of the linear combination of sums that equals the target and has minimum variance, or None if
-    there is no such combination.
+    """Return the weights of the linear combination of measured sums that equals a given cell or sum and has minimum
+    variance, or None if there is no such combination.
     """
     q, cells = sums.shape
     scale = float(variance.max()) or 1.0
@@ -104,7 +104,7 @@ def _weights(sums: Array, variance: Array, cover: Array) -> Array | None:
 
 
 def laws(crossed: Crossed, prior: Splits | Leaves | None) -> Laws:
-    """Compute the posterior distributions of the counts of all targets, with a separate tree for each target.
+    """Compute the posterior distributions of all cells and sums (targets), with a separate tree for each target.
 
     Parameters
     ----------

@@ -666,7 +666,7 @@ PAIRS = 2  # moves of pairs and groups of four per sweep and cell
 
 @dataclass(frozen=True)
 class Chains:
-    """Draws of the counts of all targets in all nodes from Markov chains, with their convergence status.
+    """Draws of all cells and sums in all nodes from Markov chains, with their convergence status.
 
     Parameters
     ----------

@@ -115,7 +115,7 @@ class Listed:
         return self.first + len(self.logs) - 1
 
     def at(self, counts: NDArray[np.int64]) -> Array:
-        """Return the log weights of given counts. They are -inf for counts that are not in the list."""
+        """Return the log weights of given counts, which are -inf for counts that are not in the list."""
         inside = (counts >= self.first) & (counts <= self.last)
         return np.asarray(np.where(inside, self.logs[np.where(inside, counts - self.first, 0)], -np.inf))
 

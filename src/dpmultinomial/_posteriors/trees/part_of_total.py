@@ -48,9 +48,7 @@ class Windows:
 
     @classmethod
     def of(cls, parts: Iterable[tuple[int, Array]]) -> "Windows":
-        """Return the object that contains a sequence of distributions, each given as (smallest value,
-        probabilities).
-        """
+        """Build a `Windows` object from a sequence of distributions, each given as (smallest value, probabilities)."""
         every = list(parts)
         low = np.array([first for first, _ in every], dtype=np.int64)
         size = np.array([len(p) for _, p in every], dtype=np.int64)
@@ -153,7 +151,7 @@ class Mixture:
         self.number = 0
 
     def add(self, windows: Windows) -> None:
-        """Add a component to the mixture. Successive components are added alternately to the two halves."""
+        """Add a component to the mixture, alternately to the first and to the second half."""
         half = self.number % 2
         if len(self.halves) <= half:
             self.halves.append(windows)
@@ -307,8 +305,9 @@ class PartOfTotal:
         return low, high
 
     def _weights(self, t: Whole, width: float) -> tuple[NDArray[np.void], Array]:
-        """Return the weights of all nodes given the totals: the parabola of the estimate, the splits of the cell, and
-        the splits of its complement as a list over the possible counts of the cell.
+        """Return the weights of the counts of the cell in all nodes, given the totals. A weight is the product of the
+        parabola of the estimate, the splits of the cell, and the splits of its complement, stored as a list over the
+        possible counts of the cell.
         """
         place, sites = self.tree.place, self._sites.copy()
         low, high = self._ends(t)

@@ -106,7 +106,7 @@ class Tree:
         return f"Tree({len(self)} nodes: {sizes})"
 
     def arranged(self, rank: ArrayLike) -> "Tree":
-        """Return the same tree, in whose `order` the leaves of each large family are sorted by rank.
+        """Return a copy of the tree in whose `order` the leaves of each large family are sorted by rank.
 
         Leaves with equal weights are then in the same groups, whose messages are computed once.
 

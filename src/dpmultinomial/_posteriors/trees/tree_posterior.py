@@ -133,7 +133,7 @@ def _lowest(evidence: "_Evidence", x: Array | None = None, bend: Array | None = 
 
 
 def _curvature(evidence: "_Evidence", x: Array, slope: Array, rows: Whole) -> Array:
-    """Return rows of the Hessian matrix of the cost, computed from differences of gradients."""
+    """Return rows of the Hessian matrix of the negative log evidence, computed from differences of gradients."""
     units = np.eye(len(x))[rows]
     return np.array([(evidence.cost(x + ASIDE * unit)[1] - slope) / ASIDE for unit in units])
 
