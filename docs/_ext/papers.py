@@ -20,11 +20,12 @@ from reproduction.config import checks
 from reproduction.jobs import artefacts
 
 _CLAIMS = (
-    "This page lists everything about which the papers print something. For each artefact it gives the number of",
-    "printed statements, the command that produces the artefact, the file, and the minutes on one core. The minutes",
-    "include all inputs, except for the experiments on data sets. `results/<paper>/agreement.csv` has the verdict on",
-    "each statement, and `make reproduce` produces all artefacts. The archive contains the same table (`CLAIMS.tsv`)",
-    "with the CPU seconds of its run: see [how to deposit a run](how-to/archive.md).",
+    "This page lists all artefacts of the papers about which the papers print a number or a statement. For each",
+    "artefact, the page contains the number of printed statements, the command that produces the artefact, the file,",
+    "and the run time in minutes on one core. The run times include the computation of all inputs, except for the",
+    "experiments on data sets. The table `results/<paper>/agreement.csv` contains the verdict on each statement, and",
+    "the command `make reproduce` produces all artefacts. The archive contains the same table (`CLAIMS.tsv`) with the",
+    "CPU seconds of the archived run: see [how to deposit a run](how-to/archive.md).",
 )
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|$~])")
 _KINDS = {"integer": "integer", "boolean": "true or false", "string": "string", "null": "empty"}
