@@ -111,6 +111,7 @@ def test_the_end_of_a_run_says_the_state_of_every_scenario():
     assert "Scenarios" not in "\n".join(summary.text(agreement, made=["a.csv"], papers=["p"]).splitlines())
 
 
+@pytest.mark.thorough
 def test_a_page_and_a_plan_are_targets(run):
     planned = {"names": {"a": 0.5, "b": 0.5}, "total": 60, "want": {"interval": "a", "narrower": 0.2}, "releases": 100}
     (run.path / "confidential").mkdir(mode=0o700, exist_ok=True)

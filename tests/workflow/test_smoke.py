@@ -67,7 +67,8 @@ def test_the_effective_configuration_is_a_configuration(smoke, folder):
     assert again.planned("results/agreement.tsv")
 
 
-@pytest.mark.parametrize("shards", [pytest.param(2, marks=pytest.mark.thorough), 3])
+@pytest.mark.thorough
+@pytest.mark.parametrize("shards", [2, 3])
 def test_results_do_not_depend_on_cores_shards_or_other_scenarios(smoke, folder, shards):
     scenarios = {"extra": {"kind": "noisy_counts", "rehearsal": {"counts": [3, 4, 5]}, "epsilon": 1.0}}
     settings = {"run": ["balmat2018"], "shards": shards}
