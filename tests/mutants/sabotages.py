@@ -201,8 +201,12 @@ def main(wanted: list[str]) -> int:
         except (ValueError, ArithmeticError, AssertionError, RuntimeError) as error:  # a run that fails has detected it
             count, shown = "stops", f"{type(error).__name__}: {str(error)[:100]}"
         missed += count == "0" and row["kind"] == "large"
-        row |= {"judged rows": str(len(judged(row["paper"]))), "flipped": count, "the first of them": shown}
-        print(row["kind"], row["paper"], row["what was broken"], count, shown, sep="\t", flush=True)
+        row |= {
+            "judged rows": str(len(judged(row["paper"]))),
+            "changed verdicts": count,
+            "first changed verdicts": shown,
+        }
+        print(row["kind"], row["paper"], row["error"], count, shown, sep="\t", flush=True)
         mutants.write(TABLE, tuple(rows[0]), [tuple(r.values()) for r in rows])
     return int(missed > 0)
 
