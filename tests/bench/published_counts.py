@@ -26,7 +26,7 @@ from dpmultinomial._seeding import stream  # noqa: E402
 SIZES = (14, 1000, 100_000)
 SIGMA, MEAN, SHAPE = 10.0, 40.0, 0.5
 PYMC = (  # kind, what it is, size -> chains and draws after as many for tuning
-    ("whole", "whole numbers (Metropolis)", {14: (4, 1000), 1000: (1, 1000)}),
+    ("whole", "integers (Metropolis)", {14: (4, 1000), 1000: (1, 1000)}),
     ("real", "real numbers (NUTS)", {14: (4, 1000), 1000: (4, 1000)}),
 )
 CHAINS, WARM_UP, KEPT, STEP = 4, 500, 2500, 25
@@ -184,16 +184,16 @@ def table():
 
     for size in SIZES:
         ours = exactly(size)
-        add("windows, exact", size, ours[0], f"below {max(ours[1], 1e-15):.0e}")
+        add("exact sums over windows", size, ours[0], f"below {max(ours[1], 1e-15):.0e}")
         seconds, error = by_random_walk(size)
-        add("random walk in NumPy, 4 chains of 2,500 draws", size, seconds, f"{error:.2g}")
+        add("Metropolis in NumPy, 4 chains of 2,500 draws", size, seconds, f"{error:.2g}")
         for kind, label, sizes in PYMC if "PYMC_PYTHON" in os.environ else ():
             if size in sizes:
                 chains, draws = sizes[size]
                 seconds, error = by_pymc(size, kind, chains, draws)
                 run = f"{chains} chain{'s' * (chains > 1)} of {draws:,} draws"
                 add(f"PyMC, {label}, {run}", size, seconds, f"{error:.2g}")
-    return pd.DataFrame(rows, columns=["method", "counts", "CPU seconds", "error of a mean, in its sd"])
+    return pd.DataFrame(rows, columns=["method", "counts", "CPU seconds", "error of a mean (in posterior sd)"])
 
 
 if __name__ == "__main__":
