@@ -14,13 +14,16 @@ from scipy import fft, stats
 import dpmultinomial as dpm
 from dpmultinomial._accounting import loss_composition
 from dpmultinomial._accounting.composition import RELATIONS
-from dpmultinomial._accounting.loss_composition import epsilon, tilt, transform_error
+from dpmultinomial._accounting.loss_composition import Composition, epsilon, tilt, transform_error
 from dpmultinomial._accounting.privacy_loss import (
     DirichletLoss,
     DiscreteGaussianLoss,
     DiscreteLaplaceLoss,
     GaussianLoss,
+    LaplaceLoss,
     PureLoss,
+    SplitLoss,
+    TableLoss,
     TruncatedLaplaceLoss,
 )
 from dpmultinomial._accounting.privacy_profiles import dirichlet_delta, dirichlet_epsilon, geometric_delta
@@ -135,6 +138,62 @@ def test_stated_relative_errors_hold(one, probability):
     total = mpmath.fsum(probability(x) for x in range(-3000, 3001))
     for mass, x in zip(part.mass.tolist(), range(part.first, part.first + len(part.mass)), strict=True):
         assert probability(x) / total <= mpmath.mpf(mass) * (1 + mpmath.mpf(part.relative)) + mpmath.mpf("1e-300")
+
+
+@pytest.mark.parametrize(
+    ("one", "spread", "share"),
+    [  # standard deviation or largest value of the loss, and its part that is a step of the lattice
+        (DiscreteGaussianLoss(4.0, 2), 0.5, 1 / 16 / 0.5),
+        (DiscreteLaplaceLoss(4.0, 3), 0.75, 1 / 4 / 0.75),
+        (TruncatedLaplaceLoss(4.0, 9, 3), 0.75, 1 / 4 / 0.75),
+        (PureLoss(0.7), 0.7, 1.0),
+        (LaplaceLoss(4.0, 3.0), 0.75, 1 / 1000),
+        (GaussianLoss(4.0, 3.0), 0.75, 1 / 100),
+        (DirichletLoss(2.0, 3.0), 2 * math.sqrt(0.221322955737115 + 0.394934066848226), 1 / 100),  # trigamma(5), (3)
+        (TableLoss((((0.5, -0.9), (0.6, 0.4)), ((-0.5, 0.9), (0.7, 0.3)))), 0.9, 1 / 1000),
+        (SplitLoss(((GaussianLoss(4.0, 3.0),), (GaussianLoss(4.0, 1.0), GaussianLoss(4.0, 2.0)))), 0.25, 1 / 100),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, SplitLoss | TableLoss) else str(value),
+)
+def test_spreads_and_lattices_by_hand(one, spread, share):
+    part = one.lattice(40.0)
+    assert one.spread == pytest.approx(spread, rel=1e-12)
+    assert part.step == pytest.approx(share * spread, rel=1e-12)
+    assert one.step is None or one.step == part.step
+    assert part.mass.sum() + part.infinite == pytest.approx(1, abs=1e-9)
+    assert abs(part.values).max() >= spread * (1 - 1e-12)
+    if isinstance(one, DiscreteGaussianLoss | GaussianLoss | DirichletLoss):  # up to the splitting of the grid
+        mean = part.mass @ part.values
+        assert part.mass @ (part.values - mean) ** 2 == pytest.approx(spread**2, rel=1e-3)
+        assert part.infinite == 2 * math.exp(-40)
+
+
+@pytest.mark.parametrize("one", [DirichletLoss(2.0, 3.0), DirichletLoss(0.4, 0.3), DirichletLoss(5.0, 40.0)])
+def test_neglected_tails_of_dirichlet_losses(one):
+    """P(w < 1/(1 + exp(t))) of a Beta variable, at the ends where exp(-log_mass) is stated: at most that, and above
+    it a third nearer.
+    """
+    for a, b in ((one.alpha + one.r, one.alpha), (one.alpha, one.alpha + one.r)):
+        for log_mass in (5.0, 30.0):
+            t = one._end(a, b, log_mass)
+            assert stats.beta.cdf(1 / (1 + math.exp(t)), a, b) <= math.exp(-log_mass)
+            assert stats.beta.cdf(1 / (1 + math.exp(t * 2 / 3)), a, b) > math.exp(-log_mass) or t < 2 * math.log(2)
+
+
+def test_the_grid_of_a_composition_by_hand():
+    """200 points per standard deviation of the most precise loss; the step of a wider lattice is a multiple."""
+    many = Composition({GaussianLoss(4.0, 1.0): 2, GaussianLoss(4.0, 3.0): 1}, 1e-6)
+    assert many.parts[0][0].step == many.parts[1][0].step == pytest.approx(0.25 / 200, rel=1e-12)
+    wide = Composition({GaussianLoss(4.0, 1.0): 1, DiscreteLaplaceLoss(1.5, 1): 1}, 1e-6).parts[0][0].step
+    assert wide == pytest.approx(1 / 1.5 / math.floor(200 / 1.5 / 0.25), rel=1e-12)
+    far = Composition({GaussianLoss(4.0, 1.0): 10**6, GaussianLoss(4.0, 2.0): 1}, 1e-6)
+    reach = (10**6 * 0.25 + 0.5) * math.sqrt(8 * (math.log((10**6 + 1) / 1e-6) + 25 + 1))
+    assert far.parts[0][0].step == pytest.approx(reach / 2**21, rel=1e-12)
+    equal = Composition({DiscreteGaussianLoss(4.0, 1): 3}, 1e-6)
+    assert equal.parts[0][0].infinite == pytest.approx(2 * 1e-6 / 3 * math.exp(-34), rel=1e-9)
+    assert many.parts[0][0].infinite == pytest.approx(2 * 1e-6 / 3 * math.exp(-25), rel=1e-9)
+    lost = 1 - (1 - many.parts[0][0].infinite) ** 3
+    assert many.infinite == pytest.approx(lost, rel=1e-4)
 
 
 @pytest.mark.parametrize("one", [GaussianLoss(3.0, 1.0), GaussianLoss(2.0, 4.0), DirichletLoss(1.0, 1.0)])

@@ -342,9 +342,10 @@ def test_modified_tables_that_are_too_long_or_cannot_release_a_value():
         dpm.confidence(dpm.Release([90.0], mechanism=cell_keys(9).rounded(5)))
 
 
-def test_a_table_whose_early_rows_reach_beyond_its_last_row():
+@pytest.mark.parametrize("usual", [((0, 0.6), (1, 0.4)), ((0, 1.0),)])
+def test_a_table_whose_early_rows_reach_beyond_its_last_row(usual):
     """Count 2 can release 30, far above what the last row releases; p-values by sums over 80 counts."""
-    rows = [(d, d + v, p) for d in range(6) for v, p in ((0, 0.6), (1, 0.4)) if d != 2]
+    rows = [(d, d + v, p) for d in range(6) for v, p in usual if d != 2]
     law = table([*rows, (2, 2, 0.7), (2, 30, 0.3)], beyond="shift")
     counts, values = np.arange(80), np.arange(82.0)
     with np.errstate(divide="ignore"):

@@ -403,3 +403,52 @@ def test_sums_of_rounded_counts_by_hand():
     found = dpm.confidence(dpm.Release({"a": 60, "b": 30}, mechanism=dpm.RandomRounding(10)))
     rows = found.ask({"s": {"sum": ["a", "b"]}, "d": {"difference": ["a", "b"]}})
     assert rows[["lower", "upper"]].to_numpy().tolist() == [[72, 108], [12, 48]]
+
+
+def test_ratios_of_rounded_counts_by_hand():
+    """Base 10: at level .95^(1/4) at least, every count within 9 is accepted."""
+    found = dpm.confidence(dpm.Release({"a": 60, "b": 30, "c": 0}, mechanism=dpm.RandomRounding(10)))
+    rows = found.ask({"one": {"ratio": ["a", "b"]}, "two": {"ratio": ["b", ["a", "c"]]}, "none": {"ratio": ["a", "c"]}})
+    assert rows["lower"].to_numpy() == pytest.approx([51 / 39, 21 / (69 + 9), 51 / 9])
+    assert rows["upper"].to_numpy() == pytest.approx([69 / 21, 39 / 51, math.inf])
+    assert rows["method"].tolist() == ["ratio of simultaneous intervals"] * 3
+    assert rows["status"].tolist() == ["conservative"] * 3
+
+
+@pytest.mark.parametrize(
+    ("values", "question", "ends"),
+    [  # the noise is within 3 at 95 %
+        ((2, 1), {"sum": ["a", "b"]}, (0, 6)),
+        ((1, 9), {"difference": ["a", "b"]}, (-10, -5)),
+        ((15, 12), {"sum": ["a", "b"]}, (20, 20)),
+        ((-6, -4), {"sum": ["a", "b"]}, (0, 0)),
+        ((-20, 9), {"difference": ["a", "b"]}, (-10, -10)),
+        ((30, 0), {"difference": ["a", "b"]}, (10, 10)),
+    ],
+)
+def test_sums_keep_to_the_bounds_of_their_counts(values, question, ends):
+    """Counts from 0 to 10, and noise of sigma 1: the sum of two has P(N >= 4) = .0064 and P(N >= 3) = .039."""
+    release = dpm.Release(dict(zip("ab", values, strict=True)), mechanism=DG(sigma=1.0), bounds=(0, 10))
+    row = dpm.confidence(release).ask(question).iloc[0]
+    assert (row["lower"], row["upper"]) == ends
+
+
+@pytest.mark.parametrize("law", [DL(scale=3000.0), DG(sigma=4000.0)], ids=str)
+def test_tails_of_wide_noise_are_bounds(law):
+    """The lattice has a step of several units: tails are at least the exact ones, and at most those a slack nearer."""
+    found = added([(law, 1)])
+    assert found.step == math.ceil(float(law.halfwidth(36.0)) / 2**13)
+    assert found.slack == found.step - 1
+    at = np.array([-9000.0, -1.0, 0.0, 1.0, 17.0, 500.0, 4000.0, 20_000.0])
+    exact, nearer = (
+        np.exp(law.log_within(x, np.full(8, np.inf), law.by_row(np.zeros(())))) for x in (at, at - found.slack)
+    )
+    for tails in (found.right(at), found.left(-at)):
+        assert (tails >= exact - 1e-12).all()
+        assert (tails <= nearer * (1 + 1e-9) + found.lost).all()
+    for side in ("right", "left"):
+        h = found.largest(0.025, side)
+        ends = np.exp(
+            law.log_within(np.array([h + 1, h - 2 * found.step]), np.full(2, np.inf), law.by_row(np.zeros(())))
+        )
+        assert ends[0] <= 0.025 < ends[1]

@@ -271,3 +271,38 @@ def test_rejected_rates_between_accepted_ones_are_reported(sets):
     assert (lower, upper) == pytest.approx((sets[0][0], sets[-1][1]), abs=1e-4)
     assert lower <= sets[0][0]  # rounded outwards
     assert upper >= sets[-1][1]
+
+
+@pytest.mark.parametrize(("y1", "y0"), [(12.0, 30.0), (0.0, 40.0), (30.0, 2.0)])
+def test_the_normal_interval_by_its_roots_and_its_error_by_enumeration(y1, y0):
+    """(n q - y1)^2 = z^2 (n q (1 - q) + (1 - q)^2 v1 + q^2 v0), noise of one count and of the sum of three."""
+    law, level = DG(sigma=2.0), 0.9
+    pair = Pair(y1, y0, *(added([(law, 1)] * k) for k in (1, 3, 4)))
+    x, mass = noise(law, 1e-13)
+    three = np.convolve(np.convolve(mass, mass), mass)
+    v1 = float(mass @ x**2)
+    z, n = stats.norm.isf(0.05), y1 + y0
+
+    def beyond(q):
+        return (n * q - y1) ** 2 - z**2 * (n * q * (1 - q) + (1 - q) ** 2 * v1 + q**2 * 3 * v1)
+
+    p = min(max(y1 / n, 1e-9), 1 - 1e-9)
+    lower, upper, error = pair.normal_interval(level)
+    assert lower == pytest.approx(optimize.brentq(beyond, 0, p) if beyond(0) > 0 else 0.0, abs=1e-9)
+    assert upper == pytest.approx(optimize.brentq(beyond, p, 1) if beyond(1) > 0 else 1.0, abs=1e-9)
+    k, wide = np.arange(n + 1), np.arange(3 * x[0], 3 * x[-1] + 1)
+    t = (1 - p) * (k[:, None, None] + x[:, None]) - p * (n - k[:, None, None] + wide)
+    far = z * math.sqrt(n * p * (1 - p) + (1 - p) ** 2 * v1 + p**2 * 3 * v1)
+    weights = stats.binom.pmf(k, n, p)[:, None, None] * mass[:, None] * three
+    tails = weights[t >= far - 1e-9].sum(), weights[t <= 1e-9 - far].sum()
+    assert error == pytest.approx(max(abs(tail - 0.05) for tail in tails), abs=1e-9)
+
+
+def test_rates_together_have_a_smaller_tail_each():
+    found = dpm.confidence(dpm.Release({"a": 17, "b": 25}, mechanism=DG(sigma=3.0), total=40))
+    table = found.summary(0.9, simultaneous=True)
+    rates = table[table["type"] == "rate"]
+    assert rates["level"].tolist() == [0.95, 0.95]
+    alone = found.rates.interval(0.95)
+    assert rates[["lower", "upper"]].to_numpy().tolist() == alone.to_numpy().tolist()
+    assert found.rates["a"].interval(0.95) == tuple(alone.loc["a"])
