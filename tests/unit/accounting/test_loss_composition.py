@@ -168,6 +168,23 @@ def test_spreads_and_lattices_by_hand(one, spread, share):
         assert part.infinite == 2 * math.exp(-40)
 
 
+@pytest.mark.parametrize(
+    ("one", "roundings"),
+    [  # four for every unit of the largest exponent and eight more, and one for every number of a sum
+        (DiscreteGaussianLoss(4.0, 1), 4 * ((38 / 4) ** 2 / 2 + 8)),  # 38 = floor(4 sqrt(2 (40 + 1))) + 2
+        (DiscreteGaussianLoss(0.01, 1), 4 * (750 + 8)),  # probabilities below exp(-750) are 0
+        (DiscreteLaplaceLoss(4.0, 3), 4 * (3 / 4 + 8)),
+        (TruncatedLaplaceLoss(4.0, 9, 3), 4 * (9 / 4 + 8) + 19),
+        (PureLoss(2.0), 16),
+    ],
+    ids=str,
+)
+def test_stated_roundings_by_hand(one, roundings):
+    assert one.lattice(40.0).relative == pytest.approx(roundings * 2.0**-53, rel=1e-12)
+    fine = one.gridded(one.spread / 7.3, 40.0)
+    assert fine.relative >= one.lattice(40.0).relative - 16 * 2.0**-53 * isinstance(one, PureLoss)
+
+
 @pytest.mark.parametrize("one", [DirichletLoss(2.0, 3.0), DirichletLoss(0.4, 0.3), DirichletLoss(5.0, 40.0)])
 def test_neglected_tails_of_dirichlet_losses(one):
     """P(w < 1/(1 + exp(t))) of a Beta variable, at the ends where exp(-log_mass) is stated: at most that, and above

@@ -121,6 +121,16 @@ def test_laplace_scales_of_the_three_readings(l1, cells, column):
         assert renyi.laplace(scale, order=5, l1=l1, cells=cells) == pytest.approx(epsilon, rel=1e-12)
 
 
+@pytest.mark.parametrize(("l1", "cells"), [(1.0, 1), (2.0, 2), (0.3, 3)])
+def test_laplace_scales_of_huge_budgets(l1, cells):
+    """At a shift s in each cell, the divergence is cells (s + log(order/(2 order - 1))/(order - 1)) if exp(-s) is 0."""
+    for epsilon in (1e4, 1e11, 1e13, 1e20):
+        rest = cells * np.log(5 / 9) / 4
+        assert renyi.laplace_scale(epsilon, order=5, l1=l1, cells=cells) == pytest.approx(
+            l1 / (epsilon - rest), rel=1e-11
+        )
+
+
 def test_gaussian_scale_is_the_papers():
     assert renyi.gaussian_sigma(0.1, order=5, l2_squared=2) == pytest.approx(7.071067811865, rel=1e-12)
     assert renyi.gaussian(7.0, order=5, l2_squared=2) == pytest.approx(5 / 49, rel=1e-15)
