@@ -14,7 +14,7 @@ from ...verdicts.rows import claim, computed, law, not_run
 from . import agreement_models, catalogue, laws
 
 Row = dict[str, Any]
-IMAGE = "the plot is an image that the text lacks: none of its points can be read"
+IMAGE = "The plot is an image that is not part of the text, so that its values cannot be read."
 _MEASURES = {
     **{"figure_4": ("cross_entropy", catalogue.NAMES), "figure_9": ("cross_entropy", catalogue.NAMES)},
     **{"figure_5": ("accuracy", catalogue.NAMES), "figure_10": ("accuracy", catalogue.NAMES)},
@@ -48,8 +48,8 @@ def _theory(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
             table = table[table[column] == value]
         table = table[table["order"] == table["order"].min()] if "order" in table else table
         first = table.sort_values(x).iloc[0]
-        order = f", lambda = {first['order']:g}" if "order" in table else ""
-        yield computed(artefact, quantity, first[y], f"{x} = {first[x]:.4g}{order}; {IMAGE}")
+        order = f" and lambda = {first['order']:g}" if "order" in table else ""
+        yield computed(artefact, quantity, first[y], f"The value is computed at {x} = {first[x]:.4g}{order}. {IMAGE}")
 
 
 def _networks(table: pd.DataFrame) -> Iterator[Row]:
@@ -60,9 +60,9 @@ def _networks(table: pd.DataFrame) -> Iterator[Row]:
         of = table[table["dataset"] == name]
         edges = of[of["parent"].fillna("") != ""]
         drawn = ", ".join(f"{parent} > {node}" for parent, node in zip(edges["parent"], edges["node"], strict=True))
-        note = "the figure is an image that the text lacks, and the text counts no nodes"
+        note = "The figure is an image that is not part of the text, and the text does not state the number of nodes."
         yield computed("figure_6", f"{name}: nodes", of["node"].nunique(), note)
-        yield computed("figure_6", f"{name}: edges", len(edges), f"{note}; ours: {drawn}")
+        yield computed("figure_6", f"{name}: edges", len(edges), f"{note} The edges of this project are {drawn}.")
 
 
 def _curve(artefact: str, table: pd.DataFrame, name: str, measure: str) -> Row:
@@ -73,17 +73,20 @@ def _curve(artefact: str, table: pd.DataFrame, name: str, measure: str) -> Row:
     mine = table[(table["dataset"] == name) & (table["method"] == "dirichlet") & (table["variant"] == "published")]
     finite = mine[mine["epsilon"].notna()].sort_values("epsilon")
     if finite.empty:
-        return not_run(*about, "the data set is not among those of this run")
+        return not_run(*about, agreement_models.ABSENT)
     values, at = finite[f"{measure}_mean"].to_numpy(), finite["epsilon"].to_numpy()
     k = len(finite) // 2
-    ends = f"{values[0]:.4g} at {at[0]:.4g} and {values[-1]:.4g} at {at[-1]:.4g}, the ends"
+    note = (
+        f"The score is {values[k]:.4g} at the budget {at[k]:.4g}. At the smallest budget, {at[0]:.4g}, it is "
+        f"{values[0]:.4g}, and at the largest budget, {at[-1]:.4g}, it is {values[-1]:.4g}. {IMAGE}"
+    )
     error = np.sqrt(2) * finite[f"{measure}_se"].to_numpy()[k]
-    return computed(*about, values[k], f"{values[k]:.4g} at {at[k]:.4g}, {ends}; {IMAGE}", "published", error)
+    return computed(*about, values[k], note, "published", error)
 
 
 TIGHT = 2.0  # largest ratio of a guarantee to the divergence that counts as close
 REFUTED = 0.001  # joint p-value below which a bound on frequencies is rejected
-_OTHER_ORDER = "the order is not in this run"
+_OTHER_ORDER = "This run does not include the order."
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
@@ -108,15 +111,22 @@ def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 def _introduction(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     found = table.set_index(["noise", "quantity"])["value"]
-    minus = "z2 is (-0.099, -0.038); the noisy vectors are not normalised, so these are sums and no KL divergences"
+    minus = (
+        "The noise z2 is (-0.099, -0.038). The noisy vectors are not normalised, so that these sums are not KL "
+        "divergences."
+    )
     for noise in ("z1", "z2"):
-        distance = "absolute values of the noise added up"
+        distance = "The value is the sum of the absolute values of the noise."
         yield computed("introduction", f"L1 distance under {noise}", found[noise, "L1"], distance, "as_written")
         yield computed("introduction", f"KL sum under {noise}", found[noise, "KL sum"], minus, "as_written")
     ratio = found["z2", "KL sum"] / found["z1", "KL sum"]
-    yield computed("introduction", "ratio of the KL sums", ratio, "of the unrounded sums", "as_written")
+    note = "The value is the ratio of the unrounded sums."
+    yield computed("introduction", "ratio of the KL sums", ratio, note, "as_written")
     ratio = found["none", "loss of 0.1 over that of 0.4"]
-    words = "almost three times: nearer to three than to two, and not more; the nearer end is shown"
+    words = (
+        "The words 'almost three times' are interpreted as a ratio between 2.5 and 3. The row shows the end of this "
+        "range that is closer to the ratio."
+    )
     about = ("introduction", "loss of 0.1 over that of 0.4")
     yield claim(*about, [ratio, 3], ">=", [2.5, ratio], words, "as_written")
 
@@ -133,15 +143,21 @@ def _table_1(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
                 yield not_run("table_1", quantity, gone)
                 continue
             dropped = name == "Adult" and label == "attributes"
-            text = "UCI has 14; education-num, a code of education, is left out as in the author's file"
-            yield computed("table_1", quantity, found[column][name], text if dropped else "counted in UCI's file")
+            text = (
+                "The file of the UCI repository has 14 attributes. The attribute education-num, which is a code of the "
+                "attribute education, is omitted, as in the author's file."
+            )
+            if not dropped:
+                text = "The number was counted in the file of the UCI repository."
+            yield computed("table_1", quantity, found[column][name], text)
 
 
 def _figure_1(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     psi = table["trigamma"]
     gaps = np.minimum((psi - table["lower"]) / psi, (table["upper"] - psi) / psi)
     between = "trigamma lies between the bounds of equation 6"
-    yield claim("figure_1", between, gaps, ">", 0, "least relative distance")
+    note = "The left side is the smallest relative distance between the trigamma function and a bound."
+    yield claim("figure_1", between, gaps, ">", 0, note)
 
 
 def _figure_2(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -150,32 +166,41 @@ def _figure_2(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     yield computed("figure_2", "eta", first["eta"])
     yield computed("figure_2", "eta'", first["eta_bar"])
     notes = {
-        "corrected": "decades; the floor is the error of a quadrature, the exact delta goes to 0 like gamma^alpha",
-        "published": "decades; by the rule of degree 50 whose error is the printed floor",
+        "corrected": "The printed floor is the error of a quadrature rule, whereas the exact delta decreases in "
+        "proportion to gamma^alpha.",
+        "published": "The delta is computed by the quadrature rule of degree 50, whose error is the printed floor.",
     }
     for label, floor in (("delta cannot go below 2.1e-4", 2.1e-4), ("delta cannot be brought down to 1e-5", 1e-5)):
         for variant, note in notes.items():
             least = table.loc[table["variant"] == variant, "delta"].min(skipna=False)
-            yield claim("figure_2", label, np.log10(least / floor), ">", 0, note, variant)
+            text = f"The left side is the log10 of the smallest delta divided by {floor:g}. {note}"
+            yield claim("figure_2", label, np.log10(least / floor), ">", 0, text, variant)
 
 
 def _figure_3_top(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     wide = table.pivot(index=["order", "r"], columns=["series", "variant"], values="epsilon")
     bound = wide["Algorithm 1", "corrected"]
     series = {
-        "corrected": (("worst case", "corrected"), "against the worst of all pairs of replaced records"),
-        "as_written": (("divergence", "as_written"), "against the pair as printed, which is two removals"),
-        "published": (("divergence", "published"), "against the pair that the figure shows"),
+        "corrected": (("worst case", "corrected"), "the largest divergence over all pairs with a replaced record"),
+        "as_written": (
+            ("divergence", "as_written"),
+            "the divergence of the printed pair, which differs by two removed records",
+        ),
+        "published": (("divergence", "published"), "the divergence of the pair that the figure shows"),
     }
     for variant, (column, note) in series.items():
         ratio = bound / wide[column]
-        text = f"largest ratio over all orders and r, {note}; a factor of {TIGHT:g} counts as close"
+        text = (
+            f"The left side is the largest ratio, over all orders and r, of the guarantee to {note}. A ratio below "
+            f"{TIGHT:g} is counted as close."
+        )
         largest = ratio.max(skipna=False)
         yield claim("figure_3_top", "the guarantee is close to the divergence", largest, "<", TIGHT, text, variant)
     rising = np.log(bound).groupby("order").diff().dropna()
     rises = rising.min(skipna=False) if bound.notna().all() else np.nan
     rising_epsilon = "epsilon of line 1 increases strictly with r"
-    yield claim("figure_3_top", rising_epsilon, rises, ">", 0, "Lemma 2; least step of its log")
+    note = "The left side is the smallest increase of log epsilon from one r to the next. The statement is Lemma 2."
+    yield claim("figure_3_top", rising_epsilon, rises, ">", 0, note)
 
 
 def _figure_3_bottom(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -190,10 +215,17 @@ def _figure_3_bottom(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
             yield from (not_run("figure_3_bottom", name, _OTHER_ORDER) for name in names)
             continue
         floor = rows["floor"].iloc[0]
-        text = f"decades; below {floor:.5g} equation 14 claims nothing; the printed curve was converted with delta = 2"
+        text = (
+            f"The left side is the log10 of 0.001 divided by {floor:.5g}, the smallest epsilon_hat of equation 14. The "
+            "printed curve was converted with delta = 2."
+        )
         yield claim("figure_3_bottom", names[0], np.log10(1e-3 / floor), ">=", 0, text)
         smaller, points, reached = _smaller(rows)
-        text = f"share of {points} epsilon_hat where Gohari et al. have a release; ours exists at {reached}"
+        text = (
+            f"At {points} values of epsilon_hat, Gohari et al. have a release. At {reached} of these values, "
+            f"Algorithm 1 has a release. The left side is the proportion of the {points} values at which Algorithm 1 "
+            "has the smaller divergence."
+        )
         yield claim("figure_3_bottom", names[1], smaller, ">", 0.5, text)
     last = corrected[(corrected["series"] == "Algorithm 1") & (corrected["order"] == 200)]
     name = "at lambda = 200 the releases are close to uniform"
@@ -201,7 +233,8 @@ def _figure_3_bottom(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
         yield not_run("figure_3_bottom", name, _OTHER_ORDER)
         return
     share = last["kl_mean"].min(skipna=False) / last["kl_uniform"].iloc[0]
-    yield claim("figure_3_bottom", name, share, ">", 0.5, "least divergence in units of the uniform's")
+    note = "The left side is the smallest divergence divided by the divergence of the uniform distribution."
+    yield claim("figure_3_bottom", name, share, ">", 0.5, note)
 
 
 def _smaller(rows: pd.DataFrame) -> tuple[float, int, int]:
@@ -219,15 +252,16 @@ def _smaller(rows: pd.DataFrame) -> tuple[float, int, int]:
 
 
 def _figure_8(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    notes = {"corrected": "squared sensitivity 2", "published": "squared sensitivity 1, as drawn"}
+    notes = {"corrected": "The squared sensitivity is 2.", "published": "The squared sensitivity is 1, as printed."}
     for variant, note in notes.items():
         rows = table[table["variant"] == variant]
         wide: Any = np.log(rows.pivot(index="r", columns="order", values="epsilon_hat"))
         bad = wide.isna().any(axis=None)
         rises = np.nan if bad else wide.diff().min(axis=None)
-        text = f"{note}; least step of its log"
+        text = f"{note} The left side is the smallest increase of log epsilon_hat from one r to the next."
         yield claim("figure_8", "epsilon_hat increases with r", rises, ">", 0, text, variant)
         falls = np.nan if bad or wide.shape[1] < 2 else -wide.diff(axis=1).max(axis=None)
+        text = f"{note} The left side is the smallest decrease of log epsilon_hat from one lambda to the next."
         yield claim("figure_8", "epsilon_hat decreases with lambda", falls, ">", 0, text, variant)
 
 
@@ -236,14 +270,18 @@ def _laws(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
         mine = table[(table["mechanism"] == mechanism) & (table["quantity"] != "divergence")]
         rows, scores = mine["p_value"], mine[mine["quantity"].str.startswith("score")]
         joint = min(1.0, len(rows) * rows.min(skipna=False)) if rows.notna().all() and len(rows) else np.nan
-        note = f"Kolmogorov's test of every cell, scores of the parameters: least of {len(rows)} p times their number"
+        note = (
+            "Every cell is tested by a Kolmogorov-Smirnov test, and the parameters are tested by score tests. The "
+            f"reported p-value is the smallest of {len(rows)} p-values times their number."
+        )
         seen = {_PARAMETERS[name]: sees for name, sees in zip(scores["quantity"], scores["seen"], strict=True)}
         quantity = f"{mechanism}: cells of a release are {of}"
         yield law("release_laws", quantity, joint, note, sees=power.words(seen))
     row = table[table["quantity"] == "divergence"].iloc[0]
     words = power.words({"r": row["seen"]})
     about = ("release_laws", "dirichlet: divergence of the draws has its mean")
-    yield law(*about, row["p_value"], "z test against the closed form", sees=words)
+    note = "A z test compares the mean divergence of the draws with its closed form."
+    yield law(*about, row["p_value"], note, sees=words)
 
 
 _PARAMETERS = {"score of r": "r", "score of alpha": "prior's concentration", "score of the scale": "noise scale"}
@@ -253,12 +291,15 @@ def _theorem_2(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     for label, rows in (("below 1/2", table[table["alpha"] < 0.5]), ("of 1/2 and more", table[table["alpha"] >= 0.5])):
         name = f"the bound holds for alpha {label}"
         if rows.empty:
-            yield not_run("theorem_2", name, "no such alpha in this run")
+            yield not_run("theorem_2", name, "This run includes no such alpha.")
             continue
-        proof = (
-            "the proof drops (alpha - 1/2)/p_i, which is negative then" if label == "below 1/2" else "proof verified"
+        proof = "For such alpha, the proof of the bound was verified."
+        if label == "below 1/2":
+            proof = "The proof omits the term (alpha - 1/2)/p_i, which is negative for such alpha."
+        text = (
+            f"The left side is the log10 of the joint p-value of {len(rows)} exact binomial tests divided by "
+            f"{REFUTED:g}. {proof}"
         )
-        text = f"decades of the joint p-value above {REFUTED:g}, {len(rows)} exact binomial tests; {proof}"
         yield claim("theorem_2", name, _not_refuted(rows), ">", 0, text)
 
 
@@ -286,7 +327,10 @@ def _audits(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
             rows = table[(table["mechanism"] == mechanism) & (table["calibration"] == calibration)]
             ratio = (rows["claimed"] / rows["exact"]).min(skipna=False)
             order = ", ".join(f"{x:g}" for x in sorted(set(rows["order"])))
-            note = f"least ratio of the claimed to the exact epsilon, replaced records, order {order}; {calibration}"
+            note = (
+                "The left side is the smallest ratio of the claimed to the exact epsilon for a replaced record, at "
+                f"order {order}, with the calibration '{calibration}'."
+            )
             yield claim("theorem_1", label, ratio, ">=", 1, note, variant, rounding=1e-9)
 
 
@@ -299,4 +343,5 @@ def _theorem_1(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
             continue
         wide = rows.pivot(index="r", columns="series", values="epsilon")
         ratio = (wide["Algorithm 1"] / wide["worst case"]).min(skipna=False)
-        yield claim("theorem_1", name, ratio, ">=", 1, "least ratio to the exact worst case over r")
+        note = "The left side is the smallest ratio, over all r, of the guarantee to the exact worst case."
+        yield claim("theorem_1", name, ratio, ">=", 1, note)

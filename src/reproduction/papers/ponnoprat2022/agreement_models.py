@@ -108,9 +108,12 @@ def share(good: Sequence[bool]) -> tuple[float, float]:
     return p, float(np.sqrt(max(p * (1 - p), 0.25 / len(good)) / len(good)))
 
 
-ABSENT = "the data set is not among those of this run"
-PARTLY = "this run lacks some of the data sets that the statement is about"
-FLOORS = {"corrected": "noisy counts lifted to their noise's sd", "published": "noisy counts lifted to 1e-6"}
+ABSENT = "This run does not include the data set."
+PARTLY = "This run does not include all data sets to which the statement refers."
+FLOORS = {
+    "corrected": "Noisy counts below the standard deviation of their noise are replaced by this standard deviation.",
+    "published": "Noisy counts below 1e-6 are replaced by 1e-6.",
+}
 BOTH = ("corrected", "published")
 NOISE = ("gaussian", "laplace")
 CLOSE = 1.5  # mean ratio to the non-private loss, below which a loss counts as remarkably close
@@ -138,7 +141,11 @@ def naive_bayes(losses: pd.DataFrame, accuracies: pd.DataFrame) -> Rows:
 
 
 def _losses(losses: pd.DataFrame) -> Rows:
-    text = "{floor}; logs of losses, mean over budgets; the least of {n} data sets"
+    text = (
+        "The log of the smaller loss of the other two mechanisms minus the log of the loss of the Dirichlet "
+        "mechanism is averaged over the budgets. The left side is the mean for the data set (of {n}) with the "
+        "smallest ratio of the mean to its standard error. {floor}"
+    )
     yield from _claim(
         "figure_4",
         "less loss than Gaussian and Laplace on all data sets, over all budgets",
@@ -146,7 +153,11 @@ def _losses(losses: pd.DataFrame) -> Rows:
         lambda t: least_mean(advantage(t, "cross_entropy", NOISE, relative=True)),
         text,
     )
-    text = "{floor}; the worst of all budgets of {n} data sets"
+    text = (
+        "The left side is the smaller loss of the other two mechanisms minus the loss of the Dirichlet mechanism, "
+        "for the budget and the data set (of {n}) with the smallest ratio of this difference to its standard error. "
+        "{floor}"
+    )
     yield from _claim(
         "figure_4",
         "less loss than Gaussian and Laplace on all data sets, at every budget",
@@ -156,7 +167,10 @@ def _losses(losses: pd.DataFrame) -> Rows:
     )
     for name in ("CreditCard", "GermanCredit", "Bank", "Adult"):
         quantity = f"{name}: loss remarkably close to the non-private one"
-        text = "{floor}; mean log distance over all budgets, against the log of the factor " + f"{CLOSE:g}"
+        text = (
+            "The left side is the mean over all budgets of the absolute log ratio of the loss to the non-private loss. "
+            f"The right side is the log of {CLOSE:g}, a threshold chosen by this project."
+        ) + " {floor}"
         near = ("<", float(np.log(CLOSE)))
         yield from _claim("figure_4", quantity, losses, _closeness, text, (name,), near)
 
@@ -172,24 +186,36 @@ def _accuracies(accuracies: pd.DataFrame) -> Rows:
             f"{name}: more accurate than the Gaussian ({where})",
             accuracies[accuracies["epsilon"].between(low, high, inclusive="neither")],
             lambda t: worst(advantage(t, "accuracy", ["gaussian"])),
-            "{floor}; the worst of these budgets",
+            "The left side is the difference between the accuracies of the Dirichlet and the Gaussian mechanism, for "
+            "the budget with the smallest ratio of this difference to its standard error. {floor}",
             names=(name,),
         )
-    text, few = "{floor}; largest share of cases in which one mechanism is best, against two thirds", ("<", LEADS)
+    few = ("<", LEADS)
+    text = (
+        "The left side is the proportion of cases in which a mechanism is the best, for the mechanism that is the best "
+        "most often. The right side is two thirds. {floor}"
+    )
     yield from _claim("figure_5", "no mechanism is a clear winner", accuracies, _no_winner, text, limit=few)
     yield from _guessing("figure_5", accuracies)
-    text = "{floor}; share of cases in which the Dirichlet is within " + f"{NEAR:g} of the best"
+    text = (
+        "The left side is the proportion of cases in which the accuracy of the Dirichlet mechanism is at most "
+        f"{NEAR:g} below the highest accuracy."
+    ) + " {floor}"
     quantity = "the Dirichlet does as well as the others in most cases"
     yield from _claim("figure_5", quantity, accuracies, _as_well, text, limit=MOST)
 
 
 def networks(table: pd.DataFrame) -> Rows:
     """Yield rows of the comparison table about Figure 7 (Bayesian networks)."""
-    cells = "only cells that training holds are released, all by the text (equation 12): erratum 19"
+    cells = (
+        "Only the cells that occur in the training data are released, whereas the text (equation 12) requires all "
+        "cells (erratum 19)."
+    )
     notes = {
-        "corrected": "every cell released, every test cell counted: the Dirichlet is best nowhere",
-        "stated_share": f"epsilon/K a node; {cells}",
-        "published": f"epsilon/3 a node: spends K/3 times the stated budget; {cells}",
+        "corrected": "Every cell is released, and every test cell is counted. With this variant, the likelihood of the "
+        "Dirichlet mechanism is never the largest.",
+        "stated_share": f"Each node receives epsilon/K. {cells}",
+        "published": f"Each node receives epsilon/3, so that K/3 times the stated budget is spent. {cells}",
     }
     label = "the Dirichlet has the largest likelihood on all data sets, every epsilon < 1"
     for variant, note in notes.items():
@@ -209,7 +235,7 @@ def networks(table: pd.DataFrame) -> Rows:
             chosen = chosen[np.isclose(chosen["epsilon"], 1e-3)]
             quantity = f"{name}: {method} at epsilon = 0.001"
             if chosen.empty:
-                yield not_run("figure_7", quantity, f"{name} or epsilon = 0.001 is not in this run")
+                yield not_run("figure_7", quantity, f"This run does not include {name} with epsilon = 0.001.")
                 continue
             error = np.sqrt(2) * chosen["log_likelihood_se"].iloc[0]  # number of releases in the printed mean
             value = chosen["log_likelihood_mean"].iloc[0]
@@ -223,7 +249,11 @@ def approximate(losses: pd.DataFrame, accuracies: pd.DataFrame, likelihoods: pd.
 
 
 def _beside_gohari(artefact: str, table: pd.DataFrame) -> Rows:
-    notes = {"corrected": "all by exact or Rényi composition, floor sigma", "published": "the author's calibrations"}
+    notes = {
+        "corrected": "All mechanisms are calibrated by exact or Rényi composition, and the floor of noisy counts is "
+        "the standard deviation of the noise.",
+        "published": "The mechanisms are calibrated as in the author's code.",
+    }
     word, measure, names = {
         "figure_9": ("loss", "cross_entropy", catalogue.NAMES),
         "figure_10": ("accuracy", "accuracy", catalogue.NAMES),
@@ -236,7 +266,9 @@ def _beside_gohari(artefact: str, table: pd.DataFrame) -> Rows:
             f"better {word} than Gohari et al. in all experiments",
             rows,
             partial(_same_reach, measure=measure),
-            f"{note}; the worst point, the Dirichlet interpolated to the same epsilon_hat",
+            "The score of the Dirichlet mechanism is interpolated to the epsilon_hat of Gohari et al. The left side "
+            "is the difference between the two scores (positive if the Dirichlet mechanism is better) at the point "
+            f"with the smallest ratio of this difference to its standard error. {note}",
             variant,
             names,
         )
@@ -249,7 +281,9 @@ def _beside_gohari(artefact: str, table: pd.DataFrame) -> Rows:
             f"Gohari et al.: much worse {word} at small epsilon_hat",
             rows,
             partial(_decline, measure=measure),
-            f"{note}; least over data sets, largest against smallest epsilon_hat",
+            "The left side is the score of Gohari et al. at the largest epsilon_hat minus that at the smallest "
+            "epsilon_hat, for the data set with the smallest ratio of this difference to its standard error. "
+            f"{note}",
             variant,
             names,
         )
@@ -258,7 +292,7 @@ def _beside_gohari(artefact: str, table: pd.DataFrame) -> Rows:
             f"better {word} with Laplace than with Gaussian noise",
             rows,
             partial(_laplace, measure=measure),
-            f"{note}; share of cases",
+            f"The left side is the proportion of cases in which the Laplace mechanism is better. {note}",
             variant,
             names,
             MOST,
@@ -268,7 +302,9 @@ def _beside_gohari(artefact: str, table: pd.DataFrame) -> Rows:
             f"better {word} than Gaussian and Laplace on all data sets, over all budgets",
             rows,
             partial(_mean_advantage, measure=measure),
-            f"{note}; mean over budgets, the least of the data sets",
+            "The difference between the scores of the Dirichlet mechanism and of the better of the other two "
+            "mechanisms is averaged over the budgets. The left side is the mean for the data set with the smallest "
+            f"ratio of the mean to its standard error. {note}",
             variant,
             names,
         )
@@ -323,14 +359,18 @@ def _guessing(artefact: str, table: pd.DataFrame) -> Rows:
             yield not_run(artefact, quantity, ABSENT)
             return
         gaps = least.min() - guess
-        note = f"{FLOORS[variant]}; largest distance of its accuracy below every model's mean; {WELL:g} is seen"
+        note = (
+            "For each data set, the accuracy of random guessing is subtracted from the smallest mean accuracy of a "
+            f"model. The left side is the largest difference. The right side, {WELL:g}, is the smallest difference "
+            f"that is visible on a plot, as judged by this project. {FLOORS[variant]}"
+        )
         yield claim(artefact, quantity, gaps.max(skipna=False), ">", WELL, note, variant)
 
 
 def settings(losses: pd.DataFrame, likelihoods: pd.DataFrame) -> Rows:
     """Yield rows of the comparison table about statements on the experiments that are settings of the run."""
     for artefact, table in (("figure_4", losses), ("figure_7", likelihoods)):
-        note, reach = "a setting", table["epsilon"].dropna()
+        note, reach = "The value is a setting.", table["epsilon"].dropna()
         for quantity, value in (("smallest epsilon", reach.min()), ("largest epsilon", reach.max())):
             found = not_run(artefact, quantity, ABSENT) if reach.empty else computed(artefact, quantity, value, note)
             yield found
@@ -401,5 +441,5 @@ def _levels(artefact: str, quantity: str, table: pd.DataFrame, measure: str) -> 
             yield not_run(artefact, quantity, ABSENT)
             return
         yield computed(
-            artefact, quantity, rows[f"{measure}_mean"].iloc[0], f"{FLOORS[variant]}; smoothing 0.1", variant
+            artefact, quantity, rows[f"{measure}_mean"].iloc[0], f"{FLOORS[variant]} The smoothing is 0.1.", variant
         )

@@ -206,7 +206,10 @@ def _figure_1(table: pd.DataFrame) -> Row:
     x = table["x"].to_numpy(dtype=float)
     wanted = {"trigamma": trigamma(x), "lower": 1 / x + 1 / (2 * x**2), "upper": 1 / x + 1 / x**2}
     gaps = [_apart(table[name], value) for name, value in wanted.items()]
-    note = "largest relative distance of the drawn function and bounds; the function by Euler and Maclaurin"
+    note = (
+        "The plotted function and bounds are compared with the formulas, where the function is computed by the "
+        "Euler-Maclaurin formula. The left side is the largest relative difference."
+    )
     about = ("figure_1", "the drawn curves are trigamma and equation 6")
     return claim(*about, gaps, "=", 0, note, rounding=_CLOSE)
 
@@ -217,7 +220,10 @@ def _figure_2(table: pd.DataFrame) -> Row:
     wanted = np.array([some_below(gamma, *region) for gamma in exact["gamma"]])
     gaps = [_apart(exact["delta"], wanted)]
     gaps += [abs(some_below(gamma, *region) / 1e-5 - 1) for gamma in set(table["gamma_for_1e-5"])]
-    note = "largest relative distance of the drawn exact delta, and of delta at the drawn mark, from incomplete Betas"
+    note = (
+        "The plotted exact delta and the delta at the plotted mark are compared with values computed from incomplete "
+        "Beta functions. The left side is the largest relative difference."
+    )
     about = ("figure_2", "the drawn delta is the probability of a cell of gamma or less")
     return claim(*about, gaps, "=", 0, note, rounding=_CLOSE)
 
@@ -232,7 +238,10 @@ def _figure_3_top(table: pd.DataFrame) -> Iterator[Row]:
         u, v = (r * np.array(f, dtype=float) + alpha for f in pairs.get(row.variant, ((1, 0), (0, 1))))
         wanted = float(guarantee(r, order)) if row.series == "Algorithm 1" else renyi(u, v, order)
         gaps.append(abs(row.epsilon / wanted - 1))
-    note = "largest relative distance from line 1 of Algorithm 1 and from the closed divergence of two Dirichlet laws"
+    note = (
+        "The plotted values are compared with line 1 of Algorithm 1 and with the closed form of the divergence between "
+        "two Dirichlet distributions. The left side is the largest relative difference."
+    )
     yield claim("figure_3_top", "the drawn epsilon are the paper's formulas", gaps, "=", 0, note, rounding=_CLOSE)
 
 
@@ -246,7 +255,10 @@ def _figure_3_bottom(table: pd.DataFrame) -> Row:
     order, r = ours["order"].to_numpy(), ours["r"].to_numpy()
     gaps.append(_apart(ours["epsilon_hat"], guarantee(r, order) + floor(order, ours["delta"])))
     gaps.append(_apart(ours["alpha"], 1 + 4 * (order - 1) * r))
-    note = "largest relative distance of mean, sd, uniform and of epsilon_hat, given r, from the closed forms"
+    note = (
+        "The mean and standard deviation of the divergence, the divergence of the uniform distribution, and "
+        "epsilon_hat given r are compared with closed forms. The left side is the largest relative difference."
+    )
     about = ("figure_3_bottom", "the drawn divergences and epsilon_hat are the paper's formulas")
     return claim(*about, gaps, "=", 0, note, rounding=_CLOSE)
 
@@ -255,7 +267,10 @@ def _figure_8(table: pd.DataFrame) -> Row:
     order, r = table["order"].to_numpy(), table["r"].to_numpy()
     text = table["variant"].map({"corrected": 2.0, "published": 1.0}).to_numpy(dtype=float)
     wanted = guarantee(r, order, text) + floor(order, table["delta"])
-    note = "largest relative distance from line 1 of Algorithm 1 and equation 14, squared sensitivity 2 and 1"
+    note = (
+        "The plotted values are compared with line 1 of Algorithm 1 and equation 14, for squared sensitivities 2 and "
+        "1. The left side is the largest relative difference."
+    )
     about = ("figure_8", "the drawn epsilon_hat is equation 14")
     return claim(*about, _apart(table["epsilon_hat"], wanted), "=", 0, note, rounding=_CLOSE)
 
@@ -267,7 +282,8 @@ def _theorem_2(table: pd.DataFrame) -> Row:
     gaps = [np.abs(table["bound"] - bound).max(skipna=False)]
     gaps.append(np.abs(table["frequency"] - table["above"] / table["draws"]).max(skipna=False))
     note = (
-        "largest distance of the drawn bound from the theorem's at its least beta, and of frequencies from the counts"
+        "The plotted bound is compared with the bound of the theorem at the smallest beta, and the frequencies are "
+        "compared with the counts. The left side is the largest difference."
     )
     about = ("theorem_2", "the drawn bound is the theorem's, the frequencies are those judged")
     return claim(*about, gaps, "=", 0, note, rounding=1e-9)
@@ -280,19 +296,25 @@ def _lemma_3(exact: pd.DataFrame, drawn: pd.DataFrame) -> Iterator[Row]:
     rows = drawn[drawn["variant"] == "corrected"]
     order, spare = rows["order"].to_numpy(), rows["epsilon_hat"] - guarantee(rows["r"], rows["order"])
     delta = np.exp(-(order - 1) * spare) / (order - 1) * (1 - 1 / order) ** order
-    note = "largest relative distance of delta by equation 13 from the figure's, at epsilon_hat of equation 14"
+    note = (
+        "The delta of equation 13 at the epsilon_hat of equation 14 is compared with the delta of the figure. The left "
+        "side is the largest relative difference."
+    )
     gap = _apart(delta, rows["delta"])
     yield claim("figure_8", "equation 14 is lemma 3 with line 1", gap, "=", 0, note, rounding=_CLOSE)
     about = ("figure_3_bottom", "equation 14 keeps its (epsilon_hat, delta)")
     if exact["r"].isna().any():
-        yield claim(*about, np.nan, "<=", 1, "a number is missing")
+        yield claim(*about, np.nan, "<=", 1, "A number is missing in the table.")
         return
     wide = exact[exact["variant"] == "corrected"].pivot(index=["order", "epsilon_hat"], columns="series", values="r")
     wide = wide[wide["Algorithm 1"].notna() & wide["exact profile"].notna()]
     if wide.empty:
-        yield not_run(*about, "no epsilon_hat of this run is above what equation 14 adds")
+        yield not_run(*about, "In this run, no epsilon_hat is above the smallest epsilon_hat of equation 14.")
         return
-    note = "largest ratio of r by equation 14 to that of the exact profile at the same epsilon_hat"
+    note = (
+        "The left side is the largest ratio of r by equation 14 to r by the exact privacy profile at the same "
+        "epsilon_hat."
+    )
     yield claim(*about, wide["Algorithm 1"] / wide["exact profile"], "<=", 1, note)
 
 
@@ -303,7 +325,7 @@ def _gaussian(artefact: str, table: pd.DataFrame) -> Row:
     about = (artefact, "the Gaussian noise is that of the drawn epsilon_hat")
     rows = table[table["method"] == "gaussian"]
     if rows.empty:
-        return not_run(*about, "this run has no data set")
+        return not_run(*about, "This run includes no data set.")
     exact, printed = (rows[rows["variant"] == variant] for variant in ("corrected", "published"))
     shift = np.sqrt(2 * exact["histograms"]) / exact["noise_sd"]  # in standard deviations, for all histograms jointly
     far = exact["epsilon"] / shift
@@ -311,8 +333,11 @@ def _gaussian(artefact: str, table: pd.DataFrame) -> Row:
     one = printed["epsilon"] / (2 * np.sqrt(2 * (printed["histograms"] - 1) * np.log(0.5 / printed["delta"])))
     sd = np.sqrt(4 * np.log(2.5 * printed["histograms"] / printed["delta"])) / one
     gaps = [_apart(delta, exact["delta"]), _apart(sd, printed["noise_sd"])]
-    note = "largest relative distance of delta, from the normal distribution function at the drawn epsilon_hat and the "
-    note += "noise's sd, and of the published sd from the author's formula"
+    note = (
+        "In the corrected variant, delta is compared with the value computed from the normal distribution function at "
+        "the plotted epsilon_hat and the standard deviation of the noise. In the published variant, the standard "
+        "deviation is compared with the author's formula. The left side is the largest relative difference."
+    )
     return claim(*about, gaps, "=", 0, note, rounding=_CLOSE)
 
 
@@ -322,7 +347,10 @@ def _proposition_3() -> Row:
     """
     least = float(np.finfo(float).tiny)
     ratio = abs(np.log(2 * least))  # Beta(2, 1) has density 2 y, and Beta(1, 1) has density 1
-    note = "log ratio of the two densities at y_1 = 2.2e-308, r = alpha = 1; it grows as log 1/y_1, without a bound"
+    note = (
+        "The left side is the log ratio of the two densities at y_1 = 2.2e-308 for r = alpha = 1. This log ratio "
+        "increases in proportion to log(1/y_1), so that it is unbounded."
+    )
     return claim("proposition_3", "no release is epsilon-DP, whatever epsilon", ratio, ">", 100, note)
 
 
