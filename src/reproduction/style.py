@@ -1,5 +1,5 @@
-"""Style of all figures, with sizes in inches at print width, colours that colour-blind readers can distinguish, and
-files that are identical byte for byte if a figure is plotted again.
+"""Style of all figures. The sizes are in inches at print width, colour-blind readers can distinguish the colours, and a
+figure that is plotted again gives an identical file.
 
 Ticks are at the data values if these form a grid, and otherwise at 1, 2 and 5 times powers of ten, labelled with plain
 numbers (`log_scale`). Numbers with intervals are always drawn by `interval`. Names written by users are drawn in any

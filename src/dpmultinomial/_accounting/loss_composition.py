@@ -144,8 +144,8 @@ class Composition:
         return best
 
     def _start(self, left: float, top: float) -> float:
-        """Return the epsilon at which the Chernoff bound equals delta, or a value just below the largest loss if
-        smaller.
+        """Return the epsilon at which the Chernoff bound equals delta, or a value just below the largest loss if this
+        is smaller.
         """
         high = _INSIDE * top
         if self._chernoff(high)[1] >= left or self._chernoff(0.0)[1] <= left:

@@ -69,7 +69,7 @@ class Remembered:
 
 @dataclass(frozen=True)
 class Unreadable:
-    """File in the memory of an account that cannot be read.
+    """Unreadable file in the folder with an account's copies of journals.
 
     Parameters
     ----------

@@ -359,7 +359,7 @@ def _by_ledger(
 
 
 def _together(mechanism: str, settings: Mapping[str, Any]) -> Problems:
-    """Check rules that involve more than one key."""
+    """Return the errors in the settings of a release that involve more than one key."""
     get = filled(settings)
     found: Problems = []
     factor = 2 if mechanism == "additive_counts" else 1

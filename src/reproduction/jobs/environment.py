@@ -1,5 +1,5 @@
-"""Environment variables that every job inherits, with which the current source tree comes first and linear algebra uses
-one thread.
+"""Environment variables that every job inherits. They put the current source tree first on the module path, and limit
+linear algebra to one thread.
 
 Timings use one thread too, although they reserve all cores. Library threads that wait for each other would add CPU
 seconds, and the timings measure our code, not the parallelism of a library.

@@ -1,5 +1,5 @@
-"""Shell of a run in which jobs are forks of one process. The shell sends Python jobs to the process that has loaded all
-modules, and all other jobs to bash.
+"""Program that Snakemake uses as its shell, and that runs Python jobs as forks of one process. The shell sends Python
+jobs to the process that has loaded all modules, and all other jobs to bash.
 
 Snakemake starts the script as ``<this> python socket -c command`` instead of ``bash -c command``. The script waits for
 its job and ends with the job's exit code. If the script is killed, its job is killed too. The script uses only the

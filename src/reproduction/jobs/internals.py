@@ -12,7 +12,7 @@ from typing import Any
 
 
 def without_rate_limit(workflow: Any) -> None:
-    """Remove the limit of jobs per second, for which Snakemake has no option.
+    """Remove Snakemake's limit on the number of jobs per second, which cannot be removed by an option.
 
     The limit (100 per second, which is never reached) starts a timer at every pass of the scheduler, and every timer
     causes another pass a second later. After n jobs, the scheduler would run n times per second and keep a core busy.

@@ -209,8 +209,8 @@ def release_sentence(found: pd.DataFrame, asked: Mapping[str, Any], source: str)
 
 
 def shown(found: pd.DataFrame, level: float) -> pd.DataFrame:
-    """Return the table of a plan for the screen, with the interval widths of every quantity. The stated cost is shown
-    next to the cost that is charged to the budget.
+    """Return the table of a plan as the terminal shows it, with the interval widths of every quantity. The stated cost
+    is shown next to the cost that is charged to the budget.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Errata of the paper, each with evidence that a run produces.
+"""Errata of Balmat, Barrientos and Reiter (2018), each with evidence that a run produces.
 
 ``python -m reproduction.evidence balmat2018 N`` shows erratum N, and ``errata`` makes the whole table. If Rscript is
 found, facts about the R language are also run in R.

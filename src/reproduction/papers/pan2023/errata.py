@@ -1,4 +1,4 @@
-"""Errata and ambiguities of the slides, each with evidence that a run produces.
+"""Errata and ambiguities of the slides by Pan, Li and Li (2023), each with evidence that a run produces.
 
 ``python -m reproduction.evidence pan2023 N`` shows erratum N, and ``errata`` makes the whole table.
 """

@@ -1,4 +1,4 @@
-"""Errata of the paper, each with evidence that a run produces.
+"""Errata of Ponnoprat (2022), each with evidence that a run produces.
 
 ``python -m reproduction.evidence ponnoprat2022 N`` shows erratum N, and ``errata`` makes the whole table. The errata of
 the experiments on the UCI sets are in their tables (column `variant`), not in this module.

@@ -1,4 +1,4 @@
-"""Errata and omissions of the slides, each with evidence that a run produces."""
+"""Errata and omissions of the slides by Raim (2021), each with evidence that a run produces."""
 
 from typing import Any
 

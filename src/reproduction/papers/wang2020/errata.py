@@ -1,4 +1,4 @@
-"""Errata of the paper, each with evidence that a run produces.
+"""Errata of Wang (2020), each with evidence that a run produces.
 
 ``python -m reproduction.evidence wang2020 N`` shows erratum N, and ``errata`` makes the whole table.
 """

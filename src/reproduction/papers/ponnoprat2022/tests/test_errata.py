@@ -65,8 +65,8 @@ def test_the_sensitivity_of_figure_8():
 
 
 def test_theorem_2_for_small_alpha():
-    """Check that all 40 draws are above eta for beta = 200/(exp(0.15) - 1) = 1235.8, although the bound of Theorem 2 on
-    the probability of this event is 0.0072.
+    """Check that the divergence exceeds eta in all 40 draws for beta = 200/(exp(0.15) - 1) = 1235.8, although Theorem 2
+    bounds the probability of this event by 0.0072.
     """
     text = said(5)
     assert "beta = 1236, the divergence exceeds eta in 40 of 40 draws, although" in text

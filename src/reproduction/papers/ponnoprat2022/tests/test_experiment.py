@@ -302,9 +302,9 @@ def test_figure_1_at_two():
 
 
 def test_pairs_of_figure_2_have_the_alpha_of_algorithm_1():
-    """Check the alpha and the k of the pairs of parameters in Figure 2. Algorithm 1 has alpha = 1 + 4 (order - 1) r, so
-    alpha is 5 for order 3 and r = 0.5. It has k = r N + d alpha for d cells. Of these cells, |W| = 2 cells are
-    considered.
+    """Check the parameters alpha and k of the Dirichlet distributions in Figure 2. Algorithm 1 has alpha = 1 + 4 (order
+    - 1) r, so alpha is 5 for order 3 and r = 0.5. It has k = r N + d alpha for d cells. Of these cells, |W| = 2 cells
+    are considered.
     """
     table = privacy.figure_2(
         total=100, cells=4, r=0.5, order=3.0, least=1e-4, most=1e-3, points=2, rule=gohari.DEGREE_50_RULE
