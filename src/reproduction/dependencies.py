@@ -52,7 +52,7 @@ def kernel_sources(kernel: str) -> list[Path]:
 
 
 def kernels() -> list[str]:
-    """Return the names of all kernels. The name of a kernel is the path of its file below ``src`` without suffix."""
+    """Return the names of all kernels, which are the paths of their files below ``src`` without suffix."""
     return sorted(path.relative_to(SRC).with_suffix("").as_posix() for path in SRC.rglob("*.pyx"))
 
 
@@ -117,7 +117,7 @@ def _reached(first: str) -> frozenset[Path]:
 
 @cache
 def _file(module: str) -> Path | None:
-    """Return the source file of a module. Return None for a name inside a module and for a folder without
+    """Return the source file of a module, or None for a name inside a module and for a folder without
     ``__init__.py``.
     """
     base = SRC.joinpath(*module.split("."))

@@ -1,4 +1,4 @@
-"""Errata of papers with evidence, by functions that the ``errata`` modules of all papers share.
+"""Functions that the ``errata`` modules of all papers share, to return errata together with their evidence.
 
 A paper maps the number of each erratum to a description, and to a function of a Generator and a sample size that
 returns the evidence as text.

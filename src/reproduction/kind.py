@@ -1,4 +1,5 @@
-"""Kinds of scenarios, each of which has a folder below `scenarios`. This module finds, reads and checks these folders.
+"""Declarations of the kinds of scenarios, each of which has a folder below `scenarios`. This module finds, reads and
+checks these folders.
 
 =================  =================================================================================================
 file               what belongs in it

@@ -1,4 +1,5 @@
-"""Papers, each of which has a folder below `papers`. This module finds, reads and checks these folders.
+"""Declarations of the papers, each of which has a folder below `papers`. This module finds, reads and checks these
+folders.
 
 =================  =================================================================================================
 file               what belongs in it

@@ -1,4 +1,4 @@
-"""Adapter: the agreement table of all papers."""
+"""Write the agreement table of all papers, as a job of the workflow."""
 
 import sys
 

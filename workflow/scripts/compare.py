@@ -1,4 +1,4 @@
-"""Adapter: compare the printed numbers of one paper with ours."""
+"""Compare the printed numbers of one paper with the reproduced numbers, as a job of the workflow."""
 
 import sys
 from pathlib import Path

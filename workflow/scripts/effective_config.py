@@ -1,4 +1,4 @@
-"""Adapter: the configuration as used, defaults and overlays included."""
+"""Write the configuration that a run uses, with default values and overlays, as a job of the workflow."""
 
 import sys
 from pathlib import Path

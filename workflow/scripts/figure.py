@@ -1,4 +1,4 @@
-"""Adapter: one figure of a paper, drawn from its table."""
+"""Plot one figure of a paper from its table, as a job of the workflow."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Adapter: one piece of a simulation loop."""
+"""Simulate one piece of a simulation loop, as a job of the workflow."""
 
 import sys
 

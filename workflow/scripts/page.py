@@ -1,4 +1,4 @@
-"""Adapter: the page of a scenario, to share."""
+"""Write the page of a scenario that users can share, as a job of the workflow."""
 
 import sys
 from pathlib import Path

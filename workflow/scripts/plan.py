@@ -1,4 +1,4 @@
-"""Adapter: a plan -> its curve, its facts and its figure."""
+"""Compute a plan and write its curve, its metadata and its figure, as a job of the workflow."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Adapter: one release of confidential data, made once."""
+"""Make one release of confidential data, as a job of the workflow that runs only once."""
 
 import sys
 from pathlib import Path

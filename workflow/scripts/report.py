@@ -1,4 +1,4 @@
-"""Adapter: the report of the run in this folder."""
+"""Write the report of the run in the current folder, as a job of the workflow."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""Adapter: a scenario -> its table, its facts and its figure, from its parts if it was split; or one part of it.
+"""Compute a scenario and write its table, its metadata and its figure, or compute one part of a scenario, as a job of
+the workflow.
 
 Progress is written to the log and to the screen.
 """
@@ -21,7 +22,7 @@ with costs.of_job(snakemake, "scenarios.making.part"):
     words = f"scenario {scenario.name}, part {shard} of {p.of}" if shard else f"scenario {scenario.name}"
 
     def tell(line):
-        """To the log, and to the screen of who started the run."""
+        """Write a line to the log and to the terminal of the user who started the run."""
         for stream in (sys.stderr, sys.__stderr__):
             print(printable(f"{words}: {line}"), file=stream, flush=True)
 

@@ -1,4 +1,4 @@
-"""Adapter: a study -> its table and its figure; or one part of a study -> its file."""
+"""Compute the table and the figure of a study, or one part of a study, as a job of the workflow."""
 
 import sys
 from pathlib import Path

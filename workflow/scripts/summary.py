@@ -1,4 +1,4 @@
-"""Adapter: the summary at the end of a run."""
+"""Write the summary at the end of a run, as a job of the workflow."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Adapter: one table of a paper."""
+"""Compute one table of a paper, as a job of the workflow."""
 
 import sys
 

@@ -48,7 +48,8 @@ from .renyi import order_at_least_one
 
 
 def floor(*, order: float, delta: float) -> float:
-    """Return the smallest epsilon_hat that equation 14 can give, which is the limit as the Rényi epsilon tends to 0.
+    """Return the smallest epsilon_hat that equation 14 of Ponnoprat (2022) can give, which is the limit as the Rényi
+    epsilon tends to 0.
 
     Parameters
     ----------
@@ -74,7 +75,7 @@ def floor(*, order: float, delta: float) -> float:
 
 def rdp_to_dp(epsilon: float, *, order: float, delta: float) -> float:
     """Return the smallest epsilon_hat for which an (order, epsilon)-RDP mechanism is (epsilon_hat, delta)-DP by
-    equation 14.
+    equation 14 of Ponnoprat (2022).
 
     Parameters
     ----------
@@ -90,7 +91,7 @@ def rdp_to_dp(epsilon: float, *, order: float, delta: float) -> float:
 
 
 def dp_to_rdp(epsilon_hat: float, *, order: float, delta: float) -> float:
-    """Return the largest Rényi epsilon for which equation 14 gives a target (epsilon_hat, delta).
+    """Return the largest Rényi epsilon that implies (epsilon_hat, delta)-DP by equation 14 of Ponnoprat (2022).
 
     Parameters
     ----------
@@ -139,7 +140,7 @@ _MOST_MECHANISMS: Final = 64  # largest number of different mechanisms whose los
 
 @dataclass(frozen=True, kw_only=True)
 class _Cost:
-    """Base class of all privacy costs. Each cost states the data source and the neighbour relation.
+    """Base class of all privacy costs, each of which states the data source and the neighbour relation.
 
     Parameters
     ----------
@@ -164,7 +165,7 @@ class _Cost:
 
 @dataclass(frozen=True, kw_only=True)
 class PureDP(_Cost):
-    """epsilon-differential privacy.
+    """Privacy cost of a release that satisfies epsilon-differential privacy.
 
     Parameters
     ----------
@@ -183,7 +184,8 @@ class PureDP(_Cost):
 
 @dataclass(frozen=True, kw_only=True)
 class ZCDP(_Cost):
-    """Zero-concentrated differential privacy (rho-zCDP), with the Rényi epsilon rho * order at every order.
+    """Privacy cost of a release that satisfies zero-concentrated differential privacy (rho-zCDP), with the Rényi
+    epsilon rho * order at every order.
 
     Parameters
     ----------
@@ -202,7 +204,7 @@ class ZCDP(_Cost):
 
 @dataclass(frozen=True, kw_only=True)
 class RenyiDP(_Cost):
-    """Rényi differential privacy at the stated orders.
+    """Privacy cost of a release that satisfies Rényi differential privacy at the stated orders.
 
     Parameters
     ----------
@@ -227,7 +229,7 @@ class RenyiDP(_Cost):
 
 @dataclass(frozen=True, kw_only=True)
 class ApproxDP(_Cost):
-    """(epsilon, delta)-differential privacy.
+    """Privacy cost of a release that satisfies (epsilon, delta)-differential privacy.
 
     Parameters
     ----------
@@ -566,8 +568,8 @@ def approximate_of_replacement(epsilon: float, *, delta: float) -> tuple[float, 
 
 
 def concentrated_of_replacement(rho: float) -> float:
-    """Return the rho of zero-concentrated privacy for replacing a record, given the rho for adding or removing a
-    record.
+    """Return the rho of zero-concentrated differential privacy for replacing a record, given the rho for adding or
+    removing a record.
 
     Parameters
     ----------

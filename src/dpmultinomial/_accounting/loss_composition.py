@@ -98,7 +98,9 @@ class Composition:
         return [(one.gridded(step, log_mass), n) for one, n in often.items()]
 
     def log_moment(self, power: float) -> float:
-        """Return log E[exp(power loss)], where the expected value includes only finite losses."""
+        """Return the log moment generating function log E[exp(power loss)] at `power`, where the expected value
+        includes only finite losses.
+        """
         return math.fsum(n * _log_sum(logs + power * values) for logs, values, n in self._finite)
 
     def _chernoff(self, epsilon: float) -> tuple[float, float]:
@@ -222,7 +224,8 @@ class Tail:
 
 
 def tilt(part: Losses, power: float) -> tuple[Array, float]:
-    """Return tilted probabilities y with a sum near 1, and log K with mass <= K y exp(-power loss).
+    """Return tilted probabilities y, whose sum is near 1, and the log of a factor K such that every probability is at
+    most K y exp(-power loss).
 
     Parameters
     ----------
@@ -249,7 +252,7 @@ def tilt(part: Losses, power: float) -> tuple[Array, float]:
 
 
 def _to_power(values: NDArray[np.complex128], power: int) -> NDArray[np.complex128]:
-    """Return values^power by repeated squaring, whose relative error is that of power - 1 multiplications."""
+    """Return values^power, computed by repeated squaring with the relative error of power - 1 multiplications."""
     found = None
     while power:
         if power & 1:

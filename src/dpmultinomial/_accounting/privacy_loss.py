@@ -225,7 +225,7 @@ class LaplaceLoss:
 
     @property
     def step(self) -> None:
-        """Return None, because the losses are not on a lattice."""
+        """Return None, because the privacy losses of Laplace noise are not on a lattice."""
         return None
 
     @property
@@ -268,8 +268,8 @@ class LaplaceLoss:
 
 @dataclass(frozen=True)
 class GaussianLoss:
-    """Privacy loss of Gaussian noise on a number that one record changes: a normal distribution with mean m^2/2 and
-    variance m^2, m = change/sigma.
+    """Privacy loss of Gaussian noise on a number that one record changes, which is normally distributed with mean m^2/2
+    and variance m^2, m = change/sigma.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ class GaussianLoss:
 
     @property
     def step(self) -> None:
-        """Return None, because the losses are not on a lattice."""
+        """Return None, because the privacy losses of Gaussian noise are not on a lattice."""
         return None
 
     @property
@@ -361,7 +361,7 @@ class DirichletLoss:
 
     @property
     def step(self) -> None:
-        """Return None, because the losses are not on a lattice."""
+        """Return None, because the privacy losses of the Dirichlet mechanism are not on a lattice."""
         return None
 
     @property
@@ -501,7 +501,7 @@ class TableLoss:
 
     @property
     def step(self) -> None:
-        """Return None, because the losses are not on a lattice."""
+        """Return None, because the privacy losses of a table are not on a lattice."""
         return None
 
     @cached_property
@@ -514,8 +514,8 @@ class TableLoss:
         return self.gridded(self.spread / 1000, log_mass)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return privacy losses on a grid. The delta(epsilon) of these losses is the largest delta(epsilon) over all
-        pairs of neighbouring counts.
+        """Return privacy losses on a grid whose delta(epsilon) is the largest delta(epsilon) over all pairs of
+        neighbouring counts.
         """
         parts = []
         for losses, p in self.pairs:  # a difference of two logs, each at least -745, has an error below 2e-13
@@ -550,8 +550,8 @@ class SplitLoss:
         return self.gridded(self.spread / 100, log_mass)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return privacy losses on a grid. The delta(epsilon) of these losses is the largest delta(epsilon) over all
-        possible changes.
+        """Return privacy losses on a grid whose delta(epsilon) is the largest delta(epsilon) over all possible
+        changes.
         """
         found = []
         for case in self.cases:

@@ -42,7 +42,7 @@ def order_at_least_one(order: float) -> float:
 
 
 def dirichlet_divergence(u: ArrayLike, v: ArrayLike, *, order: float) -> float:
-    """Return the Rényi divergence D_order(Dirichlet(u) || Dirichlet(v)), by equations 16 and 17.
+    """Return the Rényi divergence D_order(Dirichlet(u) || Dirichlet(v)), by equations 16 and 17 of Ponnoprat (2022).
 
     Parameters
     ----------
@@ -71,8 +71,8 @@ def dirichlet_divergence(u: ArrayLike, v: ArrayLike, *, order: float) -> float:
 
 
 def dirichlet_bound(r: float, *, order: float, l2_squared: float = 2.0, linf: float = 1.0) -> float:
-    """Return the Rényi bound of Theorem 1 for Dirichlet(r f + alpha), with alpha = 1 + 4(order - 1) r linf as in line 1
-    of Algorithm 1.
+    """Return the Rényi bound in Theorem 1 of Ponnoprat (2022) for Dirichlet(r f + alpha), with alpha = 1 + 4(order - 1)
+    r linf as in line 1 of Algorithm 1.
 
     Parameters
     ----------

@@ -205,8 +205,8 @@ class Sample:
         return poisson(x, self.size * at) if self.poisson else binomial(x, int(self.size), at)
 
     def released(self, x: Array) -> Array:
-        """Return the probabilities of the released values, with one row per number of records in the consecutive
-        numbers `x`.
+        """Return the probabilities of the released values, with one row per number of records, for consecutive numbers
+        `x`.
         """
         mass = self.noise.mass
         return scipy.linalg.toeplitz(np.append(mass[0], np.zeros(len(x) - 1)), np.append(mass, np.zeros(len(x) - 1)))

@@ -146,7 +146,8 @@ def enveloped(tails: TailsGivenCount) -> TailsGivenCount:
 def accepted_range(
     tails: Callable[[float], tuple[float, float]], level: float, highest: float, rounds: int = _STEPS
 ) -> tuple[float, float] | None:
-    """Return the accepted values of a parameter from 0 to `highest`, for which both tail probabilities exceed alpha/2.
+    """Return the accepted values of a parameter from 0 to `highest`, for which both tail probabilities exceed (1 -
+    level)/2.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Check of the paths of files, which allows only `_releases` to open a confidential file, under any name of the file.
+"""Check of paths, which ensures that only `_releases` opens a confidential file, under any name of the file.
 
 A file is confidential if it is in a folder named ``confidential``, if it is in the folder to which ``confidential/`` of
 the working directory is linked, or if it is the same file as one in these folders (a hard link, a mount). The check

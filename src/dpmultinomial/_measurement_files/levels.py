@@ -58,7 +58,7 @@ def restricted(masks: Sequence[Mask]) -> list[int]:
 
 
 def sums(product: Product, specs: tuple[str, ...], masks: Sequence[Mask]) -> Sums | None:
-    """Group the cells of a query by the sums of a cell and of its complements that the query determines.
+    """Group the cells of a query into classes that lie inside or outside a given histogram cell along the same axes.
 
     Parameters
     ----------
@@ -478,7 +478,7 @@ class _Plan:
 
 
 def _seen(product: Product, paths: Sequence[Path], kind: str) -> Rows:
-    """Return the geocodes and variances of the available rows, as a mapping from each query."""
+    """Return a mapping from each query to the geocodes and variances of its available rows."""
     found: Rows = {}
     for batch in batches(product, paths, kind, values=False):
         found.setdefault(batch.query, []).append((batch.codes, batch.variances))

@@ -127,7 +127,7 @@ class Places:
         return frame[list(COLUMNS)]
 
     def _numbers(self, nodes: Any) -> dict[str, Any]:
-        """Return the numeric columns of the table for single nodes."""
+        """Return the numeric columns of the table, for geographic units that are single nodes."""
         columns = {key: getattr(self.law, key)[nodes].copy() for key in ("mean", "sd", "lower", "upper")}
         return {**columns, "status": self.accuracy.status, "error": self.accuracy.error}
 
@@ -207,7 +207,7 @@ class Places:
         return pd.concat([empty, numbers, found.drop(columns=["level"], errors="ignore")], axis=1)[list(COLUMNS)]
 
     def _posterior(self, questions: Mapping[str, Any]) -> Posterior:
-        """Return the posterior of the nodes that answers the questions."""
+        """Return the posterior of the counts of nodes, from which the questions are answered."""
         return self.law.posterior()
 
     def _error_of_questions(self, questions: Mapping[str, Any]) -> float:
@@ -278,7 +278,7 @@ def _word(level: str) -> str:
 
 
 def _renamed(text: str, back: Mapping[str, str]) -> str:
-    """Replace geocodes by the names of geographic units in the name of a row of ranks. Such a name has the form
+    """Replace geocodes by the names of geographic units in the row names of a table of ranks. Such a name has the form
     ``label: name`` or ``label: P(name in top k)``.
     """
     label, colon, rest = text.rpartition(": ")

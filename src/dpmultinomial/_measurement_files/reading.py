@@ -1,4 +1,6 @@
-"""Reader of a folder with the layout of the Census Bureau. It returns measurements on a tree."""
+"""Reader of a folder of noisy measurement files in the layout of the Census Bureau. It returns measurements on a
+tree.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -42,7 +42,7 @@ def release(
     support: int | None = None,
     ties: str = "random",
 ) -> NDArray[np.int64]:
-    """Draw independent additive releases of the component counts.
+    """Draw independent releases of component counts that add up to a released total.
 
     Parameters
     ----------
@@ -122,7 +122,8 @@ def release_from_noisy(
     support: int | None = None,
     ties: str = "random",
 ) -> NDArray[np.int64]:
-    """Compute additive releases from existing noisy counts by post-processing, without additional privacy cost.
+    """Compute releases that add up to their totals from existing noisy counts, by post-processing without additional
+    privacy cost.
 
     Parameters
     ----------
@@ -263,8 +264,8 @@ class AdditiveCounts:
             _checks.integer("support", self.support, least=1)
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw one simulated release: integers >= 0, int64 of the same length as `counts`. Do not use this function for
-        confidential counts.
+        """Draw one simulated release, which consists of integers >= 0 in an int64 array of the same length as `counts`.
+        Do not use this function for confidential counts.
 
         Raises
         ------

@@ -92,7 +92,7 @@ class AdditiveLaw(Coarsenable, ABC):
 
     @property
     def row_count(self) -> int | None:
-        """Number of rows with separate parameters; None if all rows share a parameter."""
+        """Number of rows with separate parameters, or None if all rows share a parameter."""
         return None if self.parameter.ndim == 0 else len(self.parameter)
 
     def take(self, rows: Index) -> Self:

@@ -88,7 +88,7 @@ class Coarsened:
 
     @property
     def row_count(self) -> int | None:
-        """Number of rows with separate parameters; None if all rows share a parameter."""
+        """Number of rows with separate parameters, or None if all rows share a parameter."""
         rows: int | None = self.noise.row_count
         return rows
 
@@ -210,9 +210,7 @@ class Coarsened:
         return self.coarsen(np.asarray(self.noise.sample(counts, rng=rng), dtype=np.float64))
 
     def coarsen(self, noisy: Array) -> Array:
-        """Round, clip and withhold noisy values. The result is float64 of the same shape, with NaN for withheld
-        values.
-        """
+        """Round, clip and withhold noisy values, as a float64 array of the same shape with NaN for withheld values."""
         values = noisy if self.step is None else self._rounded(noisy)
         if self.at is not None:
             values = np.maximum(values, self.at)
@@ -226,7 +224,7 @@ class Coarsened:
         changes: Sequence[float] | None = None,
         source: str = "data",
     ) -> Cost:
-        """Return the privacy cost of the noise. Rounding, clipping and withholding cannot increase this cost."""
+        """Return the privacy cost of the noise, which rounding, clipping and withholding cannot increase."""
         found: Cost = self.noise.cost(relation, sensitivity=sensitivity, changes=changes, source=source)
         return found
 

@@ -304,7 +304,9 @@ def _shares(counts: ArrayLike) -> NDArray[np.float64]:
 
 
 def _polish(r: float, epsilon: float, order: float, l2_squared: float, linf: float) -> float:
-    """Improve r by one Newton step and return the result. After this step, r is accurate to double precision."""
+    """Improve the parameter r of the Dirichlet mechanism by one Newton step, and return the result. After this step, r
+    is accurate to double precision.
+    """
     x = 3 * (order - 1) * linf
     value = renyi.dirichlet_bound(r, order=order, l2_squared=l2_squared, linf=linf)
     slope = value * (2 / r + x * float(polygamma(2, 1 + x * r) / polygamma(1, 1 + x * r)))
@@ -312,8 +314,8 @@ def _polish(r: float, epsilon: float, order: float, l2_squared: float, linf: flo
 
 
 def _exact_root(epsilon: float, order: float, alpha_of: Callable[[float], float]) -> tuple[float, float]:
-    """Return r and alpha_of(r) for which the worst-case divergence is `epsilon`. The divergence increases with r and is
-    infinite for r >= alpha/(order - 1).
+    """Return the parameter r, with alpha_of(r), for which the worst-case divergence is `epsilon`. The divergence
+    increases with r and is infinite for r >= alpha/(order - 1).
     """
 
     def gap(log_r: float) -> float:

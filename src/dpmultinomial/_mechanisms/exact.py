@@ -28,8 +28,8 @@ class Exact(WithoutCost, Coarsenable):
         return releasable(released, discrete=True)
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
-        """Return 0 if the count equals the released value and -inf otherwise, with the arguments broadcast against each
-        other.
+        """Return log P(release | count) without noise, which is 0 if the count equals the released value and -inf
+        otherwise. The arguments are broadcast against each other.
 
         Parameters
         ----------
@@ -46,17 +46,21 @@ class Exact(WithoutCost, Coarsenable):
     log_weights = log_likelihood
 
     def log_within(self, low: ArrayLike, high: ArrayLike, parameter: ArrayLike) -> Array:
-        """Return 0 if low <= 0 <= high and -inf otherwise. The argument `parameter` is ignored, because an exact count
-        has no parameter.
+        """Return log P(low <= noise <= high) for a release without noise, which is 0 if low <= 0 <= high and -inf
+        otherwise. The argument `parameter` is ignored, because an exact count has no parameter.
         """
         return np.where((np.asarray(low) <= 0) & (np.asarray(high) >= 0), 0.0, -np.inf)
 
     def log_at_most(self, end: ArrayLike, parameter: ArrayLike) -> Array:
-        """Return 0 if end >= 0 and -inf otherwise. The argument `parameter` is ignored."""
+        """Return log P(noise <= end) for a release without noise, which is 0 if end >= 0 and -inf otherwise. The
+        argument `parameter` is ignored.
+        """
         return self.log_within(-np.inf, end, parameter)
 
     def log_density(self, gaps: Array, parameter: Array) -> Array:
-        """Return 0 if the gap is 0 and -inf otherwise."""
+        """Return the log probability of a gap between release and count, which is 0 if the gap is 0 and -inf
+        otherwise.
+        """
         return np.where(gaps == 0, 0.0, -np.inf)
 
     def by_row(self, released: NDArray[Any]) -> Array:

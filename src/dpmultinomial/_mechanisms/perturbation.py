@@ -91,7 +91,7 @@ class Perturbation(Coarsenable):
         self._check_period()
 
     def _check_period(self) -> None:
-        """Raise an error if the last rows of the table contradict `beyond`."""
+        """Raise an error if the last rows of the noise table contradict the setting `beyond`."""
         if not self.period:
             return
         k, last = self.period, len(self.true)

@@ -1,4 +1,6 @@
-"""Random or fixed rounding to a multiple of a base, as statistical agencies publish counts (base 3, 5 or 10)."""
+"""Random or fixed rounding to a multiple of a base, as in counts published by statistical agencies (base 3, 5 or
+10).
+"""
 
 from dataclasses import dataclass
 

@@ -1,5 +1,5 @@
-"""Budget records of an account, which are the journal, the ledger and the copies of journals in the account's memory.
-These records are compared with each other before every release.
+"""Budget records of an account, which are the journal, the ledger and the account's copies of journals. These records
+are compared with each other before every release.
 
 The journal next to the data is authoritative. The public ledger must agree with the journal, every release on disk must
 be in the journal, and the journal must contain all entries in the memory of the account. Traces of a single crash are
@@ -51,7 +51,7 @@ _NO_HOME = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR,
 
 @dataclass(frozen=True, kw_only=True)
 class Remembered:
-    """Copy of a journal that is stored in the memory of an account.
+    """Copy of a journal in the folder in which an account keeps such copies.
 
     Parameters
     ----------
@@ -87,14 +87,14 @@ class Unreadable:
 
 @dataclass(frozen=True)
 class Memory:
-    """Memory of an account, which contains copies of its journals and is stored in `folder`."""
+    """Folder in which an account keeps copies of the journals of its releases."""
 
     folder: Path
 
     @property
     def there(self) -> bool:
-        """Return whether the folder of the account's memory can be written. Raise OSError only if a disk is full or
-        broken.
+        """Return whether the folder with the account's copies of journals can be written. Raise OSError only if a disk
+        is full or broken.
         """
         try:
             _durable.folder(self.folder, mode=0o700)
@@ -105,12 +105,14 @@ class Memory:
         return os.access(self.folder, os.W_OK | os.X_OK)
 
     def all(self) -> Iterator[Remembered]:
-        """Yield every readable journal in the memory; `unreadable` returns the other files."""
+        """Yield every readable copy of a journal that the account keeps. The method `unreadable` returns the other
+        files.
+        """
         yield from (found for found in self._files() if isinstance(found, Remembered))
 
     def unreadable(self) -> list[Unreadable]:
-        """Return the files of the memory that cannot be read. Each file concerns only the project whose journal it
-        contained.
+        """Return the files that cannot be read among the account's copies of journals. Each file concerns only the
+        project whose journal it contained.
         """
         return [found for found in self._files() if isinstance(found, Unreadable)]
 
@@ -130,7 +132,7 @@ class Memory:
                 yield Unreadable(path, _place_of(raw))
 
     def move_aside(self, torn: Unreadable) -> Path:
-        """Rename a file that cannot be read, so that it no longer belongs to the account's memory, and return the new
+        """Rename a file that cannot be read, so that it no longer counts as a copy of a journal, and return the new
         path.
         """
         number = 0
@@ -140,7 +142,7 @@ class Memory:
         return kept
 
     def find(self, identity: str) -> Remembered | None:
-        """Return the copy of one journal from the account's memory, or None if there is no copy."""
+        """Return the account's copy of one journal, or None if there is no such copy."""
         return next((found for found in self.all() if found.identity == identity), None)
 
     def fingerprint(self, content: bytes) -> str:
@@ -165,7 +167,7 @@ class Memory:
         _durable.replace(self.folder / f"{journal.identity}.json", raw, mode=0o600, name="the account's memory")
 
     def forget(self, identity: str) -> None:
-        """Remove from the account's memory a journal whose entries are now contained in another journal."""
+        """Remove the account's copy of a journal whose entries are now contained in another journal."""
         (self.folder / f"{identity}.json").unlink(missing_ok=True)
 
 
@@ -173,8 +175,8 @@ _PLACE = re.compile(rb'^\{"place": ("(?:[^"\\\\\x00-\x1f]|\\\\.)*")')
 
 
 def _place_of(raw: bytes) -> str:
-    """Return the path at the beginning of an incomplete file in the account's memory, or an empty string if the path
-    cannot be read.
+    """Return the path at the beginning of an incomplete copy of a journal, or an empty string if the path cannot be
+    read.
     """
     found = _PLACE.match(raw)
     with suppress(ValueError):
@@ -183,7 +185,7 @@ def _place_of(raw: bytes) -> str:
 
 
 def of_account() -> Memory:
-    """Return the memory of the account that runs this process."""
+    """Return the copies of journals of the account that runs this process."""
     home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
     return Memory(Path(home) / "dpmultinomial/spent")
 
@@ -474,7 +476,7 @@ class Journal:
 
 @dataclass(frozen=True)
 class Ledger:
-    """Ledger at `path`. Changes require the lock of `_protocol`."""
+    """Ledger of releases at `path`, in which changes require the lock of `_protocol`."""
 
     path: Path
 
@@ -520,7 +522,7 @@ class Ledger:
         _durable.append(self.path, entry.line, name=f"ledger, {entry.state}")
 
     def rewrite(self, entries: list[Entry]) -> None:
-        """Write all lines of the ledger again. A crash leaves either the old or the new ledger."""
+        """Write all lines of the ledger again, such that a crash leaves either the old or the new ledger."""
         _durable.folder(self.path.parent)
         _durable.replace(self.path, HEADER + b"".join(e.line for e in entries), mode=0o644, name="ledger, rewritten")
 
@@ -584,7 +586,7 @@ class Books:
         self.remember(files)
 
     def remember(self, files: Sequence[str] = ()) -> None:
-        """Store a copy of the current journal in the account's memory, if possible."""
+        """Store a copy of the current journal among the account's copies, if possible."""
         if self.memory.there:
             text = self.journal.text
             identity = self.journal.identity(text)
@@ -673,7 +675,7 @@ class Books:
 
 
 def readable_memory(memory: Memory, identity: str, place: Path) -> None:
-    """Reject a release if the account's memory contains an unreadable copy of the journal.
+    """Reject a release if the account has an unreadable copy of the journal.
 
     Parameters
     ----------
@@ -706,7 +708,7 @@ def releases(root: Path) -> list[tuple[str, int]]:
 
 
 def read(ledger: Ledger) -> list[Entry]:
-    """Return the lines of a ledger. Raise ValueError with the line, the rule and the remedy if the ledger is
+    """Return the lines of a ledger, or raise ValueError with the line, the rule and the remedy if the ledger is
     damaged.
     """
     try:

@@ -15,8 +15,8 @@ from .. import _git
 
 
 class Refused(ValueError):
-    """Raised if a release is rejected. The message states the reason and the remedy, but does not contain confidential
-    information.
+    """Raised if a release is rejected, with a message that states the reason and the remedy but contains no
+    confidential information.
     """
 
 

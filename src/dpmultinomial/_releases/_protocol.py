@@ -109,8 +109,8 @@ def _own_folders(asked: Asked) -> None:
 
 
 def affordable(asked: Asked, cost: Cost, lines: Sequence[Line]) -> None:
-    """Raise ValueError, with the cost before and after the release, if the release would exceed the privacy budget of
-    its source.
+    """Raise ValueError, which states the cost before and after the release, if the release would exceed the privacy
+    budget of its source.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def affordable(asked: Asked, cost: Cost, lines: Sequence[Line]) -> None:
 def one_source(
     asked: Asked, lines: Sequence[Line], *, file: str, name: str, bound: Callable[[Entry], str] = lambda _: ""
 ) -> None:
-    """Raise ValueError, with the earlier release, if a file was already released from another source.
+    """Raise ValueError, which names the earlier release, if a file was already released from another source.
 
     Parameters
     ----------
@@ -149,7 +149,8 @@ def one_source(
 
 
 def unchanged(asked: Asked, entry: Entry, *, settings: Sequence[str], data: str) -> None:
-    """Raise ValueError, with the remedy, if budget was already spent on a generation with other settings or other data.
+    """Raise ValueError, which states the remedy, if budget was already spent on a generation with other settings or
+    other data.
 
     Parameters
     ----------
@@ -308,7 +309,8 @@ def spending(asked: Asked, *, data: bytes, record: bytes, cost: Cost, settings: 
 
 
 def stage(asked: Asked, *, data: bytes, record: bytes) -> None:
-    """Write both files completely in a folder that only their owner can open. If there is an error, no file remains.
+    """Write the two files of a release completely, in a folder that only their owner can open. If there is an error, no
+    file remains.
 
     Parameters
     ----------

@@ -69,7 +69,8 @@ def units_of(sensitivity: float, epsilon: float) -> tuple[float, int]:
 
 
 def step(sensitivity: float, epsilon: float) -> float:
-    """Return a power of two that is at most 2^-20 of the sensitivity and of the scale sensitivity/epsilon.
+    """Return a power of two that is at most 2^-20 times the sensitivity and at most 2^-20 times the scale
+    sensitivity/epsilon.
 
     Parameters
     ----------

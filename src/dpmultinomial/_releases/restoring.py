@@ -1,4 +1,4 @@
-"""Restoration of the budget records after a loss, such that no recorded spending is lost.
+"""Restoration of the budget records after a loss, in which no recorded spending is lost.
 
 The spending is the union of the journal, the account's memory of the journal, the ledger, and the records of releases
 on disk. A line that is authenticated by the journal's key overrides other lines about the same release. If two
@@ -43,7 +43,7 @@ def state(root: Path) -> list[str]:
 
 
 def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protocol.WAIT) -> list[str]:
-    """Make the journal, the ledger and the account's memory identical, such that each contains every line that any of
+    """Make the journal, the ledger and the account's copy identical, such that each contains every line that any of
     them contained.
 
     Parameters
@@ -104,8 +104,7 @@ def _is_begun(root: Path, place: Path, memory: Memory) -> bool:
 
 
 def _unreadable_aside(journal: Journal, ledger: Ledger, memory: Memory) -> list[str]:
-    """Rename the copies of the journal in the account's memory that cannot be read, and return a description of each
-    step.
+    """Rename the account's copies of the journal that cannot be read, and return a description of each step.
 
     Raises
     ------

@@ -193,8 +193,8 @@ def _upwards(epsilon: float) -> float:
 
 
 def _composable(cost: Cost, orders: Sequence[float]) -> composition.Cost:
-    """Convert a cost to the form of the accountant. A Rényi guarantee is converted at every order at which it is
-    valid.
+    """Convert a privacy cost to the classes of `_accounting.composition`. A Rényi guarantee is converted at every order
+    at which it is valid.
     """
     if cost.rho is not None:
         return composition.ZCDP(source="releases", relation=cost.relation, rho=cost.rho)
@@ -366,7 +366,7 @@ class Drawn:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Plan:
-    """Release before its noise is drawn.
+    """Plan of a release, before the noise is drawn.
 
     Parameters
     ----------

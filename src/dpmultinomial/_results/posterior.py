@@ -91,20 +91,20 @@ class Posterior:
 
     @property
     def counts(self) -> Quantities:
-        """Counts of the confidential file."""
+        """Posterior distributions of the counts in the confidential file."""
         return self._group("counts")
 
     @property
     def shares(self) -> Quantities:
-        """Shares of the categories in the confidential file. The method ``.among(..)`` gives the shares among a subset
-        of the categories.
+        """Posterior distributions of the shares of the categories in the confidential file. The method ``.among(..)``
+        gives the shares among a subset of the categories.
         """
         return self._group("shares")
 
     @property
     def rates(self) -> Quantities:
-        """Probabilities from which the file is assumed to be sampled. The method ``.among(..)`` gives the probabilities
-        among a subset of the categories.
+        """Posterior distributions of the probabilities from which the file is assumed to be sampled. The method
+        ``.among(..)`` gives the probabilities among a subset of the categories.
         """
         return self._group("rates")
 

@@ -149,7 +149,7 @@ def at(settings: Mapping[str, Any], kind: Kind, point: Point) -> dict[str, Any]:
 
 
 def words(point: Point) -> str:
-    """Return a grid point as text. The text is also used to name the random stream of the point."""
+    """Return a grid point as text, which is also used to name the random stream of the point."""
     return ", ".join(f"{key}={value}" for key, value in point.items())
 
 

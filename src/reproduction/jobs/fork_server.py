@@ -147,7 +147,7 @@ class Server:
 
 
 def run(script: str, folder: str, environment: dict[str, str]) -> int:
-    """Run a script as Python does at its start, and return the exit code.
+    """Run a script as the Python interpreter would, and return the exit code.
 
     Parameters
     ----------

@@ -115,7 +115,7 @@ def _code(function: str) -> list[Path]:
 
 
 def find(name: str) -> Callable[..., Any]:
-    """Return the function with this dotted name below ``papers``, such as ``<slug>.tables.table_1``."""
+    """Return the function with the given dotted name below ``papers``, such as ``<slug>.tables.table_1``."""
     module, _, function = name.rpartition(".")
     return getattr(import_module(f"reproduction.papers.{module}"), function)
 

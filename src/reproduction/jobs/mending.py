@@ -1,5 +1,5 @@
-"""Preparation of a folder for a run. The module ends jobs that a killed run left running, on the current machine or in
-the Slurm queue, and removes results that cannot be trusted, so that the run computes them again.
+"""Prepare a folder for a run, by ending jobs that a killed run left running (on the current machine or in the Slurm
+queue) and by removing results that cannot be trusted, so that the run computes them again.
 
 Jobs that were left running would overwrite files of the next run. Only jobs of this user that were started by Snakemake
 in this folder are ended.
@@ -110,8 +110,8 @@ _OPTIONS = ("--executor", "--profile", "--workflow-profile")
 
 
 def controller() -> int | None:
-    """Return the process ID of a Snakemake that runs in the current folder. Processes of jobs on a cluster are not
-    counted.
+    """Return the process ID of a Snakemake process that runs in the current folder. Processes of jobs on a cluster are
+    not counted.
     """
     for process, words in _here():
         names = {Path(word).name for word in words[:3]} | {Path(word).parent.name for word in words[:3]}

@@ -63,7 +63,7 @@ class Lines(logging.Handler):
         self._said = self._begun - EVERY
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Record that a job starts or ends. After the end of a job, print the progress if the last message is old
+        """Record that a job starts or ends, and print the progress after the end of a job if the last message is old
         enough.
         """
         event, now = str(getattr(getattr(record, "event", None), "value", "")), self._clock()

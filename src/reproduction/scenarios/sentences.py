@@ -363,7 +363,7 @@ def _question(row: Any, questions: Mapping[str, Any], *, certain: bool) -> str:
 
 
 def chance(mean: float, status: str, error: float, certain: bool) -> str:
-    """Return a probability as text. If all draws agree, the text states the bound on the error of the probability. A
+    """Return a probability as text, which states the bound on the error of the probability if all draws agree. A
     computed probability of 0 or 1 is stated as such only if the event is certain.
     """
     if status != "exact" and error > 0 and mean in (0.0, 1.0):

@@ -41,8 +41,8 @@ def table(
     start_up: float,
     piece: float,
 ) -> pd.DataFrame:
-    """Return a table of the measured seconds in which posteriors are computed, by size, and of the simulated seconds of
-    runs.
+    """Return a table of the measured computing times of posteriors by size, and of the simulated times of runs, in
+    seconds.
 
     Parameters
     ----------

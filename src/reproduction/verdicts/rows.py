@@ -1,5 +1,5 @@
-"""Return the rows of the function ``agreement.ours`` of a paper. Each row is a number, a claim with its relation, a
-test of a distribution with its detection limit, or a statement that was not run.
+"""Functions that return the rows of the comparison table of a paper (``agreement.ours``). Each row is a number, a claim
+with its relation, a test of a distribution with its detection limit, or a statement that was not run.
 """
 
 from typing import Any

@@ -27,8 +27,8 @@ COLUMNS = (
 
 
 def standard_score(ours: float, mc_se: float, printed: float, digits: float) -> float:
-    """Return the standard score (ours - printed)/sqrt(mc_se^2 + 10^(-2 digits)/12). The rounding error of a printed
-    number is assumed to be uniform within its last digit.
+    """Return the standard score of a reproduced number, (ours - printed)/sqrt(mc_se^2 + 10^(-2 digits)/12). The
+    rounding error of a printed number is assumed to be uniform within its last digit.
     """
     return float((ours - printed) / np.hypot(mc_se, 10.0**-digits / np.sqrt(12)))
 

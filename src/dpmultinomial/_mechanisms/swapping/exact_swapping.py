@@ -256,8 +256,8 @@ def _symmetric(n: int, small: int, other: int, at: int, rate: float, depth: int 
 def class_law(
     table: ArrayLike, *, rate: float, depth: int | None = None, most_work: float = MOST_WORK
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return all tables with the margins of `table` and two log probabilities for each of these tables, of the listed
-    table given `table` and of `table` given the listed table.
+    """Return all tables with the margins of `table` and, for each of these tables, the log probability of a swap from
+    `table` to it and the log probability of a swap back.
 
     Parameters
     ----------
@@ -302,8 +302,8 @@ def class_law(
 def listed_law(
     counts: NDArray[np.int64], rate: float, most_work: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]] | str:
-    """Compute the distributions of `class_law` for a checked table larger than 2 x 2. If there are too many tables with
-    the same margins, return the reason.
+    """Compute the exact distributions of swaps, as `class_law` does, for a checked table larger than 2 x 2. If there
+    are too many tables with the same margins, return the reason.
 
     Parameters
     ----------

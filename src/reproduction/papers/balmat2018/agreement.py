@@ -172,8 +172,8 @@ def _footnote_12(points: pd.DataFrame, total: int) -> Row:
 
 @cache
 def _fewest(total: int, p: tuple[float, ...]) -> float:
-    """Return the smallest number of digits, over all compositions, to which the coefficient times the powers agrees
-    with the formula of dmultinom.
+    """Return the smallest number of digits, over all compositions, to which the product of coefficient and powers
+    agrees with the formula of R's dmultinom.
     """
     gammas, fewest = [math.lgamma(k + 1) for k in range(total + 1)], math.inf
     first, second, third = ([k * math.log(x) for k in range(total + 1)] for x in p)
@@ -650,8 +650,8 @@ def _listings(moments: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _no_noise(moments: pd.DataFrame) -> dict[str, Any]:
-    """Return the row of the comparison table about Beta(1 + S1, 1 + S0) at the counts of the panels, whose mode is
-    S1/(S1 + S0).
+    """Return the row of the comparison table about Beta(1 + S1, 1 + S0), the posterior of r without noise, at the
+    counts of the panels.
     """
     about = ("figure_1", "without noise the posterior has closed form")
     found = moments[(moments["quantity"] == "r") & (moments["method"] == "no noise")]

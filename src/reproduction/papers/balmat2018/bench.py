@@ -59,9 +59,7 @@ def _paper_size(rng):
 
 
 def _moments():
-    """Measure the seconds in which the means and variances of the complete posterior are computed, and their growth
-    with M.
-    """
+    """Measure the computing time of the means and variances of the complete posterior, and its growth with M."""
 
     def moments(counts, total):
         posterior = laplace_multinomial.exact(counts, total=total, scale=2.0, alpha=1.0)
@@ -80,8 +78,8 @@ def _wide(noise):
 
 
 def _shares(rng):
-    """Measure the seconds in which the moments, the density, the mode and an interval of the share of one category
-    among two of three categories are computed at M = 1,000,000.
+    """Measure the computing time of the moments, the density, the mode and an interval of the share of one category
+    among two of three, at M = 1,000,000.
     """
     for scale in (2.0, 2_000.0, 20_000.0, 200_000.0):
         noise = {"total": 1_000_000, "scale": scale}

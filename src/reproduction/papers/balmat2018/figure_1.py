@@ -1,5 +1,5 @@
-"""Figure 1, which shows posterior densities of r = p1/(p1 + p0) for the paper's four settings, from exact results,
-Gibbs chains and the listings.
+"""Compute Figure 1, which shows posterior densities of r = p1/(p1 + p0) for the paper's four settings, from exact
+results, Gibbs chains and the listings.
 """
 
 from typing import Any

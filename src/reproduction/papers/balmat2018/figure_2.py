@@ -1,5 +1,5 @@
-"""Figure 2, which shows the significant digits of multinomial probabilities over all compositions, for many random
-p.
+"""Compute Figure 2, which shows the significant digits of multinomial probabilities over all compositions, for many
+random p.
 """
 
 import numpy as np

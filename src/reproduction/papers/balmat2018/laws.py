@@ -72,7 +72,7 @@ def figure_1_laws(
 
 
 def _tests(law: enumerated.Posterior, sample: Array, runs: list[Array]) -> dict[str, Any]:
-    """Return Kolmogorov's test of a sample. If runs are given, also return score tests of the means of the runs."""
+    """Return Kolmogorov's test of a sample and, if runs are given, score tests of the means of the runs."""
     found = kolmogorov(sample, *law.at(sample))
     p_values, z, sees = [found["p_value"]], {}, {}
     tests, parameters = 1 + 2 * bool(runs), (enumerated.SCALE, enumerated.ALPHA)

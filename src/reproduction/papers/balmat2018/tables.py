@@ -1,4 +1,4 @@
-"""Table 1, which contains multinomial coefficients by the recurrence, and the accuracy of the recurrence."""
+"""Compute Table 1, which contains multinomial coefficients by the recurrence, and the accuracy of the recurrence."""
 
 from math import factorial, lgamma, log, prod
 

@@ -48,8 +48,8 @@ def published_table(table: CodedTable) -> CodedTable:
 def split(
     table: CodedTable, number: int, *, match: str = "nearest", public_levels: bool = False, bins: int = BINS
 ) -> Split:
-    """Return the split with the given number of a data set into 70 % training and 30 % test records with binned
-    columns, where number 0 is the published split. The keywords are the same as for `binning.learn`.
+    """Split a data set into 70 % training and 30 % test records with binned columns. The split with number 0 is the
+    published split. The keywords are the same as for `binning.learn`.
     """
     rows = np.arange(len(table.codes))
     train, test = train_test_split(rows, test_size=TEST_SHARE, random_state=FIRST_SPLIT + number)

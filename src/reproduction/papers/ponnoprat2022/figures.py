@@ -566,8 +566,8 @@ def _layers(rows: pd.DataFrame) -> list[tuple[int, list[str], Array]]:
 
 
 def _places(layers: list[tuple[int, list[str], Array]], layout: int) -> dict[str, tuple[float, float]]:
-    """Return the positions of the nodes, where every layer is in the order number `layout`. If a layer has only one
-    node, this node is shifted sideways.
+    """Return the positions of the nodes of a network in the layout with the given number, which determines the order of
+    the nodes in every layer. If a layer has only one node, this node is shifted sideways.
     """
     place: dict[str, tuple[float, float]] = {}
     for level, nodes, places in layers:

@@ -16,7 +16,9 @@ TARGETS = ("xi_mean", "xi_sse")
 
 
 def weight(target: str, *, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int) -> Any:
-    """Return the weight function of a target. The argument `count` is s_c, the number of uncensored records."""
+    """Return the weight function of a target, in which the argument `count` is s_c, the number of uncensored
+    records.
+    """
     if target == "xi_mean":
         return ds.NormalWeight(z_mean, mu=mu, sigma2=sigma2, count=count)
     return ds.GammaWeight(z_sse, sigma2=sigma2, count=count)

@@ -1,5 +1,5 @@
-"""Prior predictive checks of a release. The checks compare the sum of the noise terms with the noise distribution
-(given the public total), and the released counts with the prior.
+"""Prior predictive checks of a release, which compare the sum of the noise terms with the noise distribution (given the
+public total), and the released counts with the prior.
 
 Neither check uses confidential data. The sum of all noise terms is the released sum minus the public total, whatever
 the true counts are, so this sum reveals a wrong total or a wrong scale. Under the prior predictive distribution, a

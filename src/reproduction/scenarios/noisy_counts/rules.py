@@ -52,7 +52,7 @@ def names(settings: Mapping[str, Any], columns: Columns) -> list[str]:
 
 
 def cells(settings: Mapping[str, Any], columns: Columns) -> list[published_cells.Cell]:
-    """Return the number or the bounds of every given count, or neither. Raise ValueError for a cell without a
+    """Return, for every given count, the number, the bounds, or neither. Raise ValueError for a cell without a
     meaning.
     """
     if columns is not None:

@@ -31,8 +31,8 @@ from . import sabotage_times as times
 
 
 def test_the_law_of_a_p_of_the_three_stages():
-    """Check the distribution of one p of the three stages. By exchangeability, E p = 1/3, and P(p <= 1/2) = 1/6 + 2/3
-    (1/2)(1 + log 2) = 1/2 + (log 2)/3.
+    """Check the distribution of one of the three probabilities in footnote 13. By exchangeability, E p = 1/3, and P(p
+    <= 1/2) = 1/6 + 2/3 (1/2)(1 + log 2) = 1/2 + (log 2)/3.
     """
     x = np.linspace(0, 1, 200_001)
     f = laws.three_stages(x)
@@ -194,8 +194,8 @@ def test_six_categories_release_at_scale_two_over_epsilon():
 
 
 def test_dips_are_differences_of_medians_over_their_own_p():
-    """Check the mean difference of medians for two blocks with 13 digits inside and 12.8 or 12.6 digits at the ends.
-    The differences are 0.2 and 0.4, and the standard error is half the difference between them.
+    """Check the mean difference of medians for two blocks with 13 digits for p in the middle and 12.8 or 12.6 digits
+    for p near 0 or 1. The differences are 0.2 and 0.4, and the standard error is half the difference between them.
     """
     block = pd.DataFrame({"p1": [0.3, 0.3, 0.005, 0.99], "p0": 0.3, "perr": [0.2, 0.2, 0.2, 0.999]})
     frame = pd.concat([block.assign(block=0, end=12.8), block.assign(block=1, end=12.6)], ignore_index=True)

@@ -1,1 +1,1 @@
-"""Algorithms that are used only by this paper, which are an audit of the privacy loss of the swapping mechanism."""
+"""Audit of the privacy loss of the swapping mechanism, which only this paper uses."""

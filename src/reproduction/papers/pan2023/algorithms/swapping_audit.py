@@ -17,7 +17,7 @@ from dpmultinomial._mechanisms.swapping import exact_swapping
 
 @dataclass(frozen=True, kw_only=True)
 class SwapAudit:
-    """Largest privacy losses over all classes of 2 x 2 tables with n records.
+    """Largest privacy losses of swapping over all margins of 2 x 2 tables with n records.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def log_kernel(n: int, r1: int, c1: int, *, rate: float) -> tuple[NDArray[np.int
 
 
 def two_by_two(n: int, *, rate: float, classes: str = "all") -> SwapAudit:
-    """Audit all classes of 2 x 2 tables with n records by enumeration.
+    """Compute the largest privacy losses of swapping in 2 x 2 tables with n records, by enumeration.
 
     Parameters
     ----------

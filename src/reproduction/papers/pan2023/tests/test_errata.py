@@ -72,8 +72,8 @@ def test_the_odds_ratio_of_the_heads():
 
 
 def test_what_the_margins_and_what_the_cells_accept():
-    """Check the acceptance probabilities for row sums 3, 7 and column sums 4, 6. Four of the C(13, 3) = 286 tables of
-    ten records have these margins (the first cell is 0 to 3).
+    """Check the acceptance probabilities of the rejection sampler for the row sums 3, 7 and the column sums 4, 6. Four
+    of the C(13, 3) = 286 tables of ten records have these margins (the first cell is 0 to 3).
 
     An original has the weight with which it is swapped into (1, 2, 3, 4).
     """

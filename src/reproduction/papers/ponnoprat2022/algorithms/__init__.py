@@ -1,1 +1,1 @@
-"""Algorithms that are used only by this paper, which are the privacy accounting by Gohari et al."""
+"""Privacy accounting by Gohari et al., which only this paper uses."""

@@ -252,9 +252,9 @@ def test_margins_of_laws_and_audits():
 
 
 def test_joint_tests_of_theorem_2():
-    """Check the joint test of Theorem 2. If 5 of 10 values exceed a bound with probability 0.1, the p-value is
-    P(Bin(10, .1) >= 5) = 0.00163. With a second frequency that is not significant, the Bonferroni correction doubles
-    the p-value.
+    """Check the joint test of Theorem 2, whose p-value is P(Bin(10, .1) >= 5) = 0.00163 if 5 of 10 values exceed a
+    bound with probability 0.1. With a second frequency that is not significant, the Bonferroni correction doubles the
+    p-value.
     """
     table = pd.DataFrame({"above": [5, 0], "draws": 10, "bound": [0.1, 0.5]})
     p = 2 * stats.binom(10, 0.1).sf(4)

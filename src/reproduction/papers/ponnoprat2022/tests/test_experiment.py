@@ -68,8 +68,8 @@ def test_the_dearest_histogram_is_charged_for_all():
 
 
 def test_the_union_bound_is_on_the_safe_side_and_close():
-    """Check the gamma that the union bound gives. The exact probability for this gamma is at most delta and more than
-    delta/2. The probability for a single cell is delta/2.
+    """Check the gamma that follows from the union bound, for which the exact probability is at most delta. The exact
+    probability for this gamma is at most delta and more than delta/2. The probability for a single cell is delta/2.
     """
     r, alpha, total, cells = 0.4, 2.6, 100, 5
     k = r * total + cells * alpha
@@ -369,8 +369,8 @@ def test_audited_laplace_scales_are_those_of_their_sensitivities():
 
 
 def test_the_least_beta_and_the_bound_of_theorem_2():
-    """Check the formulas of Theorem 2. The smallest beta is d alpha/(exp(eta/2) - 1), which is d alpha/2 for eta = 2
-    log 3, and the bound is exp(-beta eta^2/(2 (2 + eta)(4 + 3 eta))).
+    """Check the smallest beta in Theorem 2, which is d alpha/(exp(eta/2) - 1) (d alpha/2 for eta = 2 log 3), and the
+    bound exp(-beta eta^2/(2 (2 + eta)(4 + 3 eta))).
     """
     assert theorem_2.least_beta(10, 0.5, 2 * np.log(3)) == pytest.approx(2.5)
     blocks = pd.DataFrame({"alpha": 0.5, "cells": 10, "eta": 1.0, "beta": 21.0, "draws": 50, "above": [30, 20]})

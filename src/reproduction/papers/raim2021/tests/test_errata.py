@@ -93,8 +93,8 @@ def test_closed_ends_of_the_gamma_weight():
 
 
 def test_the_lower_end_of_floating_point():
-    """Check u_L, the lower end in floating point. At u_L, Laplace noise of scale b is outside [-21.27 - r, -21.27 + r]
-    with probability exp(-(r - 21.27)/b)/2. This probability is about 2^-53.
+    """Check u_L, the smallest u for which P(A_u) differs from P(A_0) in floating point. At u_L, Laplace noise of scale
+    b is outside [-21.27 - r, -21.27 + r] with probability exp(-(r - 21.27)/b)/2. This probability is about 2^-53.
 
     log u_L = -950 r^2/2, up to the factor of two within which a sum is rounded.
     """

@@ -404,8 +404,8 @@ def test_noises_have_equal_variance(monkeypatch):
 
 
 def test_pearson():
-    """Check Pearson's chi-squared test. The statistic (10 - 20)^2/20 + 0 + (30 - 20)^2/20 = 10 with two degrees of
-    freedom has the p-value exp(-5).
+    """Check Pearson's chi-squared test, in which the statistic (10 - 20)^2/20 + 0 + (30 - 20)^2/20 = 10 with two
+    degrees of freedom has the p-value exp(-5).
     """
     found = beyond.chi_squared(np.array([10.0, 20, 30]), np.array([20.0, 20, 20]))
     assert found == pytest.approx(np.exp(-5))

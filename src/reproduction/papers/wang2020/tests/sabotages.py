@@ -64,8 +64,8 @@ def remade(honest: Tables, exact: pd.DataFrame | None = None) -> Tables:
 def posterior_of(
     patch: pytest.MonkeyPatch, change: Callable[[Any, dict[str, Any]], tuple[Any, dict[str, Any]]]
 ) -> None:
-    """Replace every posterior of the pair by the posterior for modified arguments. The function `change(released,
-    settings)` returns the modified arguments.
+    """Replace the posterior of every pair of counts by the posterior for changed arguments, as a deliberate error. The
+    function `change(released, settings)` returns the modified arguments.
     """
     true = beyond.additive_counts.posterior
 

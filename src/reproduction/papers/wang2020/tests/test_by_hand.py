@@ -610,7 +610,7 @@ def test_baselines_are_scaled_to_the_full_size(monkeypatch):
 
 
 def test_margins_of_the_scattered_counts():
-    """Check the test that the counts of Example 1 are uniform, for the counts 60, 295 and 530. These counts are at 0,
+    """Check the test of uniformity of the counts of Example 1, for the counts 60, 295 and 530. These counts are at 0,
     1/4 and 1/2 of the range. The largest distance is one half, at the last step. The detection limit assumes that an
     upper end 1 % higher moves the distribution function by 10/940 at 1000.
     """
