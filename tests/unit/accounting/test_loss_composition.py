@@ -12,7 +12,7 @@ import pytest
 from scipy import fft, stats
 
 import dpmultinomial as dpm
-from dpmultinomial._accounting import loss_composition
+from dpmultinomial._accounting import loss_composition, privacy_loss
 from dpmultinomial._accounting.composition import RELATIONS
 from dpmultinomial._accounting.loss_composition import Composition, epsilon, tilt, transform_error
 from dpmultinomial._accounting.privacy_loss import (
@@ -221,6 +221,34 @@ def test_quadrature_keeps_both_totals(one):
     assert float((part.mass * np.exp(-part.values)).sum()) == pytest.approx(1, abs=2e-11)
     coarse = one.gridded(one.spread * 3, 60.0)  # one cell of the grid has many cells of the rule
     assert float(coarse.mass.sum()) == pytest.approx(1, abs=2e-12)
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        GaussianLoss(3.0, 1.0),
+        GaussianLoss(0.2, 4.0),
+        *(DirichletLoss(*p) for p in ((1, 1), (0.1, 0.2), (5, 300), (1, 2000))),
+    ],
+    ids=str,
+)
+def test_densities_are_smooth_on_the_cells_of_the_rule(one, monkeypatch):
+    """The stated error of the rule requires at most 1e5 times the smallest density of a cell in the ellipse of 40."""
+    seen = []
+    cells = privacy_loss._cells
+    monkeypatch.setattr(privacy_loss, "_cells", lambda *given: (seen.append(given), cells(*given))[1])
+    one.gridded(3 * one.spread, 40.0)
+    ((low, high, _, widest),) = seen
+
+    def log_density(z):
+        if isinstance(one, GaussianLoss):
+            return -(((z - one.spread**2 / 2) / one.spread) ** 2) / 2
+        return -(one.alpha + one.r) * np.log(1 + np.exp(-z / one.r)) - one.alpha * np.log(1 + np.exp(z / one.r))
+
+    centre, turn = np.linspace(low, high, 301)[:, None], np.exp(1j * np.linspace(0, np.pi, 101))
+    around = log_density(centre + widest / 4 * (40 * turn + 1 / (40 * turn))).real.max(axis=1)
+    least = log_density(centre + widest * np.array([-0.5, 0.0, 0.5])).min(axis=1)
+    assert (around - least).max() <= math.log(1e5)
 
 
 def test_gaussian_cells_are_those_of_the_normal_distribution():
