@@ -168,6 +168,22 @@ def test_spreads_and_lattices_by_hand(one, spread, share):
         assert part.infinite == 2 * math.exp(-40)
 
 
+@pytest.mark.parametrize(("n", "size"), [(2, 8), (5, 16), (8, 32)])
+def test_the_error_of_a_composition_by_hand(n, size, monkeypatch):
+    """The bound of the module's docstring with transforms accurate to 1 %: two losses, and 2 n + 1 possible sums."""
+    monkeypatch.setattr(loss_composition, "transform_error", lambda length: 0.01 if length == size else math.nan)
+    tail = Composition({PureLoss(0.3): n}, 1e-6)._tail(0.7)
+    y = np.exp([-0.3 - 0.21, 0.21])  # probabilities proportional to exp(-0.3) and 1, tilted with power 0.7
+    y /= y.sum()
+    norm = math.sqrt(y @ y)
+    growth = (1 + 0.01 * math.sqrt(size) * norm) ** n
+    error = growth * n * 0.01 * norm
+    error += math.expm1(3 * 2.0**-53 * n) * (norm * growth + error)
+    error += 0.01 * (norm * growth + error)
+    assert tail.error == pytest.approx(error, rel=1e-7)
+    assert len(tail.values) == 2 * n + 1
+
+
 @pytest.mark.parametrize(
     ("one", "roundings"),
     [  # four for every unit of the largest exponent and eight more, and one for every number of a sum
