@@ -214,10 +214,11 @@ def test_splitting_keeps_both_totals_and_increases_delta():
         assert (found.mass * -np.expm1(np.minimum(level - found.values, 0))).sum() >= exact - 1e-15
 
 
-def test_largest_of_several_is_their_largest_delta():
+@pytest.mark.parametrize("more", [(), ((1.5, 0.1, 0.0),), ((-4.0, 0.1, 0.02),)])
+def test_largest_of_several_is_their_largest_delta(more):
     rng = np.random.default_rng(4)
     parts = [split(rng.normal(m, s, 40), rng.dirichlet(np.ones(40)), step=0.05, infinite=c)
-             for m, s, c in ((0.1, 0.1, 0.0), (0.0, 0.6, 0.0), (-0.3, 0.2, 0.01))]  # fmt: skip
+             for m, s, c in ((0.1, 0.1, 0.0), (0.0, 0.6, 0.0), (-0.3, 0.2, 0.01), *more)]  # fmt: skip
     found = largest(parts)
 
     def delta(part, level):
