@@ -97,6 +97,7 @@ def test_the_end_of_a_run_says_the_state_of_every_scenario():
     suspect = {"probability": 1e-6, "suspect": True, "sentence": "CONFLICT: the released mean"}
     cases = {
         "mine": {"points": [{"accuracy": states, "fit": suspect}, {"accuracy": states[:1], "fit": suspect}]},
+        "far": {"points": [{"accuracy": states[:1], "conflict": {"found": True, "names": ["a", "total"]}}]},
         "many": {"tables": {"all": 41000, "refused": 1, "statuses": {"exact": 40999, "refused: x": 1}}},
         "unsure": {"tables": {"all": 2, "refused": 0, "statuses": {"not converged": 2}}},
     }
@@ -106,6 +107,7 @@ def test_the_end_of_a_run_says_the_state_of_every_scenario():
         "    NOT CONVERGED: do not use the numbers with this status",
         "    CONFLICT: the released mean",
     ]
+    assert lines[lines.index("  far: 3 exact") + 1] == "    CONFLICT: improbable under the noise and prior: a, total"
     assert "  many: 41,000 tables; 40,999 exact; 1 rejected (the reason is in the row of each table)" in lines
     assert "  unsure: 2 tables; 2 not converged; 0 rejected; do not use the numbers that did not converge" in lines
     assert "Scenarios" not in "\n".join(summary.text(agreement, made=["a.csv"], papers=["p"]).splitlines())

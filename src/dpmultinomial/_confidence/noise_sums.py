@@ -90,24 +90,6 @@ class NoiseSum:
         return float(-at[good][0])
 
 
-def single(noise: Any, place: int) -> Any:
-    """Return the noise distribution of a single row of a release.
-
-    Parameters
-    ----------
-    noise : distribution with one parameter, or one per row.
-    place : position of the row.
-
-    Returns
-    -------
-    AddedNoise
-        The distribution, with a single parameter.
-    """
-    if noise.row_count is None:
-        return noise
-    return noise.with_parameter(noise.parameter[place])
-
-
 def added(terms: Sequence[tuple[Any, int]]) -> NoiseSum:
     """Return the distribution of a sum of multiples of independent symmetric noise terms.
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .._mechanisms.coarsened import Coarsened
+from .._mechanisms.coarsened import Coarsened, law_of_row
 from .._mechanisms.noise_law import Array, LawByRow
 from .._mechanisms.perturbation import Perturbation
 from .._mechanisms.random_rounding import RandomRounding
 from .._results.expressions import Names
 from .count_sets import CountSets
-from .noise_sums import NoiseSum, added, single
+from .noise_sums import NoiseSum, added
 from .rates import Pair, TailsGivenCount, enveloped
 from .release_sets import sets_of
 
@@ -59,10 +59,7 @@ class NoisyCounts:
 
     def law_at(self, place: int) -> Any:
         """Return the noise distribution of one count, as a distribution with a single parameter."""
-        law = self.law.laws[self.law.which[place]] if isinstance(self.law, LawByRow) else self.law
-        if isinstance(law, Coarsened) and not law.listed:
-            return Coarsened(single(law.noise, place), law.step, law.ties, law.at, law.least)
-        return law if isinstance(law, Coarsened | Perturbation | RandomRounding) else single(law, place)
+        return law_of_row(self.law, place)
 
     def noise_at(self, place: int) -> Any:
         """Return the distribution of the added noise of a count, before rounding, clipping and withholding.

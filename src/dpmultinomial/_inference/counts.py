@@ -2,16 +2,20 @@
 total, and of the rates in the population.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _checks
+from .._confidence import noise_sums
+from .._mechanisms.additive_law import AdditiveLaw
+from .._mechanisms.coarsened import law_of_row
 from .._mechanisms.dirichlet import Dirichlet
+from .._mechanisms.exact import Exact
 from .._posteriors.counts import laplace_multinomial, noisy_counts
-from .._posteriors.published import counts, counts_with_total
+from .._posteriors.published import conflict, counts, counts_with_total
 from .._results.posterior import Posterior
 from ._joint_posteriors import of_draws, of_mixture
 from .release import Release
@@ -64,10 +68,12 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
         return _by_chains(release, concentration(prior, len(release)), method, rng)
     if plain and size is not None and _is_concentration(prior):
         alpha = concentration(prior, len(release))
-        if len(release) >= MANY:
+        if len(release) >= MANY and not isinstance(release.mechanism, Dirichlet):
             return _of_many(release, alpha)
-        law = noisy_counts.exact(release.values, total=size, noise=release.mechanism, alpha=alpha)
+        laws = _laws(release)
+        law = noisy_counts.exact(release.values, total=size, noise=laws, alpha=alpha)
         facts = {"prior": {"law": "Dirichlet", "concentration": alpha.tolist()}, "total": size}
+        facts |= {"conflict": _conflict(release, laws, size, alpha)}
         return of_mixture(law, release.names, method="exact", facts=facts | release.facts)
     lower, upper = release.bounds or (0, np.inf)
     if release.total is not None and _is_concentration(prior) and (size is not None or prior != "flat"):
@@ -77,6 +83,41 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     if release.total is None:
         return counts.posterior(release.values, **asked)
     return counts_with_total.posterior(release.values, total=release.total, **asked)
+
+
+def _laws(release: Release) -> list[Any]:
+    """Return the mechanism of each row of a release, with a single parameter."""
+    kind, size = release.mechanism, len(release)
+    if isinstance(kind, Sequence):
+        return list(kind)
+    if (rows := getattr(kind, "row_count", None)) not in (None, size):
+        raise ValueError(f"mechanism must have one parameter or one per count ({size} counts), got {rows} parameters")
+    return [law_of_row(kind, row) for row in range(size)]
+
+
+def _conflict(release: Release, laws: Sequence[Any], total: int, alpha: NDArray[np.float64]) -> dict[str, object]:
+    """Return the facts about a conflict between a release, its public total and the prior of the rates."""
+    tails = conflict.given_total(release.values, laws, total, alpha)
+    if isinstance(release.mechanism, Dirichlet):  # released shares add up to 1
+        return conflict.facts(tails, release.names)
+    whole = _tail_of_sum(release.values, laws, total)
+    return conflict.facts(np.append(tails, whole), (*release.names, counts_with_total.TOTAL))
+
+
+def _tail_of_sum(released: NDArray[np.float64], laws: Sequence[Any], total: int) -> float:
+    """Return the probability that the sum of all noise terms is at least as extreme as the released sum minus the
+    public total, on the same side. This probability does not depend on the true counts or the prior.
+
+    Returns
+    -------
+    float
+        NaN if the noise is not additive, or the counts are exact.
+    """
+    noisy = [law for law in laws if not isinstance(law, Exact)]
+    if not noisy or not all(isinstance(law, AdditiveLaw) for law in noisy):
+        return float("nan")
+    noise, gap = noise_sums.added([(law, 1) for law in noisy]), float(released.sum()) - total
+    return float(min(noise.right(gap), noise.left(gap)))
 
 
 def _of_many(release: Release, alpha: NDArray[np.float64]) -> Posterior:

@@ -187,8 +187,9 @@ class AdditiveLaw(Coarsenable, ABC):
             return self.log_within(-np.inf, end, parameter)
         both = np.broadcast_arrays(np.asarray(end, dtype=np.float64), np.asarray(parameter, dtype=np.float64))
         ends, sizes = (one.ravel() for one in both)
-        out = self._log_side(np.abs(ends), np.full(len(ends), np.inf), sizes)  # the tail beyond abs(end)
-        above = ends > 0
+        out, finite, above = np.full(len(ends), -np.inf), np.isfinite(ends), ends > 0
+        beyond = np.full(int(finite.sum()), np.inf)
+        out[finite] = self._log_side(np.abs(ends[finite]), beyond, sizes[finite])  # the tail beyond abs(end)
         out[above] = np.log1p(-np.exp(out[above]))
         return out.reshape(both[0].shape)
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks
 from .._accounting.composition import Cost
-from .noise_law import Array, Index
+from .noise_law import Array, Index, LawByRow
 
 TIES = ("even", "up", "away")
 _NEAR = 1e-9  # tolerance relative to a step: a released value this close to a multiple counts as the multiple
@@ -308,3 +308,20 @@ class Coarsened:
 
 def _or(limit: float | None) -> float:
     return -np.inf if limit is None else limit
+
+
+def law_of_row(law: Any, row: int) -> Any:
+    """Return the noise distribution of one row of a release, with a single parameter.
+
+    Parameters
+    ----------
+    law : noise distribution with one parameter, or with one per row.
+    row : index of the row.
+    """
+    if isinstance(law, LawByRow):
+        return law.laws[law.which[row]]
+    if getattr(law, "row_count", None) is None:
+        return law
+    if isinstance(law, Coarsened):
+        return replace(law, noise=law_of_row(law.noise, row))
+    return law.with_parameter(law.parameter[row])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq, minimize_scalar
-from scipy.special import digamma, gammaln, polygamma, xlogy
+from scipy.special import betainc, betaincc, digamma, gammaln, polygamma, xlogy
 
 from .. import _checks
 from .._accounting import renyi
@@ -236,6 +236,28 @@ class Dirichlet:
             raise ValueError(f"released probabilities must lie in (0, 1], got {noisy!r}")
         a = self.r * np.asarray(counts, dtype=float) + self.alpha
         return np.asarray((a - 1) * np.log(y) - gammaln(a))
+
+    def tails(
+        self, noisy: float, counts: ArrayLike, *, total: int, categories: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the probabilities P(share <= noisy) and P(share >= noisy) of one released share, for each true count.
+
+        One share has the Beta distribution with parameters r n + alpha and r (total - n) + (categories - 1) alpha.
+
+        Parameters
+        ----------
+        noisy : released share, in (0, 1].
+        counts : integers in 0..total, the possible true counts n of the category.
+        total : number of records.
+        categories : number of categories, >= 2.
+
+        Returns
+        -------
+        lower, upper : float64 of the shape of `counts`.
+        """
+        n = np.asarray(counts, dtype=float)
+        a, b = self.r * n + self.alpha, self.r * (total - n) + (categories - 1) * self.alpha
+        return np.asarray(betainc(a, b, noisy)), np.asarray(betaincc(a, b, noisy))
 
     def cost(
         self,

@@ -75,6 +75,8 @@ def _scenario(name: str, facts: Mapping[str, Any]) -> list[str]:
     if "not converged" in counted:
         lines.append("    NOT CONVERGED: do not use the numbers with this status")
     suspect = [point["fit"]["sentence"] for point in facts["points"] if (point.get("fit") or {}).get("suspect")]
+    checks = [point["conflict"] for point in facts["points"] if (point.get("conflict") or {}).get("found")]
+    suspect += [f"CONFLICT: improbable under the noise and prior: {', '.join(check['names'])}" for check in checks]
     lines += [f"    {text}" for text in dict.fromkeys(suspect)][:_NAMED]
     return lines
 

@@ -1,10 +1,12 @@
 """Tests of 64 and more counts with a total, which use another method; concentrations with a noisy total."""
 
 import pickle
+from itertools import combinations_with_replacement
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import gammaln
 
 import dpmultinomial as dpm
 from dpmultinomial._inference import counts as adapter
@@ -135,3 +137,48 @@ def test_joint_draws_of_shares_are_divided_by_their_own_sum(group):
         mean = np.array([part[name].mean() for name in part])
         error = np.array([part[name].sd() for name in part]) / 4000**0.5
         assert (np.abs(draws.mean(axis=0) - mean) < 5 * error).all()  # false alarm below 1e-5
+
+
+def test_the_sum_of_the_noise_is_compared_with_a_public_total():
+    """Check the p-value of the total. The sum of two Laplace variables of scale b satisfies
+    P(|sum| >= g) = (2 + g/b) exp(-g/b)/2. The sum of discrete Laplace variables is a convolution.
+    """
+    found = posterior(Release([19.0, 20.5], mechanism=Laplace(scale=1.5), total=24)).facts["conflict"]
+    x = 15.5 / 1.5
+    assert (found["name"], found["found"]) == ("total", True)
+    assert found["smallest"] == pytest.approx((2 + x) / 2 * np.exp(-x), rel=5e-3)
+    law, d = dpm.DiscreteLaplace(scale=2.0), np.arange(-300, 301)
+    mass = np.exp(-np.abs(d) / 2.0) * np.tanh(0.25)  # (1 - a)/(1 + a) with a = exp(-1/2)
+    noise = np.convolve(np.convolve(mass, mass), mass)
+    found = posterior(Release([9, 12, 30], mechanism=law, total=91)).facts["conflict"]  # 40 fewer than the total
+    assert found["smallest"] == pytest.approx(2 * noise[: 900 - 40 + 1].sum(), rel=1e-6, abs=0)
+    exact = posterior(Release([9.0, 12], mechanism=dpm.Exact(), total=21)).facts["conflict"]
+    assert exact["tested"] == 2
+
+
+def test_a_parameter_for_each_count_with_a_public_total():
+    """Check that a distribution with one parameter per count gives the same posterior as one distribution per count."""
+    values, scales = [12.3, -4.1, 44.2], [2.0, 1.0, 5.0]
+    for modify in (lambda law: law, lambda law: law.clipped(0.0)):
+        shown = np.maximum(values, 0.0) if modify(Laplace(scale=1.0)) != Laplace(scale=1.0) else values
+        one = posterior(Release(shown, mechanism=modify(Laplace(scale=np.array(scales))), total=50))
+        each = posterior(Release(shown, mechanism=[modify(Laplace(scale=b)) for b in scales], total=50))
+        assert one.summary().equals(each.summary())
+        assert one.facts["conflict"] == each.facts["conflict"]
+    with pytest.raises(ValueError, match=r"one parameter or one per count \(3 counts\), got 2 parameters"):
+        posterior(Release(values, mechanism=Laplace(scale=np.array([1.0, 2.0])), total=50))
+
+
+def test_sixteen_shares_by_enumeration():
+    """Check the posterior of 16 shares of a total of 3: all 816 vectors of counts."""
+    k, total, r, alpha = 16, 3, 2.0, 1.5
+    law = dpm.Dirichlet(r=r, alpha=alpha)
+    shares = stream(1, "shares").dirichlet(np.full(k, 2.0))
+    found = posterior(Release(shares, mechanism=law, total=total))
+    places = np.array(list(combinations_with_replacement(range(k), total)))
+    counts = np.stack([np.bincount(row, minlength=k) for row in places])
+    a = r * counts + alpha
+    logs = ((a - 1) * np.log(shares) - gammaln(a) + gammaln(counts + 0.5) - gammaln(counts + 1)).sum(axis=1)
+    p = np.exp(logs - logs.max())
+    assert found.counts.mean().to_numpy() == pytest.approx(p @ counts / p.sum(), rel=1e-9)
+    assert found.facts["conflict"]["tested"] == k

@@ -2,12 +2,16 @@
 released value.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betaln, gammaln
 
 from ..._mechanisms.coarsened import Coarsened
+from ..._mechanisms.dirichlet import Dirichlet
 from ..._mechanisms.noise_law import AddedNoise, LawByRow, NoiseLaw
 from . import windows
 from .cells import Cells, cells_of
@@ -15,7 +19,8 @@ from .windows import CountPrior
 
 Array = NDArray[np.float64]
 _LOG_MASS = 40.0
-SMALL = 0.05  # a conflict is reported if the smallest probability times the number of counts is below this
+SMALL = 0.05  # a conflict is reported if the smallest p-value times the number of tested values is below this
+_LISTED = 2_000_000  # largest number of counts times categories for which prior predictive probabilities are summed
 
 
 def tails(cells: Cells, prior: CountPrior) -> Array:
@@ -69,6 +74,52 @@ def tails(cells: Cells, prior: CountPrior) -> Array:
             smaller[upper] = np.minimum(at_most[upper], at_least)
         out[rows[block.rows]] = np.minimum(smaller / np.maximum(whole, 1e-300), 1.0)
     return out
+
+
+def given_total(released: Array, laws: Sequence[Any], total: int, alpha: Array) -> Array:
+    """Return the prior predictive probability of each released count or share at least as extreme as the observed
+    value, on the same side, if the total of the counts is public.
+
+    Parameters
+    ----------
+    released : float64 (k,), k >= 2, the released counts; or shares, if the distribution is a `Dirichlet`.
+    laws : noise distribution of each row, with a single parameter, or the same `Dirichlet` for all rows.
+    total : public total of the true counts.
+    alpha : float64 (k,), concentrations of the Dirichlet prior of the rates.
+
+    Returns
+    -------
+    float64 (k,)
+        min(P(value <= observed), P(value >= observed)). A true count has a beta-binomial distribution. If k (total + 1)
+        is greater than `_LISTED`, the most favourable count between 0 and `total` is used instead. NaN if the noise
+        distribution has no tails (a table).
+
+    Notes
+    -----
+    Cost: O(k total) time and O(total) memory.
+    """
+    listed = len(released) * (total + 1) <= _LISTED
+    counts = np.arange(total + 1.0) if listed else np.array([0.0, float(total)])
+    priors = {a: _beta_binomial(total, a, float(alpha.sum()) - a) for a in alpha.tolist()} if listed else {}
+    out = np.full(len(released), np.nan)
+    for i, (value, law) in enumerate(zip(released.tolist(), laws, strict=True)):
+        if isinstance(law, Dirichlet):
+            low, high = law.tails(value, counts, total=total, categories=len(released))
+        elif has_tails(law):
+            cell = cells_of([value], law)
+            low, high = _tail(cell, counts[None], "low")[0], _tail(cell, counts[None], "high")[0]
+        else:
+            continue
+        prior = priors.get(float(alpha[i]))
+        out[i] = min(low[0], high[-1]) if prior is None else min(prior @ low, prior @ high, 1.0)
+    return out
+
+
+def _beta_binomial(total: int, a: float, b: float) -> Array:
+    """Return the beta-binomial probabilities of 0..total."""
+    n = np.arange(total + 1.0)
+    logs = gammaln(total + 1.0) - gammaln(n + 1) - gammaln(total - n + 1) + betaln(n + a, total - n + b) - betaln(a, b)
+    return np.asarray(np.exp(logs))
 
 
 def has_tails(law: NoiseLaw) -> bool:
@@ -165,24 +216,25 @@ def facts(tail: Array, names: list[str] | tuple[str, ...]) -> dict[str, object]:
 
     Parameters
     ----------
-    tail : result of `tails`.
+    tail : one-sided tail probabilities, as returned by `tails`.
     names : names of the counts.
 
     Returns
     -------
     dict
-        ``tested``, ``smallest`` and its ``name``, and whether there is a conflict: ``found`` is true if the smallest
-        probability times the number of tested values is below `SMALL`, with ``names`` of up to ten counts for which
-        this holds.
+        ``tested``, the ``smallest`` p-value and its ``name``, and whether there is a conflict: ``found`` is true if the
+        smallest p-value times the number of tested values is below `SMALL`, with ``names`` of up to ten counts for
+        which this holds. A p-value is twice the tail probability, because both tails are tested.
     """
     tested = np.flatnonzero(~np.isnan(tail))
     if not len(tested):
         return {"tested": 0, "found": False}
-    order = tested[np.argsort(tail[tested], kind="stable")]
-    far = [names[i] for i in order[tail[order] * len(tested) < SMALL].tolist()]
+    p = np.minimum(2 * tail, 1.0)
+    order = tested[np.argsort(p[tested], kind="stable")]
+    far = [names[i] for i in order[p[order] * len(tested) < SMALL].tolist()]
     return {
         "tested": len(tested),
-        "smallest": float(tail[order[0]]),
+        "smallest": float(p[order[0]]),
         "name": names[order[0]],
         "found": bool(far),
         **({"names": far[:10], "counts": len(far)} if far else {}),

@@ -29,7 +29,7 @@ from dpmultinomial._results.posterior import Posterior
 from ...config import file_columns, published_cells
 from .. import standard
 from ..case import BESIDE, COLUMNS, REHEARSAL, Answer, Case
-from . import fit, rules, single_counts, without_prior
+from . import rules, single_counts, without_prior
 from .many import many as many
 
 
@@ -54,8 +54,6 @@ def answer(case: Case) -> Answer:
     facts |= {"noise": dict(release.mechanism.settings()), "counts": len(release)}
     if reason := found.facts.get("omitted"):
         facts["omitted"] = reason
-    if (check := fit.of(release, found)) is not None:
-        facts["fit"] = {"probability": check.least, "suspect": check.least < fit.SUSPECT, "sentence": str(check)}
     released = dict(zip(release.names, release.values.tolist(), strict=True))
     if isinstance(found.source, TreeLaw):
         return _with_confidence(_of_tree(found, case, facts), release, settings)

@@ -432,10 +432,10 @@ def test_numbers_of_all_counts_are_those_of_each_count():
 def test_a_conflict_is_said():
     law = law_of(LAWS["discrete gaussian"])
     found = counts.posterior({"a": 3, "b": -30}, noise=law, prior="flat").facts["conflict"]
-    exact = stats.norm.cdf(-29.5 / 3)
+    noise = np.exp(-(np.arange(-200, 201) ** 2) / 18)
     assert found["found"]
     assert found["names"] == ["b"]
-    assert found["smallest"] == pytest.approx(exact, rel=0.2)
+    assert found["smallest"] == pytest.approx(2 * noise[:171].sum() / noise.sum(), rel=1e-9, abs=0)  # noise <= -30
     calm = counts.posterior({"a": 3, "b": -2}, noise=law, prior="flat").facts["conflict"]
     assert not calm["found"]
     wrong = counts.posterior({"a": 300}, noise=law, prior={"law": "geometric", "mean": 1.0}).facts["conflict"]
@@ -444,6 +444,36 @@ def test_a_conflict_is_said():
     assert bounded.facts["conflict"]["found"]  # 7 standard deviations below the smallest possible count
     table = counts.posterior([0], noise=Perturbation(TABLE), prior="flat").facts["conflict"]
     assert table == {"tested": 0, "found": False}
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian", "discrete laplace"])
+def test_tails_of_clipped_and_withheld_values(noise):
+    """Check the tails of a value that is clipped at 0, which means noise of -4 or less if the count is at least 4, and
+    of a value that is withheld below 3, which means noise below -1, or of -2 or less on the integers.
+    """
+    law = law_of(LAWS[noise])
+    below = {"laplace": stats.laplace(scale=1.7).cdf, "gaussian": stats.norm(scale=4.0).cdf}
+    a = np.exp(-1 / 2.5)
+    below |= {"discrete laplace": lambda d: a ** abs(d) / (1 + a)}  # P(noise <= d) for an integer d < 0
+    for changed, value, end in ((law.clipped(0), 0.0, -4), (law.threshold(3), np.nan, -2 if law.discrete else -1)):
+        cells = cells_of([value], changed, lower=4)
+        assert conflict.tails(cells, prior_of("flat"))[0] == pytest.approx(below[noise](end), rel=1e-9)
+
+
+@pytest.mark.parametrize("law", ["discrete gaussian", "discrete laplace", "clipped"])
+def test_false_alarms_of_one_count(law):
+    """Check that the probability of a false alarm is at most 5 %, and not much below this value unless values are
+    clipped, by a sum over all released values of one count with a geometric prior.
+    """
+    noise, n = law_of(LAWS[law]), np.arange(400)
+    values = np.arange(0 if law == "clipped" else -80, 480)
+    likelihood = np.exp(noise.log_likelihood(values[:, None], n))
+    chance = likelihood @ FORMULAS["geometric"](n)
+    assert chance.sum() == pytest.approx(1, abs=1e-9)
+    tail = conflict.tails(cells_of(values, noise), prior_of(PRIORS["geometric"]))
+    alarms = [conflict.facts(tail[i : i + 1], ["a"])["found"] for i in range(len(values))]
+    assert chance @ np.array(alarms) <= 0.05
+    assert chance @ np.array(alarms) > (0.015 if law == "clipped" else 0.03)
 
 
 @pytest.mark.parametrize(

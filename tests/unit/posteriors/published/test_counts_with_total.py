@@ -12,7 +12,7 @@ import dpmultinomial as dpm
 from dpmultinomial._mechanisms.exact import Exact
 from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._posteriors.counts import noisy_counts
-from dpmultinomial._posteriors.published import counts_with_total
+from dpmultinomial._posteriors.published import conflict, counts_with_total
 from dpmultinomial._posteriors.published.cells import cells_of
 from dpmultinomial._posteriors.published.counts_with_total import RateLaw
 from dpmultinomial._posteriors.published.priors import Reciprocal, Splits, prior_of
@@ -340,6 +340,55 @@ def test_a_total_that_does_not_fit_its_counts_is_a_conflict(prior):
     assert exact.source.tails[-1] == pytest.approx(np.bincount(total, p)[60:].sum(), rel=1e-8)
     unmeasured = counts_with_total.posterior([4, None], noise=noise, prior="flat", total=60)
     assert np.isnan(unmeasured.source.tails).tolist() == [False, True, True]
+
+
+def gaussian_tail(y, n, sigma=3.0):
+    """Return P(n + discrete Gaussian noise <= y) by a sum."""
+    d = np.arange(-100, 101)
+    mass = np.exp(-(d**2) / (2 * sigma**2))
+    return np.array([mass[d <= y - m].sum() for m in n]) / mass.sum()
+
+
+LOWER_TAILS = {
+    "laplace": (dpm.Laplace(scale=1.7), lambda y, n: stats.laplace.cdf(y - n, scale=1.7)),
+    "rounded": (dpm.Gaussian(sigma=4.0).rounded(5), lambda y, n: stats.norm.cdf(y + 2.5 - n, scale=4.0)),
+    "discrete": (dpm.DiscreteGaussian(sigma=3.0), gaussian_tail),
+    "clipped": (dpm.DiscreteGaussian(sigma=3.0).clipped(0), lambda y, n: gaussian_tail(y, n) if y >= 0 else 0 * n),
+}
+
+
+@pytest.mark.parametrize("name", LOWER_TAILS)
+def test_tails_of_a_count_given_a_public_total(name, monkeypatch):
+    """Check predictive tails against a beta-binomial distribution from SciPy, and the bound that is used if there are
+    too many counts: the tails at the most favourable counts, 0 and the total.
+    """
+    law, lower = LOWER_TAILS[name]
+    total, alpha, n = 12, np.array([0.5, 2.0, 1.0]), np.arange(13)
+    for y in (0.0, 5.0, 40.0) if name == "clipped" else (-10.0, 0.0, 5.0, 20.0):
+        step = 5 if name == "rounded" else 1 if law.discrete else 0
+        at_most, below = lower(y, n), lower(y - step, n)
+        found = conflict.given_total(np.full(3, y), [law] * 3, total, alpha)
+        for i in range(3):
+            prior = stats.betabinom.pmf(n, total, alpha[i], alpha.sum() - alpha[i])
+            wanted = min(prior @ at_most, 1 - prior @ below)
+            assert found[i] == pytest.approx(wanted, rel=1e-9, abs=1e-14)
+        with monkeypatch.context() as patch:
+            patch.setattr(conflict, "_LISTED", 0)
+            bound = conflict.given_total(np.full(3, y), [law] * 3, total, alpha)
+        assert bound == pytest.approx(np.full(3, min(at_most[0], 1 - below[-1])), rel=1e-9, abs=1e-14)
+    table = dpm.RandomRounding(base=5)
+    assert np.isnan(conflict.given_total(np.full(3, 5.0), [table] * 3, total, alpha)).all()
+
+
+def test_tails_of_a_share_given_a_public_total():
+    """Check predictive tails of shares: one share of a Dirichlet distribution has a Beta distribution."""
+    law, total, n, alpha = dpm.Dirichlet(r=0.7, alpha=3.0), 9, np.arange(10), np.array([0.5, 2.0, 1.0])
+    shares = np.array([0.02, 0.9, 0.08])
+    found = conflict.given_total(shares, [law] * 3, total, alpha)
+    for i, y in enumerate(shares):
+        beta = stats.beta(0.7 * n + 3.0, 0.7 * (total - n) + 6.0)
+        prior = stats.betabinom.pmf(n, total, alpha[i], alpha.sum() - alpha[i])
+        assert found[i] == pytest.approx(min(prior @ beta.cdf(y), prior @ beta.sf(y)), rel=1e-9)
 
 
 def test_what_a_prior_decides_beside_a_total_is_shown():

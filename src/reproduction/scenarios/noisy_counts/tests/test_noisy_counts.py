@@ -8,16 +8,14 @@ from math import exp, lgamma
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 from scipy.special import betainc, gammaln
 
-from dpmultinomial import DiscreteGaussian, DiscreteLaplace, Laplace, Release, confidence
+from dpmultinomial import DiscreteLaplace, Release, confidence
 from dpmultinomial._posteriors.published import counts_with_total
 from dpmultinomial._seeding import stream
 from reproduction import command, kind
 from reproduction.config import config, scenario_settings
 from reproduction.scenarios import making, page, sentences, summary
-from reproduction.scenarios.noisy_counts import fit
 
 NOISY = {"met": 12.3, "not_met": -4.1, "failed": 44.2}
 EXAMPLE = {
@@ -301,61 +299,31 @@ def test_gaussian_noise_with_a_total(tmp_path):
     assert one(rows, "met", "count")["mean"] == pytest.approx(p @ counts[:, 0] / p.sum(), rel=1e-10)
 
 
-@pytest.mark.parametrize("d", [-3, 0, 1, 4])
-def test_tails_of_the_noises(d):
-    """Check the tail probabilities P(noise >= d) of three noise distributions. Laplace noise is compared with scipy,
-    discrete Laplace noise with the sum of (1 - a)/(1 + a) a^|k|, and discrete Gaussian noise with the exact sum, within
-    5 %.
+@pytest.mark.parametrize(("total", "names"), [(50, set()), (500, {"total"}), (3, {"total", "failed"})])
+def test_a_release_that_contradicts_its_public_total(tmp_path, total, names):
+    """Check the warning if the released counts do not add up to the total. With a total of 3, the count 44.2 is also
+    improbable, because it is 20 scales above the total.
     """
-    where = np.array([float(d)])
-    assert fit.at_least(Laplace(scale=3.0), where)[0] == pytest.approx(stats.laplace(scale=3.0).sf(d))
-    k, a = np.arange(-400, 401), exp(-1 / 3)
-    pmf = (1 - a) / (1 + a) * a ** np.abs(k)
-    found = fit.at_least(DiscreteLaplace(scale=3.0), where)[0]
-    assert found == pytest.approx(pmf[k >= d].sum())
-    weights = np.exp(-(k**2) / (2 * 3.0**2))
-    exact = weights[k >= d].sum() / weights.sum()
-    assert fit.at_least(DiscreteGaussian(sigma=3.0), where)[0] == pytest.approx(exact, rel=0.05)
+    files, _, _, facts = answered(tmp_path, counts=NOISY, noise={"law": "laplace", "scale": 2.0}, total=total)
+    check = facts["points"][0]["conflict"]
+    assert check["tested"] == 4
+    assert names <= set(check.get("names", ()))
+    assert summary.as_text(files).splitlines()[1].startswith("CONFLICT: ") == check["found"] == bool(names)
 
 
-def test_the_sum_of_two_laplace_noises():
-    """Check that the sum of two Laplace variables satisfies P(|sum| >= g) = (2 + g/b) exp(-g/b)/2. This value follows
-    from the density of the sum, (1 + |x|/b) exp(-|x|/b)/(4 b).
-    """
-    g, b = 3.0, 1.5
-    assert fit.sum_at_least(Laplace(scale=b), g, 2) == pytest.approx((2 + g / b) / 2 * exp(-g / b))
-    assert fit.sum_at_least(Laplace(scale=b), g, 1) == pytest.approx(exp(-g / b))
-    assert fit.sum_at_least(DiscreteLaplace(scale=b), g, 1) == pytest.approx(exp(-(g - 0.5) / b))
-    # the characteristic function of the sum of three terms is (1 + t^2)^-3, and its density is (3 + 3 |x| + x^2)
-    # exp(-|x|)/16
-    x = np.linspace(2.0, 60.0, 400_001)
-    tail = 2 * np.trapezoid((3 + 3 * x + x**2) * np.exp(-x) / 16, x)
-    assert fit.sum_at_least(Laplace(scale=1.0), 2.0, 3) == pytest.approx(tail, rel=1e-6)
-    normal = 2 * stats.norm.sf(2.5, scale=2 * np.sqrt(3))
-    assert fit.sum_at_least(DiscreteGaussian(sigma=2.0), 3.0, 3) == pytest.approx(normal)
-    assert fit.sum_at_least(DiscreteGaussian(sigma=2.0), 0.2, 3) == 1.0
-
-
-def test_fit_of_two_counts_by_enumeration():
-    """Check the p-values of two released counts by enumeration. With alpha = (1, 1), every true count 0..2 has prior
-    probability 1/3. The p-values are two-sided, and the Bonferroni factor is 3, because there are three p-values.
-    """
-    law, noisy = Laplace(scale=0.8), np.array([3.1, 0.4])
-    found = fit.fit(noisy, total=2, law=law, alpha=np.ones(2))
-    tail = stats.laplace(scale=0.8)
-    for value, chance in zip(noisy, found.counts, strict=True):
-        above = np.mean([tail.sf(value - s) for s in range(3)])
-        assert chance == pytest.approx(min(1.0, 2 * min(above, 1 - above)))
-    x = 1.5 / 0.8
-    assert found.total == pytest.approx((2 + x) / 2 * exp(-x))
-    assert found.least == pytest.approx(min(1.0, 3 * min(found.total, *found.counts)))
-
-
-def test_words_of_a_fit():
-    good = str(fit.Fit(0.0005, (0.5,)))  # twice 0.0005 is 0.001, which is not below the limit
-    assert "prior predictive check passed (p = 0.001; warning below 0.001)" in good
-    assert "do not add up to the total" in str(fit.Fit(0.0002, (0.5,)))
-    assert "the release is improbable under the prior" in str(fit.Fit(0.5, (0.0002,)))
+def test_a_scale_for_each_count_with_a_public_total(tmp_path):
+    """Check the posterior means by enumeration of all counts that add up to 50, if every row has another scale."""
+    (tmp_path / "rows.csv").write_text(
+        "name,value,scale\nmet,12.3,2\nnot_met,-4.1,1\nfailed,44.2,5\n", encoding="utf-8"
+    )
+    stated = {"file": str(tmp_path / "rows.csv"), "noise": "laplace", "total": 50, "about": "counts"}
+    _, rows, _, _ = answered(tmp_path, **stated)
+    counts, _ = enumerated()
+    logs = -np.abs(counts - np.array(list(NOISY.values()))) @ np.array([1 / 2, 1.0, 1 / 5])
+    logs += (gammaln(counts + 0.5) - gammaln(counts + 1)).sum(axis=1)
+    p = np.exp(logs - logs.max())
+    found = rows[rows["type"] == "count"]["mean"].to_numpy()
+    assert found == pytest.approx(p @ counts / p.sum(), rel=1e-10)
 
 
 GAUSS = {"kind": "noisy_counts", "noise": {"law": "discrete_gaussian", "sigma": 5.0}}

@@ -6,7 +6,7 @@ from scipy.special import gammaln
 
 from reproduction import kind
 from reproduction.config import config, scenario_settings
-from reproduction.scenarios import making
+from reproduction.scenarios import making, summary
 
 SHARES, TOTAL, R, ALPHA = {"a": 0.55, "b": 0.3, "c": 0.15}, 20, 2.0, 1.5
 STATED = {"kind": "noisy_shares", "shares": SHARES, "total": TOTAL, "r": R, "alpha": ALPHA}
@@ -41,6 +41,20 @@ def test_counts_shares_and_rates_by_enumeration(tmp_path):
     assert found["a among a, b", "share"] == pytest.approx(p[some] @ share / p[some].sum(), rel=1e-10)
     released = rows[(rows["type"] == "share") & (rows["quantity"] == "a")]["released"].iloc[0]
     assert released == pytest.approx(0.55)
+
+
+def test_an_improbable_share_is_a_conflict(tmp_path):
+    """Check the warning on screen and in the table's facts. With r = 1/20 and alpha = 50, the share of one of three
+    categories is near 1/3, whatever the counts are, so that a share of 0.9 is improbable.
+    """
+    rare = {"shares": {"a": 0.9, "b": 0.05, "c": 0.05}, "r": 0.05, "alpha": 50.0}
+    _, _, facts = made(tmp_path, **rare)
+    check = facts["points"][0]["conflict"]
+    assert (check["tested"], check["found"], check["names"]) == (3, True, ["a", "b", "c"])
+    head = summary.as_text(making.files("mine", tmp_path)).splitlines()[1]
+    assert head.startswith("CONFLICT: a, b and c are improbable under the stated noise and prior")
+    _, _, facts = made(tmp_path)
+    assert not facts["points"][0]["conflict"]["found"]
 
 
 @pytest.mark.parametrize(
