@@ -13,7 +13,7 @@ from reproduction.scenarios import planning
 with costs.of_job(snakemake, "scenarios.planning.made"):
     p = snakemake.params
     settings = json_text.decoded(p.settings)
-    folder = Path(snakemake.output.csv).parents[2]  # with the prefix of a module
+    folder = Path(snakemake.output.csv).parents[2]  # the path includes the prefix of a module
     if "release" not in settings:
         made_by, drawn_by = "planning.made", "planning.draw"
         found = planning.made(p.name, settings, root_seed=p.root_seed, folder=folder)

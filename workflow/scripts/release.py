@@ -14,7 +14,7 @@ asked = {"budgets": p.budgets, "root": Path.cwd()}
 try:
     folder = make(p.name, json_text.decoded(p.settings), **asked)
     words = spent(p.name, json_text.decoded(p.settings), **asked)
-except (ValueError, OSError, RuntimeError) as error:  # their words are safe to show; a traceback is not needed
+except (ValueError, OSError, RuntimeError) as error:  # the messages are safe to show
     text = printable(f"release {p.name}: {error}")
     print(text, file=sys.stderr)
     print(text, file=sys.__stderr__)

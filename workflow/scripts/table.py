@@ -6,7 +6,7 @@ sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 from reproduction.jobs import environment
 
-environment.one_thread()  # before NumPy is loaded
+environment.one_thread()  # must be called before NumPy is loaded
 
 from reproduction import provenance
 from reproduction.config import json_text

@@ -27,7 +27,7 @@ cdef uint8_t QUOTE = 34, LF = 10, CR = 13
 
 cdef inline int c_field(const uint8_t *data, int64_t *place, int64_t size, uint8_t delimiter,
                         int64_t *line) noexcept nogil:
-    """Move `place` from the first byte of a field to the byte after its end; count the line feeds inside quotes."""
+    """Move `place` from the first byte of a field to the byte after its end, and count the line feeds inside quotes."""
     cdef int64_t i = place[0]
     cdef uint8_t byte
     if i < size and data[i] == QUOTE:  # quoted: up to a quote that is not doubled

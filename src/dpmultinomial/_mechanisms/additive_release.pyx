@@ -1,5 +1,6 @@
 # cython: language_level=3
-"""The four additive releases of Wang (2020), section 3.1, and modes of multinomial distributions, used by one release.
+"""Releases by the four algorithms of Wang (2020), section 3.1, and modes of multinomial distributions, which one
+algorithm uses.
 
 All releases use the same noisy counts n = N + d, n_s = N_s + d_s (`_kernels.geometric`). The releases are
 ``1-independent``  x_s and M are posterior draws given n_s and n (equations 4, 5), >= 0; Multinomial(M, x / sum x);
@@ -349,7 +350,7 @@ cdef void release_fill(const int64_t[::1] counts, double epsilon, int64_t suppor
 
 
 def draw(counts, *, epsilon, support, algorithms, ties, size, rng):
-    """Draw independent releases; the algorithms share their noise, as in the paper.
+    """Draw independent releases. The algorithms share their noise, as in the paper.
 
     Parameters
     ----------

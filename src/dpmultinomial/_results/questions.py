@@ -227,7 +227,7 @@ def _exceeding(law: Window, others: Sequence[Window]) -> Array:
         if other.first > values[-1]:  # the other count is larger with certainty
             row[:] = 1.0
             continue
-        if other.first + len(other.weights) <= values[0]:  # and here, smaller
+        if other.first + len(other.weights) <= values[0]:  # the other count is smaller with certainty
             continue
         from_here = np.append(np.cumsum(other.weights[::-1])[::-1], 0.0) / other.weights.sum()
         row[:] = from_here[np.clip(values + 1 - other.first, 0, len(other.weights))]

@@ -1,5 +1,6 @@
 # cython: language_level=3
-"""Permutation swapping of records: draws, and the exact distribution of a swapped r x c table over its whole class.
+"""Draws of permutation swaps of records, and the exact distribution of a swapped r x c table over all tables with its
+margins.
 
 A swap selects each record with probability `rate`, then deranges the selected records uniformly. This is the algorithm
 of Bailie, Gong and Meng (2023) as printed in the slides of Pan, Li and Li (2023). Within a stratum of at least two
@@ -135,7 +136,8 @@ def derangements(k, size, *, rng):
 
 
 def tables(table, size, *, rate, rng):
-    """Draw independent swaps of the records of one table (a single stratum; the row variable is swapped).
+    """Draw independent swaps of the records of one table, which is a single stratum in which the row variable is
+    swapped.
 
     Parameters
     ----------
@@ -406,7 +408,9 @@ def _closing(table, coefficients):
 
 
 def _cost(table):
-    """Return the transitions per column, the states of a table, and the steps per original (states x transitions)."""
+    """Return the numbers of transitions per column, of states of a table, and of steps per original table (states x
+    transitions).
+    """
     transitions = np.prod(table + 1.0, axis=0)
     box = int(np.prod(table.sum(axis=1) + 1, dtype=object))
     return transitions, box, box * 2.0 * transitions.max()
@@ -428,7 +432,8 @@ def _number(table, int64_t most):
 
 
 def refusal(table, *, most_tables, most_work):
-    """Return the reason why the class of a table is too large to list, or an empty string if the class can be listed.
+    """Return the reason why there are too many tables with the margins of a table to list them, or an empty string if they
+    can be listed.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from reproduction.papers.raim2021.algorithms import direct_sampling as ds
 SCALE, SIZE = 8.494, 20_000
 RELEASE = (-21.27, 778.56, 23.0, 27.0)
 PRIOR = (0.0, 100.0, 1.0, 1.0)
-WEIGHTS = {  # and seconds; the R package takes 0.353 and 1.440
+WEIGHTS = {  # weight, limit in seconds; the R package takes 0.353 s and 1.440 s
     "xi_mean": (ds.NormalWeight(-21.27, mu=0.0, sigma2=1.0, count=950), 0.010),
     "xi_sse": (ds.GammaWeight(778.56, sigma2=1.0, count=950), 0.020),
 }

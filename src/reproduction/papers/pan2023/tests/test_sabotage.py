@@ -186,7 +186,7 @@ def test_a_window_of_the_law_that_is_shifted(monkeypatch, turned):
 
 def test_cauchy_draws_in_place_of_the_posterior(monkeypatch, turned):
     def cauchy(alpha, counts, *, rng):
-        # within three scales: farther out, the compared distribution sums its extreme tails, and no further verdict
+        # within three scales: beyond them, the compared distribution sums its extreme tails, and no further verdict
         # changes
         return np.exp(rng.standard_cauchy((len(counts), 4)).clip(-3, 3))
 

@@ -243,7 +243,7 @@ def _state(start):
 
 
 def gibbs(release, n, scales, prior, start, *, draws, burn_in, rng):
-    """Draw dependent draws of (mu, sigma2) for several chains.
+    """Return dependent draws of (mu, sigma2) from a Gibbs sampler, for several chains.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def gibbs(release, n, scales, prior, start, *, draws, burn_in, rng):
 
 
 def statistics(release, n, scales, start, *, rng):
-    """Draw the first half of a sweep: the noise variances, then the statistics.
+    """Draw the first half of a sweep, which consists of the noise variances and then the statistics.
 
     Parameters
     ----------

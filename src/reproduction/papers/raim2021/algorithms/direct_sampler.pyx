@@ -244,7 +244,7 @@ MOST = 10**7  # largest number of knots
 @cython.auto_pickle(False)
 @cython.final
 cdef class Problem:
-    """A weight function and a base distribution.
+    """Weight function and base distribution of a direct sampler.
 
     Parameters
     ----------
@@ -443,7 +443,7 @@ def envelope(log_u, log_p, double first):
 
 
 def draw(Problem problem not None, log_u, log_p, double first, size, *, rng, adapt=False, limit=10**9, room=2000):
-    """Draw independent draws of x.
+    """Draw independent values of x from the target density.
 
     Parameters
     ----------

@@ -75,7 +75,7 @@ def test_honest_verdicts(honest):
 
 # name -> (what is replaced, replacement, tables that are recomputed, statements whose verdicts must change)
 def cauchy(self, size, *, rng):
-    # within 100 scales: farther out, a draw would add millions of integers to the compared distribution, without
+    # within 100 scales: beyond them, a draw would add millions of integers to the compared distribution, without
     # changing a verdict
     return 50_000 + 1000 * np.clip(rng.standard_cauchy(size), -100, 100), 0, 25
 
