@@ -506,8 +506,8 @@ def _named_by_ledger(folder: Path, record: Mapping[str, object], digest: str) ->
     if (record["release"], str(record["generation"])) != (name, generation):
         stated = f"{record['release']}, generation {record['generation']}"
         raise FileFault(
-            f"{folder / RECORD} must be the record of {name}, generation {generation}, to match the name of its folder, "
-            f"got the record of {stated}"
+            f"{folder / RECORD} must be the record of {name}, generation {generation}, to match the name of its "
+            f"folder, got the record of {stated}"
         )
     lines = [line.split("\t") for line in read_bytes(ledger).decode("utf-8", errors="replace").split("\n")]
     columns = {column: k for k, column in enumerate(lines[0])}
