@@ -432,8 +432,8 @@ def _number(table, int64_t most):
 
 
 def refusal(table, *, most_tables, most_work):
-    """Return the reason why there are too many tables with the margins of a table to list them, or an empty string if they
-    can be listed.
+    """Return the reason why there are too many tables with the margins of a table to list them, or an empty string if
+    they can be listed.
 
     Parameters
     ----------
