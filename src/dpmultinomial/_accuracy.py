@@ -63,7 +63,7 @@ EXACT = Accuracy("exact")
 
 
 def of_chains(ess: ArrayLike, rhat: ArrayLike) -> Accuracy:
-    """Return the accuracy status of Markov chains, which is determined by the quantity with the worst convergence.
+    """Return the accuracy status of Markov chains, determined by the quantity with the worst convergence.
 
     Parameters
     ----------

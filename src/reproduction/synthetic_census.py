@@ -192,7 +192,7 @@ def _levels(axis: str, size: int, tract: Whole, kind: Whole, rng: np.random.Gene
 
 
 def _consistent(product: Product, levels: tuple[Whole, ...], rng: np.random.Generator) -> tuple[Whole, ...]:
-    """Replace impossible combinations of levels, which are minors in nursing homes and householders younger than 15."""
+    """Replace impossible combinations of levels: minors in nursing homes, and householders younger than 15."""
     levels_by_axis = dict(zip([axis.name for axis in product.axes], levels, strict=True))
     if "votingage" in levels_by_axis:
         levels_by_axis["votingage"] = np.where(levels_by_axis["hhgq"] == 3, 1, levels_by_axis["votingage"])

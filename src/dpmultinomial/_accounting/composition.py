@@ -401,7 +401,7 @@ def _least(value: Callable[[float], float]) -> float:
 
 
 def pure_to_renyi(epsilon: float, *, order: float) -> float:
-    """Return the largest Rényi divergence of an epsilon-DP release, which randomised response attains.
+    """Return the largest Rényi divergence of an epsilon-DP release. Randomised response attains this value.
 
     Parameters
     ----------

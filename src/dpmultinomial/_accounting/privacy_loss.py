@@ -268,8 +268,8 @@ class LaplaceLoss:
 
 @dataclass(frozen=True)
 class GaussianLoss:
-    """Privacy loss of Gaussian noise on a number that one record changes, which is normally distributed with mean m^2/2
-    and variance m^2, m = change/sigma.
+    """Privacy loss of Gaussian noise on a number that one record changes. The loss has a normal distribution with mean
+    m^2/2 and variance m^2, m = change/sigma.
 
     Parameters
     ----------

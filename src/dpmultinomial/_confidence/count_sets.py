@@ -3,7 +3,7 @@
 A count d is accepted if neither tail of the released value is small under d: P_d(Y >= y) > alpha/2 and
 P_d(Y <= y) > alpha/2.
 The true count is rejected with probability at most alpha, so that the accepted counts cover it with probability at
-least 1 - alpha (Neyman 1937). If the released value says that the noisy value lies between `low` and `high`, then
+least 1 - alpha (Neyman 1937). If the released value implies that the noisy value is between `low` and `high`, then
 P_d(Y >= y) = P(noise >= low - d) and P_d(Y <= y) = P(noise <= high - d). Both tails are monotone in d, and the accepted
 counts are the integers from low - h to high + h, where h is the largest distance with P(noise >= h) > alpha/2.
 """

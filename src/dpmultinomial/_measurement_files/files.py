@@ -33,7 +33,7 @@ _SIGNS = {"=": "=", "==": "=", ">=": ">=", "ge": ">=", "<=": "<=", "le": "<="}
 
 @dataclass(frozen=True, order=True)
 class Query:
-    """Identity of a query or constraint, which is the same in all of its rows.
+    """Identity of a query or constraint, equal in all rows of the query or constraint.
 
     Attributes
     ----------
@@ -188,8 +188,8 @@ def _only(rows: pa.RecordBatch, column: str, name: str) -> str:
 
 
 def _sign(rows: pa.RecordBatch, name: str) -> str:
-    """Return the sign of a constraint, which is stated in a column. If the column is missing, the sign follows from the
-    name of the constraint.
+    """Return the sign of a constraint, as stated in a column. If the column is missing, the sign follows from the name
+    of the constraint.
     """
     if "sign" in rows.schema.names:
         word = _only(rows, "sign", name)

@@ -43,8 +43,8 @@ class Axis:
 
     @cached_property
     def all_binnings(self) -> dict[str, Bins]:
-        """Return all binnings of the axis, which are the named binnings, the two binnings that every axis has, and one
-        binning per level with the name of the level.
+        """Return all binnings of the axis: the named binnings, the two binnings that every axis has, and one binning
+        per level with the name of the level.
         """
         every = tuple(range(len(self.levels)))
         single = tuple((i,) for i in every)

@@ -264,8 +264,8 @@ class AdditiveCounts:
             _checks.integer("support", self.support, least=1)
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw one simulated release, which consists of integers >= 0 in an int64 array of the same length as `counts`.
-        Do not use this function for confidential counts.
+        """Draw one simulated release as an int64 array of integers >= 0 with the length of `counts`. Do not use this
+        function for confidential counts.
 
         Raises
         ------

@@ -268,7 +268,7 @@ class Dirichlet:
         orders: Sequence[float] = ORDERS,
         source: str = "data",
     ) -> RenyiDP:
-        """Return the privacy cost of one release, which is the exact worst-case Rényi divergence at every order at
+        """Return the privacy cost of one release, given by the exact worst-case Rényi divergence at every order at
         which it is finite.
 
         Parameters

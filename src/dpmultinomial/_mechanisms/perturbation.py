@@ -293,7 +293,7 @@ class Perturbation(Coarsenable):
         changes: Sequence[float] | None = None,
         source: str = "data",
     ) -> PureDP:
-        """Return the privacy cost of one release, which is the largest log ratio of neighbouring rows of the table.
+        """Return the privacy cost of one release, given by the largest log ratio of neighbouring rows of the table.
 
         Parameters
         ----------

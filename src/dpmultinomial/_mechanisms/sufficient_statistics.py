@@ -18,8 +18,8 @@ SHARES = (0.4, 0.3, 0.15, 0.15)  # default fractions of epsilon
 
 @dataclass(frozen=True, kw_only=True)
 class CensoredStatistics:
-    """Mechanism for the sufficient statistics (s_mean, s_sse, s_low, s_high) of records censored to [a, b], which are
-    the mean and the sum of squares of the records in [a, b], and the numbers of records below and above.
+    """Mechanism for the sufficient statistics (s_mean, s_sse, s_low, s_high) of records censored to [a, b]: the mean
+    and the sum of squares of the records in [a, b], and the numbers of records below and above.
 
     Parameters
     ----------

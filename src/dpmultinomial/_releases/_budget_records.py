@@ -1,5 +1,5 @@
-"""Budget records of an account, which are the journal, the ledger and the account's copies of journals. These records
-are compared with each other before every release.
+"""Budget records of an account: the journal, the ledger and the account's copies of journals. These records are
+compared with each other before every release.
 
 The journal next to the data is authoritative. The public ledger must agree with the journal, every release on disk must
 be in the journal, and the journal must contain all entries in the memory of the account. Traces of a single crash are

@@ -226,7 +226,7 @@ KEYS: dict[str, tuple[Key, ...]] = {
 
 
 def parameter(settings: Mapping[str, Any]) -> str:
-    """Return the setting that a plan of a release varies, which is ``"epsilon"``, ``"rho"`` or ``"rate"``.
+    """Return the name of the setting that a plan of a release varies: ``"epsilon"``, ``"rho"`` or ``"rate"``.
 
     Parameters
     ----------
@@ -286,8 +286,8 @@ _FILLERS = {"\u034f", "\u115f", "\u1160", "\u17b4", "\u17b5", "\u3164", "\uffa0"
 
 
 def shown_name(name: str) -> str:
-    """Return the visible form of a name, which is equal for names that look the same. Names that look the same have
-    equal visible forms. The visible form is empty for a name without visible characters.
+    """Return the visible form of a name. Names that look the same have equal visible forms. Names that look the same
+    have equal visible forms. The visible form is empty for a name without visible characters.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ def upwards(value: Fraction) -> float:
 
 
 def total(parts: Iterable[float]) -> float:
-    """Return the sum of privacy costs, which is computed exactly and then rounded upwards."""
+    """Return the exact sum of privacy costs, rounded upwards."""
     return upwards(sum(map(exact, parts), Fraction()))
 
 

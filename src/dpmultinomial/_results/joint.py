@@ -471,9 +471,7 @@ class Coupled:
 
     @cached_property
     def _levels(self) -> list[list[Window]]:
-        """Levels of a binary tree of sums, which are the counts, the sums of pairs of counts, .., and the sum of all
-        counts.
-        """
+        """Levels of a binary tree of sums: the counts, the sums of pairs of counts, .., and the sum of all counts."""
         return _sums_of_pairs([self._factors[i] for i in self.which])
 
     @cached_property
@@ -700,8 +698,8 @@ def free_sum(factors: Sequence[Window], which: Whole, *, tails: bool = True) -> 
 
 
 def _sums_of_pairs(parts: list[Window]) -> list[list[Window]]:
-    """Return the levels of a binary tree of sums, which are the parts, the sums of pairs of neighbours, .., and the sum
-    of all parts.
+    """Return the levels of a binary tree of sums: the parts, the sums of pairs of neighbours, .., and the sum of all
+    parts.
     """
     levels = [parts]
     for _ in steps(range((len(parts) - 1).bit_length()), (len(parts) - 1).bit_length(), "levels of sums"):

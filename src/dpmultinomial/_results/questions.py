@@ -263,7 +263,7 @@ _FEW = 50  # number of quantities whose draws are stored between questions
 
 
 class Drawer:
-    """Joint draws of one group of quantities, which are the same for every question.
+    """Joint draws of one group of quantities. The same draws are used for every question.
 
     Parameters
     ----------
@@ -278,8 +278,8 @@ class Drawer:
 
     @property
     def state(self) -> Accuracy:
-        """Accuracy of answers from draws, which is approximate if the distribution is exact and otherwise the accuracy
-        of the posterior.
+        """Accuracy status of answers from draws: approximate if the distribution is exact, and otherwise the status of
+        the posterior.
         """
         base = self.group[self.group.names[0]].accuracy
         if base.status in ("converged", "not converged"):

@@ -23,7 +23,7 @@ _DETAIL, _NAMED = re.compile(r"[,:;(]"), 3
 
 @dataclass(frozen=True)
 class Claim:
-    """Artefact with printed statements, which corresponds to one row of the table of claims.
+    """Artefact with printed statements, as one row of the table of claims.
 
     Parameters
     ----------

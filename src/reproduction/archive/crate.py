@@ -133,7 +133,7 @@ def _project() -> dict[str, str]:
 
 
 def _frame(names: list[str], mentions: list[Entity], times: Times) -> list[Entity]:
-    """Return the general entities of an RO-Crate, which are the dataset, its profiles, its licence, its author and its
+    """Return the general entities of an RO-Crate: the dataset, its profiles, its licence, its author and its
     language.
     """
     project = _project()

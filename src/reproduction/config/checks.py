@@ -75,7 +75,7 @@ def _with_default(rule: dict[str, Any], definitions: Mapping[str, Any]) -> dict[
 
 
 def _named(description: str) -> dict[str, Any]:
-    """Return the schema of a section in which the user names the entries, which are checked elsewhere."""
+    """Return the schema of a section whose entries are named by the user and checked elsewhere."""
     entries = {"type": "object", "default": {}, "additionalProperties": {"type": "object"}}
     return entries | {"description": description, "propertyNames": _NAME}
 

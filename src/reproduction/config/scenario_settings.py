@@ -29,7 +29,7 @@ Point = dict[str, float | int | str]
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """Scenario of a configuration, which corresponds to an entry under `scenarios`.
+    """Scenario of a configuration, given by an entry under `scenarios`.
 
     Parameters
     ----------
@@ -123,8 +123,8 @@ def _plain(values: list[Any]) -> bool:
 
 
 def _labels(paths: list[tuple[str, ...]]) -> list[str]:
-    """Return a column name for each key of a grid, which is the last part of the key's path or, if this part is not
-    unique, the whole path.
+    """Return a column name for each key of a grid: the last part of the key's path or, if this part is not unique, the
+    whole path.
     """
     last = [path[-1] for path in paths]
     return [path[-1] if last.count(path[-1]) == 1 else "_".join(path) for path in paths]

@@ -161,7 +161,7 @@ def _row(path: Path) -> dict[str, float]:
 
 
 def main() -> None:
-    """Print the costs of the last run in a folder, which is the current folder by default. The default is the current
+    """Print the costs of the last run in a folder, by default in the current folder. The default is the current
     folder.
     """
     try:

@@ -12,7 +12,7 @@ from typing import Any
 
 
 def without_rate_limit(workflow: Any) -> None:
-    """Remove Snakemake's limit on the number of jobs per second, which cannot be removed by an option.
+    """Remove Snakemake's limit on the number of jobs per second, because no option removes this limit.
 
     The limit (100 per second, which is never reached) starts a timer at every pass of the scheduler, and every timer
     causes another pass a second later. After n jobs, the scheduler would run n times per second and keep a core busy.
@@ -51,8 +51,8 @@ def shows_progress(workflow: Any) -> bool:
 
 
 def slots(workflow: Any) -> int:
-    """Return the number of jobs that run at the same time, which is the number of submissions on a cluster or the
-    number of cores of a single machine.
+    """Return the number of jobs that run at the same time: the number of submissions on a cluster, or the number of
+    cores of a single machine.
     """
     settings = workflow.resource_settings
     return settings.nodes or settings.cores or 1

@@ -1,6 +1,4 @@
-"""Score of a paper, which consists of the numbers of reproduced statements by printed artefact, and of the z score of
-each number.
-"""
+"""Score of a paper: the numbers of reproduced statements by printed artefact, and the z score of each number."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -63,8 +61,8 @@ class Group:
 
 @dataclass(frozen=True)
 class Line:
-    """Score of a printed artefact, which consists of the number of checked statements that are reproduced, the largest
-    abs(z), and the statements that are not reproduced.
+    """Score of a printed artefact: the number of checked statements that are reproduced, the largest abs(z), and the
+    statements that are not reproduced.
 
     Parameters
     ----------

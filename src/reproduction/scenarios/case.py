@@ -1,6 +1,4 @@
-"""Types for one case of a scenario, which represent the settings at one point of a grid, and the results as tables and
-metadata.
-"""
+"""Types for one case of a scenario: the settings at one point of a grid, and the results as tables and metadata."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

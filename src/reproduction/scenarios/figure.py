@@ -1,5 +1,5 @@
-"""Plot the figures of scenarios, which show intervals of a single case, intervals along a grid, or intervals and
-interval widths of a batch.
+"""Plot the figures of scenarios: intervals of a single case, intervals along a grid, or intervals and interval widths
+of a batch.
 
 The function `drawn` makes the figure from the files of a scenario, and `save` writes the figure as PNG and as PDF.
 """
@@ -321,7 +321,7 @@ def _widths(axis: Axes, rows: pd.DataFrame, kind: str) -> None:
 
 
 def drawn(files: Files, *, fonts_of: str = "machine") -> Figure:
-    """Return the figure of a scenario, which is a single case, a grid or a batch.
+    """Return the figure of a scenario, for a single case, a grid or a batch.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ class Files:
 
     @property
     def all(self) -> list[Path]:
-        """Return the paths of all result files of a scenario, which are the tables and the metadata."""
+        """Return the paths of all result files of a scenario: the tables and the metadata."""
         return [*self.listed, self.facts]
 
 
@@ -232,7 +232,7 @@ def _moved(part: Files, into: Files, name: str) -> str:
 
 
 def facts_of(files: Files) -> dict[str, Any]:
-    """Return the metadata of a scenario, which contain the assumptions and the results."""
+    """Return the metadata of a scenario, including the assumptions and the results."""
     found: dict[str, Any] = json.loads(files.facts.read_bytes())
     return found
 
@@ -275,7 +275,9 @@ def _joined(parts: Iterable[Path], path: Path) -> None:
 
 
 def write_facts(facts: dict[str, Any], path: Path) -> None:
-    """Write metadata as JSON, which is identical in every run. Numbers that are not finite are written as strings."""
+    """Write metadata as JSON in such a way that every run writes identical files. Numbers that are not finite are
+    written as strings.
+    """
     text = json.dumps(plain(facts), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     making = path.with_name(path.name + ".part")
     making.write_text(text, encoding="utf-8")

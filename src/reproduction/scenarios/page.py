@@ -1,4 +1,4 @@
-"""Write a self-contained HTML page about a scenario, which can be shared as a single file of at most 400 kB. The page
+"""Write a self-contained HTML page about a scenario, as a single file of at most 400 kB that can be shared. The page
 needs neither network access nor scripts.
 """
 

@@ -363,8 +363,8 @@ def _question(row: Any, questions: Mapping[str, Any], *, certain: bool) -> str:
 
 
 def chance(mean: float, status: str, error: float, certain: bool) -> str:
-    """Return a probability as text, which states the bound on the error of the probability if all draws agree. A
-    computed probability of 0 or 1 is stated as such only if the event is certain.
+    """Return a probability as text, with a bound on the error if all draws agree. A computed probability of 0 or 1 is
+    stated as such only if the event is certain.
     """
     if status != "exact" and error > 0 and mean in (0.0, 1.0):
         return f"at least {percent(1 - error, 3)}" if mean else f"at most {percent(error, 3)}"
@@ -372,7 +372,7 @@ def chance(mean: float, status: str, error: float, certain: bool) -> str:
 
 
 def question_noun(quantity: str, questions: Mapping[str, Any]) -> str:
-    """Return the noun for the answer to a question, which is rank, probability, sum, difference, ratio or share."""
+    """Return the noun for the answer to a question: rank, probability, sum, difference, ratio or share."""
     label = next((q for q in questions if quantity == q or quantity.startswith(f"{q}: ")), "")
     asked = questions.get(label) or {}
     if "probability" in asked or quantity.removeprefix(f"{label}: ").startswith("P("):
@@ -381,7 +381,7 @@ def question_noun(quantity: str, questions: Mapping[str, Any]) -> str:
 
 
 def about_counts(quantity: str, questions: Mapping[str, Any]) -> bool:
-    """Return whether the answer to a question is an integer, which is a rank, or a sum or a difference of counts."""
+    """Return whether the answer to a question is an integer, as for a rank and for a sum or a difference of counts."""
     label = next((q for q in questions if quantity == q or quantity.startswith(f"{q}: ")), "")
     asked = questions.get(label) or {}
     return "rank" in asked or (bool({"sum", "difference"} & set(asked)) and asked.get("about", "counts") == "counts")

@@ -190,7 +190,7 @@ def by_true_value(
 def _usual(
     released: Array, noise: NoiseLaw, whole: float | None, total: NoiseLaw | None, level: float
 ) -> dict[str, Ends]:
-    """Return the estimates and the interval limits by the usual methods, which do not use a posterior. These methods do
+    """Return the estimates and the interval limits by the usual methods that do not use a posterior. These methods do
     not use a posterior.
     """
     z = float(ndtri((1 + level) / 2))

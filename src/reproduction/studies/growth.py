@@ -140,7 +140,7 @@ def figure(table: pd.DataFrame) -> Figure:
 
 @dataclass(frozen=True)
 class Step:
-    """Job of a run, which is represented as a node of the graph of jobs.
+    """Job of a run, as a node of the graph of jobs.
 
     Parameters
     ----------

@@ -246,8 +246,8 @@ def groups(path: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
 
 
 def facts(path: Path) -> dict[str, str]:
-    """Return the metadata in the file of a state, which are the state, the accuracy status, the error, and the level of
-    the intervals.
+    """Return the metadata in the file of a state: the state, the accuracy status, the error, and the level of the
+    intervals.
     """
     found = pq.read_schema(path).metadata
     return {key.decode(): value.decode() for key, value in found.items() if not key.startswith(b"ARROW")}

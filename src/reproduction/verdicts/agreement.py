@@ -222,8 +222,8 @@ def _row(statement: Any, rows: list[Any], fits: dict[str, Any]) -> dict[str, Any
 
 
 def _best(verdict: str) -> int:
-    """Return the rank of a verdict, which is 0 for reproduced, 1 for undecided, and 2 for any other verdict. The
-    variant with the lowest rank determines the verdict on the statement.
+    """Return the rank of a verdict: 0 for reproduced, 1 for undecided, and 2 for any other verdict. The variant with
+    the lowest rank determines the verdict on the statement.
     """
     return 0 if verdict.startswith("reproduced") else 1 if verdict == "undecided" else 2
 

@@ -1,4 +1,4 @@
-"""Tests of draws, which are a chi-squared test in which rare outcomes are pooled, and a test of serial independence."""
+"""Tests of draws: a chi-squared test in which rare outcomes are pooled, and a test of serial independence."""
 
 import numpy as np
 import scipy  # scipy.stats is loaded on first use

@@ -107,8 +107,8 @@ def broken(quote: Quote, table: pd.DataFrame) -> str:
 
 
 def numbers_in(text: str) -> Iterator[str]:
-    """Yield the numbers in a text that could be results, which are decimals, percentages, powers of ten and integers of
-    at least 100.
+    """Yield the numbers in a text that could be results: decimals, percentages, powers of ten and integers of at least
+    100.
     """
     for found in _NUMBER.finditer(text):
         whole = found["digits"].strip("-−").replace(",", "")

@@ -50,7 +50,7 @@ def claim(
     *,
     rounding: float = 0.0,
 ) -> dict[str, Any]:
-    """Return the row of a claim, which is a relation between two numbers. The entry `ours` is the margin by which the
+    """Return the row of a claim about the relation between two numbers. The entry `ours` is the margin by which the
     claim holds (see `margin`).
 
     Parameters

@@ -197,8 +197,8 @@ def _compositions(total: int) -> list[tuple[int, int, int, int]]:
 
 
 def _dip(points: Array, digits: Array) -> float:
-    """Return the median number of digits for p in the middle minus the median number for p near 0 or 1, which is the
-    bias that the paper describes.
+    """Return the bias that the paper describes, which is the median number of digits for p in the middle minus the
+    median number for p near 0 or 1.
     """
     outer = (points < 0.01) | (points > 0.95)
     middle = (points >= 0.1) & (points <= 0.6)

@@ -44,7 +44,7 @@ def simulate(size: int, *, total: int, rng: np.random.Generator) -> pd.DataFrame
 
 
 def points(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
-    """Return the points of Figure 2, which are all simulated triplets of probabilities."""
+    """Return the points of Figure 2, one for each simulated triplet of probabilities."""
     return table.drop(columns="block")
 
 

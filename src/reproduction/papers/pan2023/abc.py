@@ -145,7 +145,7 @@ def posterior_summary(
 
 
 def _draws_tested(counts: np.ndarray, rng: np.random.Generator) -> dict[str, float]:
-    """Return tests of draws of theta given counts, which are Kolmogorov's test for every cell and a score test for the
+    """Return Kolmogorov's test of the draws of theta given counts for every cell, and a score test for the
     concentration.
     """
     theta = posterior_draws(np.repeat(counts[None], _DRAWS, axis=0), rng)

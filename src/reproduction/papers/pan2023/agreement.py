@@ -362,8 +362,8 @@ def _medians(theta: str, mine: pd.DataFrame) -> Iterator[Row]:
 
 
 def _posterior(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about the conjugate posterior of the slide Generating Models, which is
-    compared with its formula.
+    """Yield rows of the comparison table that compare the conjugate posterior of the slide Generating Models with its
+    formula.
     """
     naive = table[table["rate"] == 0].set_index("statistic")["value"]
     (weight,) = [name for name in naive.index if name.startswith("weight of ")]

@@ -298,8 +298,8 @@ def _theta_bars(rows: pd.DataFrame, number: float, tables: Any, weights: Any, ce
 def _log_phi_bars(
     rows: pd.DataFrame, number: float, model: tuple[Any, Any], tests: int
 ) -> tuple[float, tuple[float, float]]:
-    """Return the p-value of a test of a plotted histogram of log phi, and two detection limits for the concentration of
-    the prior, which are the limit of this test and the limit of a Kolmogorov-Smirnov test.
+    """Return the p-value of a test of a plotted histogram of log phi, and the detection limits of this test and of a
+    Kolmogorov-Smirnov test for the concentration of the prior.
     """
     bars, exact = (rows[rows["kind"] == kind] for kind in ("accepted", "exact"))
     x, again = exact["x"].to_numpy(), formulas.reweighted(*model, 1 + _STEP)
@@ -351,8 +351,8 @@ def _checked(rows: pd.DataFrame, number: float, here: pd.Series) -> Iterator[Row
 
 
 def _weights(summary: pd.DataFrame) -> Row:
-    """Yield rows of the comparison table about the weights of the original tables and the acceptance probability, which
-    are compared with values from inclusion and exclusion.
+    """Yield rows of the comparison table that compare the weights of the original tables and the acceptance probability
+    with values from inclusion and exclusion.
     """
     gaps = []
     for rate, of in summary[summary["rate"] > 0].groupby("rate"):

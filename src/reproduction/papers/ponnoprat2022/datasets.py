@@ -160,9 +160,7 @@ def _keep(folder: Path, files: dict[str, bytes]) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Return a short reason for an error, which is the first line of its message without addresses and object
-    numbers.
-    """
+    """Return a short reason for an error: the first line of its message, without addresses and object numbers."""
     if isinstance(error, requests.HTTPError):
         return f"HTTP status {cast(requests.Response, error.response).status_code}"
     if isinstance(error, (requests.ConnectionError, requests.Timeout)):

@@ -9,7 +9,7 @@ from . import coverage as symmetric
 
 
 def simulate(size: int, *, rng: np.random.Generator, **settings: Any) -> pd.DataFrame:
-    """Return results in the format of `coverage.simulate`, which are computed with other random streams."""
+    """Return results in the format of `coverage.simulate`, computed with other random streams."""
     return symmetric.simulate(size, rng=rng, **settings)
 
 

@@ -1,5 +1,5 @@
-"""Data for the figures of xi_mean and xi_sse, which consist of draws, exact densities and step functions, and the
-accuracy of the sampler.
+"""Data for the figures of xi_mean and xi_sse (draws, exact densities and step functions), and the accuracy of the
+sampler.
 """
 
 from typing import Any

@@ -51,8 +51,8 @@ def gamma_maximum(shape: float, beta: float) -> float:
 
 
 def conditional_mean(x: Array, sigma2: float, mu0: float, var0: float) -> float:
-    """Return vartheta, which is the mean of the full conditional distribution of mu, as printed. The printed formula
-    lacks the factor n of t_mean.
+    """Return vartheta, the mean of the full conditional distribution of mu, as printed. The printed formula lacks the
+    factor n of t_mean.
     """
     return float((x.mean() / sigma2 + mu0 / var0) / conditional_precision(x, sigma2, var0))
 

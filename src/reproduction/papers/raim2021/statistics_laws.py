@@ -45,12 +45,12 @@ class Target:
 
     @property
     def variance(self) -> float:
-        """Return tau^2, which is the variance of the normal weight."""
+        """Return the variance tau^2 of the normal weight."""
         return self.sigma2 / self.count
 
     @property
     def shape(self) -> float:
-        """Return alpha, which is the shape of the gamma weight. The scale beta of the gamma weight is 2 sigma2."""
+        """Return the shape alpha of the gamma weight. The scale beta of the gamma weight is 2 sigma2."""
         return (self.count - 1) / 2
 
     def log_weight(self, xi: Array) -> Array:
@@ -279,8 +279,8 @@ def privacy_loss(
 
 
 def _laplace_test(noise: Array, scale: float) -> float:
-    """Return twice the smaller p-value of two tests of Laplace noise, which are Kolmogorov's test and a test of the
-    mean absolute value.
+    """Return twice the smaller of the p-values of Kolmogorov's test of Laplace noise and of a test of the mean absolute
+    value.
     """
     z = (np.abs(noise).mean() / scale - 1) * len(noise) ** 0.5
     whole = float(stats.kstest(noise, stats.laplace(scale=scale).cdf).pvalue)

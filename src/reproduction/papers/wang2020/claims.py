@@ -54,8 +54,8 @@ def of_pairs(name: str, table: pd.DataFrame) -> Iterator[Row]:
 
 
 def of_posteriors(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about Sections 2.2.2, 4.2, 5.2 and 5.3, which compare posteriors. The values
-    are exact and use no window.
+    """Yield rows of the comparison table about the comparisons of posteriors in Sections 2.2.2, 4.2, 5.2 and 5.3. The
+    values are exact and use no window.
     """
     laws = table.groupby(["release", "quantity"])
     sd = laws.apply(_sd)
@@ -327,7 +327,9 @@ def _law(name: str, table: pd.DataFrame) -> Row:
 
 
 def of_checks(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about Sections 2.1, 3.1 and 5.1, which are computed from draws."""
+    """Yield rows of the comparison table about those statements of Sections 2.1, 3.1 and 5.1 that are checked with
+    draws.
+    """
     rows = dict(iter(table.groupby("statement", sort=False)))
 
     def worst(statement: str) -> Margin:

@@ -1,3 +1,1 @@
-"""Scenario for models that were released with differential privacy, which are naive Bayes classifiers or Bayesian
-networks.
-"""
+"""Scenario for naive Bayes classifiers or Bayesian networks that were released with differential privacy."""

@@ -224,8 +224,7 @@ def tree_rows(law: TreeLaw, level: float) -> pd.DataFrame:
 
 
 def tree_facts(law: TreeLaw) -> dict[str, Any]:
-    """Return metadata about a tree, which are the number of nodes and the number of measurements at each level, and the
-    prior.
+    """Return metadata about a tree: the number of nodes and the number of measurements at each level, and the prior.
 
     Parameters
     ----------

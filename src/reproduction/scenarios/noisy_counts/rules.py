@@ -40,8 +40,8 @@ _WHOLE = ("discrete_laplace", "discrete_gaussian")
 
 
 def names(settings: Mapping[str, Any], columns: Columns) -> list[str]:
-    """Return the names of the counts as written by the user, which are "1", "2", .. by default. The list is empty if a
-    release defines the names.
+    """Return the names of the counts as written by the user, or "1", "2", .. by default. The list is empty if a release
+    defines the names.
     """
     if columns is not None:
         return list(columns["name"])
@@ -199,7 +199,7 @@ def _wrong_cell(settings: Mapping[str, Any]) -> str:
 
 
 def _without_numbers(settings: Mapping[str, Any], columns: Columns, found: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the mistakes in counts without a number, which are ranges in combination with noise, and counts without any
+    """Yield the mistakes in counts without a number, such as ranges in combination with noise and counts without any
     bound.
     """
     place, listed = ".file" if columns is not None else ".counts", cells(settings, columns)

@@ -1,3 +1,1 @@
-"""Scenario for the rates or shares of many areas, which are estimated from protected counts with exposures and
-covariates.
-"""
+"""Scenario for the rates or shares of many areas, estimated from protected counts with exposures and covariates."""

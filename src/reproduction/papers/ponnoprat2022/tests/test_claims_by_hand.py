@@ -202,9 +202,9 @@ def test_margins_of_figure_3():
 
 
 def test_share_of_points_where_algorithm_1_is_better():
-    """Check the comparison with the divergence by Gohari et al., which is 8 at epsilon_hat = 1 and 2 at epsilon_hat = 4
-    and is interpolated as 4 at epsilon_hat = 2. Three points of the grid 1/2, 1, 2, 4 are in the range of Gohari's
-    curve.
+    """Check the comparison with the divergence by Gohari et al. The divergence is 8 at epsilon_hat = 1 and 2 at
+    epsilon_hat = 4, and is interpolated as 4 at epsilon_hat = 2. Three points of the grid 1/2, 1, 2, 4 are in the range
+    of Gohari's curve.
 
     Algorithm 1 has the values 3 at epsilon_hat = 2 and 5 at epsilon_hat = 4, so it is better at one of three points.
     """
@@ -276,8 +276,8 @@ def test_the_bound_of_theorem_2():
 
 
 def test_references_of_a_model():
-    """Check the reference scores, which are cross-entropy log 3 and accuracy 1/3 for random guessing among three
-    classes, and accuracy 1/2 for the largest class, which contains two of four test records.
+    """Check the reference scores: cross-entropy log 3 and accuracy 1/3 for random guessing among three classes, and
+    accuracy 1/2 for the largest class, which contains two of four test records.
     """
 
     class Counts:

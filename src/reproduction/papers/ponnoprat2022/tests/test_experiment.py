@@ -120,8 +120,8 @@ def laplace_cost(scale, order):
 
 
 def test_laplace_takes_the_better_of_two_accounts():
-    """Check the scale of Laplace noise for few and for many releases, which is the smaller scale by two kinds of
-    composition. A few releases get the scale of pure composition, 2 n/target, since each release changes by 2 in L1.
+    """Check that the scale of Laplace noise is the smaller scale by two kinds of composition, for few and for many
+    releases. A few releases get the scale of pure composition, 2 n/target, since each release changes by 2 in L1.
     """
     assert experiment.laplace_for_dp(5.0, delta=1e-9, releases=1) == 2 / 5
     assert experiment.laplace_for_dp(8.0, delta=1e-9, releases=2) == 4 / 8
@@ -369,8 +369,8 @@ def test_audited_laplace_scales_are_those_of_their_sensitivities():
 
 
 def test_the_least_beta_and_the_bound_of_theorem_2():
-    """Check the smallest beta in Theorem 2, which is d alpha/(exp(eta/2) - 1) (d alpha/2 for eta = 2 log 3), and the
-    bound exp(-beta eta^2/(2 (2 + eta)(4 + 3 eta))).
+    """Check the smallest beta in Theorem 2, d alpha/(exp(eta/2) - 1) (or d alpha/2 for eta = 2 log 3), and the bound
+    exp(-beta eta^2/(2 (2 + eta)(4 + 3 eta))).
     """
     assert theorem_2.least_beta(10, 0.5, 2 * np.log(3)) == pytest.approx(2.5)
     blocks = pd.DataFrame({"alpha": 0.5, "cells": 10, "eta": 1.0, "beta": 21.0, "draws": 50, "above": [30, 20]})

@@ -1,4 +1,4 @@
-"""Gibbs sampler of Bernstein and Sheldon (2018) for the censored normal model, which is used as a baseline.
+"""Baseline for the censored normal model: the Gibbs sampler of Bernstein and Sheldon (2018).
 
 The idea is that of "Differentially Private Bayesian Inference for Exponential Families". The distribution of the
 statistics given theta is approximated by a normal distribution with the same mean and covariance. Laplace noise is

@@ -57,7 +57,7 @@ class NoiseLaw(ABC):
         """Return the mode of the density of the noise."""
 
     def pdf(self, xi: ArrayLike) -> Array:
-        """Return the density of the noise at xi, which is an array of any shape."""
+        """Return the density of the noise at an array of values xi of any shape."""
         return np.exp(_flat(self._log_pdf, xi))
 
     def cdf(self, xi: ArrayLike) -> Array:

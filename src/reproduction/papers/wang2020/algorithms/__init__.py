@@ -1,3 +1,3 @@
-"""Algorithms that are used only by this paper, which compute exact moments of its releases and projections of noisy
-counts onto a total.
+"""Algorithms that are used only by this paper: exact moments of its releases, and projections of noisy counts onto a
+total.
 """

@@ -307,8 +307,8 @@ def moments(
     ties: str = "random",
     least: int = 0,
 ) -> tuple[Array, Array]:
-    """Return the mean and the variance of released components, which are computed without simulation to a relative
-    accuracy of about 1e-9.
+    """Return the mean and the variance of released components, computed without simulation to a relative accuracy of
+    about 1e-9.
 
     Parameters
     ----------
