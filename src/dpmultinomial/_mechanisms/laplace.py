@@ -193,8 +193,8 @@ class TwoSidedGeometric:
         return np.where(inside, self.probabilities()[index], 0.0)
 
     def variance(self) -> float:
-        """Return the variance of the noise. If the noise is not truncated, the variance is 2 a/(1 - a)^2 with a =
-        exp(-epsilon).
+        """Return the variance of the noise, which is 2 a/(1 - a)^2 with a = exp(-epsilon) if the noise is not
+        truncated.
         """
         return float(self.values() ** 2 @ self.probabilities())
 

@@ -263,7 +263,7 @@ _FEW = 50  # number of quantities whose draws are stored between questions
 
 
 class Drawer:
-    """Joint draws of one group of quantities. The same draws are used for every question.
+    """Joint draws of one group of quantities, used for every question about the group.
 
     Parameters
     ----------

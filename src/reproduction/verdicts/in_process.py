@@ -37,7 +37,7 @@ def tables_of(
     made: Mapping[str, pd.DataFrame] | None = None,
     root_seed: int = ROOT_SEED,
 ) -> dict[str, pd.DataFrame]:
-    """Return the tables of a paper by name. They are equal to the files of a run.
+    """Return the tables of a paper by name, equal to the files of a run.
 
     Parameters
     ----------
