@@ -1,5 +1,5 @@
-"""Joint posterior distributions of counts, shares and rates that are mixtures of Dirichlet distributions, as one
-`Posterior`.
+"""Joint posterior distributions of counts, shares and rates, which are derived from mixtures of Dirichlet
+distributions.
 
 The module also builds posteriors from draws: draws of Markov chains, with a convergence check, or independent draws.
 """

@@ -169,7 +169,7 @@ def posterior(
     Returns
     -------
     Posterior
-        Result with the groups ``.counts``, ``.shares``, ``.rates`` and ``.parameters`` (those that exist), and with
+        Result with the groups ``.counts``, ``.shares``, ``.rates`` and ``.parameters`` (if they exist), and with
         ``.summary()`` and ``.accuracy``.
 
     Raises

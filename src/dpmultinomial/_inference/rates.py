@@ -143,8 +143,8 @@ def _areas(release: Release, regression: Regression) -> Areas:
 
 
 def _by_name(covariates: Any, release: Release) -> dict[str, dict[str, float]]:
-    """Return the covariates of a regression as mappings from the name of an area. Covariates without names must be in
-    the order of the release.
+    """Return the covariates of a regression as mappings from the names of areas to numbers. Covariates without names
+    must be in the order of the release.
     """
     return {
         label: dict(zip(release.names, aligned(label, column, release.names).tolist(), strict=True))
@@ -317,7 +317,7 @@ class RegressionPosterior(Posterior):
         exposure : exposures of the new counts: by name of the area, in the order of the areas, or one number for all.
         covariates : covariates of areas that are not part of the release, as in `Regression`, on the user's scale.
             None: the new counts belong to the areas of the release, with the same rates.
-        names : names of the new areas; by default those of `exposure`, or 1, 2, ..
+        names : names of the new areas; by default the names in `exposure`, or 1, 2, ..
 
         Returns
         -------

@@ -155,7 +155,7 @@ def prior_of(prior: Any, release: Release, tree: Tree) -> Splits | Leaves:
     Parameters
     ----------
     prior : prior, see `posterior`.
-    release : release, whose groups are those of the leaves.
+    release : release, which contains the groups of the leaves.
     tree : nodes of the geography.
 
     Returns

@@ -1,8 +1,8 @@
 """Calibration of noise to a privacy budget, and checks of claimed privacy guarantees.
 
-The three mechanisms are those in the experiments of Ponnoprat (2022), in the format of `private_blocks`. A claim is
-checked against the exact cost of the mechanism when one record is replaced. A claim is valid if it is at least the
-exact worst case; `slack` = claimed/exact measures how much noise is unnecessary.
+The three mechanisms are used in the experiments of Ponnoprat (2022), and are described in the format of
+`private_blocks`. A claim is checked against the exact cost of the mechanism when one record is replaced. A claim is
+valid if it is at least the exact worst case; `slack` = claimed/exact measures how much noise is unnecessary.
 """
 
 from dataclasses import dataclass

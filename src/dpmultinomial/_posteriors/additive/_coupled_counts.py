@@ -164,7 +164,7 @@ class CoupledCounts:
         return vectors, np.exp(logs)
 
     def log_probabilities(self, vectors: NDArray[np.int64]) -> Array:
-        """Return the log probability of every row of an array of counts."""
+        """Return the log probabilities of several vectors of counts, with one vector per row."""
         width = self._marginals.shape[1]
         place = vectors - self.low
         total = vectors.sum(axis=1) - self.total_low
@@ -241,8 +241,8 @@ class CoupledCounts:
 
     @property
     def _first(self) -> int:
-        """Return the smallest total at which the factor g of the total is defined, minus the sum of the lowest values
-        of the components.
+        """Return the first total at which the factor g of the total is defined, minus the sum of the lowest values of
+        the components.
         """
         return int(self.total_low - self.low.sum())
 
@@ -307,8 +307,8 @@ def windows(
 
 
 def multinomial(released: NDArray[np.int64], noise: Noise, window: int | None, *, drawn: bool) -> Terms:
-    """Return the terms of the mixture for a release by algorithm 2 or, with `drawn`, by algorithm 1 (independent) of
-    Wang (2020).
+    """Return the terms of the mixture for a release by algorithm 2 of Wang (2020) or, if `drawn` is true, by algorithm
+    1 (independent).
 
     Parameters
     ----------
@@ -446,8 +446,8 @@ def _far(law: Array, noise: Noise, size: int) -> int:
 
 
 def _boxes(released: Whole, x: Whole, levels: Whole, ties: str) -> tuple[Array, Array]:
-    """Return the likelihood factors (stay0, move, stay1) of the given levels, float64 (T, 3, S, W), and the log weights
-    of the quadrature nodes, (T,). With random ties, both arrays have one entry per level and node.
+    """Return the likelihood factors (stay0, move, stay1) of the given levels of algorithm 3, float64 (T, 3, S, W), and
+    the log weights of the quadrature nodes, (T,). With random ties, both arrays have one entry per level and node.
     """
     r, p, q = released[:, None], levels[:, 0, None, None], levels[:, 1, None, None]
     place, least, most = q * x, p * r, p * (r + 1)
@@ -638,7 +638,7 @@ class TransformedCounts:
         return self.certificate.accuracy()
 
     def log_probabilities(self, vectors: Whole) -> Array:
-        """Return the log probability of every row of an array of counts, float64 (n,)."""
+        """Return the log probabilities of several vectors of counts, with one vector per row, float64 (n,)."""
         return self._terms.log_probabilities(vectors)
 
     def top(self, k: int) -> tuple[Whole, Array]:

@@ -347,12 +347,12 @@ def sweep(spectra, tail, clear, got=None, lost=None, *, weight, repeats, length,
 
     Returns
     -------
-    sums : float64 (T, 2): every term summed over all L frequencies and divided by L, and the same for its absolute
-        values. The rounding error is about 1e-16 times the second sum.
+    sums : float64 (T, 2): every term summed over all L frequencies and divided by L, and the sum of absolute values,
+        divided by L. The rounding error is about 1e-16 times the second sum.
     adjoints : complex128 (R, K), complex conjugate of the derivative of the sum of all terms with respect to every row,
         for one of the components of the row. The inverse real transform of a row at x is the number that multiplies the
         factor at x.
-    tail_adjoint : complex128 (K,), the same for `tail`.
+    tail_adjoint : complex128 (K,), complex conjugate of the derivative with respect to `tail`.
 
     Raises
     ------

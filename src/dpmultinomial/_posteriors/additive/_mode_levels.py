@@ -53,7 +53,7 @@ class Columns:
 
 
 def columns(released: Whole, shapes: Array, *, together: bool) -> Columns:
-    """Return the columns of a release: groups of equal components if `together` is true, and otherwise one column per
+    """Return the groups of equal components of a release (columns) if `together` is true, and otherwise one column per
     component, for tie rules that depend on the order.
 
     Parameters
@@ -77,8 +77,8 @@ def columns(released: Whole, shapes: Array, *, together: bool) -> Columns:
 
 @dataclass(frozen=True)
 class Levels:
-    """Intervals of noisy counts for which the released vector is a mode, for every level (rows) and group of components
-    (columns).
+    """Intervals of noisy counts for which the released vector is a mode, for every level of algorithm 3 (rows) and
+    every group of components (columns).
 
     Attributes
     ----------
@@ -125,8 +125,8 @@ class Levels:
 
     @property
     def claimed(self) -> NDArray[np.bool_]:
-        """Return a mask of the levels and columns at which the noisy count of a component can be exactly at an end of
-        its interval.
+        """Return a mask of the levels of algorithm 3 (rows) and groups of components (columns) with a possible tie,
+        that is, with a noisy count exactly at an end of its interval.
         """
         return (self.got >= 0) | (self.lost >= 0)
 
@@ -232,8 +232,8 @@ class Masses:
         return np.asarray((self.levels + self.edge[:, None]).min(axis=0))
 
     def free(self, kept: NDArray[np.integer]) -> Array:
-        """Return the log of the tilted sum over all levels, counts and totals, float64 (G,). In this sum Phi(theta),
-        the total may differ from the sum of the counts.
+        """Return the log of the sum of the tilted weights over all levels, counts and totals, float64 (G,). In this sum
+        Phi(theta), the total may differ from the sum of the counts.
         """
         return np.asarray(logsumexp(self.levels[:, kept], axis=1) + self.totals)
 

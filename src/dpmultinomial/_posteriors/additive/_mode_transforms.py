@@ -65,8 +65,8 @@ class Frame:
     tail: Array
 
     def boxes(self, lower: Whole, upper: Whole, kind: NDArray[np.integer], length: int) -> Array:
-        """Return the weights of the true counts of column `kind`, given that the noisy count lies in each of several
-        intervals, float64 (rows, length).
+        """Return the weights of the true counts of one column of components, given that the noisy count lies in each of
+        several intervals, float64 (rows, length).
         """
         return geometric.boxes(
             np.maximum(lower, -geometric.LARGEST),
@@ -185,7 +185,9 @@ class ModeTerms:
         return Chain(first[of], last[of], got[of], s.tail)
 
     def log_probabilities(self, vectors: Whole) -> Array:
-        """Return the log probability of every row of an array of counts, from closed forms instead of transforms."""
+        """Return the log probabilities of several vectors of counts, one per row, from closed forms instead of
+        transforms.
+        """
         place = vectors.sum(axis=1) - self.totals[0]
         inside = (vectors >= 0).all(axis=1) & (place >= 0) & (place < len(self.totals))
         out = np.full(len(vectors), -np.inf)

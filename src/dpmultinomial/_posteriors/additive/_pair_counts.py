@@ -64,8 +64,8 @@ def summed_table(released: int, low: Whole, likelihood: Array, noise: Noise, sup
 
 
 def _along_sums(likelihood: Array, first: int, size: int) -> Array:
-    """Return the sums of a likelihood over all pairs of noisy counts with equal n_1 + n_2, for `size` sums from
-    position `first` on.
+    """Return the sums of a likelihood over all pairs of noisy counts with the same sum n_1 + n_2, for `size`
+    consecutive values of this sum.
     """
     sums = np.zeros(max(sum(likelihood.shape), first + size))
     for row, values in enumerate(likelihood):

@@ -79,8 +79,8 @@ class Tilted:
         self.steepest = min(frame.rate, _STEEPEST / factors.shape[1])
 
     def cumulants(self, theta: float) -> tuple[float, float, float]:
-        """Return the log of the exponentially tilted sum, and the mean and the variance of the sum of the components
-        minus the total under this tilt.
+        """Return the log of the sum of the exponentially tilted weights, and the mean and the variance of the sum of
+        the components minus the total.
         """
         repeats = self.frame.columns.repeats
         s0, s1, s2 = (self.factors @ (self.powers * np.exp(theta * self.x)[:, None])).T
@@ -93,7 +93,7 @@ class Tilted:
         return log_sum, float(mean @ repeats) - mean_g, float((s2 / s0 - mean**2) @ repeats) + variance_g
 
     def log_sum(self, theta: float) -> float:
-        """Return the log of the exponentially tilted sum over all counts and totals."""
+        """Return the log of the sum of the exponentially tilted weights over all counts and totals."""
         tail = self.frame.log_g - theta * self.away
         of_total = float(np.log(np.exp(tail - tail.max()).sum()) + tail.max())
         with np.errstate(divide="ignore"):  # a weight may underflow to 0 under an extreme tilt
@@ -258,7 +258,7 @@ class _ProductTerms:
         return Chain(h, h, None, tail)
 
     def log_probabilities(self, vectors: Whole) -> Array:
-        """Return the log probability of every row of an array of counts."""
+        """Return the log probabilities of several vectors of counts, with one vector per row."""
         frame, of = self.frame, self.frame.columns.of
         place, total = vectors - frame.low[of], vectors.sum(axis=1) - frame.totals[0]
         width = frame.log_prior.shape[1]
@@ -356,8 +356,8 @@ _DIGITS = 38.0  # minus the log of exp(-38), the quadrature error and the mass n
 
 @dataclass(frozen=True)
 class Problem:
-    """Release of counts by algorithm 2 of Wang (2020) or, with `drawn`, by algorithm 1 (independent), with the noise
-    and the prior of the counts.
+    """Release of counts by algorithm 2 of Wang (2020) or, if `drawn` is true, by algorithm 1 (independent), with the
+    noise and the prior of the counts.
 
     Parameters
     ----------
@@ -384,7 +384,7 @@ class Problem:
 
     @cached_property
     def doses(self) -> int:
-        """Number of times that the release mechanism adds noise to each count."""
+        """Number of times that the release mechanism adds noise to each count (1 or 2)."""
         return 2 if self.drawn else 1
 
     @cached_property

@@ -47,7 +47,7 @@ cdef inline void c_tilt(const Rule *rule, double e1, double e2, double centre, T
         slope = e1 + 2.0 * e2 * top
         gap = slope * slope - 160.0 * e2
         s = INFINITY
-        if gap > 0.0 and fabs(slope) > 20.0 + 2.0 * e2:  # the weight at the other end is negligible
+        if gap > 0.0 and fabs(slope) > 20.0 + 2.0 * e2:  # the weight at the opposite end is negligible
             s = 80.0 / (fabs(slope) + sqrt(gap))
         first, last = fmax(low - top, -s), fmin(high - top, s)
     half, middle = 0.5 * (last - first), 0.5 * (last + first)

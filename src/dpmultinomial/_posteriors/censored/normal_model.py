@@ -248,8 +248,8 @@ def naive(
     released values are treated as the statistics, and are changed only if the formulas require it.
 
     Counts are rounded and clipped to [0, n] (low first, then high to the remainder), and the sum of squares is
-    increased to at least 0. The mean is not changed. The parameters, the result and the errors are those of
-    `posterior`. The status of the result states what was ignored.
+    increased to at least 0. The mean is not changed. The parameters, the result and the errors are as in `posterior`.
+    The status of the result states what was ignored.
 
     Parameters
     ----------

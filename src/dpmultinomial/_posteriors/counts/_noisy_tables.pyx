@@ -2,12 +2,13 @@
 """Posterior means, standard deviations and intervals of the counts and rates of many noisy tables, computed one table
 after another.
 
-The model is that of Balmat et al. (2018), p ~ Dirichlet(alpha), noisy counts = multinomial counts + Laplace (or
+In the model of Balmat et al. (2018), p ~ Dirichlet(alpha), and the noisy counts are multinomial counts plus Laplace (or
 two-sided geometric) noise, with a public total. Each factor of the distribution of the counts is computed by ratios
 over the window that contains its mass, and tilted so that the mean of the unconditioned sum is near the total. The
 distributions of the sums of all other counts come from one Fourier transform per factor and from products that leave
-one factor out. The quantiles are those of mixtures of Beta distributions whose two parameters have the same sum; each
-evaluation is one pass of ratios. Every table is computed separately, so its results are bit-identical in every batch.
+one factor out. The quantiles of a rate are quantiles of a mixture of Beta distributions in which the sum of both
+parameters is constant. Each evaluation is one pass of ratios. Every table is computed separately, so its results are
+bit-identical in every batch.
 """
 from functools import cache
 
@@ -318,7 +319,7 @@ cdef double c_share(Factor *f, int64_t i, int64_t total, int64_t start, int64_t 
     cdef int64_t width = f.below + f.above + 1, s, place = (total - start) % n, first = 0, last
     cdef double p, norm = 0.0, mean = 0.0, variance = 0.0, running, mu, v
     cdef Mixture m
-    # P(s_i = s) proportional to a_i(s) P(sum of the others = total - s)
+    # P(s_i = s) proportional to a_i(s) P(sum of all other counts = total - s)
     for s in range(width):
         p = w.factors[i * n + s] * w.z[2 * place + (i & 1)] / n
         w.weights[s] = p if p > 0.0 else 0.0

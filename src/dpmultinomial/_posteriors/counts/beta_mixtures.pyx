@@ -68,7 +68,7 @@ cdef void c_interval(const double *given, int64_t size, double first, double who
     for j in range(size):
         room[j] = given[j] / norm
         variance += room[j] * (j - mean) * (j - mean)
-    # skip components of negligible weight; cumulative weights of the others
+    # skip components of negligible weight; cumulative weights of all other components
     while running + room[low] < NOTHING:
         running += room[low]
         low += 1

@@ -186,15 +186,15 @@ class BetaMixture(TailedLaw):
         return out
 
     def _central(self, x: ArrayLike, *, upper: bool) -> Array:
-        """Return the probability of values below (or above) given points, without the components with negligible
-        weight.
+        """Return the probability below (or above) given points. Components of the mixture with negligible weight are
+        omitted.
         """
         if upper:
             return self._sum(x, lambda v: self.weights * betainc(self.b, self.a, 1 - v))
         return self._sum(x, lambda v: self.weights * betainc(self.a, self.b, v))
 
     def _below(self, x: float) -> float:
-        """Return the probability of values below a single point, without the components with negligible weight."""
+        """Return the probability below a single point. Components of the mixture with negligible weight are omitted."""
         return float((self.weights * betainc(self.a, self.b, x)).sum())
 
     def __repr__(self) -> str:
@@ -386,7 +386,7 @@ class DirichletMixture:
         Parameters
         ----------
         level : level of the interval, in (0, 1).
-        given : as in the other methods.
+        given : as described in the class.
         """
         group = list(range(self.counts.categories) if given is None else given)
         tails = [(1 - _checks.inside("level", level)) / 2, (1 + level) / 2]

@@ -59,7 +59,7 @@ class FixedSumLaw:
 
     @cached_property
     def windows(self) -> list[Window]:
-        """Weights of every count, restricted to the counts that are not negligible."""
+        """Weights of the possible values of every count, without values of negligible weight."""
         return [window(row) for row in self.factors]
 
     def marginal(self, category: int) -> Array:

@@ -257,7 +257,8 @@ class PanelDensity:
 
     def error(self, log_level: float) -> float:
         """Return an estimate of the relative error of the interpolated density: the largest error at three points
-        between the nodes of every panel, plus the rounding error of a tail. The panels are those of `panels_down_to`.
+        between the nodes of every panel, plus the rounding error of a tail. The method uses the panels of
+        `panels_down_to`.
         """
         panels = self.panels_down_to(log_level)
         z = np.array([p.low + (p.high - p.low) * _TESTED for p in panels])
@@ -354,7 +355,7 @@ class PanelDensity:
         return panel.log_mass if low == panel.low and high == panel.high else panel.log_integral(low, high)
 
     def _between(self, left: int, right: int) -> list[Panel]:
-        """Return given numbers of panels on the left and on the right of the centre, from left to right."""
+        """Return the innermost panels on both sides of the centre, in given numbers, from left to right."""
         return self._laid[-1][:left][::-1] + self._laid[1][:right]
 
     def _with(self, side: int, number: int) -> tuple[int, int]:
@@ -457,5 +458,7 @@ class PanelDensity:
 
 
 def share_at(log_odds: float) -> float:
-    """Return the float64 nearest to x = 1/(1 + exp(-log_odds)); `expit` can be off by two floats near 1."""
+    """Return the float64 number nearest to x = 1/(1 + exp(-log_odds)). The function `expit` can be wrong by two
+    floating-point numbers near 1.
+    """
     return float(1 - expit(-log_odds)) if log_odds > 0 else float(expit(log_odds))

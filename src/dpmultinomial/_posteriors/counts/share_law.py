@@ -11,11 +11,11 @@ the largest entry (`convolutions`).
 
 Mean and variance of a share among some categories come from convolutions, with O(M log M) time and O(M) memory.
 
-Let s be the count inside, t the sum of the other counts in `given`, and n = s + t. The share is Beta(alpha + s, beta +
-t), so its first two moments given n are polynomials of degree two in s and t, divided by polynomials of the known
-number N = alpha + beta + n. Summed over s, they are convolutions of the weights times powers of s and of t. The moments
-are computed for deviations from a first guess c of the mean, X = (1 - c)(alpha + s) - c (beta + t) = N (share - c), to
-avoid cancellation.
+Let s be the count in the numerator of the share, t the sum of the other counts in the denominator, and n = s + t. The
+share is Beta(alpha + s, beta + t), so its first two moments given n are polynomials of degree two in s and t, divided
+by polynomials of the known number N = alpha + beta + n. Summed over s, they are convolutions of the weights times
+powers of s and of t. The moments are computed for deviations from a first guess c of the mean, X = (1 - c)(alpha + s) -
+c (beta + t) = N (share - c), to avoid cancellation.
 
 The weights of the counts in a share are the weights of independent counts with a fixed sum.
 """
@@ -56,15 +56,15 @@ class Window:
 
     @property
     def last(self) -> int:
-        """Largest integer in the window that has a weight."""
+        """Largest integer in the window of weights."""
         return self.first + len(self.weights) - 1
 
     def values(self) -> NDArray[np.int64]:
-        """All integers in the window, from the first to the last."""
+        """All integers in the window of weights, in increasing order."""
         return np.arange(self.first, self.last + 1)
 
     def reflected(self, total: int) -> "Window":
-        """Return the weights of an integer s as weights of total - s."""
+        """Return the weights of total - s, given the weights of an integer s."""
         return Window(total - self.last, np.ascontiguousarray(self.weights[::-1]))
 
 
@@ -363,9 +363,9 @@ class ShareLaw(TailedLaw):
 
     Notes
     -----
-    The methods are those of `BetaMixture`. The memory is O(M) for any noise. At totals of 1,000,000, mean and variance
-    take a few tenths of a second. The density and all results that depend on it take one to three seconds for the first
-    call.
+    The class has the same methods as `BetaMixture`. The memory is O(M) for any noise. At totals of 1,000,000, mean and
+    variance take a few tenths of a second. The density and all results that depend on it take one to three seconds for
+    the first call.
     """
 
     support = (0.0, 1.0)
@@ -406,8 +406,8 @@ class ShareLaw(TailedLaw):
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status ``approximate`` with the bound `error`. The mean and the variance do not depend on the
-        interpolation.
+        """Accuracy status of the share, which is ``approximate`` with the bound `error`. The mean and the variance do
+        not depend on the interpolation.
         """
         reason = "relative error of density and probabilities: integral, mean, variance, points between the nodes"
         return Accuracy("approximate", self.error, reason)

@@ -466,7 +466,7 @@ class TiedCounts:
         Returns
         -------
         DataFrame
-            The columns are those of `counts.flat_comparison`.
+            Columns as in `counts.flat_comparison`.
 
         Raises
         ------

@@ -232,7 +232,7 @@ class Splits:
         self.peak = 0.0 if self.alpha <= 1 else np.inf
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """Return the log of the prior weight of given counts, which is -inf for negative counts."""
+        """Return the log prior weights of given counts, which are -inf for negative counts."""
         n = np.maximum(np.asarray(counts, dtype=np.float64), 0.0)
         logs = gammaln(n + self.alpha) - gammaln(n + 1) - gammaln(self.alpha)
         return np.where(np.asarray(counts) >= 0, logs, -np.inf)

@@ -138,7 +138,7 @@ def around(low: Array, high: Array, half: ArrayLike, lower: ArrayLike, upper: Ar
 
 
 def blocks(cells: Cells, rows: Whole, low: Array, high: Array) -> Iterator[Block]:
-    """Yield the windows of the given rows in blocks of at most `_ENTRIES` counts (or one row).
+    """Yield the windows of the given rows in blocks, each with at most `_ENTRIES` counts or with a single row.
 
     Parameters
     ----------

@@ -279,7 +279,9 @@ class _Group:
         return c, self._first_two(c)[1]
 
     def _tilt(self, excess: Callable[[float, float, float], float]) -> float:
-        """Return the root of an increasing function of the tilt, of the log of E exp(c X) and of the tilted mean."""
+        """Return the tilt at which a given increasing function is 0. Its arguments are the tilt c, the log of E exp(c
+        X) and the tilted mean.
+        """
 
         def at(log_odds: float) -> float:
             tilt = self._at_odds(log_odds)
@@ -320,7 +322,7 @@ class _Group:
         return max((_DIGITS - log_tail) / c, self._reach(c, place, log_tail, 1))
 
     def _reach(self, c: float, place: float, log_tail: float, side: int) -> float:
-        """Return the distance from `place` beyond which the tilted tail on one side is negligible by
+        """Return the distance from a point (`place`) beyond which the tilted tail on one side is negligible by
         Chernoff's bound.
         """
         room = self._limits[0] if side < 0 else self._limits[1] - c

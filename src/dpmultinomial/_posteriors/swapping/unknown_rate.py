@@ -104,9 +104,9 @@ class RateLaw(TailedLaw):
 
     @cached_property
     def error(self) -> float:
-        """Estimated relative error of any probability of the swap rate. The estimate is twice the error of the density
-        at three points between the nodes of every panel, because both the numerator and the denominator have this
-        error.
+        """Estimated relative error of any probability under the posterior of the swap rate. The estimate is twice the
+        error of the density at three points between the nodes of every panel, because both the numerator and the
+        denominator have this error.
         """
         top = max(panel[3] for panel in self._panels)
         apart = [0.0]

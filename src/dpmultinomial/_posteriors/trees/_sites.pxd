@@ -8,8 +8,8 @@ concave(n) = (slope + tilt) n - square (n - centre)^2 - absolute |n - centre|, a
 power(n) = log Gamma(n + own)/Gamma(n + others) - damped log(1 + n).
 
 Weights without this form are tables. Windows are computed from these shapes in closed form, and the sum of the weights
-beyond a window is bounded by geometric series. The last part of the file bounds a weight over all counts, including
-those outside its window; the bound on the total variation distance is based on it.
+beyond a window is bounded by geometric series. The last part of the file computes an upper bound on a weight over all
+counts, including the counts outside its window. The bound on the total variation distance is based on it.
 """
 from libc.math cimport INFINITY, ceil, exp, fabs, floor, log, log1p, sqrt, tanh
 from libc.stdint cimport int64_t

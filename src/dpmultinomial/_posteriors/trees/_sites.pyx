@@ -2,9 +2,9 @@
 """Weights of the nodes of a tree, before messages are computed: the exponential tilts that centre them, and the weights
 of moves of Markov chains.
 
-The multipliers of the constraints "the sum of the children is the count of the parent" are the tilts that the rest of
-the tree applies to a family. If the weight psi_v of every node is summed separately, the tilts minimise the convex
-function
+The multipliers of the constraints "the sum of the children is the count of the parent" are the tilts that all other
+nodes of the tree apply to a family (a node and its children). If the weight psi_v of every node is summed separately,
+the tilts minimise the convex function
 
 F(lambda) = sum_v log sum_n psi_v(n) exp((lambda_parent(v) - lambda_v) n),
 
@@ -547,7 +547,8 @@ cdef class Ends:
         cdef double rest, one, two, total = 0.0
         cdef bint free = False
         with nogil:
-            # every cell must be >= 0: cells that increase bound n from below, those that decrease bound it from above
+            # every cell must be >= 0: cells that increase bound n from below, and cells that decrease bound n from
+            # above
             for v in range(counts.shape[0]):
                 n = counts[v, self.first]
                 low, high = n, FAR

@@ -333,7 +333,7 @@ cdef inline int c_up(Tree *t, int64_t v) noexcept nogil:
     out.at = place
     values = t.inner.data + place
     memcpy(values, t.scratch.data + top.at, top.size * sizeof(double))
-    # multiply by the node's weight; the tilt changes from that of the children to that of the siblings
+    # multiply by the node's weight; the tilt changes from the tilt of the children to the tilt of the siblings
     scale = c_weight(t, v, out.low, out.size, values)
     if not c_sum(values, out.size) > 0.0:
         return EMPTY
@@ -365,7 +365,7 @@ cdef inline int c_down(Tree *t, int64_t v, int64_t *places, int64_t *n_pieces) n
     place = c_take(&t.scratch, head.size)
     if place < 0 or c_take(&t.scratch, head.size) < 0:
         return MEMORY
-    # message of the rest to the node, times the node's weight: the message to the sum of the children
+    # message of all other nodes to the node, times the node's weight: the message to the sum of the children
     for k in range(head.size):
         t.scratch.data[place + k] = t.outer.data[head.at + k]
     c_weight(t, v, head.low, head.size, t.scratch.data + place)
@@ -613,7 +613,7 @@ cdef class SumProduct:
         Returns
         -------
         children : list of (first count, float64 weights), under the tilt of the family, with sum 1.
-        others : (first count, float64 weights): message of the rest and of the node's weight to the sum of the
+        others : (first count, float64 weights): message of all other nodes and of the node's weight to the sum of the
             children.
         laws : list of (first count, probabilities) of the children.
         """

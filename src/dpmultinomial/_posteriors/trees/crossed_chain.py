@@ -8,8 +8,8 @@ pair of cells with a constant sum, or four cells with constant sums in both dime
 chosen so that the moves can reach all counts with the exactly known sums.
 
 The count n of the first cell of a direction determines the counts of all other moving cells, in every node, and is
-additive over the tree. Given all other counts, its distribution is that of a tree (`_solver`), from which the move
-draws exactly. `Along` is the likelihood of the measured values along one direction, given all other counts.
+additive over the tree. Given all other counts, n has the distribution of a count in a tree (`_solver`), from which the
+move draws exactly. `Along` is the likelihood of the measured values along one direction, given all other counts.
 
 The chains start at counts that satisfy all exact sums and bounds and are close to given counts.
 """
@@ -561,7 +561,7 @@ def _rise(n: Whole, own: float, others: float) -> Array:
 
 def starts(crossed: Crossed, leaves: Whole) -> Whole:
     """Return the counts of all nodes of a tree given the counts of its leaves, in the order of the kernels. The nodes
-    include those that group the children of large families.
+    include the additional nodes that group the children of large families.
 
     Parameters
     ----------
@@ -712,7 +712,7 @@ def sample(
     -----
     A sweep moves along every single cell and along `PAIRS` other directions per cell, chosen and ordered at random, so
     that the sweep is reversible. Convergence is assessed on all counts of cells and of the queries in all nodes, except
-    those that never change.
+    counts that never change.
     """
     _checks.integer("most", most, least=_accuracy.LEAST_DRAWS)
     moves = Moves(crossed, priors, directions(len(crossed.cells), crossed.exact))

@@ -121,7 +121,7 @@ class Listed:
 
 
 def listed(released: float, noise: NoiseLaw, row: int, reach: float = REACH) -> Listed:
-    """Return the log likelihood of one released value as a list over the true counts.
+    """Return the log likelihood of one released value as a function of the true count, stored as a list.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ class Lists:
 
     def put_released(self, sites: NDArray[Any], row: int, released: float, noise: NoiseLaw, i: int) -> None:
         """Store the log likelihood of one released value as a list, and let the site of a node (row `row`) refer to it.
-        The noise distribution is that of row `i`.
+        The noise has the distribution of row `i`.
         """
         key, shift = same(released, noise, i)
         if key in self._known:
@@ -588,13 +588,13 @@ class Measurements:
         """Return the weights of the nodes (sites), the lists and the constant of the likelihoods for a part of the
         tree.
 
-        A node of the part that stands for several siblings is measured by the sum of their released values, with normal
-        noise of the summed variance, if all of them have a value with noise of a closed form.
+        A node of the part can represent the sum of several siblings. It is measured by the sum of their released
+        values, with normal noise of the summed variance, if all siblings have a value with noise of a closed form.
 
         Parameters
         ----------
-        part : the part; the nodes that stand for several siblings follow the others.
-        kept : positions of the other nodes in the full tree.
+        part : the part of the tree; nodes that represent several siblings follow all other nodes.
+        kept : positions in the full tree of the nodes that represent a single node.
         reach : range of the lists, see `Lists`.
         """
         sites, lists, constant = self.within(part, kept).weigh(reach)
@@ -625,7 +625,9 @@ class Measurements:
         return Measurements(part, place[self.nodes[rows]], self.released[rows], self.noise.take(rows))
 
     def arranged(self) -> "Measurements":
-        """Return the same measurements of a tree in which leaves with equal weights are adjacent in large families."""
+        """Return the measurements for a copy of the tree in which leaves with equal weights are adjacent in large
+        families.
+        """
         if np.bincount(self.tree.parent + 1)[1:].max(initial=0) <= WIDEST:
             return self
         sites = self.weigh()[0]

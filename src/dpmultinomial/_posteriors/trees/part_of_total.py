@@ -1,9 +1,9 @@
 """Posterior distribution of the counts of one cell in all nodes of a tree, given the totals of all nodes.
 
-In every node, the cell has count c and the rest of the total has count r = t - c. Both are >= 0, both are additive
-along the tree, and both have a prior of splits (`priors.Splits`) with separate concentrations. Given all totals t, the
-counts of the cell have the weights of a tree with one more factor per node: the weight of r in its splits, as a
-function of c.
+In every node, the cell has the count c, and its complement (the remainder of the total t) has the count r = t - c. Both
+are >= 0, both are additive along the tree, and both have a prior of splits (`priors.Splits`) with separate
+concentrations. Given all totals t, the counts of the cell have the weights of a tree with one more factor per node: the
+weight of r in its splits, as a function of c.
 
 `Mixture` sums the distributions of all nodes over several draws of the totals.
 """
@@ -207,9 +207,9 @@ class PartOfTotal:
 
     Parameters
     ----------
-    cell, rest : trees with the same nodes, with the bounds on the cell and on the rest.
-    concentrations : concentrations of the splits of the cell and of the rest, float64 (levels,) each, by depth; the
-        entry of the root is not used.
+    cell, rest : trees with the same nodes, with the bounds on the cell and on its complement.
+    concentrations : concentrations of the splits of the cell and of its complement, float64 (levels,) each, by depth;
+        the entry of the root is not used.
     released, slope : float64 (n,), with `released + slope * t` the estimate of the cell given the total t.
     variance : float64 (n,), variance of the estimate; infinite if the cell is not measured, 0 if the estimate is exact.
     level : probability of the intervals.
@@ -341,7 +341,9 @@ class PartOfTotal:
 
 
 def _added_up(tree: Tree, rows: Whole, values: Whole) -> Whole:
-    """Return, for every parent, the sum of the values of those children that are among the given nodes, int64 (n,)."""
+    """Return, for every node of the tree, the sum of the values of its children that are among the given nodes, int64
+    (n,).
+    """
     out = np.zeros(len(tree), dtype=np.int64)
     np.add.at(out, tree.parent[rows], values[rows])
     return out

@@ -34,7 +34,7 @@ class Tree:
         is its distance from the root.
     lower : integers >= 0, one for all nodes or one per node: known lower bounds on the counts.
     upper : integers, in the same format; None, or infinity in an array, if there is no bound.
-    members : integers >= 1, in the same format: number of siblings whose sum each node is, for splits.
+    members : integers >= 1, in the same format: number of siblings whose sum each node represents, for splits.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class Tree:
         return f"Tree({len(self)} nodes: {sizes})"
 
     def arranged(self, rank: ArrayLike) -> "Tree":
-        """Return a copy of the tree in whose `order` the leaves of each large family are sorted by rank.
+        """Return a copy of the tree in which the leaves of each large family are sorted by a given rank.
 
         Leaves with equal weights are then in the same groups, whose messages are computed once.
 

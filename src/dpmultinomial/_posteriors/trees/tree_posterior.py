@@ -46,7 +46,7 @@ class FittedSplits:
     ----------
     by_level : float64 (levels,); the entry of the root is 1 and not used.
     nodes : number of nodes used in the fit.
-    evaluations : number of evaluations of the evidence, including those for a smaller part of a large tree.
+    evaluations : number of evaluations of the evidence, including evaluations for a smaller part of a large tree.
     """
 
     by_level: Array
@@ -68,9 +68,9 @@ def concentrations(tree: Tree, weigh: Callable[[Tree, Whole], tuple[NDArray[Any]
     -------
     FittedSplits
         For a large tree, the fit uses the evidence of a part: complete families of every level, evenly spaced, without
-        the nodes below the other families. The omitted part of the prior integrates to 1, so the result is the exact
-        evidence given fewer measurements. A family that is larger than the part is represented by some of its children
-        and by the sum of its other children, with the sum of their concentrations.
+        the nodes below families that are not in the part. The omitted part of the prior integrates to 1, so the result
+        is the exact evidence given fewer measurements. A family that is larger than the part is represented by some of
+        its children and by the sum of its other children, with the sum of their concentrations.
     """
     try:
         return _concentrations(tree, weigh, MOST_NODES)
@@ -200,9 +200,9 @@ def _slope(tree: Tree, takers: NDArray[np.bool_], values: Array, digammas: Array
 
 
 def thinned(tree: Tree, most: int) -> tuple[Tree, Whole]:
-    """Return a part of a large tree, and the positions of its nodes. The part contains complete families of every
-    level, evenly spaced, up to `most` nodes. If a family is larger, the part contains `most` of its children and, after
-    all other nodes, one node for the sum of the remaining children.
+    """Return a part of a large tree, and the positions of the nodes of the part in the full tree. The part contains
+    complete families of every level, evenly spaced, up to `most` nodes. If a family is larger, the part contains `most`
+    of its children and, after all other nodes, one node for the sum of the remaining children.
     """
     if max(np.bincount(tree.depth)) <= most:
         return tree, np.arange(len(tree))
