@@ -88,8 +88,8 @@ class _Parts:
         """Return the possible values of one count and their posterior probabilities."""
         counts = self.law.counts
         if isinstance(counts, WindowedSumLaw):
-            found = counts.located(category)
-            return found.values(), found.weights
+            window = counts.located(category)
+            return window.values(), window.weights
         chances = counts.marginal(category)
         return np.arange(len(chances)), chances
 
@@ -160,10 +160,10 @@ class _Parts:
         """
 
         def joint(size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-            found = np.asarray(self.draw(size, rng)[what], dtype=np.float64)
+            values = np.asarray(self.draw(size, rng)[what], dtype=np.float64)
             if group is None:
-                return found / max(whole, 1)
-            part = found[:, list(group)]
+                return values / max(whole, 1)
+            part = values[:, list(group)]
             below = part.sum(axis=1, keepdims=True)
             shares: NDArray[np.float64] = np.divide(part, below, out=np.full(part.shape, np.nan), where=below > 0)
             return shares

@@ -65,25 +65,25 @@ def _additive_posterior(release: Release, *, prior: Any, method: str, rng: np.ra
             f"names must not contain {TOTAL!r}, which is reserved for the sum of all components: choose another name"
         )
     chosen = "flat" if prior is None else prior
-    found = additive_counts.posterior(
+    exact_posterior = additive_counts.posterior(
         values.astype(np.int64), epsilon=mechanism.epsilon, algorithm=mechanism.algorithm,
         support=mechanism.support, ties=mechanism.ties,
         prior=chosen, method=_checks.one_of("method", method, additive_counts.METHODS),
     )  # fmt: skip
-    state = found.accuracy
+    state = exact_posterior.accuracy
     names = (*release.names, TOTAL)
 
     def one(i: int) -> Discrete:
-        listed, chances = found.total() if names[i] == TOTAL else found.marginal(i)
+        listed, chances = exact_posterior.total() if names[i] == TOTAL else exact_posterior.marginal(i)
         return Discrete(listed, chances, name=names[i], type="count", accuracy=state)
 
     def joint(size: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-        drawn = found.sample(size, rng=rng)
+        drawn = exact_posterior.sample(size, rng=rng)
         return {"counts": np.column_stack([drawn, drawn.sum(axis=1)])}
 
     quantities = Quantities(names, one, joint=lambda size, rng: joint(size, rng)["counts"], whole=TOTAL)
-    facts = {"prior": {"law": found.prior}} | release.facts
-    return Posterior({"counts": quantities}, joint=joint, method=method, facts=facts, source=found)
+    facts = {"prior": {"law": exact_posterior.prior}} | release.facts
+    return Posterior({"counts": quantities}, joint=joint, method=method, facts=facts, source=exact_posterior)
 
 
 PARAMETERS = ("mu", "sigma2")
@@ -128,15 +128,17 @@ def _censored_posterior(release: Release, *, prior: Any, method: str, rng: np.ra
         values = dict(zip(release.names, release.values.ravel().tolist(), strict=True))
     if prior is not None and not isinstance(prior, Prior):
         raise TypeError(f"prior of a normal sample must be a Prior or None, got {prior!r}")
-    found = censored_statistics.sample(
+    chain_posterior = censored_statistics.sample(
         values, n=n, lower=mechanism.lower, upper=mechanism.upper, scale=mechanism.scale, grid=mechanism.grid,
         sums=mechanism.sums,
         prior=prior, rng=rng,
     )  # fmt: skip
-    draws = {"parameters": found.draws, "counts": found.statistics[:, :, 2:]}
-    facts = {"prior": repr(found.prior), "total": n} | release.facts
+    draws = {"parameters": chain_posterior.draws, "counts": chain_posterior.statistics[:, :, 2:]}
+    facts = {"prior": repr(chain_posterior.prior), "total": n} | release.facts
     names = {"parameters": PARAMETERS, "counts": COUNTS}
-    return of_draws(draws, names, method="chain", facts=facts, accuracy=found.accuracy, source=found)
+    return of_draws(
+        draws, names, method="chain", facts=facts, accuracy=chain_posterior.accuracy, source=chain_posterior
+    )
 
 
 Adapter = Callable[..., Posterior]
@@ -189,9 +191,9 @@ def posterior(
     if not isinstance(release, Release):
         raise TypeError(f"release must be a Release, got {type(release).__name__}")
     again = partial(posterior, release, prior=prior, method=method, rng=deepcopy(rng))
-    found = _found(release, prior, method, rng)
-    found.again = again
-    return found
+    result = _found(release, prior, method, rng)
+    result.again = again
+    return result
 
 
 def _found(release: Release, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
@@ -265,9 +267,9 @@ class Posteriors(Sequence[Posterior]):
             posterior. Such a release has a single row. All other posteriors are computed.
         """
         parts = []
-        for name, at in zip(self.names, range(len(self)), strict=True):
+        for name, position in zip(self.names, range(len(self)), strict=True):
             try:
-                part = self[at].summary(level).assign(reason="")
+                part = self[position].summary(level).assign(reason="")
             except ValueError as error:
                 part = pd.DataFrame({"quantity": [""], "status": ["refused"], "reason": [str(error)]})
             part.insert(0, "release", name)

@@ -199,18 +199,18 @@ def _separate(release: Release, regression: Regression) -> tuple[list[int], tupl
 
 
 def _public_exposure(regression: Regression, names: tuple[str, ...]) -> Array:
-    found = aligned("exposure", regression.exposure, names)
-    bad = np.flatnonzero(~(np.isfinite(found) & (found >= 0)))
+    exposures = aligned("exposure", regression.exposure, names)
+    bad = np.flatnonzero(~(np.isfinite(exposures) & (exposures >= 0)))
     if len(bad):
         more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
-        got = "none" if np.isnan(found[bad[0]]) else f"{found[bad[0]]:g}"
+        got = "none" if np.isnan(exposures[bad[0]]) else f"{exposures[bad[0]]:g}"
         raise ValueError(f"exposure must be a number >= 0 for every area, got {got} for {names[bad[0]]}{more}")
-    if regression.family == "shares" and (found != np.floor(found)).any():
-        i = int(np.flatnonzero(found != np.floor(found))[0])
+    if regression.family == "shares" and (exposures != np.floor(exposures)).any():
+        i = int(np.flatnonzero(exposures != np.floor(exposures))[0])
         raise ValueError(
-            f"for shares, exposure must contain integers (numbers of persons), got {found[i]:g} for {names[i]}"
+            f"for shares, exposure must contain integers (numbers of persons), got {exposures[i]:g} for {names[i]}"
         )
-    return found
+    return exposures
 
 
 def _noisy_exposure(release: Release, names: tuple[str, ...]) -> tuple[Array, Array]:
@@ -251,13 +251,13 @@ def _without_exposure(cells: Cells, names: tuple[str, ...], rows: NDArray[np.int
 def _at_most(cells: Cells, names: tuple[str, ...], persons: Array) -> Cells:
     """Return the noisy counts of all areas, with upper bounds that do not exceed the number of persons of each area."""
     upper = np.minimum(cells.upper, persons)
-    found = Cells(cells.released, cells.noise, cells.lower, upper, cells.measured, cells.reasons)
+    bounded = Cells(cells.released, cells.noise, cells.lower, upper, cells.measured, cells.reasons)
     bad = np.flatnonzero(cells.lower > persons)
     if len(bad):
         raise ValueError(
             f"{names[bad[0]]}: the bounds of the count exclude all counts from 0 to {persons[bad[0]]:g} persons"
         )
-    return found
+    return bounded
 
 
 def _crude(areas: Areas, regression: Regression) -> float:
@@ -332,11 +332,11 @@ class RegressionPosterior(Posterior):
         rates, labels, wanted = self._rates, self.areas.names, exposure
         if covariates is not None:
             labels = tuple(names or (exposure if isinstance(exposure, Mapping) else map(str, _counted(covariates))))
-            found, columns = covariates_of(covariates, labels)
-            if found != self.areas.design.names:
+            covariate_names, columns = covariates_of(covariates, labels)
+            if covariate_names != self.areas.design.names:
                 raise ValueError(
                     f"covariates must have exactly the columns {', '.join(self.areas.design.names) or 'none'}, got "
-                    f"{', '.join(found)}"
+                    f"{', '.join(covariate_names)}"
                 )
             rates = self._elsewhere(self.areas.design.of(columns))
         each = np.full(len(labels), exposure) if np.ndim(wanted) == 0 and not isinstance(wanted, Mapping) else wanted
@@ -346,8 +346,8 @@ class RegressionPosterior(Posterior):
                 "exposure must be finite and > 0 for every new count, got "
                 f"{sizes[~(np.isfinite(sizes) & (sizes > 0))][0]:g}"
             )
-        whole = self.regression.family == "shares"
-        if whole and (sizes != np.floor(sizes)).any():
+        binomial = self.regression.family == "shares"
+        if binomial and (sizes != np.floor(sizes)).any():
             raise ValueError(
                 "for shares, exposure must contain integers (numbers of persons), got "
                 f"{sizes[sizes != np.floor(sizes)][0]:g}"
@@ -360,7 +360,7 @@ class RegressionPosterior(Posterior):
 
         def joint(size: int, rng: np.random.Generator) -> NDArray[Any]:
             drawn = rates.draw(size, rng)[0]
-            return rng.binomial(sizes.astype(np.int64), drawn) if whole else rng.poisson(drawn * sizes)
+            return rng.binomial(sizes.astype(np.int64), drawn) if binomial else rng.poisson(drawn * sizes)
 
         return Quantities(labels, one, joint=joint)
 
@@ -444,8 +444,10 @@ class RegressionPosterior(Posterior):
             return Continuous(self._rates.law(i), name=names[i], type="rate", accuracy=state)
 
         def columns(level: float) -> Columns:
-            found = self._numbers(level)
-            return Columns(found.mean, found.sd, found.lower, found.upper, self._state(self._rates.error))
+            summaries = self._numbers(level)
+            return Columns(
+                summaries.mean, summaries.sd, summaries.lower, summaries.upper, self._state(self._rates.error)
+            )
 
         return Quantities(names, one, joint=lambda size, rng: self._draw(size, rng)["rates"], numbers=columns)
 
@@ -458,8 +460,8 @@ class RegressionPosterior(Posterior):
             return Discrete(values, p, name=names[i], type="count", accuracy=state)
 
         def columns(level: float) -> Columns:
-            found = self._numbers(level)
-            mean, sd, lower, upper = np.ascontiguousarray(found.counts.T)
+            summaries = self._numbers(level)
+            mean, sd, lower, upper = np.ascontiguousarray(summaries.counts.T)
             return Columns(mean, sd, lower, upper, self._state(self._rates.error))
 
         return Quantities(names, one, joint=lambda size, rng: self._draw(size, rng)["counts"], numbers=columns)
@@ -498,8 +500,8 @@ class RegressionPosterior(Posterior):
         """Sandwich covariance matrix of the hyperparameters, computed from the outer products of the scores of the
         areas.
         """
-        found = self._model.terms(self._fit.parameters)
-        scores = np.column_stack([found.shape, self._model.design * found.mean[:, None]])
+        terms = self._model.terms(self._fit.parameters)
+        scores = np.column_stack([terms.shape, self._model.design * terms.mean[:, None]])
         return np.asarray(self._fit.covariance @ (scores.T @ scores) @ self._fit.covariance)
 
     def _draw(self, size: int, rng: np.random.Generator) -> Mapping[str, NDArray[Any]]:
@@ -517,10 +519,10 @@ class RegressionPosterior(Posterior):
         if not log.std() > 1e-9:
             return {"bayes_factor": 0.0, "slope": 0.0}
         z = (log - log.mean()) / log.std()
-        found = self._model.terms(self._fit.parameters)
-        score = float(z @ found.shape)
-        cross = -np.r_[z @ found.shape_shape, (z * found.shape_mean) @ self._model.design]
-        curvature = -float(z * z @ found.shape_shape) - float(cross @ self._fit.covariance @ cross)
+        terms = self._model.terms(self._fit.parameters)
+        score = float(z @ terms.shape)
+        cross = -np.r_[z @ terms.shape_shape, (z * terms.shape_mean) @ self._model.design]
+        curvature = -float(z * z @ terms.shape_shape) - float(cross @ self._fit.covariance @ cross)
         if not curvature > 0:
             return {"bayes_factor": 0.0, "slope": 0.0}
         log_factor = score**2 / (2 * (curvature + 1)) - np.log1p(curvature) / 2
@@ -550,23 +552,25 @@ class RegressionPosterior(Posterior):
         } | self._more
 
     def _all_warnings(self) -> list[str]:
-        found = list(self.areas.ignored)
+        warnings = list(self.areas.ignored)
         n = len(self.areas.names)
         if self.areas.dropped:
-            found.append(f"dropped, because the exposure is 0: {', '.join(self.areas.dropped[:5])}")
+            warnings.append(f"dropped, because the exposure is 0: {', '.join(self.areas.dropped[:5])}")
         if n < FEW_AREAS:
-            found.append(f"only {n} areas: intervals may be too short (measured coverage .94 for 50 areas)")
+            warnings.append(f"only {n} areas: intervals may be too short (measured coverage .94 for 50 areas)")
         if self._held:
             held = ", ".join(self._held)
-            found.append(f"determined by the prior, because the release contains little information about it: {held}")
+            warnings.append(
+                f"determined by the prior, because the release contains little information about it: {held}"
+            )
         if self._by_exposure["bayes_factor"] > EVIDENCE:
             grows = "falls" if self._by_exposure["slope"] > 0 else "grows"
-            found.append(
+            warnings.append(
                 f"the variation of the rates around their means {grows} with the exposure (Bayes factor "
                 f"{self._by_exposure['bayes_factor']:.3g}): intervals of areas with small or large exposure are "
                 "unreliable"
             )
-        return found
+        return warnings
 
 
 def _counted(covariates: Any) -> range:

@@ -78,24 +78,24 @@ def read(
             f"{where / RECORD}: mechanism, total, withheld and missing must be omitted, because the record of the "
             "release contains these facts"
         )
-    found = open_release(where)
-    kind = str(found.record["mechanism"])
+    opened = open_release(where)
+    kind = str(opened.record["mechanism"])
     if kind not in _MADE:
         readable = ", ".join(_MADE)
         raise ValueError(
             f"{where} is a release of {kind}, which this function does not support; it supports counts "
             f"and statistics: {readable}"
         )
-    return _MADE[kind](found)
+    return _MADE[kind](opened)
 
 
 def _limits_of_symbols(withheld: Mapping[str, int] | None) -> dict[str, int]:
-    found = dict(withheld or {})
-    for symbol, limit in found.items():
+    limits = dict(withheld or {})
+    for symbol, limit in limits.items():
         if not isinstance(symbol, str) or not symbol:
             raise TypeError(f"withheld must map symbols to limits, such as {{'*': 10}}, got the symbol {symbol!r}")
         _checks.integer(f"withheld[{symbol!r}]", limit, least=1)
-    return found
+    return limits
 
 
 def _symbols(missing: Sequence[str]) -> tuple[str, ...]:

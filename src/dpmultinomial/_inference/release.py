@@ -72,10 +72,10 @@ class Release:
         queries: Mapping[str, Sequence[str]] | None = None,
         facts: Mapping[str, object] | None = None,
     ) -> None:
-        found, labels = _labelled(values)
-        self.values: NDArray[np.float64] = found
-        self.shape: tuple[int, ...] = found.shape
-        self.names = _named(labels, names, found.shape, repeated=parents is not None and queries is None)
+        array, labels = _labelled(values)
+        self.values: NDArray[np.float64] = array
+        self.shape: tuple[int, ...] = array.shape
+        self.names = _named(labels, names, array.shape, repeated=parents is not None and queries is None)
         self.mechanism = mechanism
         self.total = total if total is None or isinstance(total, Mapping) else _checks.integer("total", total)
         self.bounds, self.groups = bounds, groups
@@ -167,14 +167,14 @@ def _labelled(values: Any) -> tuple[NDArray[np.float64], list[str] | None]:
 
 def _strata(values: Mapping[Any, Any]) -> tuple[NDArray[np.float64], list[str]]:
     parts = {str(stratum): _labelled(table) for stratum, table in values.items()}
-    shapes = {found.shape for found, _ in parts.values()}
+    shapes = {numbers.shape for numbers, _ in parts.values()}
     if len(shapes) > 1:
         raise ValueError(
             f"values must have tables of the same shape in all strata, got {', '.join(map(str, sorted(shapes)))}"
         )
     shape = shapes.pop()
     names = [f"{stratum}/{name}" for stratum, (_, labels) in parts.items() for name in labels or _numbered(shape)]
-    return np.stack([found for found, _ in parts.values()]), names
+    return np.stack([numbers for numbers, _ in parts.values()]), names
 
 
 def _numbers(values: Any) -> NDArray[np.float64]:
@@ -207,8 +207,8 @@ def _parents(
     for entry in listed:
         if not (entry is None or isinstance(entry, str)) and not 0 <= _checks.number("parents", entry) < len(names):
             raise ValueError(f"parents must contain names, positions below {len(names)} or None, got {entry!r}")
-    found = [entry if entry is None or isinstance(entry, str) else names[int(entry)] for entry in listed]
-    return _shallow(dict(zip(names, found, strict=True)))
+    parents = [entry if entry is None or isinstance(entry, str) else names[int(entry)] for entry in listed]
+    return _shallow(dict(zip(names, parents, strict=True)))
 
 
 def _shallow(parents: dict[str, str | None]) -> dict[str, str | None]:
@@ -238,18 +238,18 @@ def _named(
         raise ValueError(f"names must be omitted, because values already have names ({', '.join(own[:3])}, ..)")
     if isinstance(names, str):
         raise TypeError(f"names must be a sequence of strings, got {names!r}")
-    found = own or ([str(name) for name in names] if names is not None else _numbered(shape))
-    if len(found) != int(np.prod(shape)):
+    labels = own or ([str(name) for name in names] if names is not None else _numbered(shape))
+    if len(labels) != int(np.prod(shape)):
         raise ValueError(
-            f"names must contain one name per value ({int(np.prod(shape))} values), got {len(found)} names"
+            f"names must contain one name per value ({int(np.prod(shape))} values), got {len(labels)} names"
         )
-    if len(set(found)) == len(found) and all(map(str.strip, found)):
-        return tuple(found)
+    if len(set(labels)) == len(labels) and all(map(str.strip, labels)):
+        return tuple(labels)
     seen: set[str] = set()
-    for name in found:
+    for name in labels:
         if (name in seen and not repeated) or not name.strip():
             raise ValueError(
                 f"names must be different and not empty, got {name!r} {'twice' if name in seen else ''}".rstrip()
             )
         seen.add(name)
-    return tuple(found)
+    return tuple(labels)

@@ -58,13 +58,13 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     if rate is None:
         if method in ("chain", "abc"):
             raise ValueError(f"method must be 'auto' or 'exact' if the rate is unknown, got {method!r}")
-        found = unknown_rate.infer_rate(table, alpha=alpha)
+        result = unknown_rate.infer_rate(table, alpha=alpha)
         facts["prior of the rate"] = {"law": "Beta", "a": 1.0, "b": 1.0}
-        state = Accuracy("approximate", found.rate.error, "relative error of probabilities: interpolated likelihood")
-        draw = lambda size, rng: found.rate.sample(size, rng=rng)  # noqa: E731
-        rate_quantity = Continuous(found.rate, name="swap rate", type="parameter", accuracy=state, draw=draw)
+        state = Accuracy("approximate", result.rate.error, "relative error of probabilities: interpolated likelihood")
+        draw = lambda size, rng: result.rate.sample(size, rng=rng)  # noqa: E731
+        rate_quantity = Continuous(result.rate, name="swap rate", type="parameter", accuracy=state, draw=draw)
         return of_mixture(
-            found.cells, release.names, method="exact", facts=facts, more={"parameters": _single(rate_quantity)}
+            result.cells, release.names, method="exact", facts=facts, more={"parameters": _single(rate_quantity)}
         )
     facts["rate"] = rate
     if method == "abc":
@@ -121,14 +121,16 @@ def _by_rejection(
         raise ValueError(
             f"method 'abc' supports only a single table, got a table with {len(table)} strata: use method 'auto'"
         )
-    found = swapped_table.abc_run(
+    accepted = swapped_table.abc_run(
         table, rate=release.mechanism.rate, iterations=_PROPOSALS, rng=rng, alpha=alpha, method="margins_first"
     )
-    if len(found.draws) < _FEWEST:
-        raise ValueError(f"method 'abc' accepted only {len(found.draws)} of {_PROPOSALS} proposals: use method 'auto'")
-    draws = {"counts": found.originals[None].astype(np.float64), "rates": found.draws[None]}
+    if len(accepted.draws) < _FEWEST:
+        raise ValueError(
+            f"method 'abc' accepted only {len(accepted.draws)} of {_PROPOSALS} proposals: use method 'auto'"
+        )
+    draws = {"counts": accepted.originals[None].astype(np.float64), "rates": accepted.draws[None]}
     names = {"counts": release.names, "rates": release.names}
-    return of_draws(draws, names, method="abc", facts=facts, accuracy=found.accuracy, source=found)
+    return of_draws(draws, names, method="abc", facts=facts, accuracy=accepted.accuracy, source=accepted)
 
 
 def _single(law: Continuous) -> Quantities:

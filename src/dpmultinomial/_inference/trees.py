@@ -63,9 +63,9 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     values = release.values.ravel()
     known = np.flatnonzero(~np.isnan(values) | withholding(laws, len(values)))
     nodes = np.array([tree.position(release.names[i]) for i in known], dtype=np.int64)
-    found = infer(Measurements(tree, nodes, values[known], laws.take(known)), prior=prior_of(prior, release, tree))
-    result = found.posterior()
-    checked = {"conflict": conflict.facts(found), "least_squares": least_squares_by_name(found.least_squares)}
+    tree_law = infer(Measurements(tree, nodes, values[known], laws.take(known)), prior=prior_of(prior, release, tree))
+    result = tree_law.posterior()
+    checked = {"conflict": conflict.facts(tree_law), "least_squares": least_squares_by_name(tree_law.least_squares)}
     result.facts.update(checked | release.facts)
     return result
 
@@ -93,9 +93,9 @@ def _by_node(
     """
     each = np.broadcast_to(np.asarray(default if given is None else given, dtype=np.float64), (len(release),))
     places = {name: i for i, name in enumerate(nodes)}
-    found = np.full(len(nodes), default)
-    closer.at(found, [places[name] for name in release.names], each)
-    return found
+    tightest = np.full(len(nodes), default)
+    closer.at(tightest, [places[name] for name in release.names], each)
+    return tightest
 
 
 def laws_by_row(mechanism: Any, size: int) -> NoiseLaw:
@@ -248,16 +248,16 @@ def crossed_posterior(release: Release, *, prior: Any, method: str, rng: np.rand
     if chosen == "least squares":
         return _apart(laws, names, facts | release.facts)
     cells = laws[: len(crossed.cells)]
-    found = crossed_chain.sample(crossed, priors=[law.prior for law in cells], near=cells, rng=_checks.generator(rng))
-    draws = found.draws.reshape(*found.draws.shape[:2], -1).astype(np.float64)
-    facts |= found.facts | release.facts
+    chains = crossed_chain.sample(crossed, priors=[law.prior for law in cells], near=cells, rng=_checks.generator(rng))
+    draws = chains.draws.reshape(*chains.draws.shape[:2], -1).astype(np.float64)
+    facts |= chains.facts | release.facts
     return of_draws(
         {"counts": draws},
         {"counts": names},
         method="chain of trees",
         facts=facts,
-        accuracy=found.accuracy,
-        source=found,
+        accuracy=chains.accuracy,
+        source=chains,
     )
 
 
@@ -268,7 +268,7 @@ def _crossed(release: Release) -> Crossed:
     given = dict(release.queries or {})
     queries = {name: given.get(name, [name]) for name in columns} | given
     tree, places = _crossed_tree(release, rows)
-    at = np.ix_(places, range(len(columns)))
+    grid_index = np.ix_(places, range(len(columns)))
     table = release.values.reshape(len(rows), len(columns))
     noise = _noise(release, columns)
 
@@ -276,10 +276,12 @@ def _crossed(release: Release) -> Crossed:
         """Return a table of numbers for all nodes and queries, in which entries without a released number are set to
         the default `elsewhere`.
         """
-        found = np.full((len(tree), len(queries)), elsewhere)
+        extended = np.full((len(tree), len(queries)), elsewhere)
         given = np.asarray(elsewhere if numbers is None else numbers, dtype=np.float64)
-        found[at] = given.reshape(table.shape) if given.size == table.size else np.broadcast_to(given, table.shape)
-        return found
+        extended[grid_index] = (
+            given.reshape(table.shape) if given.size == table.size else np.broadcast_to(given, table.shape)
+        )
+        return extended
 
     withheld = spread(withholding(noise, table.size) & np.isnan(table).ravel(), 0.0) > 0
     law = LawByRow(noise.laws, spread(noise.which, 0.0).astype(np.int64).ravel())
@@ -315,13 +317,13 @@ def _noise(release: Release, columns: list[str]) -> LawByRow:
             )
         each = [law_of(kind[name]) if isinstance(kind[name], Mapping) else kind[name] for name in columns]
         return LawByRow.of(each * (len(release) // len(columns)))
-    found = laws_by_row(kind, len(release))
-    if not isinstance(found, LawByRow):
+    laws = laws_by_row(kind, len(release))
+    if not isinstance(laws, LawByRow):
         raise TypeError(
             "mechanism must be a single distribution, one distribution per query, or one distribution per value, got "
             f"{kind!r}"
         )
-    return found
+    return laws
 
 
 def _names(crossed: Crossed, alone: bool) -> list[str]:

@@ -148,10 +148,10 @@ def _approximate(mechanism: calibrated_noise.Mechanism, releases: int) -> tuple[
     if isinstance(mechanism, Gaussian):
         return _gaussian_epsilon(mechanism, releases), True
     summed = total([RenyiDP(source="model", relation=RELATION, epsilons=finite)]) if finite else {}
-    found = min((t.dp(DELTA) for t in summed.values()), default=float("inf"))
+    smallest = min((t.dp(DELTA) for t in summed.values()), default=float("inf"))
     if isinstance(mechanism, Laplace):
-        return min(found, 2 * releases / mechanism.scale), False
-    return found, False
+        return min(smallest, 2 * releases / mechanism.scale), False
+    return smallest, False
 
 
 def _gaussian_epsilon(mechanism: Gaussian, releases: int) -> float:

@@ -101,11 +101,11 @@ def _objects(name: str, cells: NDArray[np.object_], declared: tuple[str | float,
 def _finite_values(name: str, values: NDArray[np.generic]) -> NDArray[np.float64]:
     if np.iscomplexobj(values):
         raise ValueError(f"Complex data not supported: column {name!r}")
-    found = np.asarray(values, dtype=float)
-    if not np.isfinite(found).all():
-        row = int(np.flatnonzero(~np.isfinite(found))[0])
-        raise ValueError(f"column {name!r} must contain only finite values, got {found[row]} in row {row}")
-    return found
+    array = np.asarray(values, dtype=float)
+    if not np.isfinite(array).all():
+        row = int(np.flatnonzero(~np.isfinite(array))[0])
+        raise ValueError(f"column {name!r} must contain only finite values, got {array[row]} in row {row}")
+    return array
 
 
 Scalar = str | float | int | bool
@@ -256,15 +256,15 @@ def learn(
     pair = None if isinstance(bounds, Mapping) else bounds
     named = bounds if isinstance(bounds, Mapping) else {}
     limits = {_place("bounds", key, columns): value for key, value in named.items()}
-    found: list[Support] = []
+    supports: list[Support] = []
     for k, column in enumerate(columns):
         if k in levels_given:
-            found.append(_stated(column, Levels(levels_given[k], public=True)))
+            supports.append(_stated(column, Levels(levels_given[k], public=True)))
         elif k in limits or (pair and column.kind == "number"):
-            found.append(_bounded(column, limits.get(k, pair), bins))
+            supports.append(_bounded(column, limits.get(k, pair), bins))
         else:
-            found.append(_seen(column, bins))
-    return tuple(found)
+            supports.append(_seen(column, bins))
+    return tuple(supports)
 
 
 def warn_of_data(columns: Sequence[Column], supports: Sequence[Support], *, classes: bool = True) -> None:
@@ -313,15 +313,17 @@ def plain(name: str, values: Sequence[Scalar] | NDArray[np.generic]) -> tuple[Sc
     """
     if isinstance(values, str) or not hasattr(values, "__len__"):
         raise TypeError(f"{name} must be a list of values, got {values!r}")
-    found = [v.item() if isinstance(v, np.generic) else v for v in values]
-    text = [isinstance(v, str) for v in found]
-    if not found or any(text) != all(text) or not all(isinstance(v, str | int | float) for v in found):
-        raise TypeError(f"{name} must contain only strings or only numbers, and at least one value, got {found!r}")
-    if not all(text) and not all(_finite(v) for v in found):
-        raise ValueError(f"{name} must contain only finite values, got {found!r}")
-    if len(set(found)) != len(found):
-        raise ValueError(f"{name} must contain distinct values, got {found!r}")
-    return tuple(found)
+    plain_values = [v.item() if isinstance(v, np.generic) else v for v in values]
+    text = [isinstance(v, str) for v in plain_values]
+    if not plain_values or any(text) != all(text) or not all(isinstance(v, str | int | float) for v in plain_values):
+        raise TypeError(
+            f"{name} must contain only strings or only numbers, and at least one value, got {plain_values!r}"
+        )
+    if not all(text) and not all(_finite(v) for v in plain_values):
+        raise ValueError(f"{name} must contain only finite values, got {plain_values!r}")
+    if len(set(plain_values)) != len(plain_values):
+        raise ValueError(f"{name} must contain distinct values, got {plain_values!r}")
+    return tuple(plain_values)
 
 
 def _finite(value: object) -> bool:

@@ -50,12 +50,12 @@ def graph(parents: Mapping[str, Sequence[str]], *, columns: Sequence[str]) -> "n
         for parent in above:
             if parent not in parents:
                 raise ValueError(f"network: {parent!r}, a parent of {node!r}, must also be a node of the network")
-    found = nx.DiGraph([(parent, node) for node, above in parents.items() for parent in above])
-    found.add_nodes_from(parents)
-    if not nx.is_directed_acyclic_graph(found):
-        path = " -> ".join(edge[0] for edge in nx.find_cycle(found))
+    network = nx.DiGraph([(parent, node) for node, above in parents.items() for parent in above])
+    network.add_nodes_from(parents)
+    if not nx.is_directed_acyclic_graph(network):
+        path = " -> ".join(edge[0] for edge in nx.find_cycle(network))
         raise ValueError(f"network must not contain a cycle, got {path} -> {path.split(' -> ')[0]}")
-    return found
+    return network
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -356,12 +356,12 @@ def fit(
     _checks.one_of("mechanism", mechanism, (*calibrated_noise.MECHANISMS, "none"))
     nodes = count(categories, columns=columns, sizes=sizes, parents=parents)
     if mechanism == "none":
-        found = smoothed(nodes, _checks.positive("smoothing", smoothing))
+        parameters = smoothed(nodes, _checks.positive("smoothing", smoothing))
     else:
         law = calibrated_noise.calibrated(mechanism, [_checks.positive("epsilon", epsilon) / len(nodes)], order=order)
         source = _checks.generator(rng)
-        found = release(nodes, law, floor=floor, smoothing=_checks.positive("smoothing", smoothing), rng=source)
-    return Network(columns=tuple(columns), nodes=[n.layout() for n in nodes], parameters=found)
+        parameters = release(nodes, law, floor=floor, smoothing=_checks.positive("smoothing", smoothing), rng=source)
+    return Network(columns=tuple(columns), nodes=[n.layout() for n in nodes], parameters=parameters)
 
 
 def log_likelihood(network: Network, categories: NDArray[np.int32]) -> float:

@@ -105,8 +105,10 @@ def encode(
     levels = []
     for k, column in enumerate(columns):
         is_number = column in numeric and column != target
-        found = _numbers(frame[column], name, missing) if is_number else frame[column].fillna("").astype(str).to_numpy()
-        distinct, codes[:, k] = np.unique(found, return_inverse=True)
+        column_values = (
+            _numbers(frame[column], name, missing) if is_number else frame[column].fillna("").astype(str).to_numpy()
+        )
+        distinct, codes[:, k] = np.unique(column_values, return_inverse=True)
         levels.append(distinct)
     if len(levels[-1]) < 2:
         raise ValueError(f"{name}: the target {target!r} must have at least two classes, got {len(levels[-1])}")
@@ -148,11 +150,11 @@ def examine(table: CodedTable) -> list[Finding]:
         Identifiers (string columns with more levels than half the number of records), constant columns, missing cells,
         and classes with fewer than 5 records. The findings depend on the records, so only the data holder may see them.
     """
-    found = []
+    findings = []
     for k, (name, levels) in enumerate(zip(table.columns, table.levels, strict=True)):
         counts = np.bincount(table.codes[:, k], minlength=len(levels))
         if k == len(table.columns) - 1:
-            found += [
+            findings += [
                 Finding(
                     name,
                     "rare class",
@@ -165,7 +167,7 @@ def examine(table: CodedTable) -> list[Finding]:
                 if n < FEW
             ]
         elif len(levels) == 1:
-            found.append(
+            findings.append(
                 Finding(
                     name,
                     "constant",
@@ -180,12 +182,12 @@ def examine(table: CodedTable) -> list[Finding]:
                 f"column {name!r} has {len(levels)} levels in {len(table.codes)} records, like an identifier: remove "
                 "the column"
             )
-            found.append(Finding(name, "identifier", text))
+            findings.append(Finding(name, "identifier", text))
         blank = np.isnan(levels) if table.numeric[k] else np.array([not str(v).strip() for v in levels])
         if lost := int(counts[blank].sum()):
             text = f"column {name!r} has {lost} missing cell(s), which are treated as a separate category"
-            found.append(Finding(name, "missing", text))
-    return found
+            findings.append(Finding(name, "missing", text))
+    return findings
 
 
 def _numbers(column: "pd.Series[str]", name: str, missing: str) -> NDArray[np.float64]:

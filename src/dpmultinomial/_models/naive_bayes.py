@@ -118,8 +118,8 @@ class Counts:
                 rng=rng,
             )
 
-        whole = np.array([0, self.classes], dtype=np.int64)
-        log_priors = blocks(self.labels.astype(float), whole, not additive)
+        prior_starts = np.array([0, self.classes], dtype=np.int64)
+        log_priors = blocks(self.labels.astype(float), prior_starts, not additive)
         by_class = direction == "categories"
         flat, starts = (self.table, self._by_class()) if by_class else (self.table.T, self._by_category())
         values = np.ascontiguousarray(flat, dtype=float).ravel()
@@ -390,10 +390,10 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return (priors[0], table[0]), card
 
     def _tables(self, table: Array, counts: Counts) -> list[Array]:
-        found = [np.zeros((s.size, len(self.classes_))) for s in self.supports_]
+        tables = [np.zeros((s.size, len(self.classes_))) for s in self.supports_]
         for place, k in enumerate(counts.kept):
-            found[k] = table[counts.starts[place] : counts.starts[place + 1]].copy()
-        return found
+            tables[k] = table[counts.starts[place] : counts.starts[place + 1]].copy()
+        return tables
 
 
 def _labels(

@@ -128,11 +128,11 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         check_is_fitted(self, "network_")
         codes = self._codes(_support.read_records(self, X, reset=False)[0])
         place = {name: k for k, name in enumerate(self.network_.columns)}
-        found = np.zeros(len(codes))
+        log_probabilities = np.zeros(len(codes))
         for node, logs in zip(self.network_.nodes, self.network_.parameters, strict=True):
             cells = node.cells(codes[:, place[node.node]], codes[:, [place[p] for p in node.parents]])
-            found += np.append(logs[0], 0.0)[cells]
-        return found
+            log_probabilities += np.append(logs[0], 0.0)[cells]
+        return log_probabilities
 
     def score(self, X: pd.DataFrame | ArrayLike, y: object = None) -> float:
         """Return the mean log probability of the records under the network, in nats. The argument `X` is as in

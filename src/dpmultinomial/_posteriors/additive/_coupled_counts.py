@@ -68,11 +68,11 @@ def most_probable(
             break
         best, value = around[np.argmax(logs)], float(logs.max())
     seen, queue = {tuple(best.tolist())}, [(-value, tuple(best.tolist()))]
-    found: list[tuple[tuple[int, ...], float]] = []
+    ranked: list[tuple[tuple[int, ...], float]] = []
     heapify(queue)
-    while queue and len(found) < k:
+    while queue and len(ranked) < k:
         negative, vector = heappop(queue)
-        found.append((vector, -negative))
+        ranked.append((vector, -negative))
         around = np.array(vector, dtype=np.int64) + moves
         logs = log_probabilities(around)
         for index in np.argsort(-logs, kind="stable")[: 4 * k + 8]:
@@ -80,8 +80,8 @@ def most_probable(
             if logs[index] > -np.inf and other not in seen:
                 seen.add(other)
                 heappush(queue, (-float(logs[index]), other))
-    vectors = np.array([v for v, _ in found], dtype=np.int64).reshape(-1, len(start))
-    return vectors, np.array([p for _, p in found])
+    vectors = np.array([v for v, _ in ranked], dtype=np.int64).reshape(-1, len(start))
+    return vectors, np.array([p for _, p in ranked])
 
 
 def _moves(size: int) -> NDArray[np.int64]:
@@ -175,8 +175,8 @@ class CoupledCounts:
         for row, (weight, factors) in enumerate(self._kept_logs):
             logs[row] = weight + _vector_weights(factors, columns, place)
         with np.errstate(divide="ignore"):
-            found = logsumexp(logs, axis=0) + np.log(self.total_factor[total]) - self._log_normaliser
-        return np.where(inside, found, -np.inf)
+            log_sums = logsumexp(logs, axis=0) + np.log(self.total_factor[total]) - self._log_normaliser
+        return np.where(inside, log_sums, -np.inf)
 
     @cached_property
     def _kept_logs(self) -> list[tuple[float, Array]]:
@@ -389,18 +389,18 @@ def mode(released: NDArray[np.int64], noise: Noise, window: int | None, *, ties:
     inside = np.arange(width) <= (high - low)[:, None]
     x = np.maximum(low[:, None] - noise.reach + np.arange(width + 2 * noise.reach), 0)
     block = max(1, _TERM_NUMBERS // x.size)
-    found = [_boxes(released, x, levels[start : start + block], ties) for start in range(0, len(levels), block)]
+    pieces = [_boxes(released, x, levels[start : start + block], ties) for start in range(0, len(levels), block)]
     if total == 0:
-        found = [(np.ones((1, 1, *x.shape)), np.zeros(1))]
+        pieces = [(np.ones((1, 1, *x.shape)), np.zeros(1))]
     elif released.max() - released.min() <= 1:  # equal shares; the tie rule assigns the remainder
         chance = _log_remainder(released, ties)
         if chance > -np.inf:
             empty = np.broadcast_to((x == 0).astype(float), (1, 3, *x.shape))
-            found.append((empty, np.array([chance - np.log(size)])))
-    factors = np.concatenate([noise.spread(boxes) * inside for boxes, _ in found])
+            pieces.append((empty, np.array([chance - np.log(size)])))
+    factors = np.concatenate([noise.spread(boxes) * inside for boxes, _ in pieces])
     largest = factors.max(axis=1)
     tilts = _tilts(largest, low, noise, *noise.total_factor(total, drawn=False))
-    return Terms(low, np.concatenate([logs for _, logs in found]), factors, tilts)
+    return Terms(low, np.concatenate([logs for _, logs in pieces]), factors, tilts)
 
 
 def _levels(released: Whole, noise: Noise) -> Whole:
@@ -478,8 +478,8 @@ def _log_remainder(released: NDArray[np.int64], ties: str) -> float:
 
 
 def _tilts(factors: Array, low: Whole, noise: Noise, total_low: int, total_factor: Array) -> Array:
-    """Return the tilt of every term (T, S, W) of the mixture: the value on a grid that minimises an upper bound on the
-    weight of the term. Tilts at which the bound overflows are excluded.
+    """Return the exponential tilt of every term of the mixture: the value on a grid that minimises an upper bound on
+    the weight of the term. Tilts at which the bound overflows are excluded.
     """
     terms, size, width = factors.shape
     totals = total_low + np.arange(len(total_factor))

@@ -254,16 +254,16 @@ def masses(
     """
     tilts = noise.epsilon * TILTS
     sums = -tilts[:, None] * log_totals[0] + log_totals[1]
-    whole, found = np.zeros((len(tilts), len(levels))), _Claims()
+    level_logs, collected_claims = np.zeros((len(tilts), len(levels))), _Claims()
     for u in range(len(columns.released)):
         clear, got, lost = column_masses(columns, levels, u, tilts, noise, prior)
         claimed = np.flatnonzero((levels.got[:, u] >= 0) | (levels.lost[:, u] >= 0))
-        found.add(claimed, int(columns.repeats[u]), clear[:, claimed], got[:, claimed], lost[:, claimed])
+        collected_claims.add(claimed, int(columns.repeats[u]), clear[:, claimed], got[:, claimed], lost[:, claimed])
         clear[:, claimed] = 0.0
-        whole += columns.repeats[u] * clear
+        level_logs += columns.repeats[u] * clear
     edge = sums.max(axis=1)
-    found.add_to(whole, edge, ties)
-    return Masses(tilts, whole, edge, logsumexp(sums, axis=1))
+    collected_claims.add_to(level_logs, edge, ties)
+    return Masses(tilts, level_logs, edge, logsumexp(sums, axis=1))
 
 
 class _Claims:
@@ -332,8 +332,8 @@ def _batched(
         for first in range(0, len(group), together):
             batch_rows = group[first : first + together]
             places = begin[batch_rows][:, None] + np.arange(columns)
-            found = _claims(clear[:, places], got[:, places], lost[:, places], repeats[places], number, ties)
-            yield from zip(batch_rows, found.T, strict=True)
+            batch_masses = _claims(clear[:, places], got[:, places], lost[:, places], repeats[places], number, ties)
+            yield from zip(batch_rows, batch_masses.T, strict=True)
 
 
 def column_masses(

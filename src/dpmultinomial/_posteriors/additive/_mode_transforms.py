@@ -121,9 +121,9 @@ class Chunk:
             self.level = np.arange(len(rows))
             return
         rules = {n: _mode_levels.rule(n, self.frame.ties) for n in np.unique(claims).tolist()}
-        found = [rules[n] for n in claims.tolist()]
-        self.level = np.repeat(np.arange(len(rows)), [len(rule[0]) for rule in found])
-        early, late, weight = (np.concatenate([rule[k] for rule in found]) for k in range(3))
+        node_rules = [rules[n] for n in claims.tolist()]
+        self.level = np.repeat(np.arange(len(rows)), [len(rule[0]) for rule in node_rules])
+        early, late, weight = (np.concatenate([rule[k] for rule in node_rules]) for k in range(3))
         self.terms = (rows[self.level], early, late, weight)
 
     def collect(self, marginals: list[Array]) -> tuple[Array, NDArray[np.complex128]]:
@@ -422,18 +422,18 @@ class _Sweep:
         chunks = self._chunks()
         for rows in steps(chunks, len(chunks), "chunks of levels"):
             chunk = Chunk(frame, rows)
-            found, tail_part = chunk.collect(marginals)
+            chunk_sums, tail_part = chunk.collect(marginals)
             tail_adjoint += tail_part
-            sums.append(found)
+            sums.append(chunk_sums)
             terms.append(chunk.terms)
         weights = np.concatenate(sums)
-        whole = float(weights[:, 0].sum())
-        if not whole > 0:
+        weight_sum = float(weights[:, 0].sum())
+        if not weight_sum > 0:
             raise ValueError(
                 "the release has probability 0 under this mechanism: check the released counts and the settings"
             )
         parts = [np.concatenate(part) for part in zip(*terms, strict=True)]
-        self.log_whole = float(np.log(whole) + self.log_top + self.scale @ c.repeats)
+        self.log_whole = float(np.log(weight_sum) + self.log_top + self.scale @ c.repeats)
         total = np.maximum(self.tail_values * scipy.fft.irfft(tail_adjoint, self.length)[self.place_of_totals], 0.0)
         chances = np.maximum(weights[:, 0], 0.0)
         solved = Solved(
@@ -443,7 +443,7 @@ class _Sweep:
             totals=self.totals,
             total=_normalised(total),
             weights=_normalised(chances),
-            certificate=self._certificate(float(weights[:, 1].sum() / whole)),
+            certificate=self._certificate(float(weights[:, 1].sum() / weight_sum)),
         )
         return TransformedCounts(solved, ModeTerms(frame, parts, self.totals, self.log_g, self.log_whole))
 

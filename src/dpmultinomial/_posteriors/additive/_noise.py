@@ -244,8 +244,8 @@ class CountsPrior:
         values = np.asarray(totals, dtype=float)
         if self.concentration is None:
             return np.zeros(values.shape)
-        whole = float(self.concentration.sum())
-        return np.asarray(gammaln(values + 1.0) + gammaln(whole) - gammaln(values + whole))
+        concentration_sum = float(self.concentration.sum())
+        return np.asarray(gammaln(values + 1.0) + gammaln(concentration_sum) - gammaln(values + concentration_sum))
 
 
 FLAT = CountsPrior("flat")

@@ -103,11 +103,11 @@ def _by_products(low: Whole, likelihood: Array, noise: Noise, factor: Array, sum
     """
     n = [low[s] - noise.reach + np.arange(likelihood.shape[s]) for s in (0, 1)]
     sizes = np.array(likelihood.shape) - 2 * noise.reach
-    whole = np.add.outer(n[0], n[1])
+    noisy_sums = np.add.outer(n[0], n[1])
     totals = np.add.outer(np.arange(sizes[0]), np.arange(sizes[1]))
     out = np.zeros(tuple(sizes))
     for column, value in enumerate(sums):
-        part = np.where(whole == value, likelihood, 0.0)
+        part = np.where(noisy_sums == value, likelihood, 0.0)
         if part.any() and factor[:, column].max() > _NEGLIGIBLE * factor.max():
             out += noise.spread(noise.spread(part).T).T * factor[totals, column]
     return out
@@ -124,7 +124,7 @@ def _chance(released: int, noise: Noise, support: int) -> tuple[Array, Whole]:
     gap = sums[:, None] - m
     inside = (np.abs(gap) <= reach) & (m >= 0)
     summed = np.where(inside, np.exp(logs[np.where(inside, gap, 0) + reach]), 0.0)
-    at = int(np.flatnonzero(m == released)[0])
+    released_index = int(np.flatnonzero(m == released)[0])
     if noise.reach > _noise.BANDED:
         norm = noise.spread(summed)
         masses = noise.p
@@ -132,8 +132,8 @@ def _chance(released: int, noise: Noise, support: int) -> tuple[Array, Whole]:
         near = np.abs(m - n[:, None]) <= noise.reach
         each = np.where(near, noise.p[np.where(near, m - n[:, None], 0) + noise.reach], 0.0)
         norm = _over_totals(summed, each)
-        masses = each[:, at]
-    return np.divide(np.outer(summed[:, at], masses), norm, out=np.zeros_like(norm), where=norm > 0), sums
+        masses = each[:, released_index]
+    return np.divide(np.outer(summed[:, released_index], masses), norm, out=np.zeros_like(norm), where=norm > 0), sums
 
 
 def _over_totals(summed: Array, own: Array) -> Array:
@@ -281,11 +281,11 @@ def share_likelihood(released: Whole, n1: Whole, n2: Whole) -> Array:
     float64 (A, B)
     """
     x1, x2 = np.maximum(n1, 0)[:, None], np.maximum(n2, 0)
-    whole = x1 + x2
+    weight_total = x1 + x2
     total = int(released.sum())
-    safe = np.where(whole > 0, whole, 1)
+    safe = np.where(weight_total > 0, weight_total, 1)
     logs = xlogy(released[0], x1 / safe) + xlogy(released[1], x2 / safe)
-    logs = np.where(whole > 0, logs, -total * np.log(2))
+    logs = np.where(weight_total > 0, logs, -total * np.log(2))
     constant = gammaln(total + 1) - gammaln(released + 1).sum()
     return np.asarray(np.exp(constant + logs))
 

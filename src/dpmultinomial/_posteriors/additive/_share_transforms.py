@@ -87,9 +87,9 @@ class Tilted:
         mean = s1 / s0
         tail = self.frame.log_g - theta * self.away
         g = np.exp(tail - tail.max())
-        whole, mean_g = float(g.sum()), float(g @ self.away) / float(g.sum())
-        variance_g = float(g @ (self.away - mean_g) ** 2) / whole
-        log_sum = float(np.log(s0) @ repeats) + float(np.log(whole) + tail.max()) + self.log_scale
+        mass, mean_g = float(g.sum()), float(g @ self.away) / float(g.sum())
+        variance_g = float(g @ (self.away - mean_g) ** 2) / mass
+        log_sum = float(np.log(s0) @ repeats) + float(np.log(mass) + tail.max()) + self.log_scale
         return log_sum, float(mean @ repeats) - mean_g, float((s2 / s0 - mean**2) @ repeats) + variance_g
 
     def log_sum(self, theta: float) -> float:
@@ -213,16 +213,16 @@ def product(frame: Frame, factors: Array, log_weight: float, least: float = -np.
         repeats=frame.columns.repeats,
         length=length,
     )
-    whole = float(sums[0, 0])
-    if not whole > 0:
+    normaliser = float(sums[0, 0])
+    if not normaliser > 0:
         return None
     others = scipy.fft.irfft(adjoints, length, axis=1)[:, : factors.shape[1]]
     total = np.maximum(g * scipy.fft.irfft(tail_adjoint, length)[place], 0.0)
-    wrapped = sum(np.exp(log_b - log_sum - gap * length) for gap, log_b in bounds) / whole
+    wrapped = sum(np.exp(log_b - log_sum - gap * length) for gap, log_b in bounds) / normaliser
     marginals = np.maximum(h * others, 0.0)
     marginals /= marginals.sum(axis=1, keepdims=True)
-    condition = float(sums[0, 1]) / whole
-    log_whole = log_weight + log_sum + float(np.log(whole))
+    condition = float(sums[0, 1]) / normaliser
+    log_whole = log_weight + log_sum + float(np.log(normaliser))
     return Product(log_whole, marginals, total / total.sum(), length, float(wrapped), condition)
 
 
@@ -238,13 +238,13 @@ class _ProductTerms:
         """Return the log factors of one product of the mixture. The factors are cached if the memory is sufficient,
         because the search for the most probable vectors uses them repeatedly.
         """
-        found = self._held.get(key)
-        if found is None:
+        log_factors = self._held.get(key)
+        if log_factors is None:
             with np.errstate(divide="ignore"):
-                found = np.log(self.factors(key))
+                log_factors = np.log(self.factors(key))
             if len(self._held) < self._room:
-                self._held[key] = found
-        return found
+                self._held[key] = log_factors
+        return log_factors
 
     def chain(self, term: int) -> Chain:
         """Return the factors of one product of the mixture, with the tilt that was used to compute the product."""
@@ -316,14 +316,16 @@ def mixture(
     for order in orders:
         for key in order:
             log_weights[key] += scales(key)
-            found = product(frame, factors(key), float(log_weights[key]), best - _KEPT - np.log(len(log_weights)))
-            if found is None:
+            solved_product = product(
+                frame, factors(key), float(log_weights[key]), best - _KEPT - np.log(len(log_weights))
+            )
+            if solved_product is None:
                 if best > -np.inf:
                     break
                 continue
-            solved[key] = found
-            best = max(best, found.log_weight)
-            if found.log_weight < best - _KEPT:
+            solved[key] = solved_product
+            best = max(best, solved_product.log_weight)
+            if solved_product.log_weight < best - _KEPT:
                 break
     if not solved:
         raise ValueError(
@@ -474,11 +476,11 @@ def _windows(problem: Problem) -> tuple[Whole, int]:
     distributions of the noise and of the weights of the multinomial distribution.
     """
     total, c = problem.total, problem.columns
-    whole = float(problem.prior.shapes(len(problem.released)).sum())
+    concentration_sum = float(problem.prior.shapes(len(problem.released)).sum())
     slack = int(min(problem.doses * problem.noise.far, problem.span))
     if total == 0:
         return np.zeros(len(c.released), dtype=np.int64), problem.span + 1
-    scale = total / (total + whole)
+    scale = total / (total + concentration_sum)
     shape = c.released + c.shape
     above = gammainccinv(shape, np.exp(-_DIGITS)) * scale * (1 + problem.span / total)
     below = gammaincinv(shape, np.exp(-_DIGITS)) * scale * max(1 - problem.span / total, 0)

@@ -521,9 +521,9 @@ def posteriors(
                 ties=ties,
                 prior=prior,
             )
-            found = law.summary(level).rename(columns={"quantity": "category"})
-            ends = found[["lower", "upper"]].astype(float)
-            rows.append(found.assign(table=name, reason=law.accuracy.reason, **ends)[list(COLUMNS)])
+            summary_rows = law.summary(level).rename(columns={"quantity": "category"})
+            ends = summary_rows[["lower", "upper"]].astype(float)
+            rows.append(summary_rows.assign(table=name, reason=law.accuracy.reason, **ends)[list(COLUMNS)])
         except (ValueError, TypeError, OverflowError) as error:
             rows.append(_refused(name, level, str(error)))
     return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=list(COLUMNS))

@@ -157,14 +157,14 @@ class Release:
         """Continue a Markov chain from a given state. The method returns `draws` rows, the numbers of proposed and
         accepted moves, and the number of proposals for which no tilt was found.
         """
-        found, uniforms, moves, unsolved = _statistics_sampler.chain(
+        rows, uniforms, moves, unsolved = _statistics_sampler.chain(
             self.z, self.n, self.scale, self.grid, tuple(self.prior), state.y, state.uniforms,
             walk=by.walk, centre=by.centre, spread=by.spread, draws=draws, thin=thin, rng=rng,
             origin=self.origin, sums=self.sums,
         )  # fmt: skip
         if draws:
-            state.y, state.uniforms = found[-1, :6], uniforms
-        return found, moves, unsolved
+            state.y, state.uniforms = rows[-1, :6], uniforms
+        return rows, moves, unsolved
 
 
 @dataclass
@@ -206,8 +206,8 @@ def approximate(release: Release, theta: Array) -> Array:
     )
     away = np.linalg.solve(root, (release.z - mean)[:, :, None])[:, :, 0]
     half_log_det = np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
-    found = release.prior.log_density(theta[:, 0], theta[:, 1]) - 0.5 * (away**2).sum(axis=1) - half_log_det
-    return np.where(np.isfinite(found) & (np.abs(theta[:, 1]) < 60), found, -np.inf)
+    log_posterior = release.prior.log_density(theta[:, 0], theta[:, 1]) - 0.5 * (away**2).sum(axis=1) - half_log_det
+    return np.where(np.isfinite(log_posterior) & (np.abs(theta[:, 1]) < 60), log_posterior, -np.inf)
 
 
 def explore(release: Release, rng: np.random.Generator) -> tuple[Array, Array, Array]:
@@ -217,8 +217,8 @@ def explore(release: Release, rng: np.random.Generator) -> tuple[Array, Array, A
     Importance sampling starts from the prior and continues from t_4 distributions. In each step, the exponent of the
     posterior density is increased until the effective sample size is one eighth of the particles.
     """
-    found = release.prior.sample(PARTICLES, rng=rng)
-    theta = np.column_stack([found[:, 0], np.log(found[:, 1])])
+    particles = release.prior.sample(PARTICLES, rng=rng)
+    theta = np.column_stack([particles[:, 0], np.log(particles[:, 1])])
     log_from = release.prior.log_density(theta[:, 0], theta[:, 1])
     for _ in range(60):
         log_to = approximate(release, theta)
@@ -282,7 +282,7 @@ def prepare(release: Release, chains: int, rng: np.random.Generator) -> tuple[li
     for k in range(ROUNDS):
         steps = STEPS * (2 if k >= ROUNDS - 2 else 1) // chains
         runs = [release.run(state, by, steps, 1, rng) for state in states]
-        kept.append(np.concatenate([found[:, :6] for found, _, _ in runs]))
+        kept.append(np.concatenate([rows[:, :6] for rows, _, _ in runs]))
         moves = np.sum([moves for _, moves, _ in runs], axis=0)
         full = _adapt(by, kept, moves, full)
     return states, by
@@ -348,14 +348,14 @@ def log_ratio(mean: Array, sse: Array, counts: NDArray[np.int64]) -> Array:
     ValueError
         If a count is below 3, or a pair is outside 0 < q/c < 1 - m^2.
     """
-    found = _statistics_sampler.log_inside_density(mean, sse, counts)
-    if not np.isfinite(found).all():
-        i = int(np.argmin(np.isfinite(found)))
+    saddlepoint = _statistics_sampler.log_inside_density(mean, sse, counts)
+    if not np.isfinite(saddlepoint).all():
+        i = int(np.argmin(np.isfinite(saddlepoint)))
         raise ValueError(
             "mean and sse must satisfy 0 < sse/count < 1 - mean^2, and count must be at least 3, "
             f"got mean {mean[i]:g}, sse {sse[i]:g} and count {counts[i]}"
         )
-    rows = zip(found, mean, counts, strict=True)
+    rows = zip(saddlepoint, mean, counts, strict=True)
     return np.array([_one(tilt, second, float(m), int(c)) for (_, *tilt, second), m, c in rows])
 
 
@@ -384,10 +384,10 @@ def total_variation(mean: Array, sse: Array, counts: NDArray[np.int64], *, check
     order = np.argsort(term)
     ends = np.r_[order[: checks // 6], order[-(checks // 6) :]]
     places = np.unique(np.r_[ends, np.linspace(0, len(c) - 1, checks - 2 * (checks // 6)).astype(int)])
-    found = log_ratio(m[places], q[places], c[places])
+    log_ratios = log_ratio(m[places], q[places], c[places])
     if few.any():
-        found = np.append(found, 0.0)
-    return float(np.expm1(np.ptp(found)) / 2), len(places)
+        log_ratios = np.append(log_ratios, 0.0)
+    return float(np.expm1(np.ptp(log_ratios)) / 2), len(places)
 
 
 def _one(tilt: list[float], second: float, m: float, c: int) -> float:
@@ -513,8 +513,8 @@ def predictive(release: Release, *, rng: np.random.Generator) -> tuple[float, fl
 
 def _two_sided(predicted: NDArray[np.float64], z: NDArray[np.float64]) -> tuple[float, float, float, float]:
     below, above = (predicted <= z).sum(axis=0) + 1, (predicted >= z).sum(axis=0) + 1
-    found = np.minimum(1.0, 2 * np.minimum(below, above) / (len(predicted) + 1))
-    return float(found[0]), float(found[1]), float(found[2]), float(found[3])
+    p_values = np.minimum(1.0, 2 * np.minimum(below, above) / (len(predicted) + 1))
+    return float(p_values[0]), float(p_values[1]), float(p_values[2]), float(p_values[3])
 
 
 THETA = ("mu", "sigma2")
@@ -573,8 +573,8 @@ class CensoredPosterior:
         """Accuracy status of the draws, which is ``converged``, ``not converged``, or ``approximate`` if the error of
         the sampled distribution exceeds 0.005.
         """
-        found = of_chains(self.ess, self.rhat)
-        word, reason = found.status, f"{found.reason}; total variation of the law at most {self.law_error:.1g}"
+        status = of_chains(self.ess, self.rhat)
+        word, reason = status.status, f"{status.reason}; total variation of the law at most {self.law_error:.1g}"
         if word == "converged" and (self.law_error > LARGEST_LAW_ERROR or self.unsolved):
             word = "approximate"
         if self.unsolved:
@@ -675,14 +675,18 @@ def sample(
     inner = standardised(z, size, _grids(grid), limits, n, used, sums)
     states, by = prepare(inner, _checks.integer("chains", chains, least=2), rng)
     runs = [inner.run(state, by, kept, _checks.integer("thin", thin, least=1), rng) for state in states]
-    found = np.array([rows for rows, _, _ in runs])
-    theta, statistics = _in_unit(found, limits)
+    draws_of_chains = np.array([rows for rows, _, _ in runs])
+    theta, statistics = _in_unit(draws_of_chains, limits)
     return CensoredPosterior(
         draws=theta,
         statistics=statistics,
         prior=used,
-        conflict=compare(inner, (float(np.median(found[..., 0])), float(np.exp(np.median(found[..., 1])))), rng=rng),
-        check_law=_law_check(found, n),
+        conflict=compare(
+            inner,
+            (float(np.median(draws_of_chains[..., 0])), float(np.exp(np.median(draws_of_chains[..., 1])))),
+            rng=rng,
+        ),
+        check_law=_law_check(draws_of_chains, n),
         unsolved=sum(count for _, _, count in runs),
     )
 

@@ -286,8 +286,8 @@ def _on_grid(
     starts: list[Array] = list(
         np.array([(0.0, 0.0), (m, np.log(max(q, 1e-6) / max(c, 1.0))), (inner.mu0, np.log(inner.rate0 / inner.shape0))])
     )
-    found = [minimize(negative, start, method="Nelder-Mead", tol=1e-9) for start in starts]
-    best = min(found, key=lambda r: float(r.fun))
+    optima = [minimize(negative, start, method="Nelder-Mead", tol=1e-9) for start in starts]
+    best = min(optima, key=lambda r: float(r.fun))
     mu, t = (_cover(log_density, best.x, -best.fun, axis) for axis in (0, 1))
     logs = log_density(mu[:, None], t[None, :])
     mass = np.exp(logs - logs.max())

@@ -112,11 +112,11 @@ class BetaMixture(TailedLaw):
         grid = np.unique(grid[(grid > 0) & (grid < 1)])
         slope = np.array([self._slope(x) for x in grid])
         falls = np.flatnonzero((slope[:-1] > 0) & (slope[1:] <= 0))
-        found = [brentq(self._slope, grid[i], grid[i + 1], xtol=1e-15, rtol=1e-14) for i in falls]
+        modes = [brentq(self._slope, grid[i], grid[i + 1], xtol=1e-15, rtol=1e-14) for i in falls]
         ends = self.pdf([0.0, 1.0])
         if not np.isinf(ends).any():
-            found += [0.0, 1.0]
-        return float(max(found, key=lambda x: float(self.pdf(x)))) if found else None
+            modes += [0.0, 1.0]
+        return float(max(modes, key=lambda x: float(self.pdf(x)))) if modes else None
 
     def _slope(self, x: float) -> float:
         """Return the derivative of the density of the mixture at one point, up to a positive factor."""
@@ -178,11 +178,11 @@ class BetaMixture(TailedLaw):
         points = _checks.fraction("x", x)
         out = self._central(points, upper=upper)
         for place in np.argwhere((out < _TAIL) & (points > 0) & (points < 1)):
-            at = tuple(place)
-            z = float(logit(points[at]))
-            out[at] = _tail(self._deep, z, upper)
-            if 0 < out[at] < _FAINT / _FAINTER:
-                out[at] = _tail(self._components(float(out[at])), z, upper)
+            index = tuple(place)
+            z = float(logit(points[index]))
+            out[index] = _tail(self._deep, z, upper)
+            if 0 < out[index] < _FAINT / _FAINTER:
+                out[index] = _tail(self._components(float(out[index])), z, upper)
         return out
 
     def _central(self, x: ArrayLike, *, upper: bool) -> Array:

@@ -128,14 +128,14 @@ def exact(
     share = _checks.inside("level", level)
     reasons = _reasons(noisy, bounds, sums, widths, priors)
     good = np.array([reason == "" for reason in reasons], dtype=bool)
-    whole = np.where(good, sums, 0).astype(np.int64)
+    integer_totals = np.where(good, sums, 0).astype(np.int64)
     values, error = _noisy_tables.counts_and_rates(
-        noisy, starts=bounds, totals=whole, scales=widths, alphas=priors, level=share, wanted=good, rates=rates
+        noisy, starts=bounds, totals=integer_totals, scales=widths, alphas=priors, level=share, wanted=good, rates=rates
     )
     for t in np.flatnonzero(good & ~(error <= LARGEST_ERROR)):
         table_rows = slice(bounds[t], bounds[t + 1])
         values[table_rows] = _one(
-            noisy[table_rows], int(whole[t]), widths[table_rows], priors[table_rows], share, rates
+            noisy[table_rows], int(integer_totals[t]), widths[table_rows], priors[table_rows], share, rates
         )
         error[t] = 0.0
     mean, sd, lower, upper = (np.ascontiguousarray(column) for column in values.T[:4])
@@ -145,13 +145,13 @@ def exact(
 def _one(noisy: Array, total: int, scales: Array, alphas: Array, level: float, rates: bool) -> Array:
     """Compute the results for a single table of a batch by `laplace_multinomial.exact`."""
     law = laplace_multinomial.exact(noisy, total=total, scale=scales, alpha=alphas)
-    found = np.full((len(noisy), 8), np.nan)
+    results = np.full((len(noisy), 8), np.nan)
     if rates:
-        found[:, :4] = law.summary(level)[["mean", "sd", "lower", "upper"]].to_numpy(dtype=float)
-    for row, chances in zip(found[:, 4:], map(law.counts.marginal, range(len(noisy))), strict=True):
+        results[:, :4] = law.summary(level)[["mean", "sd", "lower", "upper"]].to_numpy(dtype=float)
+    for row, chances in zip(results[:, 4:], map(law.counts.marginal, range(len(noisy))), strict=True):
         count = Discrete(np.arange(len(chances)), chances, name="", type="count", accuracy=EXACT)
         row[:] = count.mean(), count.sd(), *count.interval(level)
-    return found
+    return results
 
 
 def _flat(noisy_counts: ArrayLike | Sequence[ArrayLike], starts: ArrayLike | None) -> tuple[Array, NDArray[np.int64]]:
@@ -201,10 +201,10 @@ def _reasons(noisy: Array, bounds: NDArray[np.int64], sums: Array, scales: Array
     if not len(sums):
         return []
     with np.errstate(invalid="ignore"):
-        whole = (sums >= 0) & (sums <= LARGEST_TOTAL) & (sums == np.floor(sums))
+        valid_totals = (sums >= 0) & (sums <= LARGEST_TOTAL) & (sums == np.floor(sums))
         wide = np.isfinite(scales) & (scales >= 1e-100 * np.fmax(np.repeat(sums, np.diff(bounds)), 1))
     rules = [
-        (whole, f"total must be an integer in [0, {LARGEST_TOTAL}]"),
+        (valid_totals, f"total must be an integer in [0, {LARGEST_TOTAL}]"),
         (np.logical_and.reduceat(np.isfinite(noisy), bounds[:-1]), "noisy counts must be finite"),
         (np.logical_and.reduceat(wide & (scales > 0), bounds[:-1]), "scale must be finite and > 0"),
         (np.logical_and.reduceat(np.isfinite(alphas) & (alphas > 0), bounds[:-1]), "alpha must be finite and > 0"),

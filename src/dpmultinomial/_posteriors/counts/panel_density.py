@@ -104,8 +104,8 @@ class TailedLaw(ABC):
                 f"q must be strictly between 0 and 1, because the quantiles at 0 and 1 are not defined, got {q!r}"
             )
         levels = _checks.levels("q", q, least=self.least)
-        found = [self._quantile(level) for level in levels.ravel().tolist()]
-        return np.array(found, dtype=np.float64).reshape(levels.shape)
+        quantiles = [self._quantile(level) for level in levels.ravel().tolist()]
+        return np.array(quantiles, dtype=np.float64).reshape(levels.shape)
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
         """Return a summary of the distribution: a table with one row that contains the mean, standard deviation and
@@ -262,8 +262,8 @@ class PanelDensity:
         """
         panels = self.panels_down_to(log_level)
         z = np.array([p.low + (p.high - p.low) * _TESTED for p in panels])
-        found = np.array([p.log_density(part) for p, part in zip(panels, z, strict=True)])
-        return float(np.abs(np.expm1(found.ravel() - self._log_density(z.ravel()))).max()) + _ROUNDING
+        interpolated = np.array([p.log_density(part) for p, part in zip(panels, z, strict=True)])
+        return float(np.abs(np.expm1(interpolated.ravel() - self._log_density(z.ravel()))).max()) + _ROUNDING
 
     def log_density(self, z: Array) -> Array:
         """Return the log density at points z, by interpolation, or by linear extrapolation where it is `_DEEP` below
@@ -359,8 +359,8 @@ class PanelDensity:
         return self._laid[-1][:left][::-1] + self._laid[1][:right]
 
     def _with(self, side: int, number: int) -> tuple[int, int]:
-        """Return the numbers of panels on the left and on the right, which are `number` on the given side, and the
-        number of panels of the core on the opposite side.
+        """Return the numbers of panels on the left and on the right, given the number on one side. The number on the
+        opposite side is the number of panels of the core.
         """
         return (number, self._core[1]) if side < 0 else (self._core[-1], number)
 

@@ -158,10 +158,10 @@ def share_moments(mine: Window, theirs: Window, of_total: Window, *, alpha: floa
         guess = share_moments(*blocks, alpha=alpha / step, beta=beta / step).mean
     else:
         guess = _guess(mine, theirs, alpha, beta)
-    found = _about(guess, mine, theirs, of_total, alpha, beta)
-    if abs(found.mean - guess) > 0.1 * np.sqrt(found.variance):
-        found = _about(found.mean, mine, theirs, of_total, alpha, beta)
-    return found
+    moments = _about(guess, mine, theirs, of_total, alpha, beta)
+    if abs(moments.mean - guess) > 0.1 * np.sqrt(moments.variance):
+        moments = _about(moments.mean, mine, theirs, of_total, alpha, beta)
+    return moments
 
 
 def _blocks(part: Window, step: int) -> Window:
@@ -193,13 +193,13 @@ def log_weight(mine: Window, theirs: Window, of_total: Window) -> float:
     length = next_fast_len(len(mine.weights) + len(theirs.weights) - 1, real=True)
     sums = irfft(rfft(mine.weights, length) * rfft(theirs.weights, length), length)
     start = low - mine.first - theirs.first
-    whole = float(_weights(of_total, low, high) @ sums[start : start + high - low + 1])
-    if not whole > 0:
+    weight_sum = float(_weights(of_total, low, high) @ sums[start : start + high - low + 1])
+    if not weight_sum > 0:
         raise ValueError(
             "the distribution of the share is not defined, because the weights of all pairs of counts are 0: check "
             "the counts and the settings"
         )
-    return float(np.log(whole))
+    return float(np.log(weight_sum))
 
 
 def _common(mine: Window, theirs: Window, of_total: Window) -> tuple[int, int]:
@@ -252,16 +252,16 @@ def _combined(
     """Return the mean and variance of a share, computed from sums over s for every n. The variance is the variance
     between the components plus the mean variance within the components.
     """
-    whole = float(weights @ zero)
-    if not whole > 0:
+    weight_sum = float(weights @ zero)
+    if not weight_sum > 0:
         raise ValueError(
             "the distribution of the share is not defined, because the weights of all pairs of counts are 0: check "
             "the counts and the settings"
         )
-    shift = float(weights @ (one / n)) / whole
-    between = float(weights @ (two / n**2)) / whole
+    shift = float(weights @ (one / n)) / weight_sum
+    between = float(weights @ (two / n**2)) / weight_sum
     inside = c * (1 - c) * zero + (1 - 2 * c) * one / n - two / n**2
-    within = float(weights @ (inside / (n + 1))) / whole
+    within = float(weights @ (inside / (n + 1))) / weight_sum
     return ShareMoments(c + shift, between - shift**2 + within)
 
 
@@ -455,8 +455,8 @@ class ShareLaw(TailedLaw):
 
     @cached_property
     def _log_weight(self) -> float:
-        """Return the log of the sum of the weights `precise` over all pairs of counts. The weights `bulk` may have
-        another scale if they were truncated.
+        """Return the log of the normalising constant of the density: the log of the sum of the weights `precise` over
+        all pairs of counts. The weights `bulk` may have another scale if they were truncated.
         """
         return log_weight(*self._weights.precise)
 

@@ -62,11 +62,11 @@ def windows_of(likelihoods: Sequence[Logs], alpha: Array, total: int) -> list[Wi
         if weights <= NARROW:
             break
     _refuse(weights, total)
-    found = []
+    windows = []
     for part, (low, high) in zip(parts, ends, strict=True):
         logs = part.logs(np.arange(low, high + 1), theta)
-        found.append(window(np.exp(logs - logs.max()), first=low, smallest=smallest))
-    return found
+        windows.append(window(np.exp(logs - logs.max()), first=low, smallest=smallest))
+    return windows
 
 
 def _refuse(weights: int, total: int) -> None:
@@ -128,8 +128,8 @@ def _tilt(parts: Sequence[_Part], total: int) -> float:
     """
     theta, low, high, step = 0.0, -np.inf, np.inf, 1.0 / max(total, 1)
     for _ in range(_STEPS):
-        found = np.array([part.moments(theta) for part in parts])
-        gap, variance = total - float(found[:, 0].sum()), float(found[:, 1].sum())
+        moments = np.array([part.moments(theta) for part in parts])
+        gap, variance = total - float(moments[:, 0].sum()), float(moments[:, 1].sum())
         if abs(gap) <= 0.5 or gap**2 <= variance:
             break
         low, high = (theta, high) if gap > 0 else (low, theta)
@@ -255,10 +255,10 @@ class WindowedSumLaw:
                 runs[-1].append(i)
             else:
                 runs.append([i])
-        found = self._run(runs[0][0], runs[0][-1])
+        weights_of_sum = self._run(runs[0][0], runs[0][-1])
         for run in runs[1:]:
-            found = self._convolved(found, self._run(run[0], run[-1]))
-        return found
+            weights_of_sum = self._convolved(weights_of_sum, self._run(run[0], run[-1]))
+        return weights_of_sum
 
     def _run(self, first: int, last: int) -> Window:
         if first == last:

@@ -52,25 +52,25 @@ class RateLaw:
 
     @cached_property
     def _moments(self) -> tuple[float, float]:
-        whole = self.a + self.b
-        means = self.a / whole
+        totals = self.a + self.b
+        means = self.a / totals
         mean = float(self.weights @ means)
-        inner = means * (1 - means) / (whole + 1)
+        inner = means * (1 - means) / (totals + 1)
         return mean, float(self.weights @ (inner + (means - mean) ** 2))
 
     def pdf(self, x: ArrayLike) -> Array:
         """Return the posterior density of the rate at x in [0, 1]."""
-        at = np.asarray(x, dtype=np.float64)
-        flat = np.atleast_1d(at).ravel()
+        points = np.asarray(x, dtype=np.float64)
+        flat = np.atleast_1d(points).ravel()
         out = np.zeros(flat.shape)
         for i in np.flatnonzero((flat >= 0) & (flat <= 1)):
             out[i] = self.weights @ np.exp(xlogy(self.a - 1, flat[i]) + xlog1py(self.b - 1, -flat[i]) - self._log_beta)
-        return out.reshape(at.shape)
+        return out.reshape(points.shape)
 
     def cdf(self, x: ArrayLike) -> Array:
         """Return the cumulative distribution function P(rate <= x), accurate to 12 significant digits."""
-        at = np.asarray(x, dtype=np.float64)
-        return np.array([self._below(float(one)) for one in at.ravel()]).reshape(at.shape)
+        points = np.asarray(x, dtype=np.float64)
+        return np.array([self._below(float(one)) for one in points.ravel()]).reshape(points.shape)
 
     def quantile(self, q: ArrayLike) -> Array:
         """Return the quantile x with P(rate <= x) = q, accurate to 12 significant digits."""

@@ -88,9 +88,9 @@ def _ranks(values: NDArray[Any]) -> NDArray[np.int64]:
     low, high = values.min(), values.max()
     if high - low < 4 * len(values) and (values == np.floor(values)).all():
         places = (values - low).astype(np.int64)
-        found = np.zeros(int(high - low) + 1, dtype=np.int64)
-        found[places] = 1
-        return np.asarray((np.cumsum(found) - 1)[places])
+        present = np.zeros(int(high - low) + 1, dtype=np.int64)
+        present[places] = 1
+        return np.asarray((np.cumsum(present) - 1)[places])
     return np.unique(values, return_inverse=True)[1].astype(np.int64)
 
 
@@ -101,7 +101,7 @@ def cells_of(
     lower: ArrayLike = 0,
     upper: ArrayLike = np.inf,
 ) -> Cells:
-    """Build the input of inference from the arguments of a user, and record the errors of single rows.
+    """Build a table of noisy counts from the arguments of a user, and record the errors of single rows.
 
     Parameters
     ----------
@@ -136,19 +136,21 @@ def cells_of(
         )
     measured = ~np.isnan(values) | _withholds(law)
     ends = _broadcast("lower", lower, n), _broadcast("upper", upper, n)
-    found = Cells(values, law, *ends, measured, np.full(n, "", dtype=object))
-    found = found.with_reason(spoilt, "the scale of the noise must be finite and > 0")
-    whole = [(np.abs(end) <= LARGEST) & (end == np.floor(end)) | np.isinf(end) for end in ends]
-    found = found.with_reason(
-        ~(whole[0] & whole[1] & (ends[0] <= ends[1])), "the bounds must be integers with lower <= upper"
+    cells = Cells(values, law, *ends, measured, np.full(n, "", dtype=object))
+    cells = cells.with_reason(spoilt, "the scale of the noise must be finite and > 0")
+    valid_ends = [(np.abs(end) <= LARGEST) & (end == np.floor(end)) | np.isinf(end) for end in ends]
+    cells = cells.with_reason(
+        ~(valid_ends[0] & valid_ends[1] & (ends[0] <= ends[1])), "the bounds must be integers with lower <= upper"
     )
-    at = np.where(measured, values, 0.0)
+    filled = np.where(measured, values, 0.0)
     with np.errstate(invalid="ignore"):
-        found = found.with_reason(
+        cells = cells.with_reason(
             measured & (np.abs(values) > LARGEST), "released values must be below 2^52 in absolute value"
         )
-        found = found.with_reason(measured & ~law.possible(at), "this value is impossible under the noise distribution")
-    return found
+        cells = cells.with_reason(
+            measured & ~law.possible(filled), "this value is impossible under the noise distribution"
+        )
+    return cells
 
 
 def _broadcast(name: str, values: ArrayLike, n: int) -> Array:
@@ -183,15 +185,15 @@ def _mended(words: Mapping[str, Any], n: int) -> tuple[dict[str, Any], NDArray[n
     """Return the settings of a noise distribution in which every scale that is not a number > 0 is replaced by 1, and a
     mask of these scales.
     """
-    found, spoilt = dict(words), np.zeros(n, dtype=bool)
+    settings, spoilt = dict(words), np.zeros(n, dtype=bool)
     for key in _SCALES:
         if np.ndim(words.get(key, 0)) > 0:
             column = _column(key, words[key])
             if len(column) != n:
                 raise ValueError(f"{key} must be one number or {n} numbers, got {len(column)} numbers")
             spoilt |= ~(np.isfinite(column) & (column > 0))
-            found[key] = np.where(spoilt, 1.0, column)
-    return found, spoilt
+            settings[key] = np.where(spoilt, 1.0, column)
+    return settings, spoilt
 
 
 def _withholds(law: Any) -> Any:

@@ -60,19 +60,21 @@ def tails(cells: Cells, prior: CountPrior) -> Array:
     low, high = windows.spans(part, prior, _LOG_MASS)
     fits = np.flatnonzero((high >= low) & (high - low < windows.WIDEST))
     for block in windows.blocks(part, fits, low[fits], high[fits]):
-        here = part.take(block.rows)
+        block_cells = part.take(block.rows)
         weights = np.exp(windows.prior_weights(prior, block))
         weights[block.counts > (block.low + block.width - 1)[:, None]] = 0.0
         least, most = prior.below(first[block.rows]), prior.below(last[block.rows] + 1)
-        at_most = prior.below(block.low) - least + (weights * _tails_along(here, block.counts, "low")).sum(axis=1)
-        smaller, whole = at_most, most - least
-        upper = np.flatnonzero(~(at_most <= whole / 2))  # in the other rows, the lower tail is smaller
+        at_most = (
+            prior.below(block.low) - least + (weights * _tails_along(block_cells, block.counts, "low")).sum(axis=1)
+        )
+        smaller, total_mass = at_most, most - least
+        upper = np.flatnonzero(~(at_most <= total_mass / 2))  # in the other rows, the lower tail is smaller
         if len(upper):
-            along = _tails_along(here.take(upper), block.counts[upper], "high")
+            along = _tails_along(block_cells.take(upper), block.counts[upper], "high")
             beyond = most[upper] - prior.below((block.low + block.width)[upper])
             at_least = beyond + (weights[upper] * along).sum(axis=1)
             smaller[upper] = np.minimum(at_most[upper], at_least)
-        out[rows[block.rows]] = np.minimum(smaller / np.maximum(whole, 1e-300), 1.0)
+        out[rows[block.rows]] = np.minimum(smaller / np.maximum(total_mass, 1e-300), 1.0)
     return out
 
 
@@ -143,8 +145,8 @@ def of_mixture(released: float, law: NoiseLaw, counts: Array, probabilities: Arr
     -------
     float
     """
-    cell, whole = cells_of([released], law), counts[None]
-    ends = [float(probabilities @ _tail(cell, whole, side)[0]) for side in ("low", "high")]
+    cell, all_counts = cells_of([released], law), counts[None]
+    ends = [float(probabilities @ _tail(cell, all_counts, side)[0]) for side in ("low", "high")]
     return min(*ends, 1.0)
 
 

@@ -197,8 +197,8 @@ class PublishedCounts:
         )
 
     def _columns(self, level: float) -> Columns:
-        found = self.numbers(level)
-        return Columns(found.mean, found.sd, found.lower, found.upper, EXACT)
+        numbers = self.numbers(level)
+        return Columns(numbers.mean, numbers.sd, numbers.lower, numbers.upper, EXACT)
 
     def law(self, i: int) -> Discrete:
         """Return the posterior distribution of count `i`."""
@@ -263,17 +263,17 @@ class PublishedCounts:
         does not depend on the other rows of its block.
         """
         rows = np.arange(part * _TOGETHER, min((part + 1) * _TOGETHER, len(self.names)))
-        found: dict[int, tuple[int, Array]] = {}
+        windows_by_row: dict[int, tuple[int, Array]] = {}
         for i in np.unique(self.choice.which[rows]):
             own = rows[self.choice.which[rows] == i]
 
             def keep(block: windows.Block, logs: Array, own: NDArray[np.int64] = own) -> None:
                 for row, low, width, line in zip(block.rows, block.low, block.width, logs, strict=True):
                     # a window computed earlier is replaced by a wider window
-                    found[int(own[row])] = int(low), line[:width].copy()
+                    windows_by_row[int(own[row])] = int(low), line[:width].copy()
 
             windows.settle(self.cells.take(own), self.choice.priors[i], LEVEL, keep)
-        return [(low, np.exp(logs - logs.max())) for low, logs in (found[int(row)] for row in rows)]
+        return [(low, np.exp(logs - logs.max())) for low, logs in (windows_by_row[int(row)] for row in rows)]
 
     def _answers(self, priors: Sequence[CountPrior], level: float) -> windows.Answers:
         return answers_by_group(self.cells, priors, self.choice.which, level)
@@ -301,8 +301,8 @@ def answers_by_group(
     reasons = cells.reasons.copy()
     for i, prior in enumerate(priors):
         rows = np.flatnonzero(which == i)
-        found = windows.settle(cells.take(rows), prior, level)
-        numbers[rows], error[rows], reasons[rows] = found.numbers, found.error, found.reasons
+        settled = windows.settle(cells.take(rows), prior, level)
+        numbers[rows], error[rows], reasons[rows] = settled.numbers, settled.error, settled.reasons
     return windows.Settled(numbers, error, reasons).answers()
 
 
@@ -333,13 +333,13 @@ def named(released: Any, names: Sequence[str] | None) -> tuple[Any, tuple[str, .
     values = np.asarray(released, dtype=object)
     if values.ndim != 1:
         raise ValueError(f"released must contain one noisy count per row, got shape {values.shape}")
-    found = tuple(str(name) for name in names) if names is not None else tuple(str(i + 1) for i in range(len(values)))
-    if len(found) != len(values) or len(set(found)) != len(found):
+    labels = tuple(str(name) for name in names) if names is not None else tuple(str(i + 1) for i in range(len(values)))
+    if len(labels) != len(values) or len(set(labels)) != len(labels):
         raise ValueError(
-            f"names must contain {len(values)} distinct names, got {len(found)} names, of "
-            f"which {len(set(found))} are distinct"
+            f"names must contain {len(values)} distinct names, got {len(labels)} names, of "
+            f"which {len(set(labels))} are distinct"
         )
-    return released, found
+    return released, labels
 
 
 Noise = NoiseLaw | Sequence[NoiseLaw] | Mapping[str, Any]
@@ -411,8 +411,17 @@ class Batch:
         posterior is ``refused``.
         """
         status = np.where(self.reasons == "", EXACT.status, "refused")
-        found = self.own
-        columns = (self.released, found.mean, found.sd, found.lower, found.upper, self.level, status, found.error)
+        summaries = self.own
+        columns = (
+            self.released,
+            summaries.mean,
+            summaries.sd,
+            summaries.lower,
+            summaries.upper,
+            self.level,
+            status,
+            summaries.error,
+        )
         return pd.DataFrame(
             dict(zip(COLUMNS, (*columns, self.flat.mean, self.prior_matters, self.reasons), strict=True)),
             columns=list(COLUMNS),

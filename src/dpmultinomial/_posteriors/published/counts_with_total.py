@@ -189,14 +189,14 @@ class Leaves:
     def neglected(self, theta: float) -> float:
         """Return an upper bound on the unconditional probability outside the windows under an exponential tilt."""
         logs = self.logs + theta * (self.counts - self.counts[:, :1])
-        whole = np.logaddexp.reduce(logs, axis=1)
+        log_totals = np.logaddexp.reduce(logs, axis=1)
         last = self.width - 1
         bound = 0.0
-        for ends, at, sign, growth in (
+        for ends, end_counts, sign, growth in (
             (self.left, np.zeros(len(last)), -1.0, np.ones(len(last))),
             (self.right, last, 1.0, self.growth),
         ):
-            nearest = ends[:, 0] + theta * (at + sign) - whole
+            nearest = ends[:, 0] + theta * (end_counts + sign) - log_totals
             with np.errstate(invalid="ignore", over="ignore"):
                 fall = np.exp(ends[:, 1] - ends[:, 0] + sign * theta) * growth
                 tail = np.where(fall < 1, np.exp(nearest) / (1 - fall), np.inf)
@@ -322,9 +322,9 @@ def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
     """
     kinds = _kinds(cells, priors)
     for log_mass in _LOG_MASS:
-        found = _attempt(cells, priors, total, log_mass, kinds)
-        if found is not None and found.error <= windows.NEGLECTED:
-            return found
+        attempt = _attempt(cells, priors, total, log_mass, kinds)
+        if attempt is not None and attempt.error <= windows.NEGLECTED:
+            return attempt
     raise ValueError(
         "total: every sum of counts within their bounds is impossible given the total, or requires noise of more "
         "than 1,200 standard deviations: check the total, the noise and the bounds"
@@ -368,8 +368,8 @@ def _kinds(cells: Cells, priors: Sequence[CountPrior]) -> Kinds:
         every = np.arange(len(cells))
         return every, every
     places: dict[int, int] = {}
-    own = np.array([places.setdefault(id(prior), len(places)) for prior in priors], dtype=np.int64)
-    return np.unique(cells.kinds[1] * len(places) + own, return_index=True, return_inverse=True)[1:]
+    prior_index = np.array([places.setdefault(id(prior), len(places)) for prior in priors], dtype=np.int64)
+    return np.unique(cells.kinds[1] * len(places) + prior_index, return_index=True, return_inverse=True)[1:]
 
 
 def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass: float, kinds: Kinds) -> Solved | None:
@@ -584,14 +584,14 @@ def posterior(
         choice = choose(cells, prior, groups)
         priors, prior_facts = [choice.priors[i] for i in choice.which], choice.facts()
     about = total_of(total, None if alpha is None else float(alpha.sum()))
-    found = TiedCounts(cells, priors, about, labels, alpha)
-    parts = _Parts(found.together, labels, alpha)
+    tied = TiedCounts(cells, priors, about, labels, alpha)
+    parts = _Parts(tied.together, labels, alpha)
 
     def told() -> dict[str, object]:
         omitted = {"omitted": parts.omitted} if parts.omitted else {}
-        return {"noise": cells.noise.settings(), "prior": prior_facts, **found.facts(), **omitted, **(facts or {})}
+        return {"noise": cells.noise.settings(), "prior": prior_facts, **tied.facts(), **omitted, **(facts or {})}
 
-    return Posterior(parts.groups(), joint=parts.draw, method="convolutions", facts=told, source=found)
+    return Posterior(parts.groups(), joint=parts.draw, method="convolutions", facts=told, source=tied)
 
 
 class _Parts:
@@ -605,9 +605,9 @@ class _Parts:
         """Return the posterior distributions of the counts, of the shares (unless omitted), and of the rates (if
         modelled).
         """
-        found = {"counts": self._group("counts", self._count, self.law)}
-        found |= {} if self.omitted else {"shares": self.shares()}
-        return found | ({"rates": self.rates()} if self.alpha is not None else {})
+        quantity_groups = {"counts": self._group("counts", self._count, self.law)}
+        quantity_groups |= {} if self.omitted else {"shares": self.shares()}
+        return quantity_groups | ({"rates": self.rates()} if self.alpha is not None else {})
 
     @cached_property
     def omitted(self) -> str:
@@ -628,8 +628,8 @@ class _Parts:
         """Return the posterior distributions of the shares of the file, among all categories or among a subset of the
         categories. A share of 0/0 is excluded from its distribution.
         """
-        whole = self.law.root.first if len(self.law.root.weights) == 1 else 0  # nonzero if the total is public
-        together = self.law.scaled(1 / whole) if whole > 0 and group is None else None
+        fixed_total = self.law.root.first if len(self.law.root.weights) == 1 else 0  # nonzero if the total is public
+        together = self.law.scaled(1 / fixed_total) if fixed_total > 0 and group is None else None
         return self._group("shares", lambda i: self._share(i, group), together, group, self.shares)
 
     def rates(self, group: Group = None) -> Quantities:
@@ -654,23 +654,23 @@ class _Parts:
             )
 
         def part(size: int, rng: np.random.Generator) -> NDArray[Any]:
-            found = self.draw(size, rng)[name][:, list(group)]
-            below = found.sum(axis=1, keepdims=True)
-            return np.asarray(np.divide(found, below, out=np.full(found.shape, np.nan), where=below > 0))
+            values = self.draw(size, rng)[name][:, list(group)]
+            below = values.sum(axis=1, keepdims=True)
+            return np.asarray(np.divide(values, below, out=np.full(values.shape, np.nan), where=below > 0))
 
         return Quantities(tuple(self.names[i] for i in group), lambda i: law(group[i]), joint=part)
 
     def _numbers_of(self, group: str) -> Callable[[float], Columns] | None:
         """Return a function that summarises all counts or all shares in one pass, or None if this is not possible."""
-        whole = self.law.root.first if len(self.law.root.weights) == 1 else 0
-        if not self.law.shared or (group != "counts" and whole <= 0):
+        fixed_total = self.law.root.first if len(self.law.root.weights) == 1 else 0
+        if not self.law.shared or (group != "counts" and fixed_total <= 0):
             return None
 
         def columns(level: float) -> Columns:
             if group == "rates":
                 mean, sd, lower, upper = self._rate_summaries(level)
                 return Columns(mean, sd, lower, upper, EXACT)
-            unit = whole if group == "shares" else 1
+            unit = fixed_total if group == "shares" else 1
             mean, sd, lower, upper = self._summaries(level)
             return Columns(mean / unit, sd / unit, lower / unit, upper / unit, EXACT)
 
@@ -679,13 +679,13 @@ class _Parts:
     @lru_cache(2)  # noqa: B019  one object for each posterior
     def _rate_summaries(self, level: float) -> _Numbers:
         """Return the posterior summaries of all rates, with one computation for each group of equal counts."""
-        which, found = self.law.which, []
+        which, rows = self.law.which, []
         places = np.empty(int(which.max()) + 1, dtype=np.int64)
         places[which] = np.arange(len(which))
         for place in places.tolist():
             rate = self._rate_law(place)
-            found.append((rate.mean(), np.sqrt(rate.variance()), *rate.quantile([(1 - level) / 2, (1 + level) / 2])))
-        return _Numbers(*np.array(found)[which].T)
+            rows.append((rate.mean(), np.sqrt(rate.variance()), *rate.quantile([(1 - level) / 2, (1 + level) / 2])))
+        return _Numbers(*np.array(rows)[which].T)
 
     @lru_cache(2)  # noqa: B019  one object for each posterior
     def _summaries(self, level: float) -> _Numbers:
@@ -696,11 +696,11 @@ class _Parts:
         the same draw.
         """
         counts = self.law.draw(range(len(self.names)), size, rng=rng)
-        whole = counts.sum(axis=1, keepdims=True)
-        found: dict[str, NDArray[Any]] = {"counts": counts, "shares": counts / np.maximum(whole, 1)}
+        totals = counts.sum(axis=1, keepdims=True)
+        draws: dict[str, NDArray[Any]] = {"counts": counts, "shares": counts / np.maximum(totals, 1)}
         if self.alpha is not None:
-            found["rates"] = dirichlet.draw(self.alpha, counts, rng=rng)
-        return found
+            draws["rates"] = dirichlet.draw(self.alpha, counts, rng=rng)
+        return draws
 
     def _count(self, i: int) -> Discrete:
         law = self.law.sum_of([i])

@@ -291,8 +291,8 @@ def prior_of(words: Any) -> CountPrior:
     if set(given) - {"law"} != set(needs):
         got = ", ".join(sorted(set(given) - {"law"})) or "nothing"
         raise ValueError(f"prior: {law} must have {' and '.join(needs) or 'no parameters'}, got {got}")
-    made: CountPrior = _MADE[law](**{name: given[name] for name in needs})
-    return made
+    count_prior: CountPrior = _MADE[law](**{name: given[name] for name in needs})
+    return count_prior
 
 
 _NEEDS = {
@@ -430,7 +430,12 @@ class _Problem:
         for _ in range(_ROUNDS):
             slope, complete, observed = self._local(f, weights)
             new = next(
-                (found for info in (observed, complete) if (found := self._step(f, value, slope, info, weights))), None
+                (
+                    candidate
+                    for info in (observed, complete)
+                    if (candidate := self._step(f, value, slope, info, weights))
+                ),
+                None,
             )
             if new is None:
                 break
@@ -457,9 +462,9 @@ class _Problem:
         while size > 1e-4:
             new = f + size * step
             new -= new.max()
-            found = self.value(new, weights)
-            if found > value:
-                return new, found
+            new_value = self.value(new, weights)
+            if new_value > value:
+                return new, new_value
             size /= 2
         return None
 
@@ -643,8 +648,8 @@ def _mean_likelihood(cells: Cells, rows: Whole, low: Array, high: Array, edges: 
         best = block.log_likelihood.max(axis=1, keepdims=True)
         below = np.zeros((len(block.rows), block.counts.shape[1] + 1))
         np.cumsum(np.exp(block.log_likelihood - best), axis=1, out=below[:, 1:])
-        at = np.clip(edges - block.low[:, None], 0, block.counts.shape[1])
-        out[place[block.rows]] = np.diff(np.take_along_axis(below, at, axis=1), axis=1)
+        ends = np.clip(edges - block.low[:, None], 0, block.counts.shape[1])
+        out[place[block.rows]] = np.diff(np.take_along_axis(below, ends, axis=1), axis=1)
     return out / np.diff(edges)
 
 
@@ -722,10 +727,10 @@ def choose(cells: Cells, prior: Any, groups: Sequence[object] | NDArray[Any] | N
     for i, name in enumerate(names):
         wanted = prior[name] if by_group else prior
         try:
-            made = _made(cells.take(np.flatnonzero(which == i)), wanted)
-            if wanted is None and isinstance(made, Fitted) and made.uncertain:
-                made, unfitted = Reciprocal(), unfitted + 1
-            priors.append(made)
+            chosen_prior = _made(cells.take(np.flatnonzero(which == i)), wanted)
+            if wanted is None and isinstance(chosen_prior, Fitted) and chosen_prior.uncertain:
+                chosen_prior, unfitted = Reciprocal(), unfitted + 1
+            priors.append(chosen_prior)
         except ValueError as error:
             raise ValueError(f"group {name}: {error}" if name else str(error)) from None
     return Choice(tuple(priors), which, names, prior is not None, unfitted)

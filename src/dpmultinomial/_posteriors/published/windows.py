@@ -171,7 +171,7 @@ def blocks(cells: Cells, rows: Whole, low: Array, high: Array) -> Iterator[Block
 
 @dataclass(frozen=True)
 class Answers:
-    """Posterior summaries of counts, one per row. The entries of a row are NaN if the row has no posterior
+    """Posterior summaries of counts, with one row per count. The entries of a row are NaN if the row has no posterior
     distribution.
 
     Parameters
@@ -255,8 +255,12 @@ def settle(
     if keep is None and len(left) >= MANY:
         rows, which = (cells if len(left) == len(cells) else cells.take(left)).kinds
         if len(rows) < len(left):
-            found = _settled(cells.take(left[rows]), prior, level, None)
-            out[left], error[left], reasons[left] = found.numbers[which], found.error[which], found.reasons[which]
+            separate = _settled(cells.take(left[rows]), prior, level, None)
+            out[left], error[left], reasons[left] = (
+                separate.numbers[which],
+                separate.error[which],
+                separate.reasons[which],
+            )
             return Settled(out, error, reasons)
     return _settled(cells, prior, level, keep)
 
@@ -277,10 +281,10 @@ def _settled(cells: Cells, prior: CountPrior, level: float, keep: Callable[[Bloc
         parts = blocks(cells, left[fits], low[fits], high[fits])
         for block in steps(parts, len(fits), "counts", lambda block: len(block.rows)):
             logs = block.log_likelihood + prior_weights(prior, block)
-            found = _window_sums.summaries(logs, block.width, level=level)
-            found[:, [1, 3, 4]] += block.low[:, None]
-            out[block.rows] = found
-            error[block.rows] = neglected(cells.take(block.rows), prior, block, found[:, 0], log_mass)
+            sums = _window_sums.summaries(logs, block.width, level=level)
+            sums[:, [1, 3, 4]] += block.low[:, None]
+            out[block.rows] = sums
+            error[block.rows] = neglected(cells.take(block.rows), prior, block, sums[:, 0], log_mass)
             if keep is not None:
                 keep(block, logs)
         left = left[fits][~(error[left[fits]] <= NEGLECTED)]
@@ -309,13 +313,13 @@ def neglected(cells: Cells, prior: CountPrior, block: Block, log_evidence: Array
         The result is 0 if the window ends at the bounds of the count, and inf if all weights of the window are 0.
     """
     lower, upper = np.maximum(cells.lower, prior.first), np.minimum(cells.upper, prior.last)
-    whole = (block.low <= lower) & (block.low + block.width - 1 >= upper)
+    covers_all = (block.low <= lower) & (block.low + block.width - 1 >= upper)
     sd = np.broadcast_to(np.sqrt(np.asarray(cells.noise.variance())), (len(cells),))
     best = block.log_likelihood.max(axis=1)
     with np.errstate(invalid="ignore", over="ignore"):
         bound = np.exp(prior.peak + best - log_evidence - log_mass + np.log1p(2.6 * sd))
     bound = np.where(cells.measured, bound, np.exp(-log_mass))
-    bound = np.where(whole, 0.0, bound)
+    bound = np.where(covers_all, 0.0, bound)
     return np.where(log_evidence > -np.inf, bound, np.inf)
 
 

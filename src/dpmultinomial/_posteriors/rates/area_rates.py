@@ -173,11 +173,11 @@ class AreaRates:
         Numbers
         """
         tail = (1 - level) / 2
-        found = [
+        parts = [
             self.evaluate(rows, [tail, 1 - tail], np.empty((rows.stop - rows.start, 0)))
             for rows in self._blocks(len(self._own.weights))
         ]
-        rates, ends, counts = (np.concatenate([part[i] for part in found]) for i in (0, 1, 3))
+        rates, ends, counts = (np.concatenate([part[i] for part in parts]) for i in (0, 1, 3))
         return Numbers(rates[:, 0], rates[:, 1], ends[:, 0, 0], ends[:, 1, 0], counts)
 
     def law(self, i: int) -> "RateLaw":
@@ -352,14 +352,14 @@ class RateLaw:
         return out.reshape(levels.shape)
 
     def _at(self, x: ArrayLike, which: int) -> Array:
-        at = np.asarray(x, dtype=np.float64)
-        flat = at.ravel()
+        points = np.asarray(x, dtype=np.float64)
+        flat = points.ravel()
         top = 1.0 if self._rates.model.shares else np.inf
         inside = (flat > 0) & (flat < top)
         out = np.where(flat <= 0, 0.0, 0.0 if which == 1 else 1.0)
         if inside.any():
             out[inside] = self._rates.evaluate(self._rows, [0.5], flat[None, inside])[2][0, :, which]
-        return out.reshape(at.shape)
+        return out.reshape(points.shape)
 
 
 def neglected(model: Model, parameters: Array) -> Array:

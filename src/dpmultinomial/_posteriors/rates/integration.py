@@ -114,9 +114,9 @@ class Hyperparameters:
             return self._three()
         x = np.linspace(self.grid.values[0], self.grid.values[-1], 4001)
         w = np.exp(self.grid.spline(x))
-        at, weights = gauss(x[None], (w / w.sum())[None], _SHAPES)
-        nearest = np.abs(self.grid.values[:, None] - at[0]).argmin(axis=0)
-        fits = [self._given(value, self.grid.fits[i]) for value, i in zip(at[0], nearest, strict=True)]
+        shape_values, weights = gauss(x[None], (w / w.sum())[None], _SHAPES)
+        nearest = np.abs(self.grid.values[:, None] - shape_values[0]).argmin(axis=0)
+        fits = [self._given(value, self.grid.fits[i]) for value, i in zip(shape_values[0], nearest, strict=True)]
         return Nodes(tuple(fits), weights[0], f"{_SHAPES} Gauss nodes of log a")
 
     def _three(self) -> Nodes:
@@ -141,12 +141,12 @@ class Hyperparameters:
         """
         key = 0.0 if self.large else float(fit.parameters[0])
         if key not in self._shifts:
-            at = self._central if self.large else fit
-            total = np.zeros(len(at.parameters) - 1)
-            for arm in np.linalg.cholesky(at.covariance).T:
+            reference = self._central if self.large else fit
+            total = np.zeros(len(reference.parameters) - 1)
+            for arm in np.linalg.cholesky(reference.covariance).T:
                 for sign in (1.0, -1.0):
-                    total += self.model.objective(at.parameters + np.r_[0.0, sign * arm])[1][1:]
-            self._shifts[key] = at.covariance @ total / 2
+                    total += self.model.objective(reference.parameters + np.r_[0.0, sign * arm])[1][1:]
+            self._shifts[key] = reference.covariance @ total / 2
         return np.asarray(fit.parameters[1:] + self._shifts[key])
 
     @cached_property
@@ -159,11 +159,11 @@ class Hyperparameters:
         """
         parts, shares = [], []
         for fit, weight in zip(self.nodes.fits, self.nodes.weights, strict=True):
-            at, weights = star(self.mean(fit), fit.covariance)
-            parts.append(np.column_stack([np.full(len(at), fit.parameters[0]), at]))
+            points, weights = star(self.mean(fit), fit.covariance)
+            parts.append(np.column_stack([np.full(len(points), fit.parameters[0]), points]))
             shares.append(weight * weights)
-        found = np.concatenate(shares)
-        return np.vstack(parts), found / found.sum()
+        point_weights = np.concatenate(shares)
+        return np.vstack(parts), point_weights / point_weights.sum()
 
     @cached_property
     def grid(self) -> Grid:
@@ -213,9 +213,9 @@ class Hyperparameters:
         |c3 (z^2 + 2) phi(z)| + |c4 (z^3 + 3 z) phi(z)|.
         """
         fit = self._central
-        at, _ = star(fit.parameters[1:], fit.covariance)
-        radius = np.sqrt(1.5 * at.shape[1])
-        joint = np.column_stack([np.full(len(at), fit.parameters[0]), at])
+        points, _ = star(fit.parameters[1:], fit.covariance)
+        radius = np.sqrt(1.5 * points.shape[1])
+        joint = np.column_stack([np.full(len(points), fit.parameters[0]), points])
         falls = np.array([fit.value - self.model.value(point) for point in joint[1:]]).reshape(-1, 2)
         rest = radius**2 / 2 - falls
         third = np.abs(rest[:, 0] - rest[:, 1]) / (2 * radius**3)

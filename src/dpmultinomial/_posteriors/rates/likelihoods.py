@@ -147,7 +147,7 @@ def likelihoods_of(cells: Cells, log_mass: float = 40.0) -> Likelihoods:
     rows: list[Array] = [np.ones(1)] * n
     first, top, bound = np.zeros(n, dtype=np.int64), np.zeros(n), np.full(n, -np.inf)
     sd = np.broadcast_to(np.sqrt(np.asarray(cells.noise.variance())), (n,))
-    whole = (low <= cells.lower) & (high >= cells.upper)
+    complete = (low <= cells.lower) & (high >= cells.upper)
     for block in windows.blocks(cells, seen, low[seen], high[seen]):
         best = block.log_likelihood.max(axis=1)
         if np.isneginf(best).any():
@@ -172,7 +172,7 @@ def likelihoods_of(cells: Cells, log_mass: float = 40.0) -> Likelihoods:
     start = np.append(0, np.cumsum(width)).astype(np.int64)
     values = np.concatenate(rows)
     peak = np.array([row.argmax() for row in rows], dtype=np.int64)
-    no_more = (cells.noise.halfwidth(1.0) == 0) | whole
+    no_more = (cells.noise.halfwidth(1.0) == 0) | complete
     return Likelihoods(values, start, first, peak, top, np.where(no_more, -np.inf, bound), known)
 
 
@@ -202,15 +202,15 @@ def table_of(cells: Cells, names: tuple[str, ...], log_mass: float) -> CountLike
             f"{len(cells)} counts has a measurement or finite bounds"
         )
     part = cells.take(kept)
-    found = likelihoods_of(part, log_mass)
-    first, size = found.low.copy(), np.diff(found.start)
+    likelihoods = likelihoods_of(part, log_mass)
+    first, size = likelihoods.low.copy(), np.diff(likelihoods.start)
     free = np.flatnonzero(~part.measured)
     first[free], size[free] = part.lower[free], part.upper[free] - part.lower[free] + 1
     log = np.full((len(kept), int(size.max())), -np.inf)
     for i in range(len(kept)):
-        log[i, : size[i]] = found.log(i)[1] if part.measured[i] else 0.0
+        log[i, : size[i]] = likelihoods.log(i)[1] if part.measured[i] else 0.0
     counts = first[:, None] + np.arange(log.shape[1])
-    return CountLikelihood(tuple(names[i] for i in kept), first, counts, log, log_mass, found.log_bound)
+    return CountLikelihood(tuple(names[i] for i in kept), first, counts, log, log_mass, likelihoods.log_bound)
 
 
 NODES, NODES_OF_FEW, FEW = 9, 21, 50  # number of nodes; number of nodes of an exposure whose mean is below FEW
@@ -249,8 +249,8 @@ def nodes_of(cells: Cells, log_mass: float = 40.0) -> tuple[Array, Array]:
                 nodes[rows[i], : kept.sum()], log_weights[rows[i], : kept.sum()] = x[i, kept], np.log(w[i, kept])
             many = asked[~few]
             if len(many):
-                at, weights = gauss(x[many], w[many], count)
-                nodes[rows[many], :count] = at
+                gauss_nodes, weights = gauss(x[many], w[many], count)
+                nodes[rows[many], :count] = gauss_nodes
                 with np.errstate(divide="ignore"):
                     log_weights[rows[many], :count] = np.log(weights)
     used = int(np.isfinite(log_weights).sum(axis=1).max())

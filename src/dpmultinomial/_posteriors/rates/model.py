@@ -100,10 +100,10 @@ class Model:
         or (A, B) for shares. The `offset` is added to x_i'b.
         """
         a = np.exp(parameters[0])
-        at = self.design @ parameters[1:] + offset
+        linear_predictor = self.design @ parameters[1:] + offset
         if self.shares:
-            return a * expit(at), a * expit(-at)
-        return np.full(len(at), a), np.exp(at)
+            return a * expit(linear_predictor), a * expit(-linear_predictor)
+        return np.full(len(linear_predictor), a), np.exp(linear_predictor)
 
     def terms(self, parameters: Array) -> Terms:
         """Compute the log evidence of every area, and its derivatives.
@@ -117,8 +117,8 @@ class Model:
         Terms
         """
         first, second = self.pair(parameters)
-        found = _rate_sums.sums(*self._all, first, second, self.exposure, shares=self.shares)
-        log, m1, m2, v11, v12, v22, t1, t2 = np.moveaxis(found, 2, 0)
+        sums = _rate_sums.sums(*self._all, first, second, self.exposure, shares=self.shares)
+        log, m1, m2, v11, v12, v22, t1, t2 = np.moveaxis(sums, 2, 0)
         if self.shares:
             scores, spread, curve = self._shares(first, second, m1, m2, v11, v12, v22, t1, t2)
         else:
@@ -201,28 +201,28 @@ class Model:
     def log_evidence(self, parameters: Array) -> Array:
         """Return the log evidence of every area given the hyperparameters (log a, b), float64 (n,)."""
         first, second = self.pair(parameters)
-        found = _rate_sums.sums(*self._all, first, second, self.exposure, shares=self.shares, moments=False)
-        return np.asarray(logsumexp(found[:, :, 0] + self.log_node, axis=1) + self.table.log_top)
+        sums = _rate_sums.sums(*self._all, first, second, self.exposure, shares=self.shares, moments=False)
+        return np.asarray(logsumexp(sums[:, :, 0] + self.log_node, axis=1) + self.table.log_top)
 
     def _inside(self, parameters: Array) -> bool:
-        at = self.design @ parameters[1:]
-        return bool(abs(parameters[0]) <= _LARGEST and np.abs(at).max(initial=0.0) <= _LARGEST)
+        linear_predictor = self.design @ parameters[1:]
+        return bool(abs(parameters[0]) <= _LARGEST and np.abs(linear_predictor).max(initial=0.0) <= _LARGEST)
 
     def objective(self, parameters: Array) -> tuple[float, Array, Array]:
         """Return the log posterior of the hyperparameters (log a, b), its gradient and its Hessian."""
         if not self._inside(parameters):
             size = len(parameters)
             return -np.inf, np.zeros(size), np.zeros((size, size))
-        found = self.terms(parameters)
+        terms = self.terms(parameters)
         value, slope, curve = self.prior.terms(parameters)
         hessian = np.diag(curve)
-        hessian[0, 0] += found.shape_shape.sum()
-        cross = self.design.T @ found.shape_mean
+        hessian[0, 0] += terms.shape_shape.sum()
+        cross = self.design.T @ terms.shape_mean
         hessian[0, 1:] += cross
         hessian[1:, 0] += cross
-        hessian[1:, 1:] += (self.design * found.mean_mean[:, None]).T @ self.design
-        gradient = slope + np.r_[found.shape.sum(), self.design.T @ found.mean]
-        return value + float(found.log_evidence.sum()), gradient, hessian
+        hessian[1:, 1:] += (self.design * terms.mean_mean[:, None]).T @ self.design
+        gradient = slope + np.r_[terms.shape.sum(), self.design.T @ terms.mean]
+        return value + float(terms.log_evidence.sum()), gradient, hessian
 
     def start(self, crude: float) -> Array:
         """Return the starting point of the search for the mode: log a from the prior, and coefficients b with the same
@@ -245,9 +245,9 @@ class Model:
         -------
         Fit
         """
-        at = np.array(start, dtype=np.float64)
-        free = np.arange(int(fixed), len(at))
-        value, gradient, hessian = self.objective(at)
+        current = np.array(start, dtype=np.float64)
+        free = np.arange(int(fixed), len(current))
+        value, gradient, hessian = self.objective(current)
         done, steps = False, 0
         while steps < _STEPS:
             roots, vectors = np.linalg.eigh(-hessian[np.ix_(free, free)])
@@ -259,18 +259,18 @@ class Model:
             size = min(1.0, 2.0 / np.abs(step).max())
             slack = 1e-13 * abs(value)
             while True:
-                new = at.copy()
+                new = current.copy()
                 new[free] += size * step
-                found = self.objective(new)
-                if found[0] >= value - slack or size < 1e-8:
+                new_objective = self.objective(new)
+                if new_objective[0] >= value - slack or size < 1e-8:
                     break
                 size /= 2
             steps += 1
             if size < 1e-8:
                 done = expected < 1e-6
                 break
-            at, (value, gradient, hessian) = new, found
-        return Fit(at, value, -hessian[np.ix_(free, free)], steps, done)
+            current, (value, gradient, hessian) = new, new_objective
+        return Fit(current, value, -hessian[np.ix_(free, free)], steps, done)
 
 
 @dataclass(frozen=True)

@@ -209,8 +209,8 @@ class UpperTail:
         for k in np.argsort(bounds)[::-1].tolist():
             if tail > 0 and bounds[k] < np.log(tail) - _DIGITS:
                 break
-            found = self._groups[k].tail(x, bounds[k])
-            tail, density = tail + found[0], density + found[1]
+            part_tail = self._groups[k].tail(x, bounds[k])
+            tail, density = tail + part_tail[0], density + part_tail[1]
         return tail, density
 
 
@@ -248,8 +248,8 @@ class _Group:
 
     def _cumulants(self, c: float) -> tuple[float, float, float]:
         """Return the cumulant generating function log E exp(c X) of the group at c, and its first two derivatives."""
-        whole, mean, share, means = self._first_two(c)
-        return whole, mean, float(share @ (zeta(2, self._a + c * SIGNS).sum(axis=1) + (means - mean) ** 2))
+        log_mass, mean, share, means = self._first_two(c)
+        return log_mass, mean, float(share @ (zeta(2, self._a + c * SIGNS).sum(axis=1) + (means - mean) ** 2))
 
     def _first_two(self, c: float) -> tuple[float, float, Array, Array]:
         """Return the cumulant generating function log E exp(c X) of the group at c and its first derivative. Also
@@ -548,25 +548,25 @@ def below(a: ArrayLike, x: float) -> NDArray[np.float64]:
     -----
     Computing time: about 20 microseconds per distribution with parameters of at least 10.
     """
-    parameters, at = _checks.shaped("a", a, None, 4), _checks.number("x", x)
+    parameters, point = _checks.shaped("a", a, None, 4), _checks.number("x", x)
     if not np.all((parameters > 0) & np.isfinite(parameters)):
         raise ValueError(
             f"a must be finite and > 0, got {parameters[~((parameters > 0) & np.isfinite(parameters))][0]}"
         )
-    away = at - digamma(parameters) @ SIGNS
+    away = point - digamma(parameters) @ SIGNS
     widths = np.sqrt(polygamma(1, parameters).sum(axis=1))
     steps = _steps(parameters.min(axis=1), widths, 0.0)
     counts = np.ceil(_ends(parameters, widths) / steps) + 1
-    found = np.empty(len(parameters))
+    probabilities = np.empty(len(parameters))
     order = np.argsort(counts, kind="stable")
     for block_rows in np.array_split(order, 1 + int(4 * counts.sum()) // _ENTRIES):
         t = steps[block_rows, None] * (np.arange(int(counts[block_rows].max(initial=1))) + 0.5)
-        parts = np.exp(log_parts(parameters[block_rows], 1j * t) - 1j * at * t).imag / t
-        found[block_rows] = np.clip(0.5 - parts.sum(axis=1) * steps[block_rows] / np.pi, 0.0, 1.0)
-    found[np.abs(away) > np.pi / steps] = away[np.abs(away) > np.pi / steps] > 0
-    for j in np.flatnonzero(found < _FAR):
-        found[j] = LogOddsMixture(parameters[j : j + 1]).cdf(at)
-    return found
+        parts = np.exp(log_parts(parameters[block_rows], 1j * t) - 1j * point * t).imag / t
+        probabilities[block_rows] = np.clip(0.5 - parts.sum(axis=1) * steps[block_rows] / np.pi, 0.0, 1.0)
+    probabilities[np.abs(away) > np.pi / steps] = away[np.abs(away) > np.pi / steps] > 0
+    for j in np.flatnonzero(probabilities < _FAR):
+        probabilities[j] = LogOddsMixture(parameters[j : j + 1]).cdf(point)
+    return probabilities
 
 
 def _steps(least: ArrayLike, widest: ArrayLike, reach: float) -> NDArray[np.float64]:
@@ -716,7 +716,7 @@ def common_odds_ratio(
     if stack.ndim != 3 or not len(stack) or stack.shape[1:] != (2, 2):
         raise ValueError(f"swapped must have shape (strata, 2, 2), got shape {array.shape}")
     rate, spread = _checks.inside("rate", rate), _checks.positive("prior_sd", prior_sd)
-    strata = [found for table in stack if (found := _stratum(table, rate)) is not None]
+    strata = [stratum for table in stack if (stratum := _stratum(table, rate)) is not None]
 
     def log_density(points: Array) -> Array:
         total = -0.5 * (points / spread) ** 2
@@ -733,8 +733,8 @@ def common_odds_ratio(
 
 
 def _stratum(table: ArrayLike, rate: float) -> tuple[Array, Array, Array] | None:
-    """Return x - s, log P(x | s) and log h(x)/h(s) for all possible original counts x of a stratum with swapped count
-    s, where h is the hypergeometric distribution. Return None if a margin is 0.
+    """Return the differences x - s, log P(x | s) and log h(x)/h(s) for all possible original counts x of a stratum with
+    the swapped count s, where h is the hypergeometric distribution. Return None if a margin is 0.
     """
     counts = _checks.table("swapped", table)
     x, _ = two_by_two.orient(counts)

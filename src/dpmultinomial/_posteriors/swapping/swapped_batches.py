@@ -92,13 +92,13 @@ def summaries(
             table, own_rows, own_columns = _table(cells, rows, columns)
             given_rate = rate if rate is not None else _one_rate(cells["rate"])
             key = (given_rate, table.shape, table.tobytes())
-            found = known.get(key)
-            if found is None:
+            result = known.get(key)
+            if result is None:
                 numbers, word, reusable = _numbers(table, given_rate, alpha, share, stream_of, str(name), odds)
-                found = (numbers, word)
+                result = (numbers, word)
                 if reusable:
-                    known[key] = found
-            lines += _lines(name, own_rows, own_columns, *found)
+                    known[key] = result
+            lines += _lines(name, own_rows, own_columns, *result)
         except (ValueError, TypeError) as error:
             lines.append((name, "", "", np.nan, np.nan, np.nan, np.nan, f"not used: {error}", ""))
     return pd.DataFrame(lines, columns=list(RESULT))

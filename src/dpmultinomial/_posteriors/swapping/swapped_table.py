@@ -51,7 +51,8 @@ def _summary(draws: NDArray[np.float64], weights: NDArray[np.float64], level: fl
     ranks = np.cumsum(weights[order], axis=0)
     places = [[np.searchsorted(ranks[:, c], q) for c in range(draws.shape[1])] for q in tails]
     lower, upper = (
-        np.take_along_axis(draws, order, axis=0)[np.minimum(at, len(draws) - 1), range(draws.shape[1])] for at in places
+        np.take_along_axis(draws, order, axis=0)[np.minimum(index, len(draws) - 1), range(draws.shape[1])]
+        for index in places
     )
     names = [f"theta{c + 1}" for c in range(draws.shape[1])]
     return summary_frame(names, mean=mean, sd=sd, lower=lower, upper=upper, level=level, status=status)
@@ -371,12 +372,12 @@ class SwappedTablePosterior(DirichletMixture):
         tails = [(1 - _checks.inside("level", level)) / 2, (1 + level) / 2]
         laws = [self.beta(i) for i in range(self.counts.categories)]
         names = [f"theta({i}, {j})" for i, j in np.ndindex(self.tables.shape[1:])]
-        found = [(law.mean(), law.variance() ** 0.5, *law.quantile(tails)) for law in laws]
+        rows = [(law.mean(), law.variance() ** 0.5, *law.quantile(tails)) for law in laws]
         if self.tables.shape[1:] == (2, 2):
             odds = self.log_odds()
             names.append("log odds ratio")
-            found.append((odds.mean(), odds.variance() ** 0.5, *odds.quantile(tails)))
-        mean, sd, lower, upper = np.array(found, dtype=np.float64).T
+            rows.append((odds.mean(), odds.variance() ** 0.5, *odds.quantile(tails)))
+        mean, sd, lower, upper = np.array(rows, dtype=np.float64).T
         return summary_frame(names, mean=mean, sd=sd, lower=lower, upper=upper, level=level, status=self.accuracy)
 
 
@@ -419,10 +420,10 @@ def exact(
         depth = _DEPTH + int(np.ptp(log_dirichlet_multinomial(possible, prior)) / np.log(2))
         tables, _, backward = exact_swapping.class_law(counts, rate=rate, depth=depth)
         return _of_class(tables, backward, prior)
-    found = listed(counts, _checks.inside("rate", rate), prior, most_work)
-    if isinstance(found, str):
-        raise ValueError(found)
-    return found
+    result = listed(counts, _checks.inside("rate", rate), prior, most_work)
+    if isinstance(result, str):
+        raise ValueError(result)
+    return result
 
 
 def listed(

@@ -80,8 +80,8 @@ class RateLaw(TailedLaw):
         """Return the posterior density of the swap rate at points strictly between 0 and 1."""
         points = np.asarray([_checks.inside("x", value) for value in np.ravel(x).tolist()])
         z = logit(points)
-        found = np.exp(self._log_density(z) - self._log_mass) / (points * (1 - points))
-        return np.asarray(found.reshape(np.shape(x)))
+        densities = np.exp(self._log_density(z) - self._log_mass) / (points * (1 - points))
+        return np.asarray(densities.reshape(np.shape(x)))
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
         """Draw independent values of the swap rate. The logit of the rate has a piecewise constant density on 20,000
@@ -113,8 +113,8 @@ class RateLaw(TailedLaw):
         for low, high, series, largest in self._panels:
             if largest > top - _IRRELEVANT:
                 theta = low + (high - low) * _TESTED
-                found = chebyshev.chebval(2 * _TESTED - 1, series)
-                apart += [abs(v - self._exact(float(r))) for v, r in zip(found, np.sin(theta) ** 2, strict=True)]
+                interpolated = chebyshev.chebval(2 * _TESTED - 1, series)
+                apart += [abs(v - self._exact(float(r))) for v, r in zip(interpolated, np.sin(theta) ** 2, strict=True)]
         return 2 * float(np.expm1(max(apart)) + self._density.error(_LEAST_LEVEL + self._log_mass))
 
     @property
@@ -302,20 +302,22 @@ def infer_rate(swapped: ArrayLike, *, prior: tuple[float, float] = (1.0, 1.0), a
     are averaged over 24 or 48 rates, by the Gaussian quadrature rule of the posterior of the rate. A single table
     contains little information about its rate, so compare the posterior with the prior.
     """
-    counts, own = stacked(swapped, alpha)
+    counts, concentrations = stacked(swapped, alpha)
     a, b = _checks.positives("prior", prior, 2)
     if max(a, b) > 500:
         raise ValueError(f"the parameters of prior must be at most 500, got {a} and {b}")
-    strata = _Strata(counts, own)
+    strata = _Strata(counts, concentrations)
     law = RateLaw(strata.log_likelihood, float(a), float(b))
-    rates, weights, mixed, errors = _averaged(strata, law, own)
+    rates, weights, mixed, errors = _averaged(strata, law, concentrations)
     errors = errors + law.error
     states = [
         Accuracy("approximate", error, "average over the rate, compared with half as many nodes")
         for error in errors.tolist()
     ]
     shape, how = cast(tuple[int, int, int], counts.shape), ("listed or two rows",) * len(counts)
-    return UnknownRate(law, UnswappedPosterior(own.ravel(), mixed, shape, how, states), rates, weights, errors)
+    return UnknownRate(
+        law, UnswappedPosterior(concentrations.ravel(), mixed, shape, how, states), rates, weights, errors
+    )
 
 
 def _averaged(strata: "_Strata", law: RateLaw, alpha: Array) -> tuple[Array, Array, MixedLaw, Array]:
@@ -359,12 +361,12 @@ class _Strata:
 
     def _of(self, key: tuple[bytes, bytes], rate: float) -> Stratum:
         place = self._first[key]
-        found = summed(self._counts[place], self._prior[place], rate, strict=True)
-        if found is None:
+        stratum = summed(self._counts[place], self._prior[place], rate, strict=True)
+        if stratum is None:
             raise RuntimeError(
                 f"the exact sums are not available for the rate {rate}: internal error, please report it"
             )
-        return found
+        return stratum
 
 
 def _apart(fine: Array, coarse: Array, alpha: float, whole: float) -> float:

@@ -142,8 +142,8 @@ class TwoRowLaw(PairedLaw):
         x = np.empty((size, len(self.columns)), dtype=np.int64)
         for j, (pairs, rest) in enumerate(zip(self._pairs, [*after, last], strict=True)):
             states, index = np.unique(np.column_stack([left, cross]), axis=0, return_inverse=True)
-            for at, (a, t) in enumerate(states.tolist()):
-                chosen = np.flatnonzero(index.ravel() == at)
+            for state_index, (a, t) in enumerate(states.tolist()):
+                chosen = np.flatnonzero(index.ravel() == state_index)
                 drawn = _pick(pairs, rest, a, t, len(chosen), rng)
                 x[chosen, j] = drawn[:, 0]
                 left[chosen] -= drawn[:, 0]
@@ -255,8 +255,8 @@ def _pick(pairs: Array, rest: Array, a: int, t: int, size: int, rng: np.random.G
     x, u = np.arange(x_low, x_top + 1), np.arange(u_low, u_top + 1)
     weights = (pairs[np.ix_(x, u)] * rest[np.ix_(a - x, t - u)]).ravel()
     cumulative = np.cumsum(weights)
-    at = np.searchsorted(cumulative[:-1], rng.random(size) * cumulative[-1], side="right")
-    return np.column_stack([x[at // len(u)], u[at % len(u)]]).astype(np.int64)
+    picked = np.searchsorted(cumulative[:-1], rng.random(size) * cumulative[-1], side="right")
+    return np.column_stack([x[picked // len(u)], u[picked % len(u)]]).astype(np.int64)
 
 
 CHAINS = 4
@@ -537,8 +537,8 @@ class UnswappedPosterior(DirichletMixture):
         tails = [(1 - _checks.inside("level", level)) / 2, (1 + level) / 2]
         cells = [cell if self.shape[0] > 1 else cell[1:] for cell in np.ndindex(self.shape)]
         laws = [self.beta(i) for i in range(self.counts.categories)]
-        found = [(law.mean(), law.variance() ** 0.5, *law.quantile(tails)) for law in laws]
-        mean, sd, lower, upper = np.array(found, dtype=np.float64).T
+        rows = [(law.mean(), law.variance() ** 0.5, *law.quantile(tails)) for law in laws]
+        mean, sd, lower, upper = np.array(rows, dtype=np.float64).T
         names = [f"theta({', '.join(map(str, cell))})" for cell in cells]
         return summary_frame(names, mean=mean, sd=sd, lower=lower, upper=upper, level=level, status=self._states)
 
@@ -586,9 +586,9 @@ def infer(
     rate, rng = _checks.inside("rate", rate), _checks.generator(rng)
     parts: list[Stratum] = []
     for table, table_prior in zip(counts, prior, strict=True):
-        found = None if method == "chain" else summed(table, table_prior, rate, strict=method == "exact")
+        stratum = None if method == "chain" else summed(table, table_prior, rate, strict=method == "exact")
         parts.append(
-            found or _sampled(table, table_prior, rate, rng, _checks.integer("most_moves", most_moves, least=1))
+            stratum or _sampled(table, table_prior, rate, rng, _checks.integer("most_moves", most_moves, least=1))
         )
     shape = cast(tuple[int, int, int], counts.shape)
     law, how = StrataLaw([part.law for part in parts]), tuple(part.how for part in parts)
@@ -633,19 +633,19 @@ def summed(table: Counts, prior: Array, rate: float, *, strict: bool = False) ->
     if two_rows and _MOST_PAIRED < table.sum() <= MOST_RECORDS and max(table.shape) <= _MOST_COLUMNS:
         law = TwoRowLaw(table, prior, rate=rate)
         return Stratum(law, "two rows", EXACT, law.log_acceptance)
-    found: swapped_table.SwappedTablePosterior | str
+    result: swapped_table.SwappedTablePosterior | str
     if table.shape == (2, 2):
-        found = two_by_two.refusal(table) or swapped_table.two_by_two_posterior(table, rate, prior)
+        result = two_by_two.refusal(table) or swapped_table.two_by_two_posterior(table, rate, prior)
     else:
-        found = swapped_table.listed(table, rate, prior, exact_swapping.MOST_WORK if strict else _MOST_LISTED)
-    if not isinstance(found, str):
-        return Stratum(cast(ExplicitLaw, found.counts), "listed", found.accuracy, found.log_acceptance)
+        result = swapped_table.listed(table, rate, prior, exact_swapping.MOST_WORK if strict else _MOST_LISTED)
+    if not isinstance(result, str):
+        return Stratum(cast(ExplicitLaw, result.counts), "listed", result.accuracy, result.log_acceptance)
     if strict:
-        raise OutOfReach(found)
+        raise OutOfReach(result)
     return None
 
 
 def _sampled(table: Counts, prior: Array, rate: float, rng: np.random.Generator, most_moves: int) -> Stratum:
-    found = sample(table, prior, rate=rate, rng=rng, most_moves=most_moves)
-    flat = found.originals.reshape(-1, table.size)
-    return Stratum(ExplicitLaw(flat, np.ones(len(flat))), "chain", found.accuracy, float("nan"))
+    chains = sample(table, prior, rate=rate, rng=rng, most_moves=most_moves)
+    flat = chains.originals.reshape(-1, table.size)
+    return Stratum(ExplicitLaw(flat, np.ones(len(flat))), "chain", chains.accuracy, float("nan"))

@@ -116,9 +116,9 @@ def solve(
             break
         means = None if step == 0 else _means(tree, best.messages)
         tilts, slacks, failed = _sites.refine(*given, best.tilts, best.messages.sums().copy(), means)
-        found = _once(tree, sites, tables, tilts, slacks, drop)
-        if failed[0] < 0 and isinstance(found, Solved) and found.excess < best.excess:
-            best = found
+        attempt = _once(tree, sites, tables, tilts, slacks, drop)
+        if failed[0] < 0 and isinstance(attempt, Solved) and attempt.excess < best.excess:
+            best = attempt
         elif step:
             break
     for _ in range(CUTS):
@@ -126,10 +126,10 @@ def solve(
         if best.bound <= goal or best.drop == LEAST_DROP or (endless and not blind):
             break
         width = best.drop * 1e-3 * goal / best.bound if not endless else BLIND if best.drop > BLIND else LEAST_DROP
-        found = _once(tree, sites, tables, best.tilts, best.slacks, max(width, LEAST_DROP))
-        if not isinstance(found, Solved) or (found.bound >= best.bound and not endless):
+        attempt = _once(tree, sites, tables, best.tilts, best.slacks, max(width, LEAST_DROP))
+        if not isinstance(attempt, Solved) or (attempt.bound >= best.bound and not endless):
             break
-        best = found
+        best = attempt
     return best
 
 
@@ -153,18 +153,18 @@ def _first(
     overlap.
     """
     while True:
-        found = _once(tree, sites, tables, tilts, slacks, drop)
-        if isinstance(found, Solved):
-            return found, (-1, "good")
-        if found[1] != "empty" or drop == LEAST_DROP:
-            return None, found
+        attempt = _once(tree, sites, tables, tilts, slacks, drop)
+        if isinstance(attempt, Solved):
+            return attempt, (-1, "good")
+        if attempt[1] != "empty" or drop == LEAST_DROP:
+            return None, attempt
         drop = max(drop**2, LEAST_DROP)
 
 
 def _means(tree: Tree, messages: SumProduct) -> Array:
     """Return the posterior means of the counts of the inner nodes, in the order used by the kernels."""
-    found = messages.down(tree.count > 0, 0.25)[0]
-    return np.ascontiguousarray(found[:, 0])
+    summaries = messages.down(tree.count > 0, 0.25)[0]
+    return np.ascontiguousarray(summaries[:, 0])
 
 
 def _range(low: float, high: float) -> str:
@@ -257,9 +257,9 @@ def _too_wide(tree: Tree, sites: NDArray[Any], row: int) -> str:
     listed = site["table"] >= 0
     width = np.where(listed, site["length"], np.minimum(2 * width, site["upper"] - site["lower"]) + 1)
     place = int(np.argmax(width))
-    found = f"{width[place]:.2g} counts" if width[place] < FAR else "infinitely many counts"
+    amount = f"{width[place]:.2g} counts" if width[place] < FAR else "infinitely many counts"
     return (
-        f"{_name(tree, int(rows[place]))}: about {found} are possible given its measurements and bounds, and sums of "
+        f"{_name(tree, int(rows[place]))}: about {amount} are possible given its measurements and bounds, and sums of "
         f"two counts with more than about {int(np.sqrt(TERMS)):,} possible values each would take minutes: use "
         "measurements with less noise, or set closer bounds"
     )

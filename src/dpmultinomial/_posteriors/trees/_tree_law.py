@@ -187,22 +187,28 @@ def _chain(tree: Tree, messages: SumProduct, path: list[int], reach: Callable[[i
     """Return the conditional probabilities of the count of the first node of a path given the count of the last node,
     with one column per count of the last node. Return None if the path has only one node.
     """
-    found: _Given | None = None
+    conditional: _Given | None = None
     for child, parent in pairwise(path):
         reach(parent)
         children, _, _ = messages.family(parent)
         place = child - int(tree.first[parent])
-        own = _Window(*children[place])
+        child_window = _Window(*children[place])
         rest = _summed([_Window(*m) for i, m in enumerate(children) if i != place])
         window = _window_of(tree, messages, parent)
-        gaps = window.low + np.arange(len(window.p))[None, :] - own.low - np.arange(len(own.p))[:, None] - rest.low
+        gaps = (
+            window.low
+            + np.arange(len(window.p))[None, :]
+            - child_window.low
+            - np.arange(len(child_window.p))[:, None]
+            - rest.low
+        )
         inside = (gaps >= 0) & (gaps < len(rest.p))
-        step = _sized(own.p[:, None] * np.where(inside, rest.p[np.where(inside, gaps, 0)], 0.0))
+        step = _sized(child_window.p[:, None] * np.where(inside, rest.p[np.where(inside, gaps, 0)], 0.0))
         sums = step.sum(axis=0)
         step = step / np.where(sums > 0, sums, 1.0)
-        p = step if found is None else found.on(own.low, len(own.p)) @ step
-        found = _Given(own.low if found is None else found.low, window.low, p)
-    return found
+        p = step if conditional is None else conditional.on(child_window.low, len(child_window.p)) @ step
+        conditional = _Given(child_window.low if conditional is None else conditional.low, window.low, p)
+    return conditional
 
 
 def _window_of(tree: Tree, messages: SumProduct, row: int) -> _Window:
@@ -302,13 +308,13 @@ class TreeTogether:
             raise Unlisted("the distributions of the counts are not exact: use draws instead")
         if len(first) == len(second) == 1:
             return self._pair(first[0], second[0])
-        found = self._siblings(first, second)
-        if found is None:
+        joint = self._siblings(first, second)
+        if joint is None:
             raise Unlisted(
                 f"the exact joint distribution of these {len(first) + len(second)} counts is not "
                 "available, because they are not siblings: use draws instead"
             )
-        return found
+        return joint
 
 
 def implied_totals(tree: Tree, prior: Leaves) -> pd.DataFrame:
@@ -441,8 +447,8 @@ class TreeLaw:
         """
         tail = (1 - _checks.inside("level", level)) / 2
         self._reached = _families_above(self.tree, self._deepest)
-        found = self._messages.down(self._reached, tail)[0]
-        mean, sd, lower, upper = np.ascontiguousarray(found[self.tree.place].T)
+        summaries = self._messages.down(self._reached, tail)[0]
+        mean, sd, lower, upper = np.ascontiguousarray(summaries[self.tree.place].T)
         return mean, sd, lower, upper
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:

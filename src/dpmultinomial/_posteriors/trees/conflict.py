@@ -57,13 +57,15 @@ def facts(law: TreeLaw) -> dict[str, Any]:
     exact = {i: p_value(law, int(rows[i])) for i in suspects}
     smallest = min(exact, key=exact.__getitem__) if exact else int(order[0])
     names = [law.tree.names[i] for i in law.measurements.nodes[rows]]
-    found = [names[i] for i in sorted(exact, key=exact.__getitem__) if exact[i] * len(tested) < conflict.SMALL]
+    suspicious_names = [
+        names[i] for i in sorted(exact, key=exact.__getitem__) if exact[i] * len(tested) < conflict.SMALL
+    ]
     return {
         "tested": len(tested),
         "smallest": exact.get(smallest, float(p[smallest])),
         "name": names[smallest],
-        "found": bool(found),
-        **({"names": found, "counts": len(found)} if found else {}),
+        "found": bool(suspicious_names),
+        **({"names": suspicious_names, "counts": len(suspicious_names)} if suspicious_names else {}),
     }
 
 

@@ -98,9 +98,9 @@ def _weights(sums: Array, variance: Array, cover: Array) -> Array | None:
     scale = float(variance.max()) or 1.0
     system = np.zeros((q + cells, q + cells))
     system[:q, :q], system[:q, q:], system[q:, :q] = np.diag(variance / scale), sums, sums.T
-    found = np.linalg.lstsq(system, np.concatenate([np.zeros(q), cover]), rcond=None)[0][:q]
-    found[np.abs(found) < SOLVED] = 0.0
-    return found if np.abs(sums.T @ found - cover).max() < SOLVED else None
+    coefficients = np.linalg.lstsq(system, np.concatenate([np.zeros(q), cover]), rcond=None)[0][:q]
+    coefficients[np.abs(coefficients) < SOLVED] = 0.0
+    return coefficients if np.abs(sums.T @ coefficients - cover).max() < SOLVED else None
 
 
 def laws(crossed: Crossed, prior: Splits | Leaves | None) -> Laws:
@@ -120,14 +120,14 @@ def laws(crossed: Crossed, prior: Splits | Leaves | None) -> Laws:
     ValueError
         If a count is unbounded, as in `tree_posterior.infer`; the message names the cell or the sum.
     """
-    found = []
+    tree_laws = []
     for target, one in enumerate(combined(crossed)):
         try:
             measured = Measurements(crossed.tree_of(target), one.nodes, one.values, _noise(crossed, one))
-            found.append(infer(measured, prior=prior))
+            tree_laws.append(infer(measured, prior=prior))
         except ValueError as wrong:
             raise ValueError(f"{crossed.targets[target]}: {wrong.args[0]}") from None
-    return found
+    return tree_laws
 
 
 def _noise(crossed: Crossed, one: Combined) -> NoiseLaw:

@@ -185,8 +185,11 @@ class Crossed:
         high = np.floor(np.nan_to_num(high, nan=np.inf, posinf=np.inf))
         self._given = low.copy(), high.copy()
         points = self.form.kind == POINT
-        at = self.nodes[points], self.which[points]
-        low[at], high[at] = np.maximum(low[at], self.values[points]), np.minimum(high[at], self.values[points])
+        places = self.nodes[points], self.which[points]
+        low[places], high[places] = (
+            np.maximum(low[places], self.values[points]),
+            np.minimum(high[places], self.values[points]),
+        )
         bad = np.argwhere(~(low <= high))
         if len(bad):
             node, query = bad[0].tolist()
@@ -203,15 +206,15 @@ def _cells(queries: Mapping[str, Sequence[str]]) -> tuple[tuple[str, ...], NDArr
     """
     if not queries:
         raise ValueError("queries must contain at least one query, got none")
-    found: dict[str, None] = {}
+    cells_in_order: dict[str, None] = {}
     for name, cells in sorted(queries.items(), key=lambda item: len(item[1]) > 1):
         if isinstance(cells, str) or not isinstance(cells, Sequence) or not len(cells):
             raise TypeError(f"the query {name} must be a list of names of cells, got {cells!r}")
         if len(set(cells)) < len(cells):
             raise ValueError(f"the query {name} must contain every cell only once, got {list(cells)}")
-        found |= dict.fromkeys(map(str, cells))
-    places = {cell: i for i, cell in enumerate(found)}
-    sums = np.zeros((len(queries), len(found)), dtype=bool)
+        cells_in_order |= dict.fromkeys(map(str, cells))
+    places = {cell: i for i, cell in enumerate(cells_in_order)}
+    sums = np.zeros((len(queries), len(cells_in_order)), dtype=bool)
     for i, (name, cells) in enumerate(queries.items()):
         sums[i, [places[str(cell)] for cell in cells]] = True
         if len(cells) > 1 and name in places:
@@ -219,7 +222,7 @@ def _cells(queries: Mapping[str, Sequence[str]]) -> tuple[tuple[str, ...], NDArr
                 f"the query {name} has the same name as a cell but is the sum of several cells "
                 f"({', '.join(map(str, cells))}): rename the query"
             )
-    return tuple(found), sums
+    return tuple(cells_in_order), sums
 
 
 MOST_CELLS = 40  # largest number of cells for which moves of four cells are used
@@ -244,16 +247,16 @@ def directions(cells: int, exact: Whole) -> Whole:
         If these directions do not span the changes that keep all exact sums: margins that cross in three dimensions.
     """
     one = np.eye(cells, dtype=np.int64)
-    found = [*one, *(one[a] - one[b] for a, b in combinations(range(cells), 2))]
+    moves = [*one, *(one[a] - one[b] for a, b in combinations(range(cells), 2))]
     needed = cells - (int(np.linalg.matrix_rank(exact)) if len(exact) else 0)
-    if _free(found, exact) < needed and cells <= MOST_CELLS:
-        found += _fours(one, exact)
-    if _free(found, exact) < needed:
+    if _free(moves, exact) < needed and cells <= MOST_CELLS:
+        moves += _fours(one, exact)
+    if _free(moves, exact) < needed:
         raise ValueError(
             "the chain cannot move between the tables that agree with the exact margins, because the "
             "margins overlap in three dimensions: use method='least squares'"
         )
-    return np.array(found)
+    return np.array(moves)
 
 
 def _free(found: list[Whole], exact: Whole) -> int:
@@ -362,12 +365,12 @@ class Along:
         for i in members.tolist():
             k = int(self._k[i])
             sums = self._sums(state, np.array([row]), self.crossed.which[[i]])[0]
-            at = sums + k * (counts - state[row, self.first])
+            sums_at_counts = sums + k * (counts - state[row, self.first])
             if form.kind[i] == LISTED:
-                total += self.crossed.log_likelihood(i, at)
+                total += self.crossed.log_likelihood(i, sums_at_counts)
             else:
                 power = 2 if form.kind[i] == PARABOLA else 1
-                total -= form.steepness[i] * np.abs(at - form.centre[i]) ** power
+                total -= form.steepness[i] * np.abs(sums_at_counts - form.centre[i]) ** power
         return total
 
     def _sums(self, state: Whole, rows: Whole, queries: Whole) -> Whole:
@@ -506,12 +509,12 @@ class Moves:
         """
         if (start := self._tilts[which]) is not None:
             try:
-                found = _solver.solve(self.tree, sites, tables, goal=_solver.ENOUGH, start=start, blind=False)
+                solved = _solver.solve(self.tree, sites, tables, goal=_solver.ENOUGH, start=start, blind=False)
             except _solver.Unsolved:
                 pass
             else:
-                if found.bound <= _solver.ENOUGH:
-                    return found
+                if solved.bound <= _solver.ENOUGH:
+                    return solved
         return _solver.solve(self.tree, sites, tables, goal=_solver.ENOUGH)
 
     def _list(self, sites: NDArray[Any], lists: Lists, state: Whole, direction: Whole) -> None:
@@ -551,8 +554,8 @@ class Moves:
             return [prior.of(name).log_weights for name in names], rows
         pairs = np.stack([self.plain[cell]["own"], self.plain[cell]["others"]], axis=1)
         rises = np.flatnonzero(pairs[:, 0] != pairs[:, 1])
-        found, rows[rises] = np.unique(pairs[rises], axis=0, return_inverse=True)
-        return [partial(_rise, own=moved_up, others=others) for moved_up, others in found.tolist()], rows
+        distinct, rows[rises] = np.unique(pairs[rises], axis=0, return_inverse=True)
+        return [partial(_rise, own=moved_up, others=others) for moved_up, others in distinct.tolist()], rows
 
 
 def _rise(n: Whole, own: float, others: float) -> Array:
@@ -614,18 +617,18 @@ def possible(crossed: Crossed, near: Whole) -> Whole:
     mirrored = LinearConstraint(hstack([one, one]), near[leaves].ravel().astype(np.float64), np.inf)
     sums = LinearConstraint(hstack([leaf_sums, csr_array((len(nodes), size))]), low, high)
     cost = np.repeat([0.0, 1.0], size)
-    found = milp(
+    solution = milp(
         cost,
         integrality=np.repeat([1, 0], size),
         bounds=Bounds(0.0, np.inf),
         constraints=[distance, mirrored, sums],
     )
-    if found.x is None:
+    if solution.x is None:
         raise ValueError(
-            f"the exact sums and the bounds of crossed cells contradict each other ({found.message}): correct the "
+            f"the exact sums and the bounds of crossed cells contradict each other ({solution.message}): correct the "
             "sums or the bounds"
         )
-    out[leaves] = np.rint(found.x[:size]).astype(np.int64).reshape(len(leaves), -1)
+    out[leaves] = np.rint(solution.x[:size]).astype(np.int64).reshape(len(leaves), -1)
     return out
 
 
@@ -755,8 +758,8 @@ def _start(crossed: Crossed, near: list[TreeLaw], rng: np.random.Generator) -> W
     """Draw a starting point of a Markov chain: each cell is drawn independently, and the counts are then adjusted to
     satisfy all exact sums and bounds.
     """
-    found = np.stack([law.sample(1, rng=rng)[0] for law in near], axis=1)
-    return starts(crossed, possible(crossed, found))
+    leaf_counts = np.stack([law.sample(1, rng=rng)[0] for law in near], axis=1)
+    return starts(crossed, possible(crossed, leaf_counts))
 
 
 def _judged(draws: Whole) -> tuple[Accuracy, dict[str, object]]:

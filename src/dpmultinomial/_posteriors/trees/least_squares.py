@@ -172,7 +172,7 @@ def _from_above(tree: Tree, up: _Pass) -> tuple[Array, Array, Array]:
             up.estimate[rows] + gain[rows] * np.where(others > 0, 0.0, estimate[above] - up.total[above]),
         )
         first = finite - np.where(others > 0, 0.0, share * finite)
-        own = first + gain[rows] ** 2 * np.where(np.isinf(variance[above]), 0.0, variance[above])
+        child_variance = first + gain[rows] ** 2 * np.where(np.isinf(variance[above]), 0.0, variance[above])
         alone = lost & (others == 1)
-        variance[rows] = np.where(alone, variance[above] + spread, np.where(lost, np.inf, own))
+        variance[rows] = np.where(alone, variance[above] + spread, np.where(lost, np.inf, child_variance))
     return estimate, variance, gain

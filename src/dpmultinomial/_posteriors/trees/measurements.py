@@ -182,11 +182,13 @@ def same(released: float, noise: NoiseLaw, row: int) -> tuple[tuple[object, ...]
     (key, shift)
     """
     law = _law(noise, row)
-    whole = isinstance(law, Coarsened) and not law.listed and law.step is not None and law.step == np.floor(law.step)
+    integer_step = (
+        isinstance(law, Coarsened) and not law.listed and law.step is not None and law.step == np.floor(law.step)
+    )
     if (
         isinstance(law, Coarsened)
         and law.step
-        and whole
+        and integer_step
         and law.least is None
         and law.ties != "away"
         and released != law.at
@@ -386,14 +388,16 @@ def _parabolas(sites: NDArray[Any], rows: Whole, form: Shapes, which: Whole) -> 
     centres about the common centre.
     """
     size = len(sites)
-    at, y, steep = rows[which], form.centre[which], form.steepness[which]
-    total = np.bincount(at, steep, size)
+    nodes_of_rows, y, steep = rows[which], form.centre[which], form.steepness[which]
+    total = np.bincount(nodes_of_rows, steep, size)
     first = np.zeros(size)
-    first[at] = y  # a single measurement is not changed
-    mean = first + np.bincount(at, steep * (y - first[at]), size) / np.where(total > 0, total, 1.0)
+    first[nodes_of_rows] = y  # a single measurement is not changed
+    mean = first + np.bincount(nodes_of_rows, steep * (y - first[nodes_of_rows]), size) / np.where(
+        total > 0, total, 1.0
+    )
     held = total > 0
     sites["centre"][held], sites["square"][held] = mean[held], total[held]
-    return float((steep * (y - mean[at]) ** 2).sum())
+    return float((steep * (y - mean[nodes_of_rows]) ** 2).sum())
 
 
 def _several(

@@ -151,7 +151,7 @@ class Mixture:
         self.number = 0
 
     def add(self, windows: Windows) -> None:
-        """Add a component to the mixture, alternately to the first and to the second half."""
+        """Add a component to the mixture and to one of the two halves, in turn."""
         half = self.number % 2
         if len(self.halves) <= half:
             self.halves.append(windows)
@@ -175,14 +175,14 @@ class Mixture:
 def windows(law: TreeLaw) -> Windows:
     """Return the posterior distributions of the counts of all nodes of a tree, in the order of the nodes."""
     tree = law.tree
-    found: list[tuple[int, Array]] = [(0, np.zeros(0))] * len(tree)
-    found[int(tree.order[0])] = law.window(0)
+    parts: list[tuple[int, Array]] = [(0, np.zeros(0))] * len(tree)
+    parts[int(tree.order[0])] = law.window(0)
     for row in np.flatnonzero(tree.count > 0).tolist():
         first = int(tree.first[row])
         for k, window in enumerate(law.children(row)):
             if (node := int(tree.order[first + k])) >= 0:
-                found[node] = window
-    return Windows.of(found)
+                parts[node] = window
+    return Windows.of(parts)
 
 
 def combined(law: TreeLaw, one: int, two: int, *, minus: bool = False) -> tuple[int, Array]:
@@ -261,9 +261,9 @@ class PartOfTotal:
     def _solved(self, sites: NDArray[np.void], tables: Array) -> _solver.Solved:
         if self._tilts is not None:
             try:
-                found = _solver.solve(self.tree, sites, tables, goal=GOAL, start=self._tilts, blind=False)
-                if found.bound <= GOAL:
-                    return found
+                solved = _solver.solve(self.tree, sites, tables, goal=GOAL, start=self._tilts, blind=False)
+                if solved.bound <= GOAL:
+                    return solved
             except ValueError:
                 pass
         return _solver.solve(self.tree, sites, tables, goal=GOAL)
@@ -272,9 +272,9 @@ class PartOfTotal:
         """Return the smallest and the largest possible count of the cell, given all bounds on the cell and its
         complement.
         """
-        own, other, place = self._sites, self._others, self.tree.place
-        low = np.maximum(own["lower"][place], t - np.minimum(other["upper"][place], FAR))
-        return self._consistent(np.maximum(low, 0), np.minimum(own["upper"][place], t - other["lower"][place]))
+        cell_sites, other, place = self._sites, self._others, self.tree.place
+        low = np.maximum(cell_sites["lower"][place], t - np.minimum(other["upper"][place], FAR))
+        return self._consistent(np.maximum(low, 0), np.minimum(cell_sites["upper"][place], t - other["lower"][place]))
 
     def _consistent(self, low: Whole, high: Whole) -> tuple[Whole, Whole]:
         """Return the smallest and the largest count of every node that are possible given the limits of its children
@@ -323,14 +323,14 @@ class PartOfTotal:
         sites["lower"][place], sites["upper"][place] = first, last
         sites["centre"][place] = np.where(noisy, centre, 0.0)
         sites["square"][place] = np.where(noisy, 0.5 / np.where(noisy, self.variance, 1.0), 0.0)
-        own, others = self._others["own"][place], self._others["others"][place]
-        rows = np.flatnonzero(own != others)
+        own_shape, others = self._others["own"][place], self._others["others"][place]
+        rows = np.flatnonzero(own_shape != others)
         size = last[rows] - first[rows] + 1
         begin = np.cumsum(size) - size
         row = np.repeat(rows, size)
         rest = (t - first)[row] - (np.arange(len(row)) - np.repeat(begin, size))
         base = np.rint(t - np.clip(near, first, last))[row]  # logs are relative to a likely count
-        logs = gammaln(rest + own[row]) - gammaln(base + own[row]) - gammaln(rest + others[row])
+        logs = gammaln(rest + own_shape[row]) - gammaln(base + own_shape[row]) - gammaln(rest + others[row])
         logs += gammaln(base + others[row])
         listed = place[rows]
         sites["table"][listed], sites["begin"][listed], sites["length"][listed] = begin, first[rows], size

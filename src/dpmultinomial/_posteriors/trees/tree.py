@@ -95,8 +95,8 @@ class Tree:
         for name, parent in parents.items():
             if parent is not None and parent not in places:
                 raise ValueError(f"the parent of {name} must be a node, got {parent!r}")
-        found = [-1 if parent is None else places[parent] for parent in parents.values()]
-        return cls(found, names=list(parents), **rest)
+        positions = [-1 if parent is None else places[parent] for parent in parents.values()]
+        return cls(positions, names=list(parents), **rest)
 
     def __len__(self) -> int:
         return len(self.parent)
@@ -161,10 +161,10 @@ class Tree:
 
     def path(self, node: int) -> list[int]:
         """Return the positions of all nodes on the path from the root to a given node."""
-        found = [node]
-        while self.parent[found[-1]] >= 0:
-            found.append(int(self.parent[found[-1]]))
-        return found[::-1]
+        nodes = [node]
+        while self.parent[nodes[-1]] >= 0:
+            nodes.append(int(self.parent[nodes[-1]]))
+        return nodes[::-1]
 
     def sums(self, leaves: ArrayLike) -> NDArray[Any]:
         """Return the values of all nodes given the values of the leaves, (n,) or (n, ..). Values at inner nodes are
@@ -183,33 +183,33 @@ class Tree:
 
 
 def _parents(parent: ArrayLike) -> Whole:
-    found = _checks.int64s("parent", np.asarray(parent))
-    if not len(found):
+    array = _checks.int64s("parent", np.asarray(parent))
+    if not len(array):
         raise ValueError("parent must contain at least one node, got none")
-    if found.min() < -1 or found.max() >= len(found):
-        bad = int(np.flatnonzero((found < -1) | (found >= len(found)))[0])
+    if array.min() < -1 or array.max() >= len(array):
+        bad = int(np.flatnonzero((array < -1) | (array >= len(array)))[0])
         raise ValueError(
-            f"parent must contain positions in [0, {len(found)}) or -1 for the root, got {found[bad]} for the node "
+            f"parent must contain positions in [0, {len(array)}) or -1 for the root, got {array[bad]} for the node "
             f"{bad}"
         )
-    if (roots := int((found < 0).sum())) != 1:
+    if (roots := int((array < 0).sum())) != 1:
         raise ValueError(f"parent must be -1 for exactly one node (the root), got -1 for {roots} nodes")
-    return found
+    return array
 
 
 def _names(names: Sequence[str] | None, size: int) -> tuple[str, ...]:
     if names is None:
         return tuple(map(str, range(size)))
-    found = tuple(names)
-    if len(found) != size:
-        raise ValueError(f"names must contain one name per node ({size} nodes), got {len(found)} names")
-    for name in found:
+    labels = tuple(names)
+    if len(labels) != size:
+        raise ValueError(f"names must contain one name per node ({size} nodes), got {len(labels)} names")
+    for name in labels:
         if not isinstance(name, str) or not name:
             raise TypeError(f"names must contain only non-empty strings, got {name!r}")
-    if len(set(found)) < size:
-        twice = next(name for i, name in enumerate(found) if name in found[:i])
+    if len(set(labels)) < size:
+        twice = next(name for i, name in enumerate(labels) if name in labels[:i])
         raise ValueError(f"names must be distinct, but {twice!r} occurs twice")
-    return found
+    return labels
 
 
 def _by_depth(parent: Whole, names: tuple[str, ...]) -> tuple[Whole, list[Whole]]:
@@ -292,8 +292,8 @@ def _bounds(lower: ArrayLike, upper: ArrayLike | None, names: tuple[str, ...]) -
         raise ValueError(
             f"bounds must satisfy 0 <= lower <= upper, got {low[i]:g} to {high[i]:g} for the node {names[i]}"
         )
-    found = np.where(np.isinf(high), NONE, np.where(np.isinf(high), 0.0, high).astype(np.int64))
-    return low.astype(np.int64), found.astype(np.int64)
+    upper_bounds = np.where(np.isinf(high), NONE, np.where(np.isinf(high), 0.0, high).astype(np.int64))
+    return low.astype(np.int64), upper_bounds.astype(np.int64)
 
 
 Array = NDArray[np.float64]
@@ -390,8 +390,10 @@ class Leaves:
                     f"no prior is given for group {self.groups[i]!r} of {tree.names[i]}; the groups "
                     f"with a prior are {', '.join(names)}"
                 )
-        found = [places[label] if leaf else -1 for label, leaf in zip(self.groups, tree.leaf.tolist(), strict=True)]
-        return names, np.array(found, dtype=np.int64)
+        group_index = [
+            places[label] if leaf else -1 for label, leaf in zip(self.groups, tree.leaf.tolist(), strict=True)
+        ]
+        return names, np.array(group_index, dtype=np.int64)
 
     def of(self, group: str) -> Any:
         """Return the prior of one group of leaves, or ``"fitted"`` if the prior is to be fitted."""

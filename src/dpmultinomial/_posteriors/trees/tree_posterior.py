@@ -194,8 +194,8 @@ def _slope(tree: Tree, takers: NDArray[np.bool_], values: Array, digammas: Array
         size = tree.members[children]
         parents = np.flatnonzero((tree.depth == depth - 1) & (kin > 0))
         k = kin[parents]
-        whole = (k * (digamma(k * a) - digammas[parents, 1])).sum()
-        out[depth - 1] = a * (whole + (size * (digammas[children, 0] - digamma(size * a))).sum())
+        weighted_sum = (k * (digamma(k * a) - digammas[parents, 1])).sum()
+        out[depth - 1] = a * (weighted_sum + (size * (digammas[children, 0] - digamma(size * a))).sum())
     return out
 
 
@@ -350,14 +350,14 @@ def infer(
         raise TypeError(f"prior must be Splits or Leaves, got {prior!r}")
     for reach in REACHES:  # extend the lists if they end too early, because measurements contradict each other strongly
         try:
-            found = _solved(measurements, chosen, reach)
+            solution = _solved(measurements, chosen, reach)
         except ValueError:
             if reach == REACHES[-1] or not measurements.listed:
                 raise
         else:
-            if found[0].bound <= ENOUGH or not measurements.listed:
+            if solution[0].bound <= ENOUGH or not measurements.listed:
                 break
-    solved, constant, settled, facts = found
+    solved, constant, settled, facts = solution
     return TreeLaw(measurements, solved, settled, solved.log_evidence + constant, level, deep, facts)
 
 
@@ -410,5 +410,5 @@ def _with_fitted(measurements: Measurements, prior: Leaves, sites: NDArray[Any],
             assume_prior(weighted_sites, space, tree, prior.of(name), np.flatnonzero(groups == i))
     reach = _sites.reach(tree.above, sites)[tree.place]
     last = float(reach[np.isin(groups, fitted)].max())
-    found = histograms(tree, weighted_sites, space, groups, names, fitted, last)
-    return prior.replaced({name: found[i] if i in found else prior.of(name) for i, name in enumerate(names)})
+    fits = histograms(tree, weighted_sites, space, groups, names, fitted, last)
+    return prior.replaced({name: fits[i] if i in fits else prior.of(name) for i, name in enumerate(names)})
