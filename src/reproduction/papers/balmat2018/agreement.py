@@ -62,10 +62,10 @@ def _figure_1(drawn: pd.DataFrame, tests: pd.DataFrame) -> Iterator[Row]:
             long: Any = by_method.loc[(panel, method)]
             bars = _histogram(drawn[drawn["setting"] == panel], method, worth)
             note = (
-                f"The reported p-value is twice the smaller of two p-values. The comparison of {long['draws']:,.0f} "
-                f"draws with the enumerated distribution has p = {long['p_value']:.2g}, and the comparison of the "
-                f"plotted histogram with the plotted curve has p = {bars:.2g}. The noisy counts are set equal to the "
-                "true counts, because the noisy counts of the printed panel are unknown."
+                f"The reported p-value is twice the smaller of two p-values. The test of {long['draws']:,.0f} draws "
+                f"against the enumerated distribution gives {long['p_value']:.2g}, and the test of the plotted "
+                f"histogram against the plotted curve gives {bars:.2g}. The noisy counts are set equal to the true "
+                "counts, because the noisy counts of the printed panel are unknown."
             )
             seen = power.words({enumerated.SCALE: long["sees_scale"], enumerated.ALPHA: long["sees_alpha"]})
             p_value = float(np.minimum(1.0, 2 * np.minimum(long["p_value"], bars)))
@@ -585,7 +585,7 @@ def _equation_3(table: pd.DataFrame) -> list[dict[str, Any]]:
         model = value[beyond.MODEL, name, "closed form"]
         under, again = (value[beyond.EQUATION, name, way] for way in ("quadrature", "simulation"))
         note = (
-            f"The mean is {under:.4f} under equation (3) ({again:.4f} by simulation) and {model:.4f} under the model "
+            f"The {name} is {under:.4f} under equation (3) ({again:.4f} by simulation) and {model:.4f} under the model "
             "(erratum 13)."
         )
         joint_law = f"equation (3) is the joint law: {name}"
@@ -685,7 +685,7 @@ def _calibration(tables: dict[str, pd.DataFrame]) -> list[dict[str, Any]]:
         note = (
             f"For {size:,.0f} simulated data sets and each epsilon, a chi-squared test with {len(counts)} bins is "
             "combined with a score test of the posterior's standard deviation. The reported p-value is the smallest "
-            f"of the {len(seen)} p-values times their number."
+            f"p-value times the number of values of epsilon, {len(seen)}."
         )
         joint = float(np.minimum(1.0, len(p_values) * np.min(p_values)))
         words = power.words({"posterior's standard deviation": max(seen)})
@@ -706,9 +706,10 @@ def _trapped(table: pd.DataFrame) -> list[dict[str, Any]]:
     kept, error_kept = _share(with_alpha.loc[worst])
     moving, helped = (("trapped", what) for what in _TRAPPED)
     note = f"Panel {worst}: without alpha, {one['trapped']:.0f} of {one['chains']:.0f} chains end at a vertex."
+    sides = "The left side is the proportion of such chains with alpha, and the right side is that without alpha."
     return [
         claim(*moving, share, "=", 0, f"{note} See erratum 4.", "as_written", error),
-        claim(*helped, kept, "<", share, note, mc_se=float(np.hypot(error, error_kept))),
+        claim(*helped, kept, "<", share, f"{note} {sides}", mc_se=float(np.hypot(error, error_kept))),
     ]
 
 

@@ -87,7 +87,7 @@ def _dropped_laplace(rng: np.random.Generator, runs: int) -> str:
     shown = " and ".join(f"{100 * part:.0f} % {reading}" for reading, part in same.items())
     return (
         f"With the same random numbers, {runs} draws are made for the noisy counts (2, 6, 42) and for the noisy counts "
-        f"(900, -700, 33). The percentage of equal draws is {shown}."
+        f"(900, -700, 33). The proportion of equal draws is {shown}."
     )
 
 

@@ -103,7 +103,10 @@ def theorem(audit: pd.DataFrame, epsilon: pd.DataFrame) -> Iterator[Row]:
     else:
         yield not_run("epsilon_table", enough, few)
     if len(falls):
-        note = "The left side is the largest change of the stated or the exact epsilon from one swap rate to the next."
+        note = (
+            "The left side is the largest change of the stated or the exact epsilon from one swap rate to the next. A "
+            "negative change is a decrease."
+        )
         yield claim("epsilon_table", less, falls, "<", 0, note)
     else:
         yield not_run("epsilon_table", less, few)
@@ -161,7 +164,7 @@ def results(by_rate: pd.DataFrame, astray: pd.DataFrame) -> Iterator[Row]:
         yield claim(
             "phi_by_rate", names[1], np.diff(medians.abs().to_numpy(), axis=1), "<", 0,
             "The left side is the largest change of the absolute log median of phi from one swap rate to the next, "
-            "over all theta and n.",
+            "over all theta and n. A negative change is a decrease.",
         )  # fmt: skip
     yield from _uniform(wide)
     yield from _single_swaps(astray)
@@ -192,7 +195,8 @@ def _uniform(wide: pd.DataFrame) -> Iterator[Row]:
     )  # fmt: skip
     yield claim(
         "phi_by_rate", each, np.concatenate([np.diff(d, axis=0) for d in distances]), "<", 0,
-        "The left side is the largest change of the distance between a share and 1/4 from one swap rate to the next. "
+        "The left side is the largest change of the distance between a share and 1/4 from one swap rate to the next. A "
+        "positive change is an increase. "
         "For example, the shares (0.7, 0.1, 0.1, 0.1) approach (0.64, 0.16, 0.16, 0.04), so that the last share moves "
         "away from 1/4. The data become closer to independence with the same margins (erratum 8).",
         "as_written",
@@ -290,7 +294,7 @@ def _algorithm(table: pd.DataFrame) -> Iterator[Row]:
             "smaller of the two p-values."
         )
         p = p if seen.sum() > 0 else np.nan
-        yield law("algorithm", quantity, p, note, sees=power.words({"rate": sees}))
+        yield law("algorithm", quantity, p, note, sees=power.words({"swap rate": sees}))
 
 
 def _phi(table: pd.DataFrame) -> Iterator[Row]:
@@ -325,7 +329,7 @@ def _densities(table: pd.DataFrame) -> Iterator[Row]:
             f"The p-value is Bonferroni-corrected for {len(tests)} tests. For each n, the tests concern the swapped "
             "tables, phi after each swap, and the plotted histogram."
         )
-        words = power.words({"rate": single[["sees rate"]].min()})
+        words = power.words({"swap rate": single[["sees rate"]].min()})
         yield law("phi_density", quantity, bonferroni(tests), note, "as_written", sees=words)
 
 
@@ -339,7 +343,7 @@ def _draws(table: pd.DataFrame) -> Iterator[Row]:
                 f"The p-value is Bonferroni-corrected for {len(tests)} tests. For each swap rate, the tests concern "
                 "the swapped tables and phi after each swap."
             )
-            words = power.words({"rate": mine["sees_rate"].min()})
+            words = power.words({"swap rate": mine["sees_rate"].min()})
             yield law("phi_draws", quantity, bonferroni(tests), note, "as_written", sees=words)
         else:
             yield not_run("phi_draws", quantity, "This run does not include this theta.")
@@ -353,7 +357,7 @@ def _medians(theta: str, mine: pd.DataFrame) -> Iterator[Row]:
         if len(found):
             row = found.iloc[0]
             note = (
-                f"{_IMAGE} This project uses n = {row['total']} and {row['swaps']} swaps. The exact median is "
+                f"{_IMAGE} This project uses n = {row['total']} records and {row['swaps']} swaps. The exact median is "
                 f"{row['exact']:.4f}."
             )
             yield computed("phi_draws", quantity, row["median"], note, "as_written", row["mc_se"])

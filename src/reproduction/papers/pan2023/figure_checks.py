@@ -172,7 +172,7 @@ _NONE_ACCEPTED = "No draw was accepted in this run."
 _SLIDES, _RATE, _ITERATIONS = [1, 2, 3, 4], 0.1, 5_000_000
 _CELLS = (1, 2, 3, 4)
 _STEP = 0.01  # relative change of a parameter
-_PRIOR, _SWAP = "prior's concentration", "rate"
+_PRIOR, _SWAP = "prior's concentration", "swap rate"
 _ABC = (
     ("abc_posterior", "number of accepted draws"),
     *(("abc_posterior", f"histogram of theta{i}") for i in _CELLS),

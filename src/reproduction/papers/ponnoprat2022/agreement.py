@@ -173,7 +173,7 @@ def _figure_2(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     for label, floor in (("delta cannot go below 2.1e-4", 2.1e-4), ("delta cannot be brought down to 1e-5", 1e-5)):
         for variant, note in notes.items():
             least = table.loc[table["variant"] == variant, "delta"].min(skipna=False)
-            text = f"The left side is the log10 of the smallest delta divided by {floor:g}. {note}"
+            text = f"The left side is the log10 of the ratio of the smallest delta to {floor:g}. {note}"
             yield claim("figure_2", label, np.log10(least / floor), ">", 0, text, variant)
 
 
@@ -216,8 +216,8 @@ def _figure_3_bottom(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
             continue
         floor = rows["floor"].iloc[0]
         text = (
-            f"The left side is the log10 of 0.001 divided by {floor:.5g}, the smallest epsilon_hat of equation 14. The "
-            "printed curve was converted with delta = 2."
+            f"The left side is log10(0.001/{floor:.5g}), where {floor:.5g} is the smallest epsilon_hat of equation 14. "
+            "The printed curve was converted with delta = 2."
         )
         yield claim("figure_3_bottom", names[0], np.log10(1e-3 / floor), ">=", 0, text)
         smaller, points, reached = _smaller(rows)
@@ -297,7 +297,7 @@ def _theorem_2(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
         if label == "below 1/2":
             proof = "The proof omits the term (alpha - 1/2)/p_i, which is negative for such alpha."
         text = (
-            f"The left side is the log10 of the joint p-value of {len(rows)} exact binomial tests divided by "
+            f"The left side is the log10 of the ratio of the joint p-value of {len(rows)} exact binomial tests to "
             f"{REFUTED:g}. {proof}"
         )
         yield claim("theorem_2", name, _not_refuted(rows), ">", 0, text)

@@ -207,7 +207,7 @@ def other_noises(table: pd.DataFrame) -> list[Row]:
             "For both targets, the draws and the plotted histogram are compared with the distribution computed by "
             "summation or quadrature. The reported p-value is the smallest of four p-values times four."
         )
-        sees = power.words({"noise's width": of.loc[of["statistic"] == "sees", "y"].min()})
+        sees = power.words({"width of the noise": of.loc[of["statistic"] == "sees", "y"].min()})
         p_value = jointly(pd.Series(found))
         rows.append(law("other_noises", f"{noise} noise: draws are exact", p_value, note, sees=sees))
     return rows
@@ -320,8 +320,8 @@ def accept_reject(table: pd.DataFrame) -> list[Row]:
     odds = min(1.0, cumulated[-1] / envelope) / max(1 - cumulated[-1] / envelope, 1e-12)
     wider = _cumulated(table.assign(scale=1.01 * table["scale"]), area["u"])
     shift = float(np.abs(wider - cumulated / cumulated[-1]).max() / 0.01)
-    seen = power.words({"acceptance": power.normal(np.sqrt(tried * odds), LEVEL)})
-    base = power.words({"base's scale": power.kolmogorov(shift, max(len(accepted), 1), LEVEL)})
+    seen = power.words({"acceptance rate": power.normal(np.sqrt(tried * odds), LEVEL)})
+    base = power.words({"scale of the base": power.kolmogorov(shift, max(len(accepted), 1), LEVEL)})
     return [
         law("accept_reject", "share of accepted candidates", share, note, sees=seen),
         law("accept_reject", "accepted u follow p(u)", float(test.pvalue), tested, sees=base),
@@ -411,7 +411,7 @@ def sampler(table: pd.DataFrame) -> list[Row]:
     p_value = stats.chi2.sf((z**2).sum(skipna=False), len(z)) if len(z) else np.nan
     seen = power.chi_squared(((fixed["exact_rate"] / fixed["mc_se"]) ** 2).min(), max(len(z), 1), LEVEL)
     note = "The p-value is that of a chi-squared test over all knot rules and N."
-    sees = power.words({"one probability": seen})
+    sees = power.words({"a rejection probability": seen})
     rows.append(law(artefact, "rejections have their exact probability", p_value, note, sees=sees))
     return [*rows, *_rules(table), *_adaptive(table)]
 

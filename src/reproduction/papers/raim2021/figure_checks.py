@@ -147,7 +147,7 @@ def _target(name: str, table: pd.DataFrame) -> Iterator[Row]:
     joint = float(np.minimum(1.0, len(tests) * np.min(p_values)))
     note = (
         f"The histogram in each of {len(panels)} panels is tested by a chi-squared test and by a score test of the "
-        f"{seen[0]}. The reported p-value is the smallest p-value times the number of panels."
+        f"parameter '{seen[0]}'. The reported p-value is the smallest p-value times the number of panels."
     )
     yield law(name, "draws follow the target density", joint, note, sees=power.words({seen[0]: seen[1]}))
     gaps = []

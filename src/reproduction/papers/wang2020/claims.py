@@ -233,8 +233,8 @@ def of_moments(name: str, table: pd.DataFrame) -> Iterator[Row]:
     value = float(np.log10(two[0] / three[0])) if 0 < three[0] < inf else np.nan
     note = (
         "For each algorithm, the largest variance over the five counts is divided by the smallest variance. The left "
-        "side is the log10 of this ratio for algorithm 2 minus that for algorithm 3. This project requires that the "
-        "ratio is smaller by a factor of ten for algorithm 3."
+        "side is the log10 of this ratio for algorithm 2 minus the log10 of this ratio for algorithm 3. The right side "
+        "corresponds to a factor of ten, which was chosen by this project."
     )
     if name == "table_3":
         note += " The printed variance of 19.2 at N_max is 17 times the printed variance of 1.1 at N_min."
@@ -321,7 +321,8 @@ def _law(name: str, table: pd.DataFrame) -> Row:
     needed = power.normal(1.0, _LEVEL / max(z.size, 1))  # detection limit in standard errors
     spread = (table["variance_se"] / table["variance"])[np.isfinite(table["exact_variance"])].max()
     sees = (
-        f"a mean by {needed / np.sqrt(table['n'].min()):.2g} of its sd; {power.words({'a variance': needed * spread})}"
+        f"a mean by {needed / np.sqrt(table['n'].min()):.2g} of its standard deviation; "
+        f"{power.words({'a variance': needed * spread})}"
     )
     return law(name, "law: our releases against their exact moments", p, note, sees=sees)
 
