@@ -167,7 +167,9 @@ def _footnote_12(points: pd.DataFrame, total: int) -> Row:
         "larger of the largest absolute difference and twice the absolute mean difference. The tolerance of 0.3 digits "
         "allows for different rounding errors."
     )
-    return claim("figure_2", "the digits are those of footnote 12", worst, "=", 0, note, "as_written", rounding=0.3)
+    return claim(
+        "figure_2", "the digits are computed as in footnote 12", worst, "=", 0, note, "as_written", rounding=0.3
+    )
 
 
 @cache
@@ -239,7 +241,7 @@ def _triplets(drawn: pd.DataFrame) -> Iterator[Row]:
         "The left side is the proportion of triplets with p > 3/4, and the right side is the proportion with p < 1/4. "
         f"Of the three p, the row shows the one with the smallest difference ({nearest})."
     )
-    yield claim("figure_2_laws", "points thin out as p rises", above, "<", below, note, mc_se=error)
+    yield claim("figure_2_laws", "the points become sparser as p increases", above, "<", below, note, mc_se=error)
 
 
 _UNIT = np.linspace(0, 1, 1001)
@@ -321,9 +323,9 @@ def _calls(timings: pd.DataFrame) -> list[dict[str, Any]]:
     error: pd.Series = calls.std(ddof=1) / np.sqrt(calls.size())
     wanted = {
         "dmultinom takes longer than the bare product": ("dmultinom", "product"),
-        "coefficients are the intensive part of dmultinom": ("coefficient", "dmultinom"),
-        "in C exp of logs is faster than powers": ("weights in C by powers", "weights in C"),
-        "weights in C over apply": ("weights by apply", "weights in C"),
+        "the coefficients take most of the time of dmultinom": ("coefficient", "dmultinom"),
+        "in C, exp of logarithms is faster than powers": ("weights in C by powers", "weights in C"),
+        "time of the weights by apply relative to C": ("weights by apply", "weights in C"),
     }
     rows = []
     for quantity, (above, below) in wanted.items():
@@ -332,7 +334,7 @@ def _calls(timings: pd.DataFrame) -> list[dict[str, Any]]:
             continue
         ratio = least[above] / least[below]
         relative = float(np.hypot(error[above] / least[above], error[below] / least[below]))
-        if quantity == "weights in C over apply":
+        if quantity == "time of the weights by apply relative to C":
             rows.append(computed("r_timings", quantity, ratio, _MACHINE, "as_written", ratio * relative))
         elif above == "coefficient":
             note = (
@@ -349,7 +351,10 @@ def _calls(timings: pd.DataFrame) -> list[dict[str, Any]]:
 def _figure_3(table: pd.DataFrame) -> list[dict[str, Any]]:
     measured = table[table["median"].notna()]
     wide = measured.pivot_table(index=["total", "epsilon"], columns="method", values="median")
-    about, faster = "standard over improved algorithm at M = 50", "the improved algorithm is faster at every M"
+    about, faster = (
+        "time of the standard relative to the improved algorithm at M = 50",
+        "the improved algorithm is faster at every M",
+    )
     always = [*_longer(measured), *_seconds(measured)]
     vectors = computed("figure_3", "random count vectors", measured["runs"].max())
     if not {_STANDARD, _IMPROVED} <= set(wide.columns):
@@ -430,7 +435,7 @@ def _seconds(measured: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the rows of the comparison table about the computing time of an analysis. The figure in the paper is an
     image without numbers.
     """
-    quantity = "from many minutes to seconds, seconds at M = 50"
+    quantity = "reduction from many minutes to seconds: seconds at M = 50"
     found = {name: _of(measured, name) for name in _SAME}
     at = {name: rows.loc[rows["total"] == 50, "median"].median() for name, rows in found.items()}
     if np.isnan(at["improved"]):
@@ -484,7 +489,7 @@ def _growth(table: pd.DataFrame) -> list[dict[str, Any]]:
 _ITERATIONS = 5000
 _CLOSE = 1e-6
 _COEFFICIENTS = "the coefficients are M!/(S1! S0! Serr!)"
-_MISPRINT = "row 5: its factorials M!/((M - 2)!0!2!) give its coefficient"
+_MISPRINT = "row 5: M!/((M - 2)!0!2!) is the coefficient"
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
@@ -550,8 +555,8 @@ def _table_1(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 _RULES = (
     "last column: (M - k + 1)/(k - S0), and the last row of a block copies its first",
-    "every row i is row i - k times (M - k + 1)/k",
-    "the ratio's whole numbers are linear in the row index",
+    "the coefficient of row i is that of row i - k times (M - k + 1)/k",
+    "the integers in the ratio are linear in the row index",
 )
 
 
@@ -588,20 +593,20 @@ def _equation_3(table: pd.DataFrame) -> list[dict[str, Any]]:
             f"The {name} is {under:.4f} under equation (3) ({again:.4f} by simulation) and {model:.4f} under the model "
             "(erratum 13)."
         )
-        joint_law = f"equation (3) is the joint law: {name}"
+        joint_law = f"equation (3) is the joint distribution: {name}"
         rows.append(claim("equation_3", joint_law, under, "=", model, note, rounding=_CLOSE))
     apart = value[beyond.EQUATION, "distance of the laws of S", "quadrature"]
     note = (
         f"The total variation distance between this distribution and the model's distribution of S is {apart:.3f} "
         "(erratum 13)."
     )
-    rows.append(claim("equation_3", "equation (4) is the law of S", apart, "=", 0, note, rounding=_CLOSE))
+    rows.append(claim("equation_3", "equation (4) is the distribution of S", apart, "=", 0, note, rounding=_CLOSE))
     gap = abs(value[beyond.MODEL, mean, "closed form"] - value[beyond.MODEL, mean, "quadrature"])
     note = (
         "The posterior has a closed form, a finite mixture of Beta distributions. The mean of r under this mixture "
         f"differs from the mean by quadrature by {gap:.0e}."
     )
-    rows.append(claim("equation_3", "numeric evaluation is unavoidable", gap, ">", 0, note, rounding=_CLOSE))
+    rows.append(claim("equation_3", "numerical evaluation is unavoidable", gap, ">", 0, note, rounding=_CLOSE))
     return rows
 
 
@@ -620,9 +625,16 @@ def _privacy(table: pd.DataFrame) -> list[dict[str, Any]]:
     )
     spent = claimed[beyond.FIRST_P] * lost[beyond.FIRST_P]
     return [
-        computed("privacy", "epsilon lost by the text's noise at epsilon = 1", lost[beyond.TEXT], wrong),
-        computed("privacy", "epsilon lost by the listings' noise at epsilon = 1", lost[beyond.LISTINGS], two),
-        claim("privacy", "starting from the true counts keeps epsilon", spent, "<=", claimed[beyond.FIRST_P], start),
+        computed("privacy", "privacy cost of the noise in the text at epsilon = 1", lost[beyond.TEXT], wrong),
+        computed("privacy", "privacy cost of the noise in the listings at epsilon = 1", lost[beyond.LISTINGS], two),
+        claim(
+            "privacy",
+            "starting from the true counts preserves the privacy guarantee",
+            spent,
+            "<=",
+            claimed[beyond.FIRST_P],
+            start,
+        ),
     ]
 
 
@@ -653,7 +665,7 @@ def _no_noise(moments: pd.DataFrame) -> dict[str, Any]:
     """Return the row of the comparison table about Beta(1 + S1, 1 + S0), the posterior of r without noise, at the
     counts of the panels.
     """
-    about = ("figure_1", "without noise the posterior has closed form")
+    about = ("figure_1", "without noise, the posterior has a closed form")
     found = moments[(moments["quantity"] == "r") & (moments["method"] == "no noise")]
     if "S1" not in found:
         return not_run(*about, "The table has no counts.")
@@ -689,7 +701,7 @@ def _calibration(tables: dict[str, pd.DataFrame]) -> list[dict[str, Any]]:
         )
         joint = float(np.minimum(1.0, len(p_values) * np.min(p_values)))
         words = power.words({"posterior's standard deviation": max(seen)})
-        about = ("calibration", f"the true r is uniform in the posterior, {method}")
+        about = ("calibration", f"the integral transform of the true r is uniform, {method}")
         rows.append(law(*about, joint, note, sees=words))
     return rows
 

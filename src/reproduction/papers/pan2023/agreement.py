@@ -45,7 +45,7 @@ def algorithm(table: pd.DataFrame) -> Iterator[Row]:
     rules = table[table["check"] == "rules"].set_index("outcome")["simulated"]
     moved = rules[Rules.MOVED]
     for quantity, wrong, what in (
-        ("swapping is restricted to records that agree on V_Match, V_Hold stays",
+        ("swapping is restricted to records that agree on V_Match, and V_Hold does not change",
          rules[Rules.HELD] + rules[Rules.CROSSED], "records that violate the rule"),
         ("no marginal total is altered", rules[Rules.MARGINS], "altered totals"),
     ):  # fmt: skip
@@ -91,7 +91,7 @@ def theorem(audit: pd.DataFrame, epsilon: pd.DataFrame) -> Iterator[Row]:
     falls = wide.groupby("size").diff()[wide.groupby("size").cumcount() > 0]
     enough, less = (
         "epsilon = ln(b + 1) - ln(o) suffices for 0 < p <= 0.5",
-        "swapping more enhances privacy: epsilon falls with p up to 0.5",
+        "more swapping enhances privacy: epsilon decreases with p up to 0.5",
     )
     few = "This run includes too few swap rates of at most 1/2."
     if len(wide):
@@ -118,7 +118,7 @@ def findings(density: pd.DataFrame) -> Iterator[Row]:
     """
     single = density[density["x"].isna()]
     for theta in ("(0.27, 0.23, 0.23, 0.27)", "(0.23, 0.27, 0.27, 0.23)"):
-        quantity = f"swapped density nearer to 1 at theta = {theta}, p = 0.5"
+        quantity = f"swapped density closer to 1 at theta = {theta}, p = 0.5"
         mine = single[single["theta"] == theta]
         if mine.empty or not mine.loc[mine["kind"] == "rate", "y"].eq(0.5).any():
             yield not_run("phi_density", quantity, _NO_THETA)
@@ -182,9 +182,9 @@ def _uniform(wide: pd.DataFrame) -> Iterator[Row]:
         shares = start + shift[:, None] * np.array([1.0, -1.0, -1.0, 1.0])
         entropies.append(-(shares * np.log(shares)).sum(axis=1))
         distances.append(np.abs(shares - 0.25))
-    quantity = "data become more uniform: entropy of the expected shares rises with p"
+    quantity = "data become more uniform: entropy of the expected shares increases with p"
     each = "data become more uniform: every expected share moves towards 1/4"
-    spread = "swapping adds randomness: spread of a swapped cell rises with p"
+    spread = "swapping adds randomness: spread of a swapped cell increases with p"
     if min(map(len, entropies)) < 2:
         yield from (not_run("phi_by_rate", name, _ONE_RATE) for name in (quantity, each, spread))
         return
@@ -236,7 +236,8 @@ def structures(coverage: pd.DataFrame) -> Iterator[Row]:
     worst = naive.iloc[int(np.argmin(naive["coverage"].to_numpy()))]
     level = worst["level"]
     yield claim(
-        "coverage", "swapping can disrupt the original structures: naive intervals miss", worst["coverage"], "<", level,
+        "coverage", "swapping can disrupt the original structures: coverage of naive intervals", worst["coverage"],
+        "<", level,
         "The left side is the coverage of naive intervals for log phi, and the right side is the nominal level. The "
         f"row shows the smallest of {len(naive)} coverages, which occurs at theta = {worst['theta']}, n = "
         f"{worst['total']} "
@@ -279,8 +280,8 @@ def _algorithm(table: pd.DataFrame) -> Iterator[Row]:
     quantities = {
         "worked example, Sect": "worked example matched on Sect: names after the swap",
         "worked example, #Attend": "worked example matched on #Attend: names after the swap",
-        "selected of": "each record is selected with probability p, never one alone",
-        "permutations of": "the selected are deranged uniformly at random",
+        "selected of": "each record is selected with probability p, but never exactly one record",
+        "permutations of": "the selected records are deranged uniformly at random",
         "record example": "record example: V1 after the swap",
     }
     for start, quantity in quantities.items():

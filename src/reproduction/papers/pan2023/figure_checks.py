@@ -72,7 +72,7 @@ def _gap(curve: pd.DataFrame, model: tuple[np.ndarray, np.ndarray]) -> float:
 
 def _densities(table: pd.DataFrame) -> Row:
     gaps: list[float] = []
-    about = ("phi_density", "the drawn curves are the densities of phi")
+    about = ("phi_density", "the plotted curves are the densities of phi")
     for (theta, total), of in table.groupby(["theta", "total"], sort=False):
         single = of[of["x"].isna()].set_index("kind")["y"]
         original = _original(str(theta), int(str(total)))
@@ -106,7 +106,7 @@ def _by_rate(table: pd.DataFrame) -> Row:
         "The densities and limits are compared with their formulas, and the probability below each median is compared "
         "with one half. The left side is the largest difference (relative for densities and limits)."
     )
-    about = ("phi_by_rate", "the drawn densities, medians and limits are those of phi")
+    about = ("phi_by_rate", "the plotted densities, medians and limits are those of phi")
     return claim(*about, gaps, "=", 0, note, rounding=1e-6)
 
 
@@ -121,7 +121,7 @@ def _epsilon(table: pd.DataFrame) -> Row:
     """Compare the plotted curves with the epsilon of the theorem, with twice this epsilon, and with the exact constant
     (1/2) ln(D_b/D_(b-2)) - ln(o) for b >= 4, p <= 1/2.
     """
-    about = ("privacy_loss", "the drawn epsilon is ln(b + 1) - ln(o)")
+    about = ("privacy_loss", "the plotted epsilon is ln(b + 1) - ln(o)")
     if table[["group", "x", "y"]].isna().any(axis=None):
         return claim(*about, np.nan, "=", 0, _MISSING)
     stated = table[table["kind"] == "rate"]
@@ -177,10 +177,10 @@ _ABC = (
     ("abc_posterior", "number of accepted draws"),
     *(("abc_posterior", f"histogram of theta{i}") for i in _CELLS),
     ("abc_checks", "distribution functions of theta1 to theta4"),
-    ("abc_checks", "unswapped tables behind the accepted draws"),
+    ("abc_checks", "unswapped tables of the accepted draws"),
     *(("abc_checks", f"posterior mean of theta{i}") for i in _CELLS),
     ("posterior_summary", "weights of the unswapped tables are those of the algorithm"),
-    ("abc_posterior", "the drawn curves are the exact and the naive density"),
+    ("abc_posterior", "the plotted curves are the exact and the naive density"),
 )
 
 
@@ -221,7 +221,7 @@ def log_phi(table: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFrame) ->
     numbers: dict[Any, Any] = {row.rate: row.simulated for row in checks[checks["check"] == "accepted"].itertuples()}
     models = {rate: mixture(of.set_index("statistic")["value"]) for rate, of in summary.groupby("rate")}
     histograms, gaps = "histograms of log phi, every p", "distribution functions of log phi, every p"
-    curves = "the drawn curves are the densities of log phi"
+    curves = "the plotted curves are the densities of log phi"
     if any(number == 0 for number in numbers.values()):
         for artefact, quantity in (("log_phi", histograms), ("abc_checks", gaps), ("log_phi", curves)):
             yield not_run(artefact, quantity, _NONE_ACCEPTED)
@@ -341,7 +341,7 @@ def _checked(rows: pd.DataFrame, number: float, here: pd.Series) -> Iterator[Row
         f"The tables are tested by a chi-squared test over {len(originals)} possible original tables and by a score "
         "test of the swap rate. The reported p-value is twice the smaller of the two p-values."
     )
-    quantity = "unswapped tables behind the accepted draws"
+    quantity = "unswapped tables of the accepted draws"
     yield law("abc_checks", quantity, p, note, "as_written", sees=power.words({_SWAP: swap}))
     for i in _CELLS:
         row: Any = rows.loc[f"mean theta{i}"]

@@ -69,7 +69,7 @@ def _curve(artefact: str, table: pd.DataFrame, name: str, measure: str) -> Row:
     """Return the row of the comparison table about the score of the Dirichlet mechanism in the middle of its budgets,
     in the published variant. The note contains the scores at both ends.
     """
-    about = (artefact, f"{name}: dirichlet in the middle of its budgets")
+    about = (artefact, f"{name}: Dirichlet mechanism at its middle budget")
     mine = table[(table["dataset"] == name) & (table["method"] == "dirichlet") & (table["variant"] == "published")]
     finite = mine[mine["epsilon"].notna()].sort_values("epsilon")
     if finite.empty:
@@ -122,12 +122,12 @@ def _introduction(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     ratio = found["z2", "KL sum"] / found["z1", "KL sum"]
     note = "The value is the ratio of the unrounded sums."
     yield computed("introduction", "ratio of the KL sums", ratio, note, "as_written")
-    ratio = found["none", "loss of 0.1 over that of 0.4"]
+    ratio = found["none", "loss of a probability of 0.1 relative to 0.4"]
     words = (
         "The words 'almost three times' are interpreted as a ratio between 2.5 and 3. The row shows the end of this "
         "range that is closer to the ratio."
     )
-    about = ("introduction", "loss of 0.1 over that of 0.4")
+    about = ("introduction", "loss of a probability of 0.1 relative to 0.4")
     yield claim(*about, [ratio, 3], ">=", [2.5, ratio], words, "as_written")
 
 
@@ -208,7 +208,10 @@ def _figure_3_bottom(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     for order in (2.0, 20.0, 200.0):
         names = [
             f"lambda = {order:g}: {text}"
-            for text in ("Algorithm 1 reaches epsilon_hat = 0.001", "smaller KL than Gohari et al. at most epsilon_hat")
+            for text in (
+                "Algorithm 1 reaches epsilon_hat = 0.001",
+                "smaller KL than Gohari et al. at most values of epsilon_hat",
+            )
         ]
         rows = corrected[corrected["order"] == order]
         if rows.empty:
@@ -288,7 +291,7 @@ _PARAMETERS = {"score of r": "r", "score of alpha": "prior's concentration", "sc
 
 
 def _theorem_2(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    for label, rows in (("below 1/2", table[table["alpha"] < 0.5]), ("of 1/2 and more", table[table["alpha"] >= 0.5])):
+    for label, rows in (("below 1/2", table[table["alpha"] < 0.5]), ("of at least 1/2", table[table["alpha"] >= 0.5])):
         name = f"the bound holds for alpha {label}"
         if rows.empty:
             yield not_run("theorem_2", name, "This run includes no such alpha.")

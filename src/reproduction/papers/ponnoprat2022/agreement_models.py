@@ -148,7 +148,7 @@ def _losses(losses: pd.DataFrame) -> Rows:
     )
     yield from _claim(
         "figure_4",
-        "less loss than Gaussian and Laplace on all data sets, over all budgets",
+        "smaller loss than Gaussian and Laplace on all data sets, over all budgets",
         losses,
         lambda t: least_mean(advantage(t, "cross_entropy", NOISE, relative=True)),
         text,
@@ -160,7 +160,7 @@ def _losses(losses: pd.DataFrame) -> Rows:
     )
     yield from _claim(
         "figure_4",
-        "less loss than Gaussian and Laplace on all data sets, at every budget",
+        "smaller loss than Gaussian and Laplace on all data sets, at every budget",
         losses,
         lambda t: worst(advantage(t, "cross_entropy", NOISE)),
         text,
@@ -376,7 +376,7 @@ def settings(losses: pd.DataFrame, likelihoods: pd.DataFrame) -> Rows:
         for quantity, value in (("smallest epsilon", reach.min()), ("largest epsilon", reach.max())):
             found = not_run(artefact, quantity, ABSENT) if reach.empty else computed(artefact, quantity, value, note)
             yield found
-        yield computed(artefact, "share of the records for training, percent", 100 * (1 - experiment.TEST_SHARE), note)
+        yield computed(artefact, "percentage of the records used for training", 100 * (1 - experiment.TEST_SHARE), note)
         yield computed(artefact, "bins of a numerical attribute", experiment.BINS, note)
 
 

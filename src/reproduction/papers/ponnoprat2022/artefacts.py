@@ -172,7 +172,7 @@ def introduction() -> pd.DataFrame:
         rows.append((name, "L1", "as_written", np.abs(z).sum()))
         rows.append((name, "KL sum", "as_written", np.sum(p * np.log(p / noisy))))
         rows.append((name, "KL", "corrected", np.sum(p * np.log(p / (noisy / noisy.sum())))))
-    rows.append(("none", "loss of 0.1 over that of 0.4", "as_written", np.log(0.1) / np.log(0.4)))
+    rows.append(("none", "loss of a probability of 0.1 relative to 0.4", "as_written", np.log(0.1) / np.log(0.4)))
     return pd.DataFrame(rows, columns=["noise", "quantity", "variant", "value"])
 
 

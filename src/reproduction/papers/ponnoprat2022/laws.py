@@ -210,7 +210,7 @@ def _figure_1(table: pd.DataFrame) -> Row:
         "The plotted function and bounds are compared with the formulas, where the function is computed by the "
         "Euler-Maclaurin formula. The left side is the largest relative difference."
     )
-    about = ("figure_1", "the drawn curves are trigamma and equation 6")
+    about = ("figure_1", "the plotted curves are trigamma and equation 6")
     return claim(*about, gaps, "=", 0, note, rounding=_CLOSE)
 
 
@@ -224,7 +224,7 @@ def _figure_2(table: pd.DataFrame) -> Row:
         "The plotted exact delta and the delta at the plotted mark are compared with values computed from incomplete "
         "Beta functions. The left side is the largest relative difference."
     )
-    about = ("figure_2", "the drawn delta is the probability of a cell of gamma or less")
+    about = ("figure_2", "the plotted delta is the probability of a cell of gamma or less")
     return claim(*about, gaps, "=", 0, note, rounding=_CLOSE)
 
 
@@ -242,7 +242,9 @@ def _figure_3_top(table: pd.DataFrame) -> Iterator[Row]:
         "The plotted values are compared with line 1 of Algorithm 1 and with the closed form of the divergence between "
         "two Dirichlet distributions. The left side is the largest relative difference."
     )
-    yield claim("figure_3_top", "the drawn epsilon are the paper's formulas", gaps, "=", 0, note, rounding=_CLOSE)
+    yield claim(
+        "figure_3_top", "the plotted values of epsilon follow the paper's formulas", gaps, "=", 0, note, rounding=_CLOSE
+    )
 
 
 def _figure_3_bottom(table: pd.DataFrame) -> Row:
@@ -259,7 +261,7 @@ def _figure_3_bottom(table: pd.DataFrame) -> Row:
         "The mean and standard deviation of the divergence, the divergence of the uniform distribution, and "
         "epsilon_hat given r are compared with closed forms. The left side is the largest relative difference."
     )
-    about = ("figure_3_bottom", "the drawn divergences and epsilon_hat are the paper's formulas")
+    about = ("figure_3_bottom", "the plotted divergences and epsilon_hat follow the paper's formulas")
     return claim(*about, gaps, "=", 0, note, rounding=_CLOSE)
 
 
@@ -271,7 +273,7 @@ def _figure_8(table: pd.DataFrame) -> Row:
         "The plotted values are compared with line 1 of Algorithm 1 and equation 14, for squared sensitivities 2 and "
         "1. The left side is the largest relative difference."
     )
-    about = ("figure_8", "the drawn epsilon_hat is equation 14")
+    about = ("figure_8", "the plotted epsilon_hat is equation 14")
     return claim(*about, _apart(table["epsilon_hat"], wanted), "=", 0, note, rounding=_CLOSE)
 
 
@@ -285,7 +287,7 @@ def _theorem_2(table: pd.DataFrame) -> Row:
         "The plotted bound is compared with the bound of the theorem at the smallest beta, and the frequencies are "
         "compared with the counts. The left side is the largest difference."
     )
-    about = ("theorem_2", "the drawn bound is the theorem's, the frequencies are those judged")
+    about = ("theorem_2", "the plotted bound is that of the theorem, and the plotted frequencies are judged")
     return claim(*about, gaps, "=", 0, note, rounding=1e-9)
 
 
@@ -302,7 +304,7 @@ def _lemma_3(exact: pd.DataFrame, drawn: pd.DataFrame) -> Iterator[Row]:
     )
     gap = _apart(delta, rows["delta"])
     yield claim("figure_8", "equation 14 is lemma 3 with line 1", gap, "=", 0, note, rounding=_CLOSE)
-    about = ("figure_3_bottom", "equation 14 keeps its (epsilon_hat, delta)")
+    about = ("figure_3_bottom", "equation 14 guarantees its (epsilon_hat, delta)")
     if exact["r"].isna().any():
         yield claim(*about, np.nan, "<=", 1, "A number is missing in the table.")
         return
@@ -322,7 +324,7 @@ def _gaussian(artefact: str, table: pd.DataFrame) -> Row:
     """Return the row of the comparison table about the noise of the Gaussian releases of Appendix C. It is exactly
     (epsilon_hat, delta)-DP in the corrected variant, and follows the author's formula in the published variant.
     """
-    about = (artefact, "the Gaussian noise is that of the drawn epsilon_hat")
+    about = (artefact, "the Gaussian noise is that of the plotted epsilon_hat")
     rows = table[table["method"] == "gaussian"]
     if rows.empty:
         return not_run(*about, "This run includes no data set.")
@@ -351,7 +353,7 @@ def _proposition_3() -> Row:
         "The left side is the log ratio of the two densities at y_1 = 2.2e-308 for r = alpha = 1. This log ratio "
         "increases in proportion to log(1/y_1), so that it is unbounded."
     )
-    return claim("proposition_3", "no release is epsilon-DP, whatever epsilon", ratio, ">", 100, note)
+    return claim("proposition_3", "no release is epsilon-DP for any epsilon", ratio, ">", 100, note)
 
 
 def _apart(drawn: pd.Series, wanted: Any) -> float:

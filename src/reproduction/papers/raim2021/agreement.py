@@ -47,17 +47,23 @@ def mechanism(tables: dict[str, pd.DataFrame]) -> list[Row]:
         if len(at)
         else not_run("sensitivity", "Delta_s", "This run does not include the limits [-2, 2] with n = 1,000."),
         claim(
-            *("sensitivity", "the largest change over all neighbours", gap, "=", 0),
+            *("sensitivity", "Delta_s is the largest change over all neighbours", gap, "=", 0),
             "The left side is the largest difference between the formula and a brute-force search.",
             rounding=1e-9,
         ),
         claim(
-            *("sensitivity", "an upper bound of it, by adding up ranges", table["exact"], "<=", table["range_bound"]),
+            *(
+                "sensitivity",
+                "the sum of the ranges is an upper bound of Delta_s",
+                table["exact"],
+                "<=",
+                table["range_bound"],
+            ),
             "The left side is the exact sensitivity, and the right side is the sum of the ranges. The row shows the "
             "smallest difference over all limits and n.",
         ),
     ]
-    quantity = "grows without bound with the limits"
+    quantity = "Delta_s grows without bound with the limits"
     if len(growth):
         note = (
             "The left side is the smallest exponent of the power law by which the sensitivity grows with the width of "
@@ -120,7 +126,7 @@ def counts(table: pd.DataFrame) -> list[Row]:
     return [
         law("counts_in_turn", "counts by enumeration", p_value, note, "as_written", sees=seen),
         claim(
-            *("counts_in_turn", "drawing in turn draws from the joint law", distance, "<", 0.001),
+            *("counts_in_turn", "sequential drawing gives the joint distribution", distance, "<", 0.001),
             FALSE_TURN,
             "as_written",
         ),
@@ -130,7 +136,10 @@ def counts(table: pd.DataFrame) -> list[Row]:
 def gibbs(table: pd.DataFrame) -> list[Row]:
     """Return rows of the comparison table about Geweke's test of the slides' sampler, with and without censoring."""
     groups = [of for _, of in table[table["method"] == "as_written"].groupby("limits", sort=False)]
-    names = ("the Gibbs sampler has its posterior", "the Gibbs sampler has its posterior where nothing is censored")
+    names = (
+        "the Gibbs sampler draws from the posterior",
+        "the Gibbs sampler draws from the posterior if no record is censored",
+    )
     free = law("geweke", names[1], *_moments(groups[-1]), "as_written", sees=_moments_seen(groups[-1]))
     if len(groups) < 2:
         return [not_run("geweke", names[0], "This run does not include the method 'as_written' with censoring."), free]
@@ -143,14 +152,14 @@ def corrected_samplers(moments: pd.DataFrame, posteriors: pd.DataFrame) -> list[
     sampler, and the means of the corrected sampler, which is an approximation, compared with the means of the exact
     sampler.
     """
-    name, exact = "the exact Gibbs sampler has its posterior", moments[moments["method"] == "exact"]
+    name, exact = "the exact Gibbs sampler draws from the posterior", moments[moments["method"] == "exact"]
     rows = [not_run("geweke", name, "This run does not include the method 'exact'.")]
     if len(exact):
         sees = f"{_moments_seen(exact[exact['moment'] == 'sigma2'], len(exact), 'sigma2')}; {_moments_seen(exact)}"
         rows = [law("geweke", name, *_moments(exact), sees=sees)]
     summary = posteriors[posteriors["kind"] == "summary"].set_index(["method", "parameter", "statistic"])["y"]
     for parameter in ("mu", "sigma2"):
-        about = ("gibbs_posteriors", f"the corrected sampler has the exact sampler's mean of {parameter}")
+        about = ("gibbs_posteriors", f"the corrected and the exact sampler have the same mean of {parameter}")
         if not {"corrected", "exact"} <= set(posteriors["method"]):
             rows.append(not_run(*about, "This run does not include both of the methods 'corrected' and 'exact'."))
             continue
@@ -265,7 +274,7 @@ def descent(table: pd.DataFrame) -> list[Row]:
     note = "The left side is the largest increase of P(A_u) between consecutive points."
     other = "The left side is the largest decrease of P(A_u)/P(A_0) below u_L. By definition, u_H = 1."
     return [
-        claim("descent", "P(A_u) never rises", max(rises), "<=", 0, note, rounding=1e-9),
+        claim("descent", "P(A_u) never increases", max(rises), "<=", 0, note, rounding=1e-9),
         claim("descent", "P(A_u) = P(A_0) below u_L", max(before), "=", 0, other, "as_written", rounding=1e-9),
     ]
 
@@ -295,7 +304,7 @@ def step_functions(table: pd.DataFrame) -> list[Row]:
         ),
         claim("step_functions", "h* >= P(A_u) below u_L", min(below), ">=", 0, FALSE_ENVELOPE, "as_written"),
     ]
-    quantity = "the bound falls with N"
+    quantity = "the bound decreases with N"
     if len(bounds) < 2:
         return [*rows, not_run("step_functions", quantity, "This run includes only one value of N.")]
     note = "The left side is the smallest decrease of the logarithm of the bound from one N to the next."
@@ -323,7 +332,7 @@ def accept_reject(table: pd.DataFrame) -> list[Row]:
     seen = power.words({"acceptance rate": power.normal(np.sqrt(tried * odds), LEVEL)})
     base = power.words({"scale of the base": power.kolmogorov(shift, max(len(accepted), 1), LEVEL)})
     return [
-        law("accept_reject", "share of accepted candidates", share, note, sees=seen),
+        law("accept_reject", "proportion of accepted candidates", share, note, sees=seen),
         law("accept_reject", "accepted u follow p(u)", float(test.pvalue), tested, sees=base),
     ]
 
@@ -393,8 +402,8 @@ def sampler(table: pd.DataFrame) -> list[Row]:
     rows, artefact = [], "sampler_accuracy"
     fixed = table[table["mc_se"].notna()]
     for column, quantity in (
-        ("exact_rate", "probability of a rejection at most its bound"),
-        ("total_variation", "total variation at most its bound"),
+        ("exact_rate", "the rejection probability is at most its bound"),
+        ("total_variation", "the total variation distance is at most its bound"),
     ):
         note = "The right side is the bound. The row shows the smallest difference over all knot rules and N."
         rows.append(claim(artefact, quantity, table[column], "<=", table["bound"], note, rounding=1e-9))
@@ -431,8 +440,8 @@ def _adaptive(table: pd.DataFrame) -> list[Row]:
 def _rules(table: pd.DataFrame) -> list[Row]:
     artefact, rows = "sampler_accuracy", []
     at = table[table["knots"] == 25].set_index(["rule", "target", "delta_s"])
-    quantity = "small rectangles against equal spacing, N = 25"
-    cost = "cost of small rectangles over equal spacing, searches for the largest"
+    quantity = "small rectangles are better than equal spacing, N = 25"
+    cost = "additional cost of small rectangles: searches for the largest rectangle"
     names = [f"rejection rate of {target} at N = 25" for target in ("xi_mean", "xi_sse")]
     if not len(at):
         return [not_run(artefact, name, "This run does not include N = 25.") for name in (quantity, cost, *names)]

@@ -47,7 +47,7 @@ def _areas(tables: dict[str, pd.DataFrame]) -> Row:
         "The left side is the largest difference between the plotted curves and G(x2) - G(x1) at the end points x1 and "
         "x2 of A_u, over both weights."
     )
-    return claim("descent", "the drawn P(A_u) is the base's probability of A_u", gaps, "=", 0, note, rounding=1e-8)
+    return claim("descent", "the plotted P(A_u) is the base's probability of A_u", gaps, "=", 0, note, rounding=1e-8)
 
 
 def _descent(table: pd.DataFrame) -> Row:
@@ -61,7 +61,7 @@ def _descent(table: pd.DataFrame) -> Row:
         "The left side is the largest difference between the plotted u p(u) and u P(A_u) divided by its integral. The "
         "tolerance of 0.001 allows for the limited number of points of the curve."
     )
-    return claim("descent", "the drawn p(u) is proportional to P(A_u)", gaps, "=", 0, note, rounding=1e-3)
+    return claim("descent", "the plotted p(u) is proportional to P(A_u)", gaps, "=", 0, note, rounding=1e-3)
 
 
 def _rectangles(table: pd.DataFrame) -> Row:
@@ -86,7 +86,7 @@ def _rectangles(table: pd.DataFrame) -> Row:
         "N, the bound and the rejection probability are computed again from the plotted rectangles. The left side is "
         "the largest difference."
     )
-    about = ("step_functions", "N, bound and rejections are those of the drawn rectangles")
+    about = ("step_functions", "N, bound and rejection rate are those of the plotted rectangles")
     return claim(*about, gaps, "=", 0, note, rounding=1e-3)
 
 
@@ -112,7 +112,7 @@ def _weights(table: pd.DataFrame) -> Row:
         "The left side is the largest difference between the plotted weights and the printed w/c. The ends of A_u are "
         "compared in the same way."
     )
-    about = ("weight_functions", "the drawn weights are the slides' formulas")
+    about = ("weight_functions", "the plotted weights follow the slides' formulas")
     return claim(*about, gaps, "=", 0, note, rounding=1e-8)
 
 
@@ -133,7 +133,7 @@ def _weighted(table: pd.DataFrame) -> Row:
         "The plotted curves and the ends of A_u are compared with g, w/c, w g/psi and g/P(A_u). The left side is the "
         "largest difference."
     )
-    about = ("weighted_density", "the drawn curves are g, w/c, w g/psi and the law of x given u")
+    about = ("weighted_density", "the plotted curves are g, w/c, w g/psi and the density of x given u")
     return claim(*about, gaps, "=", 0, note, rounding=1e-6)
 
 

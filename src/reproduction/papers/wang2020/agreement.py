@@ -41,7 +41,7 @@ def _figure_1(table: pd.DataFrame) -> list[dict[str, Any]]:
     rows.append(computed("figure_1", "components between 15 and 60", ((small >= 15) & (small <= 60)).sum(), note))
     rows.append(computed("figure_1", "components from 60 to 1000", ((large >= 60) & (large <= 1000)).sum(), note))
     order = np.diff(counts) if table["rank"].is_monotonic_increasing else np.array([-1.0])
-    return [*rows, claim("figure_1", "counts stand in the order of their rank", order, ">=", 0, note)]
+    return [*rows, claim("figure_1", "the counts are sorted by rank", order, ">=", 0, note)]
 
 
 def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:

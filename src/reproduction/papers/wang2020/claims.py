@@ -71,7 +71,7 @@ def of_posteriors(table: pd.DataFrame) -> Iterator[Row]:
         "The left side is the posterior standard deviation of the total given algorithm 1 (summed), and the right side "
         "is that given algorithm 1 (ind)."
     )
-    improves = "claim: summed totals may improve what is known of the total"
+    improves = "claim: summed totals may improve the information about the total"
     yield claim("precision", improves, sd[summed, "N"], "<", sd[ind, "N"], note)
     note = "The left side is the posterior standard deviation of N1 for algorithm 2 divided by that for algorithm 3."
     ratio = sd["Algorithm 2", "N1"] / sd["Algorithm 3", "N1"]
@@ -324,7 +324,7 @@ def _law(name: str, table: pd.DataFrame) -> Row:
         f"a mean by {needed / np.sqrt(table['n'].min()):.2g} of its standard deviation; "
         f"{power.words({'a variance': needed * spread})}"
     )
-    return law(name, "law: our releases against their exact moments", p, note, sees=sees)
+    return law(name, "law: the releases have their exact moments", p, note, sees=sees)
 
 
 def of_checks(table: pd.DataFrame) -> Iterator[Row]:
@@ -394,7 +394,7 @@ def of_zeros(table: pd.DataFrame) -> Iterator[Row]:
             "The left side is the exact bias of a count of 200 if the data consist of three counts of 200 and 47 "
             "zeros. A bias below -1 is counted as a reduction. Ties are resolved at random."
         )
-        yield claim("many_zeros", f"claim: zeros lower large counts, {name}", bias[of], "<", -1, note)
+        yield claim("many_zeros", f"claim: zeros reduce large counts, {name}", bias[of], "<", -1, note)
 
 
 def of_comparison(table: pd.DataFrame) -> Iterator[Row]:

@@ -35,16 +35,16 @@ SIZES = in_process.settings(__file__)
 PANELS = "abcd"
 EXACT = {f"panel {p}: r follows the posterior, exact draws" for p in PANELS}
 GIBBS = {f"panel {p}: r follows the posterior, Gibbs draws" for p in PANELS}
-MISPRINT = "row 5: its factorials M!/((M - 2)!0!2!) give its coefficient"
+MISPRINT = "row 5: M!/((M - 2)!0!2!) is the coefficient"
 COEFFICIENTS = "the coefficients are M!/(S1! S0! Serr!)"
 COLUMN = "last column: (M - k + 1)/(k - S0), and the last row of a block copies its first"
-WORDS = "every row i is row i - k times (M - k + 1)/k"
+WORDS = "the coefficient of row i is that of row i - k times (M - k + 1)/k"
 LISTINGS = {f"listing {n} gives the same posterior in every run" for n in ("5.2", "6.4")}
 NOISES = {f"epsilon lost by the {n} noise at epsilon = 1" for n in ("text's", "listings'")}
-JOINT = {f"equation (3) is the joint law: mean of r{given}" for given in ("", " given S")}
+JOINT = {f"equation (3) is the joint distribution: mean of r{given}" for given in ("", " given S")}
 DIPS = {f"dip near the end points of {p}, digits" for p in figure_2.PROBABILITIES}
 STAGES = {f"{p} follows the three stages" for p in figure_2.PROBABILITIES}
-FOOTNOTE = "the digits are those of footnote 12"
+FOOTNOTE = "the digits are computed as in footnote 12"
 TWELVE = "all differences are beyond the twelfth digit"
 GROWTH = "the improved algorithm's time grows linearly in M"
 FASTER = "the improved algorithm is faster at every M"
@@ -136,7 +136,7 @@ SABOTAGES = {
     "listings with p carried": ([(enumerated, "moments_given", carried)], ["figure_1_moments"], {}, LISTINGS),
     "prior doubled": (
         [(laplace_multinomial, "exact", other_model(lambda scale, alpha: {"scale": scale, "alpha": 2 * alpha}))],
-        ["figure_1_moments"], {}, {"without noise the posterior has closed form"},
+        ["figure_1_moments"], {}, {"without noise, the posterior has a closed form"},
     ),
     "curves of another prior": (
         [(laplace_multinomial, "exact", other_model(lambda scale, alpha: {"scale": scale, "alpha": 1.02 * alpha}))],
@@ -154,7 +154,7 @@ SABOTAGES = {
         [(beyond, "_DISTANCE", {beyond.TEXT: 2.0, beyond.LISTINGS: 1.0})], ["privacy"], {}, NOISES,
     ),
     "one draw kept": (
-        [(beyond, "KEPT", 0.02)], ["privacy"], {}, {"starting from the true counts keeps epsilon"},
+        [(beyond, "KEPT", 0.02)], ["privacy"], {}, {"starting from the true counts preserves the privacy guarantee"},
     ),
     "coefficients doubled": (
         [(tables.compositions, "multinomial_table", coefficients(lambda counts, values, total: 2 * values))],
@@ -178,14 +178,15 @@ SABOTAGES = {
     ),
     "k by row": (
         [(tables, "table_1", table_1_with(k=lambda t: t["i"] - 1))],
-        ["table_1"], {}, {COLUMN, "the ratio's whole numbers are linear in the row index"},
+        ["table_1"], {}, {COLUMN, "the integers in the ratio are linear in the row index"},
     ),
     "denominator dropped": (
-        [(beyond, "given_p", without_denominator)], ["equation_3"], {}, JOINT | {"equation (4) is the law of S"},
+        [(beyond, "given_p", without_denominator)], ["equation_3"], {},
+        JOINT | {"equation (4) is the distribution of S"},
     ),
     "closed form at another scale": (
         [(beyond.laplace_multinomial, "exact", other_model(lambda scale, alpha: {"scale": 2 * scale, "alpha": alpha}))],
-        ["equation_3"], {}, {"numeric evaluation is unavoidable"},
+        ["equation_3"], {}, {"numerical evaluation is unavoidable"},
     ),
     "two digits lost": (
         [(figure_2.composition_tables, "fewest_digits", digits(lambda found: found - 2))],
@@ -204,10 +205,11 @@ SABOTAGES = {
         ["figure_2"], {}, DIPS | {f"{TWELVE}, no p below 1e-6", FOOTNOTE},
     ),
     "triplets not shuffled": (
-        [(figure_2, "triplets", not_shuffled)], ["figure_2"], {}, STAGES | {"points thin out as p rises"},
+        [(figure_2, "triplets", not_shuffled)], ["figure_2"], {}, STAGES | {"the points become sparser as p increases"},
     ),
     "one p always large": (
-        [(figure_2, "triplets", crowded_at_the_top)], ["figure_2"], {}, STAGES | DIPS | {"points thin out as p rises"},
+        [(figure_2, "triplets", crowded_at_the_top)], ["figure_2"], {},
+        STAGES | DIPS | {"the points become sparser as p increases"},
     ),
     "methods of Table 2 reversed": (
         [], ["table_2"], {"r_timings": times.in_r(ratios={1: 1.0, 2: 1.4, 3: 1.8})},
@@ -218,8 +220,8 @@ SABOTAGES = {
             **{"dmultinom": 0.002, "product": 0.02, "coefficient": 0.0018},
             **{"weights by apply": 0.04, "weights in C": 0.2, "weights in C by powers": 0.04},
         })},
-        {"dmultinom takes longer than the bare product", "coefficients are the intensive part of dmultinom",
-         "in C exp of logs is faster than powers"},
+        {"dmultinom takes longer than the bare product", "the coefficients take most of the time of dmultinom",
+         "in C, exp of logarithms is faster than powers"},
     ),
     "linear table": (
         [], ["figure_3", "figure_3_growth"],
@@ -227,11 +229,11 @@ SABOTAGES = {
     ),
     "posteriors of twice the noise": (
         [(laplace_multinomial, "exact", other_model(lambda scale, alpha: {"scale": 2 * scale, "alpha": alpha}))],
-        ["calibration", "calibration_coverage"], {}, {"the true r is uniform in the posterior, exact"},
+        ["calibration", "calibration_coverage"], {}, {"the integral transform of the true r is uniform, exact"},
     ),
     "chains that do not move": (
         [(laplace_multinomial, "gibbs", lambda *a, **k: real_gibbs(*a, **(k | {"frozen": True})))],
-        ["calibration", "calibration_coverage"], {}, {"the true r is uniform in the posterior, gibbs"},
+        ["calibration", "calibration_coverage"], {}, {"the integral transform of the true r is uniform, gibbs"},
     ),
     "faster at large M": (
         [], ["figure_3", "figure_3_growth"],

@@ -249,7 +249,7 @@ def test_times_below_the_tick_of_the_clock_are_not_judged():
         "figure_3_growth": speed.figure_3_growth(figure_3=figure_3),
     }
     rows = pd.DataFrame(agreement.timing_rows(made)).set_index("quantity")
-    assert rows.loc["weights in C over apply", "variant"] == "not_run"
+    assert rows.loc["time of the weights by apply relative to C", "variant"] == "not_run"
     assert "clock resolution" in rows.loc["the improved algorithm's time grows linearly in M", "note"]
     assert rows.loc["logarithms are faster than powers", "ours"] == pytest.approx(1 - 0.57, abs=0.03)
 

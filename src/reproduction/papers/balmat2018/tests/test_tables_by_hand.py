@@ -53,10 +53,10 @@ def test_margins_of_equation_3():
     rows += [(beyond.MODEL, "mean of r given S", "closed form", 0.12)]
     rows += [(beyond.EQUATION, "distance of the laws of S", "quadrature", 0.4)]
     found = ours(agreement._equation_3(pd.DataFrame(rows, columns=["law", "quantity", "way", "value"])))
-    assert found["equation (3) is the joint law: mean of r"]["ours"] == pytest.approx(1e-6 - 0.372)
-    assert found["equation (3) is the joint law: mean of r given S"]["ours"] == pytest.approx(1e-6 - 0.08)
-    assert found["equation (4) is the law of S"]["ours"] == pytest.approx(1e-6 - 0.4)
-    assert found["numeric evaluation is unavoidable"]["ours"] == pytest.approx(2e-6)
+    assert found["equation (3) is the joint distribution: mean of r"]["ours"] == pytest.approx(1e-6 - 0.372)
+    assert found["equation (3) is the joint distribution: mean of r given S"]["ours"] == pytest.approx(1e-6 - 0.08)
+    assert found["equation (4) is the distribution of S"]["ours"] == pytest.approx(1e-6 - 0.4)
+    assert found["numerical evaluation is unavoidable"]["ours"] == pytest.approx(2e-6)
 
 
 def test_margins_of_the_listings():
@@ -108,7 +108,7 @@ def test_margins_of_figure_2(monkeypatch):
     assert (dip["ours"], dip["mc_se"]) == pytest.approx((0.5, groups.std(ddof=1) / sqrt(20)))
     assert found["random triplets"]["ours"] == 40
     assert found["every triplet adds up to one"]["ours"] >= 0
-    assert found["the digits are those of footnote 12"]["left"] == 0.25  # |12.5 - 12.75| and |13 - 12.75|
+    assert found["the digits are computed as in footnote 12"]["left"] == 0.25  # |12.5 - 12.75| and |13 - 12.75|
     last = found["all differences are beyond the twelfth digit, at any p"]
     assert last["ours"] == pytest.approx(-11.6)
     assert "p1 = 1e-10" in last["note"]
@@ -250,9 +250,9 @@ def test_margins_of_calls():
     found = ours(agreement._calls(table))
     first = found["dmultinom takes longer than the bare product"]
     assert (first["ours"], first["mc_se"]) == pytest.approx((np.log(2), np.hypot(0.5 / 4, 0.25 / 2)))
-    assert found["coefficients are the intensive part of dmultinom"]["ours"] == pytest.approx(0.75 - 0.5)
-    assert found["in C exp of logs is faster than powers"]["ours"] == pytest.approx(np.log(2))
-    assert found["weights in C over apply"]["ours"] == 3
+    assert found["the coefficients take most of the time of dmultinom"]["ours"] == pytest.approx(0.75 - 0.5)
+    assert found["in C, exp of logarithms is faster than powers"]["ours"] == pytest.approx(np.log(2))
+    assert found["time of the weights by apply relative to C"]["ours"] == 3
     less = ours(agreement._calls(table[table["method"] != "product"]))
     assert less["dmultinom takes longer than the bare product"]["variant"] == "not_run"
 
@@ -276,11 +276,11 @@ def test_margins_of_figure_3():
     faster = found["the improved algorithm is faster at every M"]
     assert (faster["ours"], faster["mc_se"]) == pytest.approx((np.log(3), relative))
     assert "at M = 30" in faster["note"]
-    over = found["standard over improved algorithm at M = 50"]
+    over = found["time of the standard relative to the improved algorithm at M = 50"]
     assert (over["ours"], over["mc_se"]) == pytest.approx((4, 4 * relative))
     assert "takes 8 times as long as the method 'exact draws'" in over["note"]
     none = ours(agreement._figure_3(table[table["total"] == 30]))
-    assert none["standard over improved algorithm at M = 50"]["variant"] == "not_run"
+    assert none["time of the standard relative to the improved algorithm at M = 50"]["variant"] == "not_run"
 
 
 def test_margins_of_growth():

@@ -92,7 +92,7 @@ def test_the_identity_in_place_of_the_swap(monkeypatch, turned):
     found = turned("algorithm", "phi_density", "phi_draws", "closer_or_farther")
     assert {f"draws of phi at theta = {theta}, every p" for theta in (POSITIVE, NEGATIVE, SKEW)} <= found
     assert {f"draws of phi at theta = {theta}, p = 0.5" for theta in (POSITIVE, NEGATIVE)} <= found
-    assert {f"swapped density nearer to 1 at theta = {theta}, p = 0.5" for theta in (POSITIVE, NEGATIVE)} <= found
+    assert {f"swapped density closer to 1 at theta = {theta}, p = 0.5" for theta in (POSITIVE, NEGATIVE)} <= found
     assert {
         "worked example matched on Sect: names after the swap",
         "worked example matched on #Attend: names after the swap",
@@ -131,8 +131,8 @@ def cyclic_sources(strata, *, rate, rng):
 def test_a_shuffle_in_place_of_the_derangement(monkeypatch, turned):
     monkeypatch.setattr(permutation_swaps, "sources", shuffled_sources)
     found = turned("algorithm")
-    assert "each record is selected with probability p, never one alone" in found
-    assert "the selected are deranged uniformly at random" in found
+    assert "each record is selected with probability p, but never exactly one record" in found
+    assert "the selected records are deranged uniformly at random" in found
 
 
 def test_cycles_in_place_of_uniform_derangements(monkeypatch, turned):
@@ -145,8 +145,8 @@ def test_cycles_in_place_of_uniform_derangements(monkeypatch, turned):
 
     monkeypatch.setattr(permutation_swaps, "sources", cyclic)
     found = turned("algorithm")
-    assert "the selected are deranged uniformly at random" in found
-    assert "each record is selected with probability p, never one alone" not in found  # as many as before
+    assert "the selected records are deranged uniformly at random" in found
+    assert "each record is selected with probability p, but never exactly one record" not in found  # as many as before
 
 
 def test_strata_that_are_ignored_and_held_columns_that_move(monkeypatch, turned):
@@ -158,7 +158,7 @@ def test_strata_that_are_ignored_and_held_columns_that_move(monkeypatch, turned)
 
     monkeypatch.setattr(mechanism, "permutation_swap", across)
     found = turned("algorithm")
-    assert "swapping is restricted to records that agree on V_Match, V_Hold stays" in found
+    assert "swapping is restricted to records that agree on V_Match, and V_Hold does not change" in found
     assert "worked example matched on Sect: names after the swap" in found
 
 
@@ -225,9 +225,9 @@ def test_a_chain_that_is_frozen_at_rate_0(honest, turned):
     assert turned(phi_by_rate=frozen) == {
         "claim 1: different theta, different trends of phi",
         "claim 2: as p increases phi shifts closer to 1 (median)",
-        "data become more uniform: entropy of the expected shares rises with p",
-        "swapping adds randomness: spread of a swapped cell rises with p",
-        "the drawn densities, medians and limits are those of phi",
+        "data become more uniform: entropy of the expected shares increases with p",
+        "swapping adds randomness: spread of a swapped cell increases with p",
+        "the plotted densities, medians and limits are those of phi",
     }
 
 
@@ -248,7 +248,7 @@ def test_closer_and_farther_exchanged_and_no_swap_astray(honest, turned):
 def test_intervals_wide_enough_to_hide_the_swap(honest, turned):
     table = honest["coverage"]
     assert turned(coverage=table.assign(coverage=0.9)) == {
-        "swapping can disrupt the original structures: naive intervals miss"
+        "swapping can disrupt the original structures: coverage of naive intervals"
     }
 
 
@@ -271,7 +271,7 @@ def test_a_doubled_budget(monkeypatch, turned):
 
 def test_a_budget_that_does_not_depend_on_the_rate(monkeypatch, turned):
     monkeypatch.setattr(accounting, "epsilon", lambda largest, *, rate: float(np.log(largest + 1)) + 5)
-    assert turned("epsilon_table") == {"swapping more enhances privacy: epsilon falls with p up to 0.5"}
+    assert turned("epsilon_table") == {"more swapping enhances privacy: epsilon decreases with p up to 0.5"}
 
 
 def test_an_audit_that_forgets_the_probability_of_the_output(monkeypatch, turned):
@@ -299,7 +299,7 @@ def test_a_sampler_that_does_not_swap(monkeypatch, turned):
 
     monkeypatch.setattr(unswapping, "abc", unswapped)
     found = turned(*ABC)
-    assert "unswapped tables behind the accepted draws" in found
+    assert "unswapped tables of the accepted draws" in found
     assert "number of accepted draws" not in found
 
 
@@ -440,7 +440,7 @@ def test_a_rate_that_is_a_tenth_larger(monkeypatch, turned):
     monkeypatch.setattr(permutation_swaps, "sources", lambda *a, rate, rng: records(*a, rate=1.1 * rate, rng=rng))
     found = turned("phi_draws", "algorithm")
     assert f"draws of phi at theta = {SKEW}, every p" in found
-    assert "each record is selected with probability p, never one alone" in found
+    assert "each record is selected with probability p, but never exactly one record" in found
 
 
 def test_what_is_drawn_is_judged(honest):

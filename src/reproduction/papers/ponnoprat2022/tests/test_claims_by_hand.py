@@ -95,7 +95,7 @@ def test_the_introduction_by_hand():
     assert table["z2", "L1"] == pytest.approx(0.137)
     assert table["z1", "KL sum"] == pytest.approx(0.1 * np.log(10) + 0.9 * np.log(0.9 / 0.945))
     assert table["z2", "KL"] == pytest.approx(0.1 * np.log(100) + 0.9 * np.log(0.9 / 0.862) + np.log(0.863))
-    assert table["none", "loss of 0.1 over that of 0.4"] == pytest.approx(np.log(0.1) / np.log(0.4))
+    assert table["none", "loss of a probability of 0.1 relative to 0.4"] == pytest.approx(np.log(0.1) / np.log(0.4))
 
 
 def scored(values, measure="accuracy", error=0.03, dataset="A", epsilons=None):
@@ -220,7 +220,7 @@ def test_share_of_points_where_algorithm_1_is_better():
     table = table.assign(variant="corrected", order=200.0, floor=1e-2, kl_uniform=4.0)
     found = ours(agreement._figure_3_bottom(table))
     assert found["lambda = 200: Algorithm 1 reaches epsilon_hat = 0.001", "corrected"]["ours"] == pytest.approx(-1)
-    smaller = found["lambda = 200: smaller KL than Gohari et al. at most epsilon_hat", "corrected"]
+    smaller = found["lambda = 200: smaller KL than Gohari et al. at most values of epsilon_hat", "corrected"]
     assert smaller["ours"] == pytest.approx(1 / 3 - 0.5)
     close = found["at lambda = 200 the releases are close to uniform", "corrected"]
     assert close["ours"] == pytest.approx(3 / 4 - 0.5)

@@ -268,7 +268,7 @@ def test_a_profile_that_spends_more_than_equation_14(honest, judge):
     table = honest["figure_3_bottom"]
     exact = table["series"] == "exact profile"
     found = flips(judge, {"figure_3_bottom": table.assign(r=table["r"].where(~exact, 0.5 * table["r"]))})
-    assert ("figure_3_bottom", "equation 14 keeps its (epsilon_hat, delta)") in found
+    assert ("figure_3_bottom", "equation 14 guarantees its (epsilon_hat, delta)") in found
 
 
 def test_guessing_that_is_as_good_as_the_models(honest, judge):
@@ -358,7 +358,7 @@ def test_a_dirichlet_that_saw_the_test_labels_flips_every_budget(honest, judge):
     mine = (table["method"] == "dirichlet") & (table["variant"] == "corrected")
     table.loc[mine, ["cross_entropy_mean", "cross_entropy_se"]] = 1e-6, 0.0
     found = flips(judge, {"figure_4": table})
-    assert ("figure_4", "less loss than Gaussian and Laplace on all data sets, at every budget") in found
+    assert ("figure_4", "smaller loss than Gaussian and Laplace on all data sets, at every budget") in found
 
 
 def test_laplace_for_gaussian_flips_their_order(judge, monkeypatch):

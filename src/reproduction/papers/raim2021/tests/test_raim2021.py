@@ -325,8 +325,8 @@ def test_a_missing_bound_is_no_bound():
     )
     table = pd.concat([table, table.head(1).assign(rule="efficient, adaptive")])
     rows = {row["quantity"]: row["ours"] for row in agreement.sampler(table)}
-    assert np.isnan(rows["probability of a rejection at most its bound"])
-    assert np.isnan(rows["total variation at most its bound"])
+    assert np.isnan(rows["the rejection probability is at most its bound"])
+    assert np.isnan(rows["the total variation distance is at most its bound"])
 
 
 def test_first_values_of_the_chains_alternate_around_zero_and_one():
@@ -623,15 +623,15 @@ def test_margins_of_the_mechanism():
     })  # fmt: skip
     found = {row["quantity"]: row for row in agreement.mechanism({"sensitivity": table, "privacy_loss": loss})}
     assert found["Delta_s"]["ours"] == 24
-    assert found["the largest change over all neighbours"]["ours"] == pytest.approx(1e-9 - 0.5)
-    assert found["an upper bound of it, by adding up ranges"]["ours"] == 3
-    assert found["grows without bound with the limits"]["ours"] == pytest.approx(2)
+    assert found["Delta_s is the largest change over all neighbours"]["ours"] == pytest.approx(1e-9 - 0.5)
+    assert found["the sum of the ranges is an upper bound of Delta_s"]["ours"] == 3
+    assert found["Delta_s grows without bound with the limits"]["ours"] == pytest.approx(2)
     assert found["the mechanism is epsilon-DP"]["ours"] == pytest.approx(0.25)
     assert found["the noise is Laplace"]["ours"] == pytest.approx(0.4)
     assert found["the noise is Laplace"]["sees"] == "noise scale by 1.5 %"
     one = table[table["lower"] == -1]
     found = {row["quantity"]: row for row in agreement.mechanism({"sensitivity": one, "privacy_loss": loss})}
-    assert [found[q]["variant"] for q in ("Delta_s", "grows without bound with the limits")] == ["not_run"] * 2
+    assert [found[q]["variant"] for q in ("Delta_s", "Delta_s grows without bound with the limits")] == ["not_run"] * 2
 
 
 def test_margins_of_the_noise_that_is_ignored():
@@ -677,8 +677,8 @@ def test_margins_of_the_sampler():
     table = pd.DataFrame([about | {"mc_se": 0.01} | row for row in rows])
     adaptive = table.assign(rule="efficient, adaptive", mc_se=np.nan, observed_rate=[0.05, 0.35])
     found = {row["quantity"]: row for row in agreement.sampler(pd.concat([table, adaptive]))}
-    assert found["probability of a rejection at most its bound"]["ours"] == pytest.approx(0.05 + 1e-9)
-    assert found["total variation at most its bound"]["ours"] == pytest.approx(0.3 + 1e-9)
+    assert found["the rejection probability is at most its bound"]["ours"] == pytest.approx(0.05 + 1e-9)
+    assert found["the total variation distance is at most its bound"]["ours"] == pytest.approx(0.3 + 1e-9)
     assert found["draws of xi_mean are exact"]["ours"] == pytest.approx(0.4)  # four tests, smallest p-value 0.1
     worse = agreement.sampler(pd.concat([table, adaptive]).assign(ks_p=0.07))
     assert [row["ours"] for row in worse if "are exact" in row["quantity"]] == pytest.approx([0.28, 0.28])
@@ -686,7 +686,7 @@ def test_margins_of_the_sampler():
     # rates that are .05 and .1 smaller, with standard errors .01 and .01 of their mean
     better = found["adding rejected u improves the envelope"]
     assert (better["ours"], better["mc_se"]) == pytest.approx((0.075, 0.01 / 2**0.5))
-    assert found["small rectangles against equal spacing, N = 25"]["variant"] == "not_run"
+    assert found["small rectangles are better than equal spacing, N = 25"]["variant"] == "not_run"
 
 
 def test_margins_of_the_rules_at_25_knots():

@@ -67,8 +67,8 @@ def test_honest_verdicts(honest):
         ("step_functions", "h* >= P(A_u) below u_L"),
         ("statistics_laws", "s_mean is N(mu, sigma2/s_c)"),
         ("statistics_laws", "s_sse is sigma2 chi2(s_c - 1)"),
-        ("counts_in_turn", "drawing in turn draws from the joint law"),
-        ("geweke", "the Gibbs sampler has its posterior"),
+        ("counts_in_turn", "sequential drawing gives the joint distribution"),
+        ("geweke", "the Gibbs sampler draws from the posterior"),
     }
     assert set(found) == {"reproduced", "differs", "not_stated", "input", "derived"}
 
@@ -188,10 +188,10 @@ def test_wrong_bound(honest, monkeypatch, value):
     monkeypatch.setattr(ds.DirectSampler, "bound", property(lambda self: value))
     found = flipped(honest, "sampler_accuracy", "step_functions")
     assert found >= {
-        ("sampler_accuracy", "probability of a rejection at most its bound"),
-        ("sampler_accuracy", "total variation at most its bound"),
-        ("sampler_accuracy", "small rectangles against equal spacing, N = 25"),
-        ("step_functions", "the bound falls with N"),
+        ("sampler_accuracy", "the rejection probability is at most its bound"),
+        ("sampler_accuracy", "the total variation distance is at most its bound"),
+        ("sampler_accuracy", "small rectangles are better than equal spacing, N = 25"),
+        ("step_functions", "the bound decreases with N"),
     }
     FLIPPED[f"bound {value}"] = found
 
@@ -227,9 +227,9 @@ def test_area_reversed(honest):
     table.loc[area, "y"] = 1 - table.loc[area, "y"]
     found = flipped(honest, descent=table)
     assert found == {
-        ("descent", "P(A_u) never rises"),
+        ("descent", "P(A_u) never increases"),
         ("descent", "P(A_u) = P(A_0) below u_L"),
-        ("descent", "the drawn P(A_u) is the base's probability of A_u"),
+        ("descent", "the plotted P(A_u) is the base's probability of A_u"),
     }
     FLIPPED["P(A_u) reversed"] = found
 
@@ -252,7 +252,7 @@ def test_candidates_thrown_away(honest):
     assert ("accept_reject", "accepted u follow p(u)") in found
     FLIPPED["small u thrown away"] = found
     all_accepted = flipped(honest, accept_reject=table[table["kind"] != "rejected"])
-    assert all_accepted == {("accept_reject", "share of accepted candidates")}
+    assert all_accepted == {("accept_reject", "proportion of accepted candidates")}
     FLIPPED["nothing rejected"] = all_accepted
 
 
@@ -262,7 +262,7 @@ def test_swapped_weights(honest):
     found = flipped(honest, weight_functions=swapped)
     assert found == {
         ("weight_functions", "largest value of the normal weight"),
-        ("weight_functions", "the drawn weights are the slides' formulas"),
+        ("weight_functions", "the plotted weights follow the slides' formulas"),
     }
     FLIPPED["weights swapped"] = found
 
@@ -349,8 +349,11 @@ def test_privacy_of_a_smaller_sensitivity(honest):
 @pytest.mark.parametrize(
     ("wrong", "quantities"),
     [
-        (lambda self, n: 2 + self.width, {"the largest change over all neighbours"}),
-        (lambda self, n: 500.0, {"an upper bound of it, by adding up ranges", "grows without bound with the limits"}),
+        (lambda self, n: 2 + self.width, {"Delta_s is the largest change over all neighbours"}),
+        (
+            lambda self, n: 500.0,
+            {"the sum of the ranges is an upper bound of Delta_s", "Delta_s grows without bound with the limits"},
+        ),
     ],
 )
 def test_wrong_sensitivity(honest, monkeypatch, wrong, quantities):
@@ -402,7 +405,7 @@ def test_counts_without_noise_and_without_psi(honest, monkeypatch):
     FLIPPED["counts moved by two"] = found
     table = honest["counts_in_turn"]
     same = flipped(honest, counts_in_turn=table.assign(joint=table["in_turn"]))
-    assert same == {("counts_in_turn", "drawing in turn draws from the joint law")}
+    assert same == {("counts_in_turn", "sequential drawing gives the joint distribution")}
     FLIPPED["psi left out of the joint law"] = same
 
 
@@ -414,7 +417,7 @@ def test_joint_law_without_psi(honest, monkeypatch):
     found = flipped(honest, "counts_in_turn")
     # without psi, the remaining difference is the normalising constant of s_l given s_u, which is less than a
     # thousandth for this release
-    assert found == {("counts_in_turn", "drawing in turn draws from the joint law")}
+    assert found == {("counts_in_turn", "sequential drawing gives the joint distribution")}
     FLIPPED["joint law without psi"] = found
 
 
@@ -433,7 +436,7 @@ def test_three_percent_of_sigma2_in_the_corrected_sampler_are_noticed(honest, mo
 
     monkeypatch.setattr(censored_normal, "chain", chain)
     found = flipped(honest, "gibbs_posteriors")
-    assert found == {("gibbs_posteriors", f"the corrected sampler has the exact sampler's mean of {parameter}")}
+    assert found == {("gibbs_posteriors", f"the corrected and the exact sampler have the same mean of {parameter}")}
     FLIPPED[f"corrected sampler, {parameter} {wrong}"] = found
 
 
@@ -447,8 +450,11 @@ def test_other_gibbs_samplers(honest, monkeypatch, method):
 
     monkeypatch.setattr(censored_normal, "geweke", geweke)
     found = flipped(honest, "geweke")
-    name = "the Gibbs sampler has its posterior"
-    others = {("geweke", f"{name} where nothing is censored"), ("geweke", "the exact Gibbs sampler has its posterior")}
+    name = "the Gibbs sampler draws from the posterior"
+    others = {
+        ("geweke", f"{name} if no record is censored"),
+        ("geweke", "the exact Gibbs sampler draws from the posterior"),
+    }
     assert found == ({("geweke", name)} if method == "exact" else others)
     FLIPPED[f"Gibbs sampler {method}"] = found
 
@@ -464,16 +470,16 @@ def test_naive_analysis_that_covers(honest, monkeypatch):
 
 # a drawn curve that is 2 % too high (or, for knots, two exchanged orders) -> the statement whose verdict changes
 CURVES = {
-    "u p(u)": ("descent", "curve", "density", "the drawn p(u) is proportional to P(A_u)"),
-    "weights": ("weight_functions", "curve", "weight", "the drawn weights are the slides' formulas"),
+    "u p(u)": ("descent", "curve", "density", "the plotted p(u) is proportional to P(A_u)"),
+    "weights": ("weight_functions", "curve", "weight", "the plotted weights follow the slides' formulas"),
     **{
         f"weighted density, {curve}": (
             *("weighted_density", "curve", curve),
-            "the drawn curves are g, w/c, w g/psi and the law of x given u",
+            "the plotted curves are g, w/c, w g/psi and the density of x given u",
         )
         for curve in ("base", "weight", "target", "conditional")
     },
-    "steps": ("step_functions", "kind", "step", "N, bound and rejections are those of the drawn rectangles"),
+    "steps": ("step_functions", "kind", "step", "N, bound and rejection rate are those of the plotted rectangles"),
     "rejected candidates": ("accept_reject", "kind", "rejected", "a candidate is accepted where v h*(u) < P(A_u)"),
 }
 

@@ -432,7 +432,7 @@ def test_margins_of_table_1():
         "claim: variances of algorithm 3 are similar across counts": -1,  # both have the spread 1: log10 1 - 1
         "claim: independent and summed totals hardly differ": 0.05 - 2 / 110,
         "claim: summed totals are no better": 0.01 - 2 / 110,
-        "law: our releases against their exact moments": min(1.0, 2 * 40 * 0.02275013),
+        "law: the releases have their exact moments": min(1.0, 2 * 40 * 0.02275013),
     }
     assert found == pytest.approx(wanted, abs=1e-7)
 
