@@ -122,7 +122,9 @@ def test_choosing_epsilon():
 
 def test_realised_share():
     table = a.crossed("y", setting=["a", "b"], kind=["share", "r"], x=[0.1, 0.4, 0.8]).assign(counts="1, 2, 3")
-    for axis, setting in zip(figures.realised_share(table).axes, "ab", strict=True):
+    axes = figures.realised_share(table).axes
+    assert [axis.get_ylabel() for axis in axes] == ["posterior P(share ≤ x)", ""]
+    for axis, setting in zip(axes, "ab", strict=True):
         share, r = (table[(table["setting"] == setting) & (table["kind"] == kind)] for kind in ("share", "r"))
         steps = a.line(share["x"], np.cumsum(share["y"]), RED, kind="step-post")
         assert not a.wrong(axis, a.line(r["x"], r["y"], BLACK), steps)

@@ -29,7 +29,9 @@ def test_a_target(target):
     area = a.crossed("y", seed=3, **both, kind=["area"], x=[-9.0, -2.0, -0.5])
     step = a.crossed("y", seed=4, **both, kind=["step"], x=[-8.0, -3.0, -0.6]).assign(order=[0.0, 1, 2] * 2)
     table = pd.concat([bars, curve, area, step], ignore_index=True).assign(delta_s=17.0)
-    draws, *steps = getattr(figures, target)(table).axes
+    draws, *steps = axes = getattr(figures, target)(table).axes
+    assert ["order" in " ".join(text.get_text() for text in axis.texts) for axis in axes] == [False, True, False]
+    assert [bool(axis.get_ylabel()) for axis in axes] == [True, True, False]
     histogram = a.boxes(bars["x"], 0, 1, bars["y"], SKY)
     assert not a.wrong(draws, histogram, a.line(curve["x"], curve["y"], BLACK))
     for axis, variant in zip(steps, both["variant"], strict=True):
@@ -37,6 +39,8 @@ def test_a_target(target):
         x, y = -other["x"], other["y"]
         outline = a.line([*x, 0.6 / 3], [*y, y.iloc[-1]], BLUE, kind="step-post")
         assert not a.wrong(axis, a.line(-one["x"], one["y"], BLACK), outline, a.line(x, y, BLUE, kind="marks"))
+        numbers = {text.get_text(): text.xy for text in axis.texts if text.get_text().isdigit()}
+        assert numbers == {f"{k:.0f}": (u, v) for k, u, v in zip(other["order"], x, y, strict=True)}
 
 
 def test_sampler_accuracy():

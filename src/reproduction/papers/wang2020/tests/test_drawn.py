@@ -4,6 +4,7 @@ synthetic tables.
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from reproduction.papers.wang2020 import figures
 from reproduction.style import BLACK, BLUE, CYCLE, GREY, RED, SKY
@@ -78,6 +79,9 @@ def test_comparison():
     methods = ["Algorithm 2", "Algorithm 3"]
     table = a.crossed(*columns, example=["example_1", "example_2"], method=methods)
     axes = figures.comparison(table).axes
+    least = table["rmse"].min()
+    assert axes[1].get_xlim() == pytest.approx((0.97 * least, 1.25 * least))  # close to the best method
+    assert axes[0].get_xlim()[1] > table["rmse"].max()
     values = {
         0: ("rmse", lambda r: r["rmse"], lambda r: r["rmse_se"]),
         1: ("rmse", lambda r: r["rmse"], lambda r: r["rmse_se"]),
