@@ -64,7 +64,8 @@ class Build(build_ext):
             self.extensions = [e for e in self.extensions if e.name.startswith("dpmultinomial.")]
         # the default, /fp:precise, does not contract products and sums
         microsoft = self.compiler.compiler_type == "msvc"
-        gnu = ["-O3", "-g0", "-ffp-contract=off", "-fno-trapping-math", *(["-march=native"] if native else [])]
+        gnu = ["-O3", "-g0", "-ffp-contract=off", "-fno-trapping-math", "-fno-math-errno"]
+        gnu += ["-march=native"] if native else []
         flags = ["/O2"] if microsoft else gnu
         for extension in self.extensions:
             extension.extra_compile_args = flags

@@ -338,7 +338,17 @@ def _settings(files: Sequence[str]) -> dict[str, Any]:
     from .config import overlays
 
     paths = [*([overlays.BASE] if overlays.BASE.is_file() else []), *map(Path, files)]
-    return overlays.merged(paths)
+    settings = overlays.merged(paths)
+    for section in ("scenarios", "plans", "releases", "budgets"):
+        entries = {} if settings.get(section) is None else settings[section]
+        for place, found in [(section, entries), *((f"{section}.{name}", entry) for name, entry in _items(entries))]:
+            if not isinstance(found, dict):
+                raise ConfigError(f"{place} must be a mapping of keys, got {str(found)[:80]!r}")
+    return settings
+
+
+def _items(entries: Any) -> list[tuple[str, Any]]:
+    return list(entries.items()) if isinstance(entries, dict) else []
 
 
 def _check(asked: argparse.Namespace) -> str:
@@ -404,8 +414,6 @@ def _release(asked: argparse.Namespace) -> str:
         raise ValueError(
             f"{asked.name!r} is not a release; the available releases are {', '.join(written) or 'none'}{hint}"
         )
-    if not isinstance(written[asked.name], dict):
-        raise ValueError(f"releases.{asked.name} must be a mapping of keys, got {written[asked.name]!r}")
     where: dict[str, Any] = {"budgets": settings.get("budgets") or {}, "root": Path.cwd()}
     folder = make(asked.name, written[asked.name], **where)
     return f"{folder.relative_to(Path.cwd())}\n{spent(asked.name, written[asked.name], **where)}"

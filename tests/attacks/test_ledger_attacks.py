@@ -145,6 +145,7 @@ LOSSES = {
     "memory torn": lambda r: memory(r).write_text("{"),
     "memory torn after its place": lambda r: cut(memory(r), memory(r).read_bytes().index(b'", "text"') + 1),
     "memory, a folder": lambda r: (path := memory(r), path.unlink(), path.mkdir()),
+    "memory, a pipe": lambda r: (path := memory(r), path.unlink(), os.mkfifo(path)),
 }
 
 
@@ -166,6 +167,69 @@ def test_a_loss_is_refused_and_restored_and_the_ceiling_holds(spent, loss):
     assert restoring.restored(spent) == [
         "2 releases are recorded, and all budget records agree"
     ]  # and again: nothing to do
+
+
+WRONG_TYPES = {
+    "ledger, a folder": ("releases/ledger.tsv", Path.mkdir),
+    "ledger, a pipe": ("releases/ledger.tsv", os.mkfifo),
+    "journal, a folder": ("confidential/.spent", Path.mkdir),
+    "journal, a pipe": ("confidential/.spent", os.mkfifo),
+    "journal, a link to nothing": ("confidential/.spent", lambda path: path.symlink_to("nowhere")),
+    "key, a folder": ("confidential/.release_key", lambda path: path.mkdir(0o700)),
+    "key, a pipe": ("confidential/.release_key", os.mkfifo),
+    "key, empty": ("confidential/.release_key", lambda path: path.touch(0o600)),
+    "releases, a file": ("releases", Path.touch),
+    "releases, a pipe": ("releases", os.mkfifo),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_TYPES)
+def test_another_type_of_file_is_refused_with_a_way_out(spent, case):
+    name, make = WRONG_TYPES[case]
+    (spent / name).rename(spent.parent / "lost")
+    make(spent / name)
+    for call in (lambda: release(spent, "c"), lambda: restoring.restored(spent)):
+        with pytest.raises((ValueError, OSError), match="move it to another folder"):
+            call()
+    (spent / name).rename(spent.parent / "moved")
+    assert restoring.restored(spent)[-1] == "2 releases are recorded, and all budget records agree"
+    with pytest.raises(ValueError, match="epsilon would rise from 2 to 3"):
+        release(spent, "c")
+
+
+def written_over(path):
+    path.chmod(0o600)
+    path.write_bytes(b"")
+
+
+@pytest.mark.parametrize("harm", [Path.unlink, written_over])
+@pytest.mark.parametrize("names", [["release.csv"], ["record.json"], ["release.csv", "record.json"]])
+def test_damaged_files_of_a_release_cost_nothing_more(spent, harm, names):
+    folder = spent / "releases/b/1"
+    for name in names:
+        harm(folder / name)
+    if len(names) == 2 and harm is written_over:
+        with pytest.raises(ValueError, match="The journal contains the cost of releases/b/1, so if there is no backup"):
+            restoring.restored(spent)
+        folder.rename(spent.parent / "moved")
+    assert restoring.restored(spent)[-1] == "2 releases are recorded, and all budget records agree"
+    with pytest.raises(ValueError, match="epsilon would rise from 2 to 3"):
+        release(spent, "c")
+
+
+@pytest.mark.parametrize("new", ["x/1", "b/2", "a/2"])
+def test_a_renamed_or_copied_release_is_recognised(spent, new):
+    old, place = spent / "releases/b/1", spent / "releases" / new
+    shutil.copytree(old, place)
+    restoring.restored(spent)
+    with pytest.raises(ValueError, match=f"releases/{new} contains the files of releases/b/1, so the folder was"):
+        release(spent, "c")
+    shutil.rmtree(old)
+    with pytest.raises(ValueError, match=f"releases/{new} contains the files of releases/b/1, so the folder was"):
+        release(spent, "c")
+    place.rename(old)
+    with pytest.raises(ValueError, match="epsilon would rise from 2 to 3"):
+        release(spent, "c")
 
 
 @pytest.mark.parametrize("loss", ["journal and ledger lost", "journal torn to 40 bytes", "older journal and ledger"])

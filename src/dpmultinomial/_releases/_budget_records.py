@@ -120,7 +120,7 @@ class Memory:
         for path in sorted(self.folder.glob("*.json")) if self.folder.is_dir() else ():
             raw = b""
             try:
-                raw = path.read_bytes()
+                raw = path.read_bytes() if path.is_file() else b""
                 found = json.loads(raw)
                 yield Remembered(
                     identity=path.stem,
@@ -382,6 +382,7 @@ class Journal:
     @property
     def text(self) -> bytes:
         """Return all complete lines of the journal as they are on disk, or an empty string if there is no journal."""
+        _places.own_file(self.path)
         raw = self.path.read_bytes() if self.path.exists() else b""
         return raw[: raw.rfind(b"\n") + 1]
 
@@ -483,6 +484,12 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({self.path}: {len(latest_entries(self.lines()))} releases)"
 
+    @property
+    def text(self) -> bytes:
+        """Return the ledger as it is on disk; the result is empty if there is no ledger."""
+        _places.public_file(self.path)
+        return self.path.read_bytes() if self.path.exists() else b""
+
     def lines(self) -> list[Entry]:
         """Return every complete line of the ledger after the header.
 
@@ -491,10 +498,8 @@ class Ledger:
         ValueError
             If a line does not have the format of the ledger; the message states file, line and rule.
         """
-        if not self.path.exists():
-            return []
         found = []
-        for number, line in enumerate(self.path.read_bytes().split(b"\n")[:-1], start=1):
+        for number, line in enumerate(self.text.split(b"\n")[:-1], start=1):
             place = f"{self.path}, line {number}"
             if number == 1:
                 if line + b"\n" != HEADER:
@@ -509,7 +514,7 @@ class Ledger:
 
     def mend(self) -> None:
         """Remove an incomplete line left by a crash, and write the header of an empty ledger."""
-        raw = self.path.read_bytes() if self.path.exists() else b""
+        raw = self.text
         whole = raw.rfind(b"\n") + 1
         if whole < len(raw):
             _durable.cut(self.path, whole)
@@ -568,7 +573,7 @@ class Books:
                 "remaining budget records"
             ) from None
         self._ledger_agrees([line.entry for line in lines])
-        self._releases_known({line.entry.name for line in lines})
+        self._releases_known([line.entry for line in lines])
         self._memory_agrees()
         return lines
 
@@ -614,7 +619,7 @@ class Books:
     def _ledger_agrees(self, wanted: list[Entry]) -> None:
         path = self.ledger.path
         _durable.folder(path.parent)
-        raw = path.read_bytes() if path.exists() else b""
+        raw = self.ledger.text
         found = read(self.ledger)
         for number, (found_entry, wanted_entry) in enumerate(zip(found, wanted, strict=False), start=2):
             if found_entry != wanted_entry:
@@ -640,9 +645,17 @@ class Books:
         for entry in wanted[len(found) :]:
             self.ledger.add(entry)
 
-    def _releases_known(self, known: set[tuple[str, int]]) -> None:
+    def _releases_known(self, entries: list[Entry]) -> None:
+        known, records = {entry.name for entry in entries}, {entry.record_sha256: entry for entry in entries}
         for name, generation in releases(self.root):
             if (name, generation) not in known:
+                entry = records.get(file_digest(self.root / FOLDER / name / str(generation) / RECORD))
+                if entry is not None:
+                    raise Refused(
+                        f"{FOLDER}/{name}/{generation} contains the files of {FOLDER}/{entry.release}/"
+                        f"{entry.generation}, so the folder was renamed or copied: give the folder its previous "
+                        "name, or remove the copy"
+                    )
                 raise Refused(
                     f"{FOLDER}/{name}/{generation} is neither in the journal nor in the ledger. Either the journal "
                     "and the ledger are old backups, or this release was made elsewhere. Restore the newest backups "
@@ -705,6 +718,11 @@ def releases(root: Path) -> list[tuple[str, int]]:
         if named and any((path / file).exists() for file in (DATA, RECORD)):
             found.append((path.parent.name, int(path.name)))
     return found
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file, or an empty string if there is no such file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 
 def read(ledger: Ledger) -> list[Entry]:

@@ -20,6 +20,7 @@ from . import _durable
 from ._places import Refused
 
 KEY, IGNORED = ".release_key", ".gitignore"
+_LOST = "restore the key from a backup; if there is no backup, move it to another folder"
 _WHOLE = re.compile(r"\+?0*([0-9]+)")
 _COUNT = re.compile(r"[1-9][0-9]{0,17}")
 _KNOWN = 20  # number of bits of information in a table's counts, regardless of their order
@@ -129,12 +130,12 @@ def key(place: Path) -> bytes:
         draft.unlink()
         _durable.sync(place, name="key")
     if not stat.S_ISREG(path.lstat().st_mode):
-        raise Refused(f"{path}: the key must be a regular file, not a link")
+        raise Refused(f"{path}: the key must be a regular file, not a link or a folder; {_LOST}")
     if stat.S_IMODE(path.stat().st_mode) & 0o077:
         raise Refused(f"{path}: only the owner of the key may have permission to read it (chmod 600)")
     found = path.read_bytes()
     if len(found) != 32:
-        raise Refused(f"{path}: the key must contain 32 bytes, got {len(found)} bytes")
+        raise Refused(f"{path}: the key must contain 32 bytes, got {len(found)} bytes; {_LOST}")
     return found
 
 

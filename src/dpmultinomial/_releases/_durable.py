@@ -5,6 +5,7 @@ The function `at` is called with the name of each step before the step, and does
 replaces this function.
 """
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -125,6 +126,9 @@ def folder(path: Path, *, mode: int = 0o755) -> None:
     if path.is_dir():
         return
     folder(path.parent)
+    if os.path.lexists(path) and not path.is_dir():
+        text = "a file or a link is in the place of a folder; move it to another folder"
+        raise FileExistsError(errno.EEXIST, text, str(path))
     step(f"make the folder {path.name}")
     path.mkdir(mode=mode, exist_ok=True)
     sync(path.parent, name=f"folder {path.name}")

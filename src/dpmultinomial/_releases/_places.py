@@ -60,7 +60,13 @@ def own_file(path: Path) -> None:
     the name.
     """
     if path.is_symlink() or (path.exists() and not path.is_file()):
-        raise Refused(f"{FOLDER}/{path.name} must be a regular file, not a link or a folder")
+        raise Refused(f"{FOLDER}/{path.name} must be a regular file, not a link or a folder: move it to another folder")
+
+
+def public_file(path: Path) -> None:
+    """Raise ValueError if a folder, a pipe or a device is in the place of a public file."""
+    if path.exists() and not path.is_file():
+        raise Refused(f"{RELEASES}/{path.name} must be a file, not a folder or a pipe: move it to another folder")
 
 
 def _public(home: Path, root: Path) -> list[str]:

@@ -79,7 +79,8 @@ def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protoc
         ledger = Ledger(root / FOLDER / "ledger.tsv")
         moved = _unreadable_aside(journal, ledger, memory)
         old = _remembered(journal, memory, take_over)
-        found = _union(_vouched(journal, old), _unvouched(root, journal, ledger, old))
+        vouched = list(_vouched(journal, old))
+        found = _union(vouched, [*_unvouched(journal, ledger, old), *_on_disk(root, vouched)])
         lines, messages = _journal_written(journal, [_blank(line) for line in found] if new else found)
         messages[:0] = moved
         messages += _ledger_written(place, ledger, [line.entry for line in lines])
@@ -136,7 +137,7 @@ def _journal(root: Path) -> Journal | None:
 def _read_lines(ledger: Ledger) -> list[Entry]:
     """Return the lines of a damaged ledger that can be read."""
     found = []
-    for raw in ledger.path.read_bytes().split(b"\n")[1:] if ledger.path.exists() else ():
+    for raw in ledger.text.split(b"\n")[1:]:
         with suppress(Refused):
             found.append(_budget_records.of_line(raw.decode("utf-8", errors="replace").split("\t"), str(ledger.path)))
     return found
@@ -167,16 +168,37 @@ def _vouched(journal: Journal, old: Iterable[Remembered]) -> Iterator[Line]:
         yield from journal.intact(text)
 
 
-def _unvouched(root: Path, journal: Journal, ledger: Ledger, old: Iterable[Remembered]) -> Iterator[Line]:
-    """Yield every readable line from any source, authenticated or not, and every release on disk."""
+def _unvouched(journal: Journal, ledger: Ledger, old: Iterable[Remembered]) -> Iterator[Line]:
+    """Yield every readable line from any source, authenticated or not."""
     for text in (journal.text, *(found.text for found in old)):
         for raw in text.split(b"\n")[1:]:
             values = raw.decode("utf-8", errors="replace").split("\t")[: len(_budget_records.COLUMNS)]
             with suppress(Refused):
                 yield Line(entry=_budget_records.of_line(values, NAME))
     yield from (Line(entry=entry) for entry in _read_lines(ledger))
+
+
+def _on_disk(root: Path, vouched: Sequence[Line]) -> Iterator[Line]:
+    """Yield every release on disk. If the record or the public file of a release is damaged or missing, but the other
+    file belongs to an authenticated line, the release is already counted and is omitted.
+    """
+    digests = {line.entry.record_sha256: line.entry.sha256 for line in vouched}
+    named = {line.entry.name: line.entry for line in vouched}
     for name, generation in _budget_records.releases(root):
-        yield Line(entry=_of_record(root / FOLDER / name / str(generation), f"{FOLDER}/{name}/{generation}"))
+        folder, known = root / FOLDER / name / str(generation), named.get((name, generation))
+        record, data = (_budget_records.file_digest(folder / file) for file in (RECORD, DATA))
+        if digests.get(record, data) != data:
+            continue
+        try:
+            yield Line(entry=_of_record(folder, f"{FOLDER}/{name}/{generation}"))
+        except Refused as error:
+            if known is None:
+                raise
+            if known.sha256 != data:
+                raise Refused(
+                    f"{error}. The journal contains the cost of {FOLDER}/{name}/{generation}, so if there is no "
+                    "backup, move this folder to another place"
+                ) from None
 
 
 def _of_record(folder: Path, name: str) -> Entry:

@@ -57,7 +57,7 @@ class Names:
 
     @cached_property
     def _lengths(self) -> list[int]:
-        return sorted({len(name) for name in self.places}, reverse=True)
+        return sorted({len(name) for name in self.places if name}, reverse=True)
 
     def at(self, text: str, start: int) -> str | None:
         """Return the longest name that begins at `start`. A name that is also a number must be quoted."""

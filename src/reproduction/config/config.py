@@ -73,7 +73,7 @@ def check(
             for path, text in rule(filled.get(key, {})):
                 mistakes.append((f"{key}.{path}", text))
         except (TypeError, KeyError, AttributeError, ValueError, LookupError, ArithmeticError):
-            if key not in wrong:  # a section that breaks the schema may not have the structure that its rules expect
+            if not wrong:  # a section that breaks the schema may not have the structure that the rules expect
                 raise
     if further and not mistakes:
         mistakes = list(further(filled))
@@ -133,6 +133,8 @@ def _rule(error: Any) -> str:
     """Return the rule of the schema that a value breaks, with the allowed values, as text."""
     value, rule = error.instance, error.validator_value
     match error.validator:
+        case "minLength" | "pattern" if not str(value).strip():
+            return f"{value!r} is not allowed; the value must not be empty"
         case "propertyNames" | "pattern":
             return (
                 f"{value!r} is not a valid name; a name must consist of lower-case letters, digits and _ and must "

@@ -42,7 +42,8 @@ def mistakes(section: Mapping[str, Any], releases: Mapping[str, Any] | None = No
             yield name, _RATES
             continue
         wrong = list(config.broken(filled(plan), schema("release" in plan)))
-        rules = _release_rules(filled(plan), releases or {}) if "release" in plan else _rules(filled(plan))
+        known = releases if isinstance(releases, Mapping) else {}
+        rules = _release_rules(filled(plan), known) if "release" in plan else _rules(filled(plan))
         for place, text in wrong or rules:
             yield f"{name}{'' if place == '(top level)' else f'.{place}'}", text
 

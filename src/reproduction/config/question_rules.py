@@ -50,6 +50,8 @@ def _wrong(kind: str, what: Any, names: Sequence[str], whole: str) -> str:
     else:
         sides = [what] if kind == "sum" else what
     for side in (side for side in sides if side != "all"):
+        if not isinstance(side, (str, list)):
+            return f"{kind} requires names of quantities, got {side!r}"
         for name in [side] if isinstance(side, str) else side:
             known.place(str(name))
     return _beyond(kind, what, names, whole)

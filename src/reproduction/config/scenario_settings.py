@@ -22,6 +22,7 @@ from . import config, file_columns, table_files, user_files
 MOST_POINTS = 200
 _SCALARS = {"number", "integer", "string"}
 _FIXED = ("kind", "release", "file")  # keys with the same value at all points of a grid
+_OF_FILE = ("columns", "withheld", "absent")  # keys that state how the file is read, once for all points of a grid
 _TAKEN = ("_densities", "_parts")  # endings of the names of a scenario's output files
 Mistakes = Iterator[tuple[str, str]]
 Point = dict[str, float | int | str]
@@ -169,16 +170,17 @@ def _kind(written: Mapping[str, Any], settings: Mapping[str, Any], kinds: Mappin
     """
     release = written.get("release")
     if release is None:
-        if written.get("kind") not in kinds:
+        if not isinstance(written.get("kind"), str) or written["kind"] not in kinds:
             hint = config.nearest(str(written.get("kind")), kinds)
-            got = repr(written["kind"]) if "kind" in written else "none"
+            got = repr(written["kind"])[:80] if "kind" in written else "none"
             raise ValueError(
                 f".kind: must be one of {', '.join(kinds)}, or must be omitted if release is given, got {got}{hint}"
             )
         return kinds[written["kind"]], ""
     if not isinstance(release, str):
         raise ValueError(f".release: must be the name of a release, got {str(release)[:80]!r}")
-    folder, mechanism = _release(release, settings.get("releases") or {})
+    releases = settings.get("releases")
+    folder, mechanism = _release(release, releases if isinstance(releases, Mapping) else {})
     kind = next((kind for kind in kinds.values() if mechanism in kind.releases), None)
     if kind is None:
         raise ValueError(f".release: no kind of scenario supports the mechanism {mechanism} of the release {release}")
@@ -191,7 +193,7 @@ def _kind(written: Mapping[str, Any], settings: Mapping[str, Any], kinds: Mappin
 
 def _release(name: str, releases: Mapping[str, Mapping[str, Any]]) -> tuple[Path, str]:
     """Return the folder and the mechanism of a release, given as an entry under `releases` or as a folder."""
-    if name in releases:
+    if isinstance(releases.get(name), Mapping):
         return user_files.release_folder(name, releases[name]), str(releases[name].get("mechanism"))
     folder = Path(name)
     try:
@@ -257,6 +259,9 @@ def _scenario(written: dict[str, Any], kind: Kind, release: str) -> Mistakes:
         return
     size = 1
     for path, values in grid.items():
+        if path[0] in _OF_FILE:
+            yield f".{'.'.join(path)}", "must be a single value, because the file is read once for all points of a grid"
+            return
         size *= max(len(values), 1)
         if not values or len({json.dumps(v) for v in values}) < len(values):
             yield f".{'.'.join(path)}", "a list that defines a grid must have at least one value and no duplicates"

@@ -87,6 +87,16 @@ FAULTY = [
     f"{ADDITIVE}, algorithm: '7'",
     SHARES.replace("a: 0.5", "a: 0.7"),
     "kind: noisy_count, counts: {a: 1}",
+    "kind: [noisy_counts], counts: {a: 1}",
+    "kind: {noisy_counts: 1}, counts: {a: 1}",
+    counts(counts="", file="withheld.csv", withheld="{symbol: '*', below: [5, 10]}"),
+    counts(counts="", file="withheld.csv", withheld="{symbol: '*', below: [10]}"),
+    counts(counts="{' ': 1, a: 3}"),
+    counts(counts="[1, 3]", names="[' ', a]"),
+    counts(counts="", rehearsal="{counts: {'': 1, a: 3}}"),
+    ADDITIVE.replace("[25, 35]", "{'': 25, b: 35}"),
+    SHARES.replace("a: 0.5", "'': 0.5"),
+    counts(counts="{'': 1, a: 3}", questions="{q: {probability: b = 0}}"),
     "release: nowhere",
 ]
 RELEASE = {"data": "confidential/county.csv", "mechanism": "discrete_laplace", "epsilon": 1.0, "source": "survey"}
@@ -165,6 +175,8 @@ RELEASES = [
     release({"survey": {"exchange": 1.0}}),
     release({"survey": {"epsilon": 4.0, "people": "staff"}, "later": {"epsilon": 3.0, "people": "staff"}}),
     {"releases": {"r": 3}},
+    {"releases": 1e308},
+    {"releases": [{"r": RELEASE}]},
 ]
 PLANS = [
     plan(names={"met": 0.5, "rest": 0.6}),
@@ -183,6 +195,7 @@ PLANS = [
     plan(level=2),
     plan(colour=1),
     widths({"release": "x"}),
+    {"releases": 1e308, "plans": {"p": {"release": "r"}}},
     widths({"release": "r", "values": []}),
     widths({"release": "r", "values": [0]}),
     widths({"release": "r", "level": 1}),
@@ -194,6 +207,10 @@ PLANS = [
     {**tree(), "plans": {"p": {"release": "r", "shape": "lost.csv"}}},
 ]
 BATCHES = [
+    {"scenarios": {"b": {"release": "r"}}, "releases": 1e308},
+    {"scenarios": {"b": {"release": "r"}}, "releases": [None]},
+    {"scenarios": {"b": {"release": "r"}}, "releases": {"r": [RELEASE]}},
+    {"scenarios": {"b": {"release": "r"}}, "releases": {"r": 0}},
     batch(file="nope.csv"),
     batch(file="none.csv"),
     batch(file="novalue.csv"),
@@ -216,6 +233,7 @@ BATCHES = [
     batch(kind="censored_sample"),
 ]
 FILES = {
+    "withheld.csv": "name,value\na,12\nb,*\n",
     "many.csv": "table,name,value\nt,a,1\nt,b,2\nu,a,3\nu,b,4\n",
     "none.csv": "table,name,value\n",
     "novalue.csv": "table,name\nt,a\n",
@@ -258,11 +276,11 @@ def refused(*words):
 def named(configuration):
     """Return the command that runs a configuration: a release, a plan or a scenario, and the path of the mistake."""
     if "plans" in configuration:
-        return ("plan", "p"), ("plans.p", "releases.r")
+        return ("plan", "p"), ("plans.p", "releases")
     if "scenarios" in configuration:
         name = next(iter(configuration["scenarios"]))
         return ("answer", name), (f"scenarios.{name}",)
-    return ("release", "r"), ("releases.r", "budgets.")
+    return ("release", "r"), ("releases", "budgets.")
 
 
 CASES = [yaml.safe_load(f"scenarios:\n  mine: {{{scenario}}}\n") for scenario in FAULTY]

@@ -15,7 +15,6 @@ fits into the cache. The cost is O(terms U K) for U columns and K frequencies, a
 """
 import numpy as np
 
-from libc.math cimport sqrt
 from libc.stdint cimport int64_t
 
 from ... import _arrays, _checks
@@ -27,6 +26,7 @@ cdef extern from "frequency_blocks.h" nogil:
     void c_add_times(const double *a, const double *b, double *out) noexcept
     void c_add_scaled(double weight, const double *a, double *out) noexcept
     void c_scaled(double weight, const double *a, double *out) noexcept
+    void c_real_and_size(const double *a, const double *b, double *out) noexcept
     void c_copy(const double *a, double *out) noexcept
     void c_fill(double value, double *out) noexcept
 
@@ -210,18 +210,17 @@ cdef inline void c_suffixes(Columns *c, Py_ssize_t size, const int64_t *split, P
 
 
 cdef inline void c_sum(const double *tail, const double *root, double weight, Py_ssize_t start, int count,
-                       Py_ssize_t frequencies, bint even, double *total, double *size) noexcept nogil:
+                       Py_ssize_t frequencies, bint even, double *total, double *size, double *work) noexcept nogil:
     """Add the contribution of one block of frequencies to the real sum over all frequencies, and to the sum of absolute
     values.
     """
     cdef int k
-    cdef double factor, re, im
+    cdef double factor
+    c_real_and_size(tail, root, work)
     for k in range(count):
         factor = 1.0 if start + k == 0 or (even and start + k == frequencies - 1) else 2.0
-        re = tail[k] * root[k] - tail[k + BLOCK] * root[k + BLOCK]
-        im = tail[k] * root[k + BLOCK] + tail[k + BLOCK] * root[k]
-        total[0] += weight * factor * re
-        size[0] += weight * factor * sqrt(re * re + im * im)
+        total[0] += weight * factor * work[k]
+        size[0] += weight * factor * work[k + BLOCK]
 
 
 cdef void sweep_fill(const double complex[:, ::1] spectra, const double complex[::1] tail, const int64_t[:, ::1] clear,
@@ -291,7 +290,8 @@ cdef void sweep_fill(const double complex[:, ::1] spectra, const double complex[
                     row[u] = clear[t, u]
             # value of the term: rest_gain[0] = sum_j (prod_{s < j} E_s) G_j (prod_{s > j} L_s), times w and the tail
             c_suffixes(&c, size, &split[0], first, last, plain)
-            c_sum(ends, c.rest_gain, weight[t], start, count, frequencies, even, &sums[t, 0], &sums[t, 1])
+            c_sum(ends, c.rest_gain, weight[t], start, count, frequencies, even, &sums[t, 0], &sums[t, 1],
+                  work)
             c_add_scaled(weight[t], c.rest_gain, ends + PAIR)
             # derivatives, from left to right: prefix = w tail prod_{s < u} E_s, and `gained`, the same with the
             # distinguished component among s < u. The adjoint of E_u is prefix rest_gain[u + 1], of G_u prefix

@@ -90,22 +90,22 @@ class Chunk:
         self.frame, levels = frame, frame.levels.take(rows)
         claimed, size = levels.claimed, len(frame.low)
         self.plain = not claimed.any()
-        fresh = np.ones(levels.lower.shape, dtype=bool)
-        fresh[1:] = (np.diff(levels.lower, axis=0) != 0) | (np.diff(levels.upper, axis=0) != 0)
+        empty = levels.lower > levels.upper
+        start, end = np.where(empty, 0, levels.lower), np.where(empty, -1, levels.upper)
+        fresh = np.ones(start.shape, dtype=bool)
+        fresh[1:] = (np.diff(start, axis=0) != 0) | (np.diff(end, axis=0) != 0)
         got, lost = levels.got >= 0, levels.lost >= 0
-        parts = ((fresh, levels.lower, levels.upper), (got, levels.got, levels.got), (lost, levels.lost, levels.lost))
+        parts = ((fresh, start, end), (got, levels.got, levels.got), (lost, levels.lost, levels.lost))
         kind = np.concatenate([np.nonzero(mask.T)[0] for mask, _, _ in parts])
-        order = np.argsort(kind, kind="stable")
-        row_of = np.empty_like(order)
-        row_of[order] = np.arange(len(order))
-        self.kind = kind[order]
-        self.lower, self.upper = (np.concatenate([part[k].T[part[0].T] for part in parts])[order] for k in (1, 2))
+        lower, upper = (np.concatenate([part[k].T[part[0].T] for part in parts]) for k in (1, 2))
+        found, row_of = _different(kind, lower, upper)
+        self.kind, self.lower, self.upper = kind[found], lower[found], upper[found]
         self.ends = np.searchsorted(self.kind, np.arange(size + 1))
         counts = np.cumsum([0, *(int(mask.sum()) for mask, _, _ in parts)])
         place = [
             np.cumsum(mask.T.ravel()).reshape(mask.T.shape).T - 1 + counts[k] for k, (mask, _, _) in enumerate(parts)
         ]
-        self.clear = row_of[place[0]]
+        self.clear = np.where(claimed & empty, -1, row_of[place[0]])
         self.got, self.lost = (
             np.where(m, row_of[np.maximum(p, 0)], -1) for m, p in zip((got, lost), place[1:], strict=True)
         )
@@ -488,6 +488,19 @@ class _Sweep:
         limit = max(_CHUNK // self.length - len(self.low), 64)
         parts = np.split(rows, np.flatnonzero(np.diff(load // limit)) + 1) if len(rows) else []
         return [part for part in [*parts, empty] if len(part)]
+
+
+def _different(*columns: Whole) -> tuple[Whole, Whole]:
+    """Return the positions of the first of all equal rows, in increasing order of the rows, and for every row its place
+    among them.
+    """
+    order = np.lexsort(columns[::-1])
+    new = np.ones(len(order), dtype=bool)
+    if len(order):
+        new[1:] = np.any([np.diff(column[order]) != 0 for column in columns], axis=0)
+    place = np.empty_like(order)
+    place[order] = np.cumsum(new) - 1
+    return order[new], place
 
 
 def _normalised(weights: Array) -> Array:

@@ -2,6 +2,8 @@
 #ifndef DPM_FREQUENCY_BLOCKS_H
 #define DPM_FREQUENCY_BLOCKS_H
 
+#include <math.h>
+
 #define BLOCK 32
 #define PAIR 64  /* BLOCK real parts, then BLOCK imaginary parts */
 #if defined(_MSC_VER)
@@ -33,6 +35,16 @@ static inline void c_add_scaled(double weight, const double *ALONE a, double *AL
 
 static inline void c_scaled(double weight, const double *ALONE a, double *ALONE out) {
     for (int k = 0; k < PAIR; k++) out[k] = weight * a[k];
+}
+
+/* out = real part of a b, then absolute value of a b */
+static inline void c_real_and_size(const double *ALONE a, const double *ALONE b, double *ALONE out) {
+    for (int k = 0; k < BLOCK; k++) {
+        double re = a[k] * b[k] - a[k + BLOCK] * b[k + BLOCK];
+        double im = a[k] * b[k + BLOCK] + a[k + BLOCK] * b[k];
+        out[k] = re;
+        out[k + BLOCK] = sqrt(re * re + im * im);
+    }
 }
 
 static inline void c_copy(const double *ALONE a, double *ALONE out) {

@@ -13,7 +13,14 @@ from scipy.stats import chi2
 from dpmultinomial._accuracy import SUMMARY
 from dpmultinomial._kernels import geometric
 from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
-from dpmultinomial._posteriors.additive import _frequency_products, _mode_levels, _noise, _sum_chain, additive_counts
+from dpmultinomial._posteriors.additive import (
+    _frequency_products,
+    _mode_levels,
+    _mode_transforms,
+    _noise,
+    _sum_chain,
+    additive_counts,
+)
 from dpmultinomial._posteriors.additive._noise import NoiseModel
 from dpmultinomial._seeding import stream
 
@@ -322,3 +329,18 @@ def test_masses_of_equal_claims_are_their_integrals():
             return (m * got / before).sum() * (before**m).prod()
 
         assert found[level][k] == pytest.approx(np.log(quad(integrand, 0, 1)[0]), abs=1e-11)
+
+
+@pytest.mark.parametrize("ties", ["random", "first"])
+def test_each_interval_is_transformed_once(monkeypatch, ties):
+    """Intervals that several levels share have one row, and empty intervals beside a claim have none."""
+    chunks, collect = [], _mode_transforms.Chunk.collect
+    monkeypatch.setattr(
+        _mode_transforms.Chunk, "collect", lambda self, marginals: chunks.append(self) or collect(self, marginals)
+    )
+    problem = _mode_transforms.Problem(np.array([200, 190, 213]), NoiseModel(0.5), _noise.FLAT, ties)
+    _mode_transforms.solve(problem)
+    assert any((chunk.clear == -1).any() for chunk in chunks)
+    for chunk in chunks:
+        intervals = np.stack([chunk.kind, chunk.lower, chunk.upper])
+        assert len(np.unique(intervals, axis=1).T) == len(chunk.kind)
