@@ -165,6 +165,16 @@ def test_a_grid_shows_each_quantity_against_its_key_and_parameters_on_their_own_
         assert not artists.wrong(axis, *expected)
 
 
+@pytest.mark.parametrize(("size", "panels", "rest"), [(1, 1, ""), (4, 6, ""), (8, 6, "; 6 of 8 quantities")])
+def test_a_grid_has_up_to_six_panels(size, panels, rest):
+    names = [f"n{i}" for i in range(size)]
+    table = pd.concat([case(count=names).assign(epsilon=e) for e in (0.5, 1.0)], ignore_index=True)
+    drawn = figure.of_grid(table, {"kind": "noisy_counts", "points": [{"at": {"epsilon": 0.5}}]})
+    assert [axis.axison for axis in drawn.axes] == [True] * min(size, 6) + [False] * (panels - min(size, 6))
+    assert [axis.get_title() for axis in drawn.axes] == names[:6] + [""] * (panels - min(size, 6))
+    assert rest in drawn.get_suptitle()
+
+
 def test_a_batch_shows_ranked_intervals_and_the_distribution_of_their_widths():
     ends = {5: (4, 6), 2: (1, 5), 9: (0, 13)}  # mean -> interval; the order of the means is not that of the lower ends
     parts = [case(count=["a"]).assign(mean=mean, lower=low, upper=high) for mean, (low, high) in ends.items()]

@@ -310,3 +310,11 @@ def test_a_page_of_many_counts_is_short_and_has_them_all(tmp_path):
     raw = base64.b64decode(re.search(r"application/gzip;base64,([^\"]+)", text)[1])
     assert gzip.decompress(raw) == (tmp_path / "results/scenarios/mine.csv").read_bytes()
     assert len(text) < 200_000
+
+
+@pytest.mark.parametrize(("size", "shown"), [(60, 60), (61, 30)])
+def test_a_page_of_sixty_counts_shows_them_all(tmp_path, monkeypatch, size, shown):
+    monkeypatch.setattr(page, "_svg", lambda files: "<svg></svg>")
+    counts = {f"c{i}": i for i in range(size)}
+    _, told = written(tmp_path, counts=counts, noise={"law": "discrete_laplace", "scale": 0.1})
+    assert (len(told.lines), told.more) == (shown, size - shown)

@@ -155,3 +155,5 @@ def test_agreement():
                 expected.append(a.line(np.arange(5) + 0.18 * (number - 1.5), z, CYCLE[number], kind="marks"))
         levels = [a.across("level", at) for at in (-LARGEST_Z, 0, LARGEST_Z)]
         assert not a.wrong(axis, *expected, *levels)
+        hollow = [line.get_markerfacecolor() == "none" for line in axis.lines if len(line.get_xdata()) == len(PLACES)]
+        assert hollow == [False, True, False, True]  # means are filled, variances are not
