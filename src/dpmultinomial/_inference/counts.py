@@ -86,7 +86,7 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
 
 
 def _laws(release: Release) -> list[Any]:
-    """Return the mechanism of each row of a release, with a single parameter."""
+    """Return the mechanism of each row of a release, as a distribution with a single set of parameters."""
     kind, size = release.mechanism, len(release)
     if isinstance(kind, Sequence):
         return list(kind)

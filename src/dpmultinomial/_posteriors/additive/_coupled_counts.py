@@ -479,7 +479,7 @@ def _log_remainder(released: NDArray[np.int64], ties: str) -> float:
 
 def _tilts(factors: Array, low: Whole, noise: Noise, total_low: int, total_factor: Array) -> Array:
     """Return the exponential tilt of every term of the mixture: the value on a grid that minimises an upper bound on
-    the weight of the term. Tilts at which the bound overflows are excluded.
+    the weight of the term. Tilts at which the tilted weights could overflow are excluded.
     """
     terms, size, width = factors.shape
     totals = total_low + np.arange(len(total_factor))

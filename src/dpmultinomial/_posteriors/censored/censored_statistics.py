@@ -423,7 +423,7 @@ def _orthonormal(e1: float, e2: float, m: float) -> tuple[Array, Array, Array]:
 
 
 SIZE = 4000
-# smallest two-sided probability, adjusted for all statistics, below which prior and release are in conflict
+# threshold of the two-sided probability, adjusted for all statistics, below which there is a conflict
 SUSPECT = 0.001
 
 

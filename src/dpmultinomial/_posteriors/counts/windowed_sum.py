@@ -264,7 +264,7 @@ class WindowedSumLaw:
         if first == last:
             return self.windows[first]
         if (first, last) not in self._runs:
-            if last == self.categories - 1:  # sums over the last counts are used for several counts
+            if last == self.categories - 1:  # sums over the last counts are reused for several counts
                 parts = self.windows[first], self._run(first + 1, last)
             else:
                 parts = self._run(first, last - 1), self.windows[last]

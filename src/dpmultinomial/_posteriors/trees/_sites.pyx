@@ -273,8 +273,8 @@ cdef void start_fill(const int64_t[::1] parent, const int64_t[::1] count, const 
 
 cdef double move_fill(const int64_t[::1] parent, const int64_t[::1] count, const Site[::1] sites, double[::1] tilts,
                       double[::1] moves, Node *nodes, bint aimed) noexcept nogil:
-    """Change every tilt by one clipped Newton step, from the root to the leaves. The function returns the longest step,
-    in standard deviations of the sum of the children.
+    """Change every tilt by one clipped step, from the root to the leaves. The function returns the longest step, in
+    standard deviations of the sum of the children.
     """
     cdef int64_t v, p
     cdef double above, change, limit, largest = 0.0, new, offset, floor_
@@ -440,8 +440,8 @@ def balance(parent, count, sites, tables, reach, start=None):
 
 
 def refine(parent, count, sites, tables, reach, tilts, sums, means=None):
-    """Improve the tilts of all nodes by one Newton step, from the means and variances of the messages under the current
-    tilts.
+    """Improve the tilts of all nodes by one step, computed from the means and variances of the messages under the
+    current tilts.
 
     Parameters
     ----------

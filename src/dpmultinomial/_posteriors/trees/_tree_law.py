@@ -327,7 +327,7 @@ def implied_totals(tree: Tree, prior: Leaves) -> pd.DataFrame:
     Parameters
     ----------
     tree : the nodes.
-    prior : prior of the leaves; fitted priors must be replaced by their fit.
+    prior : prior of the leaves; fitted priors must be replaced by their fits.
 
     Returns
     -------
