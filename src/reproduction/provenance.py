@@ -1,5 +1,5 @@
-"""Record the provenance of results, which are not read without a file in the same folder that states their origin and
-their SHA-256. Results without such a file are not read.
+"""Record the provenance of results in a file in the same folder, which states the origin and the SHA-256 of each
+result. Results without such a file are not read.
 
 ``<name>.provenance.json`` states the SHA-256 of the files that a function made under this name. `reproduction.trust`
 reads only files whose bytes match.

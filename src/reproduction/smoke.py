@@ -13,8 +13,8 @@ SEED = 7
 
 
 def configuration() -> dict[str, Any]:
-    """Return a configuration with a small example of every paper and of every kind of scenario. The toy size is defined
-    by the entry ``smoke`` of each ``settings.yaml``.
+    """Return a configuration with a small example of every paper and of every kind of scenario. The size of an example
+    is defined by the entry ``smoke`` of each ``settings.yaml``.
     """
     papers = paper.discover()
     settings: dict[str, Any] = {"root_seed": SEED, "shards": 1, "run": list(papers)}

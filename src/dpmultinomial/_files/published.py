@@ -275,8 +275,8 @@ def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
 
 def _counted(record: Mapping[str, Any]) -> bool:
     """Return whether the cost that counts against a budget is stated correctly in a record. If neighbours differ by
-    adding or removing a record, this is twice the epsilon or four times the rho; an exchange of records does not have a
-    cost of this kind.
+    adding or removing a record, this cost is twice the epsilon or four times the rho. An exchange of records does not
+    have a cost of this kind.
     """
     cost, stated = record["cost"], record.get("against_ceiling")
     if stated is None or cost["relation"] == "exchange within invariants":

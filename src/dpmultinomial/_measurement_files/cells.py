@@ -101,8 +101,8 @@ class CellPlaces(Places):
         return mixture.difference if self.coupled else np.zeros(len(mixture.halves[0].low))
 
     def _part(self, measured: CellOfTotal, prior: Any) -> PartOfTotal:
-        """Return the distribution of the count of a cell given the totals. Its parameters are the concentrations of the
-        cell and of the complement of the cell.
+        """Return the distribution of the count of a cell given the totals. The parameters of the distribution are the
+        concentrations of the cell and of the complement of the cell.
         """
         rest, given = self._alone(measured.rest, prior), measured.given.whole
         return PartOfTotal(

@@ -1,5 +1,5 @@
-"""Reader of a folder of noisy measurement files in the layout of the Census Bureau. It returns measurements on a
-tree.
+"""Reader of a folder of noisy measurement files in the layout of the Census Bureau. The reader returns measurements on
+a tree.
 """
 
 from collections.abc import Mapping

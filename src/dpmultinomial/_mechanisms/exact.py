@@ -13,7 +13,7 @@ from .noise_law import Array, Index, WithoutCost, releasable
 
 @dataclass(frozen=True)
 class Exact(WithoutCost, Coarsenable):
-    """Mechanism that releases a count without noise. It describes an invariant."""
+    """Mechanism that releases a count without noise. Such a count is called an invariant."""
 
     discrete = True
     why_no_cost = "an exact count has no finite privacy cost: report the count as an invariant"

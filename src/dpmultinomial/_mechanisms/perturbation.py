@@ -152,8 +152,8 @@ class Perturbation(Coarsenable):
         return np.column_stack([np.zeros(len(self._band)), np.cumsum(self._band, axis=1)])
 
     def _excess(self, counts: Array) -> Array:
-        """Return the difference between each count and the count whose row of the table is used for it. The distance is
-        0 within the table.
+        """Return the difference between each count and the count whose row of the table is used for it. The difference
+        is 0 within the table.
         """
         if not self.period:
             return np.zeros_like(counts)

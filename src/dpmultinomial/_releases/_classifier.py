@@ -1,4 +1,4 @@
-"""Release of naive Bayes models and Bayesian networks, whose probabilities are computed from noisy counts. The export
+"""Release of naive Bayes models and Bayesian networks, whose probabilities are computed from noisy counts. The release
 contains no counts.
 
 Categories, bin edges and the network are public: they are stated in the settings, and not derived from the records.

@@ -161,9 +161,7 @@ def _row(path: Path) -> dict[str, float]:
 
 
 def main() -> None:
-    """Print the costs of the last run in a folder, by default in the current folder. The default is the current
-    folder.
-    """
+    """Print the costs of the last run in a folder, by default in the current folder."""
     try:
         print(text(Path(*sys.argv[1:2]) / BENCHMARKS))
     except FileNotFoundError as error:

@@ -1,5 +1,4 @@
-"""Access to internal attributes of Snakemake, which no other module reads or changes. Only this module reads or changes
-such attributes.
+"""Access to internal attributes of Snakemake, which no other module reads or changes.
 
 These attributes are not part of Snakemake's public interface and are specific to the pinned version
 (``envs/run.lock``). ``tests/unit/jobs`` and ``tests/workflow`` test each function with this version.

@@ -1,5 +1,4 @@
-"""Write sentences about the results of a scenario, using only its metadata and rows. The sentences are made only from
-its metadata and rows, not from other text.
+"""Write sentences about the results of a scenario, using only its metadata and rows and no other text.
 
 Each kind of scenario defines ``rules.assumptions(point)``, ``rules.MEANINGS`` (the meaning of its parameters) and
 ``rules.prior_text(prior)``. Counts have thousands separators, shares are shown as percentages, and the number of digits

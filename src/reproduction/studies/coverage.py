@@ -190,9 +190,7 @@ def by_true_value(
 def _usual(
     released: Array, noise: NoiseLaw, whole: float | None, total: NoiseLaw | None, level: float
 ) -> dict[str, Ends]:
-    """Return the estimates and the interval limits by the usual methods that do not use a posterior. These methods do
-    not use a posterior.
-    """
+    """Return the estimates and the interval limits by the usual methods, without a posterior."""
     z = float(ndtri((1 + level) / 2))
     variance = np.broadcast_to(np.asarray(noise.variance(), dtype=np.float64), released.shape)
     found = {"released": (released, variance)}

@@ -49,8 +49,8 @@ def pooled(counts: ArrayLike, expected: ArrayLike, size: float) -> float:
 
 
 def _as_many(counted: float, size: float, chance: float) -> float:
-    """Return the binomial probability of at least `counted` successes, for a number of trials that may be fractional.
-    The number of trials may be fractional if draws are correlated.
+    """Return the binomial probability of at least `counted` successes. The number of trials may be fractional if draws
+    are correlated.
     """
     return float(betainc(counted, size - counted + 1, chance))
 

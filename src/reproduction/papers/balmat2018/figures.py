@@ -41,8 +41,8 @@ _BINS = np.linspace(0, 1, 21)
 
 
 def figure_1(table: pd.DataFrame) -> Figure:
-    """Plot the posterior (first row of panels) and the result of the listing as written (second row), with one legend.
-    The rows show the posterior, and the result of the listing as written.
+    """Plot the posterior (first row of panels) and the result of the listing as written (second row), with one
+    legend.
     """
     settings = list(dict.fromkeys(table["setting"]))
     figure = Figure(figsize=(DOUBLE, 4.0))

@@ -20,9 +20,7 @@ _LEAST = 1e-12  # smallest weight that is used
 
 
 def theta_density(x: ArrayLike, tables: ArrayLike, weights: ArrayLike, cell: int, alpha: float = 1.0) -> Array:
-    """Return the density of the component `cell` of theta, whose distribution is a mixture of Beta distributions. The
-    distribution is a mixture of Beta distributions.
-    """
+    """Return the density of the component `cell` of theta, whose distribution is a mixture of Beta distributions."""
     a, w = _kept(tables, weights, alpha)
     return w @ scipy.stats.beta(a[:, [cell]], a.sum(axis=1, keepdims=True) - a[:, [cell]]).pdf(np.asarray(x, float))
 

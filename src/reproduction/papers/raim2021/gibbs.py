@@ -47,7 +47,7 @@ def _starts(chains: int) -> list[tuple[float, float]]:
 
 
 def gibbs_traces(*, methods: list[str], sweeps: int, rng: np.random.Generator, **setting: Any) -> pd.DataFrame:
-    """Return the first sweeps of one chain per method. Each chain starts at (0, 1). Each chain starts at (0, 1).
+    """Return the first sweeps of one chain per method. Each chain starts at (0, 1).
 
     Returns
     -------

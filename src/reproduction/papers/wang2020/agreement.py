@@ -96,9 +96,7 @@ def _moments(name: str, table: pd.DataFrame, fit: str) -> Iterator[dict[str, Any
 
 
 def _printed_error(row: Any, what: str) -> float:
-    """Return the standard error of a printed mean or variance of 10,000 releases. The printed value was computed from
-    10,000 releases.
-    """
+    """Return the standard error of a printed mean or variance of 10,000 releases."""
     return float(getattr(row, f"{what}_se") * np.sqrt(row.n / _PRINTED_RUNS))
 
 

@@ -68,8 +68,8 @@ RELEASES = {
 
 
 def precision(*, released: list[int], epsilon: float) -> pd.DataFrame:
-    """Return the posterior means and standard deviations given the same released numbers, for each kind of release. The
-    released numbers are the same for all kinds. No window is used.
+    """Return the posterior means and standard deviations given the same released numbers, for each kind of release. No
+    window is used.
 
     The table is in long format, with the columns release, quantity (``N1``, ``N``), mean, sd, and the distribution as
     value and probability (one row per value).

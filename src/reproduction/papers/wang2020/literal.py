@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 def release(counts: list[int], *, epsilon: float, support: int, rng: np.random.Generator) -> list[NDArray]:
     """Return one release by each of the algorithms, drawn step by step as in section 3.1. Numbers are drawn from listed
-    values with listed probabilities (section 3.1).
+    values with listed probabilities.
     """
     noise = np.arange(-support, support + 1)
     weights = np.exp(-epsilon * np.abs(noise))

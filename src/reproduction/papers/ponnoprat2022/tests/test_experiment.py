@@ -68,8 +68,8 @@ def test_the_dearest_histogram_is_charged_for_all():
 
 
 def test_the_union_bound_is_on_the_safe_side_and_close():
-    """Check the gamma that follows from the union bound, for which the exact probability is at most delta. The exact
-    probability for this gamma is at most delta and more than delta/2. The probability for a single cell is delta/2.
+    """Check the gamma that follows from the union bound. The exact probability for this gamma is at most delta and more
+    than delta/2, and the probability for a single cell is delta/2.
     """
     r, alpha, total, cells = 0.4, 2.6, 100, 5
     k = r * total + cells * alpha
