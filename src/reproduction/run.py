@@ -116,7 +116,7 @@ def owner() -> int | None:
 
 
 def _mark() -> dict[str, Any]:
-    """Return the record of its process that the last run wrote, or an empty dictionary if there is no readable
+    """Return the record that the last run wrote about its process, or an empty dictionary if there is no readable
     record.
     """
     try:

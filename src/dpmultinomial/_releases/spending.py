@@ -67,7 +67,7 @@ class Cost:
             raise ValueError(f"order must be > 1, got {self.order}")
 
     def stated(self) -> dict[str, float | str]:
-        """Return the cost as stated in a record, with the numbers that are set and the neighbour relation."""
+        """Return the privacy cost in the form of a record, with the stated numbers and the neighbour relation."""
         return {key: value for key, value in asdict(self).items() if value is not None}
 
     @property

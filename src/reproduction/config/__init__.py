@@ -1,1 +1,1 @@
-"""Configuration by the user, with a schema, checks, overlays, and estimates of the computing time."""
+"""Configuration files of the user: schema, checks, overlays, and estimates of the computing time."""

@@ -191,7 +191,7 @@ def _judged(
 def checked(
     settings: dict[str, Any], papers: Mapping[str, Paper], kinds: Mapping[str, Kind] | None = None
 ) -> dict[str, Any]:
-    """Return the configuration with all default values, after all checks.
+    """Return a configuration with all default values, after all checks have passed.
 
     Parameters
     ----------

@@ -77,8 +77,8 @@ def censored(
 
 
 def texts_of(cells: Sequence[Cell], names: Sequence[str]) -> dict[str, str]:
-    """Return the bounds of each count without a number as text, such as ``withheld, at most 9`` or ``published as 10 to
-    50``, as a mapping from the name of the count.
+    """Return a mapping from the name of each count without a number to its bounds as text, such as ``withheld, at most
+    9`` or ``published as 10 to 50``.
     """
     stated = {name: bounds for name, (_, bounds) in zip(names, cells, strict=True) if bounds is not None}
     return {

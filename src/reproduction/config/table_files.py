@@ -111,7 +111,7 @@ def _judged(columns: Mapping[str, list[str]], judges: Mapping[str, Judge]) -> li
 
 
 def _stamp(path: str) -> tuple[int, ...]:
-    """Return numbers that change if a file is changed or replaced."""
+    """Return numbers that identify the state of a file and change if the file is changed or replaced."""
     found = stat(places.public(path))
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 

@@ -145,7 +145,7 @@ class NotConverged:
 
 @dataclass(frozen=True)
 class NotRun:
-    """Statements of a paper that were not computed for a common reason."""
+    """Statements of a paper that share the reason why they were not computed."""
 
     paper: str
     reason: str
@@ -169,7 +169,7 @@ class Made:
 
     @property
     def mixed(self) -> bool:
-        """Return whether the tables of results were computed from several commits."""
+        """Return whether the tables of results were computed at several commits of the source code."""
         return len(self.commits) > 1
 
 

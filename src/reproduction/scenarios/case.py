@@ -56,7 +56,7 @@ class Answer:
 
 
 def compared(analysis: str, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of an analysis that is shown only for comparison, with a mark.
+    """Mark the rows of an analysis as shown only for comparison, and return the rows.
 
     Parameters
     ----------

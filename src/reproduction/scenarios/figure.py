@@ -102,8 +102,8 @@ def of_case(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "ma
 
 
 def _names(part: pd.DataFrame, ranked: bool = False) -> list[str]:
-    """Return the names of a panel in the order of the table or ranked by their means. If there are many names, return
-    those of the largest quantities in decreasing order.
+    """Return the names that a panel of a figure shows, in the order of the table or ranked by their means. If there are
+    many names, return those of the largest quantities in decreasing order.
     """
     names = list(dict.fromkeys(part["quantity"]))
     if len(names) <= _SHOWN and not ranked:

@@ -1,4 +1,4 @@
-"""Compute the plans of releases, from their settings to the files that are written.
+"""Compute the plans of releases from their settings, and write the result files.
 
 A plan of shares with a goal finds the smallest epsilon at which a release is decisive and correct often enough. A plan
 of a configured release tabulates the widths of intervals and the privacy costs for several values of the epsilon, rho

@@ -32,7 +32,7 @@ _LAW: Any = pc  # pyarrow creates its functions when it is imported, so type che
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """Tables that are a subset of the tables of a file, in the order of their first rows in the file.
+    """Subset of the tables in a file, in the order of their first rows in the file.
 
     Parameters
     ----------

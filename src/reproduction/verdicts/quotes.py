@@ -130,8 +130,8 @@ def one_line(text: str) -> str:
 
 
 def of(paper: Paper) -> tuple[Sequence[Quote], Mapping[str, Collection[str]]]:
-    """Return the quotes in the documents of a paper, and the numbers in these documents that need no table. Both are
-    empty if the paper has no ``quoted.py``.
+    """Return the quotes in the documents of a paper, and the numbers in these documents that do not follow from a
+    table. Both are empty if the paper has no ``quoted.py``.
     """
     if not (paper.folder / "quoted.py").is_file():
         return (), {}

@@ -130,8 +130,8 @@ def margin(left: Array, relation: str, right: Array, rounding: float) -> Array:
 
 
 def holds(value: float, relation: str) -> bool:
-    """Return whether a margin without random error supports its relation. A margin of 0 is sufficient unless the
-    relation is strict.
+    """Return whether a margin without random error satisfies the relation of its claim. A margin of 0 is sufficient
+    unless the relation is strict.
     """
     return value > 0 if relation in _STRICT else value >= 0
 

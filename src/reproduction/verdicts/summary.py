@@ -1,4 +1,4 @@
-"""Write the summary at the end of a run, which states the files made, the agreement with the printed numbers, and the
+"""Write the summary at the end of a run: the files that were written, the agreement with the printed numbers, and the
 statements that were not run, with reasons.
 """
 

@@ -639,8 +639,8 @@ def _privacy(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _listings(moments: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of the comparison table about the spread, over runs of a listing with the same data, of the mean
-    of r, compared with the spread over Gibbs chains.
+    """Return the rows of the comparison table that compare the spread of the mean of r over runs of a listing with the
+    spread over Gibbs chains, for the same data.
     """
     of_r = moments[moments["quantity"] == "r"].set_index(["method", "setting"])[["spread", "runs"]]
     gibbs = of_r.loc["gibbs"]

@@ -150,8 +150,8 @@ def _smirnov(values: np.ndarray, law: Any) -> tuple[float, float, float]:
 
 
 def _z(scores: np.ndarray, information: float, tests: int) -> tuple[float, float, float]:
-    """Return the z score and the p-value of scores with mean 0 and the given information per draw, and the detection
-    limit.
+    """Return the z score, the p-value and the detection limit of a score test, for scores with mean 0 and the given
+    information per draw.
     """
     per_unit = np.sqrt(len(scores) * information)
     z = float(scores.sum() / per_unit)

@@ -54,8 +54,8 @@ def of_pairs(name: str, table: pd.DataFrame) -> Iterator[Row]:
 
 
 def of_posteriors(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about the comparisons of posteriors in Sections 2.2.2, 4.2, 5.2 and 5.3. The
-    values are exact and use no window.
+    """Yield rows of the comparison table about the statements of Sections 2.2.2, 4.2, 5.2 and 5.3 that compare
+    posteriors. The values are exact and use no window.
     """
     laws = table.groupby(["release", "quantity"])
     sd = laws.apply(_sd)

@@ -1,1 +1,1 @@
-"""Audit of the privacy loss of the swapping mechanism, which only this paper uses."""
+"""Audit of the privacy loss of swapping, in functions that only this paper uses."""

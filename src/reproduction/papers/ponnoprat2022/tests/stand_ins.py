@@ -1,4 +1,4 @@
-"""Synthetic records for the names of the data sets, with which the experiments run without the UCI files."""
+"""Synthetic data sets with the names of the UCI data sets, on which the experiments run without the UCI files."""
 
 import numpy as np
 import pandas as pd

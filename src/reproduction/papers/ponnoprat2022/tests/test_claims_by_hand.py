@@ -167,8 +167,8 @@ def test_a_claim_is_judged_only_where_all_its_sets_are():
 
 
 def test_margins_of_figures_1_and_2():
-    """Check that the trigamma value 2 between the bounds 1.9 and 2.2 has a smallest relative distance of 0.05, and that
-    delta = 2.1e-3 is one decade above 2.1e-4.
+    """Check that the trigamma value 2 between the bounds 1.9 and 2.2 has a relative distance of 0.05 from the nearer
+    bound, and that delta = 2.1e-3 is one decade above 2.1e-4.
     """
     (row,) = agreement._figure_1(pd.DataFrame({"trigamma": [2.0, 4.0], "lower": [1.9, 3.0], "upper": [2.2, 4.4]}))
     assert row["ours"] == pytest.approx(0.05)

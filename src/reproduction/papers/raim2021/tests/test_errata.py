@@ -115,8 +115,8 @@ def test_the_lower_end_of_floating_point():
 
 
 def test_the_envelope_below_its_first_knot():
-    """Check the envelope below its first knot for a standard normal weight at 1/2 and Laplace noise of scale 1. The
-    area is P(A_u) = 1 - e^(1/2 - s)/2 - e^(-1/2 - s)/2.
+    """Check the envelope below its first knot for a normal weight with mean 1/2 and variance 1 and Laplace noise of
+    scale 1. The area is P(A_u) = 1 - e^(1/2 - s)/2 - e^(-1/2 - s)/2.
 
     Here, s^2 = -2 log u.
     """

@@ -146,8 +146,8 @@ def area(u):
 
 
 def test_weighted_density():
-    """Check the curves for the base Laplace(1.5) and the weight exp(-(x - 1/2)^2/4). The interval A_u is the set in
-    which the weight is above u = 0.3.
+    """Check the plotted curves for the base distribution Laplace(1.5) and the weight exp(-(x - 1/2)^2/4). The interval
+    A_u is the set in which the weight is above u = 0.3.
     """
     table = method.weighted_density(**NORMAL, u=0.3)
     x, base = curve(table, "base")

@@ -21,8 +21,8 @@ Wrong = Callable[[pytest.MonkeyPatch, Tables], Tables]
 
 
 def again(honest: Tables, *names: str, settings: Mapping[str, Any] | None = None) -> Tables:
-    """Return the unmodified tables, in which the tables `names` and the tables computed from them are replaced by
-    recomputed tables.
+    """Return all tables, of which the tables `names` and the tables computed from them are recomputed and all others
+    are unmodified.
     """
     above = {"releases": ("table_1", "table_3", "tie_rules", "tie_fit")}
     stale = {*names, *(table for name in names for table in above.get(name, ()))}

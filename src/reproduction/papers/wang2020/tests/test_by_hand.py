@@ -321,7 +321,7 @@ def test_representatives_are_order_statistics():
 
 
 def test_seats_by_count():
-    """Check the table of seats, in which the note is at the count seven, the instances add up to fifty, and the counts
+    """Check that, in the table of seats, the note is at the count seven, the instances add up to fifty, and the counts
     times the instances add up to 863.
     """
     table = examples.table_2()
@@ -366,7 +366,7 @@ def test_notes_on_windows():
 
 
 def test_laws_of_a_release_by_loops():
-    """Check the distribution of the count N1 under algorithm 2 against the four-fold loop. The mean and the sd of every
+    """Check the distribution of the count N1 under algorithm 2 against a four-fold loop. The mean and the sd of every
     distribution are checked against its values and probabilities.
     """
     table = beyond.precision(released=[12, 11], epsilon=3.0)
