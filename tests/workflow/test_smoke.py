@@ -47,6 +47,8 @@ def test_every_printed_number_has_its_row_and_the_run_says_how_it_went(smoke):
         assert list(rows["quantity"]) == list(published["quantity"])
     explained = agreement[agreement["verdict"].isin(["differs", "not_run"])]
     assert explained["note"].str.len().gt(10).all()
+    notes = agreement.loc[agreement["verdict"] != "not_run", "note"].dropna()
+    assert notes[~notes.str.fullmatch(r"[A-Z0-9].*\.")].tolist() == []  # complete sentences
     assert "Evidence for the papers" in smoke.output
     said = (smoke.path / "results/summary.txt").read_text()
     assert said in smoke.output

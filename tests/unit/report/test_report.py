@@ -155,7 +155,7 @@ def test_nothing_confidential_is_read(run_folder, tmp_path):
 
 def test_a_report_of_nothing_says_so(tmp_path):
     first = report.write(tmp_path, tmp_path / "report").read_text(encoding="utf-8")
-    assert "No paper has been compared with print in this run" in first
+    assert "In this run, no paper was compared with its printed statements." in first
     assert list(site_pages.broken(tmp_path / "report")) == []
 
 
