@@ -196,7 +196,9 @@ class TableSets(OrderedSets):
             if inside.size:
                 found[i] = inside[0], inside[-1], least_cover[one], 0, len(inside) < inside[-1] - inside[0] + 1
             else:
-                near = np.clip(counts[0] if counts[0] > most else counts[-1], least, most)
+                from_below = least - counts[counts < least].max(initial=-np.inf)
+                from_above = counts[counts > most].min(initial=np.inf) - most
+                near = least if from_below <= from_above else most
                 found[i] = near, near, least_cover[one], 1, 0
         chosen = found[where.ravel()]
         known = self.known

@@ -179,6 +179,18 @@ def test_noise_by_row_and_together():
     ]  # P(N >= 18) = .026, P(N >= 19) = .020 at sigma 9
 
 
+@pytest.mark.parametrize(
+    ("bounds", "near"), [((25, 27), 25), ((26, 28), 28), ((25, 28), 25), ((40, 50), 40), ((3, 20), 20), ((32, 33), 32)]
+)
+def test_the_possible_count_that_is_nearest_to_those_that_fit(bounds, near):
+    """30 is released by 24, 29, 30, 31 and 36, each of which fits at 95 %."""
+    found = dpm.confidence(dpm.Release([30.0], mechanism=uneven(90), bounds=bounds))
+    assert found.counts["1"].interval() == (near, near)
+    assert found.counts["1"].note() == f"no count fits at this level; the nearest is {near}"
+    free = dpm.confidence(dpm.Release([30.0], mechanism=uneven(90)))
+    assert free.counts["1"].accepted().tolist() == [24, 29, 30, 31, 36]
+
+
 def test_remarks_on_what_is_not_used():
     tree = dpm.Release(
         {"all": 30, "a": 10, "b": 18}, mechanism=DG(sigma=2.0), parents={"all": None, "a": "all", "b": "all"}
