@@ -40,7 +40,7 @@ COEFFICIENTS = "the coefficients are M!/(S1! S0! Serr!)"
 COLUMN = "last column: (M - k + 1)/(k - S0), and the last row of a block copies its first"
 WORDS = "the coefficient of row i is that of row i - k times (M - k + 1)/k"
 LISTINGS = {f"listing {n} gives the same posterior in every run" for n in ("5.2", "6.4")}
-NOISES = {f"epsilon lost by the {n} noise at epsilon = 1" for n in ("text's", "listings'")}
+NOISES = {f"privacy cost of the noise in the {n} at epsilon = 1" for n in ("text", "listings")}
 JOINT = {f"equation (3) is the joint distribution: mean of r{given}" for given in ("", " given S")}
 DIPS = {f"dip near the end points of {p}, digits" for p in figure_2.PROBABILITIES}
 STAGES = {f"{p} follows the three stages" for p in figure_2.PROBABILITIES}

@@ -417,7 +417,7 @@ CURVES = {  # mapping from a kind of drawn curve that is 2 % too high to the sta
 def test_a_drawn_curve_two_percent_off(honest, turned, name, kind):
     table = honest[name]
     found = turned(**{name: table.assign(y=table["y"].where(table["kind"] != kind, 1.02 * table["y"]))})
-    assert any(quantity.startswith("the drawn") for quantity in found)
+    assert any(quantity.startswith("the plotted") for quantity in found)
 
 
 @pytest.mark.parametrize("artefact", ["phi_density", "abc_posterior", "log_phi"])
