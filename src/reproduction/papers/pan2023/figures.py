@@ -44,7 +44,7 @@ def privacy_loss(table: pd.DataFrame) -> Figure:
         third.plot(paid["x"], paid["y"], **look)
     first.axvline(0.5, color=GREY, lw=0.8, zorder=0)
     first.annotate(
-        "slides stop", (0.485, 0.01), xycoords=("data", "axes fraction"), ha="right", va="bottom", fontsize=6
+        "limit in the slides", (0.485, 0.01), xycoords=("data", "axes fraction"), ha="right", va="bottom", fontsize=6
     )
     first.set(xlabel="swap rate $p$", ylabel=r"$\varepsilon$ per record of distance", ylim=(0, 1.5 * rows["y"].max()))
     first.legend(
@@ -54,7 +54,7 @@ def privacy_loss(table: pd.DataFrame) -> Figure:
         fontsize=6.5,
     )
     _exchanges(second, table[table["kind"] == "exchange"])
-    third.set(xlabel=r"association left, $\lambda_1$", ylabel=r"exact $\varepsilon$ per record", ylim=(0, None))
+    third.set(xlabel=r"remaining association $\lambda_1$", ylabel=r"exact $\varepsilon$ per record", ylim=(0, None))
     third.legend(title="strata of $b$ records", title_fontsize=6.5, fontsize=6.5)
     letters((first, second, third))
     return figure

@@ -123,7 +123,7 @@ def legend(figure: Figure, table: pd.DataFrame, methods: Sequence[str], further:
     looks = {m: LOOKS[m] for m in methods if m in found}
     handles = [Line2D([], [], color=c, marker=m, ls=s, label=name) for name, c, m, s in looks.values()]
     if "as_written" in set(table["variant"]) and "log_likelihood_mean" not in table:
-        handles.append(Line2D([], [], color=BLUE, ls=":", label="Dirichlet as the text says"))
+        handles.append(Line2D([], [], color=BLUE, ls=":", label="Dirichlet as in the text"))
     drawn = set(table.dropna(subset=[c for c in map(str, table) if c.endswith("_mean")], how="all")["method"])
     handles += [Line2D([], [], color=c, ls=s, label=word) for m, (word, c, s) in FLATS.items() if m in drawn]
     figure.legend(handles=[*handles, *further], loc="outside upper center", ncol=4)
@@ -264,7 +264,7 @@ def _scores(table: pd.DataFrame, artefact: str, measure: str, label: str, *, log
                 mark(axis, rows["epsilon"].max(), row)
         if log:
             log_scale(axis)
-    legend(figure, table, METHODS, [_printed("non-private, read off print")] if len(printed) else ())
+    legend(figure, table, METHODS, [_printed("non-private, read from the printed plot")] if len(printed) else ())
     figure.supxlabel(budget, fontsize=8)
     figure.supylabel(label, fontsize=8)
     return figure
@@ -297,7 +297,7 @@ def _likelihoods(table: pd.DataFrame, artefact: str, variants: dict[str, str], b
                 for spot in printed[printed["dataset"] == name].itertuples():
                     method, epsilon = str(spot.what).split(" at epsilon = ")
                     mark(axis, float(epsilon), spot, LOOKS[method][1], unit=1e3)
-    legend(figure, table, METHODS, [_printed("read off print")] if len(printed) else ())
+    legend(figure, table, METHODS, [_printed("read from the printed plot")] if len(printed) else ())
     figure.supxlabel(budget, fontsize=8)
     figure.supylabel(f"{LIKELIHOOD} (thousand nats)", fontsize=8)
     return figure
@@ -364,7 +364,7 @@ def figure_1(table: pd.DataFrame) -> Figure:
         table["x"], table["lower"] / table["trigamma"], table["upper"] / table["trigamma"], color=GREY, alpha=0.6, lw=0
     )
     ratio.axhline(1, color=BLACK)
-    ratio.set(xlabel="$x$", ylabel=r"over $\psi'(x)$")
+    ratio.set(xlabel="$x$", ylabel=r"divided by $\psi'(x)$")
     return figure
 
 
@@ -415,7 +415,7 @@ def figure_3_top(table: pd.DataFrame) -> Figure:
         axis.set(title=rf"$\lambda={order:g}$")
         below.set(xlabel="$r$")
     panels[0, 0].set_ylabel(r"Rényi divergence $\varepsilon$ (nats)")
-    panels[1, 0].set_ylabel("over the worst case")
+    panels[1, 0].set_ylabel("divided by\nthe worst case")
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncol=4)
     letters(panels.ravel())
     return figure

@@ -227,7 +227,7 @@ def tie_rules(table: pd.DataFrame) -> Figure:
         axis.set_xticks(places, [names[place] for place in places], fontsize=6.5)
     panels[1].set_xlim(3.5, 4.5)
     panels[0].set_ylabel("mean $-$ true count")
-    panels[2].set_ylabel("variance, over random ties")
+    panels[2].set_ylabel("variance / variance with random ties")
     for fill, what in (("none", "simulated, 2 s.e."), (BLACK, "exact")):
         panels[0].plot([], [], "o", color=BLACK, mfc=fill, ms=4 if fill == "none" else 2, label=what)
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=6)
