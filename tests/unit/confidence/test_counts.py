@@ -180,6 +180,16 @@ def test_noise_by_row_and_together():
 
 
 @pytest.mark.parametrize(
+    ("base", "level", "far"), [(10, 0.4, 5), (10, 0.55, 5), (10, 0.65, 6), (5, 0.3, 2), (4, 0.2, 2)]
+)
+def test_random_rounding_at_low_levels_by_hand(base, level, far):
+    """The likelier of two outcomes has the p-value 1, the other one its probability 1 - distance/base."""
+    one = dpm.confidence(dpm.Release([60.0], mechanism=dpm.RandomRounding(base))).counts["1"]
+    assert one.interval(level) == (60 - far, 60 + far)
+    assert one.accepted(level).tolist() == [d for d in range(40, 80) if one.pvalue(d) > 1 - level]
+
+
+@pytest.mark.parametrize(
     ("bounds", "near"), [((25, 27), 25), ((26, 28), 28), ((25, 28), 25), ((40, 50), 40), ((3, 20), 20), ((32, 33), 32)]
 )
 def test_the_possible_count_that_is_nearest_to_those_that_fit(bounds, near):
