@@ -41,6 +41,16 @@ written = {{"kind": "noisy_counts", "file": {source!r}, "noise": "discrete_gauss
 scenario = scenario_settings.single("mine", written, kind.discover())
 making.part(scenario, making.files("mine"), root_seed=1)
 """
+PAGE = FILE_TO_FILE.replace("batch, making", "batch, making, page") + 'page.write(making.files("mine"), "page.html")\n'
+IN_PYTHON = """
+import pandas as pd
+import dpmultinomial as dpm
+frame = pd.read_csv({file!r})
+noise = dpm.DiscreteGaussian(sigma=frame["variance"].to_numpy() ** 0.5)
+release = dpm.Release(frame["value"].tolist(), mechanism=noise)
+# timed
+dpm.posterior(release).summary()
+"""
 
 
 def benchmarks():
@@ -52,6 +62,7 @@ def benchmarks():
                 yield Row(f"{what}, file to file", seconds, "limit", limit)
                 if size == 100_000:
                     yield Row(f"{what}, peak memory", mib, "limit", 500.0, unit="MiB")
+        yield from _page_and_summary(Path(folder))
     yield from _questions()
     yield limited("100 counts and a noisy total: counts, shares, rates", lambda: tied_counts(100).summary(), 5.0)
     for size in SIZES[:2]:
@@ -68,6 +79,12 @@ def tied_counts(size):
 
 
 def _file_to_file(folder, size, tables):
+    _write(folder, size, tables)
+    return alone(FILE_TO_FILE.format(folder=str(folder), source="counts.csv"))
+
+
+def _write(folder, size, tables=False):
+    """Write a file of released counts, each with its own variance of the noise."""
     rng = stream(1, "bench", "published", size)
     variance = np.exp(rng.uniform(np.log(1), np.log(100), size)).round(3)
     truth = _truth(size, rng)
@@ -76,7 +93,18 @@ def _file_to_file(folder, size, tables):
     if tables:
         frame.insert(0, "table", [f"table {i // 100}" for i in range(size)])
     frame.to_csv(folder / "counts.csv", index=False)
-    return alone(FILE_TO_FILE.format(folder=str(folder), source="counts.csv"))
+
+
+def _page_and_summary(folder):
+    """Measure a page with 3,143 counts, from the file on, and a summary of 100,000 counts in Python."""
+    _write(folder, 3143)
+    seconds, _ = alone(PAGE.format(folder=str(folder), source="counts.csv"))
+    yield Row("a page of 3,143 counts, file to file", seconds, "limit", 3.0)
+    size = (folder / "page.html").stat().st_size / 1000
+    yield Row("a page of 3,143 counts, size", size, "limit", 400.0, unit="kB")
+    _write(folder, 100_000)
+    seconds, _ = alone(IN_PYTHON.format(file=str(folder / "counts.csv")))
+    yield Row("100,000 counts: posterior and summary in Python", seconds, "limit", 3.0)
 
 
 def _questions():

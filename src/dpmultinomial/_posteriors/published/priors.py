@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import cho_solve
 from scipy.special import betainc, gammaln
 
 from ... import _checks
@@ -372,7 +373,9 @@ _FREE = 0.1  # smoothness at 0 if the cell of 0 may differ; a factor of exp(3) i
 _ROUNDS = 60
 _STEP = 3.0  # largest change of a log density in one step
 _GAIN = 1e-4  # the maximum is reached if the gain in log evidence is below this
-_ROWS = 10_000  # number of rows that are processed together
+_ROWS = 2_048  # number of rows that are processed together
+_ONE_THREAD = 900_000  # largest number of multiplications of a matrix product that is computed by one thread
+_SMALLEST_BLOCK = 16  # smallest number of rows in a block of `_cross`
 
 
 def largest(likelihood: Array, times: Array, width: Array) -> tuple[Array, float]:
@@ -418,7 +421,7 @@ class _Problem:
         return np.asarray(weights / weights.sum())
 
     def value(self, f: Array, weights: Array) -> float:
-        each = self.likelihood @ self.masses(f)
+        each = np.einsum("ij,j->i", self.likelihood, self.masses(f))
         with np.errstate(divide="ignore"):
             return float(self.times @ np.log(each) - f @ weights @ f / 2)
 
@@ -457,7 +460,7 @@ class _Problem:
         root = _root(information)
         if root is None:
             return None
-        step = np.linalg.solve(root.T, np.linalg.solve(root, slope))
+        step = cho_solve((root, True), slope)
         size = min(1.0, _STEP / max(float(np.abs(step).max()), 1e-300))
         while size > 1e-4:
             new = f + size * step
@@ -476,15 +479,29 @@ class _Problem:
         expected, cross = np.zeros(len(m)), np.zeros((len(m), len(m)))
         for start in range(0, len(self.times), _ROWS):
             part, times = self.likelihood[start : start + _ROWS], self.times[start : start + _ROWS]
-            each = part @ m
-            expected += (times / each) @ part
-            scaled = part * (np.sqrt(times) / each)[:, None]
-            cross += scaled.T @ scaled
+            each = np.einsum("ij,j->i", part, m)
+            expected += np.einsum("i,ij->j", times / each, part)
+            cross += _cross(part * (np.sqrt(times) / each)[:, None])
         expected *= m
         slope = expected - self.n * m - weights @ f
         complete = self.n * (np.diag(m) - np.outer(m, m)) + weights
         observed = complete - np.diag(expected) + cross * np.outer(m, m)
         return slope, complete, observed
+
+
+def _cross(rows: Array) -> Array:
+    """Return the product rows' rows, as a sum over blocks of rows.
+
+    NumPy computes a small product with one thread. With several threads, most of the CPU time of a fit would be spent
+    on waiting for other threads. The same holds for products of a matrix and a vector, which are computed by `einsum`.
+    If there are so many columns that blocks would be inefficient, the product is computed as a whole.
+    """
+    size = _ONE_THREAD // rows.shape[1] ** 2
+    if size < _SMALLEST_BLOCK:
+        return np.asarray(rows.T @ rows)
+    whole = len(rows) // size * size
+    stacked, last = rows[:whole].reshape(-1, size, rows.shape[1]), rows[whole:]
+    return np.asarray(np.matmul(stacked.transpose(0, 2, 1), stacked.copy()).sum(axis=0) + last.T @ last.copy())
 
 
 def _root(information: Array) -> Array | None:

@@ -545,6 +545,13 @@ def test_the_error_of_a_fitted_mean_is_that_of_a_weighted_mean_of_noisy_counts()
     assert not known.uncertain
 
 
+@pytest.mark.parametrize(("rows", "columns"), [(5, 3), (130, 118), (1000, 60), (40, 300)])
+def test_products_of_blocks_of_rows(rows, columns):
+    """Check products of few rows, of a number of rows that is not a multiple of the block, and of many columns."""
+    some = stream(rows, "rows").normal(size=(rows, columns))
+    assert priors._cross(some) == pytest.approx(np.einsum("ij,ik->jk", some, some), rel=1e-9, abs=1e-11)
+
+
 def test_the_default_prior_is_not_fitted_if_the_noise_is_too_large():
     """Under the fitted prior, the intervals of these counts contain the truth in 0.75 of the cases on average."""
     law, inside = law_of({"law": "discrete_gaussian", "sigma": 30.0}), []
