@@ -98,7 +98,7 @@ QUOTES = [
     ),
     Quote(
         "errata.md",
-        "standard deviation of the total is {{1.92}} (ind) or {{1.57}} (summed) instead of {{1.36}}",
+        "posterior standard deviation of the total is {{1.92}} (ind) or {{1.57}} (summed) instead of {{1.36}}",
         "errata",
         lambda t: told(
             t, 14, r"1-independent: [\d.]+ and ([\d.]+), 1-summed: [\d.]+ and ([\d.]+), .* 3: [\d.]+ and (\d\.\d+)"
