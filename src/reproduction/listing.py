@@ -35,7 +35,7 @@ class Row(NamedTuple):
 
 
 def rows(config: Mapping[str, Any]) -> Iterator[Row]:
-    """Return one row per rule of the workflow under a checked configuration with default values."""
+    """Yield one row per rule of the workflow under a checked configuration with default values."""
     for slug, found in paper.discover().items():
         yield from of_paper(found, config[slug], config["shards"])
     for scenario in scenario_settings.named(config, kind.discover()).values():

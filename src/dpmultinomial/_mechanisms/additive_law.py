@@ -414,7 +414,7 @@ _MOST_CASES = 40  # largest number of rows, or of pairs of rows, whose losses ar
 def known_mechanisms(
     law: AdditiveLaw, sizes: tuple[float, ...] | None, relation: str, norm: float | None, *, power: int
 ) -> tuple[Mechanism, ...] | None:
-    """Return one mechanism for the privacy loss of each count that a record changes.
+    """Return mechanisms that have the privacy losses of the counts that one record changes.
 
     Parameters
     ----------

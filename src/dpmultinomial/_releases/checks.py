@@ -24,7 +24,7 @@ _ACCEPT = "to accept this, set accept_weak_privacy: true"
 
 
 def ceiling_problems(budgets: Any) -> list[tuple[str, str]]:
-    """Yield (path, description) for every invalid budget in a configuration.
+    """Return (path, description) for every invalid budget in a configuration.
 
     Parameters
     ----------

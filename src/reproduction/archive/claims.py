@@ -60,7 +60,7 @@ def every(run: Path | None = None) -> list[Claim]:
 
 
 def of_paper(found: Paper, run: Path | None = None) -> Iterator[Claim]:
-    """Return the claims of one paper, in the order of its artefacts. The arguments are those of `every`."""
+    """Yield the claims of one paper, in the order of its artefacts. The arguments are those of `every`."""
     with (found.folder / "published.tsv").open(newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream, delimiter="\t"))
     printed = Counter(row["artefact"] for row in rows)

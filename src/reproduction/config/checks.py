@@ -93,7 +93,7 @@ WAY_OUT = "reduce this setting, or increase limits.{key} if the machine is large
 def excess(
     config: Mapping[str, Any], schema: Mapping[str, Any], papers: Mapping[str, Paper], kinds: Mapping[str, Kind]
 ) -> Iterator[tuple[str, str]]:
-    """Return (path, message) for every section and scenario whose cost would exceed the ``limits`` of `config`.
+    """Yield (path, message) for every section and scenario whose cost would exceed the ``limits`` of `config`.
 
     Parameters
     ----------

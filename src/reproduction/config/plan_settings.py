@@ -28,7 +28,7 @@ def filled(plan: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def mistakes(section: Mapping[str, Any], releases: Mapping[str, Any] | None = None) -> Iterator[tuple[str, str]]:
-    """Return (path below `plans`, message) for every mistake in the plans of a configuration.
+    """Yield (path below `plans`, message) for every mistake in the plans of a configuration.
 
     Parameters
     ----------

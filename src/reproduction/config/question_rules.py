@@ -8,7 +8,7 @@ GROUPS = ("counts", "shares", "rates", "parameters")
 
 
 def mistakes(questions: Mapping[str, Any], names: Sequence[str], whole: str = "") -> Iterator[tuple[str, str]]:
-    """Return (key, message) for every invalid question.
+    """Yield (key, message) for every invalid question.
 
     Parameters
     ----------

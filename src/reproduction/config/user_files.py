@@ -20,7 +20,7 @@ _LONGEST = 4096
 
 
 def mistakes(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Return (path, message) for every string that is the path of a confidential file or folder.
+    """Yield (path, message) for every string that is the path of a confidential file or folder.
 
     Parameters
     ----------

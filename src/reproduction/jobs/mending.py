@@ -169,7 +169,7 @@ def of_folder(folder: Path) -> list[str]:
 
 
 def _here() -> Iterator[tuple[psutil.Process, list[str]]]:
-    """Return the processes of the user whose working directory is the current folder, with their command lines."""
+    """Yield the processes of the user whose working directory is the current folder, with their command lines."""
     folder = str(Path.cwd())
     for process in psutil.process_iter():
         try:
