@@ -91,11 +91,11 @@ def text(run: Path | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _places(said: Iterable[str]) -> str:
+def _places(places: Iterable[str]) -> str:
     """Return at most three sections, tables or figures in which the statements of an artefact are printed. Remarks on
     individual numbers are omitted.
     """
-    found = [*dict.fromkeys(_DETAIL.split(place)[0].strip() for place in said if place)]
+    found = [*dict.fromkeys(_DETAIL.split(place)[0].strip() for place in places if place)]
     return "; ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
 
 

@@ -179,13 +179,13 @@ def _times(a: float, b: float) -> float:
 
 
 def _judged(
-    path: str, seconds: float, megabytes: float, limits: Mapping[str, float], said: str, spread: str = ""
+    path: str, seconds: float, megabytes: float, limits: Mapping[str, float], where: str, spread: str = ""
 ) -> Iterator[tuple[str, str]]:
     for key, needed, unit in (("hours", seconds / 3600, "hours"), ("memory_gb", megabytes / 1000, "GB of memory")):
         if needed > limits[key]:
             way = WAY_OUT.format(key=key)
             way += spread if key == "hours" else ""
-            yield path, f"would take about {needed:.3g} {unit} in one job{said}; the limit is {limits[key]:g}: {way}"
+            yield path, f"would take about {needed:.3g} {unit} in one job{where}; the limit is {limits[key]:g}: {way}"
 
 
 def checked(

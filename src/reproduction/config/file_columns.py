@@ -311,17 +311,19 @@ def _is_spread(settings: Mapping[str, Any], found: Names) -> bool:
 
 
 def read_as(settings: Mapping[str, Any], found: Names) -> dict[str, str]:
-    """Return a text that states which columns were read under another name."""
-    said = {ours: JOINT.join(_sources(theirs)) for ours, theirs in found.items()}
+    """Return a mapping from each expected name to the differently named columns of the file that are read under this
+    name.
+    """
+    sources = {ours: JOINT.join(_sources(theirs)) for ours, theirs in found.items()}
     if _is_spread(settings, found):
-        said["scale"] += ", divided by the square root of 2"
+        sources["scale"] += ", divided by the square root of 2"
     noise = settings.get("noise")
     if is_summary(noise):
-        said["noise"] = f"the distribution in {noise}"
+        sources["noise"] = f"the distribution in {noise}"
     if isinstance(noise, Mapping) and noise.get("law") == "table" and "file" in noise:
         columns = table_of_noise(table_files.columns(str(noise["file"]), False))
-        said |= {ours: theirs for ours, theirs in columns.items() if ours != theirs}
-    return said
+        sources |= {ours: theirs for ours, theirs in columns.items() if ours != theirs}
+    return sources
 
 
 def table_of_noise(columns: Sequence[str]) -> dict[str, str]:

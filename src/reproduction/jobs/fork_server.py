@@ -179,13 +179,13 @@ def run(script: str, folder: str, environment: dict[str, str]) -> int:
     return code
 
 
-def _exit_code(said: Any) -> int:
-    """Return the exit code of a process that calls ``sys.exit(said)``."""
-    if said is None:
+def _exit_code(status: Any) -> int:
+    """Return the exit code of a process that calls ``sys.exit(status)``."""
+    if status is None:
         return 0
-    if isinstance(said, int):
-        return said & 0xFF
-    print(said, file=sys.stderr)
+    if isinstance(status, int):
+        return status & 0xFF
+    print(status, file=sys.stderr)
     return 1
 
 

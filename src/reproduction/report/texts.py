@@ -72,8 +72,8 @@ class Prose:
             return ""
         return str(match[2])
 
-    def _code(self, said: str) -> str:
-        code, place = f"<code>{escape(said)}</code>", self._place(said)
+    def _code(self, text: str) -> str:
+        code, place = f"<code>{escape(text)}</code>", self._place(text)
         return f'<a href="#{place}">{code}</a>' if place else code
 
 

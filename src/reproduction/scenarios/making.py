@@ -198,8 +198,8 @@ def _read_as(scenario: Scenario) -> dict[str, Any]:
     names: file_columns.Names = {}
     if "file" in scenario.settings:
         _, names = file_columns.header(scenario.settings, scenario.kind, scenario.form == "batch")
-    said = file_columns.read_as(scenario.settings, names)
-    return {"read_as": said} if said else {}
+    columns = file_columns.read_as(scenario.settings, names)
+    return {"read_as": columns} if columns else {}
 
 
 def together(parts: Sequence[Files], into: Files) -> None:

@@ -173,8 +173,8 @@ def _origin(facts: Facts, point: Facts) -> Iterator[str]:
 
 def _read_as(facts: Facts) -> Iterator[str]:
     """Yield a sentence about the columns of the file that were read under another name."""
-    if said := facts.get("read_as"):
-        yield f"Columns of the file: {listed([f'{theirs} is read as {ours}' for ours, theirs in said.items()])}."
+    if columns := facts.get("read_as"):
+        yield f"Columns of the file: {listed([f'{theirs} is read as {ours}' for ours, theirs in columns.items()])}."
 
 
 def _absent(point: Facts) -> Iterator[str]:

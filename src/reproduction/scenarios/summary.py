@@ -336,9 +336,9 @@ def as_json(files: Files) -> str:
     found = summarise(files)
     table = pd.concat(list(batch.read(files.csv))) if found.form == "batch" else making.read(files)[0]
     rows = table.astype(object).where(table.notna() & (table != ""), None).to_dict("records")
-    said = {"headline": found.headline, "warnings": list(found.warnings)}
-    said |= {"assumptions": list(found.assumptions), "accuracy": list(found.accuracy)}
-    whole = {"scenario": found.name, "rows": rows, **said, "table": str(files.csv), "facts": str(files.facts)}
+    texts = {"headline": found.headline, "warnings": list(found.warnings)}
+    texts |= {"assumptions": list(found.assumptions), "accuracy": list(found.accuracy)}
+    whole = {"scenario": found.name, "rows": rows, **texts, "table": str(files.csv), "facts": str(files.facts)}
     return json.dumps(making.plain(whole), indent=1, ensure_ascii=False, allow_nan=False)
 
 

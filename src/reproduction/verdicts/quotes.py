@@ -100,8 +100,8 @@ def broken(quote: Quote, table: pd.DataFrame) -> str:
         return f"{len(quote.numbers)} numbers are quoted, but {quote.table} contains {len(ours)} numbers"
     wrong = []
     for written, number in zip(quote.numbers, ours, strict=True):
-        said, half = value(written)
-        if not abs(number - said) <= half * (1 + 1e-9):
+        quoted, half = value(written)
+        if not abs(number - quoted) <= half * (1 + 1e-9):
             wrong.append(f"{written} is quoted, but {quote.table} contains {number:.6g}")
     return "; ".join(wrong)
 

@@ -113,8 +113,8 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
     )
     refused = found["status"].str.startswith(_REFUSED)
     reasons = np.full(len(tables.names), "", dtype=object)
-    told = found[refused]
-    reasons[told["table"].to_numpy(dtype=np.int64)] = told["status"].str.removeprefix(_REFUSED)
+    rejected = found[refused]
+    reasons[rejected["table"].to_numpy(dtype=np.int64)] = rejected["status"].str.removeprefix(_REFUSED)
     rows = found[~refused].rename(columns={"table": "position"})
     odds = (rows["row"] == ODDS) & (rows["column"] == "")
     quantity = np.where(odds, ODDS, rows["row"] + "/" + rows["column"])
