@@ -102,7 +102,7 @@ def shown(axis: Axes) -> Iterator[Drawn]:
     for area in axis.collections:
         if isinstance(area, LineCollection):
             ends = [np.asarray(segment, dtype=float).ravel() for segment in area.get_segments()]
-            if ends and np.max(area.get_linewidths()) > 0:
+            if ends and np.max(area.get_linewidth()) > 0:
                 colours: Any = area.get_color()
                 yield Drawn("bars", tuple(sorted(_points(*np.array(ends).T))), to_hex(colours[0]))
         elif isinstance(area, PolyCollection):
