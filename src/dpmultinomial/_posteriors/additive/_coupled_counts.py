@@ -404,8 +404,9 @@ def mode(released: NDArray[np.int64], noise: Noise, window: int | None, *, ties:
 
 
 def _levels(released: Whole, noise: Noise) -> Whole:
-    """Return the possible levels of a release by algorithm 3, as fractions in lowest terms. A level is a value of the
-    smallest quotient that receives a unit. Every level satisfies level M <= sum of weights <= level (M + S).
+    """Return the possible levels of a release by algorithm 3 of Wang (2020), as fractions in lowest terms. A level is a
+    value of the smallest quotient that receives a unit. Every level satisfies level M <= sum of weights <= level (M +
+    S).
 
     The result has shape (L, 2): numerators and denominators of the levels, in increasing order.
     """
@@ -433,8 +434,8 @@ def _beyond(noise: Noise, size: int) -> tuple[int, int]:
 
 
 def _far(law: Array, noise: Noise, size: int) -> int:
-    """Return a number that the sum of `size` independent draws from the distribution `law` and the noise of the total
-    exceeds with negligible probability.
+    """Return an upper bound on the sum of `size` independent draws from a distribution and of the noise of the total,
+    which the sum exceeds with negligible probability.
     """
     out = noise.of_total.p
     for _ in range(size):
@@ -446,8 +447,9 @@ def _far(law: Array, noise: Noise, size: int) -> int:
 
 
 def _boxes(released: Whole, x: Whole, levels: Whole, ties: str) -> tuple[Array, Array]:
-    """Return the likelihood factors (stay0, move, stay1) of the given levels of algorithm 3, float64 (T, 3, S, W), and
-    the log weights of the quadrature nodes, (T,). With random ties, both arrays have one entry per level and node.
+    """Return the likelihood factors (stay0, move, stay1) of the given levels of algorithm 3 of Wang (2020), float64 (T,
+    3, S, W), and the log weights of the quadrature nodes, (T,). With random ties, both arrays have one entry per level
+    and node.
     """
     r, p, q = released[:, None], levels[:, 0, None, None], levels[:, 1, None, None]
     place, least, most = q * x, p * r, p * (r + 1)

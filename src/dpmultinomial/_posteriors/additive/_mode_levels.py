@@ -77,8 +77,8 @@ def columns(released: Whole, shapes: Array, *, together: bool) -> Columns:
 
 @dataclass(frozen=True)
 class Levels:
-    """Intervals of noisy counts for which the released vector is a mode, for every level of algorithm 3 (rows) and
-    every group of components (columns).
+    """Intervals of noisy counts for which the released vector is a mode, for every level of algorithm 3 of Wang (2020)
+    (rows) and every group of components (columns).
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class Levels:
         return len(self.numerator)
 
     def take(self, rows: NDArray[np.integer] | slice) -> "Levels":
-        """Return the levels of algorithm 3 that an index array or a slice selects."""
+        """Return the levels of algorithm 3 of Wang (2020) that an index array or a slice selects."""
         return Levels(
             self.numerator[rows],
             self.denominator[rows],
@@ -111,7 +111,9 @@ class Levels:
         )
 
     def with_empty(self) -> "Levels":
-        """Return all levels of algorithm 3, followed by an additional level at which all noisy counts are 0 or less."""
+        """Return all levels of algorithm 3 of Wang (2020), followed by an additional level at which all noisy counts
+        are 0 or less.
+        """
         nothing, size = np.array([0]), self.got.shape[1]
         none = np.full((1, size), NOTHING)
         return Levels(
@@ -125,15 +127,15 @@ class Levels:
 
     @property
     def claimed(self) -> NDArray[np.bool_]:
-        """Return a mask of the levels of algorithm 3 (rows) and groups of components (columns) with a possible tie,
-        that is, with a noisy count exactly at an end of its interval.
+        """Return a mask of the levels of algorithm 3 of Wang (2020) (rows) and groups of components (columns) with a
+        possible tie, that is, with a noisy count exactly at an end of its interval.
         """
         return (self.got >= 0) | (self.lost >= 0)
 
 
 def levels(released: Whole, lowest: float, highest: float) -> Levels:
-    """Return all levels a/r_j of a release by algorithm 3 between `lowest` and `highest`, for integers a and released
-    counts r_j > 0.
+    """Return all levels a/r_j of a release by algorithm 3 of Wang (2020) between `lowest` and `highest`, for integers a
+    and released counts r_j > 0.
 
     Parameters
     ----------
@@ -226,8 +228,8 @@ class Masses:
     totals: Array
 
     def bounds(self) -> Array:
-        """Return the log of an upper bound on the weight of every level of algorithm 3, float64 (T,), minimised over
-        the tilts.
+        """Return the log of an upper bound on the weight of every level of algorithm 3 of Wang (2020), float64 (T,),
+        minimised over the tilts.
         """
         return np.asarray((self.levels + self.edge[:, None]).min(axis=0))
 
@@ -241,7 +243,7 @@ class Masses:
 def masses(
     columns: Columns, levels: Levels, noise: NoiseModel, prior: CountsPrior, log_totals: Array, ties: str
 ) -> Masses:
-    """Compute the exponentially tilted sums over the true counts for every level of algorithm 3.
+    """Compute the exponentially tilted sums over the true counts for every level of algorithm 3 of Wang (2020).
 
     Parameters
     ----------
@@ -267,8 +269,8 @@ def masses(
 
 
 class _Claims:
-    """Store of the components whose noisy count can be at an end of its interval (claims), filled column by column and
-    read level by level.
+    """Store of the components whose noisy count can be at an end of its interval (a possible tie, called a claim). It
+    is filled column by column and read level by level.
     """
 
     def __init__(self) -> None:
@@ -282,8 +284,8 @@ class _Claims:
         self._masses.append((clear, got, lost))
 
     def add_to(self, whole: Array, edge: Array, ties: str) -> None:
-        """Add the log mass of the components whose noisy count can be at an end of its interval to the array `whole`,
-        float64 (G, T). The mass is a crude bound that is refined for levels that are not negligible.
+        """Add the log mass of the components whose noisy count can be at an end of its interval (a possible tie) to an
+        array float64 (G, T). The mass is a crude bound that is refined for levels that are not negligible.
         """
         level, repeats = np.concatenate(self._level), np.concatenate(self._repeats)
         order = np.argsort(level, kind="stable")
@@ -320,8 +322,8 @@ class _Claims:
 def _batched(
     levels: Whole, begin: Whole, end: Whole, claims: Whole, parts: tuple[Array, Array, Array, Whole], ties: str
 ) -> Iterator[tuple[int, Array]]:
-    """Yield batches of levels of algorithm 3 with the same numbers of claims (possible ties) and columns, each with the
-    result of `_claims`.
+    """Yield batches of levels of algorithm 3 of Wang (2020) with the same numbers of possible ties (claims) and
+    columns, each with the result of `_claims`.
     """
     alike: dict[tuple[int, int], list[int]] = {}
     for i in levels.tolist():

@@ -34,8 +34,8 @@ _ROOM = 1 << 21  # number of array entries in memory at the same time
 
 @dataclass(frozen=True)
 class Frame:
-    """Data that all terms of the mixture for algorithm 3 share: columns, levels, noise, prior and sizes of the
-    transforms.
+    """Data that all terms of the mixture for algorithm 3 of Wang (2020) share: columns, levels, noise, prior and sizes
+    of the transforms.
 
     Parameters
     ----------
@@ -127,8 +127,8 @@ class Chunk:
         self.terms = (rows[self.level], early, late, weight)
 
     def collect(self, marginals: list[Array]) -> tuple[Array, NDArray[np.complex128]]:
-        """Compute the terms of a chunk of levels and add them to the marginal distributions. The function returns the
-        sums of the terms and the derivative with respect to the transform of the factor of the total.
+        """Compute the terms of the mixture for several levels, and add them to the marginal distributions. The function
+        returns the sums of the terms and the derivative with respect to the transform of the factor of the total.
         """
         s = self.frame
         boxes = s.boxes(self.lower, self.upper, self.kind, s.length)
@@ -154,7 +154,7 @@ class Chunk:
 
 
 class ModeTerms:
-    """Terms of the mixture that represents the posterior distribution given a release by algorithm 3.
+    """Terms of the mixture that represents the posterior distribution given a release by algorithm 3 of Wang (2020).
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ class Problem:
 
 
 def solve(problem: Problem) -> TransformedCounts:
-    """Compute the posterior distribution of the true counts given a release by algorithm 3.
+    """Compute the posterior distribution of the true counts given a release by algorithm 3 of Wang (2020).
 
     Parameters
     ----------
@@ -305,8 +305,8 @@ def solve(problem: Problem) -> TransformedCounts:
 
 
 class _Sweep:
-    """Solver of the posterior distribution for algorithm 3. It determines the levels, their bounds and the sizes of the
-    arrays, and then processes all levels.
+    """Solver of the posterior distribution given a release by algorithm 3 of Wang (2020). It determines the levels,
+    their bounds and the sizes of the arrays, and then processes all levels.
     """
 
     def __init__(self, problem: Problem, slack: float, reserve: float) -> None:
@@ -320,8 +320,8 @@ class _Sweep:
         self._scale()
 
     def _bound_levels(self) -> None:
-        """Determine all levels of algorithm 3 with a weight that is not negligible. The range of levels is extended
-        until the bounds on the weights at both ends are negligible.
+        """Determine all levels of algorithm 3 of Wang (2020) with a weight that is not negligible. The range of levels
+        is extended until the bounds on the weights at both ends are negligible.
         """
         p = self.problem
         span, total, size = 60.0 + 3.0 * len(p.released), p.total, len(p.released)
@@ -476,8 +476,8 @@ class _Sweep:
         return Certificate(pruned, float(wrapped), float(cut), condition)
 
     def _chunks(self) -> list[Whole]:
-        """Yield the levels of algorithm 3 in increasing order, in chunks that fit into memory. The empty level is a
-        separate chunk.
+        """Yield the levels of algorithm 3 of Wang (2020) in increasing order, in chunks that fit into memory. The empty
+        level is a separate chunk.
         """
         rows = self.kept
         empty = rows[rows == len(self.levels) - 1] if self.has_empty else rows[:0]

@@ -29,8 +29,8 @@ _UNDERFLOW = 690.0
 
 
 def support_for(epsilon: float, support: float | None) -> float:
-    """Return the truncation point of the noise that an argument `support` describes. None means ceil(50/epsilon), which
-    adds 2e-22 to delta and equals the paper's 50 at epsilon 1.
+    """Return the truncation point of the noise that the argument `support` describes. None means ceil(50/epsilon),
+    which adds 2e-22 to delta and equals the paper's 50 at epsilon 1.
 
     Parameters
     ----------

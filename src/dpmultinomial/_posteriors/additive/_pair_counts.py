@@ -33,7 +33,8 @@ _DENSE = 257
 
 
 def summed_table(released: int, low: Whole, likelihood: Array, noise: Noise, support: int) -> Array:
-    """Compute the joint posterior distribution of two true counts released by algorithm 1 (summed), up to a constant.
+    """Compute the joint posterior distribution of two true counts released by algorithm 1 (summed) of Wang (2020), up
+    to a constant.
 
     Parameters
     ----------

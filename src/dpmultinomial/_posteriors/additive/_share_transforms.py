@@ -397,7 +397,8 @@ class Problem:
 
 
 def solve(problem: Problem) -> TransformedCounts:
-    """Compute the posterior distribution of the true counts given a release by algorithm 1 (independent) or 2.
+    """Compute the posterior distribution of the true counts given a release by algorithm 1 (independent) or 2 of Wang
+    (2020).
 
     Parameters
     ----------

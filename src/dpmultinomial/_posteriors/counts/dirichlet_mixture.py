@@ -251,9 +251,7 @@ class PairedLaw(ABC):
         """
 
     def share(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:
-        """Return None, because the distribution of a share is computed as a mixture over the pairs of counts from
-        `pair`.
-        """
+        """Return None, because the distribution of a share is computed as a mixture over all pairs of counts."""
         return None
 
     def tails(self, inside: int, others: Sequence[int], negligible: float) -> Pairs:

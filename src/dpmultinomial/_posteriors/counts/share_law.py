@@ -376,7 +376,9 @@ class ShareLaw(TailedLaw):
         self._tolerance = _FINE if weights.total <= _LARGE else _COARSE
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the state for pickling without the arrays of the kernel, which are recomputed after unpickling."""
+        """Return the state for pickling without the arrays of the compiled kernel, which are recomputed after
+        unpickling.
+        """
         return {name: value for name, value in self.__dict__.items() if name not in ("_kernel", "_density")}
 
     def mean(self) -> float:

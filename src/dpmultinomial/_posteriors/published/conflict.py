@@ -194,8 +194,8 @@ def _tail(cells: Cells, counts: Array, side: str) -> Array:
 
 
 def _tails_along(cells: Cells, counts: Array, side: str) -> Array:
-    """Compute the tail probabilities of `_tail` for rows of consecutive counts. For integer noise, the probabilities
-    are cumulative sums that start in the extreme tail.
+    """Compute the tail probabilities of released values given the true counts, for rows of consecutive counts. For
+    integer noise, the probabilities are cumulative sums that start in the extreme tail.
     """
     law = cells.noise
     if not law.discrete or len(cells) == 0:

@@ -201,7 +201,7 @@ class PublishedCounts:
         return Columns(numbers.mean, numbers.sd, numbers.lower, numbers.upper, EXACT)
 
     def law(self, i: int) -> Discrete:
-        """Return the posterior distribution of count `i`."""
+        """Return the posterior distribution of the count at position `i`."""
         first, weights = self._near(i // _TOGETHER)[i % _TOGETHER]
         values = np.arange(first, first + len(weights))
         return Discrete(values, weights, name=self.names[i], type="count", accuracy=EXACT)

@@ -82,7 +82,7 @@ class Likelihoods:
         return self.low + np.diff(self.start) - 1
 
     def of(self, rows: slice) -> tuple[Array, Whole, Whole, Whole]:
-        """Return the kernel arguments likelihood, start, low and peak for the selected rows."""
+        """Return the arguments likelihood, start, low and peak of the compiled kernel for the selected rows."""
         first, last = self.start[rows.start], self.start[rows.stop]
         start = self.start[rows.start : rows.stop + 1] - first
         return self.values[first:last], start, self.low[rows], self.peak[rows]

@@ -162,7 +162,7 @@ def _first(
 
 
 def _means(tree: Tree, messages: SumProduct) -> Array:
-    """Return the posterior means of the counts of the inner nodes, in the order used by the kernels."""
+    """Return the posterior means of the counts of the inner nodes, in the order of the compiled kernels."""
     summaries = messages.down(tree.count > 0, 0.25)[0]
     return np.ascontiguousarray(summaries[:, 0])
 
@@ -224,8 +224,8 @@ def _sums(tree: Tree, values: NDArray[np.int64], start: int, end: int) -> NDArra
 
 
 def _name(tree: Tree, row: int) -> str:
-    """Return the name of a node of the tree, given the row of the node in the order used by the kernels. For a group
-    within a family, return the name of the family.
+    """Return the name of a node of the tree, given the row of the node in the order of the compiled kernels. For a
+    group within a family, return the name of the family.
     """
     while tree.order[row] < 0:
         row = int(tree.above[row])

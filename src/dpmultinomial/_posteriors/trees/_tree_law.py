@@ -586,13 +586,13 @@ class TreeLaw:
 
     def window(self, row: int) -> tuple[int, Array]:
         """Return the posterior distribution of the count of one node, as (smallest count, probabilities), given the
-        position of the node in the order used by the kernels.
+        position of the node in the order of the compiled kernels.
         """
         return self._law_at(row)
 
     def children(self, row: int) -> list[tuple[int, Array]]:
         """Return the posterior distribution of the count of every child of a node, as (smallest count, probabilities),
-        given the position of the node in the order used by the kernels.
+        given the position of the node in the order of the compiled kernels.
         """
         self._reach(row)
         return self._messages.family(row)[2]
@@ -617,8 +617,8 @@ class TreeLaw:
 
 
 def _families_above(tree: Tree, deepest: int) -> NDArray[np.bool_]:
-    """Return a mask of the inner nodes whose children are at or above the deepest requested level, in the order used by
-    the kernels.
+    """Return a mask of the inner nodes whose children are at or above the deepest requested level, in the order of the
+    compiled kernels.
     """
     wanted = np.zeros(len(tree.order), dtype=bool)
     wanted[tree.place] = (tree.depth < deepest) & ~tree.leaf
@@ -630,7 +630,7 @@ def _families_above(tree: Tree, deepest: int) -> NDArray[np.bool_]:
 
 
 def _families_of(tree: Tree, rows: Whole) -> Whole:
-    """Return all ancestors of the given nodes, from the root to the leaves, in the order used by the kernels."""
+    """Return all ancestors of the given nodes, from the root to the leaves, in the order of the compiled kernels."""
     needed = np.zeros(len(tree.order), dtype=bool)
     needed[tree.above[rows[rows > 0]]] = True
     for start, end in list(zip(tree.layers[1:-1], tree.layers[2:], strict=True))[::-1]:

@@ -487,8 +487,8 @@ class Moves:
         return sites, lists.joined()
 
     def _formulas(self, cell: int) -> bool:
-        """Store the prior of the leaves of one cell in closed form in the sites of the cell, unless the prior requires
-        a list. The method returns whether this was possible.
+        """Store the prior of the leaves of one cell in closed form in the weights of the nodes (sites), unless the
+        prior requires a list. The method returns whether this was possible.
         """
         sites, lists = self.plain[cell].copy(), Lists()
         self._assume(cell, sites, lists)
@@ -546,7 +546,7 @@ class Moves:
 
     def _classed(self, cell: int) -> tuple[list[Callable[[Whole], Array]], Whole]:
         """Return the distinct distributions in the prior of one cell, and for every node the index of its distribution
-        (or -1), in the kernels' order.
+        (or -1), in the order of the compiled kernels.
         """
         prior, rows = self.priors[cell], np.full(len(self.tree.order), -1, dtype=np.int64)
         if isinstance(prior, Leaves):
@@ -563,8 +563,8 @@ def _rise(n: Whole, own: float, others: float) -> Array:
 
 
 def starts(crossed: Crossed, leaves: Whole) -> Whole:
-    """Return the counts of all nodes of a tree given the counts of its leaves, in the order of the kernels. The nodes
-    include the additional nodes that group the children of large families.
+    """Return the counts of all nodes of a tree given the counts of its leaves, in the order of the compiled kernels.
+    The nodes include the additional nodes that group the children of large families.
 
     Parameters
     ----------

@@ -215,8 +215,8 @@ SITE = np.dtype(
 
 
 class Lists:
-    """Store of the lists of log weights to which the weights of the nodes (sites) refer. The lists are concatenated,
-    and equal lists are stored once.
+    """Store of the lists of log weights of the counts of nodes, to which the entries of the nodes (sites) refer. The
+    lists are concatenated, and equal lists are stored once.
 
     Parameters
     ----------
@@ -236,8 +236,8 @@ class Lists:
         return other
 
     def put(self, sites: NDArray[Any], rows: Whole | int, part: Listed, shift: int = 0) -> int:
-        """Store a list of log weights, let the sites of several nodes refer to it with a shift of `shift` counts, and
-        return the number of the list.
+        """Store a list of log weights, let the entries of several nodes (sites) refer to it with a shift of `shift`
+        counts, and return the number of the list.
         """
         self._parts.append(part)
         self._starts.append(self._starts[-1] + len(part.logs))
@@ -265,8 +265,8 @@ class Lists:
         sites["highest"], sites["swing"] = highest, highest - lowest
 
     def put_released(self, sites: NDArray[Any], row: int, released: float, noise: NoiseLaw, i: int) -> None:
-        """Store the log likelihood of one released value as a list, and let the site of a node (row `row`) refer to it.
-        The noise has the distribution of row `i`.
+        """Store the log likelihood of one released value as a list, and let the entry of a node (its site, in row
+        `row`) refer to this list. The noise has the distribution of row `i`.
         """
         key, shift = same(released, noise, i)
         if key in self._known:
@@ -275,7 +275,7 @@ class Lists:
             self._known[key] = self.put(sites, row, listed(released - shift, noise, i, self.reach), shift)
 
     def of(self, sites: NDArray[Any], row: int) -> Listed:
-        """Return the list of log weights to which the site of a node refers."""
+        """Return the list of log weights to which the entry of a node (its site) refers."""
         number = bisect_right(self._starts, int(sites["table"][row])) - 1
         return replace(self._parts[number], first=int(sites["begin"][row]))
 
@@ -294,7 +294,7 @@ class Lists:
 
 def bounded(tree: Tree) -> NDArray[Any]:
     """Return the weights of the nodes of a tree (sites) without measurements and prior, only with the known bounds, in
-    the kernels' order.
+    the order of the compiled kernels.
     """
     sites = np.zeros(len(tree.order), dtype=SITE)
     sites["own"] = sites["others"] = 1.0
