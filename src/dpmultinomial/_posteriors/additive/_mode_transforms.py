@@ -264,7 +264,7 @@ class Problem:
 
     @cached_property
     def columns(self) -> Columns:
-        """Columns of equal components, or one column per component if the tie rule depends on the order."""
+        """Groups of equal components (columns), or one column per component if the tie rule depends on the order."""
         shapes = self.prior.shapes(len(self.released))
         return _mode_levels.columns(self.released, shapes, together=self.ties == "random")
 

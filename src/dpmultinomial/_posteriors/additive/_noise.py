@@ -191,8 +191,8 @@ class Noise:
         return self.spread(likelihood) / allowed
 
     def total_factor(self, released: int, *, drawn: bool) -> tuple[int, Array]:
-        """Return the probabilities P(released total | true total), as a pair: the lowest true total at which the
-        probability is positive, and the values from there on.
+        """Return the probabilities P(released total | true total), as a pair of the lowest true total with a positive
+        probability and the array of probabilities from this total on.
 
         A window restricts only the components. The total has the full range of its noise.
         """

@@ -186,15 +186,17 @@ class BetaMixture(TailedLaw):
         return out
 
     def _central(self, x: ArrayLike, *, upper: bool) -> Array:
-        """Return the probability below (or above) given points. Components of the mixture with negligible weight are
-        omitted.
+        """Return the probability that a share is below (or above) given points. Components of the mixture with
+        negligible weight are omitted.
         """
         if upper:
             return self._sum(x, lambda v: self.weights * betainc(self.b, self.a, 1 - v))
         return self._sum(x, lambda v: self.weights * betainc(self.a, self.b, v))
 
     def _below(self, x: float) -> float:
-        """Return the probability below a single point. Components of the mixture with negligible weight are omitted."""
+        """Return the probability that a share is below a single point. Components of the mixture with negligible weight
+        are omitted.
+        """
         return float((self.weights * betainc(self.a, self.b, x)).sum())
 
     def __repr__(self) -> str:

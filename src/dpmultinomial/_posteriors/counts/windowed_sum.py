@@ -238,7 +238,7 @@ class WindowedSumLaw:
 
     @cached_property
     def together(self) -> joint.Coupled:
-        """Joint distribution of all counts given their sum, for results about several counts."""
+        """Joint distribution of all counts given their sum, which is used for results that involve several counts."""
         factors = [joint.Window(part.first, part.weights).trimmed() for part in self.windows]
         return joint.Coupled(factors, joint.Window(self.total, np.ones(1)))
 

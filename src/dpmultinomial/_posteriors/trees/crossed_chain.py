@@ -504,8 +504,8 @@ class Moves:
                 assume_prior(sites, lists, self.trees[cell], prior.of(name), np.flatnonzero(groups == i))
 
     def _solved(self, sites: NDArray[Any], tables: Array, which: int) -> _solver.Solved:
-        """Return the messages of a tree along one direction. The computation starts from the tilts of the previous move
-        along this direction, if these tilts are still usable.
+        """Return the sum-product messages of a tree for a move of the Markov chain along one direction. The computation
+        starts from the tilts of the previous move along this direction, if these tilts are still usable.
         """
         if (start := self._tilts[which]) is not None:
             try:
