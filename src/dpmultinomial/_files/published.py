@@ -468,7 +468,7 @@ class Published:
 
 
 def open_release(folder: str | Path) -> Published:
-    """Open a published release and check it for inference.
+    """Open a published release and check that it can be used for inference.
 
     Parameters
     ----------

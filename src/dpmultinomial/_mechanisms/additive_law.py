@@ -110,7 +110,7 @@ class AdditiveLaw(Coarsenable, ABC):
         return releasable(released, discrete=self.discrete)
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
-        """Return log P(release | count), or the log density, normalised, with the arguments broadcast against each
+        """Return the normalised log P(release | count), or the log density, with the arguments broadcast against each
         other.
 
         Parameters
