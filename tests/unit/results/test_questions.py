@@ -14,6 +14,7 @@ from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._posteriors.published import counts, counts_with_total
 from dpmultinomial._results.expressions import Names, comparison
 from dpmultinomial._results.posterior import COLUMNS
+from dpmultinomial._results.questions import Drawer
 from dpmultinomial._seeding import stream
 
 NAMES = ["essex/men", "not met", "65+"]
@@ -454,3 +455,21 @@ def test_ranks_of_counts_that_are_far_apart_are_certain():
     # of two equal counts, one is larger with probability (1 - P(equal))/2; P(equal) = sum of p^2
     p = noise.pmf(np.arange(-20, 21))
     assert rows.loc["r: b", "mean"] == pytest.approx(2 + (1 - p @ p) / 2, rel=1e-12)
+
+
+def test_tied_quantities_have_the_better_rank_in_draws():
+    """Half of the draws are (5, 5, 3), the others (1, 2, 2): b is always first, a and c are first or third."""
+
+    class Group:
+        names, together = ("a", "b", "c"), None
+
+        def __len__(self):
+            return 3
+
+        def sample(self, size, *, rng):
+            return np.tile([[5.0, 5.0, 3.0], [1.0, 2.0, 2.0]], (size // 2, 1))
+
+    found = Drawer(Group(), np.random.default_rng(1)).ranks([0, 1, 2], 3)
+    ranks = {rank.place: dict(zip(rank.ranks.tolist(), rank.probabilities.tolist(), strict=True)) for rank in found}
+    assert found[0].place == 1
+    assert ranks == {1: {1: 1.0}, 0: {1: 0.5, 3: 0.5}, 2: {1: 0.5, 3: 0.5}}
