@@ -118,7 +118,7 @@ def fifty_components(table: pd.DataFrame) -> Figure:
         axis.set_yticks([-40, -20, -10, -5, 0, 5, 10, 20, 40], ["−40", "−20", "−10", "−5", "0", "5", "10", "20", "40"])
         axis.minorticks_off()
         axis.set(ylim=(-80, 80))
-        axis.set_title(f"{name}: {len(rows) - missed.sum()} of {len(rows)} intervals cover", loc="left")
+        axis.set_title(f"{name}: {len(rows) - missed.sum()} of {len(rows)} intervals contain the count", loc="left")
     for axis in panels[::2]:
         axis.set_ylabel("posterior mean $-$ true count\n(linear within ±10, then log)")
     for axis in panels[2:]:
