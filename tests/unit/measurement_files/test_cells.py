@@ -176,6 +176,14 @@ def test_windows_have_the_numbers_of_their_distributions():
     assert distance(found, moved).tolist() == pytest.approx([1, 1, 1, 1])
 
 
+@pytest.mark.parametrize(("level", "cut"), [(0.5, 250), (0.9, 50), (0.95, 25), (0.99, 5)])
+def test_intervals_of_a_uniform_distribution_by_hand(level, cut):
+    """Of 1,001 values, the interval omits the 1,001 (1 - level)/2 smallest and as many of the largest, rounded down."""
+    found = Windows.of([(3, np.ones(2)), (7, np.ones(1001))])
+    _, _, lower, upper = found.numbers(level)
+    assert (lower[1], upper[1]) == (7 + cut, 1007 - cut)
+
+
 @pytest.fixture(scope="module")
 def state(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cells") / "nmf"
