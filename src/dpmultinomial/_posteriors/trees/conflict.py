@@ -23,8 +23,9 @@ from .tree_posterior import infer
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-# largest number of exact p-values, and largest number of nodes of all trees that are solved for these p-values
-_MOST, _NODES = 8, 40_000
+# largest number of exact p-values; largest number of nodes, and largest sum of the standard deviations of the noise, of
+# all trees that are solved for exact p-values
+_MOST, _NODES, _WIDTH = 8, 40_000, 40_000.0
 _SUSPICIOUS = {
     True: 5.0,
     False: 0.5,
@@ -51,7 +52,8 @@ def facts(law: TreeLaw) -> dict[str, Any]:
     tested = np.flatnonzero(~np.isnan(p))
     if not len(tested):
         return {"tested": 0, "found": False}
-    most = min(_MOST, max(1, _NODES // len(law.tree)))
+    spread = float(np.sqrt(law.measurements.variance[np.isfinite(law.measurements.variance)]).sum())
+    most = min(_MOST, max(1, min(_NODES // len(law.tree), int(_WIDTH // max(spread, 1.0)))))
     order = tested[np.argsort(p[tested], kind="stable")][:most]
     suspects = [int(i) for i in order if p[i] * len(tested) < _SUSPICIOUS[most == _MOST]]
     exact = {i: p_value(law, int(rows[i])) for i in suspects}
