@@ -44,7 +44,7 @@ __all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> object:
-    """Import and return a public name."""
+    """Import and return the public object with the given name."""
     from importlib import import_module
 
     if name in _MODULES:

@@ -165,8 +165,8 @@ def mean_ess(draws: ArrayLike) -> float:
 
 
 def rhat(draws: ArrayLike) -> float:
-    """Return the larger of the rank-normalised split R-hat of the draws and that of the draws' distances from their
-    median.
+    """Return the larger of two values of the rank-normalised split R-hat: for the draws, and for the distances of the
+    draws from their median.
 
     The arguments, the result and the errors are those of `bulk_ess`.
     """

@@ -31,8 +31,8 @@ _UNPRINTABLE = re.compile(
 
 
 def printable(text: object) -> str:
-    """Return a text in which every control character, bidirectional mark and lone surrogate is replaced by an escape
-    such as `\\x1b`.
+    """Return the string with every control character, bidirectional mark and lone surrogate replaced by an escape
+    sequence such as `\\x1b`.
 
     Tabs and line feeds are not replaced.
 
@@ -54,7 +54,7 @@ def show(text: object) -> None:
 
 
 def stop(text: object) -> NoReturn:
-    """Exit with status 1, and print the `printable` form of a message on standard error."""
+    """Print the `printable` form of a message on standard error, and exit with status 1."""
     sys.exit(printable(text))
 
 

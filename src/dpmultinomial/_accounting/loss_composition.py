@@ -146,8 +146,8 @@ class Composition:
         return best
 
     def _start(self, left: float, top: float) -> float:
-        """Return the epsilon at which the Chernoff bound equals delta, or a value just below the largest loss if this
-        is smaller.
+        """Return the smaller of two starting values: the epsilon at which the Chernoff bound equals delta, and a value
+        just below the largest loss.
         """
         high = _INSIDE * top
         if self._chernoff(high)[1] >= left or self._chernoff(0.0)[1] <= left:

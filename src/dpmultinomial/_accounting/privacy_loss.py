@@ -476,7 +476,9 @@ class PureLoss:
         return np.array([likely * math.exp(-self.epsilon), likely])
 
     def lattice(self, log_mass: float) -> Losses:
-        """Return the two possible losses on their lattice."""
+        """Return the distribution of the privacy loss, whose two possible values are epsilon and -epsilon, on a
+        lattice.
+        """
         low, high = self._masses()
         return Losses(self.step, 0.0, -1, np.array([low, 0.0, high]), 0.0)
 
@@ -514,8 +516,8 @@ class TableLoss:
         return self.gridded(self.spread / 1000, log_mass)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return privacy losses on a grid whose delta(epsilon) is the largest delta(epsilon) over all pairs of
-        neighbouring counts.
+        """Return a privacy loss distribution on a grid, with delta(epsilon) equal to the largest delta(epsilon) over
+        all pairs of neighbouring counts.
         """
         parts = []
         for losses, p in self.pairs:  # a difference of two logs, each at least -745, has an error below 2e-13

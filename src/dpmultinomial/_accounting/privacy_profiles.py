@@ -59,8 +59,9 @@ def dirichlet_delta(
 
 
 def _log_tail(p: float, q: float, x: float) -> float:
-    """Return the log of the regularised incomplete beta function I_x(p, q) for x at most the mean p/(p + q), without
-    underflow: x^p (1 - x)^q / (p B(p, q)) times the continued fraction of DLMF 8.17.22, by Lentz's method.
+    """Return the log of the regularised incomplete beta function I_x(p, q) for x <= p/(p + q), without underflow. The
+    function is x^p (1 - x)^q/(p B(p, q)) times the continued fraction of DLMF 8.17.22, which is computed by Lentz's
+    method.
     """
     if x == 0:
         return float("-inf")

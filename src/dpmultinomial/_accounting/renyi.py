@@ -20,7 +20,7 @@ _SMALL_SHIFT = 1e-4  # shift of Laplace noise below which leading terms would ca
 
 
 def order_at_least_one(order: float) -> float:
-    """Return `order` as a finite number of at least 1.
+    """Check that `order` is a finite number >= 1, and return the number as a float.
 
     Parameters
     ----------

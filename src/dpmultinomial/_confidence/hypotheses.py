@@ -317,7 +317,9 @@ class TwoRates:
 
     @cached_property
     def _common(self) -> tuple[float, float] | None:
-        """Common rates of both samples that are not rejected by the sum of the two counts at level gamma."""
+        """Smallest and largest common rate of the two samples that a test on the sum of the two counts does not reject
+        at level gamma.
+        """
         return Sample(sum(self.y), sum(self.n), convolved(*self.noise)).accepted(1 - GAMMA)
 
     @cached_property
@@ -354,7 +356,7 @@ class TwoRates:
         return min(found + GAMMA, 1.0)
 
     def interval(self, level: float) -> tuple[float, float]:
-        """Return the smallest and the largest difference of two rates that is not rejected.
+        """Return the smallest and the largest difference of two rates that are not rejected.
 
         Parameters
         ----------
@@ -432,7 +434,7 @@ class TwoPoissonRates:
         return scaled.pvalue(1 - level) > 1 - level
 
     def ratio_interval(self, level: float) -> tuple[float, float, bool] | None:
-        """Return the smallest and the largest ratio of the first rate to the second rate that is not rejected.
+        """Return the smallest and the largest ratio of the first rate to the second rate that are not rejected.
 
         Parameters
         ----------

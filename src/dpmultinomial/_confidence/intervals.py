@@ -82,8 +82,8 @@ class CountConfidence:
         )
 
     def note(self, level: float = LEVEL) -> str:
-        """Return remarks on the interval, for example that no count fits. The string is empty if there are no
-        remarks.
+        """Return remarks on the interval, for example that no count is in the confidence set. The string is empty if
+        there are no remarks.
         """
         return notes(self._ends(level), self._noisy)[0]
 
@@ -171,7 +171,7 @@ class RateConfidence:
 
     def row(self, level: float) -> Row:
         """Return one row of a table with the columns lower, upper, coverage, method, status, error and note, for the
-        interval at a level.
+        interval at a given confidence level.
         """
         level = _checks.inside("level", level)
         if self._noisy.total is not None:

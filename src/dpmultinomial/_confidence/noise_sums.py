@@ -171,7 +171,7 @@ def boundary(accepts: Callable[[float], bool], bad: float, good: float, rounds: 
 
 
 def outermost(accepts: Callable[[float], bool], grid: Array, rounds: int) -> tuple[float, float, bool] | None:
-    """Return the smallest and the largest accepted value, and whether the set has a gap between them.
+    """Return the smallest and the largest accepted value, and whether the set of accepted values has a gap.
 
     Parameters
     ----------

@@ -433,8 +433,9 @@ def coarsened_table(law: Coarsened, values: Array) -> tuple[Perturbation, Array]
 
 
 def _coded(law: Coarsened, values: Array) -> Array:
-    """Return the released values, coded as integers in the same order. A withheld value is the largest integer below
-    the threshold, and a value clipped at a fraction is rounded down; neither is a possible value otherwise.
+    """Return the released values as integer codes that preserve the order of the values. A withheld value is the
+    largest integer below the threshold, and a value clipped at a fraction is rounded down; neither is a possible value
+    otherwise.
     """
     codes = np.floor(values)
     return codes if law.least is None else np.where(np.isnan(values), np.ceil(law.least) - 1, codes)

@@ -1,5 +1,5 @@
-"""Posterior distributions given counts with independent noise: of the counts of the file, of their shares if there is a
-total, and of the rates in the population.
+"""Posterior distributions of the counts in a file, of their shares (if there is a total) and of the rates in the
+population, given counts with independent noise.
 """
 
 from collections.abc import Mapping, Sequence

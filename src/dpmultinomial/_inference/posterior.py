@@ -216,7 +216,7 @@ def _found(release: Release, prior: Any, method: str, rng: np.random.Generator |
 
 
 class Posteriors(Sequence[Posterior]):
-    """Posterior distributions given many releases, each of which is computed when it is requested.
+    """Posterior distributions for many releases, each computed when it is requested.
 
     Parameters
     ----------

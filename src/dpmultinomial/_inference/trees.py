@@ -132,7 +132,8 @@ def laws_by_row(mechanism: Any, size: int) -> NoiseLaw:
 
 
 def withholding(noise: NoiseLaw, size: int) -> NDArray[np.bool_]:
-    """Return a mask of the released values for which a missing value means that the noisy value was below a threshold.
+    """Return a mask of the measurements for which a missing released value means that the noisy value was below a
+    threshold.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ _SIGNS = {"=": "=", "==": "=", ">=": ">=", "ge": ">=", "<=": "<=", "le": "<="}
 
 @dataclass(frozen=True, order=True)
 class Query:
-    """Identity of a query or constraint, equal in all rows of the query or constraint.
+    """Identity of a query or constraint, shared by all rows of a file that belong to the query or constraint.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ def says_synthetic(path: Path) -> bool:
 def batches(
     product: Product, paths: Iterable[Path], kind: str, *, values: bool, wanted: set[str] | None = None
 ) -> Iterator[Batch]:
-    """Yield all rows of several files in batches; the rows of each batch belong to the same query.
+    """Yield all rows of several files in batches of rows that belong to the same query.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ class Spine:
 
     @cached_property
     def blocks(self) -> Texts | None:
-        """GEOIDs of the blocks, in the order of the last level; None if the spine has no blocks."""
+        """GEOIDs of the blocks, in the order of the last level, or None if the spine has no blocks."""
         if self.levels[-1] != "Block":
             return None
         codes = self.codes[self.rows("Block")]

@@ -248,7 +248,7 @@ _ELSEWHERE = {"sex": "dhc person", "age": "dhc person", "relgq": "dhc person", "
 
 
 def product_of(product: str, table: str) -> Product:
-    """Return the product with the given names of product and table.
+    """Return the data product with the given product name and table name.
 
     Raises
     ------

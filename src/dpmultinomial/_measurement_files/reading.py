@@ -104,7 +104,9 @@ class MeasuredCell:
 
     @property
     def error(self) -> float:
-        """Largest error of any probability due to the Gaussian approximation of combinations, summed over all nodes."""
+        """Upper bound on the error of any probability due to the Gaussian approximation of combinations: the sum of the
+        errors at all nodes.
+        """
         return float(min(self.whole.error[self.measured].sum(), 1.0))
 
 

@@ -218,7 +218,7 @@ class AdditiveLaw(Coarsenable, ABC):
         return float(np.asarray(found)) if self.row_count is None else np.asarray(found)
 
     def _set_parameter(self) -> None:
-        """Check the parameter, which is a number > 0 or an array of such numbers; an array is stored as read-only."""
+        """Check that the parameter is a number > 0 or an array of such numbers, and store an array as read-only."""
         value = getattr(self, self._name)
         if np.ndim(value) == 0:
             _checks.positive(self._name, value)
@@ -447,8 +447,8 @@ def known_mechanisms(
 def _largest_by_row(
     law: AdditiveLaw, sizes: tuple[float, ...] | None, relation: str, norm: float | None, *, power: int
 ) -> tuple[Mechanism, ...] | None:
-    """Return mechanisms whose privacy losses are at least those of every record, if the parameter of the noise differs
-    between rows.
+    """Return mechanisms whose privacy losses are at least the privacy losses of all records, if the noise parameter
+    differs between rows.
 
     Laplace, discrete Laplace and Gaussian noise with a larger parameter is noise with a smaller parameter plus
     independent noise. The rows with the smallest parameters are therefore the worst, and if the changes are given

@@ -104,7 +104,7 @@ class Coarsened:
         return replace(self, noise=self.noise.take(rows))
 
     def clipped(self, at: float) -> "Coarsened":
-        """Return the distribution with an additional clipping from below (`Coarsenable.clipped`)."""
+        """Return the distribution with additional clipping from below (`Coarsenable.clipped`)."""
         return replace(self, at=at)
 
     def threshold(self, least: float) -> "Coarsened":
@@ -112,7 +112,7 @@ class Coarsened:
         return replace(self, least=least)
 
     def rounded(self, step: float, *, ties: str = "even") -> "Coarsened":
-        """Return the distribution with an additional rounding (`Coarsenable.rounded`)."""
+        """Return the distribution with additional rounding (`Coarsenable.rounded`)."""
         return replace(self, step=step, ties=ties)
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:

@@ -61,7 +61,7 @@ def calibrate(epsilon: float, *, order: float, l2_squared: float = 2.0, linf: fl
 
 
 def calibrate_exact(epsilon: float, *, order: float, alpha_per_r: float | None = None) -> tuple[float, float]:
-    """Compute r and alpha for which the exact Rényi divergence, in the worst case over replacing one record, is
+    """Compute r and alpha for which the exact Rényi divergence, for the worst-case replacement of one record, is
     `epsilon`.
 
     Parameters
@@ -169,7 +169,7 @@ class Dirichlet:
 
     @classmethod
     def calibrated(cls, epsilon: float, *, order: float) -> "Dirichlet":
-        """Return the Dirichlet mechanism that is exactly (order, `epsilon`)-RDP in the worst case over replacing one
+        """Return the Dirichlet mechanism that is exactly (order, `epsilon`)-RDP for the worst-case replacement of one
         record.
         """
         r, alpha = calibrate_exact(epsilon, order=order)

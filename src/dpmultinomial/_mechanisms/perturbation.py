@@ -21,7 +21,7 @@ _PERIOD = "beyond: {period: 5} repeats the last 5 rows"
 
 
 class Perturbation(Coarsenable):
-    """Mechanism that releases a value drawn from the row of a table that belongs to the true count.
+    """Mechanism that releases a value drawn from a table of probabilities with one row per true count.
 
     Parameters
     ----------
@@ -120,8 +120,8 @@ class Perturbation(Coarsenable):
         return dict(zip(self.values[some + self._start[i]].tolist(), self._band[i, some].tolist(), strict=True))
 
     def _limited(self, last: int, row: Mapping[int, float]) -> bool:
-        """Return whether the last row of the table is symmetric about its count, and only some of the row's values,
-        reduced by 1, are released values of the table.
+        """Return whether the last row of the table is symmetric about its count, and some but not all of the row's
+        values, reduced by 1, are released values of the table.
         """
         mirrored = max(abs(p - row.get(2 * last - value, 0.0)) for value, p in row.items())
         known = np.isin([value - 1 for value in row], self.values)
@@ -152,8 +152,8 @@ class Perturbation(Coarsenable):
         return np.column_stack([np.zeros(len(self._band)), np.cumsum(self._band, axis=1)])
 
     def _excess(self, counts: Array) -> Array:
-        """Return the difference between each count and the count whose row of the table is used for it. The difference
-        is 0 within the table.
+        """Return the difference between each count and the count whose table row is used instead. The difference is 0
+        within the table.
         """
         if not self.period:
             return np.zeros_like(counts)
@@ -337,7 +337,9 @@ class Perturbation(Coarsenable):
         return PureDP(epsilon=epsilon, source=source, relation=relation, mechanisms=mechanisms)
 
     def settings(self) -> dict[str, object]:
-        """Return the distribution as configuration keys and values, and the size of the table."""
+        """Return the distribution as configuration keys and values, with the range of true counts in place of the
+        table.
+        """
         return {"law": "table", "beyond": self.beyond, "true": [int(self.true[0]), self._last]}
 
     def __repr__(self) -> str:

@@ -64,7 +64,7 @@ def randomness(
 
 
 def open_card(model: str, releases: int, smoothing: float) -> Card:
-    """Return the metadata card of a model without privacy.
+    """Return the metadata card of a non-private model.
 
     Parameters
     ----------

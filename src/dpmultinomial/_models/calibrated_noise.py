@@ -45,7 +45,7 @@ class Noise:
         return self.scale * float({"dirichlet": 0.0, "gaussian": 1.0, "laplace": np.sqrt(2.0)}[self.law])
 
     def repeated(self, times: int) -> "Noise":
-        """Return the noise distribution in which every release is repeated `times` times in succession.
+        """Return the noise with the parameters of every release repeated `times` times in succession.
 
         Parameters
         ----------

@@ -28,7 +28,7 @@ DIRECTIONS = ("categories", "classes")
 
 
 class Counts:
-    """Training counts of every (class, category) pair of a naive Bayes model, with the layout of the releases.
+    """Training counts of every (class, category) pair of a naive Bayes model, in the layout of the releases.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return self
 
     def predict_log_proba(self, X: pd.DataFrame | ArrayLike) -> Array:
-        """Return the log probabilities of the classes of every record. Values that are not among the levels of their
+        """Return the log probability of every class for every record. Values that are not among the levels of their
         column are ignored.
 
         Parameters

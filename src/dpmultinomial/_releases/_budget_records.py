@@ -185,7 +185,7 @@ def _place_of(raw: bytes) -> str:
 
 
 def of_account() -> Memory:
-    """Return the copies of journals of the account that runs this process."""
+    """Return the folder in which the account that runs this process keeps its copies of journals."""
     home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
     return Memory(Path(home) / "dpmultinomial/spent")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def nothing(name: str) -> None:
-    """Do nothing; this is the default of the function that is called at every step with the name of the step."""
+    """Do nothing, as the default of a function that is called at every step with the name of the step."""
 
 
 at: Callable[[str], None] = nothing

@@ -64,7 +64,7 @@ def own_file(path: Path) -> None:
 
 
 def public_file(path: Path) -> None:
-    """Raise ValueError if a folder, a pipe or a device is in the place of a public file."""
+    """Raise ValueError if the path of a public file leads to a folder, a pipe or a device."""
     if path.exists() and not path.is_file():
         raise Refused(f"{RELEASES}/{path.name} must be a file, not a folder or a pipe: move it to another folder")
 

@@ -60,8 +60,8 @@ class Asked:
 
 
 def state(asked: Asked, lines: Sequence[Line]) -> Entry | None:
-    """Return the entry of the requested release in the budget records, or None. Unknown files, and a generation that
-    is not the next one, are rejected.
+    """Return the entry of the requested release in the budget records, or None if there is no such entry. Unknown
+    files, and a generation that is not the next one, are rejected.
 
     Parameters
     ----------
@@ -217,7 +217,8 @@ def locked(root: Path, *, wait: float = WAIT) -> Iterator[None]:
 
 
 def finish(asked: Asked, entry: Entry, books: Books) -> Path:
-    """Publish a release whose budget is already spent, or verify that it is published and intact. No noise is drawn.
+    """Publish a release whose budget has already been spent, or verify that the release is published and intact. No
+    noise is drawn.
 
     Parameters
     ----------

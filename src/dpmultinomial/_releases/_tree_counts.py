@@ -48,7 +48,7 @@ def equal(levels: int) -> list[float]:
 
 
 def narrowing(shape: Hierarchy, *, mechanism: str, targets: Sequence[int], known: bool) -> list[float]:
-    """Return the shares of the measured levels that minimise the mean widths at some levels.
+    """Return the budget shares of the measured levels that minimise the mean interval widths at selected levels.
 
     Parameters
     ----------
@@ -85,8 +85,8 @@ def narrowing(shape: Hierarchy, *, mechanism: str, targets: Sequence[int], known
 
 
 def _lowered(width: Callable[[Array], float], start: Array) -> tuple[Array, float]:
-    """Minimise a width over the shares of the levels. Return the shares at which no further step reduces the width, and
-    this width.
+    """Minimise a width over the budget shares of the levels. Return the shares at which no further step reduces the
+    width, and this width.
     """
     found, best = start, width(start)
     for step in _SCHEDULE:
@@ -242,7 +242,7 @@ def _levels(settings: Mapping[str, Any], shape: Hierarchy, name: str) -> list[st
 
 
 def shares_of(settings: Mapping[str, Any], shape: Hierarchy, levels: list[str]) -> list[float]:
-    """Return the share of each measured level. The shares do not depend on the counts.
+    """Return the budget share of each measured level. The shares do not depend on the counts.
 
     Parameters
     ----------

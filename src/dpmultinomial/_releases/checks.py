@@ -1,4 +1,4 @@
-"""Check of the settings of a release, which reports all errors at once before any confidential file is opened.
+"""Check the settings of a release, and report all errors together before any confidential file is opened.
 
 The budgets of the sources under ``budgets:`` are checked too; they limit the total cost of the releases of a source.
 """
@@ -109,7 +109,7 @@ def sources(budgets: Mapping[str, Mapping[str, Any]] | None, source: str) -> lis
 
 
 def number(key: Key, value: Any) -> str | None:
-    """Return the reason why a value is not a number in the range of a key, or None if it is.
+    """Return the reason why a value is invalid for a key that requires a number, or None if the value is valid.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def _plain(value: Any, kind: str) -> Any:
 
 
 def wrong(key: Key, value: Any) -> str | None:
-    """Return the reason why a value breaks the rule of a key, or None if it does not."""
+    """Return the reason why a value breaks the rule of a key, or None if the value is valid."""
     if key.kind == "number" or key.kind == "whole":
         return number(key, value)
     if key.choices:

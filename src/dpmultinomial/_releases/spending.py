@@ -108,7 +108,7 @@ class Cost:
 
     @property
     def words(self) -> str:
-        """Return the privacy cost in words, as part of a sentence."""
+        """Return a description of the privacy cost for use within a sentence."""
         numbers = (f"{key} {value:.6g}" for key, value in self.stated().items() if isinstance(value, float))
         return f"{', '.join(numbers)} ({self.relation})"
 
@@ -117,7 +117,7 @@ class Cost:
 
 
 def read(text: str) -> Cost:
-    """Parse a cost in the format that `str` writes."""
+    """Parse a privacy cost from the string that `str` returns for it."""
     found = json.loads(text)
     return Cost(
         relation=found["relation"], epsilon=found.get("epsilon"), rho=found.get("rho"), order=found.get("order")
@@ -183,8 +183,8 @@ def epsilon_at(costs: Sequence[Cost], *, delta: float) -> float:
 
 
 def _upwards(epsilon: float) -> float:
-    """Round an epsilon upwards to at least the exact value of equation 14, at the order at which floating-point
-    arithmetic found `epsilon`.
+    """Return an upper bound on the exact value of equation 14 of Ponnoprat (2022), given the value `epsilon` computed
+    in floating-point arithmetic at the same order.
 
     At the orders that are tried, the terms are at most 64 + |epsilon| in size; the function allows for 16 roundings of
     these terms.

@@ -79,7 +79,9 @@ class _Tilted:
         self.logs = np.full(self.size, -np.inf)
 
     def covered(self, smallest: float) -> Array | None:
-        """Return the convolution, or None if the tilts do not yield all entries that are large enough."""
+        """Return the convolution, or None if the tilted transforms do not yield all entries above `smallest` times the
+        largest entry.
+        """
         first, last, _ = self._covered_by(0.0, 0, self.size)
         if first is None or last is None:
             return None
@@ -109,7 +111,7 @@ class _Tilted:
         return False
 
     def _covered_by(self, theta: float, low: int, high: int, side: int = 0) -> tuple[int | None, int | None, float]:
-        """Compute the entries of low..high - 1 for which the Fourier transform under one tilt is reliable.
+        """Compute the entries from low to high - 1 for which the Fourier transform under one tilt is reliable.
 
         Returns
         -------

@@ -131,7 +131,7 @@ class Marginal(ABC):
         raise Unavailable(f"{self.name}: {self._no_density}")
 
     def logpdf(self, x: ArrayLike) -> Array:
-        """Return the log of the density at `x`, that is, of `pdf`."""
+        """Return the log of the density (`pdf`) at `x`."""
         with np.errstate(divide="ignore"):
             return np.log(self.pdf(x))
 

@@ -38,7 +38,7 @@ SMALLEST = 1e-40  # fraction of the largest weight; smaller weights at the ends 
 
 
 class Unlisted(Exception):
-    """Raised if a joint distribution has too many values to be listed, so that it must be sampled."""
+    """Error that is raised if a joint distribution has too many values to be listed, so that it must be sampled."""
 
 
 @dataclass(frozen=True)
@@ -488,7 +488,9 @@ class Coupled:
 
     @cached_property
     def _kind_ties(self) -> list[Window]:
-        """Weights of one count of each kind, given all other counts and the factor g of the sum."""
+        """Weights of one count of each kind (counts with equal factors), given all other counts and the factor g of the
+        sum.
+        """
         found = self._kinds.ties(self.root)
         if self._kinds.tails:
             return found
@@ -499,7 +501,7 @@ class Coupled:
         return _Kinds(self._factors, np.bincount(self.which).tolist(), tails=True).ties(self.root)
 
     def single(self, kind: int) -> Window:
-        """Return the distribution of each count whose factor is at position `kind`."""
+        """Return the distribution of every count whose factor is at position `kind` of the list of factors."""
         return _met(self._factors[kind], self._kind_ties[kind] if self.shared else self._ties[kind])
 
     def sum_of(self, places: Places) -> Window:
@@ -633,8 +635,8 @@ def _message(tie: Window, sibling: Window, own: Window, *, tails: bool = True) -
 
 
 class _Kinds:
-    """Sums of many counts with few distinct factors, computed from powers of the factors and from sums over these
-    powers.
+    """Distributions of sums of many counts with few distinct factors, computed from convolution powers of the factors
+    and from convolutions of these powers.
 
     Parameters
     ----------
@@ -655,7 +657,9 @@ class _Kinds:
         self.free = self.levels[-1][0]
 
     def ties(self, root: Window) -> list[Window]:
-        """Return, for each kind, the weights of one count given all other counts and the factor g of the sum."""
+        """Return the weights of one count of each kind (counts with equal factors), given all other counts and the
+        factor g of the sum.
+        """
         ties = _ties(self.levels, root, tails=self.tails)
         rows = zip(ties, self.others, self.factors, strict=True)
         return [_message(tie, others, own, tails=self.tails) for tie, others, own in rows]
@@ -709,8 +713,8 @@ def _sums_of_pairs(parts: list[Window]) -> list[list[Window]]:
 
 
 def _ties(levels: list[list[Window]], root: Window, *, tails: bool = True) -> list[Window]:
-    """Return the weights of the values of each part given all other parts and the factor g of the sum, from the top of
-    the tree downwards.
+    """Return the weights of every part of a binary tree of sums, given all other parts and the factor g of the sum,
+    computed from the top downwards.
     """
     ties = [_message(root, Window(0, np.ones(1)), levels[-1][0], tails=tails)]
     for row in steps(reversed(levels[:-1]), len(levels) - 1, "levels of sums"):
@@ -748,7 +752,9 @@ def _met(own: Window, tie: Window) -> Window:
 
 
 def _split(left: Window, right: Window, whole: Whole, rng: np.random.Generator) -> Whole:
-    """Draw the left part of each of several sums. Draws with the same sum are processed together."""
+    """Draw the first summand of each of several sums of two independent numbers, given the sums. Draws with the same
+    sum are processed together.
+    """
     u, out = rng.random(len(whole)), np.empty_like(whole)
     order = np.argsort(whole, kind="stable")
     values, starts = np.unique(whole[order], return_index=True)

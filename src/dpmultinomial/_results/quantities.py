@@ -40,8 +40,8 @@ class Columns(NamedTuple):
 
 
 class Quantities:
-    """Named quantities of one type. The expression ``[name]`` returns a `Marginal`, and the methods return results for
-    all quantities by name, as a mapping or a table.
+    """Named quantities of one type. The expression ``quantities[name]`` returns the `Marginal` of one quantity, and the
+    methods return results for all quantities, as a mapping from the names or as a table.
 
     Parameters
     ----------
@@ -142,8 +142,8 @@ class Quantities:
         return self._numbers is not None
 
     def numbers(self, level: float = LEVEL) -> Columns:
-        """Return summaries of all quantities, in one pass if there is a method for it and otherwise separately for each
-        quantity.
+        """Return summaries of all quantities, computed in one pass if there is a method for this, and otherwise
+        separately for each quantity.
 
         Parameters
         ----------

@@ -28,7 +28,7 @@ _MULTIPLES = 1000  # largest coefficient for which sums of multiples are listed
 
 
 def ratio(together: Together, above: Places, below: Places) -> tuple[Array, Array, float] | None:
-    """Compute the distribution of a ratio of two sums, conditional on a denominator other than 0.
+    """Compute the distribution of a ratio of two sums, conditional on a non-zero denominator.
 
     Parameters
     ----------
@@ -127,7 +127,9 @@ def _of_multiples(together: Independent, asked: Comparison) -> float | None:
 
 
 def _common(coefficients: Mapping[int, float]) -> float | None:
-    """Return the largest number of which all coefficients are small multiples."""
+    """Return the largest unit of the form 1/d, with an integer d <= 60, of which all coefficients are small integer
+    multiples.
+    """
     for denominator in range(1, 61):
         scaled = [c * denominator for c in coefficients.values()]
         if all(abs(c - round(c)) < 1e-9 and abs(c) <= _MULTIPLES for c in scaled):
@@ -136,7 +138,7 @@ def _common(coefficients: Mapping[int, float]) -> float | None:
 
 
 def _where(values: NDArray[Any], weights: Array, asked: Comparison) -> float:
-    """Return the probability that values satisfy a comparison, computed as the smaller of this probability and its
+    """Return the probability that values satisfy a comparison, computed from the smaller of this probability and its
     complement.
     """
     true = asked.holds(values)
@@ -278,8 +280,8 @@ class Drawer:
 
     @property
     def state(self) -> Accuracy:
-        """Accuracy status of answers from draws: approximate if the distribution is exact, and otherwise the status of
-        the posterior.
+        """Accuracy status of answers computed from draws: the convergence status if the posterior was sampled by Markov
+        chains, and otherwise ``approximate``.
         """
         base = self.group[self.group.names[0]].accuracy
         if base.status in ("converged", "not converged"):
@@ -493,8 +495,8 @@ class Asked:
         return self.drawer.chance(asked.holds(values))
 
     def _of_one(self, asked: Comparison) -> Chance | None:
-        """Return the probability of a comparison of one quantity with a number, from the distribution of the quantity
-        unless this is a sample.
+        """Return the probability of a comparison of one quantity with a number, or None if the distribution of the
+        quantity is known only from draws.
         """
         if not asked.coefficients:
             return Chance(float(asked.holds(np.zeros(1))[0]), EXACT)
@@ -514,7 +516,7 @@ class Asked:
         return Chance(below if (asked.operator in ("<", "<=")) == (size > 0) else 1 - below, law.accuracy)
 
     def _rank_rows(self, label: str, what: Any, level: float) -> list[Row]:
-        """Return two rows per name: the rank, and the probability that the quantity is among the first."""
+        """Return two rows per name: the rank of the quantity, and the probability that this rank is at most `top`."""
         if not isinstance(what, Mapping) or not {"of"} <= set(what) <= {"of", "top"}:
             raise ValueError(f"rank must have the form {{of: all, top: 5}} or {{of: [a, b, c], top: 2}}, got {what!r}")
         every = what["of"] == "all"

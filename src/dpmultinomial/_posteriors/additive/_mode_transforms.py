@@ -366,8 +366,8 @@ class _Sweep:
         self.length = int(lengths[self.place])
 
     def _length(self, k: int, reserve: float) -> float:
-        """Return the shortest transform length L for which the totals that wrap around (differences of L, 2 L, ..) have
-        at most exp(-reserve) of the free weight at tilt k.
+        """Return the shortest transform length L at which the wrapped-around probability mass of the totals (at
+        distances L, 2 L, ..) is at most exp(-reserve) times the unconstrained sum at tilt k.
         """
         gap = self.masses.tilts - self.masses.tilts[k]
         if k in (0, len(gap) - 1):
@@ -491,8 +491,8 @@ class _Sweep:
 
 
 def _different(*columns: Whole) -> tuple[Whole, Whole]:
-    """Return the positions of the first of all equal rows, in increasing order of the rows, and for every row its place
-    among them.
+    """Return the position of the first row of every group of equal rows, in increasing order of the rows, and the index
+    of the group of every row.
     """
     order = np.lexsort(columns[::-1])
     new = np.ones(len(order), dtype=bool)

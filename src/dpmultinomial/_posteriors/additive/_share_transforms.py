@@ -473,8 +473,9 @@ def _frame(
 
 
 def _windows(problem: Problem) -> tuple[Whole, int]:
-    """Return the smallest true count and the number of true counts of every column. The range follows from the
-    distributions of the noise and of the weights of the multinomial distribution.
+    """Return the smallest plausible true count of every column, and the number of plausible true counts, which is the
+    same for all columns. The range follows from the distributions of the noise and of the weights of the multinomial
+    distribution.
     """
     total, c = problem.total, problem.columns
     concentration_sum = float(problem.prior.shapes(len(problem.released)).sum())

@@ -723,7 +723,7 @@ def _grids(grid: ArrayLike) -> Array:
 
 
 def _in_unit(found: Array, limits: CensoredStatistics) -> tuple[Array, Array]:
-    """Convert draws of theta and of the statistics to the units of the data."""
+    """Convert draws of (mu, sigma2) and of the statistics to the units of the data."""
     half, middle = limits.width / 2, (limits.lower + limits.upper) / 2
     theta = np.stack([middle + half * found[:, :, 0], half**2 * np.exp(found[:, :, 1])], axis=2)
     statistics = found[:, :, 6:] * np.array([half, half**2, 1.0, 1.0]) + np.array([middle, 0.0, 0.0, 0.0])

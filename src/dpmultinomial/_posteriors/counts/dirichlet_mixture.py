@@ -194,7 +194,7 @@ class BetaMixture(TailedLaw):
         return self._sum(x, lambda v: self.weights * betainc(self.a, self.b, v))
 
     def _below(self, x: float) -> float:
-        """Return the probability that a share is below a single point. Components of the mixture with negligible weight
+        """Return the probability that a share is below a given value. Components of the mixture with negligible weight
         are omitted.
         """
         return float((self.weights * betainc(self.a, self.b, x)).sum())

@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 
 
 class FixedSumLaw:
-    """Distribution of independent counts given their sum, which is at most `DIRECT_TOTAL` (`_fixed_sum`).
+    """Distribution of independent counts given their sum, for sums of at most `DIRECT_TOTAL`.
 
     Parameters
     ----------
@@ -76,8 +76,8 @@ class FixedSumLaw:
     def tails(
         self, inside: int, others: Sequence[int], negligible: float
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
-        """Return the joint distribution of one count and of the sum of the counts in `others`, without improbable
-        pairs. The total probability of the omitted pairs is below `negligible`.
+        """Return the joint distribution of one count and of the sum of the counts in `others`, with improbable pairs
+        omitted. The total probability of the omitted pairs is below `negligible`.
         """
         return self._pairs(inside, others, negligible / (2 * self.total + 2))
 

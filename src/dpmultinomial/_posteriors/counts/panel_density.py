@@ -266,8 +266,8 @@ class PanelDensity:
         return float(np.abs(np.expm1(interpolated.ravel() - self._log_density(z.ravel()))).max()) + _ROUNDING
 
     def log_density(self, z: Array) -> Array:
-        """Return the log density at points z, by interpolation, or by linear extrapolation where it is `_DEEP` below
-        its largest value.
+        """Return the log density at points z, by interpolation, or by linear extrapolation where the log density is
+        more than `_DEEP` below its largest value.
         """
         ends = [self._as_far_as(-1, float(z.min())), self._as_far_as(1, float(z.max()))] if z.size else [1, 1]
         panels = self._between(*ends)
@@ -355,12 +355,14 @@ class PanelDensity:
         return panel.log_mass if low == panel.low and high == panel.high else panel.log_integral(low, high)
 
     def _between(self, left: int, right: int) -> list[Panel]:
-        """Return the innermost panels on both sides of the centre, in given numbers, from left to right."""
+        """Return given numbers of the innermost panels to the left and to the right of the centre, ordered from left to
+        right.
+        """
         return self._laid[-1][:left][::-1] + self._laid[1][:right]
 
     def _with(self, side: int, number: int) -> tuple[int, int]:
-        """Return the numbers of panels on the left and on the right, given the number on one side. The number on the
-        opposite side is the number of panels of the core.
+        """Return the numbers of panels to the left and to the right of the centre, given the number on one of the
+        sides. The number on the opposite side is the number of panels of the core.
         """
         return (number, self._core[1]) if side < 0 else (self._core[-1], number)
 

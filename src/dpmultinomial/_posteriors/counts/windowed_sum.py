@@ -190,8 +190,8 @@ class WindowedSumLaw:
         return self._pairs(inside, others, _NEGLIGIBLE)
 
     def tails(self, inside: int, others: Sequence[int], negligible: float) -> tuple[Whole, Whole, Array]:
-        """Return the joint distribution of one count and of the sum of the counts in `others`, without improbable
-        pairs. The total probability of the omitted pairs is below `negligible`.
+        """Return the joint distribution of one count and of the sum of the counts in `others`, with improbable pairs
+        omitted. The total probability of the omitted pairs is below `negligible`.
         """
         return self._pairs(inside, others, negligible / (2 * self.total + 2))
 

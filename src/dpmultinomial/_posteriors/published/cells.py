@@ -59,7 +59,7 @@ class Cells:
 
     @cached_property
     def kinds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return one row from each group of equal rows, and for every row the index of its group.
+        """Return the position of one row of every group of equal rows, and the index of the group of every row.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Checks of whether the prior and the release are compatible, based on the prior predictive distribution of each
+"""Checks of the compatibility of the prior with the release, based on the prior predictive distribution of each
 released value.
 """
 

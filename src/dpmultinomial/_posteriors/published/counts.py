@@ -360,7 +360,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Batch:
-    """Posterior summaries of many noisy counts of a release, under a prior and under a flat prior.
+    """Posterior summaries of many noisy counts of a release, under the given prior and under a flat prior.
 
     Parameters
     ----------

@@ -232,7 +232,7 @@ class Total:
     concentration: float | None
 
     def log_weights(self, totals: Array) -> Array:
-        """Return the log weight of each possible sum of the counts, prior factor included."""
+        """Return the log weight of each possible sum of the counts, including the prior factor."""
         return np.asarray(self.noise.log_likelihood(self.released, totals) + self.log_prior(totals))
 
     def log_prior(self, totals: Array) -> Array:

@@ -379,7 +379,7 @@ _SMALLEST_BLOCK = 16  # smallest number of rows in a block of `_cross`
 
 
 def largest(likelihood: Array, times: Array, width: Array) -> tuple[Array, float]:
-    """Return the cell probabilities of the histogram prior that maximise the penalised evidence, and the smoothness.
+    """Return the cell probabilities and the smoothness of the histogram prior that maximise the penalised evidence.
 
     Parameters
     ----------
@@ -490,7 +490,7 @@ class _Problem:
 
 
 def _cross(rows: Array) -> Array:
-    """Return the product rows' rows, as a sum over blocks of rows.
+    """Return the matrix product rows.T @ rows, computed as a sum over blocks of rows.
 
     NumPy computes a small product with one thread. With several threads, most of the CPU time of a fit would be spent
     on waiting for other threads. The same holds for products of a matrix and a vector, which are computed by `einsum`.

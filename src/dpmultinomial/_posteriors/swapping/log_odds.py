@@ -184,8 +184,8 @@ class UpperTail:
         return self._tail(x)[0]
 
     def quantile(self, wanted: float) -> float:
-        """Return the quantile x at which the tail probability P(X > x) has a given value, by Newton's method on the log
-        probability within a bracket.
+        """Return the quantile x at which the tail probability P(X > x) has a given value, computed by Newton's method
+        on the log probability within a bracket.
         """
         x = max(group.place(wanted) for group in self._groups if group.whole > wanted)
         low, high = -np.inf, np.inf
@@ -226,7 +226,7 @@ class _Group:
         self._ends: dict[float, tuple[float, float]] = {}  # cumulants at the starting points of all searches for a tilt
 
     def log_bound(self, x: float) -> float:
-        """Return the log of Chernoff's bound on the tail probability P(X > x) of this group."""
+        """Return the log of Chernoff's bound on the tail probability P(X > x) of a group of components."""
         if x <= self._mean:
             return float(np.log(self.whole))
         c = self._tilt(lambda c, log_mass, mean: mean - x)
@@ -638,7 +638,7 @@ class CommonOdds(TailedLaw):
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the posterior distribution, which is ``approximate``, with `error` as the error."""
+        """Accuracy status of the posterior distribution: ``approximate``, with the estimated error `error`."""
         return Accuracy("approximate", self.error, "relative error of probabilities, from the interpolated density's")
 
     @cached_property

@@ -119,7 +119,7 @@ class RateLaw(TailedLaw):
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the posterior of the swap rate, which is ``approximate``, with `error` as the error."""
+        """Accuracy status of the posterior of the swap rate: ``approximate``, with the estimated error `error`."""
         return Accuracy("approximate", self.error, "relative error of probabilities, from the interpolated likelihood")
 
     def nodes(self, size: int) -> tuple[Array, Array]:

@@ -487,8 +487,8 @@ class Moves:
         return sites, lists.joined()
 
     def _formulas(self, cell: int) -> bool:
-        """Store the prior of the leaves of one cell in closed form in the weights of the nodes (sites), unless the
-        prior requires a list. The method returns whether this was possible.
+        """Store the prior of the leaves of one cell as closed-form weights of the nodes (sites), unless the prior has
+        no closed form and must be tabulated. The method returns whether this was possible.
         """
         sites, lists = self.plain[cell].copy(), Lists()
         self._assume(cell, sites, lists)
@@ -518,8 +518,8 @@ class Moves:
         return _solver.solve(self.tree, sites, tables, goal=_solver.ENOUGH)
 
     def _list(self, sites: NDArray[Any], lists: Lists, state: Whole, direction: Whole) -> None:
-        """Store the priors of all moving cells as lists of log weights of all possible counts, including counts beyond
-        the cached tables.
+        """Store the log prior weights of the cells that change along a direction as lists over all possible counts,
+        including counts beyond the cached tables.
         """
         low, sizes = sites["lower"].copy(), sites["upper"] - sites["lower"] + 1
         row = np.repeat(np.arange(len(low)), sizes)

@@ -170,8 +170,8 @@ def _logs(law: NoiseLaw, value: Array, first: int, last: int) -> Array:
 
 
 def same(released: float, noise: NoiseLaw, row: int) -> tuple[tuple[object, ...], int]:
-    """Return a key and a shift for the list of log weights of a released value. Two lists have the same key if they are
-    equal up to a shift.
+    """Return a key that identifies the list of log weights of a released value up to a shift, and this shift. Two lists
+    have the same key if they are equal up to a shift.
 
     Parameters
     ----------
@@ -293,8 +293,8 @@ class Lists:
 
 
 def bounded(tree: Tree) -> NDArray[Any]:
-    """Return the weights of the nodes of a tree (sites) without measurements and prior, only with the known bounds, in
-    the order of the compiled kernels.
+    """Return the weights of the nodes of a tree (sites) that contain the known bounds, but neither measurements nor a
+    prior, in the order of the compiled kernels.
     """
     sites = np.zeros(len(tree.order), dtype=SITE)
     sites["own"] = sites["others"] = 1.0
@@ -384,8 +384,8 @@ def _exact(sites: NDArray[Any], tree: Tree, nodes: Whole, rows: Whole, values: A
 
 
 def _parabolas(sites: NDArray[Any], rows: Whole, form: Shapes, which: Whole) -> float:
-    """Combine the parabolas of each node into one parabola. The function returns the weighted sum of squares of the
-    centres about the common centre.
+    """Combine the quadratic log likelihoods of each node into a single quadratic function. The function returns the
+    weighted sum of squares of the centres about the common centre.
     """
     size = len(sites)
     nodes_of_rows, y, steep = rows[which], form.centre[which], form.steepness[which]
@@ -467,8 +467,8 @@ def _beyond(one: Listed, two: Listed, end: int, way: int) -> float:
 
 
 def multiply_splits(sites: NDArray[Any], tree: Tree, by_level: Array) -> float:
-    """Multiply the weights of the nodes (sites) by the prior of splits, and return the part of the log prior that the
-    sites do not contain.
+    """Multiply the weights of the nodes (sites) by the prior on the splits, and return the part of the log prior that
+    these weights do not contain.
 
     Parameters
     ----------
@@ -639,8 +639,8 @@ class Measurements:
         return Measurements(self.tree.arranged(equal), self.nodes, self.released, self.noise)
 
     def weigh(self, reach: float = REACH) -> tuple[NDArray[Any], Lists, float]:
-        """Return the weights of the nodes (sites), the lists and the constant of the likelihoods, including the bounds
-        of the tree.
+        """Return the weights of the nodes (sites) given the measurements and the bounds of the tree, the lists of log
+        weights, and the constant of the likelihoods.
 
         Parameters
         ----------

@@ -151,7 +151,7 @@ class Mixture:
         self.number = 0
 
     def add(self, windows: Windows) -> None:
-        """Add a component to the mixture and to one of the two halves, in turn."""
+        """Add a component to the mixture and, alternately, to the first and the second half of the mixture."""
         half = self.number % 2
         if len(self.halves) <= half:
             self.halves.append(windows)

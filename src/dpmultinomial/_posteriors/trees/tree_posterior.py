@@ -55,7 +55,7 @@ class FittedSplits:
 
 
 def concentrations(tree: Tree, weigh: Callable[[Tree, Whole], tuple[NDArray[Any], Lists, float]]) -> FittedSplits:
-    """Return the concentrations of the splits that maximise the evidence times a weak normal prior of the log
+    """Return the concentrations of the splits that maximise the evidence times a weak normal prior on the log
     concentrations.
 
     Parameters
@@ -157,8 +157,8 @@ class _Evidence:
         self.best: tuple[float, Array] | None = None
 
     def cost(self, logs: Array) -> tuple[float, Array]:
-        """Return the cost of given log concentrations, which is minus the log evidence minus the log of the weak prior,
-        and its derivatives.
+        """Return the cost of given log concentrations (minus the log evidence, minus the log of the weak prior), and
+        the derivatives of the cost.
 
         If no messages can be computed, the cost is a quadratic penalty around the best point so far.
         """
