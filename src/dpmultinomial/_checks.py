@@ -163,7 +163,9 @@ def table(name: str, values: ArrayLike) -> NDArray[np.int64]:
 
 
 def generator(rng: Any) -> np.random.Generator:
-    """Return `rng` if it is a NumPy Generator. Seeds and None are rejected, so that every random stream is named."""
+    """Check that `rng` is a NumPy Generator, and return it. Seeds and None are rejected, so that every random stream is
+    named.
+    """
     if not isinstance(rng, np.random.Generator):
         raise TypeError(
             f"rng must be a numpy.random.Generator, for example dpmultinomial.stream(seed, 'name'), got {rng!r}"

@@ -1,5 +1,5 @@
 """Output of text to a terminal or a log, in which characters that move the cursor or reorder a line are replaced by
-escapes.
+escape sequences.
 
 Names and messages contain text from files that somebody else wrote. A terminal interprets control characters (C0 and
 C1, such as ESC), bidirectional marks change the order in which a line is read, and U+2028, U+2029 and U+0085 end a
@@ -44,7 +44,7 @@ def printable(text: object) -> str:
 
 
 def has_unprintable(text: str) -> bool:
-    """Return whether a text contains a character that `printable` replaces."""
+    """Return whether a string contains a character that `printable` replaces."""
     return _UNPRINTABLE.search(text) is not None
 
 

@@ -313,7 +313,7 @@ class Total:
         return self._renyi_part(order)
 
     def dp(self, delta: float) -> Epsilon:
-        """Return the smallest epsilon, at a given `delta`, that is known for the total cost.
+        """Return the smallest epsilon for which the total cost is known to imply (epsilon, delta)-DP.
 
         Parameters
         ----------

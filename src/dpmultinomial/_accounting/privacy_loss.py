@@ -508,7 +508,7 @@ class TableLoss:
 
     @cached_property
     def spread(self) -> float:
-        """Largest privacy loss of all pairs of neighbouring true counts."""
+        """Largest privacy loss over all pairs of neighbouring true counts."""
         return max(max(map(abs, losses)) for losses, _ in self.pairs)
 
     def lattice(self, log_mass: float) -> Losses:
@@ -544,7 +544,7 @@ class SplitLoss:
 
     @cached_property
     def spread(self) -> float:
-        """Smallest spread of the privacy loss over all possible changes of the counts."""
+        """Smallest spread of the privacy loss over all possible changes in the counts."""
         return min(one.spread for case in self.cases for one in case)
 
     def lattice(self, log_mass: float) -> Losses:
@@ -552,8 +552,8 @@ class SplitLoss:
         return self.gridded(self.spread / 100, log_mass)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return privacy losses on a grid whose delta(epsilon) is the largest delta(epsilon) over all possible
-        changes.
+        """Return a privacy loss distribution on a grid, with delta(epsilon) equal to the largest delta(epsilon) over
+        all possible changes.
         """
         found = []
         for case in self.cases:
@@ -568,8 +568,8 @@ class SplitLoss:
 
 
 def largest(parts: list[Losses]) -> Losses:
-    """Return privacy losses whose delta(epsilon) is, at every point of the common grid, the largest delta(epsilon) of
-    the given losses.
+    """Return the privacy loss distribution with, at every point of the common grid, the largest delta(epsilon) of the
+    given distributions.
 
     Parameters
     ----------

@@ -1,5 +1,4 @@
-"""Tests, from noisy counts, of the hypothesis that rates have given values and of the hypothesis that two samples have
-equal rates.
+"""Hypothesis tests from noisy counts: whether rates have given values, and whether two samples have equal rates.
 
 Two groups of public size (`TwoRates`): the statistic is the difference of the two released shares over its standard
 deviation, noise included. Its p-value is the largest probability, over the rates p in a confidence set of level 1 -

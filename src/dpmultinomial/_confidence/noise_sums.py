@@ -54,7 +54,7 @@ class NoiseSum:
 
     @cached_property
     def variance(self) -> float:
-        """Variance of the sum of the noise on the lattice, for a symmetric distribution."""
+        """Variance of the noise sum on the lattice, if its distribution is symmetric about 0."""
         at = (self.first + np.arange(len(self.mass))) * self.step
         return float(self.mass @ at**2)
 

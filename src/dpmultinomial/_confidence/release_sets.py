@@ -395,7 +395,7 @@ def law_of_counts(mechanism: Any, shape: tuple[int, ...]) -> Any:
 
 def coarsened_table(law: Coarsened, values: Array) -> tuple[Perturbation, Array]:
     """Return the probability table of coarsened values, in which the possible values are numbered in increasing order,
-    and the numbers of the given values.
+    and the number of each given value.
 
     Parameters
     ----------

@@ -94,8 +94,9 @@ class _Parts:
         return np.arange(len(chances)), chances
 
     def shares(self, members: tuple[str, ...], group: Group = None) -> Quantities:
-        """Return the posterior distributions of the shares of the confidential file, among all categories or among a
-        subset of the categories. The distribution of a share is conditional on a denominator other than 0.
+        """Return the posterior distributions of the category shares in the confidential file, relative to all
+        categories or to a subset of the categories. The distribution of a share is conditional on a denominator other
+        than 0.
         """
 
         def one(i: int) -> Discrete:
@@ -117,8 +118,8 @@ class _Parts:
         )
 
     def rates(self, members: tuple[str, ...], group: Group = None) -> Quantities:
-        """Return the posterior distributions of the rates from which the confidential file was sampled, among all
-        categories or among a subset of the categories.
+        """Return the posterior distributions of the rates from which the confidential file was sampled, relative to all
+        categories or to a subset of the categories.
         """
         joint = self._joint("rates", group, 1)
 

@@ -92,7 +92,7 @@ class Goal:
 
     @cached_property
     def compared(self) -> Comparison:
-        """Comparison of names that the release must decide, in parsed form."""
+        """Parsed form of the comparison that the planned release must decide."""
         return comparison(self.question or "", Names(self.members))
 
     def truth(self, values: NDArray[np.float64]) -> float | bool:

@@ -511,9 +511,9 @@ class RegressionPosterior(Posterior):
 
     @cached_property
     def _by_exposure(self) -> dict[str, float]:
-        """Return the result of a test of whether the variation of the rates around the regression depends on the
-        exposure. The log of the shape is log a + c z, where z is the standardised log exposure. The prior c ~ N(0, 1)
-        is compared with c = 0 in a quadratic approximation of the log evidence.
+        """Test whether the variation of the rates around the regression depends on the exposure, and return the Bayes
+        factor and the slope. The log of the shape is log a + c z, where z is the standardised log exposure. The prior c
+        ~ N(0, 1) is compared with c = 0 in a quadratic approximation of the log evidence.
         """
         log = np.log(self.areas.mean_exposure)
         if not log.std() > 1e-9:

@@ -212,8 +212,8 @@ def _parents(
 
 
 def _shallow(parents: dict[str, str | None]) -> dict[str, str | None]:
-    """Check that a tree has no cycles and at most `DEEPEST` levels, and return its parents. Invalid trees are rejected
-    before any memory is allocated. The cost is O(nodes x levels).
+    """Check that a tree has no cycles and at most `DEEPEST` levels, and return the mapping `parents`. Invalid trees are
+    rejected before any memory is allocated. The cost is O(nodes x levels).
     """
     places = {name: i for i, name in enumerate(parents)}
     above = np.array([places.get(name, -1) if name is not None else -1 for name in parents.values()], dtype=np.int64)

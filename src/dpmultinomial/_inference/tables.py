@@ -1,6 +1,4 @@
-"""Posterior distributions given swapped tables: of the table before the swap, of its shares, and of the cell
-probabilities.
-"""
+"""Posterior distributions of the original table, its shares and the cell probabilities, given swapped tables."""
 
 from typing import Any
 

@@ -378,7 +378,7 @@ class Spine:
 
 
 def spine_of(codes: Mapping[str, Texts], state: int) -> Spine:
-    """Build the spine of a state from the geocodes in its files.
+    """Build the geographic spine of a state from the geocodes in the measurement files of the state.
 
     Parameters
     ----------

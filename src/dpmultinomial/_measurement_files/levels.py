@@ -197,8 +197,8 @@ def _split(weights: Array, parts: Sequence[Sums]) -> tuple[Array, ...]:
 
 
 def _error(nuisance: Array, v: Array, cells: Array, single: Array) -> float:
-    """Return the first-order total variation distance between the distribution of a combination of integer noise and a
-    normal distribution.
+    """Return a first-order approximation of the total variation distance between a linear combination of integer noise
+    and a normal distribution.
 
     The distance is the sum of two terms of Poisson's summation formula. The first compares sums over the integer counts
     of the other classes with integrals: (1 + 2 exp(-2 pi^2 c))^m - 1, with c the smallest variance of a combination of
@@ -513,8 +513,8 @@ def _once(name: str, codes: Texts, parts: Sequence[pa.Array], different: int) ->
 
 
 def _combined(found: Sequence[Sums], known: Array, target: Target) -> tuple[Whole, list[Combination]]:
-    """Return the combination of the queries for each node. Nodes whose measurements have the same variances share a
-    combination.
+    """Return the index of the combination of the queries for each node, and the distinct combinations. Nodes whose
+    measurements have the same variances share a combination.
     """
     kinds, which = np.unique(known, axis=0, return_inverse=True)
     plans = []

@@ -132,8 +132,8 @@ class Places:
         return {**columns, "status": self.accuracy.status, "error": self.accuracy.error}
 
     def _quantities(self, name: str, quantity: str) -> list[str]:
-        """Return the name of the cell for each geographic unit, with a mark if the unit is a county without its parts
-        in AIAN areas.
+        """Return the name of the cell for each geographic unit, with the remark "part outside AIAN areas" for counties
+        from which these areas are missing.
         """
         spine = self.measured.spine
         part = f"{quantity} (part outside AIAN areas)" if spine.lacks_aian_parts(name) else quantity
@@ -211,7 +211,9 @@ class Places:
         return self.law.posterior()
 
     def _error_of_questions(self, questions: Mapping[str, Any]) -> float:
-        """Return the error that is added to the error of the answers."""
+        """Return the error bound that is added to the error of every answer if the combined noise is treated as
+        Gaussian, and otherwise 0.
+        """
         return self.accuracy.error if self.measured.error else 0.0
 
     def _translated(self, question: Any, known: Names) -> Any:

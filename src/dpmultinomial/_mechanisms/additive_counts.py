@@ -291,8 +291,8 @@ class AdditiveCounts:
         changes: Sequence[float] | None = None,
         source: str = "data",
     ) -> PureDP | ApproxDP:
-        """Return the privacy cost of one release, which is epsilon times the changes of the components and of their
-        total, with a delta due to the truncation.
+        """Return the privacy cost of one release: epsilon times the sum of the changes in the components and in their
+        total, with a delta if the noise is truncated.
 
         One record changes the total and one component, or two components: 2 epsilon. Algorithms 1 to 3 are
         post-processing.

@@ -42,7 +42,7 @@ class AdditiveLaw(Coarsenable, ABC):
 
     @abstractmethod
     def _log_kernel(self, gaps: Array, parameter: Array) -> Array:
-        """Return the log probability, or density, of the noise at `gaps`, up to the constant `_log_norm`."""
+        """Return the log probability or log density of the noise at `gaps`, up to the constant `_log_norm`."""
 
     @abstractmethod
     def _log_side(self, low: Array, high: Array, parameter: Array) -> Array:
@@ -133,7 +133,7 @@ class AdditiveLaw(Coarsenable, ABC):
         return self.log_density(values - np.asarray(counts, dtype=np.float64), self.by_row(values))
 
     def log_density(self, gaps: Array, parameter: Array) -> Array:
-        """Return the log probability, or density, of the noise at `gaps`. If the distribution is discrete, `gaps` are
+        """Return the log probability or log density of the noise at `gaps`. If the distribution is discrete, `gaps` are
         integers.
 
         Parameters
@@ -244,13 +244,13 @@ class Family(AdditiveLaw):
 
     @abstractmethod
     def _exponent(self, gaps: Array, parameter: Array) -> Array:
-        """Return the log probability, or density, of the noise at `gaps`, up to a constant that depends on the
+        """Return the log probability or log density of the noise at `gaps`, up to a constant that depends on the
         parameter.
         """
 
     def log_weights(self, noisy: ArrayLike, counts: ArrayLike) -> NDArray[np.float64]:
-        """Return the log probability, or density, of the release `noisy` given every count, up to a constant, with the
-        arguments broadcast against each other.
+        """Return the log probability or log density of the release `noisy` given every count, up to a constant, with
+        the arguments broadcast against each other.
 
         Parameters
         ----------
@@ -273,7 +273,7 @@ class LaplaceFamily(Family):
 
     @classmethod
     def calibrated(cls, epsilon: float, *, sensitivity: float | None = None) -> Self:
-        """Return the mechanism that is epsilon-DP for queries whose L1 norm changes by at most `sensitivity`.
+        """Return the mechanism that is epsilon-DP for queries with an L1 sensitivity of at most `sensitivity`.
 
         Parameters
         ----------
@@ -343,7 +343,7 @@ class GaussianFamily(Family):
 
     @classmethod
     def calibrated(cls, rho: float, *, sensitivity: float | None = None, l2_squared: float | None = None) -> Self:
-        """Return the mechanism that is rho-zCDP for numbers whose squared L2 norm changes by at most `l2_squared`.
+        """Return the mechanism that is rho-zCDP for queries with a squared L2 sensitivity of at most `l2_squared`.
 
         Parameters
         ----------
@@ -414,7 +414,7 @@ _MOST_CASES = 40  # largest number of rows, or of pairs of rows, whose losses ar
 def known_mechanisms(
     law: AdditiveLaw, sizes: tuple[float, ...] | None, relation: str, norm: float | None, *, power: int
 ) -> tuple[Mechanism, ...] | None:
-    """Return mechanisms that have the privacy losses of the counts that one record changes.
+    """Return mechanisms whose composition has the privacy loss of a release if one record changes.
 
     Parameters
     ----------

@@ -205,7 +205,7 @@ class TwoSidedGeometric:
         return float(self.probabilities()[0])
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw noisy versions of `counts` of any shape."""
+        """Draw a noisy version of every count in `counts`, an array of any shape."""
         counts = np.asarray(counts)
         if not np.issubdtype(counts.dtype, np.integer):
             raise TypeError(f"counts must contain integers, got dtype {counts.dtype}")

@@ -244,7 +244,9 @@ class Perturbation(Coarsenable):
 
     @cached_property
     def _repeated(self) -> list[tuple[int, int]]:
-        """Pairs of true counts and released values in the rows that are repeated beyond the table."""
+        """Possible pairs (true count, released value) in the last rows of the table, which are repeated for larger
+        counts.
+        """
         rows, columns, _ = self._entries
         tail = np.flatnonzero(rows >= len(self.true) - self.period)
         return list(zip(self.true[rows[tail]].tolist(), self.values[columns[tail]].tolist(), strict=True))

@@ -52,8 +52,8 @@ class CensoredStatistics:
     def calibrated(
         cls, epsilon: float, *, n: int, lower: float, upper: float, shares: ArrayLike = SHARES, sums: bool = False
     ) -> "CensoredStatistics":
-        """Return the mechanism whose cost is `epsilon` in total, divided in proportion to `shares`, if one of n records
-        is replaced (`scales`).
+        """Return the mechanism with total privacy cost `epsilon` if one of n records is replaced. The cost is divided
+        among the statistics in proportion to `shares` (`scales`).
         """
         found = cls(lower=lower, upper=upper).scales(n, epsilon=epsilon, shares=shares, sums=sums)
         return cls(lower=lower, upper=upper, scale=tuple(found.tolist()), sums=sums)

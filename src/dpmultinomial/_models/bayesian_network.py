@@ -78,7 +78,7 @@ class NodeLayout:
     strides: NDArray[np.int64]
 
     def cells(self, own: NDArray[np.int32], above: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Return the index of the cell, in the table of a node, to which each record belongs.
+        """Return, for each record, the index of the record's cell in the table of a node.
 
         Parameters
         ----------

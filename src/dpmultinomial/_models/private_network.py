@@ -23,7 +23,8 @@ FORMAT = "dpmultinomial Bayesian network 1"
 
 
 class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Discrete Bayesian network with a given structure, whose probability tables a private mechanism releases.
+    """Discrete Bayesian network with a given structure and with probability tables that are released by a
+    differentially private mechanism.
 
     Parameters
     ----------

@@ -308,7 +308,7 @@ def latest_entries(entries: list[Entry]) -> dict[tuple[str, int], Entry]:
 
 
 def costs(entries: list[Entry], *sources: str) -> list[spending.Cost]:
-    """Return the costs that were spent on the given sources by published and by unpublished releases."""
+    """Return the privacy costs of all published and unpublished releases of the given sources."""
     return [entry.spent for entry in latest_entries(entries).values() if entry.source in sources]
 
 
@@ -477,7 +477,7 @@ class Journal:
 
 @dataclass(frozen=True)
 class Ledger:
-    """Ledger of releases at `path`, in which changes require the lock of `_protocol`."""
+    """Ledger of releases at `path`, which may be changed only while the lock of `_protocol` is held."""
 
     path: Path
 
@@ -527,7 +527,7 @@ class Ledger:
         _durable.append(self.path, entry.line, name=f"ledger, {entry.state}")
 
     def rewrite(self, entries: list[Entry]) -> None:
-        """Write all lines of the ledger again, such that a crash leaves either the old or the new ledger."""
+        """Rewrite the ledger in such a way that, after a crash, either the old or the new ledger is on disk."""
         _durable.folder(self.path.parent)
         _durable.replace(self.path, HEADER + b"".join(e.line for e in entries), mode=0o644, name="ledger, rewritten")
 

@@ -47,7 +47,7 @@ class Tables:
 
 
 def naive_bayes(settings: Mapping[str, Any], table: CsvTable) -> Plan:
-    """Plan a release of a naive Bayes model, with one table of the target and a table of each other column given the
+    """Plan a release of a naive Bayes model: one table for the target and, for each other column, one table given the
     target.
     """
     target = settings["target"]
@@ -56,7 +56,9 @@ def naive_bayes(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 
 
 def bayesian_network(settings: Mapping[str, Any], table: CsvTable) -> Plan:
-    """Plan a release of a Bayesian network with the given structure, with a table of each node given its parents."""
+    """Plan a release of a Bayesian network with the given structure: one table for each node given the parents of the
+    node.
+    """
     return _plan(settings, table, {node: list(parents) for node, parents in settings["network"].items()})
 
 

@@ -1,5 +1,5 @@
-"""Releases of counts with exact discrete Laplace or discrete Gaussian noise, and releases of counts that add up to a
-total.
+"""Releases of counts with discrete Laplace or discrete Gaussian noise from exact samplers, and releases of counts that
+add up to a total.
 
 The total of counts is public, except for trees: a file with a column ``parent`` is a tree (`_tree_counts`). With a
 public total, neighbouring files differ by replacing a record: one count decreases by one and another increases by one,
@@ -102,7 +102,7 @@ def read(table: CsvTable, *, tree: bool = False) -> tuple[list[str], NDArray[np.
 
 
 def _wrong_names(table: CsvTable, names: list[str]) -> Iterator[Cell]:
-    """Yield the cells whose category is empty, cannot be written, or looks like an earlier category."""
+    """Yield the cells whose category is empty, contains control characters, or looks like an earlier category."""
     seen: dict[str, int] = {}
     for record, found in enumerate(names):
         looks = _keys.shown_name(found)
@@ -277,8 +277,8 @@ def conditioned(least: NDArray[np.int64], *, scale: float, rng: np.random.Genera
 
 
 def summed_total(total: int, summed: int, size: int, *, scale: float, rng: np.random.Generator) -> int:
-    """Draw a total M >= 0 with probability proportional to exp(-|M - total|/scale) P(sum of `size` noises = summed -
-    M), by equation 6 of Wang (2020).
+    """Draw a total M >= 0 with probability proportional to exp(-|M - total|/scale) P(sum of `size` noise terms = summed
+    - M), by equation 6 of Wang (2020).
 
     The sum is a difference of two negative binomial variables, and its distribution is summed term by term. M is
     searched within 40 scales of `total` and of `summed` (the neglected mass is below 1e-16).
@@ -302,8 +302,8 @@ def summed_total(total: int, summed: int, size: int, *, scale: float, rng: np.ra
 
 
 def summed_law(values: NDArray[np.int64], size: int, scale: float) -> NDArray[np.float64]:
-    """Return log probabilities, up to a constant, of the sum of `size` independent discrete Laplace noises at `values`
-    >= 0.
+    """Return log probabilities, up to a constant, of the sum of `size` independent discrete Laplace variables at
+    `values` >= 0.
 
     P(d) = sum_j NB(j + d) NB(j), NB(j) = C(j + size - 1, j) q^j. All terms are positive. The cost is O(values x terms),
     where the terms cover 12 standard deviations and 40 scales of the negative binomial distribution.

@@ -257,7 +257,7 @@ def table() -> list[dict[str, str]]:
 
 
 def bounds(key: Key) -> str:
-    """Return the range of a key in words."""
+    """Describe the values that a key may have, for example "> 0 and <= 1" or "one of 'add', 'replace'"."""
     if key.choices:
         return "one of " + ", ".join(map(repr, key.choices))
     words = [

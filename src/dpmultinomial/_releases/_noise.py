@@ -141,15 +141,15 @@ def gaussian_rho(scale: float, *, l2_squared: int) -> float:
 
 
 def gaussian_scale(rho: float, *, l2_squared: int) -> float:
-    """Return the smallest double, up to rounding, that has a stated cost of at most rho as the scale of discrete
-    Gaussian noise. The errors are those of `laplace_scale`.
+    """Return the smallest scale, up to rounding, at which discrete Gaussian noise has a stated cost of at most rho. The
+    errors are those of `laplace_scale`.
     """
     scale = math.sqrt(_checks.integer("l2_squared", l2_squared, least=1) / (2 * _checks.positive("rho", rho)))
     return _raised(scale, rho, lambda s: gaussian_rho(s, l2_squared=l2_squared))
 
 
 def discrete_laplace(values: NDArray[np.int64], *, scale: float) -> NDArray[np.int64]:
-    """Add independent exact discrete Laplace noise to integers, int64 of the same shape (n,).
+    """Add independent discrete Laplace noise from an exact sampler to n integers.
 
     Parameters
     ----------
@@ -169,8 +169,8 @@ def discrete_laplace(values: NDArray[np.int64], *, scale: float) -> NDArray[np.i
 
 
 def discrete_gaussian(values: NDArray[np.int64], *, scale: float) -> NDArray[np.int64]:
-    """Add independent exact discrete Gaussian noise to integers. The arguments are those of `discrete_laplace`, and the
-    function takes about twice as long.
+    """Add independent discrete Gaussian noise from an exact sampler to n integers. The arguments are those of
+    `discrete_laplace`, and the function takes about twice as long.
 
     The time is that of OpenDP's sampler, 18 microseconds per value. Lists, smaller integers and shorter calls take the
     same time.

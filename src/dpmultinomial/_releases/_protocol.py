@@ -109,8 +109,8 @@ def _own_folders(asked: Asked) -> None:
 
 
 def affordable(asked: Asked, cost: Cost, lines: Sequence[Line]) -> None:
-    """Raise ValueError, which states the cost before and after the release, if the release would exceed the privacy
-    budget of its source.
+    """Raise ValueError if the release would exceed the privacy budget of its source. The message states the cost before
+    and after the release.
 
     Parameters
     ----------
@@ -149,8 +149,8 @@ def one_source(
 
 
 def unchanged(asked: Asked, entry: Entry, *, settings: Sequence[str], data: str) -> None:
-    """Raise ValueError, which states the remedy, if budget was already spent on a generation with other settings or
-    other data.
+    """Raise ValueError if budget was already spent on a generation with other settings or other data. The message
+    states the remedy.
 
     Parameters
     ----------

@@ -219,5 +219,5 @@ def _change(get: Mapping[str, Any]) -> int:
 
 
 def _least_share(get: Mapping[str, Any]) -> float:
-    """Return the smallest share of a level that is stated in the settings."""
+    """Return the smallest share of the budget that the settings assign to a level."""
     return float(min((get["shares"] or {"": 1.0}).values()))

@@ -117,8 +117,8 @@ def _kept(shares: Array) -> Array:
 
 
 def _width(shape: Hierarchy, *, power: int, targets: Sequence[int], first: int) -> Callable[[Array], float]:
-    """Return, as a function of the shares, the sum over some levels of the logarithm of the mean least-squares standard
-    deviation.
+    """Return a function of the shares of the budget: the sum, over the target levels, of the log of the mean
+    least-squares standard deviation.
     """
     from .._posteriors.trees.least_squares import LeastSquares  # needed only if a budget is split
     from .._posteriors.trees.tree import Tree

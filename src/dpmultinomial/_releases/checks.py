@@ -227,7 +227,7 @@ def filled(settings: Mapping[str, Any], *, plain: bool = True) -> dict[str, Any]
 
 
 def _plain(value: Any, kind: str) -> Any:
-    """Return a number as a float if the kind of its key is real-valued."""
+    """Convert the numbers in the value of a key to floats if the key is real-valued."""
     if kind == "number":
         return None if value is None else float(value)
     if kind in ("fractions", "positives", "parts") and isinstance(value, Mapping):
@@ -299,7 +299,7 @@ def weak(*, epsilon: float = 0.0, rho: float = 0.0, delta: float = 0.0) -> str |
 def _bounded(
     name: str, settings: Mapping[str, Any], budgets: Mapping[str, Mapping[str, float]]
 ) -> list[tuple[str, str]]:
-    """Report a source without a budget if any other source has a budget, because a misspelt name must not avoid the
+    """Report a source without a budget if any other source has a budget, so that a misspelt name cannot bypass the
     budget.
     """
     source = settings.get("source") or name
@@ -327,8 +327,8 @@ def _bounded(
 def _by_ledger(
     name: str, settings: Mapping[str, Any], budgets: Mapping[str, Mapping[str, float]], root: Path
 ) -> Problems:
-    """Report a release that is not in the public ledger if its generation is not the next one, or if its cost, as far
-    as it follows from the settings, would exceed the remaining budget.
+    """Report a release that is not in the public ledger if its generation is not the next generation, or if its cost
+    according to the settings exceeds the remaining budget.
     """
     source, get = settings.get("source") or name, filled(settings)
     if not budgets.get(source) and get["generation"] == 1:

@@ -1,5 +1,4 @@
-"""Privacy loss distributions of releases, and the epsilon that follows from them at a given delta, in addition to the
-cost that budgets count.
+"""Privacy loss distributions of releases, and the epsilon that they imply at a given delta.
 
 A budget adds the stated epsilon or rho of its releases. The loss distribution of the noise gives a smaller epsilon at a
 delta > 0 (`_accounting.loss_composition`), which a record and a plan state for the single release.
@@ -63,8 +62,8 @@ def of_levels(mechanism: str, scales: Sequence[float], *, change: int, relation:
 
 
 def of_additive_counts(scale: float) -> Losses:
-    """Return the privacy losses of a release of counts that add up to a total, in which one record changes the total
-    and one component by 1.
+    """Return the privacy losses of a release of counts that add up to a total, if one record changes the total and one
+    component by 1 each.
     """
     return (DiscreteLaplaceLoss(scale, 1),) * 2
 

@@ -244,5 +244,5 @@ def _of_model(settings: Mapping[str, Any], level: float) -> Iterator[Row]:
 
 
 def _scale(law: str, budget: float, change: int) -> float:
-    """Return the parameter of the noise that has a given privacy cost."""
+    """Return the noise parameter at which the privacy cost has a given value."""
     return change / budget if law == "discrete_laplace" else math.sqrt(change / budget / 2)

@@ -1,4 +1,4 @@
-"""Restoration of the budget records after a loss, in which no recorded spending is lost.
+"""Restoration of damaged or missing budget records without loss of any recorded spending.
 
 The spending is the union of the journal, the account's memory of the journal, the ledger, and the records of releases
 on disk. A line that is authenticated by the journal's key overrides other lines about the same release. If two
@@ -96,7 +96,7 @@ def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protoc
 
 
 def _is_begun(root: Path, place: Path, memory: Memory) -> bool:
-    """Return whether there is any trace of spending in a folder."""
+    """Return whether a key, a journal, a ledger, a release or a backup shows that a folder was used for releases."""
     if _confidential.has_key(place) or (place / NAME).exists() or (root / FOLDER / "ledger.tsv").exists():
         return True
     places = [known.place for known in memory.all()] + [torn.place for torn in memory.unreadable()]

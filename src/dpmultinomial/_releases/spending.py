@@ -67,7 +67,9 @@ class Cost:
             raise ValueError(f"order must be > 1, got {self.order}")
 
     def stated(self) -> dict[str, float | str]:
-        """Return the privacy cost in the form of a record, with the stated numbers and the neighbour relation."""
+        """Return the privacy cost in the form used in a record: the parameters that are not None, and the neighbour
+        relation.
+        """
         return {key: value for key, value in asdict(self).items() if value is not None}
 
     @property

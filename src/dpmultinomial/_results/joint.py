@@ -430,8 +430,8 @@ def _padded(weights: Sequence[Array]) -> Array:
 
 
 def _without(logs: Array) -> Array:
-    """Return the sum of the logs over counts at each frequency, without the `MOST` smallest logs. This sum is an upper
-    bound if at most `MOST` counts are omitted.
+    """Return, for each frequency, the sum of the logs over all counts except the `MOST` smallest logs. This sum is an
+    upper bound if at most `MOST` counts are omitted.
     """
     return np.asarray(logs.sum(axis=0) - np.partition(logs, MOST, axis=0)[:MOST].sum(axis=0))
 
@@ -476,8 +476,8 @@ class Coupled:
 
     @cached_property
     def _kinds(self) -> "_Kinds":
-        """Sums of the counts of all kinds, computed with absolute accuracy if the factor g of the sum is largest where
-        the weights are large.
+        """Sums of the counts of each kind (counts with equal factors). The sums have only absolute accuracy if the
+        factor g of the sum is largest where the weights are large.
         """
         times = np.bincount(self.which).tolist()
         rough = _Kinds(self._factors, times, tails=False)
@@ -598,8 +598,8 @@ class Coupled:
             return None
 
     def _free_sum(self, places: set[int], *, inside: bool) -> Window:
-        """Return the weights of the sum over `places`, or over all other places, without the factor g of the sum. The
-        sum is built from the largest nodes that fit.
+        """Return the weights of the sum of the counts at `places`, or of all other counts, without the factor g of the
+        sum. The sum is built from the largest nodes that fit.
         """
         if inside and len(places) == 1:
             return self._factors[int(self.which[next(iter(places))])]
@@ -702,8 +702,8 @@ def free_sum(factors: Sequence[Window], which: Whole, *, tails: bool = True) -> 
 
 
 def _sums_of_pairs(parts: list[Window]) -> list[list[Window]]:
-    """Return the levels of a binary tree of sums: the parts, the sums of pairs of neighbours, .., and the sum of all
-    parts.
+    """Return the levels of a binary tree of sums: the parts, the sums of pairs of adjacent parts, .., and the sum of
+    all parts.
     """
     levels = [parts]
     for _ in steps(range((len(parts) - 1).bit_length()), (len(parts) - 1).bit_length(), "levels of sums"):
@@ -728,7 +728,7 @@ def _ties(levels: list[list[Window]], root: Window, *, tails: bool = True) -> li
 
 
 def _correlated(along: Array, weights: Array, size: int, *, tails: bool = True) -> Array:
-    """Return sum_r along(k + r) weights(r) for k < size, with small relative error in every entry if `tails`."""
+    """Return sum_r along(k + r) weights(r) for k < size, with a small relative error in every entry if `tails` is true."""
     seen = np.flatnonzero(along)
     if not len(seen) * len(weights):
         return np.zeros(size)

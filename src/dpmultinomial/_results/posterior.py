@@ -120,7 +120,7 @@ class Posterior:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Worst accuracy status of all quantities."""
+        """Worst accuracy status among all quantities."""
         states = [state for group in self._groups.values() for state in group.states]
         return max(states, key=lambda state: _ORDER.index(state.status))
 

@@ -348,8 +348,8 @@ def listed_law(
 def _listed(
     counts: NDArray[np.int64], rate: float, most_work: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
-    """List all tables with the margins of a small table. Return these tables, the log probability of `table` given each
-    of them, and the largest loss of accuracy by cancellation.
+    """List all tables that have the same margins as a given small table. Return these tables, the log probability of
+    `table` given each of them, and the largest loss of accuracy by cancellation.
     """
     n = int(counts.sum())
     bits = 2 * _DIGITS + int(-n * log(min(rate, 1 - rate)) / log(2)) + 1  # |a_n| >= min(p, 1 - p)^n

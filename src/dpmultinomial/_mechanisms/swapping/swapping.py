@@ -1,5 +1,5 @@
-"""Permutation swapping (Bailie, Gong and Meng 2023) of data frames and tables, with the exact distribution of swapped
-tables and the attenuation of associations.
+"""Permutation swapping (Bailie, Gong and Meng 2023) of the records in data frames and tables, the exact distribution of
+swapped tables, and the attenuation of associations.
 
 `Swap` is permutation swapping as a mechanism, for records or tables, with its privacy cost.
 """

@@ -434,8 +434,8 @@ def _beyond(noise: Noise, size: int) -> tuple[int, int]:
 
 
 def _far(law: Array, noise: Noise, size: int) -> int:
-    """Return an upper bound on the sum of `size` independent draws from a distribution and of the noise of the total,
-    which the sum exceeds with negligible probability.
+    """Return a limit that the sum of `size` independent draws from a distribution and the noise of the total exceeds
+    with negligible probability.
     """
     out = noise.of_total.p
     for _ in range(size):

@@ -112,8 +112,8 @@ class Chunk:
         self._plan(rows, claimed @ frame.columns.repeats)
 
     def _plan(self, rows: Whole, claims: Whole) -> None:
-        """Set up one term per level and quadrature node, with the index of the level and the numbers early, late and
-        weight.
+        """Set up one term per level and quadrature node, with the index of the level and the values (early, late,
+        weight) of the node.
         """
         if self.plain:
             ones = np.ones(len(rows))

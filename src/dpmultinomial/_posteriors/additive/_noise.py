@@ -212,7 +212,7 @@ PRIORS = ("flat", "flat total")
 
 @dataclass(frozen=True)
 class CountsPrior:
-    """Prior of the S true counts of an additive release.
+    """Prior distribution of the S true counts of an additive release with S components.
 
     Parameters
     ----------

@@ -124,8 +124,8 @@ class Tilted:
 
 
 def length_of(tilted: Tilted, theta: float, log_sum: float, variance: float) -> tuple[int, list[tuple[float, float]]]:
-    """Return the transform length at which the mass of totals that wrap around is at most exp(-reserve) of the free
-    sum, with the bounds that were used.
+    """Return a transform length at which the wrapped-around mass of the totals is at most exp(-reserve) times the sum
+    of all weights, and the bounds that determine this length.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def product(frame: Frame, factors: Array, log_weight: float, least: float = -np.
 
 
 class _ProductTerms:
-    """Products of a mixture that was computed by transforms, with all their factors."""
+    """Components of a mixture that was computed by Fourier transforms. Each component is a product of factors."""
 
     def __init__(self, frame: Frame, factors: Callable[[int], Array], keys: list[int], logs: Array, lengths: list[int]):
         self.frame, self.factors, self.keys, self.logs, self.lengths = frame, factors, keys, logs, lengths
@@ -235,8 +235,8 @@ class _ProductTerms:
         self._room = _HELD // max(frame.log_prior.size, 1)
 
     def _log_factors(self, key: int) -> Array:
-        """Return the log factors of one product of the mixture. The factors are cached if the memory is sufficient,
-        because the search for the most probable vectors uses them repeatedly.
+        """Return the logs of the factors of one component of the mixture, which is a product distribution. The factors
+        are cached if the memory is sufficient, because the search for the most probable vectors uses them repeatedly.
         """
         log_factors = self._held.get(key)
         if log_factors is None:
@@ -432,7 +432,7 @@ def solve(problem: Problem) -> TransformedCounts:
 
 def solve_noisy(noisy: Whole, total: int, noise: NoiseModel, prior: CountsPrior) -> TransformedCounts:
     """Compute the posterior distribution of the true counts given the noisy components and the noisy total, as a
-    mixture with a single product.
+    mixture with a single component.
 
     Parameters
     ----------

@@ -1,3 +1,3 @@
-"""Posterior distributions given noisy counts with an exact total: of the shares in the file, and of the rates of the
-multinomial distribution from which the file is sampled.
+"""Posterior distributions of the shares in a file, and of the multinomial probabilities (rates) from which the file is
+sampled, given noisy counts and an exact total.
 """

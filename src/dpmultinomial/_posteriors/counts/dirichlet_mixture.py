@@ -125,7 +125,7 @@ class BetaMixture(TailedLaw):
 
     @cached_property
     def _norm(self) -> Array:
-        """Return the log of the weight divided by the beta function, for every component of the mixture."""
+        """Return log(weight/B(a, b)) for every component of the mixture, where B is the beta function."""
         return np.asarray(np.log(self.weights) - betaln(self.a, self.b))
 
     def _quantile(self, level: float) -> float:

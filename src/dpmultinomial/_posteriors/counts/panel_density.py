@@ -181,7 +181,7 @@ class Panel:
 
     @cached_property
     def ends(self) -> tuple[float, float]:
-        """Log density at the lower and at the upper end of the panel."""
+        """Log densities at the lower and the upper end of the panel."""
         low, high = self.log_density(np.array([self.low, self.high])).tolist()
         return low, high
 
@@ -419,8 +419,8 @@ class PanelDensity:
         return panel.slope(panel.low if side < 0 else panel.high)
 
     def _beyond(self, side: int, number: int) -> float:
-        """Return the log of the mass outside a given number of panels on one side. The density is extrapolated by an
-        exponential function with the slope of the log density at the end of the last panel.
+        """Return the log of the mass beyond a given number of panels on one side of the centre. The density is
+        extrapolated by an exponential function with the slope of the log density at the end of the last panel.
         """
         slope = -side * self._slope(side, number)
         return self._edge(side, number)[1] - np.log(slope) if slope > 0 else np.inf

@@ -37,7 +37,7 @@ Logs = Callable[[Whole], Array]
 
 
 def windows_of(likelihoods: Sequence[Logs], alpha: Array, total: int) -> list[Window]:
-    """Return the weights of every count, all under the same exponential tilt, for counts whose sum is the total.
+    """Return the weights of every count under a common exponential tilt, for counts with a given total.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ class WindowedSumLaw:
 
     def _sum_of(self, categories: Sequence[int]) -> Window:
         """Return the unnormalised probabilities of the sum of the counts of `categories` (sorted in increasing order),
-        computed from sums over runs of neighbouring categories.
+        computed from sums over ranges of consecutive categories.
         """
         runs: list[list[int]] = []
         for i in categories:

@@ -79,8 +79,8 @@ def tails(cells: Cells, prior: CountPrior) -> Array:
 
 
 def given_total(released: Array, laws: Sequence[Any], total: int, alpha: Array) -> Array:
-    """Return the prior predictive probability of each released count or share at least as extreme as the observed
-    value, on the same side, if the total of the counts is public.
+    """Return, for each released count or share, the prior predictive probability of a value at least as extreme on the
+    same side, given the public total.
 
     Parameters
     ----------

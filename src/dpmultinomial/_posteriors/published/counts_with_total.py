@@ -1,5 +1,5 @@
-"""Posterior distributions of counts with a public or noisy total: of the counts and shares of the file, and of the
-rates in the population from which the file is sampled.
+"""Posterior distributions of the counts and shares in a file, and of the rates in the sampled population, given noisy
+counts and a public or noisy total.
 
 The total is public, or measured with independent noise. The posterior is exact. It is computed by convolutions of the
 weights of the counts on windows, with a bound on the neglected mass.
@@ -625,8 +625,8 @@ class _Parts:
         )
 
     def shares(self, group: Group = None) -> Quantities:
-        """Return the posterior distributions of the shares of the file, among all categories or among a subset of the
-        categories. A share of 0/0 is excluded from its distribution.
+        """Return the posterior distributions of the category shares in the file, relative to all categories or to a
+        subset of the categories. A share of 0/0 is excluded from its distribution.
         """
         fixed_total = self.law.root.first if len(self.law.root.weights) == 1 else 0  # nonzero if the total is public
         together = self.law.scaled(1 / fixed_total) if fixed_total > 0 and group is None else None

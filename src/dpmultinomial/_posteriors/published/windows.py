@@ -120,8 +120,8 @@ def spans(cells: Cells, prior: CountPrior, log_mass: float) -> tuple[Array, Arra
 
 
 def around(low: Array, high: Array, half: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> tuple[Array, Array]:
-    """Return the ends of windows that are extended, if necessary, so that every window reaches at least a distance
-    `half` inside the bound that is nearest to the released value.
+    """Extend windows, if necessary, so that each window reaches at least a distance `half` inside the bound nearest to
+    the released value, and return their ends.
 
     Parameters
     ----------

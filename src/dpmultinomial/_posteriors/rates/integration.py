@@ -263,8 +263,8 @@ class ShapeLaw:
         return np.interp(np.asarray(q, dtype=np.float64), self._below, self.x)
 
     def error(self, grid: Grid) -> float:
-        """Return the largest change of the cumulative distribution function of log a if it is computed from every
-        second value of the grid.
+        """Return the largest change in the cumulative distribution function of log a if only every second value of the
+        grid is used.
         """
         kept = np.arange(len(grid.values))[grid.centre % 2 :: 2]
         if len(kept) < 4:

@@ -144,8 +144,8 @@ class Model:
     def _rates(
         self, shape: Array, mu: Array, d: Array, u: Array, dd: Array, du: Array, uu: Array, t: Array
     ) -> tuple[tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]]:
-        """Return the posterior means of the scores with respect to (log a, log mu) for every area, the variances of the
-        scores, and the means of the second derivatives.
+        """Return, for every area, the posterior means and variances of the scores with respect to (log a, log mu), and
+        the posterior means of the second derivatives.
         """
         a = shape[:, None]
         m = mu[:, None] * self.exposure

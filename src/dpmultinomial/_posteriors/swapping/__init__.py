@@ -1,1 +1,1 @@
-"""Posterior distributions given a swapped table: of the table before the swap, and of the cell probabilities."""
+"""Posterior distributions of the original table and of the cell probabilities, given a swapped table."""

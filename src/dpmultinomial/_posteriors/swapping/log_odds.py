@@ -445,8 +445,8 @@ class LogOddsMixture(TailedLaw):
         return waves(points.ravel() - self._centre, self._step, values).reshape(points.shape)
 
     def _beyond(self, x: ArrayLike) -> NDArray[np.int8]:
-        """Return -1 (or 1) for every x that lies below (or above) the period of the inversion, and 0 within the period.
-        The mass outside the period is less than 1e-15.
+        """Return -1 for every x below the period of the numerical inversion, 1 for every x above it, and 0 within the
+        period. The mass outside the period is less than 1e-15.
         """
         away = np.asarray(x, dtype=float) - self._centre
         return np.asarray(np.sign(away) * (np.abs(away) > np.pi / self._step), dtype=np.int8)
@@ -473,7 +473,7 @@ class LogOddsMixture(TailedLaw):
 
     @cached_property
     def _lower(self) -> UpperTail:
-        """Return the upper tail of minus the log odds ratio, which is the log odds ratio after an exchange of the
+        """Return the upper tail of the negative log odds ratio, which is the log odds ratio of the table with exchanged
         columns.
         """
         parameters, shares = self._all

@@ -40,7 +40,7 @@ _STEEPEST = 200.0  # largest absolute log tilt in the search
 
 
 class TwoRowLaw(PairedLaw):
-    """Posterior distribution of the original of a swapped 2 x c (or c x 2) table, with the interface of
+    """Posterior distribution of the original table given a swapped 2 x c (or c x 2) table, with the interface of
     `dirichlet_mixture.CountsLaw`.
 
     Parameters
@@ -457,8 +457,8 @@ _MOST_COLUMNS = 64
 
 
 class OutOfReach(ValueError):
-    """Error that is raised if the original tables of a stratum cannot be summed exactly. The message states
-    the reason.
+    """Raised if the exact sum over all possible original tables of a stratum cannot be computed. The message states the
+    reason.
     """
 
 

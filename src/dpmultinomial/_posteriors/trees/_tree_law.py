@@ -218,7 +218,7 @@ def _window_of(tree: Tree, messages: SumProduct, row: int) -> _Window:
 
 
 def _summed(parts: list[_Window]) -> _Window:
-    """Return the convolution of several distributions, each of which is given on a window of integers.
+    """Return the distribution of the sum of independent integers, given the distribution of each integer on a window.
 
     The values of the result are scaled to a maximum of 1.
     """

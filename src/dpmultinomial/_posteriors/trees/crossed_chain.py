@@ -584,8 +584,8 @@ def starts(crossed: Crossed, leaves: Whole) -> Whole:
 
 
 def possible(crossed: Crossed, near: Whole) -> Whole:
-    """Return counts of the leaves that satisfy all exact sums and bounds. Among these, the function minimises the sum
-    of absolute differences from given counts.
+    """Return leaf counts that satisfy all exact sums and bounds. Among these, the function minimises the sum of
+    absolute differences from given counts.
 
     Parameters
     ----------

@@ -51,8 +51,8 @@ class Shapes:
 
 
 def shapes(released: ArrayLike, noise: NoiseLaw) -> Shapes:
-    """Return the functional forms of the log likelihoods of released values: a parabola, a tent, a single point or a
-    list.
+    """Return the functional forms of the log likelihoods of released values: quadratic, linear in the absolute
+    deviation, a single point, or a list.
 
     Parameters
     ----------
@@ -236,8 +236,8 @@ class Lists:
         return other
 
     def put(self, sites: NDArray[Any], rows: Whole | int, part: Listed, shift: int = 0) -> int:
-        """Store a list of log weights, let the entries of several nodes (sites) refer to it with a shift of `shift`
-        counts, and return the number of the list.
+        """Store a list of log weights, assign the list, shifted by `shift` counts, to several nodes (sites), and return
+        the number of the list.
         """
         self._parts.append(part)
         self._starts.append(self._starts[-1] + len(part.logs))
@@ -265,8 +265,8 @@ class Lists:
         sites["highest"], sites["swing"] = highest, highest - lowest
 
     def put_released(self, sites: NDArray[Any], row: int, released: float, noise: NoiseLaw, i: int) -> None:
-        """Store the log likelihood of one released value as a list, and let the entry of a node (its site, in row
-        `row`) refer to this list. The noise has the distribution of row `i`.
+        """Store the log likelihood of one released value as a list, and assign this list to a node (the site in row
+        `row`). The noise has the distribution of row `i`.
         """
         key, shift = same(released, noise, i)
         if key in self._known:
@@ -445,8 +445,8 @@ def _goes_on(one: Listed, two: Listed) -> bool:
 
 
 def _beyond(one: Listed, two: Listed, end: int, way: int) -> float:
-    """Return a lower bound on the decrease per count of the sum of two lists of log weights beyond `end`, where at
-    least one of the lists ends. The other list may still increase beyond `end`, so its largest increase is subtracted
+    """Return a lower bound on the decrease per count, beyond `end`, of the sum of two lists of log weights, at least
+    one of which ends at `end`. The other list may still increase beyond `end`, so its largest increase is subtracted
     once.
     """
     total = 0.0
@@ -589,8 +589,8 @@ class Measurements:
         return np.broadcast_to(np.asarray(self.noise.variance(), dtype=np.float64), self.released.shape)
 
     def weigh_part(self, part: Tree, kept: Whole, reach: float = REACH) -> tuple[NDArray[Any], Lists, float]:
-        """Return the weights of the nodes (sites), the lists and the constant of the likelihoods for a part of the
-        tree.
+        """Return the likelihoods for a part of the tree: the weights of the nodes (sites), the lists of log weights,
+        and the constant.
 
         A node of the part can represent the sum of several siblings. It is measured by the sum of their released
         values, with normal noise of the summed variance, if all siblings have a value with noise of a closed form.

@@ -243,8 +243,8 @@ def thinned(tree: Tree, most: int) -> tuple[Tree, Whole]:
 def histograms(
     tree: Tree, sites: NDArray[Any], lists: Lists, groups: Whole, names: list[str], fitted: list[int], last: float
 ) -> dict[int, Histogram]:
-    """Fit the priors of groups of leaves by the EM algorithm, from the expected numbers of leaves per cell of the
-    histogram plus one leaf with prior 1/(1+n).
+    """Fit histogram priors to groups of leaves by the EM algorithm. The expected numbers of leaves per cell include one
+    additional leaf with prior 1/(1+n).
 
     Parameters
     ----------
