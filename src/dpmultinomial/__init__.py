@@ -49,7 +49,9 @@ def __getattr__(name: str) -> object:
 
     if name in _MODULES:
         return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
+    raise AttributeError(
+        f"module {__name__!r} has no attribute {name!r}; the available attributes are {', '.join(__all__)}"
+    )
 
 
 def __dir__() -> list[str]:

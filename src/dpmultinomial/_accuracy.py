@@ -51,7 +51,7 @@ class Accuracy:
         if self.status not in STATUSES:
             raise ValueError(f"status must be one of {', '.join(STATUSES)}, got {self.status!r}")
         if self.status == "approximate" and not self.reason:
-            raise ValueError("reason is required for an approximate answer: describe the error of the answer")
+            raise ValueError("reason must not be empty if the status is approximate: describe the error of the answer")
         if not (self.error >= 0 or isnan(self.error)):
             raise ValueError(f"error must be >= 0, or NaN if it is not known, got {self.error}")
 

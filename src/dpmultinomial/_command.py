@@ -6,8 +6,8 @@ import sys
 from importlib import import_module
 
 PROGRAM = "reproduction.command"  # module in the project's folder; the wheel contains only the library
-ALONE = """dpm: this is the library alone, and the command belongs to the project: scenarios, pages, plans, releases.
-In a copy of the project: make env, . .venv/bin/activate, then dpm. In Python, with what is installed here:
+ALONE = """dpm: only the library is installed. The command requires the project (scenarios, pages, plans, releases).
+In a clone of the project: make env, . .venv/bin/activate, then dpm. In Python, with the installed library:
     import dpmultinomial as dpm
     dpm.posterior(dpm.Release({"met": 12.3, "not_met": -4.1}, mechanism=dpm.Laplace(scale=2.0), total=50)).summary()"""
 

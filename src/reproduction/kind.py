@@ -135,7 +135,9 @@ def discover(folder: Path = FOLDER) -> dict[str, Kind]:
     for kind in found:
         for mechanism in kind.releases:
             if (other := taken.setdefault(mechanism, kind.name)) != kind.name:
-                mistakes.append(f"scenarios/{kind.name}/settings.yaml: releases: {mechanism} is answered by {other}")
+                mistakes.append(
+                    f"scenarios/{kind.name}/settings.yaml: releases: {mechanism} is already listed by the kind {other}"
+                )
     if mistakes:
         raise KindError("\n".join(mistakes))
     return {kind.name: kind for kind in found}

@@ -225,8 +225,8 @@ def _compare(path: Path, digest: str) -> None:
     if wanted != digest:
         rule = str(found.get(RULE, ""))
         raise Damaged(
-            f"{path} does not match its provenance (SHA-256 must be {wanted}, got {digest}), because "
-            f"it is incomplete, was edited, or is from another run. {_way_out(path, rule)}"
+            f"{path} does not match its provenance (the SHA-256 checksum is {digest}, but the provenance states "
+            f"{wanted}), because it is incomplete, was edited, or is from another run. {_way_out(path, rule)}"
         )
 
 

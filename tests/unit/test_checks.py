@@ -160,7 +160,7 @@ def test_a_state_is_one_of_four_words_and_an_approximation_says_how_far():
     assert (_accuracy.EXACT.status, _accuracy.EXACT.error, str(_accuracy.EXACT)) == ("exact", 0.0, "exact")
     with pytest.raises(ValueError, match="status must be one of exact, converged, not converged, approximate"):
         _accuracy.Accuracy("good")
-    with pytest.raises(ValueError, match="reason is required"):
+    with pytest.raises(ValueError, match="reason must not be empty"):
         _accuracy.Accuracy("approximate", 0.1)
     columns = {"mean": [1.0, 2.0], "sd": [0.1, 0.2], "lower": [0.5, 1.5], "upper": [1.5, 2.5], "level": 0.9}
     known = _accuracy.Accuracy("approximate", 1e-3, "neglected mass")

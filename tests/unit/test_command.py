@@ -257,7 +257,7 @@ def test_an_installation_of_the_library_alone_says_where_the_command_is(tmp_path
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert run.returncode == 1
-    assert run.stderr.startswith("dpm: this is the library alone, and the command belongs to the project")
+    assert run.stderr.startswith("dpm: only the library is installed. The command requires the project")
     assert "Traceback" not in run.stderr
     example = [line.strip() for line in run.stderr.splitlines()[-2:]]
     assert example[0] == "import dpmultinomial as dpm"

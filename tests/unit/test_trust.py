@@ -166,7 +166,7 @@ def test_a_folder_in_the_place_of_a_result_is_named_before_anything_runs(made, m
     monkeypatch.setattr(mending, "requested", lambda *_: [])
     (made / "results/toy/numbers.csv").unlink()
     (made / "results/toy/numbers.csv").mkdir()
-    with pytest.raises(NotADirectoryError, match=r"results/toy/numbers\.csv is a folder, but it must be a result file"):
+    with pytest.raises(NotADirectoryError, match=r"results/toy/numbers\.csv is a folder, but must be a result file"):
         mending.taken_away({}, {}, [])
     assert mending.taken_away({}, {}, ["--list"]) == []
 

@@ -291,9 +291,8 @@ def epsilon(mechanisms: Counter[Mechanism], delta: float) -> float:
     ValueError
         If there is no mechanism, or `delta` is not in (0, 1).
     """
-    if not mechanisms or not 0 < delta < 1:
-        raise ValueError(
-            "epsilon requires at least one mechanism and a delta in (0, 1), got "
-            f"{len(mechanisms)} mechanisms and delta = {delta}"
-        )
+    if not mechanisms:
+        raise ValueError("mechanisms must contain at least one mechanism, got none")
+    if not 0 < delta < 1:
+        raise ValueError(f"delta must lie in (0, 1), got {delta}")
     return Composition(mechanisms, delta).epsilon(delta)

@@ -273,14 +273,18 @@ class Confidence:
 
     def _two_rates(self, sides: Sequence[Sequence[int]], sizes: Any) -> TwoRates:
         if not isinstance(sizes, list | tuple) or len(sizes) != 2:
-            raise ValueError(f"sizes must contain the public numbers of records of the two samples, got {sizes!r}")
+            raise ValueError(
+                f"sizes must contain two numbers, the public number of records of each sample, got {sizes!r}"
+            )
         n = [_checks.integer("sizes", size, least=1) for size in sizes]
         y, noise = self._two_samples("sizes", sides)
         return TwoRates(y, (n[0], n[1]), noise)
 
     def _two_poisson_rates(self, sides: Sequence[Sequence[int]], exposures: Any) -> TwoPoissonRates:
         if not isinstance(exposures, list | tuple) or len(exposures) != 2:
-            raise ValueError(f"exposures must contain two public exposures, got {exposures!r}")
+            raise ValueError(
+                f"exposures must contain two numbers, the public exposure of each sample, got {exposures!r}"
+            )
         e = [_checks.positive("exposures", exposure) for exposure in exposures]
         y, noise = self._two_samples("exposures", sides)
         return TwoPoissonRates(y, (e[0], e[1]), noise)
@@ -296,7 +300,7 @@ class Confidence:
             )
         one, two = (added([(self._noisy.noise_at(place), 1) for place in side]) for side in sides)
         if not (one.exact and two.exact):
-            raise ValueError(f"{word}: the noise is too large for an exact test of two rates, got {self._noisy.law!r}")
+            raise ValueError(f"{word}: the noise {self._noisy.law!r} is too large for an exact test of two rates")
         first, second = (float(self._noisy.values[list(side)].sum()) for side in sides)
         return (first, second), (one, two)
 
@@ -408,12 +412,13 @@ class Confidence:
     ) -> PValue:
         noisy = self._noisy
         if not noisy.plain:
-            raise ValueError(f"a test with rest requires counts that are not rounded or withheld, got {noisy.law!r}")
-        if isinstance(rest, str) or len(rest) != 2 or any(len(side) != 1 for side in sides):
             raise ValueError(
-                "rest must contain two names, one per sample, and each side of the hypothesis must be a single "
-                f"count, got rest = {rest!r} and the hypothesis {text!r}"
+                f"rest may be given only for counts that are not rounded or withheld, got the mechanism {noisy.law!r}"
             )
+        if isinstance(rest, str) or len(rest) != 2:
+            raise ValueError(f"rest must contain two names, one per sample, got {rest!r}")
+        if any(len(side) != 1 for side in sides):
+            raise ValueError(f"{text!r}: with rest, each side of the hypothesis must be a single count")
         others = [noisy.words.place(name) for name in rest]
         places = np.array([sides[0][0], others[0], sides[1][0], others[1]])
         if len(set(places.tolist())) < 4:

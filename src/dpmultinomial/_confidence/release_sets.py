@@ -463,10 +463,9 @@ def _periodic_table(law: Coarsened) -> Perturbation:
     released = released[noise.possible(released.astype(np.float64))]
     if period > _LONGEST or len(true) * (len(true) + highest - lowest) > _LARGEST:
         raise ValueError(
-            f"confidence sets of values that were rounded, clipped or withheld after {type(noise).__name__} "
-            f"require a noise table with {len(true):,} true counts (the noise repeats after {period:,} counts). The "
-            f"largest possible table has {int(_LARGEST**0.5):,} true counts: compute a posterior, or use a smaller "
-            "threshold or step"
+            f"a confidence set of values that were rounded, clipped or withheld after {type(noise).__name__} requires "
+            f"a table of {len(true):,} true counts, more than the limit of {int(_LARGEST**0.5):,}: compute a "
+            "posterior, or use a smaller threshold or step"
         )
     probabilities = np.exp(noise.log_likelihood(released[None].astype(np.float64), true[:, None].astype(np.float64)))
     outcomes, columns = np.unique(_coded(law, law.coarsen(released.astype(np.float64))), return_inverse=True)

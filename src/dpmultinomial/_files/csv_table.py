@@ -451,7 +451,7 @@ def read_bytes(path: str | Path) -> bytes:
     with open(places.public(path), "rb") as file:
         about = os.fstat(file.fileno())
         if about.st_size > LARGEST_FILE:
-            raise FileFault(f"{path} must be at most {LARGEST_FILE} bytes, got {about.st_size} bytes")
+            raise FileFault(f"{path} must not be larger than {LARGEST_FILE} bytes, got {about.st_size} bytes")
         if not os.path.samestat(about, os.stat(places.public(path))):
             raise FileFault(f"{path} was replaced while it was being opened: run the command again")
         return file.read()

@@ -340,7 +340,7 @@ def _in_range(written: str) -> float:
 
 
 def _no_number(word: str) -> float:
-    raise ValueError(f"{word} is not a number")
+    raise ValueError(f"{word} is not a valid JSON number")
 
 
 _COLUMNS = {
@@ -395,9 +395,8 @@ def _counts(table: CsvTable, record: Mapping[str, Any]) -> None:
         shape = table_columns.of(table, names)
         if shape.sizes != [record["nodes"][level] for level in record["levels"]]:
             raise FileFault(
-                f"{table.name}: the numbers of nodes per level must be "
-                f"{[record['nodes'][level] for level in record['levels']]}, as the record states, got "
-                f"{list(shape.sizes)}"
+                f"{table.name}: the numbers of nodes per level are {list(shape.sizes)}, but the record states "
+                f"{[record['nodes'][level] for level in record['levels']]}"
             )
         root = shape.depth.index(0)
         if record["total"] not in (None, counts[root]):
@@ -425,14 +424,14 @@ def _probabilities(table: CsvTable, record: Mapping[str, Any]) -> None:
 def _named(table: CsvTable, column: str, names: list[str]) -> None:
     if table.texts(column) != names:
         raise FileFault(
-            f"{table.name}: the values of the column {column} must be {', '.join(names)}, got "
+            f"{table.name}: the column {column!r} must contain the values {', '.join(names)}, got "
             f"{', '.join(table.texts(column)[:8])}"
         )
 
 
 def _rows(table: CsvTable, wanted: int) -> None:
     if len(table) != wanted:
-        raise FileFault(f"{table.name} must have {wanted} rows, as the record states, got {len(table)}")
+        raise FileFault(f"{table.name} has {len(table)} rows, but the record states {wanted} rows")
 
 
 LEDGER = "ledger.tsv"
@@ -487,7 +486,7 @@ def open_release(folder: str | Path) -> Published:
     found = hashlib.sha256(data).hexdigest()
     if found != record["sha256"]:
         raise FileFault(
-            f"{folder / DATA}: the SHA-256 must be {record['sha256']} (as in {RECORD}), got {found}: restore both "
+            f"{folder / DATA}: the SHA-256 checksum is {found}, but {RECORD} states {record['sha256']}: restore both "
             "files from a backup"
         )
     _named_by_ledger(folder, record, hashlib.sha256(raw).hexdigest())
@@ -506,14 +505,15 @@ def _named_by_ledger(folder: Path, record: Mapping[str, object], digest: str) ->
     if (record["release"], str(record["generation"])) != (name, generation):
         stated = f"{record['release']}, generation {record['generation']}"
         raise FileFault(
-            f"{folder / RECORD} must be the record of {name}, generation {generation}, to match the name of its "
-            f"folder, got the record of {stated}"
+            f"{folder / RECORD} is the record of {stated}, but the folder is that of {name}, generation {generation}: "
+            "restore the record from a backup"
         )
     lines = [line.split("\t") for line in read_bytes(ledger).decode("utf-8", errors="replace").split("\n")]
     columns = {column: k for k, column in enumerate(lines[0])}
     if not {"release", "generation", "sha256", "record_sha256"} <= set(columns):
         raise FileFault(
-            f"{ledger}, line 1: the header must contain the columns release, generation, sha256 and record_sha256"
+            f"{ledger}, line 1: the header must contain the columns release, generation, sha256 and record_sha256, got "
+            f"{', '.join(columns)}"
         )
     rows = [{c: row[k] for c, k in columns.items()} for row in lines[1:] if len(row) == len(columns)]
     same = [row for row in rows if (row["release"], row["generation"]) == (name, generation)]

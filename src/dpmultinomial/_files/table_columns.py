@@ -130,11 +130,15 @@ def censored(
         return threshold, (lower, [inf if bounds is None else float(bounds[1]) for _, bounds in cells])
     limit = float(stated[0][1][1] + 1 if threshold is None else threshold)
     for name, (low, high) in stated:
-        if low > 0 or high + 1 != limit:
+        if low > 0:
             raise ValueError(
-                f"{name!r} is {shown((low, high))}, but with noise ({noise}), every count "
-                f"without a number must be withheld below the same limit ({limit:g}): remove the noise "
-                "(noise: exact) to use ranges"
+                f"{name!r} is the range {shown((low, high))}, but ranges are supported only for counts without noise, "
+                f"got the noise {noise}: set the noise to exact if no noise was added"
+            )
+        if high + 1 != limit:
+            raise ValueError(
+                f"{name!r} is published as {shown((low, high))}, but noisy counts ({noise}) must all be withheld "
+                f"below the same limit ({limit:g}): correct the limit, or set the noise to exact if no noise was added"
             )
     if threshold is not None:  # an empty cell was withheld, too
         return threshold, None

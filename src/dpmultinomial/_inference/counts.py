@@ -54,7 +54,7 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     """
     _checks.one_of("method", method, METHODS)
     if release.values.ndim > 1:
-        raise ValueError(f"values must be a one-dimensional list of counts, got shape {release.shape}")
+        raise ValueError(f"values must be one-dimensional (one count per category), got shape {release.shape}")
     if isinstance(release.mechanism, Dirichlet) and release.total is None:
         raise ValueError("released shares require the public number of records: pass Release(.., total=)")
     size = release.total if isinstance(release.total, int) else None

@@ -70,11 +70,11 @@ class Goal:
         if not _checks.inside("level", self.level) > 0.5:
             raise ValueError(f"level must lie in (1/2, 1), got {self.level}")
         if (self.interval is None) == (self.question is None):
-            raise ValueError("a plan requires either question=, or interval= together with narrower=")
+            raise ValueError("a plan requires either the argument question, or both arguments interval and narrower")
         if (self.interval is None) != (self.narrower is None):
             raise ValueError(
-                "interval= and narrower= must be given together, as the name of a quantity and the maximum width of "
-                "its interval"
+                "interval (the name of a quantity) and narrower (the maximum width of its interval) must be given "
+                "together"
             )
         if self.narrower is not None:
             _checks.positive("narrower", self.narrower)
@@ -232,23 +232,22 @@ class Search:
         if below and below[-1] == len(points) - 1 and self._full(points[-1]) < self._target:
             raise ValueError(
                 f"the success rate is below {self._wanted:.1%} even at the largest epsilon "
-                f"({self._words(points[-1])}): set a larger upper value in between="
+                f"({self._words(points[-1])}): set a larger upper value in the argument `between`"
             )
         i = min(below[-1], len(points) - 2) if below else 0
         while i > 0 and self._full(points[i]) >= self._target:
             i -= 1
         if self._full(points[i]) >= self._target:
             raise ValueError(
-                f"the smallest epsilon is already sufficient ({self._words(points[0])}): set a smaller "
-                "lower value in between=. If the prior alone determines the answer, every epsilon is "
-                "sufficient"
+                f"the smallest epsilon is already sufficient ({self._words(points[0])}): set a smaller lower value in "
+                "the argument `between`. If the prior alone determines the answer, every epsilon is sufficient"
             )
         while self._full(points[i + 1]) < self._target:
             i += 1
             if i == len(points) - 1:
                 raise ValueError(
                     f"the success rate is below {self._wanted:.1%} even at the largest epsilon "
-                    f"({self._words(points[-1])}): set a larger upper value in between="
+                    f"({self._words(points[-1])}): set a larger upper value in the argument `between`"
                 )
         return points[i], points[i + 1]
 
@@ -407,7 +406,9 @@ def plan(
     goal = Goal(names, of, group, interval, narrower, question, level)
     wanted = _checks.inside("probability", probability)
     if interval is not None and wanted >= level:
-        raise ValueError(f"probability must be below the level {level} for an interval, got {probability}")
+        raise ValueError(
+            f"for an interval, probability must be below the level of the interval ({level}), got {probability}"
+        )
     mechanism_type, words = _mechanism(mechanism, _checks.positive("sensitivity", sensitivity))
     runs = _checks.integer("releases", releases, least=100)
     low, high = (_checks.positive("between", end) for end in between)

@@ -255,7 +255,8 @@ def _at_most(cells: Cells, names: tuple[str, ...], persons: Array) -> Cells:
     bad = np.flatnonzero(cells.lower > persons)
     if len(bad):
         raise ValueError(
-            f"{names[bad[0]]}: the bounds of the count exclude all counts from 0 to {persons[bad[0]]:g} persons"
+            f"{names[bad[0]]}: the lower bound of the count is {cells.lower[bad[0]]:g}, but the area has only "
+            f"{persons[bad[0]]:g} persons: correct the bounds or the exposure"
         )
     return bounded
 
@@ -334,10 +335,9 @@ class RegressionPosterior(Posterior):
             labels = tuple(names or (exposure if isinstance(exposure, Mapping) else map(str, _counted(covariates))))
             covariate_names, columns = covariates_of(covariates, labels)
             if covariate_names != self.areas.design.names:
-                raise ValueError(
-                    f"covariates must have exactly the columns {', '.join(self.areas.design.names) or 'none'}, got "
-                    f"{', '.join(covariate_names)}"
-                )
+                known = self.areas.design.names
+                rule = f"have exactly the columns {', '.join(known)}" if known else "be omitted for this regression"
+                raise ValueError(f"covariates must {rule}, got the columns {', '.join(covariate_names)}")
             rates = self._elsewhere(self.areas.design.of(columns))
         each = np.full(len(labels), exposure) if np.ndim(wanted) == 0 and not isinstance(wanted, Mapping) else wanted
         sizes = aligned("exposure", each, labels)

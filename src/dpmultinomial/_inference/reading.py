@@ -75,16 +75,15 @@ def read(
         return _numbers(read_table(where), mechanism, total, _limits_of_symbols(withheld), _symbols(missing))
     if not (mechanism is None and total is None and withheld is None and not missing):
         raise ValueError(
-            f"{where / RECORD}: mechanism, total, withheld and missing must be omitted, because the record of the "
-            "release contains these facts"
+            f"{where / RECORD}: the arguments mechanism, total, withheld and missing must be omitted, because the "
+            "record of the release already contains their values"
         )
     opened = open_release(where)
     kind = str(opened.record["mechanism"])
     if kind not in _MADE:
         readable = ", ".join(_MADE)
         raise ValueError(
-            f"{where} is a release of {kind}, which this function does not support; it supports counts "
-            f"and statistics: {readable}"
+            f"{where}: a release with the mechanism {kind} is not supported; the supported mechanisms are {readable}"
         )
     return _MADE[kind](opened)
 
@@ -121,7 +120,7 @@ def _numbers(
                 raise table.refuse("parent", row, "must be the same in all rows with this name", above)
     elif len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{table.name}, column name: the name {twice!r} occurs twice: rename one of the counts")
+        raise ValueError(f"{table.name}: the column 'name' contains {twice!r} twice: rename one of the counts")
     cells = _cells(table, withheld, missing)
     try:
         law, bounds = _law_and_bounds(cells, names, mechanism)
@@ -154,7 +153,9 @@ def _law_and_bounds(
     if all(bounds is None for _, bounds in cells):
         return mechanism, None
     if not hasattr(mechanism, "threshold"):
-        raise ValueError(f"ranges and withheld counts require one distribution of the noise, got {mechanism!r}")
+        raise ValueError(
+            f"ranges and withheld counts require the same noise distribution for all counts, got {mechanism!r}"
+        )
     stated = getattr(mechanism, "least", None)
     noise = "exact" if isinstance(mechanism, Exact) else type(mechanism).__name__
     threshold, limits = table_columns.censored(cells, names, noise, stated)

@@ -88,8 +88,8 @@ class Release:
             self.labels = [str(name) for name in values.index], [str(name) for name in values.columns]
         elif queries is not None and len(self.shape) > 1:
             raise ValueError(
-                "values with queries must be a list (one histogram) or a DataFrame (one row per node and one column "
-                f"per query), got shape {self.shape}"
+                "with queries, values must be one-dimensional (one histogram), or must be a DataFrame (one row per "
+                f"node and one column per query), got an array of shape {self.shape}"
             )
         self.facts = dict(facts or {})
 
@@ -183,7 +183,7 @@ def _numbers(values: Any) -> NDArray[np.float64]:
     except (TypeError, ValueError):
         raise TypeError(f"values must contain only numbers, got {values!r}") from None
     if array.size == 0 or not 1 <= array.ndim <= 3:
-        raise ValueError(f"values must be a list, a table or several tables of numbers, got shape {array.shape}")
+        raise ValueError(f"values must have one to three dimensions and at least one number, got shape {array.shape}")
     if np.isinf(array).any():
         raise ValueError(f"values must be finite, or NaN for unmeasured counts, got {array[np.isinf(array)][0]}")
     return array
@@ -225,8 +225,8 @@ def _shallow(parents: dict[str, str | None]) -> dict[str, str | None]:
     if (node >= 0).any():
         name = list(parents)[int(np.argmax(node >= 0))]
         raise ValueError(
-            f"the parents of every node must lead to the root in fewer than {DEEPEST} steps without a "
-            f"cycle, but the parents of {name!r} do not"
+            f"parents: the path from {name!r} to the root must have fewer than {DEEPEST} steps and must not contain a "
+            "cycle: correct the parents"
         )
     return parents
 
@@ -247,9 +247,9 @@ def _named(
         return tuple(labels)
     seen: set[str] = set()
     for name in labels:
-        if (name in seen and not repeated) or not name.strip():
-            raise ValueError(
-                f"names must be different and not empty, got {name!r} {'twice' if name in seen else ''}".rstrip()
-            )
+        if not name.strip():
+            raise ValueError(f"names must not be empty, got {name!r}")
+        if name in seen and not repeated:
+            raise ValueError(f"names must be distinct, got {name!r} twice")
         seen.add(name)
     return tuple(labels)

@@ -47,7 +47,8 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     _checks.one_of("method", method, METHODS)
     if release.values.ndim < 2:
         raise ValueError(
-            f"values must be a table (rows, columns) if the mechanism is a swap, got shape {release.shape}"
+            "values must be at least two-dimensional (rows, columns) if the mechanism is a swap, got shape "
+            f"{release.shape}"
         )
     table = _whole(release)
     alpha = concentration("flat" if prior is None else prior, len(release))

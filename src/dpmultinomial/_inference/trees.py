@@ -193,7 +193,7 @@ Array = NDArray[np.float64]
 METHODS = ("auto", "chain", "least squares")
 LARGE = 2000  # largest total number of cells in all nodes for which "auto" is a chain
 NEGLECTED = (
-    "least squares in each node, then one tree a cell: what cells say of each other beyond their node is neglected"
+    "least squares in each node, then one tree per cell; the information of other cells in other nodes is neglected"
 )
 
 

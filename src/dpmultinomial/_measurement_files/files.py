@@ -121,19 +121,26 @@ def _of_file(product: Product, path: Path, kind: str, values: bool, wanted: set[
         columns = [*needed, *({"sign"} & there), *({"query_shape"} & there if values else ())]
         groups = [g for g in range(file.num_row_groups) if wanted is None or _may_hold(file, g, wanted)]
         for group in groups:  # one group at a time, because a reader keeps the data of all groups that it has read
+            first = sum(stated.row_group(g).num_rows for g in range(group))
             for table in file.iter_batches(_ROWS, row_groups=[group], columns=columns, use_threads=False):
-                yield from _by_query(product, table, kind, wanted)
+                yield from _by_query(product, table, kind, wanted, first)
+                first += table.num_rows
 
 
-def _by_query(product: Product, rows: pa.RecordBatch, kind: str, wanted: set[str] | None) -> Iterator[Batch]:
-    """Yield the rows of each query: a slice if they are contiguous, otherwise a copy."""
+def _by_query(
+    product: Product, rows: pa.RecordBatch, kind: str, wanted: set[str] | None, first_row: int
+) -> Iterator[Batch]:
+    """Yield the rows of each query: a slice if they are contiguous, otherwise a copy. `first_row` is the position of
+    the first of these rows in the file.
+    """
     names = rows.column("query_name").cast(pa.string())
     runs = pc.run_end_encode(names)
     together = len(runs.values) == len(different := sorted(pc.unique(names).to_pylist(), key=str))
     starts = dict(zip(runs.values.to_pylist(), pairwise([0, *runs.run_ends.to_pylist()]), strict=True))
     for name in different:
         if name is None:
-            raise ValueError("the column query_name must not have empty cells")
+            row = first_row + int(np.flatnonzero(names.is_null().to_numpy(zero_copy_only=False))[0]) + 1
+            raise ValueError(f"the column query_name must not have empty cells, got an empty cell in row {row}")
         if wanted is None or name in wanted:
             first, end = starts[name]
             found = rows.slice(first, end - first) if together else rows.filter(pc.equal(names, name))
@@ -167,7 +174,9 @@ def _batch(product: Product, name: str, rows: pa.RecordBatch, kind: str) -> Batc
     if kind == DPQUERY:
         variances = np.asarray(rows.column("variance").cast(pa.float64()).to_numpy(zero_copy_only=False))
         if not (good := (variances > 0) & np.isfinite(variances)).all():
-            raise ValueError(f"{name}: the column variance must be finite and > 0, got {variances[~good][0]}")
+            raise ValueError(
+                f"{name}: the values of the column 'variance' must be finite and > 0, got {variances[~good][0]}"
+            )
     else:
         variances = np.zeros(len(rows))
     values = None
@@ -183,7 +192,9 @@ def _only(rows: pa.RecordBatch, column: str, name: str) -> str:
     """Return the value that a column has in all rows of a query, and raise an error if the values differ."""
     found: list[Any] = pc.unique(rows.column(column)).to_pylist()
     if len(found) != 1 or found[0] is None:
-        raise ValueError(f"{name}: column {column} must have the same value in all rows of the query, got {found[:3]}")
+        raise ValueError(
+            f"{name}: the column {column!r} must have the same value in all rows of the query, got {found[:3]}"
+        )
     return str(found[0])
 
 
@@ -194,7 +205,7 @@ def _sign(rows: pa.RecordBatch, name: str) -> str:
     if "sign" in rows.schema.names:
         word = _only(rows, "sign", name)
         if word not in _SIGNS:
-            raise ValueError(f"{name}: the column sign must be '=', '<=' or '>=', got {word!r}")
+            raise ValueError(f"{name}: the value of the column 'sign' must be '=', '<=' or '>=', got {word!r}")
         return _SIGNS[word]
     bare = name.removesuffix("_con")
     return ">=" if bare.endswith("_lb") else "<=" if bare.endswith("_ub") else "="
@@ -229,17 +240,17 @@ def _matrix(column: pa.Array, cells: int, name: str) -> Array:
     """
     kind = column.type.value_type if _is_list(column.type) else column.type
     if not _is_list(column.type) or not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        raise ValueError(f"{name}: the column value must contain lists of integers, got {column.type}")
+        raise ValueError(f"{name}: the column 'value' must contain lists of integers, got {column.type}")
     lengths = column.value_lengths().to_numpy(zero_copy_only=False)
     if column.null_count or not (lengths == cells).all():
         raise ValueError(
-            f"{name}: the column value must have {cells} numbers in every row, got "
-            f"{next(n for n in column.value_lengths().to_pylist() if n != cells)}"
+            f"{name}: the lists in the column 'value' must have length {cells}, got length "
+            f"{next(n or 0 for n in column.value_lengths().to_pylist() if n != cells)}"
         )
     flat = column.flatten()
     if flat.null_count:
         raise ValueError(
-            f"{name}: the column value must not contain missing values, but row "
+            f"{name}: the column 'value' must not contain missing values, but row "
             f"{int(np.flatnonzero(flat.is_null().to_numpy(zero_copy_only=False))[0]) // cells} of the query has a "
             "missing value"
         )
@@ -250,7 +261,7 @@ def _matrix(column: pa.Array, cells: int, name: str) -> Array:
         numbers = np.asarray(flat.to_numpy(zero_copy_only=False))
         far = numbers[~((np.abs(numbers) <= _LARGEST) & (numbers == np.floor(numbers)))].tolist()
     if far:
-        raise ValueError(f"{name}: the column value must contain integers between -2^53 and 2^53, got {far[0]:g}")
+        raise ValueError(f"{name}: the column 'value' must contain integers between -2^53 and 2^53, got {far[0]:g}")
     return np.asarray(flat.to_numpy(zero_copy_only=False), dtype=np.float64).reshape(-1, cells)
 
 

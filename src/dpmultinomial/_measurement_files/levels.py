@@ -491,7 +491,8 @@ def _codes(found: Sequence[pa.Array]) -> Texts:
         return np.zeros(0, dtype="<U1")
     texts = pc.unique(pa.chunked_array(found))
     if texts.null_count:
-        raise ValueError("the column geocode must not contain empty cells")
+        empty = sum(part.null_count for part in found)
+        raise ValueError(f"the column geocode must not contain empty cells, got {empty} empty cells")
     return np.sort(texts.to_numpy(zero_copy_only=False).astype(str))
 
 

@@ -281,9 +281,9 @@ def masks(product: Product, cell: dict[str, object]) -> tuple[Mask, ...]:
     names = [axis.name for axis in product.axes]
     for name in cell:
         if name not in names:
-            other = f"; {_ELSEWHERE[name]} has it" if name in _ELSEWHERE else ""
+            other = f" but of {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
             raise ValueError(
-                f"{name}: {product.product} {product.table} has no axis of that name{other}; its axes are "
+                f"{name!r} is not an axis of {product.product} {product.table}{other}; the available axes are "
                 + ", ".join(names)
             )
     return tuple(axis.mask(cell.get(axis.name, list(axis.levels))) for axis in product.axes)

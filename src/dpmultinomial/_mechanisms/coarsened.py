@@ -77,8 +77,8 @@ class Coarsened:
                 _checks.number(name, getattr(self, name))
         if self.at is not None and self.least is not None and self.at >= self.least:
             raise ValueError(
-                f"the threshold must be above the value at which counts are clipped ({self.at}), got {self.least}: "
-                "no count would be withheld"
+                f"the threshold must be above the value at which counts are clipped ({self.at}), because otherwise no "
+                f"count would be withheld, got {self.least}"
             )
 
     @property

@@ -143,8 +143,8 @@ def _least_cost(cost: Callable[[float], float]) -> float:
     place = int(np.argmin([cost(x) for x in grid]))
     if place in (0, len(grid) - 1):
         raise ValueError(
-            "counts must differ more from each other, so that the optimal alpha lies between 1e-9 and 1e15, got counts "
-            f"with an optimal alpha near {np.exp(grid[place]):.0e}"
+            f"the optimal alpha must lie between 1e-9 and 1e15, got about {np.exp(grid[place]):.0e}, because the "
+            "counts are too similar: pass counts that differ more"
         )
     ends = grid[place - 1], grid[place + 1]
     return float(minimize_scalar(cost, bounds=ends, method="bounded", options={"xatol": 1e-9}).x)

@@ -229,14 +229,14 @@ class LawByRow(WithoutCost):
         self.laws, self.which = tuple(laws), _checks.int64s("which", which)
         if self.which.size and not 0 <= self.which.min() <= self.which.max() < len(self.laws):
             raise ValueError(
-                f"which must contain positions in the list of {len(self.laws)} distributions, got "
-                f"{self.which.min()} to {self.which.max()}"
+                f"which must contain positions in [0, {len(self.laws)}), got positions from {self.which.min()} to "
+                f"{self.which.max()}"
             )
         for law in self.laws:
             if law.row_count is not None:
                 raise ValueError(
-                    "laws must contain distributions with a single parameter, got a "
-                    f"distribution with {law.row_count} rows"
+                    "each distribution in laws must have scalar parameters, got a distribution with "
+                    f"{law.row_count} rows of parameters"
                 )
 
     @classmethod

@@ -124,7 +124,9 @@ class CensoredStatistics:
 
     def _stated(self) -> float | tuple[float, ...]:
         if self.scale is None:
-            raise ValueError("scale is required to draw noise or to compute the privacy cost")
+            raise ValueError(
+                "scale is required to draw noise or to compute the privacy cost: pass CensoredStatistics(.., scale=)"
+            )
         return self.scale
 
     def epsilon(self, n: int, scale: ArrayLike, *, sums: bool = False) -> float:

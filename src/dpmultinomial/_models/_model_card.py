@@ -228,15 +228,14 @@ def opened(exported: Mapping[str, object], expected: str, keys: Sequence[str]) -
             f"{', '.join(type(exported[key]).__name__ for key in other)}"
         )
     columns, card = exported["columns"], exported["card"]
-    if not isinstance(columns, list) or not isinstance(card, dict) or not columns:
-        raise TypeError(
-            "in exported, columns must be a list with at least one entry and card must be a mapping, got "
-            f"{_shown(columns)} and {type(card).__name__}"
-        )
+    if not isinstance(columns, list) or not columns:
+        raise TypeError(f"exported['columns'] must be a list with at least one entry, got {_shown(columns)}")
+    if not isinstance(card, dict):
+        raise TypeError(f"exported['card'] must be a dict, got {type(card).__name__}")
     known = (*calibrated_noise.MECHANISMS, "none")
     if not isinstance(card.get("mechanism"), str) or card["mechanism"] not in known:
         raise ValueError(
-            f"the mechanism in card must be one of {', '.join(known)}, got {_shown(card.get('mechanism'))}"
+            f"exported['card']['mechanism'] must be one of {', '.join(known)}, got {_shown(card.get('mechanism'))}"
         )
     return Exported(_names(columns), tuple(_support(column) for column in columns), dict(card))
 
@@ -307,7 +306,8 @@ def _names(columns: Sequence[object]) -> list[str | None]:
         name = column.get("name") if isinstance(column, Mapping) else column
         if not isinstance(column, Mapping) or not (name is None or isinstance(name, str)):
             raise TypeError(
-                f"every column in exported must be a dict whose name is a string or None, got {_shown(column)}"
+                "every column in exported must be a dict whose value of 'name' is a string or None, got "
+                f"{_shown(column)}"
             )
         names.append(name)
     if len(set(map(type, names))) > 1:
@@ -319,7 +319,7 @@ def _names(columns: Sequence[object]) -> list[str | None]:
 def _support(column: Mapping[str, object]) -> Support:
     if column.get("kind") not in ("levels", "bins") or not isinstance(column.get("public"), bool):
         raise ValueError(
-            "every column in exported must have a kind ('levels' or 'bins') and a boolean public, got "
+            "every column in exported must have the keys 'kind' ('levels' or 'bins') and 'public' (True or False), got "
             f"{_shown(dict(column))}"
         )
     return from_card(column)

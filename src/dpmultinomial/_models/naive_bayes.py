@@ -50,12 +50,13 @@ class Counts:
         self.sizes = np.asarray(sizes)[self.kept]
         self.starts = np.append(0, np.cumsum(self.sizes)).astype(np.int64)
         self.classes = classes
-        if (categories >= np.asarray(sizes)).any() or (labels < 0).any() or (labels >= classes).any():
+        if (categories >= np.asarray(sizes)).any():
             raise ValueError(
-                f"categories must be smaller than the sizes {np.asarray(sizes).tolist()}, and labels must lie in [0, "
-                f"{classes}), got categories up to {categories.max(axis=0).tolist()} and labels from {labels.min()} "
-                f"to {labels.max()}"
+                f"categories must be smaller than the numbers of categories {np.asarray(sizes).tolist()}, got the "
+                f"largest categories {categories.max(axis=0).tolist()}"
             )
+        if (labels < 0).any() or (labels >= classes).any():
+            raise ValueError(f"labels must lie in [0, {classes}), got values from {labels.min()} to {labels.max()}")
         cells, width = self.cells(categories), int(self.starts[-1])
         seen = cells >= 0
         places = cells + width * labels[:, None].astype(np.int64)

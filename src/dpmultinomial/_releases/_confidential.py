@@ -47,8 +47,10 @@ def read(path: Path) -> bytes:
     _durable.step("open the confidential file")
     with open(path, "rb") as file:
         about = os.fstat(file.fileno())
-        if not stat.S_ISREG(about.st_mode) or about.st_size > LARGEST_FILE:
-            raise Refused(f"{path}: the confidential data must be a regular file of at most {LARGEST_FILE:,} bytes")
+        if not stat.S_ISREG(about.st_mode):
+            raise Refused(f"{path}: the confidential data must be a regular file, not a folder or a device")
+        if about.st_size > LARGEST_FILE:
+            raise Refused(f"{path}: the confidential file must not be larger than {LARGEST_FILE:,} bytes")
         return file.read()
 
 
@@ -132,7 +134,7 @@ def key(place: Path) -> bytes:
     if not stat.S_ISREG(path.lstat().st_mode):
         raise Refused(f"{path}: the key must be a regular file, not a link or a folder; {_LOST}")
     if stat.S_IMODE(path.stat().st_mode) & 0o077:
-        raise Refused(f"{path}: only the owner of the key may have permission to read it (chmod 600)")
+        raise Refused(f"{path}: the key must be readable only by its owner: run chmod 600 {path}")
     found = path.read_bytes()
     if len(found) != 32:
         raise Refused(f"{path}: the key must contain 32 bytes, got {len(found)} bytes; {_LOST}")

@@ -399,7 +399,7 @@ def _tree(get: Mapping[str, Any]) -> Problems:
     for key in ("shares", "narrow"):
         if get[key] and not levels:
             found.append(
-                (key, "requires the key levels: list the names of the levels of the tree, beginning with the root")
+                (key, "requires the key 'levels': list the names of the levels of the tree, beginning with the root")
             )
     if get["shares"] and get["narrow"]:
         found.append(

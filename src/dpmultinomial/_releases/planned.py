@@ -174,8 +174,8 @@ def _of_tree(settings: Mapping[str, Any], level: float, shape: Hierarchy | None)
         )
     if settings["narrow"] and shape is None:
         raise ValueError(
-            "shape is required, because narrow chooses the shares by the shape of the tree: pass a public file with "
-            "this shape"
+            "shape is required if narrow is given, because the shares then depend on the shape of the tree: pass a "
+            "public file with this shape"
         )
     measured = len(levels) - public
     shares = (

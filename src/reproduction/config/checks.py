@@ -208,7 +208,7 @@ def checked(
     """
     if found := sorted(user_files.mistakes(settings)):  # this check runs before a rule of any paper opens a named file
         raise config.ConfigError(
-            f"{len(found)} confidential files where only public files are allowed; nothing was run.\n"
+            f"{len(found)} confidential files are named where only public files are allowed; nothing was run.\n"
             + "\n".join(f"  {place}: {why}" for place, why in found)
         )
     allowed = schema_of(papers)

@@ -65,7 +65,7 @@ def names(settings: Mapping[str, Any], header: Sequence[str], kind: Kind) -> Nam
             )
         if ours != "name" and not isinstance(theirs, str):
             raise ValueError(
-                f"columns: {ours} must be a single column, got {theirs!r}; only name may consist of several columns"
+                f"columns: {ours!r} must be a single column, got {theirs!r}; only 'name' may consist of several columns"
             )
         for one in [theirs] if isinstance(theirs, str) else theirs:
             if one not in header:
@@ -166,7 +166,9 @@ def _combinations(parts: Sequence[Sequence[str]]) -> list[str]:
     """Return the names of all combinations of the values of several columns, in the order of their first rows."""
     different = [list(dict.fromkeys(part)) for part in parts]
     if (size := prod(map(len, different))) > _MOST_CELLS:
-        raise ValueError(f"absent: the columns of the name have {size:,} combinations, the maximum is {_MOST_CELLS:,}")
+        raise ValueError(
+            f"absent: the columns of the name have {size:,} combinations, more than the limit of {_MOST_CELLS:,}"
+        )
     return [JOINT.join(cell) for cell in product(*different)]
 
 
@@ -185,7 +187,10 @@ def absent_mistakes(settings: Mapping[str, Any], found: Names, batch: bool) -> l
     threshold = isinstance(noise, Mapping) and "threshold" in noise
     wrong = []
     if stated["are"] == "withheld" and not threshold and not settings.get("withheld") and "below" not in stated:
-        wrong.append("set below, the limit below which cells were omitted: {cells: .., are: withheld, below: 10}")
+        wrong.append(
+            "the key 'below' is required: set the limit below which cells were omitted: "
+            "{cells: .., are: withheld, below: 10}"
+        )
     if stated["are"] != "withheld" and "below" in stated:
         wrong.append(f"below is allowed only with are: withheld, got are: {stated['are']}")
     if stated["are"] == "unknown" and threshold:
@@ -247,7 +252,7 @@ def listed_cells(settings: Mapping[str, Any], kinds: Mapping[str, str], found: N
     names_of_cells = listed["name"]
     if len(set(names_of_cells)) < len(names_of_cells) or "" in names_of_cells:
         twice = next(name for name, times in Counter(names_of_cells).items() if times > 1 or not name)
-        raise ValueError(f"absent: the cell {twice!r} is {'listed twice' if twice else 'a cell without a name'}")
+        raise ValueError(f"absent: the cell {twice!r} is listed twice" if twice else "absent: a cell has an empty name")
     return listed
 
 

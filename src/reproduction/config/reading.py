@@ -204,7 +204,9 @@ def _refuse_keys(loaded: Any) -> None:
     for _ in range(_DEEPEST + 1):
         for key in (key for value in level if isinstance(value, dict) for key in value):
             if _TEMPLATE.match(key):
-                raise ConfigError(f"{key}: templates can run code and are rejected: write the values themselves")
+                raise ConfigError(
+                    f"{key}: templates are not allowed, because they can run code: write the values themselves"
+                )
             if _CONTROL.search(key):
                 raise ConfigError(f"{key!r}: keys must not contain control characters")
         for text in (text for value in level for text in _strings(value)):
@@ -249,7 +251,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(word: str) -> float:
-    raise ConfigError(f"{word} is not a number in JSON")
+    raise ConfigError(f"{word} is not a valid JSON number")
 
 
 def _tab(text: str) -> str:

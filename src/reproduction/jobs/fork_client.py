@@ -51,7 +51,7 @@ def main(python: str, place: str, flag: str, command: str) -> int:
         except OSError:
             answer = b""
     if not answer:
-        print(f"{script}: the process that ran its fork has ended, and so has the job.", file=sys.stderr)
+        print(f"{script}: the process that ran this job has ended, so the job has failed.", file=sys.stderr)
         return 1
     code = int(answer)
     return code if code >= 0 else 128 - code

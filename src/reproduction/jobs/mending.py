@@ -62,7 +62,7 @@ def taken_away(papers: Mapping[str, Paper], settings: Mapping[str, Any], words: 
         return []
     wanted = [*expected(papers, settings)]
     if folders := [name for name in wanted if Path(name).is_dir()]:
-        raise NotADirectoryError(f"{folders[0]} is a folder, but it must be a result file: remove or rename the folder")
+        raise NotADirectoryError(f"{folders[0]} is a folder, but must be a result file: remove or rename the folder")
     faults = list(trust.untrusted(Path(), wanted, requested(papers, settings)))
     for fault in faults[:_SHOWN]:
         why = _printing.printable(fault.why)

@@ -114,7 +114,7 @@ def named(
         In the cases of `of_shard`, or if a name would be made from several columns.
     """
     if several := [name for name in columns if not isinstance(names.get(name, name), str)]:
-        raise ValueError(f"columns: {several[0]} of a batch must be a single column, got {names[several[0]]!r}")
+        raise ValueError(f"columns: for a batch, {several[0]!r} must be a single column, got {names[several[0]]!r}")
     if settings.get("absent"):
         columns = {"name": "text", **columns}
     kinds = {str(names.get(name, name)): "text" if form == "text" else "number" for name, form in columns.items()}

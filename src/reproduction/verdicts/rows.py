@@ -77,7 +77,7 @@ def claim(
     if not len(lefts):
         raise ValueError(
             f"{artefact}: {quantity}: the relation {relation} requires at least one pair of numbers: "
-            "use not_run if there are none"
+            "call not_run if no numbers are available"
         )
     with np.errstate(invalid="ignore"):  # inf - inf is undefined, so the margin is NaN
         margins = margin(lefts, relation, rights, rounding)
@@ -105,7 +105,7 @@ def law(
     """
     if not sees:
         raise ValueError(
-            f"{artefact}: {quantity}: a row of the kind law must state the detection limit of its test, for example "
+            f"{artefact}: {quantity}: a row of the kind 'law' must state the detection limit of its test, for example "
             "'noise scale by 2 %'"
         )
     return _row(artefact, quantity, variant, p_value, 0.0, note, sees=sees)

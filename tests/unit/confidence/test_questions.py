@@ -380,7 +380,7 @@ def test_four_noisy_cells_by_a_bootstrap():
         (lambda c: c.ask({"difference": ["a", "b"], "sizes": [3.5, 4]}), TypeError, "must be an integer, got 3.5"),
         (lambda c: c.ask({"difference": ["a", "b"], "sizes": [30, 40]}, level=0.9995), ValueError, "below 0.999"),
         (lambda c: c.ask({"sum": ["a", "b"], "exposures": [3, 4]}), ValueError, "only for a ratio of rates, got sum"),
-        (lambda c: c.ask({"ratio": ["a", "b"], "exposures": [3]}), ValueError, "must contain two public exposures"),
+        (lambda c: c.ask({"ratio": ["a", "b"], "exposures": [3]}), ValueError, "must contain two numbers, the public"),
         (lambda c: c.ask({"ratio": ["a", "b"], "exposures": [3, 0]}), ValueError, "must be finite and > 0, got 0"),
         (lambda c: c.ask({"ratio": ["a", "b"], "exposures": [3, 1]}, level=0.9995), ValueError, "below 0.999"),
         (lambda c: c.test("a = b", exposures=[3, 1], sizes=[4, 5]), ValueError, "only one of .* got sizes, exposures"),

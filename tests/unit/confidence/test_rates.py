@@ -199,7 +199,7 @@ def test_interval_without_a_public_total():
     [
         (lambda: dpm.confidence(dpm.Release([3], mechanism=DL(scale=1.0))).rates["1"].interval(), "only one count"),
         (lambda: dpm.confidence(dpm.Release([3, 4], mechanism=DL(scale=1.0))).rates["1"].interval(0.999),
-         "level must be below 0.998 without a public total"),
+         "level must be below 0.998 if the total is not public"),
         (lambda: dpm.confidence(dpm.Release([3, 4], mechanism=dpm.Laplace(scale=1.0))).rates["1"].interval(),
          "require integer noise"),
         (lambda: dpm.confidence(dpm.Release([3], mechanism=DL(scale=1.0), total=9)).rates["1"].pvalue(1.5),

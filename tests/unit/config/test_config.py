@@ -172,7 +172,10 @@ def test_a_file_that_is_no_mapping_is_refused(tmp_path):
         ("root_seed: 1_000\n", r"1_000: YAML reads this number as 1000"),
         ("root_seed: 0x1F\n", r"0x1F: YAML reads this number as 31"),
         ("a: {b: [1, 1:30.5]}\n", r"1:30.5: YAML reads this number as 90.5"),
-        ("__use_yte__: true\nroot_seed: ?1 + 1\n", r"__use_yte__: templates can run code and are rejected"),
+        (
+            "__use_yte__: true\nroot_seed: ?1 + 1\n",
+            r"__use_yte__: templates are not allowed, because they can run code",
+        ),
     ],
 )
 def test_what_yaml_reads_otherwise_than_it_looks_is_refused(tmp_path, text, message):

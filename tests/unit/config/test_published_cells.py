@@ -60,9 +60,9 @@ def test_ranges_are_bounds_without_noise_and_thresholds_with_noise():
     noisy = {"law": "gaussian", "sd": 2.0}
     assert published_cells.censored(noisy, cells[:2], names[:2]) == ({**noisy, "threshold": 10.0}, None)
     assert published_cells.censored(noisy, cells[:1], names[:1]) == (noisy, None)
-    with pytest.raises(ValueError, match=r"'c' is 3 to 7, but with noise \(gaussian\)"):
+    with pytest.raises(ValueError, match=r"'c' is the range 3 to 7, but ranges .* got the noise gaussian"):
         published_cells.censored(noisy, cells[:3], names[:3])
-    with pytest.raises(ValueError, match=r"'b' is at most 9, .* the same limit \(12\)"):
+    with pytest.raises(ValueError, match=r"'b' is published as at most 9, .* the same limit \(12\)"):
         published_cells.censored({**noisy, "threshold": 12}, cells[:2], names[:2])
     with pytest.raises(ValueError, match="'d' has no value, but other counts were withheld below 10"):
         published_cells.censored(noisy, [*cells[:2], cells[3]], list("abd"))
@@ -161,7 +161,7 @@ def test_a_name_of_several_columns(folder):
             {"name": "county", "value": "n"},
             "has no column 'county'; the columns of the file are country, n; did you mean 'country'",
         ),
-        ({"value": ["country", "n"]}, "value must be a single column"),
+        ({"value": ["country", "n"]}, "'value' must be a single column"),
         (
             {"people": "n"},
             "'people' is not the name of a column that the scenario reads; the names are name, value, scale",
@@ -369,7 +369,7 @@ def test_cells_of_a_file_and_of_all_combinations(folder):
     [
         ({"cells": ["a", "b"]}, "the file has the cell 'C', which is not among the 2 cells"),
         ({"cells": ["a", "c", "b"]}, "the file has the cell 'C', .*"),
-        ({"are": "withheld"}, r"absent: set below, the limit below which cells were omitted"),
+        ({"are": "withheld"}, r"absent: the key 'below' is required: set the limit below which cells were omitted"),
         ({"below": 5}, "below is allowed only with are: withheld, got are: zero"),
         ({"cells": "combinations"}, "combinations require a name that is made of several columns"),
         ({"cells": "none.csv"}, r"absent: cells: 'none\.csv' is not a file"),
@@ -469,7 +469,9 @@ def test_tables_with_ranges_and_tables_with_numbers_in_one_batch(folder, scales)
     pd.testing.assert_frame_equal(together, alone, check_dtype=False, rtol=1e-12)
     status = together.set_index("quantity")["status"]
     assert status[list("abcdef")].tolist() == ["exact"] * 6
-    assert status["g"].startswith("refused: 'g' is 1 to 9, but with noise (discrete_laplace), every count without")
+    assert status["g"].startswith(
+        "refused: 'g' is the range 1 to 9, but ranges are supported only for counts without noise"
+    )
     assert status["k"] == status["h"] == "exact"
     assert status["i"].startswith("refused: 'i' has no value, but other counts were withheld below 10")
     assert status[["l", "m"]].str.contains("scale of the noise must be").tolist() == [scales, scales]

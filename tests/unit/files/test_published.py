@@ -101,14 +101,14 @@ def taken(folder, key):
         ("discrete_laplace", "mechanism", "discrete_gaussian", "discrete_gaussian"),
         ("discrete_laplace", "mechanism", "any text", "mechanism must be one of discrete_laplace"),
         ("discrete_laplace", "law", "Laplace", "the value of law is invalid"),
-        ("discrete_laplace", "categories", 5, "must have 5 rows, as the record states, got 4"),
+        ("discrete_laplace", "categories", 5, "release.csv has 4 rows, but the record states 5 rows"),
         ("discrete_laplace", "hardened", False, "hardened must be false for Dirichlet"),
         ("discrete_laplace", "extra", 1, "the key 'extra' is not valid for the mechanism discrete_laplace"),
         ("discrete_gaussian", "scale", 0.5, "are inconsistent"),
         ("additive_counts", "epsilon_of_each_count", 2.0, "are inconsistent"),
         ("additive_counts", "algorithm", "4", "the value of algorithm is invalid"),
         ("swap", "cost_of_one_exchange", 1.0, "cost_of_one_exchange must be equal"),
-        ("swap", "records", 79, "must have 79 rows"),
+        ("swap", "records", 79, "but the record states 79 rows"),
         ("swap", "swapped", ["income"], "no column 'income'"),
         ("swap", "rate", 1, "the value of rate is invalid"),
         ("censored_statistics", "upper", 1.0, "lower must be below upper"),
@@ -120,7 +120,7 @@ def taken(folder, key):
             "laplace_tree",
             "nodes",
             {"state": 2, "county": 1},
-            "the numbers of nodes per level must be",
+            "the numbers of nodes per level are",
         ),
         ("gaussian_tree", "cost", {"relation": "replace a record", "rho": 10**308}, "the value of cost is invalid"),
         ("discrete_gaussian", "cost", {"relation": "replace a record", "rho": 10**308}, "the value of cost is invalid"),
@@ -189,13 +189,13 @@ FILES = {
         (lambda t: t.replace("south", " "), "must be a category that is not empty"),
         (lambda t: t.replace("\n", ",1\n").replace("count,1", "count,more"), "must have the columns category, count"),
         (lambda t: t.replace("category", "name"), "must have the columns"),
-        (lambda t: t + "extra,4\n", "must have 4 rows"),
+        (lambda t: t + "extra,4\n", "but the record states 4 rows"),
         (lambda t: t.rsplit(",", 1)[0] + ",1.5\n", "must be an integer"),
         (lambda t: "", "empty"),
     ],
     "additive_counts": [(lambda t: t.rsplit(",", 1)[0] + ",-5\n", "must be in")],
     "censored_statistics": [
-        (lambda t: t.replace("sse", "mean"), "statistic must be mean, sse, low, high"),
+        (lambda t: t.replace("sse", "mean"), "'statistic' must contain the values mean, sse, low, high"),
         (lambda t: t.rsplit(",", 1)[0] + ",nan\n", "must be a number"),
     ],
     "naive_bayes": [
@@ -245,7 +245,7 @@ def test_where_there_is_a_ledger_it_must_name_the_release(made, tmp_path):
     with pytest.raises(FileFault, match="differs from the record"):
         published.open_release(folder)
     folder.rename(folder.with_name("2"))
-    with pytest.raises(FileFault, match="must be the record of county, generation 2"):
+    with pytest.raises(FileFault, match="but the folder is that of county, generation 2: restore the record"):
         published.open_release(folder.with_name("2"))
 
 

@@ -237,12 +237,15 @@ def test_a_prior_is_handed_on():
 
 GOOD = {"interval": "met", "narrower": 0.1}
 REFUSED = [
-    ({}, "either question=, or interval= together with narrower="),
-    ({**GOOD, "question": "met > failed"}, "either question=, or interval= together with narrower="),
+    ({}, "either the argument question, or both arguments interval and narrower"),
+    ({**GOOD, "question": "met > failed"}, "either the argument question, or both arguments interval and narrower"),
     ({"interval": "met"}, "must be given together"),
     ({"question": "met > failed", "narrower": 0.1}, "must be given together"),
     ({**GOOD, "level": 0.5}, r"level must lie in \(1/2, 1\), got 0.5"),
-    ({**GOOD, "probability": 0.95}, "probability must be below the level 0.95 for an interval, got 0.95"),
+    (
+        {**GOOD, "probability": 0.95},
+        r"for an interval, probability must be below the level of the interval \(0.95\), got 0.95",
+    ),
     ({**GOOD, "probability": 1.0}, "probability must lie strictly between 0 and 1"),
     ({**GOOD, "narrower": 0.0}, "narrower must be"),
     ({**GOOD, "interval": "none"}, "interval must be one of 'met', 'not_met', 'failed'"),

@@ -114,7 +114,7 @@ def test_predictions():
     assert new["new"].mean() == pytest.approx(20 * theta.mean(), rel=0.03)
     assert new["new"].sd() == pytest.approx(rng.poisson(20 * theta).std(), rel=0.05)
     assert new.sample(5, rng=rng).shape == (5, 1)
-    with pytest.raises(ValueError, match="covariates must have exactly the columns x, got z"):
+    with pytest.raises(ValueError, match="covariates must have exactly the columns x, got the columns z"):
         FOUND.predicted(exposure={"new": 20.0}, covariates={"z": [5.0]})
     with pytest.raises(ValueError, match="exposure must be finite and > 0 for every new count, got 0"):
         FOUND.predicted(exposure=0.0)

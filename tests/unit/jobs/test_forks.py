@@ -148,7 +148,7 @@ def test_a_killed_loaded_process_takes_its_jobs_along_and_each_is_a_failed_job(l
     os.kill(loaded.pid, signal.SIGKILL)
     code, _, error = ended(process)
     assert code == 1
-    assert "has ended, and so has the job" in error
+    assert "has ended, so the job has failed" in error
     assert gone(child)
     loaded.process.wait()
     code, out, error = ended(job(loaded, script("print('on its own')")))  # the next starts a process, and says so

@@ -219,8 +219,8 @@ def test_ages_that_a_relation_never_has_are_an_upper_bound_of_nothing():
 @pytest.mark.parametrize(
     ("product", "cell", "message"),
     [
-        (PEOPLE, {"sex": "male"}, "sex: pl94 person has no axis of that name; dhc person has it"),
-        (PEOPLE, {"income": "high"}, "its axes are hhgq, votingage"),
+        (PEOPLE, {"sex": "male"}, "'sex' is not an axis of pl94 person but of dhc person; the available axes are hhgq"),
+        (PEOPLE, {"income": "high"}, "the available axes are hhgq, votingage"),
         (
             PEOPLE,
             {"hispanic": "latino"},

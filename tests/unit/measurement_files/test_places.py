@@ -359,8 +359,8 @@ def broken(folder, change):
     [
         (lambda t: t.drop_columns(["hispanic"]), "columns of pl94 person; missing columns: hispanic"),
         (lambda t: t.drop_columns(["variance"]), "missing columns: variance"),
-        (lambda t: t.set_column(1, "query_name", [["a_dpq", None]]), "query_name must not have empty cells"),
-        (lambda t: t.set_column(t.schema.get_field_index("value"), "value", [[[1, 2], [3]]]), "must have 2 numbers"),
+        (lambda t: t.set_column(1, "query_name", [["a_dpq", None]]), "got an empty cell in row 2"),
+        (lambda t: t.set_column(t.schema.get_field_index("value"), "value", [[[1, 2], [3]]]), "length 2, got length 1"),
         (lambda t: t.set_column(t.schema.get_field_index("value"), "value", [[[1, 2], [3, None]]]), "row"),
         (lambda t: t.set_column(t.schema.get_field_index("variance"), "variance", [[1.0, 0.0]]), "and > 0, got 0"),
         (lambda t: t.set_column(t.schema.get_field_index("hispanic"), "hispanic", [["hispanic", "*"]]), "same value"),

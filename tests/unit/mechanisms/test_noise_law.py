@@ -516,7 +516,7 @@ def test_different_laws_by_row():
         law.log_likelihood([1.0], counts)
     with pytest.raises(ValueError, match="do not have a single cost"):
         law.cost(composition.RELATIONS[0])
-    with pytest.raises(ValueError, match="a single parameter, got a distribution with 2 rows"):
+    with pytest.raises(ValueError, match="scalar parameters, got a distribution with 2 rows"):
         LawByRow([Laplace(scale=np.array([1.0, 2.0]))], [0])
 
 
@@ -604,7 +604,7 @@ WRONG = [
     ({"law": "discrete_gaussian", "variance": [1.0, 0.0]}, r"variance must be finite and > 0, got 0.0 \(index 1\)"),
     ({"law": "gaussian", "sd": 1, "clipped": 0}, r"clipped must be {at: number}, got 0"),
     ({"law": "gaussian", "sd": 1, "rounded": {"to": 5}}, "rounded must be a number"),
-    ({"law": "table"}, "distribution 'table' requires the key table"),
+    ({"law": "table"}, "distribution 'table' requires the key 'table'"),
     ({"law": "table", "table": {}, "clipped": {"at": 0}}, "must have the columns"),
     ({"law": "exact", "scale": 1}, "exact has no key scale"),
 ]

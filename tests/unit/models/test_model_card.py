@@ -111,8 +111,8 @@ def test_whatever_stands_in_an_export_it_is_refused_plainly_or_predicts(make):
         (lambda e: e["feature_log_prob"].pop(), r"must have one list per column \(2 columns\), got 1"),
         (lambda e: e["columns"][0].__setitem__("upper", 0.0), "lower must be below upper"),
         (lambda e: e["columns"][0].__setitem__("bins", 2), "must have shape"),
-        (lambda e: e["columns"][0].__setitem__("kind", "x"), "every column in exported must have a kind"),
-        (lambda e: e["columns"][0].__setitem__("public", 1), "every column in exported must have a kind"),
+        (lambda e: e["columns"][0].__setitem__("kind", "x"), "every column in exported must have the keys 'kind'"),
+        (lambda e: e["columns"][0].__setitem__("public", 1), "every column in exported must have the keys 'kind'"),
         (lambda e: e["columns"][1].__setitem__("name", "size"), "names of columns must contain distinct strings"),
         (lambda e: e["columns"][1].__setitem__("name", None), "either all columns or none"),
         (lambda e: e["columns"].__setitem__(0, [1]), "every column in exported must be a dict"),
@@ -120,9 +120,9 @@ def test_whatever_stands_in_an_export_it_is_refused_plainly_or_predicts(make):
         (lambda e: e["classes"].__setitem__(0, 10**400), "classes must contain only finite values"),
         (
             lambda e: e["card"].pop("mechanism"),
-            "the mechanism in card must be one of dirichlet, gaussian, laplace, none",
+            r"exported\['card'\]\['mechanism'\] must be one of dirichlet, gaussian, laplace, none",
         ),
-        (lambda e: e["card"].__setitem__("mechanism", ["none"]), "the mechanism in card must be one of"),
+        (lambda e: e["card"].__setitem__("mechanism", ["none"]), r"\['mechanism'\] must be one of"),
     ],
 )
 def test_each_mistake_of_a_bayes_model_is_told(change, words):

@@ -124,5 +124,5 @@ def test_the_key_is_its_owners_alone(tmp_path, bit):
     assert _confidential.key(tmp_path) == secret
     path = tmp_path / _confidential.KEY
     path.chmod(0o600 | bit)
-    with pytest.raises(ValueError, match="only the owner"):
+    with pytest.raises(ValueError, match="must be readable only by its owner: run chmod 600"):
         _confidential.key(tmp_path)

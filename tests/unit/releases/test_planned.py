@@ -120,7 +120,7 @@ def test_mechanisms_without_additive_noise():
 
 def test_what_is_missing_is_named():
     get = checks.filled({"data": "confidential/f.csv", **CASES["gaussian tree"][1]})
-    with pytest.raises(ValueError, match="shape is required, because narrow"):
+    with pytest.raises(ValueError, match="shape is required if narrow is given"):
         planned.widths(get, level=0.9)
     with pytest.raises(
         ValueError, match=r"levels must contain one name per level of the tree in shape .3 levels., got 2"

@@ -238,7 +238,7 @@ def test_a_release_whose_data_are_gone_answers_for_itself_alone(tmp_path, change
         assert room.make("r", settings, root=tmp_path) == folder
         (folder / "release.csv").chmod(0o600)
         (folder / "release.csv").write_text("category,count\na,1000000\nb,1\n")  # no noise of scale 4 gets there
-        with pytest.raises(ValueError, match="SHA-256 must be"):
+        with pytest.raises(ValueError, match="the SHA-256 checksum is"):
             room.make("r", settings, root=tmp_path)
     else:
         with pytest.raises(ValueError, match=re.escape(words)):

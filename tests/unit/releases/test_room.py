@@ -111,7 +111,7 @@ def test_a_published_file_that_was_changed_is_not_inferred_from(root):
     data = (folder / "release.csv").read_bytes()
     (folder / "release.csv").chmod(0o644)
     (folder / "release.csv").write_bytes(data.replace(b"north", b"North"))
-    with pytest.raises(ValueError, match=r"the SHA-256 must be \w+ \(as in record.json\), got"):
+    with pytest.raises(ValueError, match=r"the SHA-256 checksum is \w+, but record.json states \w+: restore both"):
         published.open_release(folder)
     (folder / "record.json").chmod(0o644)
     for text in ("{", "[]", "{}"):

@@ -255,21 +255,20 @@ def posterior(
         if value is not None:
             _checks.integer(name, value, least=least)
     bounded = window is not None or largest is not None
-    if bounded and (chosen.concentration is not None or method == "transforms"):
-        raise ValueError(
-            "window and largest may be given only with prior 'flat' and a method other than 'transforms', got prior "
-            f"{prior!r} and method {method!r}"
-        )
+    if bounded and chosen.concentration is not None:
+        raise ValueError(f"window and largest may be given only with prior 'flat', got {prior!r}")
+    if bounded and method == "transforms":
+        raise ValueError("window and largest must be omitted for the method 'transforms'")
     noise = NoiseModel(float(epsilon), cut)
     only_pairs = algorithm == "1-summed" or (algorithm == "3" and ties == "ieee")
     quick = _chain_is_quick(counts, int(counts.sum()), noise)
     by_chain = bounded or only_pairs or method == "chain" or (method == "auto" and quick)
     if chosen.concentration is not None or not by_chain:
         if only_pairs or method == "chain":
-            raise ValueError(
-                "a prior other than 'flat' requires algorithm '1-independent', '2' or '3' and a method other than "
-                f"'chain', got algorithm {algorithm!r}, ties {ties!r} and method {method!r}"
+            what = (
+                "algorithm '1-summed'" if algorithm == "1-summed" else "ties='ieee'" if only_pairs else "method 'chain'"
             )
+            raise ValueError(f"prior must be 'flat' for {what}, got {prior!r}")
         transformed = _transformed(counts, noise, chosen, algorithm, ties)
         law: CountsLaw = transformed
         state = transformed.accuracy

@@ -352,8 +352,8 @@ def log_ratio(mean: Array, sse: Array, counts: NDArray[np.int64]) -> Array:
     if not np.isfinite(saddlepoint).all():
         i = int(np.argmin(np.isfinite(saddlepoint)))
         raise ValueError(
-            "mean and sse must satisfy 0 < sse/count < 1 - mean^2, and count must be at least 3, "
-            f"got mean {mean[i]:g}, sse {sse[i]:g} and count {counts[i]}"
+            f"mean and sse must satisfy 0 < sse/count < 1 - mean^2, got mean = {mean[i]:g} and sse = {sse[i]:g} for "
+            f"the count {counts[i]}"
         )
     rows = zip(saddlepoint, mean, counts, strict=True)
     return np.array([_one(tilt, second, float(m), int(c)) for (_, *tilt, second), m, c in rows])

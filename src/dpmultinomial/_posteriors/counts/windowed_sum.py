@@ -280,8 +280,8 @@ def _product(one: Window, other: Window) -> Window:
     low, high = max(one.first, other.first), min(one.last, other.last)
     if low > high:
         raise ValueError(
-            f"the total is impossible for counts within their windows: the sum of some counts must lie in "
-            f"[{one.first}, {one.last}] and in [{other.first}, {other.last}]"
+            "the total is impossible given the noise and the bounds of the counts: the sum of some counts must lie in "
+            f"both [{one.first}, {one.last}] and [{other.first}, {other.last}]"
         )
     size = high - low + 1
     weights = _at(one, low, size) * _at(other, low, size)

@@ -177,7 +177,8 @@ def _column(name: str, values: ArrayLike) -> Array:
     except (TypeError, ValueError):
         raise TypeError(f"{name} must contain only numbers, got {values!r}") from None
     if array.ndim > 1 or (name == "released" and (array.ndim == 0 or not len(array))):
-        raise ValueError(f"{name} must contain one number per row, got shape {array.shape}")
+        rule = "one-dimensional with at least one number" if name == "released" else "one number or one number per row"
+        raise ValueError(f"{name} must be {rule}, got shape {array.shape}")
     return array
 
 

@@ -332,7 +332,7 @@ def named(released: Any, names: Sequence[str] | None) -> tuple[Any, tuple[str, .
         return list(released.values()), tuple(str(name) for name in released)
     values = np.asarray(released, dtype=object)
     if values.ndim != 1:
-        raise ValueError(f"released must contain one noisy count per row, got shape {values.shape}")
+        raise ValueError(f"released must be one-dimensional (one noisy count per row), got shape {values.shape}")
     labels = tuple(str(name) for name in names) if names is not None else tuple(str(i + 1) for i in range(len(values)))
     if len(labels) != len(values) or len(set(labels)) != len(labels):
         raise ValueError(
@@ -506,10 +506,11 @@ def _given(prior: Any, groups: Sequence[object] | NDArray[Any] | None, n: int) -
     labels = np.zeros(n, dtype="U1") if groups is None else np.array([str(group) for group in groups])
     places = {name: i for i, name in enumerate(prior)}
     unknown = sorted(set(labels) - set(places))
-    if unknown or len(labels) != n:
+    if len(labels) != n:
+        raise ValueError(f"groups must contain one name per count ({n} counts), got {len(labels)} names")
+    if unknown:
         raise ValueError(
-            f"groups must contain one name per count ({n} counts), and every group must have a prior, got "
-            f"{len(labels)} names and no prior for {', '.join(unknown[:5]) or 'none'}"
+            f"prior must contain a prior for each group, but the prior is missing for {', '.join(unknown[:5])}"
         )
     which = np.array([places[label] for label in labels], dtype=np.int64)
     return Choice(tuple(prior.values()), which, tuple(prior), asked=True)

@@ -275,7 +275,8 @@ def prior_of(words: Any) -> CountPrior:
     given = {"law": words} if isinstance(words, str) else words
     if not isinstance(given, Mapping):
         raise TypeError(
-            f"prior must be one of {', '.join(WORDS)}, a mapping with the key law, or a prior, got {words!r}"
+            f"prior must be one of {', '.join(WORDS)}, a mapping with the key 'law', or the result of priors.fit(..), "
+            f"got {words!r}"
         )
     law = given.get("law")
     if law == "fitted":
@@ -290,8 +291,9 @@ def prior_of(words: Any) -> CountPrior:
         )
     needs = _NEEDS[law]
     if set(given) - {"law"} != set(needs):
-        got = ", ".join(sorted(set(given) - {"law"})) or "nothing"
-        raise ValueError(f"prior: {law} must have {' and '.join(needs) or 'no parameters'}, got {got}")
+        got = ", ".join(sorted(set(given) - {"law"})) or "none"
+        rule = f"requires the parameters {' and '.join(needs)}" if needs else "must not have parameters"
+        raise ValueError(f"prior: the distribution {law} {rule}, got {got}")
     count_prior: CountPrior = _MADE[law](**{name: given[name] for name in needs})
     return count_prior
 
@@ -735,7 +737,7 @@ def choose(cells: Cells, prior: Any, groups: Sequence[object] | NDArray[Any] | N
         law = f"{{'law': {next(iter(prior), '..')!r}, ..}}"
         named = ", ".join(map(str, prior))
         raise ValueError(
-            f"prior: the keys {named} must be names of groups, but groups is missing: pass groups, or write {law}"
+            f"prior: groups is required if the keys ({named}) are names of groups: pass groups, or write {law}"
         )
     if by_group and set(prior) != set(names):
         raise ValueError(f"prior must have one entry per group ({', '.join(names)}), got {', '.join(map(str, prior))}")

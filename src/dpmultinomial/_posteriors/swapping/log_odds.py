@@ -373,16 +373,12 @@ class LogOddsMixture(TailedLaw):
 
     def __init__(self, a: ArrayLike, weights: ArrayLike = (1.0,)) -> None:
         parameters, shares = np.atleast_2d(np.asarray(a, dtype=float)), np.asarray(weights, dtype=float)
-        if parameters.shape != (len(shares), 4) or not np.all(parameters > 0):
-            raise ValueError(
-                f"a must have shape ({len(shares)}, 4) and only entries > 0, got shape {parameters.shape} with the "
-                f"minimum {parameters.min()}"
-            )
-        if not np.all(np.isfinite(parameters)) or not np.all(shares >= 0) or not 0 < shares.sum() < np.inf:
-            raise ValueError(
-                "a must be finite, and weights must be >= 0 with a finite, positive sum, got the largest a "
-                f"{parameters.max()} and the weights {shares.tolist()}"
-            )
+        if parameters.shape != (len(shares), 4):
+            raise ValueError(f"a must have shape ({len(shares)}, 4), got shape {parameters.shape}")
+        if not np.all((parameters > 0) & np.isfinite(parameters)):
+            raise ValueError(f"a must be finite and > 0, got values from {parameters.min()} to {parameters.max()}")
+        if not np.all(shares >= 0) or not 0 < shares.sum() < np.inf:
+            raise ValueError(f"weights must be >= 0 with a finite, positive sum, got {shares.tolist()}")
         shares = shares / shares.sum()
         self._all = parameters[shares > 0], shares[shares > 0]
         kept = shares > _NEGLIGIBLE

@@ -124,8 +124,8 @@ class TwoRowLaw(PairedLaw):
         }.get(tuple(sorted(others)))
         if size is None:
             raise ValueError(
-                "given must contain either all cells of the table, the cells of one row, or the cells of one column, "
-                f"got the other cells {others}"
+                "given must contain all cells of the table, all cells of one row, or all cells of one column, got the "
+                f"cells {sorted({inside, *others})}"
             )
         s = np.arange(size + 1)
         return s, size - s, self.marginal(inside)[: size + 1]
@@ -391,7 +391,7 @@ class StrataLaw(PairedLaw):
                 beside += law.total
             elif named:
                 raise ValueError(
-                    "given must contain either all cells or no cell of another stratum, got only the cells "
+                    "given must contain either all cells or no cell of every other stratum, got the cells "
                     f"{list(others)}"
                 )
         law = self.laws[stratum]

@@ -300,7 +300,8 @@ class PartOfTotal:
         if (low > high).any():
             node = tree.names[int(np.flatnonzero(low > high)[0])]
             raise _solver.Unsolved(
-                f"{node}: the bounds exclude all counts of the cell that are possible given the totals"
+                f"{node}: the bounds exclude all counts of the cell that are possible given the totals: correct the "
+                "bounds or the measurements"
             )
         return low, high
 

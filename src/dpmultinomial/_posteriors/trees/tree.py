@@ -224,8 +224,7 @@ def _by_depth(parent: Whole, names: tuple[str, ...]) -> tuple[Whole, list[Whole]
         rows.append(kin[_ranges(starts[rows[-1]], counts[rows[-1]])])
     if (depth < 0).any():
         raise ValueError(
-            f"{names[int(np.argmin(depth))]} must not be in a cycle of parents or below such a cycle: correct the "
-            "parents"
+            f"the path of parents from {names[int(np.argmin(depth))]} contains a cycle: correct the parents"
         )
     return depth, rows[:-1]
 

@@ -96,8 +96,8 @@ def verified(content: bytes, file: File, place: str | Path) -> bytes:
     found = hashlib.sha256(content).hexdigest()
     if found != file.sha256:
         raise ChecksumError(
-            f"{file.name} ({place}): the SHA-256 must be {file.sha256}, got {found} ({len(content):,} "
-            "bytes): remove or replace this file"
+            f"{file.name} ({place}, {len(content):,} bytes): the SHA-256 checksum is {found}, but the expected "
+            f"checksum is {file.sha256}: remove or replace this file"
         )
     return content
 

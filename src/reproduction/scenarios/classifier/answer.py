@@ -179,8 +179,8 @@ def _judge(question: Mapping[str, Any], tables: int) -> None:
         raise ValueError(f"about must be 'rates' for a model, got {question['about']}: omit about")
     if "rank" in question and question["rank"].get("of") == "all":
         raise ValueError(
-            "rank: probabilities of different tables cannot be ranked: list the probabilities of a "
-            "single table in of: [..]"
+            "rank: probabilities of different tables cannot be ranked: list only probabilities of a single table under "
+            "the key 'of'"
         )
     kind = next((kind for kind in ("sum", "share", "rank") if kind in question), "")
     if kind and tables > 1:

@@ -146,14 +146,17 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
         if wrong:
             yield ".file", f"column {key}: must be > 0, got {wrong[0][1]} (row {wrong[0][0]})"
     if columns is not None and (blank := [i + 1 for i, text in enumerate(columns.get("group", ())) if not text]):
-        yield ".file", f"column group: the cell in row {blank[0]} is empty; name a group for each count"
+        yield ".file", f"column 'group': the cell in row {blank[0]} is empty; name a group for each count"
     known = [key for key in ("total", "rehearsal") if key in settings]
     if settings.get("about") == "rates" and not known and "total" not in (columns or ()):
         yield ".about", "rates require a public total: set total, or omit about"
     if "parent" in (columns or ()) and batch:
-        yield ".file", "has the columns table and parent, but a batch cannot contain trees; use one scenario per tree"
+        yield (
+            ".file",
+            "has the columns 'table' and 'parent', but a batch cannot contain trees; use one scenario per tree",
+        )
     elif "level" in (columns or ()) and "parent" not in (columns or ()):
-        yield ".file", "has a column level (for the levels of a tree) but no column parent: add the column parent"
+        yield ".file", "has a column 'level' (for the levels of a tree) but no column 'parent': add the column 'parent'"
     if batch:
         yield from _prior(settings, 0, with_total="total" in (columns or ()))
         yield from _bounds(settings)
@@ -237,7 +240,7 @@ def _noise(settings: Mapping[str, Any], columns: Columns, by_row: Sequence[str])
     if isinstance(stated, str) and stated not in LAWS:
         yield ".noise", f"{stated!r} is not a noise distribution; the available distributions are {', '.join(LAWS)}"
     elif isinstance(stated, str) and stated != "exact" and not by_row:
-        yield ".noise", f"{stated!r} requires a scale of the noise: noise: {{law: {stated}, .. }}"
+        yield ".noise", f"{stated!r} requires the scale of the noise: write noise: {{law: {stated}, ..}} with the scale"
     if by_row and "epsilon" in given:
         yield ".epsilon", f"the column {by_row[0]} of the file also states the noise: keep only one of the two"
     if isinstance(stated, dict) and (twice := [key for key in by_row if key in stated]):
@@ -261,7 +264,8 @@ def _law(place: str, stated: Mapping[str, Any], by_row: Sequence[str]) -> Iterat
             law_of(words)
         elif "file" not in stated:
             raise ValueError(
-                "noise: a table requires the key file, a CSV file with the columns true, released and probability"
+                "noise: a table requires the key 'file' with the path of a CSV file that has the columns true, "
+                "released and probability"
             )
         elif not Path(str(stated["file"])).is_file():
             yield f"{place}.file", f"{stated['file']!r} is not a file: paths are relative to the working directory"
@@ -421,7 +425,7 @@ def depths(columns: Table) -> dict[str, int]:
             path.append(node)
             node = above[node] or ""
         if len(set(path)) < len(path):
-            raise ValueError(f"{name!r} must not be in a cycle of parents or below such a cycle: correct the parents")
+            raise ValueError(f"the path of parents from {name!r} contains a cycle: correct the parents")
         if node not in found or found[node] + len(path) >= table_columns.DEEPEST:
             raise ValueError(
                 f"{name!r} must be fewer than {table_columns.DEEPEST} steps below the root: use fewer levels"

@@ -27,7 +27,7 @@ def answer(case: Case) -> Answer:
     settings, columns = case.settings, case.columns
     assert columns is not None
     if settings["family"] == "shares" and settings["per"] != 1:
-        raise ValueError("per must be omitted for shares, because shares are fractions of persons")
+        raise ValueError("the key 'per' must be omitted for shares, because shares are fractions of persons")
     release, numbers = _release(columns, settings), rules.numbers(settings)
     found = _posterior(release, numbers, settings)
     table = _rows(found, release, settings["level"])

@@ -24,8 +24,8 @@ from . import censored_gibbs
 COLUMNS = ("mu", "sigma2", "s_mean", "s_sse", "s_low", "s_high")
 APPROXIMATE = {  # reason why the distribution of the sampler is not the posterior
     "corrected": "s_mean and s_sse are drawn as independent",
-    "as_written": "the slides' updates do not leave the posterior as it is",
-    "slides_model": "the slides' laws of the statistics",
+    "as_written": "the posterior is not the stationary distribution of the updates on the slides",
+    "slides_model": "the slides use other distributions of the statistics",
 }
 
 
@@ -58,7 +58,9 @@ class Chain(NamedTuple):
         Use `judged` to compare several chains.
         """
         why = f"{self.impossible:.0%} of the sweeps are impossible; " if self.diverged else ""
-        return Accuracy("not converged", float("nan"), f"{why}one chain is not judged, several are (`judged`)")
+        return Accuracy(
+            "not converged", float("nan"), f"{why}convergence can be checked only for several chains (`judged`)"
+        )
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
         """Return the mean, the standard deviation and a central interval of mu, sigma2 and the four statistics, with

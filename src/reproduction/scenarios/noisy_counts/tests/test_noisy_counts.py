@@ -180,7 +180,7 @@ def test_a_rehearsal_says_so_and_depends_on_seed_and_name_alone(tmp_path):
             {"noise": {"law": "gaussian", "sigma": 2.0}},
             "noise: the distribution gaussian has no parameter sigma: set sd or variance",
         ),
-        ({"noise": "laplace"}, "noise: 'laplace' requires a scale of the noise"),
+        ({"noise": "laplace"}, "noise: 'laplace' requires the scale of the noise"),
         (
             {"noise": {"law": "discrete_laplace", "scale": 2.0}},
             "counts: must contain only integers under discrete_laplace noise, got 12.3 in row 1;",

@@ -136,7 +136,10 @@ def test_its_files_are_inputs_of_the_job(folder):
         ({"state": "ME"}, "mine.state: "),
         ({"product": "dhc"}, "mine.folder: "),
         ({"product": "dhc", "table": "unit"}, "mine.table: the product dhc with the table unit is not supported"),
-        ({"cell": {"sex": "male"}}, "mine.cell: sex: pl94 person has no axis of that name; dhc person has it"),
+        (
+            {"cell": {"sex": "male"}},
+            "mine.cell: 'sex' is not an axis of pl94 person but of dhc person",
+        ),
         ({"cell": {"cenrace": "purple"}}, "mine.cell: cenrace: the level 'purple' is not known"),
         ({"query": "salary"}, "mine.query: the query salary contains salary, which is not a binning of pl94 person"),
         ({"levels": ["Ward"]}, "mine.levels: unknown level Ward; the levels of pl94 are State, County"),

@@ -168,7 +168,7 @@ def test_withheld_noisy_values_are_below_a_threshold(counties, tmp_path):
     assert naive == pytest.approx(1.5 / counties["births"][i] * 1000)
     counties["value"] = [v if v != "<4" else "1-3" for v in counties["value"]]
     counties.to_csv("counties.csv", index=False)
-    with pytest.raises(config.ConfigError, match="is 1 to 3, but with noise"):
+    with pytest.raises(config.ConfigError, match="is the range 1 to 3, but ranges are supported only"):
         scenario()
 
 
