@@ -149,7 +149,7 @@ def _cells(table: CsvTable, withheld: Mapping[str, int], missing: Sequence[str])
 def _law_and_bounds(
     cells: Sequence[table_columns.Cell], names: Sequence[str], mechanism: Any
 ) -> tuple[Any, table_columns.Limits | None]:
-    """Return the mechanism, and the bounds on the counts that follow from published ranges, limits and withheld values."""
+    """Return the mechanism, and the bounds on the counts implied by published ranges, limits and withheld values."""
     if all(bounds is None for _, bounds in cells):
         return mechanism, None
     if not hasattr(mechanism, "threshold"):

@@ -728,7 +728,7 @@ def _ties(levels: list[list[Window]], root: Window, *, tails: bool = True) -> li
 
 
 def _correlated(along: Array, weights: Array, size: int, *, tails: bool = True) -> Array:
-    """Return sum_r along(k + r) weights(r) for k < size, with a small relative error in every entry if `tails` is true."""
+    """Return sum_r along(k + r) weights(r) for k < size, with a small relative error per entry if `tails` is true."""
     seen = np.flatnonzero(along)
     if not len(seen) * len(weights):
         return np.zeros(size)

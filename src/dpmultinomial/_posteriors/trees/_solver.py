@@ -33,7 +33,7 @@ class Unbounded(ValueError):
 
 
 class Unsolved(ValueError):
-    """Raised if the sum-product messages of a tree cannot be computed. The error message names the node and the reason."""
+    """Raised if the sum-product messages of a tree cannot be computed. The message names the node and the reason."""
 
 
 @dataclass(frozen=True)
