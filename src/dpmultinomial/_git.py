@@ -47,7 +47,7 @@ _LINK, _MODULE = "120000", "160000"
 
 
 class GitError(ValueError):
-    """Error that is raised if git is missing, fails, or does not trust a repository, with git's reason in the message."""
+    """Raised if git is missing, fails, or does not trust a repository, with git's reason in the message."""
 
 
 def repository_around(folder: Path) -> bool:
