@@ -72,6 +72,8 @@ def write(
     files = {path: (*ALL, *CONFIDENCE) if scenario.settings.get("confidence") else ALL, beside: BESIDE}
     drafts = {one: one.with_name(one.name + ".part") for one in files}
     with ExitStack() as opened:
+        for making in drafts.values():
+            opened.callback(making.unlink, missing_ok=True)  # an error leaves no incomplete table
         out = {one: opened.enter_context(making.open("wb")) for one, making in drafts.items()}
         for one, columns in files.items():
             out[one].write((",".join(columns) + "\n").encode())
@@ -82,8 +84,9 @@ def write(
                 statuses[str(status)] = statuses.get(str(status), 0) + int(tables)
             for one, rows in ((path, answers), (beside, part[part[ANALYSIS] != ""])):
                 _append(rows, files[one], out[one])
-    for one, making in drafts.items():
-        os.replace(making, one)
+        for one, making in drafts.items():
+            out[one].close()
+            os.replace(making, one)
     return added([{"statuses": statuses}])
 
 

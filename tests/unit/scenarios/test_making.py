@@ -12,6 +12,8 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from dpmultinomial._accuracy import Accuracy
@@ -202,6 +204,17 @@ def test_the_smallest_batches_have_a_figure(tmp_path, monkeypatch, rows):
     making.part(single({"kind": "noisy_counts", "file": "many.csv", "epsilon": 1.0}), files, root_seed=1)
     figure.save(files, tmp_path / "many.png", tmp_path / "many.pdf")
     assert (tmp_path / "many.png").stat().st_size > 1000
+
+
+def test_a_batch_that_cannot_be_read_leaves_nothing(tmp_path, monkeypatch):
+    """Check a Parquet file whose columns have types that are not found before it is read."""
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table({"table": ["t", "t"], "name": ["a", "b"], "value": [[1], [2]]}), "many.parquet")
+    scenario = single({"kind": "noisy_counts", "file": "many.parquet", "epsilon": 1.0})
+    files = making.Files(tmp_path / "many")
+    with pytest.raises(ValueError, match="cannot be read as a file of tables"):
+        making.part(scenario, files, root_seed=1)
+    assert [path.name for path in tmp_path.iterdir()] == ["many.parquet"]
 
 
 NAMES = ["met with spaces", "Île-de-France", "東京都", "القاهرة", "a" * 60, "</script><script>alert(1)</script>"]
