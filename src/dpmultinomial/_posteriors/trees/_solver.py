@@ -255,10 +255,15 @@ def _too_wide(tree: Tree, sites: NDArray[Any], row: int) -> str:
     listed = site["table"] >= 0
     width = np.where(listed, site["length"], np.minimum(2 * width, site["upper"] - site["lower"]) + 1)
     place = int(np.argmax(width))
-    amount = f"{width[place]:.2g} counts" if width[place] < FAR else "infinitely many counts"
+    name, most = _name(tree, int(rows[place])), int(np.sqrt(TERMS))
+    if width[place] >= FAR:
+        return (
+            f"{name}: this count is not measured, and the sums of its children would have more than about {most:,} "
+            "possible values: measure this count, set closer bounds, or use a prior of the leaves, such as 'fitted'"
+        )
     return (
-        f"{_name(tree, int(rows[place]))}: about {amount} are possible given its measurements and bounds, and sums of "
-        f"two counts with more than about {int(np.sqrt(TERMS)):,} possible values each would take minutes: use "
+        f"{name}: about {width[place]:.2g} counts are possible given its measurements and bounds, and sums of two "
+        f"counts with more than about {most:,} possible values each would take an estimated minute or more: use "
         "measurements with less noise, or set closer bounds"
     )
 

@@ -1,6 +1,7 @@
 """Tests of counts on a tree of totals: enumeration, closed forms, and attempts to violate the bounds."""
 
 import itertools
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
 from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._posteriors.trees import _sites, _solver, tree_posterior
 from dpmultinomial._posteriors.trees._sum_product import SumProduct
-from dpmultinomial._posteriors.trees.measurements import Listed, Measurements, both, multiply_splits
+from dpmultinomial._posteriors.trees.measurements import FAR, Listed, Measurements, both, multiply_splits
 from dpmultinomial._posteriors.trees.tree import Leaves, Splits, Tree
 from dpmultinomial._posteriors.trees.tree_posterior import infer
 from dpmultinomial._seeding import stream
@@ -674,6 +675,18 @@ def test_noise_that_is_too_wide_is_rejected_with_the_number_of_possible_counts(l
     with pytest.raises(_solver.Unsolved, match=r"[012]: about .* counts are possible given its measurements") as error:
         infer(given, prior=Splits(1.0))
     assert float(str(error.value).split("about ")[1].split()[0]) == pytest.approx(far * scale, rel=0.05)
+
+
+@pytest.mark.parametrize("row", [0, 1])
+def test_a_message_on_wide_sums_under_a_count_without_a_measurement_names_the_ways_out(row):
+    given = measurements(Tree([-1, 0, 0]), [(0, {"law": "gaussian", "sd": 2.0}, 50.0)])
+    sites = given.weigh()[0]
+    sites["square"][row] = sites["absolute"][row] = 0.0
+    sites["table"] = -1
+    sites["lower"], sites["upper"] = 0, FAR
+    text = _solver._words(given.tree, sites, 0, "wide")
+    assert re.fullmatch(r"[01]: this count is not measured, .* or use a prior of the leaves, such as 'fitted'", text)
+    assert "infinitely" not in text
 
 
 def test_fitted_concentrations_recover_those_that_made_the_counts():
