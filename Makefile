@@ -3,7 +3,7 @@ CORES ?= 2
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SNAKEMAKE = $(BIN)/python -m reproduction.run --cores $(CORES) --quiet reason --rerun-incomplete --show-failed-logs $(ARGS)
+SNAKEMAKE = $(BIN)/python -P -m reproduction.run --cores $(CORES) --quiet reason --rerun-incomplete --show-failed-logs $(ARGS)
 SOURCES := pyproject.toml setup.py $(shell find src -name "*.pyx" -o -name "*.pxd" -o -name "*.h")
 unexport PYTHONDONTWRITEBYTECODE
 OUTSIDE := $(PATH)
@@ -33,8 +33,8 @@ reproduce: $(RUN)
 	$(SNAKEMAKE)
 
 smoke: $(RUN)
-	mkdir -p build/smoke && $(BIN)/python -m reproduction.smoke > build/smoke/config.yaml
-	cd build/smoke && $(CURDIR)/$(BIN)/python -m reproduction.run --snakefile $(CURDIR)/Snakefile --cores $(CORES) --rerun-incomplete
+	mkdir -p build/smoke && $(BIN)/python -P -m reproduction.smoke > build/smoke/config.yaml
+	cd build/smoke && $(CURDIR)/$(BIN)/python -P -m reproduction.run --snakefile $(CURDIR)/Snakefile --cores $(CORES) --rerun-incomplete
 
 test: env
 	$(BIN)/python -m pytest -n $(CORES) $(ARGS)
@@ -47,13 +47,13 @@ report: reproduce
 	@echo "Open results/report/index.html"
 
 costs: $(VENV)/.installed
-	@$(BIN)/python -m reproduction.jobs.costs
+	@$(BIN)/python -P -m reproduction.jobs.costs
 
 rules: $(VENV)/.installed
-	@$(BIN)/python -m reproduction.listing
+	@$(BIN)/python -P -m reproduction.listing
 
 archive: reproduce
-	$(BIN)/python -m reproduction.archive
+	$(BIN)/python -P -m reproduction.archive
 
 # Nothing in this folder is run before its checksums have been compared. Then a copy of the listed files is built and
 # run.

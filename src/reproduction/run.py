@@ -65,6 +65,7 @@ def main(arguments: Sequence[str]) -> None:
     _caches()
     if locale.getencoding().lower().replace("-", "") != "utf8":
         os.environ["PYTHONUTF8"] = "1"  # Snakemake logs the names of all these files
+    os.environ["PYTHONSAFEPATH"] = "1"  # no process of the run imports modules from the current folder
     os.execv(sys.executable, [sys.executable, "-m", "snakemake", *asked.with_one(file)])
 
 

@@ -9,11 +9,13 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
 from snakemake.common.configfile import load_configfile
 
+from dpmultinomial._releases import _budget_records
 from reproduction import paper, smoke
 from reproduction.config import checks, config, overlays
 from tests.workflow import running
@@ -226,3 +228,36 @@ def test_a_ceiling_that_is_none_is_told_once_and_by_its_own_path(budgets, words,
             checks.checked(settings, paper.discover())
         assert "releases.s" not in str(told.value)
         assert len(re.findall(words.split("|")[0], str(told.value))) <= 1
+
+
+PLANTED = ("yaml", "numpy", "csv", "snakemake", "pandas", "reproduction", "dpmultinomial")
+SURVEY = "run: []\nscenarios:\n  survey: {kind: noisy_counts, counts: {a: 3, b: 8}, epsilon: 1.0}\n"
+
+
+def planted(folder):
+    """Put modules that run a program next to a configuration, as the sender of a folder could."""
+    (folder / "config.yaml").write_text(SURVEY)
+    for name in PLANTED:
+        (folder / name).mkdir()
+        (folder / name / "__init__.py").write_text(PROGRAM + "\n")
+    return folder
+
+
+def test_modules_in_the_folder_of_a_configuration_are_not_imported(tmp_path):
+    folder, asked = planted(tmp_path), ["-s", str(ROOT / "Snakefile"), "--cores", "1", "scenario_survey"]
+    done = [subprocess.run([sys.executable, "-P", "-m", "reproduction.run", *asked], cwd=folder, check=False,
+                           env=environment(), capture_output=True, text=True)]  # fmt: skip
+    dpm = str(Path(sys.executable).parent / "dpm")
+    for words in ([dpm, "check", "config.yaml"], [dpm, "answer", "survey"], [*_budget_records.RESTORE.split()]):
+        words = [sys.executable if words[0] == "python" else words[0], *words[1:]]
+        done.append(subprocess.run(words, cwd=folder, env=environment(), capture_output=True, text=True, check=False))
+    assert not ran(folder)
+    assert [one.returncode for one in done] == [0, 0, 0, 1], [one.stderr for one in done]
+    assert (folder / "results/scenarios/survey.csv").is_file()
+    assert "contains no journal" in done[-1].stderr
+
+
+def test_the_double_without_its_option_imports_them(tmp_path):
+    words = [sys.executable, "-m", "reproduction.run", "-s", str(ROOT / "Snakefile"), "--cores", "1", "-n"]
+    subprocess.run(words, cwd=planted(tmp_path), env=environment(), capture_output=True, check=False)
+    assert ran(tmp_path)

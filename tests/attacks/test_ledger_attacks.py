@@ -19,7 +19,7 @@ pytestmark = pytest.mark.thorough
 
 COUNTS = "category,count\nnorth,120\nsouth,75\nwest,5\n"
 BUDGETS = {"survey": {"epsilon": 2.0}}
-RESTORE = "python -m dpmultinomial._releases restore"
+RESTORE = "python -P -m dpmultinomial._releases restore"
 
 
 def asked(**more):

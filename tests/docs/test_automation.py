@@ -165,7 +165,7 @@ def test_make_hands_its_targets_to_snakemake(command, targets):
     outer = ("MAKE", "MFLAGS")
     plain = {k: v for k, v in os.environ.items() if not k.startswith(outer) and k not in asked_of_make}
     done = subprocess.run(["make", "-n", *command], capture_output=True, text=True, check=True, cwd=ROOT, env=plain)
-    calls = [line.split()[3:] for line in done.stdout.splitlines() if "-m reproduction.run --cores" in line]
+    calls = [line.split()[4:] for line in done.stdout.splitlines() if "-m reproduction.run --cores" in line]
     asked = [get_argument_parser().parse_args(call) for call in calls]
     assert targets == {target for one in asked for target in one.targets}
     assert {"reason"} == {str(word).lower().rpartition(".")[2] for one in asked for word in one.quiet}

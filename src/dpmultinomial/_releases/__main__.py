@@ -1,5 +1,6 @@
-"""Command ``python -m dpmultinomial._releases``, which prints the spending of releases or, with ``restore``, restores
-the budget records.
+"""Command ``python -P -m dpmultinomial._releases``, which prints the spending of releases.
+
+With ``restore``, the command restores the budget records.
 
 The command works in the folder of config.yaml. ``restore`` combines the entries of the journal next to the confidential
 data, the public ledger and the account's memory, and writes all entries to all three, so that no spending is lost.
@@ -20,7 +21,7 @@ def main(arguments: Sequence[str]) -> None:
     """
     word, *folders = arguments or ["state"]
     if word not in ("state", "restore") or (word == "state" and folders):
-        sys.exit("usage: python -m dpmultinomial._releases [state | restore [FOLDER ..]]")
+        sys.exit("usage: python -P -m dpmultinomial._releases [state | restore [FOLDER ..]]")
     try:
         text = restoring.state(Path.cwd()) if word == "state" else restoring.restored(Path.cwd(), take_over=folders)
     except (ValueError, OSError) as error:

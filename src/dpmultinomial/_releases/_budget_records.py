@@ -533,7 +533,7 @@ class Ledger:
 
 
 FOLDER, DATA, RECORD = "releases", "release.csv", "record.json"
-RESTORE = "python -m dpmultinomial._releases restore"
+RESTORE = "python -P -m dpmultinomial._releases restore"  # -P: modules in the current folder are not imported
 _LAG = 1  # largest number of lines by which the ledger may lag behind the journal after a crash
 
 

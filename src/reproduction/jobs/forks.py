@@ -92,7 +92,7 @@ def start(folder: Path, modules: list[str]) -> Path:
     script = folder / "bash"
     script.write_text(f'#!/bin/sh\nexec {shlex.join(hand_over)} "$@"\n')
     script.chmod(0o700)
-    command = [sys.executable, "-m", "reproduction.jobs.fork_server", str(folder / "socket"), *modules]
+    command = [sys.executable, "-P", "-m", "reproduction.jobs.fork_server", str(folder / "socket"), *modules]
     _running.append((subprocess.Popen(command, stdin=subprocess.PIPE, env=_one_thread()), folder))
     while not (folder / "socket").exists() and _running[-1][0].poll() is None:
         time.sleep(0.01)

@@ -317,7 +317,8 @@ def _refuse_wide(noise: NoiseModel, algorithm: str) -> None:
         raise ValueError(
             f"epsilon is too small: the noise of each count is up to +-{reach:.6g}, and the largest noise that is "
             f"allowed with algorithm {algorithm} is +-{most:,}, because the analysis would take an estimated "
-            f"{minutes:,.0f} minutes or more: choose epsilon >= {50 / most:g}, or set support if the noise was truncated"
+            f"{minutes:,.0f} minutes or more: choose epsilon >= {50 / most:g}, or set support if the noise was "
+            "truncated"
         )
 
 
