@@ -296,8 +296,8 @@ def _stated(asked: argparse.Namespace) -> dict[str, Any]:
 
 
 def _absent(meaning: str, cells: str) -> dict[str, Any]:
-    """Return the value of the key ``absent`` for the option ``--absent MEANING CELLS``, which states a meaning (zero,
-    withheld, withheld=10 or unknown) and either a CSV file of all cells or combinations.
+    """Return the value of the key ``absent`` for the option ``--absent MEANING CELLS``. MEANING is zero, withheld,
+    withheld=10 or unknown, and CELLS is a CSV file of all cells or the word ``combinations``.
     """
     are, sign, below = meaning.partition("=")
     if sign and not below.isdigit():

@@ -188,7 +188,7 @@ class _PlainNumbers(Formatter):
 
 def calibration_panel(axis: Axes, rows: pd.DataFrame, colour: str) -> None:
     """Plot the difference between the empirical distribution function of PIT values and the uniform distribution
-    function, with a simultaneous band.
+    function, with a simultaneous confidence band.
 
     The table `rows` has the columns bin (left ends of the bins of [0, 1]), ecdf_difference (at the right ends of the
     bins) and band.

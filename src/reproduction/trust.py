@@ -37,7 +37,7 @@ class Damaged(ValueError):
 
 @dataclass(frozen=True)
 class Fault:
-    """Group of files of a run that cannot be trusted, with the reason.
+    """Group of untrusted files of a run, with the reason why they cannot be trusted.
 
     Parameters
     ----------
@@ -248,8 +248,8 @@ def _loaded(path: Path) -> dict[str, Any] | None:
 
 
 def _named(beside: Path, found: Mapping[str, Any]) -> dict[Path, str]:
-    """Return the files that a provenance record lists, limited to files in its folder whose names begin like the name
-    of the record. If the record is incomplete, all such files are returned.
+    """Return a mapping from the files listed in a provenance record to their digests, limited to files in the folder of
+    the record whose names begin with its name. If the record is incomplete, all such files are returned.
     """
     stem = beside.name.removesuffix(SUFFIX)
     named = found.get(FILES) or {name: "" for end in _ENDS if beside.with_name(name := stem + end).is_file()}

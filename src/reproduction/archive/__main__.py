@@ -35,8 +35,8 @@ def main(arguments: list[str]) -> None:
 
 
 def _isolate(arguments: list[str]) -> None:
-    """Start Python again without the current folder on its path, without environment variables of Python, and without
-    compiled modules in folders.
+    """Restart Python without the current folder on its path, without Python's environment variables, and without
+    existing bytecode files.
     """
     if sys.flags.isolated and sys.flags.dont_write_bytecode and sys.pycache_prefix:
         return

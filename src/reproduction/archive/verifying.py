@@ -83,7 +83,7 @@ def _tables(sums: Mapping[str, str]) -> list[str]:
 
 
 def _feeding(folder: Path, slugs: list[str]) -> set[str]:
-    """Return the agreement tables of an archive, and the tables from which an agreement was recomputed."""
+    """Return the agreement tables of an archive, and the tables from which they were computed."""
     found = {_ALL}
     for slug in slugs:
         record = json.loads((folder / "results" / slug / f"agreement{SUFFIX}").read_bytes())

@@ -72,7 +72,9 @@ def _beyond(kind: str, what: Any, names: Sequence[str], whole: str) -> str:
 
 
 def _misshapen(kind: str, what: Any) -> str:
-    """Return the mistake in a question that can be found without the names of the quantities."""
+    """Return a message about an invalid question, or an empty string if the question has a valid form. The names of the
+    quantities are not checked.
+    """
     if kind == "probability":
         return "" if isinstance(what, str) else f"probability requires a comparison such as 'a > b', got {what!r}"
     if kind in ("share", "rank"):

@@ -53,7 +53,7 @@ class Loop:
 
     @property
     def rule(self) -> str:
-        """Return the name of the rule that simulates the pieces of the loop."""
+        """Return the name of the rule that simulates the pieces of a simulation loop."""
         return f"{self.slug}_{self.module}_loop"
 
     @property

@@ -51,8 +51,7 @@ class Server:
         self._libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
     def serve(self) -> None:
-        """Serve until standard input is closed, by starting a fork for each client and sending the exit code when a job
-        has ended.
+        """Start a fork for each client and send its exit code when the job has ended, until standard input is closed.
         """
         ended, wake = os.pipe()
         os.set_blocking(wake, False)

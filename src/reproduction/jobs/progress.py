@@ -1,4 +1,6 @@
-"""Estimate of the end of a run, from the minutes declared in paper.yaml and the observed speed of the machine."""
+"""Estimate the time at which a run will end, from the minutes declared in paper.yaml and the observed speed of the
+machine.
+"""
 
 import logging
 import sys

@@ -135,7 +135,7 @@ NOT_CONVERGED = "not converged"
 
 @dataclass(frozen=True)
 class NotConverged:
-    """Number of rows in a table of results that did not pass their convergence checks."""
+    """Number of rows that failed their convergence checks, for one table of results."""
 
     paper: str
     label: str
@@ -153,7 +153,7 @@ class NotRun:
 
     @property
     def artefacts(self) -> dict[str, str]:
-        """Return a mapping from the label to the address of each artefact that these statements concern."""
+        """Return a mapping from the label to the address of each artefact that the statements concern."""
         return {statement.label: statement.address for statement in self.statements}
 
 

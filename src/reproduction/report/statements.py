@@ -31,7 +31,7 @@ _BY_VARIANT = ("number", "curve")  # kinds of statements that may hold with some
 
 @dataclass(frozen=True)
 class Verdict:
-    """Verdict on a statement, with the sign, the word and the sentence with which a page shows the verdict.
+    """Verdict on a statement, with the sign, the word and the sentence that a page shows for the verdict.
 
     Parameters
     ----------
@@ -205,8 +205,8 @@ def _variants(row: dict[Any, Any], kind: str) -> str:
 
 
 def _ours(row: dict[Any, Any], kind: str) -> str:
-    """Return the reproduced value as text: both sides of a claim's relation, a p-value, or a number with two decimals
-    more than the printed number.
+    """Return the reproduced value as text: both sides of the relation that a claim states, a p-value, or a number with
+    two decimals more than the printed number.
     """
     value = float(row["ours"])
     if relation := texts.text(row["relation"]):

@@ -175,7 +175,7 @@ def _at(point: Point, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def head(scenario: Scenario) -> dict[str, Any]:
-    """Return the metadata of a scenario that are equal in all shards."""
+    """Return the part of a scenario's metadata that is the same in all shards."""
     return {
         "scenario": scenario.name,
         "kind": scenario.kind.name,
@@ -275,8 +275,8 @@ def _joined(parts: Iterable[Path], path: Path) -> None:
 
 
 def write_facts(facts: dict[str, Any], path: Path) -> None:
-    """Write metadata as JSON in such a way that every run writes identical files. Numbers that are not finite are
-    written as strings.
+    """Write metadata as JSON, so that equal metadata give identical files. Numbers that are not finite are written as
+    strings.
     """
     text = json.dumps(plain(facts), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     making = path.with_name(path.name + ".part")

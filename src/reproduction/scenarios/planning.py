@@ -99,7 +99,9 @@ def epsilons(epsilon: float, sensitivity: float) -> str:
 
 
 def draw(found: Plan, png: str | Path, pdf: str | Path) -> None:
-    """Plot the frequencies of a plan against epsilon, mark the chosen epsilon, and save the figure as PNG and PDF."""
+    """Plot the frequencies of correct and wrong answers under a plan against epsilon, mark the chosen epsilon, and save
+    the figure as PNG and PDF.
+    """
     with style.applied():
         style.save(found.plot(), png, pdf)
 
@@ -209,8 +211,8 @@ def release_sentence(found: pd.DataFrame, asked: Mapping[str, Any], source: str)
 
 
 def shown(found: pd.DataFrame, level: float) -> pd.DataFrame:
-    """Return the table of a plan as the terminal shows it, with the interval widths of every quantity. The stated cost
-    is shown next to the cost that is charged to the budget.
+    """Return the table of a plan in the format for the terminal, with the interval widths of every quantity. The stated
+    cost is shown next to the cost that is charged to the budget.
 
     Parameters
     ----------

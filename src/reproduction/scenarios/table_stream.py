@@ -49,7 +49,7 @@ class Tables:
     reasons: list[str]
 
     def pieces(self, size: int) -> Iterator["Tables"]:
-        """Yield the tables of the subset in groups of `size` tables."""
+        """Yield the tables in consecutive groups of at most `size` tables."""
         for first in range(0, len(self.names), size):
             bounds = self.starts[first : first + size + 1]
             part_rows = slice(bounds[0], bounds[-1])
@@ -133,7 +133,7 @@ def named(
 def _with_absent(
     found: Tables, columns: Mapping[str, str], settings: Mapping[str, Any], names: Mapping[str, Any]
 ) -> Tables:
-    """Return the tables with a row for every cell that a table does not list, after its other rows."""
+    """Return the tables, with additional rows at the end of each table for the cells that the table does not list."""
     cells = file_columns.listed_cells(settings, columns, dict(names))
     every = {name: i for i, name in enumerate(cells["name"])}
     numbers = {

@@ -81,7 +81,7 @@ def table(
 
 
 def exact(n: int, p: float, *, scale: float, alpha: float, level: float) -> tuple[float, float]:
-    """Return the coverage of the central intervals for a count and for its rate, if there are two categories.
+    """Return the coverage of the central intervals for the count and the rate of one of two categories.
 
     Parameters
     ----------

@@ -74,8 +74,8 @@ def tables_of(
 
 @cache
 def _checked(slug: str, changes: str) -> str:
-    """Return the complete section of a paper for the given settings. Both the settings and the section are JSON text.
-    The result is cached, because tests repeat settings.
+    """Return the complete configuration section of a paper for the given settings. Both the settings and the section
+    are JSON text. The result is cached, because tests repeat settings.
     """
     papers = discover()
     checked = config.check({slug: json.loads(changes)}, checks.schema_of(papers), {slug: papers[slug].mistakes})

@@ -70,9 +70,7 @@ def value(written: str) -> tuple[float, float]:
 
 
 def at(table: pd.DataFrame, column: str, **where: object) -> float:
-    """Return the value of a column in the only row of a table in which the columns of the condition have the given
-    values.
-    """
+    """Return the value of a column in the only row of a table that satisfies the condition `where`."""
     rows = table[(table[list(where)] == pd.Series(where)).all(axis=1)]
     if len(rows) != 1:
         raise ValueError(f"the quote refers to {len(rows)} rows with {where}, but must refer to exactly one row")

@@ -155,8 +155,8 @@ def _digits(drawn: pd.DataFrame, tiny: pd.DataFrame, total: int) -> Iterator[Row
 
 
 def _footnote_12(points: pd.DataFrame, total: int) -> Row:
-    """Compute the numbers of digits of some triplets again from integers, logarithms and the log gamma function of
-    Python.
+    """Return the row of the comparison table that compares the numbers of digits of some triplets with numbers
+    recomputed from Python's integers, logarithms and log gamma function.
     """
     gaps = []
     for p, digits in zip(points[list(PROBABILITIES)].to_numpy().tolist(), points["pair"], strict=True):
@@ -174,8 +174,8 @@ def _footnote_12(points: pd.DataFrame, total: int) -> Row:
 
 @cache
 def _fewest(total: int, p: tuple[float, ...]) -> float:
-    """Return the smallest number of digits, over all compositions, to which the product of coefficient and powers
-    agrees with the formula of R's dmultinom.
+    """Return the smallest number of digits, over all compositions, to which the product of the coefficient and the
+    powers agrees with the formula of R's dmultinom.
     """
     gammas, fewest = [math.lgamma(k + 1) for k in range(total + 1)], math.inf
     first, second, third = ([k * math.log(x) for k in range(total + 1)] for x in p)
@@ -562,7 +562,7 @@ _RULES = (
 
 def _recurrences(table: pd.DataFrame, total: int) -> tuple[float, float]:
     """Return the largest relative deviations of the computed coefficients from the last column of Table 1 and from the
-    rule that the paper states in words.
+    rule in the text of the paper.
     """
     mc, k, s0 = (table[name].to_numpy(float) for name in ("coefficient", "k", "S0"))
     column, words = [0.0], [0.0]

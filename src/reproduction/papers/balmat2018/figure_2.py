@@ -1,5 +1,5 @@
 """Compute Figure 2, which shows the significant digits of multinomial probabilities over all compositions, for many
-random p.
+random probability vectors p.
 """
 
 import numpy as np

@@ -205,8 +205,8 @@ def _dmultinom(s: list[int], p: NDArray) -> float:
 
 
 def figure_3(*, figure_3_timings: pd.DataFrame, r_timings: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean, the median, the standard deviation and the 10 % and 90 % quantiles of the seconds, by method,
-    total and epsilon. R is included if it was found.
+    """Return the mean, the median, the standard deviation and the 10 % and 90 % quantiles of the run times in seconds,
+    by method, total and epsilon. R is included if it was found.
 
     Methods that were not measured, because R was not found, have one row with missing seconds and the reason in `note`.
     """

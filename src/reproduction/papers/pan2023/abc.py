@@ -62,7 +62,7 @@ def abc_posterior(table: pd.DataFrame, *, observed: list[list[int]], rates: list
 
 
 def log_phi(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int) -> pd.DataFrame:
-    """Return the distributions of log phi for every rate, as the naive density (rate 0), exact densities, and
+    """Return the distributions of log phi for every swap rate: the naive density (rate 0), the exact densities, and
     histograms of the draws. The long format has the columns rate, variant, kind, x and y.
     """
     laws = {0.0: swapped_table.naive(observed).log_odds()}
@@ -145,8 +145,8 @@ def posterior_summary(
 
 
 def _draws_tested(counts: np.ndarray, rng: np.random.Generator) -> dict[str, float]:
-    """Return Kolmogorov's test of the draws of theta given counts for every cell, and a score test for the
-    concentration.
+    """Return the joint p-value of tests of the draws of theta given counts (one Kolmogorov test per cell, and a score
+    test for the concentration), and the detection limit.
     """
     theta = posterior_draws(np.repeat(counts[None], _DRAWS, axis=0), rng)
     a = 1.0 + counts

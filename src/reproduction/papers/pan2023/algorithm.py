@@ -77,7 +77,7 @@ def record_example() -> pd.DataFrame:
 
 
 def phi_examples(*, thetas: list[list[float]], rates: list[float]) -> pd.DataFrame:
-    """Return the odds ratio phi for each theta on the slides, and the limit of the odds ratio after swapping.
+    """Return, for each theta on the slides, the odds ratio phi and its limit for many records after swapping.
 
     The columns are theta1..theta4, rate, variant, phi and association.
     """

@@ -75,9 +75,7 @@ def reweighted(tables: ArrayLike, weights: ArrayLike, alpha: float) -> Array:
 
 
 def accepted(tables: ArrayLike, weights: ArrayLike, alpha: float) -> float:
-    """Return the probability of the swapped table under the prior Dir(alpha), divided by its probability under the
-    prior Dir(1).
-    """
+    """Return the ratio of the probabilities of the swapped table under the priors Dir(alpha) and Dir(1)."""
     counts, w = np.asarray(tables, dtype=float).reshape(-1, 4), np.asarray(weights, dtype=float)
     n = counts[0].sum()
     forward, one = (

@@ -88,7 +88,7 @@ def worst(gaps: pd.DataFrame) -> tuple[float, float]:
 
 
 def least_mean(gaps: pd.DataFrame) -> tuple[float, float]:
-    """Compute, for every data set, the mean over budgets of the gap between scores. Return the mean gap with the
+    """Average the gap between scores over all budgets, separately for every data set. Return the mean gap with the
     smallest ratio to its standard error, and the standard error of this mean gap, as in `worst`. A claim about every
     data set holds by this mean gap, or fails if it is negative.
     """
@@ -335,8 +335,8 @@ def _judged(
     names: tuple[str, ...],
     limit: tuple[str, float] = (">", 0.0),
 ) -> dict[str, Any]:
-    """Return the row of the claim that a margin, for the data sets `names`, satisfies a relation to a limit. The row is
-    "not run" unless all of these data sets exist.
+    """Return the row of the comparison table for a claim that compares a margin, for the data sets `names`, with a
+    limit. The row is "not run" unless all of these data sets exist.
     """
     found = set(rows.loc[rows["method"] != "not_run", "dataset"])
     if not set(names) <= found:

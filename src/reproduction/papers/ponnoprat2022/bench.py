@@ -69,8 +69,8 @@ def _estimator():
 
 
 def _beside_diffprivlib(tables):
-    """Compare the test errors, at equal budgets, of Laplace noise with pure epsilon, of the Dirichlet mechanism with
-    (epsilon, 1e-6), and of diffprivlib with pure epsilon.
+    """Compare the test errors of Laplace noise (pure epsilon), the Dirichlet mechanism (epsilon and delta = 1e-6) and
+    diffprivlib (pure epsilon) at equal epsilon.
 
     For both libraries, bounds and levels are taken from the data, and all releases use the same split. Neighbouring
     data sets of diffprivlib differ by adding or removing a record, ours by replacing a record, which is a stricter

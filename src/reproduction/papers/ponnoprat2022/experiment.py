@@ -146,8 +146,8 @@ def _one_gohari(r: float, alpha: float, total: int, cells: int, delta: float) ->
 
 
 def _gamma_by_union_bound(delta: float, k: float, alpha: float) -> float:
-    """Return the gamma at which one cell has Pr[Y_i <= gamma] = delta/2 at the lowest vertex. By the union bound, it is
-    at most the exact gamma.
+    """Return the threshold gamma at which one cell Y_i ~ Beta(alpha, k - alpha) has Pr[Y_i <= gamma] = delta/2, but at
+    most 0.49. By the union bound, this threshold is at most the exact gamma.
     """
     return float(min(betaincinv(alpha, k - alpha, delta / 2), 0.49))
 

@@ -201,7 +201,7 @@ def clipping_floor(table: pd.DataFrame) -> Figure:
 
 def paired_differences(table: pd.DataFrame) -> Figure:
     """Plot the score of the Dirichlet mechanism minus the score of the Gaussian mechanism, with an interval, for the
-    floor 1e-6 and for the floor sigma.
+    lower bounds 1e-6 and sigma of the noisy counts.
     """
     table = table[table["method"].isin(["gaussian", "not_run"]) & (table["measure"] == "cross_entropy")]
     looks = {"1e-06": (RED, "--"), "sigma": (BLACK, "-")}
@@ -271,8 +271,8 @@ def _scores(table: pd.DataFrame, artefact: str, measure: str, label: str, *, log
 
 
 def _likelihoods(table: pd.DataFrame, artefact: str, variants: dict[str, str], budget: str) -> Figure:
-    """Plot one row of panels per variant and one column per network. Points read off the printed figure are in the
-    first row.
+    """Plot the log-likelihoods of the networks, with one row of panels per variant and one column per network. Points
+    read off the printed figure are in the first row.
     """
     printed = read_off_print(artefact)
     names = list(dict.fromkeys(table["dataset"]))

@@ -182,7 +182,7 @@ def _moments(of: pd.DataFrame) -> tuple[float, str]:
 
 
 def _moments_seen(of: pd.DataFrame, tests: int | None = None, name: str = "a moment") -> str:
-    """Return, as text, the largest detection limit of the given moments as a relative change, if the test has `tests`
+    """Return, as text, the largest detection limit over the given moments, as a relative change, for a test of `tests`
     moments.
     """
     needed = stats.t.isf(LEVEL / (2 * (tests or len(of))), BATCHES - 1) + stats.norm.ppf(power.SEEN)
@@ -348,8 +348,8 @@ def _cumulated(table: pd.DataFrame, u: pd.Series) -> np.ndarray:
 
 
 def weights(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the comparison table about the modes and the maxima of the normal and the gamma weight. They are
-    computed from the parabola through the three highest points of each curve.
+    """Return rows of the comparison table about the modes and the maxima of the normal weight and of the gamma weight.
+    They are computed from the parabola through the three highest points of each curve.
     """
     rows, artefact = [], "weight_functions"
     for target, name in (("xi_mean", "normal"), ("xi_sse", "gamma")):

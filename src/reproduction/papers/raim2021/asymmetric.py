@@ -9,7 +9,9 @@ from . import coverage as symmetric
 
 
 def simulate(size: int, *, rng: np.random.Generator, **settings: Any) -> pd.DataFrame:
-    """Return results in the format of `coverage.simulate`, computed with other random streams."""
+    """Return simulated results for asymmetric limits in the format of `coverage.simulate`, computed with separate
+    random streams.
+    """
     return symmetric.simulate(size, rng=rng, **settings)
 
 

@@ -74,8 +74,8 @@ def law(x: Array, weight: Weight, noise: Noise) -> tuple[Array, Array]:
 
 
 def masses(edges: Array, x: Array, weight: Weight, noise: Noise) -> Array:
-    """Return the probabilities of the intervals between neighbouring edges, each divided by the probability between the
-    first and the last edge.
+    """Return the probabilities of the intervals between consecutive edges, each divided by the probability of the
+    interval from the first to the last edge.
     """
     places, mass = law(x, weight, noise)
     if noise.whole:

@@ -386,7 +386,7 @@ def release_designs(table: pd.DataFrame) -> Figure:
 
 
 def other_noises(table: pd.DataFrame) -> Figure:
-    """Plot the draws of both targets under four noise distributions of equal variance."""
+    """Plot the draws from both target densities under four noise distributions of equal variance."""
     figure = Figure(figsize=(DOUBLE, 2.4))
     panels = figure.subplots(1, 2)
     for axis, (target, name) in zip(panels, TARGETS.items(), strict=True):

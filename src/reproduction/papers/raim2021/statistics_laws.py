@@ -86,7 +86,9 @@ class Target:
         return self.z - large, self.z - small
 
     def area(self, u: Array | pd.Series) -> Array:
-        """Return the probability P(A_u) = G(x2) - G(x1) for any u up to 1."""
+        """Return the probability P(A_u) = G(x2) - G(x1) for u up to 1, where x1 and x2 are the ends of the interval
+        A_u.
+        """
         with np.errstate(divide="ignore"):
             return self.log_area(np.log(np.asarray(u, dtype=float)))
 
@@ -100,7 +102,7 @@ class Target:
         return np.exp(self._log(np.asarray(xi, dtype=float)) - self.log_psi)
 
     def masses(self, edges: Array) -> Array:
-        """Return the probabilities, under the target, of the intervals between neighbouring edges."""
+        """Return the probabilities, under the target, of the intervals between consecutive edges."""
         parts = np.diff(edges)[:, None] * (np.arange(_CELL) + 0.5) / _CELL
         return np.exp(self._log(edges[:-1, None] + parts) - self.log_psi).mean(axis=1) * np.diff(edges)
 
@@ -113,7 +115,7 @@ class Target:
 
     @cached_property
     def log_psi(self) -> float:
-        """Return the log of psi/c multiplied by twice the scale of the base distribution. It is computed by quadrature
+        """Return log(2 b psi/c), where b is the scale of the Laplace base distribution. It is computed by quadrature
         over the range in which the weight is not negligible.
         """
         sd = self.variance**0.5 if self.kind == "xi_mean" else 2 * self.sigma2 * self.shape**0.5

@@ -206,8 +206,8 @@ def cells(table: pd.DataFrame) -> Cells:
 
 
 def of_moments(name: str, table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about Tables 1 and 3 (sections 4.1.1, 4.1.2, 5.1), with comparisons of
-    simulated releases and their exact distribution.
+    """Yield rows of the comparison table about Tables 1 and 3 (sections 4.1.1, 4.1.2, 5.1), including comparisons of
+    simulated releases with their exact distribution.
     """
     c = cells(table)
     far = most((abs(m - c.true[p]), se) for (_, p), (m, se) in c.mean.items())

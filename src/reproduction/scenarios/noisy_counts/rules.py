@@ -1,4 +1,4 @@
-"""Rules of a scenario of noisy counts that its schema cannot express, and assumptions of the scenario as sentences.
+"""Rules for a noisy-counts scenario that the schema cannot express, and the assumptions of the scenario as sentences.
 
 The module is written in plain Python, because it runs before any kernel is compiled.
 
@@ -314,7 +314,7 @@ def _bounds(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _prior_law(prior: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield a pair (key, message) if the distribution that is used as the prior of the counts contains a mistake."""
+    """Yield a pair (key, message) if the settings of the prior distribution of the counts contain a mistake."""
     try:
         from dpmultinomial._posteriors.published.priors import prior_of
     except ImportError:  # the kernels are not compiled yet; the job will report the mistake

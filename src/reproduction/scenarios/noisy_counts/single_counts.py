@@ -74,7 +74,7 @@ def rows_of_total(
 
 
 def decided(posterior: Posterior, level: float) -> pd.DataFrame:
-    """Return, for comparison, the results under a flat prior for those counts whose posterior depends strongly on the
+    """Return, for comparison, the results under a flat prior for all counts whose posterior depends strongly on the
     prior.
 
     Parameters
@@ -176,7 +176,7 @@ def cells_of_tables(tables: Tables, settings: Mapping[str, Any]) -> tuple[Cells,
 
 
 def _thresholds(tables: Tables, words: Mapping[str, Any]) -> tuple[NDArray[np.float64], dict[int, str]]:
-    """Return the limit below which the noisy values of each table were withheld, or NaN, and the mistakes in the counts
+    """Return, for each table, the limit below which its noisy values were withheld (or NaN), and the mistakes in counts
     without a number, by the position of the table.
     """
     found, odd = np.full(len(tables.names), float(words.get("threshold", np.nan))), {}

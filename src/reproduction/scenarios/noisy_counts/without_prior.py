@@ -141,7 +141,9 @@ def differing(rows: pd.DataFrame, release: Release, level: float) -> str:
 
 
 def _summary(sure: Confidence, level: float) -> pd.DataFrame:
-    """Return the confidence intervals of quantities with unique names. Remarks are in the column method."""
+    """Return the confidence intervals of all quantities for which the combination of name and type is unique. Remarks
+    are in the column method.
+    """
     found = sure.summary(level)
     counts = found["type"] == "count"
     remarks = {name: note.partition("; uses")[0] for name, note in sure.notes(level).items()}

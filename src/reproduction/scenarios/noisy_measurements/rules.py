@@ -1,4 +1,4 @@
-"""Rules of a scenario of noisy measurement files that its schema cannot express, and assumptions of the scenario as
+"""Rules for a noisy-measurements scenario that the schema cannot express, and the assumptions of the scenario as
 sentences.
 
 The module is written in plain Python and opens no file.

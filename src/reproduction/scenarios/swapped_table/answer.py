@@ -31,7 +31,9 @@ _REFUSED = "not used: "
 
 
 def answer(case: Case) -> Answer:
-    """Return the results of one case of a swapped table, with an analysis that ignores the swapping for comparison."""
+    """Return the results of one case of a swapped table and, for comparison, the results of an analysis that ignores
+    the swapping.
+    """
     settings, found = case.settings, origin.of(case)
     facts: dict[str, Any] = {
         **found.facts,

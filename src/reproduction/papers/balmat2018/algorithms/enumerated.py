@@ -142,7 +142,7 @@ def _mixture(counts: Sequence[float], total: int, scale: float, alpha: float) ->
 
 
 def _parts(total: int) -> Array:
-    """Return all compositions of `total` in three parts, as a float64 array of shape (n, 3)."""
+    """Return all compositions of `total` into three parts, as a float64 array of shape (n, 3)."""
     s1, s0 = (side.ravel() for side in np.meshgrid(np.arange(total + 1.0), np.arange(total + 1.0), indexing="ij"))
     kept = s1 + s0 <= total
     return np.column_stack([s1[kept], s0[kept], total - s1[kept] - s0[kept]])

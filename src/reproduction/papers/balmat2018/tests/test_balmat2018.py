@@ -42,8 +42,8 @@ def test_every_row_of_table_1_follows_from_its_step():
 
 
 def test_relative_errors_have_no_sign():
-    """Check that relative errors have no sign. The numbers 1.5 and 2.5 both have a relative error of 1/4 from 2, and
-    the float64 next to 2^53 + 1 has a relative error of 1/(2^53 + 1).
+    """Check that relative errors are non-negative. The numbers 1.5 and 2.5 both have a relative error of 1/4 from 2,
+    and the float64 next to 2^53 + 1 has a relative error of 1/(2^53 + 1).
     """
     values = np.array([1.5, 2.5, 2.0, 2.0**53])
     found = tables._relative_errors(values, [2, 2, 2, 2**53 + 1])

@@ -41,8 +41,8 @@ class Recording:
 
 
 def test_draws_that_start_from_the_confidential_counts():
-    """Check the probability that a category with one partition is never drawn in n = 4,000 x 50 draws at the counts
-    (10, 39, 1). The share q of this category is Beta(1, 49), so E (1 - q)^n = 49/(49 + n).
+    """Check the probability that, at the counts (10, 39, 1), the category with count 1 is never drawn in n = 4,000 x 50
+    draws. The share q of this category is Beta(1, 49), so E (1 - q)^n = 49/(49 + n).
     """
     rng = Recording(stream(3, "start"))
     text = said(3, rng=rng)
@@ -70,8 +70,8 @@ def test_p_that_does_not_move():
 
 
 def test_draws_that_do_not_see_the_release():
-    """Check the draws of the listing for two releases with the same random stream. They are equal if the lines are as
-    printed, and different if the lines are joined.
+    """Compare the draws of the listing for two different releases and the same random stream. They are equal if the
+    lines are as printed, and different if the lines are joined.
     """
     printed, joined = numbers("equal draws is # % as printed and # % with the lines joined", said(2, 400))
     assert printed == 100
@@ -90,7 +90,7 @@ def test_chains_without_alpha_end_at_a_vertex():
 
 def test_scales_of_text_and_listings():
     """Check that Laplace noise of scale b has variance 2 b^2 and a privacy cost of 2/b for counts that change by two in
-    all.
+    total.
     """
     assert said(5) == (
         "For epsilon = 1, the scale is 1 (variance 2) in the text and 2 (variance 8) in the listings. If one "
@@ -146,8 +146,8 @@ def test_the_last_total_without_overflow():
 
 
 def test_what_the_listings_return():
-    """Check that the first of the two listings returns the share of p1 in p1 and p0 and the second returns p1 itself,
-    from the same chain.
+    """Check that, from the same chain, the first of the two listings returns p1/(p1 + p0) and the second listing
+    returns p1.
     """
     p = laplace_multinomial.gibbs(
         (5, 40, 5), total=50, scale=2.0, alpha=1.0, draws=30, burn_in=100, rng=stream(8, "errata", 12)

@@ -157,8 +157,8 @@ def test_three_stages_with_a_shorter_second_stage():
 
 
 def test_ratios_of_table_2_are_medians_of_the_repeats():
-    """Check the ratios of the times (2, 4) of one method and (1, 3) of another. The ratios are 0.5 and 0.75, their
-    median is 0.625, the middle half is 0.5625 to 0.6875, and their standard deviation is 0.1768.
+    """Check the ratios of the times (2, 4) of one method and the times (1, 3) of another method. The ratios are 0.5 and
+    0.75, their median is 0.625, the middle half is 0.5625 to 0.6875, and their standard deviation is 0.1768.
     """
     rows = [
         ("Python", "own p", m, r, t) for m, times in ((1, (2.0, 4.0)), (2, (1.0, 3.0))) for r, t in enumerate(times)
@@ -258,8 +258,8 @@ def test_margins_of_calls():
 
 
 def test_margins_of_figure_3():
-    """Check the ratios 8/2 and 9/3 of two computing times at M = 50 and M = 30, of which the smaller is 3, and their
-    errors 1.2533 sd/(sqrt(runs) median).
+    """Check the ratios of two computing times (8/2 at M = 50 and 9/3 at M = 30), the smaller ratio of 3, and the
+    standard errors 1.2533 sd/(sqrt(runs) median).
     """
     rows = [
         (IMPROVED, 50, 2.0),

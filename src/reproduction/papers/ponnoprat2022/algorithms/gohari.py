@@ -116,8 +116,8 @@ def vertices(concentration: float, eta: float, eta_bar: float, members: int) -> 
 
 
 def delta_by_product_rule(gamma: float, *, concentration: float, eta: float, eta_bar: float, degree: int = 51) -> float:
-    """Return `delta` for two cells in W, computed as 1 minus the integral over points above gamma by a product Gauss
-    rule. This method emulates an error in the printed figure.
+    """Return `delta` for two cells in W, computed as 1 minus the integral over the points with both cells above gamma,
+    by a product Gauss rule. This method emulates an error in the printed figure.
 
     The integrand is far too peaked for a rule of this degree, and the subtraction turns the error of the rule into a
     floor. The printed figure was computed by another rule of about the same degree.

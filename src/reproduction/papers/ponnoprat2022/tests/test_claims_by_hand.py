@@ -109,8 +109,8 @@ def scored(values, measure="accuracy", error=0.03, dataset="A", epsilons=None):
 
 
 def test_no_winner_and_as_well_as_the_others():
-    """Check the largest proportion of cases, among four, in which one mechanism has the best score. The Dirichlet wins
-    twice (once tied with the Gaussian), the Gaussian wins twice, and the Laplace wins once.
+    """Check, for four cases, the largest proportion of cases in which one mechanism has the best score. The Dirichlet
+    wins twice (once tied with the Gaussian), the Gaussian wins twice, and the Laplace wins once.
 
     Within .01 of the best accuracy, the Dirichlet is in three of four cases.
     """
@@ -202,9 +202,9 @@ def test_margins_of_figure_3():
 
 
 def test_share_of_points_where_algorithm_1_is_better():
-    """Check the comparison with the divergence by Gohari et al. The divergence is 8 at epsilon_hat = 1 and 2 at
-    epsilon_hat = 4, and is interpolated as 4 at epsilon_hat = 2. Three points of the grid 1/2, 1, 2, 4 are in the range
-    of Gohari's curve.
+    """Check the proportion of points at which Algorithm 1 has a smaller divergence than the mechanism of Gohari et al.
+    The divergence of this mechanism is 8 at epsilon_hat = 1 and 2 at epsilon_hat = 4, and is interpolated as 4 at
+    epsilon_hat = 2. Three points of the grid 1/2, 1, 2, 4 are in the range of Gohari's curve.
 
     Algorithm 1 has the values 3 at epsilon_hat = 2 and 5 at epsilon_hat = 4, so it is better at one of three points.
     """
@@ -355,8 +355,8 @@ def scores(*rows, measure="cross_entropy"):
 
 
 def widened(n):
-    """Return the factor by which the standard errors of n rows are increased. Two increased standard errors have the
-    n-th part of the tail probability of two standard errors.
+    """Return the factor by which standard errors are increased to allow for n comparisons. Two increased standard
+    errors have the n-th part of the tail probability of two standard errors.
     """
     return norm.isf(norm.sf(2) / n) / 2
 

@@ -68,8 +68,8 @@ def test_the_dearest_histogram_is_charged_for_all():
 
 
 def test_the_union_bound_is_on_the_safe_side_and_close():
-    """Check the gamma that follows from the union bound. The exact probability for this gamma is at most delta and more
-    than delta/2, and the probability for a single cell is delta/2.
+    """Check that, at the threshold gamma from the union bound, the exact probability is at most delta and more than
+    delta/2. The probability for a single cell is delta/2.
     """
     r, alpha, total, cells = 0.4, 2.6, 100, 5
     k = r * total + cells * alpha
@@ -357,7 +357,7 @@ def test_figure_8_is_theorem_1_and_the_floor():
 
 def test_audited_laplace_scales_are_those_of_their_sensitivities():
     """Check that Laplace noise that is calibrated for a change of one cell by 1 has an exact privacy cost of twice the
-    claim.
+    claimed cost.
 
     A change of one cell by 2 costs more than a change of two cells by 1, so noise calibrated for one cell by 2 has a
     cost below the claim. If the noise is calibrated for two cells by 1, the cost is exactly the claim.

@@ -417,7 +417,8 @@ _SAFE = 1e-3  # largest proportion of the envelope in the piece below u_L
 
 
 def exact_normal(z: float, *, mu: float, sigma2: float, count: int, scale: float) -> NormalStatistic:
-    """Return the distribution of the noise xi in z = s + xi, where s ~ N(mu, sigma2/count) and xi ~ Laplace(scale).
+    """Return the conditional distribution of the noise xi given z = s + xi, where s ~ N(mu, sigma2/count) and xi ~
+    Laplace(scale).
 
     Parameters
     ----------
@@ -435,7 +436,8 @@ def exact_normal(z: float, *, mu: float, sigma2: float, count: int, scale: float
 
 
 def exact_gamma(z: float, *, sigma2: float, count: int, scale: float) -> GammaStatistic:
-    """Return the distribution of the noise xi in z = s + xi, where s ~ sigma2 chi^2(count - 1) and xi ~ Laplace(scale).
+    """Return the conditional distribution of the noise xi given z = s + xi, where s ~ sigma2 chi^2(count - 1) and xi ~
+    Laplace(scale).
 
     Parameters
     ----------

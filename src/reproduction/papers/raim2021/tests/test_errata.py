@@ -76,8 +76,8 @@ def test_the_first_sweep_outside_is_counted_from_one(monkeypatch):
 
 
 def test_end_points():
-    """Check that 3 exp(-x^2/2) is half of its maximum at x = sqrt(2 log 2). The tolerance is given by the grid step of
-    1e-4.
+    """Check that, at x = sqrt(2 log 2), the function 3 exp(-x^2/2) equals half of its maximum. The tolerance is given
+    by the grid step of 1e-4.
     """
     text = said(4)
     assert numbers("upper end of A_u is #,", text)[0] == pytest.approx((2 * np.log(2)) ** 0.5, abs=1.5e-4)
@@ -133,7 +133,7 @@ def test_the_envelope_below_its_first_knot():
 
 
 class Cut:
-    """Weight function for Laplace noise of scale 8.494, which is the gamma density with shape 949/2 and scale 2 at z,
+    """Weight function of the Laplace noise xi of scale 8.494: the gamma density with shape 949/2 and scale 2 at z - xi,
     divided by its maximum.
     """
 

@@ -289,7 +289,7 @@ def test_whole_draws_against_their_law():
 
 
 def test_the_detection_limit_of_whole_draws_is_detected_in_nine_cases_of_ten():
-    """Check the detection limit for integer draws. If the noise is wider by this factor, the noncentrality of the
+    """Check the detection limit for integer draws: if the noise is wider by this factor, the noncentrality of the
     chi-squared test gives a power of 0.9.
     """
     weight = SimpleNamespace(log_relative=lambda x: -((x - 3.0) ** 2) / 8)

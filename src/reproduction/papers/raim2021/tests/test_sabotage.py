@@ -410,8 +410,8 @@ def test_counts_without_noise_and_without_psi(honest, monkeypatch):
 
 
 def test_joint_law_without_psi(honest, monkeypatch):
-    """Check that the factor psi in the table distinguishes between the distribution of counts drawn one after the other
-    and the joint distribution.
+    """Check that, without the factor psi, the table would show no difference between drawing the counts one after the
+    other and drawing them jointly.
     """
     monkeypatch.setattr(statistics_laws, "_log_psi", lambda *_: 0.0)
     found = flipped(honest, "counts_in_turn")

@@ -568,7 +568,7 @@ def test_order_statistics_of_the_seats_as_they_are_stated():
 
 
 def test_exact_moments_of_every_tie_rule_are_those_of_example_2():
-    """Check that the tables contain exact moments under the tie rules first and last for Example 2 only."""
+    """Check that only Example 2 has exact moments under the tie rules ``first`` and ``last``."""
     table = releases.exact_moments(vector=1, epsilon=1.0, support=3)
     rules = table[table["algorithm"] == "Algorithm 3"].groupby("example")["ties"].agg(set)
     assert {"first", "last"} <= rules["example_2"]

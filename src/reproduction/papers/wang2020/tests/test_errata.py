@@ -129,8 +129,8 @@ def modes_by_fractions(total, weights):
 
 
 def test_ties():
-    """Compare the modes of ten releases with exact quotients and the modes by Theorem 1 as printed, in floating point.
-    Both computations use the same noise.
+    """Compare the modes of ten releases, computed exactly with fractions, with the modes by Theorem 1 as printed,
+    computed in floating point. Both computations use the same noise.
     """
     counts, rng = examples.example_2(), stream(3, "errata")
     noise = TwoSidedGeometric(epsilon=1.0, support=50)
@@ -213,8 +213,8 @@ def test_alpha_and_what_a_release_costs():
 
 
 def test_weights_that_are_all_zero():
-    """Check that, for a total of 0, the mean released total is E max(noise, 0) = a/(1 - a^2), and that half of it is in
-    each component.
+    """Check that, for a total of 0, the mean released total is E max(noise, 0) = a/(1 - a^2), and that each component
+    has half of this mean.
     """
     found = np.array(numbers(r"means are \[([\d.]+), ([\d.]+)\]", said(12, 20_000)))
     assert found == pytest.approx(A / (1 - A**2) / 2, abs=4 * (VARIANCE / 20_000) ** 0.5)

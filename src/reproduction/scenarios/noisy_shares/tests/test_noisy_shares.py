@@ -44,8 +44,8 @@ def test_counts_shares_and_rates_by_enumeration(tmp_path):
 
 
 def test_an_improbable_share_is_a_conflict(tmp_path):
-    """Check the warning on screen and in the metadata of the table. With r = 1/20 and alpha = 50, the share of one of
-    three categories is near 1/3 for all counts, so that a share of 0.9 is improbable.
+    """Check that an improbable share leads to a warning on screen and in the metadata of the table. With r = 1/20 and
+    alpha = 50, the share of one of three categories is near 1/3 for all counts, so that a share of 0.9 is improbable.
     """
     rare = {"shares": {"a": 0.9, "b": 0.05, "c": 0.05}, "r": 0.05, "alpha": 50.0}
     _, _, facts = made(tmp_path, **rare)
