@@ -74,7 +74,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """Declaration of the figure ``figures/<paper>/<name>.png``, drawn from the table of the same name."""
+    """Declaration of the figure ``figures/<paper>/<name>.png``, plotted from the table of the same name."""
 
     function: str
     caption: str
@@ -84,7 +84,7 @@ class Figure:
 
     @property
     def module(self) -> str:
-        """Return the module of the function that draws the figure, below the paper's folder."""
+        """Return the module of the function that plots the figure, below the paper's folder."""
         return self.function.partition(".")[0]
 
 
@@ -132,7 +132,7 @@ class Paper:
 
     def mistakes(self, section: dict[str, Any]) -> Iterator[tuple[str, str]]:
         """Yield (path, message) for every mistake in a paper's section of the configuration that the schema of the
-        section cannot express.
+        section cannot detect.
         """
         if (self.folder / "validation.py").is_file():
             yield from import_module(f"{self.package}.validation").mistakes(section)

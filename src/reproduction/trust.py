@@ -142,7 +142,9 @@ def _removable(files: Iterable[Path], beside: Path) -> tuple[Path, ...]:
 def _consumers(
     root: Path, groups: list[_Group], waiting: list[_Group], requested: Iterable[str] | None
 ) -> Iterator[Fault]:
-    """Yield the files that were computed, directly or indirectly, from untrusted files that a run does not request."""
+    """Yield the files that were computed, directly or indirectly, from untrusted files, except from untrusted files
+    that the run requests.
+    """
     if requested is None:
         return
     made_by_every_run = {root / name for name in requested}

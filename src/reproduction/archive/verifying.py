@@ -92,7 +92,7 @@ def _feeding(folder: Path, slugs: list[str]) -> set[str]:
 
 
 def _recomputed(folder: Path, slugs: list[str], names: set[str]) -> tuple[int, list[str]]:
-    """Recompute those tables in `names` whose inputs are in the archive and that take little time.
+    """Recompute the tables in `names` that can be computed in a short time from inputs in the archive.
 
     Returns
     -------

@@ -340,8 +340,7 @@ def table_of_noise(columns: Sequence[str]) -> dict[str, str]:
 
 
 def with_noise(settings: Mapping[str, Any], found: Names) -> dict[str, Any]:
-    """Return the settings, in which a noise that is given as the file of OpenDP's ``summarize()`` is replaced by its
-    distribution.
+    """Return the settings, with the noise distribution in place of the path of a file of OpenDP's ``summarize()``.
 
     Parameters
     ----------

@@ -140,8 +140,7 @@ def _texts(
 
 
 def by_table(path: str, columns: Mapping[str, Sequence[str]], keys: Mapping[str, str]) -> dict[str, Any]:
-    """Return the settings that are given as columns of a file which contains one table. Each of these columns must be
-    constant.
+    """Return the settings that are given as columns of a file with one table. Each of these columns must be constant.
 
     Parameters
     ----------

@@ -80,7 +80,7 @@ def table_rule(paper: Paper, artefact: Artefact) -> str:
 
 
 def figure_rule(paper: Paper, artefact: Artefact) -> str:
-    """Return the name of the rule that draws the figure of an artefact."""
+    """Return the name of the rule that plots the figure of an artefact."""
     return f"{paper.slug}_{artefact.name}_figure"
 
 

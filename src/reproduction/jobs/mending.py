@@ -85,7 +85,7 @@ def requested(papers: Mapping[str, Paper], settings: Mapping[str, Any]) -> Itera
 
 
 def expected(papers: Mapping[str, Paper], settings: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the files of the papers that are invalid without a provenance record.
+    """Yield the result files, of papers and of scenarios, for which a provenance record is required.
 
     Parameters
     ----------

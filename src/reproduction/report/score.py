@@ -118,7 +118,7 @@ class Plot:
 
 
 def decided(statements: Sequence[Statement], kinds: Sequence[str] = PAPER) -> list[Statement]:
-    """Return those statements of the given kinds that have a decisive verdict and therefore count in the score."""
+    """Return the statements of the given kinds that have a decisive verdict and therefore count in the score."""
     return [s for s in statements if s.kind in kinds and s.verdict.name in _DECIDED]
 
 

@@ -109,7 +109,7 @@ def settings(path: str | Path, **changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _whole(paper: Paper, artefact: Artefact, stated: Mapping[str, Any] | None) -> None:
-    """Check that a test gives every setting of a table."""
+    """Raise ValueError if a test does not give every setting of a table."""
     assert artefact.table is not None
     section = artefact.table.settings
     known = ((paper.settings.get("sections") or {}).get(section) or {}).get("properties") or {}

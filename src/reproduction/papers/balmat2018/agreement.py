@@ -190,7 +190,7 @@ def _fewest(total: int, p: tuple[float, ...]) -> float:
 
 @cache
 def _compositions(total: int) -> list[tuple[int, int, int, int]]:
-    """Return all compositions of a total in three parts, with their multinomial coefficients."""
+    """Return all compositions of a total into three parts, with their multinomial coefficients."""
     return [
         (s1, s0, total - s1 - s0, math.comb(total, s1) * math.comb(total - s1, s0))
         for s1 in range(total + 1)
@@ -676,8 +676,8 @@ def _no_noise(moments: pd.DataFrame) -> dict[str, Any]:
 
 
 def _calibration(tables: dict[str, pd.DataFrame]) -> list[dict[str, Any]]:
-    """Return the rows of the comparison table about the calibration of our posteriors, for which the posterior
-    distribution function at the true r must be uniformly distributed.
+    """Return the rows of the comparison table about the calibration of the package's posteriors, for which the
+    posterior distribution function at the true r must be uniformly distributed.
 
     The alternative hypothesis of the score test is a posterior whose sd is too small by a relative error d. In a normal
     approximation, the integral transform is then Phi((1 + d) Z).

@@ -138,8 +138,8 @@ def _log_ratio(mechanism: Laplace, counts: list[int]) -> float:
 
 
 def log_all_zero(draws: int, rest: int) -> float:
-    """Return log E[(1 - q)^draws] for q ~ Beta(1, rest), which is the log probability that a category with one
-    partition is never drawn.
+    """Return log E[(1 - q)^draws] for q ~ Beta(1, rest), which is the log of the probability that a category with a
+    count of 1 is never drawn.
 
     E = B(1, rest + draws)/B(1, rest) = rest/(rest + draws).
     """

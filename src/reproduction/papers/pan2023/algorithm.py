@@ -221,8 +221,8 @@ def _answers(runs: int, rate: float, rng: np.random.Generator) -> tuple[pd.DataF
 
 
 def _sources(records: int, runs: int, rate: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return, for every record, the position within its copy of the record from which its new value comes, as an array
-    of shape (runs, records).
+    """Return, for every record, the position (within its copy of the records) of the record from which its new value
+    comes, as an array of shape (runs, records).
     """
     found = kernel.sources(np.repeat(np.arange(runs), records), rate=rate, rng=rng).reshape(runs, records)
     return found - records * np.arange(runs)[:, None]

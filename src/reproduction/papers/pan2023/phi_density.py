@@ -85,7 +85,7 @@ def _long(original: NDArray[np.int64], rate: float, size: int, rng: np.random.Ge
 def _swapped(
     original: NDArray[np.int64], rate: float, swaps: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], LogOddsMixture]:
-    """Return the simulated last cells after the swaps, and the exact distribution of log phi."""
+    """Return the last cells of the simulated swapped tables, and the exact distribution of log phi."""
     if rate == 0:
         return np.full(swaps, original[1, 1]), LogOddsMixture(1 + original.reshape(1, 4))
     last = permutation_swaps.tables(original, swaps, rate=rate, rng=rng)[:, 1, 1]

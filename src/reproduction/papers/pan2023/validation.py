@@ -1,5 +1,5 @@
-"""Check the rules of a configuration of pan2023 that its schema cannot express. The module is plain Python, because it
-runs before any kernel is compiled.
+"""Check a configuration of pan2023 against the rules that its schema cannot express. The module is plain Python,
+because it runs before any kernel is compiled.
 """
 
 from collections.abc import Iterator

@@ -368,9 +368,7 @@ def _guessing(artefact: str, table: pd.DataFrame) -> Rows:
 
 
 def settings(losses: pd.DataFrame, likelihoods: pd.DataFrame) -> Rows:
-    """Yield rows of the comparison table about those statements on the experiments that correspond to settings of the
-    run.
-    """
+    """Yield rows of the comparison table about the statements on experiments that correspond to settings of the run."""
     for artefact, table in (("figure_4", losses), ("figure_7", likelihoods)):
         note, reach = "The value is a setting.", table["epsilon"].dropna()
         for quantity, value in (("smallest epsilon", reach.min()), ("largest epsilon", reach.max())):

@@ -1,5 +1,5 @@
-"""Check the rules of a ponnoprat2022 configuration that its schema cannot express. The module is plain Python, because
-it runs before any kernel is compiled.
+"""Check a configuration of ponnoprat2022 against the rules that its schema cannot express. The module is plain Python,
+because it runs before any kernel is compiled.
 """
 
 from collections.abc import Iterator

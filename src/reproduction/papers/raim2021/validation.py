@@ -1,5 +1,5 @@
-"""Check the rules of a configuration of raim2021 that its schema cannot express. The module is plain Python, because it
-runs before any kernel is compiled.
+"""Check a configuration of raim2021 against the rules that its schema cannot express. The module is plain Python,
+because it runs before any kernel is compiled.
 """
 
 from collections.abc import Iterator

@@ -191,7 +191,7 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
 
 
 def _wrong_cell(settings: Mapping[str, Any]) -> str:
-    """Return the mistake in the first given count whose text has no meaning."""
+    """Return the mistake in the first given count whose text cannot be interpreted."""
     found = settings.get("counts") or ()
     for name, one in found.items() if isinstance(found, Mapping) else enumerate(found, 1):
         try:

@@ -1,4 +1,4 @@
-"""Rules of a scenario of swapped tables that its schema cannot express, and assumptions of the scenario as sentences.
+"""Rules for a swapped-tables scenario that the schema cannot express, and the assumptions of the scenario as sentences.
 
 The module is written in plain Python, because it runs before any kernel is compiled.
 """

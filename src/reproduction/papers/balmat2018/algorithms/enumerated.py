@@ -133,7 +133,7 @@ def _named(pair: tuple[float, float]) -> dict[str, float]:
 
 def _mixture(counts: Sequence[float], total: int, scale: float, alpha: float) -> tuple[Array, Array, Array]:
     """Return the parameters and weights of the mixture of Beta distributions of r, with one component per composition
-    of `total` in three parts.
+    of `total` into three parts.
     """
     parts = _parts(total)
     logs = (gammaln(alpha + parts) - gammaln(parts + 1) - np.abs(np.asarray(counts) - parts) / scale).sum(axis=1)

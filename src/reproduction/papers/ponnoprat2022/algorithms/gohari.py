@@ -240,8 +240,8 @@ def _exponential() -> tuple[Array, Array]:
 
 
 def _some_below(gamma: Array, a: Array) -> Array:
-    """Return the probability that at least one cell other than the last of Y ~ Dirichlet(a) is at most gamma. It is
-    computed recursively by integrating over the first cell.
+    """Return the probability that at least one cell of Y ~ Dirichlet(a), other than the last cell, is at most gamma. It
+    is computed recursively by integrating over the first cell.
     """
     if len(a) == 2:
         return np.asarray(betainc(a[0], a[1], np.minimum(gamma, 1.0)))
@@ -298,8 +298,8 @@ def degree_50_rule(path: Path = DEGREE_50_RULE) -> tuple[Array, Array]:
 def delta_by_degree_50(
     gamma: float, *, concentration: float, eta: float, eta_bar: float, path: Path = DEGREE_50_RULE
 ) -> float:
-    """Return the delta of Gohari et al. for two cells, computed as 1 minus an integral over points above gamma by the
-    quadrature rule of degree 50.
+    """Return the delta of Gohari et al. for two cells, computed as 1 minus the integral over the points with both cells
+    above gamma, by the quadrature rule of degree 50.
 
     As in `delta_by_product_rule`, the density is too peaked for a rule of this degree, so the error of the rule becomes
     a lower bound of the result.

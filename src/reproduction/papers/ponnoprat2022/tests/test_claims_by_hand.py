@@ -78,8 +78,8 @@ def test_paired_differences():
 
 
 def test_floors_that_figures_4_and_5_show():
-    """Check that the figures show all rows of the published variant, and those rows of the corrected variant with the
-    floor sigma, with no floor, or with smoothing 0.1 and no noise.
+    """Check that the figures show all rows of the published variant, and the rows of the corrected variant that have
+    the lower bound sigma, no lower bound, or smoothing 0.1 without noise.
     """
     table = pd.DataFrame({
         "variant": ["published", "corrected", "corrected", "corrected", "corrected", "corrected"],

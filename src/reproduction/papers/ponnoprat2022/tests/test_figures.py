@@ -11,8 +11,8 @@ from reproduction.papers.ponnoprat2022 import figures, networks, privacy
 
 
 def test_arrows_end_at_the_border_of_the_box_they_point_to():
-    """Check that the arrows in the plot of a network end at the border of a box. If wide boxes are side by side, an
-    arrow to a fixed distance from the centre would end under a box.
+    """Check that every arrow in the plot of a network ends at the border of the box to which it points. If wide boxes
+    are side by side, an arrow to a fixed distance from the centre would end under a box.
     """
     nodes = [("a long parent", "", 0.0, 0), ("a long child", "a long parent", 1.0, 1), ("x", "a long child", 0.4, 2)]
     table = pd.DataFrame(nodes, columns=["node", "parent", "x", "depth"]).assign(dataset="Adult")

@@ -36,7 +36,7 @@ _FARTHEST = 1e150  # represents infinity if a logarithm of xi is needed
 
 
 class NoiseLaw(ABC):
-    """Distribution on the real line of the noise xi, given a released value. Its density has a kink at 0."""
+    """Distribution of the noise xi on the real line, given a released value. Its density has a kink at 0."""
 
     @abstractmethod
     def _log_pdf(self, xi: Array) -> Array: ...
@@ -556,7 +556,7 @@ class DirectSampler:
         return x, int(rejected), len(u) - 1
 
     def log_area(self, log_u: ArrayLike) -> NDArray[np.float64]:
-        """Return log P(A_u), where A_u is the set on which the relative weight exceeds u, at log u <= 0."""
+        """Return log P(A_u) for log u <= 0, where A_u is the set on which the relative weight exceeds u."""
         return self.problem.log_area(np.atleast_1d(np.asarray(log_u, dtype=float)))
 
     def interval(self, log_u: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -599,7 +599,9 @@ class DirectSampler:
 
     @property
     def rejection_rate(self) -> float:
-        """Return the exact probability that a candidate is rejected, 1 - psi/(c a)."""
+        """Return the exact probability 1 - psi/(c a) that a candidate is rejected, where a is the area under the step
+        function.
+        """
         return float(-np.expm1(self.log_psi - self._log_envelope))
 
     @property

@@ -249,8 +249,8 @@ def test_bars_and_steps_of_the_targets():
 
 
 def test_exact_laws_in_closed_form():
-    """Check the distribution of the noise for a normal weight N(z, 1/950) on a Laplace base, far to the left of 0. It
-    is a normal distribution with mean z + 1/(950 b).
+    """Check that, for z far below 0, the noise with a normal weight N(z, 1/950) on a Laplace base is normally
+    distributed with mean z + 1/(950 b).
     """
     row = draws.exact_laws(deltas=[16.988], epsilon=2.0, **SETTING).set_index("target").loc["xi_mean"]
     mean, sd = -21.27 + 1 / (950 * 8.494), 950**-0.5
