@@ -384,7 +384,9 @@ def law_of_counts(mechanism: Any, shape: tuple[int, ...]) -> Any:
                 f"count, which is not defined for {type(one).__name__}: use posterior(..)"
             )
         if not hasattr(one, "log_likelihood"):
-            raise TypeError(f"mechanism must be a mechanism of this library, got {one!r}")
+            raise TypeError(
+                f"mechanism must be a noise distribution such as dpmultinomial.Laplace(scale=2.0), got {one!r}"
+            )
     law = LawByRow.of(list(mechanism)) if isinstance(mechanism, Sequence) else mechanism
     if law.row_count is None:
         return law

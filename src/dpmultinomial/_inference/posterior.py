@@ -127,7 +127,7 @@ def _censored_posterior(release: Release, *, prior: Any, method: str, rng: np.ra
     else:
         values = dict(zip(release.names, release.values.ravel().tolist(), strict=True))
     if prior is not None and not isinstance(prior, Prior):
-        raise TypeError(f"prior of a normal sample must be a Prior or None, got {prior!r}")
+        raise TypeError(f"prior of a normal sample must be an object of the class Prior, or None, got {prior!r}")
     chain_posterior = censored_statistics.sample(
         values, n=n, lower=mechanism.lower, upper=mechanism.upper, scale=mechanism.scale, grid=mechanism.grid,
         sums=mechanism.sums,
@@ -211,7 +211,7 @@ def _found(release: Release, prior: Any, method: str, rng: np.random.Generator |
     if adapter is counts.posterior and not all(
         hasattr(law, "log_weights") for law in (kind if isinstance(kind, Sequence) else [kind])
     ):
-        raise TypeError(f"mechanism must be a mechanism of this library, got {kind!r}")
+        raise TypeError(f"mechanism must be an object such as dpmultinomial.Laplace(scale=2.0), got {kind!r}")
     return adapter(release, prior=prior, method=method, rng=rng)
 
 

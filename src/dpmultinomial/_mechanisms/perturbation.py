@@ -73,7 +73,7 @@ class Perturbation(Coarsenable):
             times = int(((rows == t) & (columns == r)).sum())
             raise ValueError(
                 f"the pair of true count {self.true[t]} and released value {self.values[r]} is listed "
-                f"{times} times: list it once"
+                f"{times} times: list each pair once"
             )
         sums = np.bincount(rows, p)
         worst = int(np.abs(sums - 1).argmax())

@@ -126,7 +126,8 @@ def _is_tree(settings: Mapping[str, Any], table: CsvTable) -> bool:
     asked = [key for key in TREE_KEYS if settings[key] and settings[key] != REPLACE]
     if asked:
         raise Refused(
-            f"{asked[0]} may be given only for a tree of counts, but {table.name} has no column parent: omit {asked[0]}"
+            f"{asked[0]} may be given only for a tree of counts, but {table.name} has no column 'parent': omit "
+            f"{asked[0]}"
         )
     return False
 

@@ -167,7 +167,7 @@ def _combinations(parts: Sequence[Sequence[str]]) -> list[str]:
     different = [list(dict.fromkeys(part)) for part in parts]
     if (size := prod(map(len, different))) > _MOST_CELLS:
         raise ValueError(
-            f"absent: the columns of the name have {size:,} combinations, more than the limit of {_MOST_CELLS:,}"
+            f"absent: the columns that form the name have {size:,} combinations, more than the limit of {_MOST_CELLS:,}"
         )
     return [JOINT.join(cell) for cell in product(*different)]
 
@@ -267,7 +267,9 @@ def _with_absent(
     if wrong := absent_mistakes(settings, found, False):
         raise ValueError(f"absent: {wrong[0]}")
     if "parent" in columns:
-        raise ValueError("absent is not allowed for a tree: add a row with an empty value for a node without a count")
+        raise ValueError(
+            "the key 'absent' is not allowed for a tree: add a row with an empty value for a node without a count"
+        )
     if settings["absent"]["cells"] == COMBINATIONS:
         settings = {**settings, "absent": {**settings["absent"], "cells": _combinations(parts)}}
     listed = listed_cells(settings, kinds, found)

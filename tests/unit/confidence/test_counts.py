@@ -241,7 +241,7 @@ def test_normal_tails_at_a_wide_sigma():
          "is not defined for AdditiveCounts: use posterior"),
         (lambda: dpm.confidence(dpm.Release([0.2, 0.8], mechanism=dpm.Dirichlet(r=10.0, alpha=1.0))), TypeError,
          "is not defined for Dirichlet"),
-        (lambda: dpm.confidence(dpm.Release([1], mechanism="noise")), TypeError, "mechanism of this library, got"),
+        (lambda: dpm.confidence(dpm.Release([1], mechanism="noise")), TypeError, "a noise distribution such as"),
         (lambda: dpm.confidence(dpm.Release([1.5], mechanism=DG(sigma=1.0))), ValueError, "must be integers, got"),
         (lambda: dpm.confidence(dpm.Release([7], mechanism=dpm.RandomRounding(5))), ValueError, "of the base 5, got 7"),
         (lambda: dpm.confidence(dpm.Release([999], mechanism=uneven(9))), ValueError, "noise table, got 999"),

@@ -403,7 +403,9 @@ def test_absent_cells_and_the_threshold_of_the_noise(folder):
     with pytest.raises(config.ConfigError, match="with a threshold of the noise, a cell without a value was withheld"):
         made(folder, absent={**ALL, "are": "unknown"}, **stated)
     (folder / "t.csv").write_text("name,parent,value\nall,,12\na,all,7\n")
-    with pytest.raises(config.ConfigError, match="absent is not allowed for a tree: add a row with an empty value"):
+    with pytest.raises(
+        config.ConfigError, match="the key 'absent' is not allowed for a tree: add a row with an empty value"
+    ):
         made(folder, file="t.csv", noise="exact", absent=ALL)
 
 

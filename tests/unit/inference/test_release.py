@@ -65,7 +65,7 @@ def test_what_is_wrong_is_named(values, options, error, match):
             dpm.Release([1, 2], mechanism="laplace", total=3),
             {},
             TypeError,
-            "mechanism must be a mechanism of this library",
+            "mechanism must be an object such as dpmultinomial.Laplace",
         ),
         (dpm.Release([1, 2], mechanism=LAPLACE, total=3), {"method": "guess"}, ValueError, "method"),
         (dpm.Release([1, 2], mechanism=LAPLACE, total=3), {"prior": "normal"}, ValueError, "prior"),

@@ -670,7 +670,7 @@ def sample(
     _checks.integer("n", n, least=1, most=10**12)
     used = Prior.from_limits(lower, upper) if prior is None else prior
     if not isinstance(used, Prior):
-        raise TypeError(f"prior must be a Prior or None, got {prior!r}")
+        raise TypeError(f"prior must be an object of the class Prior, or None, got {prior!r}")
     kept = _checks.integer("draws", draws, least=_accuracy.LEAST_DRAWS)
     inner = standardised(z, size, _grids(grid), limits, n, used, sums)
     states, by = prepare(inner, _checks.integer("chains", chains, least=2), rng)

@@ -140,9 +140,15 @@ def likelihoods_of(cells: Cells, log_mass: float = 40.0) -> Likelihoods:
     seen = np.flatnonzero(cells.measured)
     bad = seen[~(high[seen] - low[seen] < WIDEST) | (high[seen] < low[seen])]
     if len(bad):
+        i = int(bad[0])
+        if high[i] < low[i]:
+            raise ValueError(
+                f"count {i + 1}: the released value {cells.released[i]:g} is impossible for all true counts: check the "
+                "noise and the bounds"
+            )
         raise ValueError(
-            f"count {bad[0] + 1}: the released value {cells.released[bad[0]]:g} is impossible for all true counts "
-            f"within the bounds, or possible for more than {WIDEST:,} true counts: check the noise and the bounds"
+            f"count {i + 1}: the released value {cells.released[i]:g} is possible for more than {WIDEST:,} true "
+            "counts: set tighter bounds on the count"
         )
     rows: list[Array] = [np.ones(1)] * n
     first, top, bound = np.zeros(n, dtype=np.int64), np.zeros(n), np.full(n, -np.inf)

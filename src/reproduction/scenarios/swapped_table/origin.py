@@ -141,7 +141,10 @@ def _of_release(release: Published, swapped: Sequence[str] | None, held: Sequenc
     for key, chosen, allowed in (("swapped", rows, moved), ("held", held, staying)):
         if wrong := [column for column in chosen if column not in allowed]:
             known = ", ".join(allowed)
-            raise ValueError(f"{key} must contain only {key} columns of the release ({known}), got {', '.join(wrong)}")
+            rule = "were swapped" if key == "swapped" else "were not swapped"
+            raise ValueError(
+                f"{key} must contain only columns that {rule} in the release ({known}), got {', '.join(wrong)}"
+            )
     sides = [_codes(release, columns) for columns in (_texts(record, "matched"), rows, held)]
     for key, (_, found) in zip(("swapped", "held"), sides[1:], strict=True):
         if not 2 <= len(found) <= _MOST_LEVELS:

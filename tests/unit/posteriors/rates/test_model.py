@@ -245,6 +245,15 @@ def test_nothing_is_neglected_between_bounds():
     assert np.isneginf(likelihoods_of(cells_of(np.array([3.0]), dpm.Exact())).log_bound).all()
 
 
+def test_released_values_that_are_impossible_or_too_noisy():
+    with pytest.raises(ValueError, match="count 2: the released value 7 is impossible for all true counts: check"):
+        likelihoods_of(cells_of(np.array([5.0, 7.0]), dpm.Exact(), lower=[0, 100], upper=[9, 200]))
+    with pytest.raises(
+        ValueError, match="count 1: the released value 5 is possible for more than 2,000,000 true counts"
+    ):
+        likelihoods_of(cells_of(np.array([5.0]), dpm.DiscreteLaplace(scale=1e7)))
+
+
 def test_a_table_of_likelihoods():
     """Rows of the table are the likelihoods of the mechanism; the bound covers all counts that are left out."""
     law = dpm.DiscreteLaplace(scale=2.0).threshold(3)
