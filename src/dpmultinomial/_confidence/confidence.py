@@ -440,7 +440,7 @@ class Confidence:
 
 
 def _below(level: float, what: str) -> float:
-    """Return the confidence level, and raise ValueError if it is not below 1 - gamma."""
+    """Return the confidence level, and raise ValueError if the level is not below 1 - gamma."""
     if level >= 1 - GAMMA:
         raise ValueError(f"level must be below {1 - GAMMA:g} for {what}, got {level}")
     return level

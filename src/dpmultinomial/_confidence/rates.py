@@ -91,8 +91,8 @@ def window(n: int, p: float) -> Array:
 
 
 def numbers(low: float, high: float, most: float = np.inf) -> Array:
-    """Return the numbers x with non-negligible Poisson probability for a mean from `low` to `high`. If `most` is
-    finite, the distribution is binomial with `most` trials.
+    """Return the integers x that have a non-negligible Poisson probability for a mean from `low` to `high`. If `most`
+    is finite, the distribution is binomial with `most` trials.
 
     Parameters
     ----------

@@ -135,7 +135,7 @@ _RULES = {
 
 @dataclass(frozen=True)
 class Limits:
-    """Largest number of columns of a file, and largest number of bytes of a field."""
+    """Limits on the number of columns of a file and on the number of bytes of a field."""
 
     columns: int = 10_000
     length: int = 32_768

@@ -166,7 +166,7 @@ _TREES: dict[str, dict[str, Rule]] = {
 
 
 def parsed(raw: bytes, place: str) -> dict[str, Any]:
-    """Parse the record of a release and check it against the schema of its mechanism.
+    """Parse the record of a release, and check the record against the schema of the mechanism.
 
     Parameters
     ----------
@@ -440,7 +440,7 @@ DATA, RECORD = "release.csv", "record.json"
 
 @dataclass(frozen=True, repr=False)
 class Published:
-    """Published release in the form in which inference uses it.
+    """Published release in the form that is used for inference.
 
     Parameters
     ----------

@@ -274,8 +274,8 @@ def _crossed(release: Release) -> Crossed:
     noise = _noise(release, columns)
 
     def spread(numbers: Any, elsewhere: float) -> NDArray[Any]:
-        """Return a table of numbers for all nodes and queries, in which entries without a released number are set to
-        the default `elsewhere`.
+        """Return a table of numbers for all nodes and queries, with the default `elsewhere` in entries without a
+        released number.
         """
         extended = np.full((len(tree), len(queries)), elsewhere)
         given = np.asarray(elsewhere if numbers is None else numbers, dtype=np.float64)

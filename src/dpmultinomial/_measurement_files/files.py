@@ -66,7 +66,7 @@ class Batch:
 
 
 def says_synthetic(path: Path) -> bool:
-    """Return whether the metadata of a file mark it as synthetic."""
+    """Return whether the metadata of a file mark the file as synthetic."""
     return b"synthetic" in (pq.read_schema(path).metadata or {})
 
 
@@ -370,8 +370,8 @@ class Spine:
         return min(map(self.levels.index, finer))
 
     def _covers(self, labels: Texts, depth: int) -> dict[str, list[int]]:
-        """Return, for every label of the blocks, the largest nodes (not above `depth`) in which all blocks have this
-        label.
+        """Return, for every label of the blocks, the largest nodes (at level `depth` or below) in which all blocks have
+        this label.
         """
         names, numbers = np.unique(labels, return_inverse=True)
         least, most = np.full(len(self.codes), len(names)), np.full(len(self.codes), -1)

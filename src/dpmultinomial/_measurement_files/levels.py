@@ -45,8 +45,8 @@ class Sums:
     knows: Array
 
     def added(self, values: Array) -> Array:
-        """Return the sums of values over each class of cells. The values have the shape (nodes, cells), and the sums
-        (nodes, classes).
+        """Return the sums of the values over the cells of each class. The values have the shape (nodes, cells), and the
+        sums (nodes, classes).
         """
         classes = len(self.cells)
         return np.asarray(values @ (self.place[:, None] == np.arange(classes)), dtype=np.float64)

@@ -114,7 +114,7 @@ _NAMED: Final = 8  # largest number of columns listed in a warning
 
 
 class SupportFromData(UserWarning):
-    """Warning that levels, bounds or classes were derived from the records, so that they are not private."""
+    """Warning that levels, bounds or classes were derived from the records and are therefore not private."""
 
 
 @dataclass(frozen=True)

@@ -767,7 +767,7 @@ def opened(root: Path) -> Books:
 
 
 def _spent_before(root: Path, place: Path, spent: set[tuple[str, int]], memory: Memory) -> str:
-    """Return the evidence that a journal should exist although there is none."""
+    """Return the evidence that a journal should exist although the journal is missing."""
     if spent:
         return f"{FOLDER}/ledger.tsv contains {len(spent)} releases"
     readable_memory(memory, "", place)

@@ -286,8 +286,8 @@ _FILLERS = {"\u034f", "\u115f", "\u1160", "\u17b4", "\u17b5", "\u3164", "\uffa0"
 
 
 def shown_name(name: str) -> str:
-    """Return the visible form of a name, such that names that look the same have equal visible forms. The visible form
-    is empty for a name without visible characters.
+    """Return the visible form of a name, which is the same for all names that look the same. The visible form is empty
+    for a name without visible characters.
 
     Parameters
     ----------

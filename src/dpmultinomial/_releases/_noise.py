@@ -55,7 +55,7 @@ def total(parts: Iterable[float]) -> float:
 def within(
     most: float, scales: Mapping[str, float], cost: Callable[[str, float], float]
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return scales of noise whose costs add up to at most `most`, and the cost of each scale.
+    """Return noise scales whose privacy costs add up to at most `most`, and the cost of each scale.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def private_stream() -> np.random.Generator:
 
 
 def _raised(scale: float, most: float, cost: Callable[[float], float]) -> float:
-    """Return the smallest double, searching upwards from `scale`, that has a privacy cost of at most `most`. Because of
+    """Return the smallest double >= `scale` that, as a noise scale, has a privacy cost of at most `most`. Because of
     rounding, the search takes a few steps.
     """
     for _ in range(100):

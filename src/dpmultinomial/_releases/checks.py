@@ -137,7 +137,8 @@ Problems = list[tuple[str, str]]
 def problems(
     name: str, settings: Mapping[str, Any], *, budgets: Mapping[str, Mapping[str, float]], root: Path, left: bool = True
 ) -> Problems:
-    """Return all errors as (path in the configuration, fault and rule), or an empty list if there is no error.
+    """Return all errors as pairs of the path in the configuration and a description of the fault and the rule, or an
+    empty list if there is no error.
 
     Parameters
     ----------
@@ -272,7 +273,7 @@ def wrong(key: Key, value: Any) -> str | None:
 
 
 def weak(*, epsilon: float = 0.0, rho: float = 0.0, delta: float = 0.0) -> str | None:
-    """Return the reason why a cost requires `accept_weak_privacy`, or None if it does not.
+    """Return the reason why a cost requires `accept_weak_privacy`, or None if the setting is not required.
 
     Parameters
     ----------

@@ -100,7 +100,9 @@ class Window:
         return Window(self.first * factor, wide)
 
     def at(self, first: int, size: int) -> Array:
-        """Return the weights of the integers first..first + size - 1. They are 0 for integers that are not stored."""
+        """Return the weights of the integers from first to first + size - 1. They are 0 for integers that are not
+        stored.
+        """
         out = np.zeros(size)
         low, high = max(first, self.first), min(first + size, self.last + 1)
         if low < high:
@@ -576,8 +578,8 @@ class Coupled:
         return sums
 
     def _tie(self, places: Places, low: int, high: int) -> Window:
-        """Return the weights of the sums low..high over `places`, given all other counts and the factor g of the
-        sum.
+        """Return the weights of the sums low..high of the counts at `places`, given all other counts and the factor g
+        of the sum of all counts.
         """
         if len(places) <= MOST and self._spectrum is not None:
             found = self._spectrum.tie(places, low, high)

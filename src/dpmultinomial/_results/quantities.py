@@ -93,7 +93,7 @@ class Quantities:
 
     @cached_property
     def words(self) -> Names:
-        """Names in the form in which a question refers to them."""
+        """Names of the quantities in the form that is used in questions."""
         return Names(self.names)
 
     def _ipython_key_completions_(self) -> list[str]:

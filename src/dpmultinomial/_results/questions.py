@@ -112,8 +112,8 @@ def _of_pair(pair: Pair, plus: float, minus: float, unit: float, asked: Comparis
 
 
 def _of_multiples(together: Independent, asked: Comparison) -> float | None:
-    """Return the probability of a comparison for a sum of different multiples of independent numbers, if the
-    coefficients have a small common step.
+    """Return the probability of a comparison for a sum of different multiples of independent numbers, if the multiples
+    are small integer multiples of a common unit.
     """
     step = _common(asked.coefficients)
     if step is None:
@@ -560,7 +560,7 @@ class Asked:
         return [place for place, name in enumerate(self.group.names) if name != self.group.whole]
 
     def _places(self, kind: str, names: Any) -> list[int]:
-        """Return the positions of one name, of several different names, or of all names (``all``)."""
+        """Return the positions of the named quantities, given one name, several different names, or ``all``."""
         if isinstance(names, str) and names == "all" and names not in self.group.places:
             return self._every()
         listed = [names] if isinstance(names, str) else names
@@ -589,7 +589,9 @@ class Asked:
 
 
 def about_of(question: Any, groups: Sequence[str]) -> str:
-    """Return the group that a question is about: the group that it states, or the first of `groups`."""
+    """Return the group of quantities to which a question refers: the stated group or, by default, the first of
+    `groups`.
+    """
     if not isinstance(question, Mapping):
         raise TypeError(f"a question must be a mapping such as {{difference: [a, b]}}, got {question!r}")
     return _checks.one_of("about", question.get("about", groups[0]), tuple(groups))

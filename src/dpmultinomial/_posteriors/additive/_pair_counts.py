@@ -269,8 +269,8 @@ def widest(released: Whole, noise: Noise, *, algorithm: str, window: int | None)
 
 
 def share_likelihood(released: Whole, n1: Whole, n2: Whole) -> Array:
-    """Return the likelihood of pairs of noisy counts n given the released shares, up to a constant. The likelihood is
-    binomial with weights max(n, 0), or with equal shares if both weights are 0.
+    """Return the likelihood of pairs of noisy counts (n1, n2) given the released shares, up to a constant. The
+    likelihood is binomial with weights max(n, 0), or with equal shares if both weights are 0.
 
     Parameters
     ----------

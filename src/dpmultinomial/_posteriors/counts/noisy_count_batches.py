@@ -197,7 +197,7 @@ def _entries(name: str, values: ArrayLike, sizes: NDArray[np.int64]) -> Array:
 
 
 def _reasons(noisy: Array, bounds: NDArray[np.int64], sums: Array, scales: Array, alphas: Array) -> list[str]:
-    """Return a list of strings with the reason why each table is invalid. The string of a valid table is empty."""
+    """Return the reason why each table is invalid, as a list of strings. The string of a valid table is empty."""
     if not len(sums):
         return []
     with np.errstate(invalid="ignore"):

@@ -444,7 +444,7 @@ class PanelDensity:
         return True
 
     def _guess(self, side: int) -> float:
-        """Return the width of the next panel, which is not much wider than its neighbour and over which the log density
+        """Return a width of the next panel at which the panel is not much wider than its neighbour and the log density
         changes by at most `_CHANGE`.
         """
         neighbours = self._laid[side] or self._laid[-side][:1]

@@ -169,8 +169,8 @@ def at_counts(released: Array, law: NoiseLaw, counts: Array) -> Array:
 
 
 def _added(law: NoiseLaw) -> AddedNoise:
-    """Return the additive noise of a noise distribution whose values may be rounded, clipped or withheld. The caller
-    has checked with `has_tails` that the noise is additive.
+    """Return the additive noise on which a noise distribution is based, before the noisy values are rounded, clipped or
+    withheld. The caller has checked with `has_tails` that the noise is additive.
     """
     return law.noise if isinstance(law, Coarsened) else law  # type: ignore[return-value]
 

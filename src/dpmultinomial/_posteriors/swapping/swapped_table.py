@@ -429,7 +429,7 @@ def exact(
 def listed(
     counts: NDArray[np.int64], rate: float, prior: NDArray[np.float64], most_work: float
 ) -> SwappedTablePosterior | str:
-    """Return the exact posterior distribution given a valid swapped table larger than 2 x 2, or the reason why its
+    """Return the exact posterior distribution given a valid swapped table larger than 2 x 2, or the reason why the
     possible original tables cannot be listed.
 
     Parameters

@@ -123,8 +123,8 @@ def pair(
 def siblings(
     tree: Tree, messages: SumProduct, first: list[int], second: list[int], reach: Callable[[int], None]
 ) -> NodePair | None:
-    """Return the joint posterior distribution of two sums of counts, or None unless they are sums over two non-empty,
-    disjoint sets of children of the same node.
+    """Return the joint posterior distribution of two sums of counts over non-empty, disjoint sets of children of the
+    same node, or None for other sums.
 
     Parameters
     ----------

@@ -107,8 +107,8 @@ class LeastSquares:
 
 
 def _combined(tree: Tree, rows: Whole, values: Array, spreads: Array) -> tuple[Array, Array]:
-    """Return the combined measured value of every node and its variance, which is infinite if the node was not
-    measured.
+    """Return the combined measured value of every node, and the variance of this value, which is infinite for nodes
+    without measurements.
     """
     size = len(tree)
     exact = spreads == 0

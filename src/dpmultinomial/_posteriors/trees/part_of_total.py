@@ -166,8 +166,8 @@ class Mixture:
 
     @property
     def difference(self) -> Array:
-        """Return the total variation distance between the mixtures of the two halves, for every node, or 1 if there is
-        only one component.
+        """Return, for every node, the total variation distance between the two halves of the mixture, or 1 if the
+        mixture has only one component.
         """
         return distance(*self.halves) if len(self.halves) == 2 else np.ones(len(self.halves[0].low))
 

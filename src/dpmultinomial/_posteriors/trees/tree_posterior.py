@@ -364,8 +364,8 @@ def infer(
 def _solved(
     measurements: Measurements, prior: Splits | Leaves, reach: float
 ) -> tuple[Solved, float, Splits | Leaves, dict[str, object]]:
-    """Return the messages of the tree, the part of the log evidence that they omit, the prior with all fitted values,
-    and facts about the fit.
+    """Return the messages of the tree, the part of the log evidence that the messages omit, the prior with all fitted
+    values, and facts about the fit.
     """
     tree = measurements.tree
     sites, lists, constant = measurements.weigh(reach)
