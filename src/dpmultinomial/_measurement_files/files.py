@@ -341,8 +341,8 @@ class Spine:
         return self.levels + more
 
     def places(self, level: str) -> dict[str, list[int]]:
-        """Return, for each geographic unit of a level, the nodes whose counts add up to the count of the unit, as a
-        mapping from GEOID to as few positions as possible.
+        """Return a mapping from the GEOID of each geographic unit of a level to the positions of the fewest nodes whose
+        counts add up to the count of the unit.
 
         Parameters
         ----------

@@ -18,8 +18,9 @@ SHARES = (0.4, 0.3, 0.15, 0.15)  # default fractions of epsilon
 
 @dataclass(frozen=True, kw_only=True)
 class CensoredStatistics:
-    """Mechanism for the sufficient statistics (s_mean, s_sse, s_low, s_high) of records censored to [a, b]: the mean
-    and the sum of squares of the records in [a, b], and the numbers of records below and above.
+    """Mechanism for the sufficient statistics (s_mean, s_sse, s_low, s_high) of records censored to [a, b]: the mean of
+    the records in [a, b], the sum of their squared deviations from this mean, and the numbers of records below a and
+    above b.
 
     Parameters
     ----------
@@ -74,15 +75,17 @@ class CensoredStatistics:
         return self.sums_of(records) if self.sums else self._means_of(records)
 
     def _means_of(self, records: ArrayLike) -> NDArray[np.float64]:
-        """Return the mean and the sum of squares of the records in [a, b], and the two tail counts."""
+        """Return the mean of the records in [a, b], the sum of squared deviations from this mean, and the two tail
+        counts.
+        """
         x = _checks.reals("records", records)
         inside = x[(x >= self.lower) & (x <= self.upper)]
         mean = inside.mean() if len(inside) else (self.lower + self.upper) / 2
         return np.array([mean, ((inside - mean) ** 2).sum(), (x < self.lower).sum(), (x > self.upper).sum()])
 
     def sums_of(self, records: ArrayLike) -> NDArray[np.float64]:
-        """Return the sums of x and x^2 over the records in [a, b], measured from the middle of [a, b], and the two tail
-        counts, as float64 (4,).
+        """Return the sums of d and d^2 over the records in [a, b], where d is the deviation from the middle of [a, b],
+        and the two tail counts, as float64 (4,).
 
         Parameters
         ----------

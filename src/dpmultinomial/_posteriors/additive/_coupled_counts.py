@@ -447,9 +447,9 @@ def _far(law: Array, noise: Noise, size: int) -> int:
 
 
 def _boxes(released: Whole, x: Whole, levels: Whole, ties: str) -> tuple[Array, Array]:
-    """Return the likelihood factors (stay0, move, stay1) of the given levels of algorithm 3 of Wang (2020), float64 (T,
-    3, S, W), and the log weights of the quadrature nodes, (T,). With random ties, both arrays have one entry per level
-    and node.
+    """Return the likelihood factors (stay0, move, stay1) for given levels of algorithm 3 of Wang (2020), float64 (T, 3,
+    S, W), and the log weights of the quadrature nodes, float64 (T,). With random ties, both arrays have one entry per
+    level and node.
     """
     r, p, q = released[:, None], levels[:, 0, None, None], levels[:, 1, None, None]
     place, least, most = q * x, p * r, p * (r + 1)

@@ -345,8 +345,8 @@ _LEAST_X, _MOST_X = float(expit(-40.0)), 1 - 2.0**-53
 
 
 class ShareLaw(TailedLaw):
-    """Distribution of a share x with x | s, t ~ Beta(alpha + s, beta + t), where the pair (s, t) of counts has the
-    weight mine[s] theirs[t] of_total[s + t].
+    """Distribution of a share x with x | s, t ~ Beta(alpha + s, beta + t), where the weight of the counts (s, t) is a
+    product of three factors that depend on s, on t and on s + t.
 
     Probabilities above 1e-15 have the relative error `error`, and their logarithms have this absolute error. At
     quantiles of levels from 1e-15 to 1 - 1e-15, the smaller tail probability has this relative error.

@@ -729,8 +729,8 @@ def common_odds_ratio(
 
 
 def _stratum(table: ArrayLike, rate: float) -> tuple[Array, Array, Array] | None:
-    """Return the differences x - s, log P(x | s) and log h(x)/h(s) for all possible original counts x of a stratum with
-    the swapped count s, where h is the hypergeometric distribution. Return None if a margin is 0.
+    """Return x - s, log P(x | s) and log(h(x)/h(s)) for all possible original counts x of a stratum with the swapped
+    count s, where h is the hypergeometric probability mass function. Return None if a margin is 0.
     """
     counts = _checks.table("swapped", table)
     x, _ = two_by_two.orient(counts)

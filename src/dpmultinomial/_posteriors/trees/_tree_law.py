@@ -184,8 +184,8 @@ def _up(tree: Tree, row: int) -> list[int]:
 
 
 def _chain(tree: Tree, messages: SumProduct, path: list[int], reach: Callable[[int], None]) -> _Given | None:
-    """Return the conditional probabilities of the count of the first node of a path given the count of the last node,
-    with one column per count of the last node. Return None if the path has only one node.
+    """Return the conditional distributions of the count of the first node of a path, with one column per count of the
+    last node. Return None if the path has only one node.
     """
     conditional: _Given | None = None
     for child, parent in pairwise(path):
