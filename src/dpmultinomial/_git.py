@@ -1,4 +1,4 @@
-"""The only module that calls git, and only to read a repository. The module writes no files, and does not start any
+"""Read-only access to git repositories. No other module calls git. The module writes no files, and does not start any
 program that is named in a configuration of git.
 
 A repository can come from somebody else, and its configuration can name programs: file system monitors, hooks, filters,
@@ -56,7 +56,7 @@ def repository_around(folder: Path) -> bool:
 
 
 def output(folder: Path, *words: str) -> str:
-    """Return the output of a plumbing command of git; undecodable bytes become surrogates.
+    """Return the output of a git plumbing command. Bytes that cannot be decoded become surrogates.
 
     Parameters
     ----------

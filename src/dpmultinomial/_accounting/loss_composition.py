@@ -155,7 +155,7 @@ class Composition:
         return float(brentq(lambda e: self._chernoff(e)[1] - left, 0.0, high, xtol=1e-6 * top))
 
     def _solved(self, tail: "Tail", left: float, top: float) -> float:
-        """Return an epsilon at which the bound on delta is small enough when the losses are increased by their rounding
+        """Return an epsilon at which the bound on delta is at most `left`, with all losses increased by their rounding
         errors.
         """
         if tail(-self.shift) <= left:

@@ -112,8 +112,8 @@ def rate_for(epsilon: float, *, largest: int) -> float:
 
 
 def exact_loss(largest: int, distance: int, *, rate: float) -> float:
-    """Return the largest privacy loss of a swap between two data sets that differ in `distance` records, if all values
-    of both variables are distinct.
+    """Return the largest privacy loss of swapping for two data sets that differ in `distance` records, if all values of
+    both variables are distinct.
 
     A permutation with k moved records has probability o^k/D_k up to a constant, and a difference in d records changes k
     by at most d. The loss is therefore the maximum over reachable (k, k') of f(k') - f(k), with f(k) = ln D_k - k ln o.
@@ -177,7 +177,7 @@ def _loss(b: int, d: int, odds: float) -> float:
 
 
 def smallest_change(largest: int, *, rate: float) -> "SmallestChange":
-    """Return the privacy cost of the smallest change of a data set that the invariants of a swap allow.
+    """Return the privacy cost of the smallest change to a data set that the invariants of swapping allow.
 
     Parameters
     ----------
@@ -228,8 +228,8 @@ class SmallestChange:
 
 
 def exact_epsilon(largest: int, *, rate: float) -> float:
-    """Return the smallest privacy loss per unit of distance that is valid for every data set with strata of at most
-    `largest` records.
+    """Return the largest privacy loss per unit of Hamming distance over all data sets with strata of at most `largest`
+    records.
 
     For b >= 4 and rates up to 1/2 it is attained at distance 2: (1/2) ln(D_b/D_(b-2)) - ln(o), about 1.5/b below
     `epsilon`. Distances 2, 3, 4 and b are compared; in an exhaustive comparison no other distance was the worst (b up

@@ -45,7 +45,8 @@ class CountConfidence:
         return _number(ends.lower[0]), _number(ends.upper[0])
 
     def accepted(self, level: float = LEVEL) -> NDArray[np.int64]:
-        """Return all accepted counts in increasing order. The set is empty if no possible count is accepted.
+        """Return all true counts in the confidence set, in increasing order. The set is empty if no possible count is
+        accepted.
 
         Parameters
         ----------

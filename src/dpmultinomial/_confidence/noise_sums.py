@@ -60,12 +60,12 @@ class NoiseSum:
 
     @cached_property
     def _above(self) -> Array:
-        """Probability, for each lattice value, that the sum is at least this value."""
+        """Probabilities that the sum is at least equal to each lattice value."""
         return np.append(np.cumsum(self.mass[::-1])[::-1], 0.0)
 
     @cached_property
     def _below(self) -> Array:
-        """Probability, for each lattice value, that the sum is smaller than this value."""
+        """Probabilities that the sum is smaller than each lattice value."""
         return np.append(0.0, np.cumsum(self.mass))
 
     def right(self, distance: ArrayLike) -> Array:

@@ -300,8 +300,8 @@ class Pair:
         return float(np.sin(lower) ** 2), float(np.sin(upper) ** 2), bool(at.size < at[-1] - at[0] + 1)
 
     def normal_interval(self, level: float) -> tuple[float, float, float]:
-        """Return the confidence interval under a normal approximation to the statistic T_p, and the error of its level
-        at the estimated rate.
+        """Return the confidence interval under a normal approximation to the statistic T_p, and the error of the
+        confidence level at the estimated rate.
 
         Parameters
         ----------

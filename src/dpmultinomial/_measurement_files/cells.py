@@ -161,8 +161,8 @@ class CellPlaces(Places):
         return {**columns, "status": "approximate", "error": self.error[at]}
 
     def several(self, wanted: list[list[int]], rng: np.random.Generator) -> list[tuple[list[int], Any]]:
-        """Return the distributions of the sums of the counts of nodes. Within each component, the distribution is exact
-        for a sum of two nodes, and is computed from joint draws for sums of more nodes.
+        """Return the distributions of sums of the counts of several nodes. Within each component, the distribution is
+        exact for a sum of two nodes, and is computed from joint draws for sums of more nodes.
         """
         if not wanted:
             return []
@@ -224,8 +224,8 @@ class CellPlaces(Places):
 
 
 class _MixtureTogether:
-    """Joint distribution of the counts of nodes, as a mixture over draws of the totals. Sums of more than two nodes are
-    not tabulated.
+    """Joint distribution of the counts of several nodes, as a mixture over draws of the totals. Sums of more than two
+    nodes are not tabulated.
     """
 
     unit = 1.0

@@ -221,7 +221,7 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def _shaped(column: pa.Array, shape: tuple[int, ...], name: str) -> None:
-    """Check that the shape stated in every row equals the shape of the query's binnings; rows may omit the shape."""
+    """Check that the shape stated in a row equals the shape of the query's binnings. Rows may omit the shape."""
     stated = column.drop_null()
     if not len(stated):
         return

@@ -248,8 +248,8 @@ def worth_reading(parts: Sequence[Sums], variances: Sequence[float], target: Tar
 
 @dataclass(frozen=True)
 class Bound:
-    """Weights of the values of a constraint in the lower and the upper bound that the constraint implies for a cell. A
-    bound that does not exist is None.
+    """Weights with which the values of a constraint enter the lower and the upper bound on the count of a cell. A bound
+    that does not exist is None.
     """
 
     lower: Array | None

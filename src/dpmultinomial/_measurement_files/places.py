@@ -127,7 +127,7 @@ class Places:
         return frame[list(COLUMNS)]
 
     def _numbers(self, nodes: Any) -> dict[str, Any]:
-        """Return the numeric columns of the table, for geographic units that are single nodes."""
+        """Return the numeric columns of the table for geographic units that consist of a single node."""
         columns = {key: getattr(self.law, key)[nodes].copy() for key in ("mean", "sd", "lower", "upper")}
         return {**columns, "status": self.accuracy.status, "error": self.accuracy.error}
 
@@ -144,7 +144,7 @@ class Places:
         return [float(values[rows].sum()) for rows in places.values()]
 
     def _spread(self, rows: list[int]) -> float:
-        """Return the standard deviation of the least-squares estimate of the sum of the counts of nodes."""
+        """Return the standard deviation of the least-squares estimate of a sum of node counts."""
         least = self.least_squares
         if len(rows) == 1:
             return float(least.sd[rows[0]])
@@ -153,7 +153,7 @@ class Places:
         return float(np.sqrt(max(sum(least.covariance(a, b) for a in rows for b in rows), 0.0)))
 
     def several(self, wanted: list[list[int]], rng: np.random.Generator) -> list[tuple[list[int], Any]]:
-        """Return the distributions of the sums of the counts of nodes. The distribution is exact for a sum of two
+        """Return the distributions of sums of the counts of several nodes. The distribution is exact for a sum of two
         nodes, and is otherwise computed from joint draws.
         """
         found: list[tuple[list[int], Any]] = []
@@ -186,8 +186,8 @@ class Places:
         return Discrete(unique, counts / _DRAWS, name="", type="count", accuracy=state)
 
     def ask(self, questions: Mapping[str, Any], *, rng: np.random.Generator) -> pd.DataFrame:
-        """Answer questions, in the format of `Posterior.ask`, about geographic units, which are referred to by their
-        `names`.
+        """Answer questions about geographic units. The questions have the format of `Posterior.ask` and use the `names`
+        of the units.
 
         Raises
         ------

@@ -336,8 +336,8 @@ def _polish(r: float, epsilon: float, order: float, l2_squared: float, linf: flo
 
 
 def _exact_root(epsilon: float, order: float, alpha_of: Callable[[float], float]) -> tuple[float, float]:
-    """Return the parameter r, with alpha_of(r), for which the worst-case divergence is `epsilon`. The divergence
-    increases with r and is infinite for r >= alpha/(order - 1).
+    """Return the pair (r, alpha_of(r)) for which the worst-case divergence is `epsilon`. The divergence increases with
+    r and is infinite for r >= alpha/(order - 1).
     """
 
     def gap(log_r: float) -> float:

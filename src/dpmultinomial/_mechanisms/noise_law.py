@@ -61,7 +61,7 @@ class NoiseLaw(Protocol):
 
 
 class AddedNoise(NoiseLaw, Protocol):
-    """Interface of additive noise, with computable probabilities of intervals."""
+    """Interface of additive noise for which the probabilities of intervals can be computed."""
 
     def by_row(self, released: NDArray[Any]) -> Array: ...
 
@@ -185,7 +185,7 @@ def summed_over_records(cost: Array, relation: str, sensitivity: float | None) -
 
 
 class WithoutCost:
-    """Base class of distributions without a single finite privacy cost.
+    """Base class of distributions for which no single finite privacy cost exists.
 
     Attributes
     ----------

@@ -216,7 +216,7 @@ class Perturbation(Coarsenable):
 
     @cached_property
     def _columns(self) -> tuple[Array, Array]:
-        """Smallest and largest true count that can lead to each released value of the table."""
+        """Smallest and largest true counts that can lead to each released value of the table."""
         rows, columns, _ = self._entries
         low, high = np.full(len(self.values), np.inf), np.full(len(self.values), -np.inf)
         np.minimum.at(low, columns, self.true[rows])

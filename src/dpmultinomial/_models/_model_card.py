@@ -241,7 +241,7 @@ def opened(exported: Mapping[str, object], expected: str, keys: Sequence[str]) -
 
 
 def logs(name: str, values: object, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return log probabilities as an array of a given shape, after checking the values that were read from JSON.
+    """Check log probabilities that were read from JSON, and return them as an array of a given shape.
 
     Parameters
     ----------

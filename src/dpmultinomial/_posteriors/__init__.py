@@ -1,1 +1,1 @@
-"""Posteriors given protected releases, with one package per problem."""
+"""Posterior distributions given protected releases, with one package per problem."""

@@ -486,7 +486,7 @@ class Ledger:
 
     @property
     def text(self) -> bytes:
-        """Return the ledger as it is on disk; the result is empty if there is no ledger."""
+        """Return the ledger as it is on disk, or an empty string if there is no ledger."""
         _places.public_file(self.path)
         return self.path.read_bytes() if self.path.exists() else b""
 

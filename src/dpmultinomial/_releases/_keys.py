@@ -26,7 +26,7 @@ PARAMETERS = {"discrete_laplace": "epsilon", "discrete_gaussian": "rho"}  # mech
 
 @dataclass(frozen=True)
 class Key:
-    """Key of the settings of a release, with the rule and the description of the key.
+    """Key in the settings of a release, with its rule and its description.
 
     Parameters
     ----------

@@ -163,7 +163,7 @@ def _remembered(journal: Journal, memory: Memory, take_over: Sequence[str]) -> l
 
 
 def _vouched(journal: Journal, old: Iterable[Remembered]) -> Iterator[Line]:
-    """Yield every line of the journal, or of a copy of it, that was written under the key of the journal."""
+    """Yield every line of the journal and of its copies that is authenticated by the key of the journal."""
     for text in (journal.text, *(found.text for found in old)):
         yield from journal.intact(text)
 

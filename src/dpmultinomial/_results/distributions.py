@@ -142,7 +142,7 @@ class Marginal(ABC):
         raise Unavailable(f"{self.name}: {self._no_mass}")
 
     def logpmf(self, x: ArrayLike) -> Array:
-        """Return the log of the probability of `x`, that is, of `pmf`."""
+        """Return the log of `pmf(x)`, the probability of `x`."""
         with np.errstate(divide="ignore"):
             return np.log(self.pmf(x))
 
@@ -318,7 +318,7 @@ class Continuous(Marginal):
 
 
 class Draws(Marginal):
-    """Distribution given by a sample of draws. The draws are independent or come from Markov chains.
+    """Empirical distribution of a sample of draws. The draws are independent or come from Markov chains.
 
     Parameters
     ----------

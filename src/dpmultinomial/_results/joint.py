@@ -43,7 +43,7 @@ class Unlisted(Exception):
 
 @dataclass(frozen=True)
 class Window:
-    """Weights of consecutive integers, of which the first is `first`.
+    """Weights of the consecutive integers `first`, `first` + 1, and so on.
 
     Parameters
     ----------

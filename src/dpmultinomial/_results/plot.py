@@ -1,4 +1,4 @@
-"""Plots of posterior intervals and of plans, for notebooks."""
+"""Plots of posterior intervals and of release plans, for notebooks."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -221,8 +221,8 @@ def expected(laws: Sequence[Window]) -> Array:
 
 
 def _exceeding(law: Window, others: Sequence[Window]) -> Array:
-    """Compute P(other > n) for every other count and every value n of a count, as an array of shape (others,
-    values).
+    """Compute P(other count > n) for all other counts and for all possible values n of a given count, as an array of
+    shape (others, values).
     """
     values, out = law.values(), np.zeros((len(others), len(law.weights)))
     for row, other in zip(out, others, strict=True):
@@ -323,7 +323,7 @@ class Drawer:
         return np.concatenate(list(self._parts(places)))
 
     def law(self, draws: Array, label: str) -> Draws:
-        """Return the distribution given by a sample of draws."""
+        """Return the empirical distribution of a sample of draws."""
         state, draws = self.state, draws[~np.isnan(draws)]
         if state.status == "approximate":
             state = Accuracy("approximate", self.error(float(draws.std(ddof=1))), state.reason)

@@ -256,8 +256,8 @@ def _symmetric(n: int, small: int, other: int, at: int, rate: float, depth: int 
 def class_law(
     table: ArrayLike, *, rate: float, depth: int | None = None, most_work: float = MOST_WORK
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return all tables with the margins of `table` and, for each of these tables, the log probability of a swap from
-    `table` to it and the log probability of a swap back.
+    """Return all tables with the same margins as `table` and, for each of these tables, the log probability of a swap
+    from `table` to it and the log probability of a swap back.
 
     Parameters
     ----------

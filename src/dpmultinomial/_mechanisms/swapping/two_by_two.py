@@ -15,8 +15,8 @@ _CLASS_LIMIT = 20_000_000  # largest number of tables in a class; the logs of th
 
 @dataclass(frozen=True)
 class Row:
-    """All tables with the margins of a 2 x 2 table, with the probabilities of swaps from this table to each of them and
-    back.
+    """All tables with the same margins as a 2 x 2 table, with the probabilities of swaps from this table to each of
+    them and back.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Orientation:
-    """All tables with the margins of a 2 x 2 table, arranged with the smallest margin first, so that the possible
+    """All tables with the same margins as a 2 x 2 table, arranged with the smallest margin first, so that the possible
     numbers of records in the first category of both variables begin at 0.
 
     Parameters

@@ -249,8 +249,8 @@ def _drawn_shares(released: Whole, wide: list[Whole], noise: Noise) -> Array:
 
 
 def widest(released: Whole, noise: Noise, *, algorithm: str, window: int | None) -> tuple[int, int]:
-    """Return the number of rows that a table of all pairs of true counts needs, and the largest number of rows for
-    which the table is computed (1 GB, a few seconds).
+    """Return the number of rows in a table of all pairs of true counts, and the largest number of rows for which the
+    table is computed (1 GB, a few seconds).
 
     Parameters
     ----------

@@ -468,7 +468,8 @@ class Conflict:
 
 
 def compare(release: Release, medians: tuple[float, float], *, rng: np.random.Generator) -> Conflict:
-    """Compare the prior with the release and with the posterior medians of mu and sigma2, in units of the limits.
+    """Compare the prior with the release and with the posterior medians of mu and sigma2, on the scale of the censoring
+    limits.
 
     Parameters
     ----------

@@ -264,7 +264,7 @@ def nodes_of(cells: Cells, log_mass: float = 40.0) -> tuple[Array, Array]:
 
 
 def _rectangle(table: Likelihoods, rows: NDArray[np.int64]) -> tuple[Array, Array]:
-    """Return the possible numbers of persons of every area and their probabilities, both of shape (rows, widest)."""
+    """Return the possible numbers of persons in every area and their probabilities, both of shape (rows, widest)."""
     widest = int(np.diff(table.start)[rows].max())
     x = table.low[rows, None] + np.arange(widest, dtype=np.float64)
     w = np.zeros(x.shape)

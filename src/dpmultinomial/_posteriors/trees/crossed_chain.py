@@ -260,7 +260,7 @@ def directions(cells: int, exact: Whole) -> Whole:
 
 
 def _free(found: list[Whole], exact: Whole) -> int:
-    """Return the dimension of the space that is spanned by the directions that keep all exact sums constant."""
+    """Return the number of linearly independent directions in which all exact sums remain constant."""
     kept = [d for d in found if not len(exact) or not (exact @ d).any()]
     return int(np.linalg.matrix_rank(np.array(kept))) if kept else 0
 

@@ -350,7 +350,7 @@ def measure(sites: NDArray[Any], lists: Lists, tree: Tree, nodes: Whole, release
 
 
 def _possible(sites: NDArray[Any], tree: Tree, nodes: Whole, rows: Whole, released: Array) -> None:
-    """Raise ValueError if a released value is impossible for every count of its node."""
+    """Raise ValueError if a released value is impossible for every possible count of its node."""
     site = sites[rows]
     low, high = possible_ends(site)
     bad = np.flatnonzero((site["table"] >= 0) & (low > high))

@@ -107,8 +107,8 @@ class Windows:
         return mean, sd, *(np.minimum(end, self.low + self.size - 1).astype(float) for end in ends)
 
     def at_most(self, upper: Array) -> tuple["Windows", Array]:
-        """Return the distributions of the counts conditional on counts of at most `upper`, and the probabilities of
-        larger counts.
+        """Return, for each node, the distribution of the count given that the count is at most `upper`, and the
+        probability of larger counts.
 
         A count that exceeds `upper` with probability 1 is set to `upper`.
         """
@@ -130,7 +130,7 @@ def distance(one: Windows, other: Windows) -> Array:
 
 
 def added(one: Windows, other: Windows) -> Windows:
-    """Return the sums of the weights of two collections of distributions, for every node and count."""
+    """Return, for every node and count, the sum of the weights in two collections of distributions."""
     low, size = _together(one, other)
     a, b = one.on(low, size), other.on(low, size)
     return Windows(low, size, a.p + b.p)
@@ -142,8 +142,8 @@ def _together(one: Windows, other: Windows) -> tuple[Whole, Whole]:
 
 
 class Mixture:
-    """Mixture, with equal weights, of several distributions of the counts of all nodes. The mixtures of two halves of
-    the components are also stored.
+    """Equally weighted mixture of several distributions of the counts of all nodes. The mixtures of two halves of the
+    components are also stored.
     """
 
     def __init__(self) -> None:
