@@ -458,6 +458,8 @@ def test_tails_of_clipped_and_withheld_values(noise):
     for changed, value, end in ((law.clipped(0), 0.0, -4), (law.threshold(3), np.nan, -2 if law.discrete else -1)):
         cells = cells_of([value], changed, lower=4)
         assert conflict.tails(cells, prior_of("flat"))[0] == pytest.approx(below[noise](end), rel=1e-9)
+    # P(count + noise < 60) > 0.99 under the geometric prior with mean 7, and every value is at least a withheld one
+    assert conflict.tails(cells_of([np.nan], law.threshold(60)), prior_of(PRIORS["geometric"]))[0] > 0.99
 
 
 @pytest.mark.parametrize("law", ["discrete gaussian", "discrete laplace", "clipped"])
