@@ -144,15 +144,15 @@ class DiscreteGaussianLoss:
         return x, weights / total, 2 * math.exp(-log_mass), relative
 
     def lattice(self, log_mass: float) -> Losses:
-        """Return the privacy losses on their lattice, in steps of 1/sigma^2."""
+        """Return the privacy loss distribution on a lattice with step 1/sigma^2."""
         x, p, lost, relative = self._noise(log_mass)
         mass = np.zeros((len(x) - 1) * self.change + 1)
         mass[:: self.change] = p
         return Losses(self.step, self.change**2 * self.step / 2, int(x[0]) * self.change, mass, lost, relative)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return the discretised privacy losses: the probability of each loss is split between the two neighbouring
-        grid points.
+        """Return the privacy loss distribution on a grid, with the probability of each loss split between the two
+        neighbouring grid points.
         """
         x, p, lost, relative = self._noise(log_mass)
         losses = (2 * x * self.change + self.change**2) * self.step / 2
@@ -192,15 +192,15 @@ class DiscreteLaplaceLoss:
         return k, mass
 
     def lattice(self, log_mass: float) -> Losses:
-        """Return the privacy losses on their lattice, in steps of 1/scale."""
+        """Return the privacy loss distribution on a lattice with step 1/scale."""
         k, p = self._losses()
         mass = np.zeros(2 * self.change + 1)
         mass[::2] = p
         return Losses(self.step, 0.0, int(k[0]), mass, 0.0, self._relative)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return the discretised privacy losses: the probability of each loss is split between the two neighbouring
-        grid points.
+        """Return the privacy loss distribution on a grid, with the probability of each loss split between the two
+        neighbouring grid points.
         """
         k, p = self._losses()
         return split(k * self.step, p, step=step, infinite=0.0, relative=self._relative)
@@ -234,14 +234,14 @@ class LaplaceLoss:
         return self.change / self.scale
 
     def lattice(self, log_mass: float) -> Losses:
-        """Return the privacy losses on a grid whose step is 1/1000 of the largest loss."""
+        """Return the privacy loss distribution on a grid whose step is 1/1000 of the largest loss."""
         return self.gridded(self.spread / 1000, log_mass)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return the discretised privacy losses: the probability of each loss is split between the two neighbouring
-        grid points. The loss is t (the largest loss) with probability 1/2, and -t with probability exp(-t)/2. Between
-        -t and t, the density exp((loss - t)/2)/4 is integrated in closed form. The losses in a partial cell at an end
-        of the grid count as the upper end of the cell.
+        """Return the privacy loss distribution on a grid, with the probability of each loss split between the two
+        neighbouring grid points. The loss is t (the largest loss) with probability 1/2, and -t with probability
+        exp(-t)/2. Between -t and t, the density exp((loss - t)/2)/4 is integrated in closed form. The losses in a
+        partial cell at an end of the grid count as the upper end of the cell.
         """
         t = self.spread
         low, high = math.ceil(-t / step), math.floor(t / step)
@@ -291,13 +291,13 @@ class GaussianLoss:
         return self.change / self.sigma
 
     def lattice(self, log_mass: float) -> Losses:
-        """Return the privacy losses on a grid whose step is 1/100 of their standard deviation."""
+        """Return the privacy loss distribution on a grid whose step is 1/100 of the standard deviation of the loss."""
         return self.gridded(self.spread / 100, log_mass)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return the discretised privacy losses: the probability of each loss is split between the two neighbouring
-        grid points. Cells whose width is at most a fortieth of a standard deviation are integrated by a Gauss-Legendre
-        rule.
+        """Return the privacy loss distribution on a grid, with the probability of each loss split between the two
+        neighbouring grid points. Cells whose width is at most a fortieth of a standard deviation are integrated by a
+        Gauss-Legendre rule.
         """
         m = self.spread
         half = m * math.sqrt(2 * (log_mass + 1))
@@ -370,7 +370,7 @@ class DirichletLoss:
         return self.r * math.sqrt(float(polygamma(1, self.alpha + self.r)) + float(polygamma(1, self.alpha)))
 
     def lattice(self, log_mass: float) -> Losses:
-        """Return the privacy losses on a grid whose step is 1/100 of their standard deviation."""
+        """Return the privacy loss distribution on a grid whose step is 1/100 of the standard deviation of the loss."""
         return self.gridded(self.spread / 100, log_mass)
 
     def _end(self, inner: float, outer: float, log_mass: float) -> float:
@@ -382,9 +382,9 @@ class DirichletLoss:
         return math.log(-math.expm1(log_w)) - log_w
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return the discretised privacy losses: the probability of each loss is split between the two neighbouring
-        grid points. Cells are integrated by a Gauss-Legendre rule, and the probabilities are divided by their sum. The
-        sum equals 1 minus the neglected probability.
+        """Return the privacy loss distribution on a grid, with the probability of each loss split between the two
+        neighbouring grid points. Cells are integrated by a Gauss-Legendre rule, and the probabilities are divided by
+        their sum. The sum equals 1 minus the neglected probability.
         """
         r, a, b = self.r, self.alpha + self.r, self.alpha
         low, high = -r * self._end(a, b, log_mass), r * self._end(b, a, log_mass)
@@ -436,15 +436,15 @@ class TruncatedLaplaceLoss:
         return k, p[possible], lost, relative + len(x) * UNIT
 
     def lattice(self, log_mass: float) -> Losses:
-        """Return the privacy losses on their lattice, in steps of 1/scale."""
+        """Return the privacy loss distribution on a lattice with step 1/scale."""
         k, p, lost, relative = self._parts()
         mass: Array = np.zeros(2 * self.change + 1)
         mass += np.bincount((k + self.change).astype(np.int64), p, minlength=len(mass))
         return Losses(self.step, 0.0, -self.change, mass, lost, relative)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return the discretised privacy losses: the probability of each loss is split between the two neighbouring
-        grid points.
+        """Return the privacy loss distribution on a grid, with the probability of each loss split between the two
+        neighbouring grid points.
         """
         k, p, lost, relative = self._parts()
         return split(k * self.step, p, step=step, infinite=lost, relative=relative)
@@ -483,8 +483,8 @@ class PureLoss:
         return Losses(self.step, 0.0, -1, np.array([low, 0.0, high]), 0.0)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return the discretised privacy losses: the probability of each loss is split between the two neighbouring
-        grid points.
+        """Return the privacy loss distribution on a grid, with the probability of each loss split between the two
+        neighbouring grid points.
         """
         return split(np.array([-self.epsilon, self.epsilon]), self._masses(), step=step, infinite=0.0)
 
@@ -512,7 +512,7 @@ class TableLoss:
         return max(max(map(abs, losses)) for losses, _ in self.pairs)
 
     def lattice(self, log_mass: float) -> Losses:
-        """Return the privacy losses on a grid whose step is 1/1000 of the largest loss."""
+        """Return the privacy loss distribution on a grid whose step is 1/1000 of the largest loss."""
         return self.gridded(self.spread / 1000, log_mass)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
@@ -539,7 +539,7 @@ class SplitLoss:
 
     @property
     def step(self) -> None:
-        """Return None, because the possible changes of the counts give different lattices."""
+        """Return None, because the possible changes in the counts lead to different lattices."""
         return None
 
     @cached_property
@@ -548,7 +548,9 @@ class SplitLoss:
         return min(one.spread for case in self.cases for one in case)
 
     def lattice(self, log_mass: float) -> Losses:
-        """Return privacy losses on a grid whose step is 1/100 of the smallest spread."""
+        """Return the privacy loss distribution on a grid whose step is 1/100 of the smallest spread of the loss over
+        all possible changes in the counts.
+        """
         return self.gridded(self.spread / 100, log_mass)
 
     def gridded(self, step: float, log_mass: float) -> Losses:

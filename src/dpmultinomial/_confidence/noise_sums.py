@@ -69,12 +69,16 @@ class NoiseSum:
         return np.append(0.0, np.cumsum(self.mass))
 
     def right(self, distance: ArrayLike) -> Array:
-        """Return P(sum >= distance), or an upper bound on this probability if the sum is not on the lattice."""
+        """Return P(sum >= distance) for the sum of the noise terms, or an upper bound on this probability if the sum is
+        not on a lattice.
+        """
         at = np.ceil((np.asarray(distance, float) - self.slack) / self.step - 1e-9) - self.first
         return np.asarray(np.minimum(self._above[np.clip(at, 0, len(self.mass)).astype(np.int64)] + self.lost, 1.0))
 
     def left(self, distance: ArrayLike) -> Array:
-        """Return P(sum <= distance), or an upper bound on this probability if the sum is not on the lattice."""
+        """Return P(sum <= distance) for the sum of the noise terms, or an upper bound on this probability if the sum is
+        not on a lattice.
+        """
         at = np.floor(np.asarray(distance, float) / self.step + 1e-9) - self.first + 1
         return np.asarray(np.minimum(self._below[np.clip(at, 0, len(self.mass)).astype(np.int64)] + self.lost, 1.0))
 

@@ -85,7 +85,7 @@ def _public(home: Path, root: Path) -> list[str]:
 
 
 def _open(home: Path, path: Path) -> list[str]:
-    """Return one remark, with the remedy, per path that other users can open or change."""
+    """Return one message, with a remedy, for every path that users other than the owner can open or change."""
     found = []
     if home.is_dir() and stat.S_IMODE(home.stat().st_mode) & 0o077:
         found.append(f"{FOLDER}/ can be opened by others: chmod 700 {FOLDER}")

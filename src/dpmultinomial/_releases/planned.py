@@ -94,7 +94,7 @@ def half_width(law: str, scale: float, level: float) -> float:
 
 
 def spent(root: Path, *sources: str) -> list[Cost]:
-    """Return the costs of the earlier releases from some sources, according to the public ledger below `root`."""
+    """Return the costs of the earlier releases from given sources, according to the public ledger below `root`."""
     ledger = _budget_records.Ledger(root / _budget_records.FOLDER / "ledger.tsv")
     return _budget_records.costs(_budget_records.read(ledger), *sources)
 

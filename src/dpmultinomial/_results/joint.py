@@ -77,8 +77,8 @@ class Window:
         return Window(self.first + int(kept[0]), self.weights[kept[0] : kept[-1] + 1] / largest)
 
     def within(self, low: int, high: int) -> "Window":
-        """Return the weights of the integers between two given integers. If the part is empty, return a window with
-        weight 0 at the lower integer.
+        """Return the weights of the integers from `low` to `high`. If the part is empty, return a window with weight 0
+        at the lower integer.
         """
         first, last = max(low, self.first), min(high, self.last)
         if first > last:

@@ -112,8 +112,8 @@ def _of_pair(pair: Pair, plus: float, minus: float, unit: float, asked: Comparis
 
 
 def _of_multiples(together: Independent, asked: Comparison) -> float | None:
-    """Return the probability of a comparison for a sum of different multiples of independent numbers, if the multiples
-    are small integer multiples of a common unit.
+    """Return the probability of a comparison for a sum of different multiples of independent numbers, if all
+    coefficients are small integer multiples of a common unit.
     """
     step = _common(asked.coefficients)
     if step is None:

@@ -367,7 +367,7 @@ class _Sweep:
 
     def _length(self, k: int, reserve: float) -> float:
         """Return the shortest transform length L at which the wrapped-around probability mass of the totals (at
-        distances L, 2 L, ..) is at most exp(-reserve) times the unconstrained sum at tilt k.
+        distances L, 2 L, ..) is at most exp(-reserve) times the sum of all tilted weights at tilt k.
         """
         gap = self.masses.tilts - self.masses.tilts[k]
         if k in (0, len(gap) - 1):

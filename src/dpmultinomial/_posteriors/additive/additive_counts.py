@@ -323,8 +323,8 @@ def _refuse_wide(noise: NoiseModel, algorithm: str) -> None:
 
 
 def _window_accuracy(counts: Whole, noise: NoiseModel, algorithm: str, ties: str, window: int) -> Accuracy:
-    """Return the accuracy status of a posterior whose true counts are restricted to +-`window` around the released
-    counts. The neglected mass is computed from the distribution without this restriction.
+    """Return the accuracy status of a posterior in which each true count is at most `window` away from the released
+    count. The neglected mass is computed from the distribution without this restriction.
     """
     if algorithm == "1-summed" or ties == "ieee":
         return Accuracy("approximate", float("nan"), f"true counts and noise are truncated at +-{window}")

@@ -213,8 +213,8 @@ class GridPosterior:
 def posterior(
     statistics: ArrayLike | Mapping[str, float], *, n: int, lower: float, upper: float, prior: Prior | None = None
 ) -> GridPosterior:
-    """Compute the posterior distribution of (mu, sigma2) given the statistics (mean, sse, low, high) of n records
-    without noise.
+    """Compute the posterior distribution of (mu, sigma2) given the noise-free statistics (mean, sse, low, high) of n
+    records.
 
     Parameters
     ----------

@@ -150,8 +150,8 @@ class FixedSumLaw:
 
 
 class NoiseLaw(Protocol):
-    """Interface of a noise distribution, the distribution of a released count given the true count. The package
-    `_mechanisms` contains Laplace, DiscreteLaplace and DiscreteGaussian.
+    """Interface of a noise distribution, that is, of the distribution of a released count given the true count. The
+    package `_mechanisms` contains Laplace, DiscreteLaplace and DiscreteGaussian.
     """
 
     def log_weights(self, noisy: ArrayLike, counts: ArrayLike) -> NDArray[np.float64]:

@@ -145,7 +145,7 @@ def _tilt(parts: Sequence[_Part], total: int) -> float:
 
 
 class WindowedSumLaw:
-    """Distribution of independent counts given their sum, computed on windows of the counts.
+    """Distribution of independent counts given their sum, computed on a window of possible values for each count.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ _NEAR = 0.1
 
 
 class TooWide(ValueError):
-    """Error that is raised if the windows of the counts have too many values to compute the distribution of the sum."""
+    """Error that is raised if the counts have too many possible values to compute the distribution of their sum."""
 
 
 @dataclass(frozen=True)

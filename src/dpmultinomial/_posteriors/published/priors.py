@@ -168,7 +168,7 @@ class NegativeBinomial:
 
 
 class Listed:
-    """Prior on a list of counts with given probabilities. All other counts have probability 0.
+    """Prior that assigns given probabilities to the counts in a list. All other counts have probability 0.
 
     Parameters
     ----------

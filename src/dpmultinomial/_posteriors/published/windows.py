@@ -215,7 +215,8 @@ def answers(cells: Cells, prior: CountPrior, level: float) -> Answers:
 
 @dataclass(frozen=True)
 class Settled:
-    """Posterior summaries of all rows, computed on windows whose neglected mass is small enough.
+    """Posterior summaries of all rows, each computed on a window of counts outside which the posterior mass is
+    negligible.
 
     Parameters
     ----------

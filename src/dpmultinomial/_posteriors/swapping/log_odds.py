@@ -333,8 +333,8 @@ class _Group:
         return float(min((np.array(logs) + _DIGITS) / gaps))
 
     def _transform(self, c: float, place: float, t: Array) -> NDArray[np.complex128]:
-        """Return the transform E exp((c + i t)(X - place)) of the group, without the components that are negligible at
-        this tilt.
+        """Return the transform E exp((c + i t)(X - place)) of a group of components, without the components that are
+        negligible at this tilt.
         """
         shares = self._log_shares(self._a + c * SIGNS)
         kept = shares > shares.max() - _DIGITS - np.log(len(shares))

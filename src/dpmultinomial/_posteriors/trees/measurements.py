@@ -618,7 +618,7 @@ class Measurements:
 
     @property
     def listed(self) -> bool:
-        """Return whether the likelihood of any released value is stored as a list, whose range is limited."""
+        """Return whether the likelihood of any released value is stored as a list for a limited range of counts."""
         return bool((shapes(self.released, self.noise).kind == LISTED).any())
 
     def within(self, part: Tree, kept: Whole) -> "Measurements":
