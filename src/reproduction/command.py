@@ -306,7 +306,7 @@ def _absent(meaning: str, cells: str) -> dict[str, Any]:
 
 
 def _columns(words: Sequence[str]) -> dict[str, str | list[str]]:
-    """Return the columns of a file that arguments of the form ``name=column`` describe. If one name is given several
+    """Return the file columns that are specified by arguments of the form ``name=column``. If one name is given several
     columns, their values together form the name.
     """
     found: dict[str, list[str]] = {}
@@ -319,7 +319,7 @@ def _columns(words: Sequence[str]) -> dict[str, str | list[str]]:
 
 
 def _cell(words: Sequence[str]) -> dict[str, list[str]]:
-    """Return the cell of a histogram that arguments of the form ``axis=level`` describe. An axis that is given twice
+    """Return the histogram cell that is specified by arguments of the form ``axis=level``. An axis that is given twice
     includes both levels.
     """
     found: dict[str, list[str]] = {}

@@ -32,7 +32,7 @@ _RECORDS = Path(".snakemake/metadata")
 
 
 class Damaged(ValueError):
-    """Raised if a file does not match its provenance. The message names the rule that regenerates the file."""
+    """Raised if a file does not match its provenance record. The message names the rule that regenerates the file."""
 
 
 @dataclass(frozen=True)

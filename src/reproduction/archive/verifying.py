@@ -169,7 +169,9 @@ def _own_code(sums: dict[str, str]) -> Iterator[str]:
 
 
 def _described(folder: Path, sums: Mapping[str, str]) -> Iterator[str]:
-    """Yield the parts of an archive's description that do not follow from the files and the times in the archive."""
+    """Yield a message for each part of an archive's description that does not follow from the files and the times in
+    the archive.
+    """
     found = {name: folder / name for name in sorted(sums) if name not in (crate.NAME, claims.NAME)}
     stated = (folder / crate.NAME).read_bytes() if crate.NAME in sums else b""
     try:

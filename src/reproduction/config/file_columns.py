@@ -263,7 +263,7 @@ def _with_absent(
     columns: dict[str, list[str]],
     parts: Sequence[Sequence[str]],
 ) -> dict[str, list[str]]:
-    """Return the columns of a file with a row for every cell that the file does not list."""
+    """Return the columns of a file, extended by a row for every cell that the file does not list."""
     if wrong := absent_mistakes(settings, found, False):
         raise ValueError(f"absent: {wrong[0]}")
     if "parent" in columns:

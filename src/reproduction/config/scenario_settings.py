@@ -61,7 +61,7 @@ class Scenario:
 
     @property
     def files(self) -> list[str]:
-        """Return the files of the user that the scenario reads."""
+        """Return the user's files that the scenario reads."""
         return [*_files(self.settings), *self.kind.files([self.at(point) for point in self.points])]
 
 

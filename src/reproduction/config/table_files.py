@@ -234,8 +234,8 @@ def _parquet_texts(path: str, column: str, kind: str) -> list[str]:
 
 
 def _refuse_numbers(path: str, column: str, kind: str, listed: Sequence[str]) -> None:
-    """Reject the first cell of a column that is not a finite number. An empty cell is allowed unless the kind is
-    `whole`.
+    """Raise ValueError for the first cell in a column that does not contain a valid number. An empty cell is allowed
+    unless the kind is `whole`.
     """
     for row, text in enumerate(listed, start=1):
         if not text and kind == "number":

@@ -113,5 +113,5 @@ def end() -> None:
 
 
 def _one_thread() -> dict[str, str]:
-    """Return the environment variables with which Snakemake starts a job of one thread."""
+    """Return the environment variables with which Snakemake starts a single-threaded job."""
     return dict(os.environ) | environment.ONE_THREAD

@@ -58,7 +58,7 @@ def slots(workflow: Any) -> int:
 
 
 def asked_targets() -> list[str]:
-    """Return the targets in the command line that started the current process. The list is empty for the process of a
+    """Return the targets on the command line that started the current process. The list is empty for the process of a
     job or another program.
     """
     program, *words = sys.argv

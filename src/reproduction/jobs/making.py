@@ -1,4 +1,5 @@
-"""Compute a table, simulate a piece of a loop, or plot a figure, in one job that a script of the workflow starts.
+"""Compute a table, simulate a piece of a simulation loop, or plot a figure, in one job that a script of the workflow
+starts.
 
 A function of a paper is named ``<slug>.<module>.<function>``, below ``reproduction.papers``. Long loops are divided
 into blocks of fixed size, with one random stream per block, and the blocks are distributed over any number of shards.
@@ -34,7 +35,7 @@ def table(
     root_seed: int,
     job: Job | None = None,
 ) -> None:
-    """Compute a table and write it with its provenance.
+    """Compute a table and write it with its provenance record.
 
     Parameters
     ----------
@@ -79,7 +80,7 @@ def piece(
     shards: int,
     job: Job | None = None,
 ) -> None:
-    """Simulate one piece of a loop and write it with its provenance.
+    """Simulate one piece of a simulation loop and write it with its provenance record.
 
     Parameters
     ----------
@@ -95,7 +96,7 @@ def piece(
 
 
 def figure(function: str, table: str | Path, png: str | Path, pdf: str | Path, *, job: Job | None = None) -> None:
-    """Plot a figure from its table as PNG and PDF, and write its provenance.
+    """Plot a figure from its table as PNG and PDF, and write its provenance record.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Write the report of the run in this folder from the existing results, with the command ``python -m
+"""Write the report of the run in the current folder from the existing results, with the command ``python -m
 reproduction.report``.
 """
 

@@ -126,7 +126,7 @@ class Run:
         return pd.concat(numbered, ignore_index=True)
 
     def exists(self, path: str) -> bool:
-        """Return whether a file of results of the run exists."""
+        """Return whether a results file of the run exists."""
         return (self.root / path).is_file()
 
     def read(self, path: str) -> pd.DataFrame | None:

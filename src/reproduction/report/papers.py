@@ -62,15 +62,15 @@ class Shown:
 
     @property
     def first(self) -> list[Statement]:
-        """Return the statements about an artefact that a page shows first. These are all statements if there are few,
-        and otherwise the statements that are not reproduced.
+        """Return the statements that a page shows first for an artefact. These are all statements if there are few, and
+        otherwise the statements that are not reproduced.
         """
         few = len(self.statements) <= _FEW
         return [s for s in self.statements if few or s.verdict.name in LOOK]
 
     @property
     def rest(self) -> list[Statement]:
-        """Return the statements about an artefact that a page does not show first."""
+        """Return the statements about an artefact that follow after the statements shown first on a page."""
         return [s for s in self.statements if s not in self.first]
 
     @property

@@ -150,7 +150,7 @@ def listed(agreement: pd.DataFrame, labels: dict[tuple[str, str], str]) -> list[
 
 
 def grouped(statements: Iterable[Statement]) -> dict[str, list[Statement]]:
-    """Return the statements in groups by artefact, in the order of the table. In each group, statements that are not
+    """Return the statements, grouped by artefact, in the order of the table. In each group, statements that are not
     reproduced come first.
     """
     groups: dict[str, list[Statement]] = {}

@@ -85,7 +85,7 @@ def answer(
 
 
 def groups_of(posterior: Posterior, about: str) -> list[str]:
-    """Return the groups of quantities of a posterior that the results of a scenario contain.
+    """Return the groups of a posterior's quantities that are included in the results of a scenario.
 
     Parameters
     ----------

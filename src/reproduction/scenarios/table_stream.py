@@ -1,5 +1,5 @@
-"""Read files of many public tables, in CSV or Parquet format, as a stream. The tables can be split into any number of
-shards.
+"""Read files that contain many public tables, in CSV or Parquet format, as a stream. The tables can be split into any
+number of shards.
 
 A row belongs to the table whose name is in its column `table`; the rows may be in any order. In a numeric column, an
 empty cell is read as NaN, which may be valid (a withheld count). Any other text that is not a number is read as

@@ -93,7 +93,7 @@ def wrong(axis: Axes, *expected: Drawn) -> list[str]:
 
 
 def shown(axis: Axes) -> Iterator[Drawn]:
-    """Yield all artists with data that a panel of a figure shows. Empty lines, which are used only for entries of a
+    """Yield all artists in a panel of a figure that show data. Empty lines, which are used only for entries of a
     legend, and lines of width 0 are omitted.
     """
     for one in axis.lines:

@@ -79,8 +79,8 @@ def _of_figure(
 
 
 def _together(table: pd.DataFrame, columns: set[str]) -> pd.DataFrame:
-    """Return a table in which all given columns are changed by different factors. If the figure does not change, it
-    shows none of these columns.
+    """Return a table in which each of the given columns is changed by a different factor. If the figure does not
+    change, it shows none of these columns.
     """
     factors = 1.1 + 0.01 * np.sqrt(np.arange(2, 2 + len(columns)))
     return table.assign(

@@ -138,8 +138,8 @@ def of(paper: Paper) -> tuple[Sequence[Quote], Mapping[str, Collection[str]]]:
 
 
 def check(results: Path, papers: Iterable[Paper]) -> Iterator[tuple[str, Quote, str]]:
-    """Yield a triple (slug, quote, reason) for every quote that has no table or whose table is in the results folder.
-    The reason states why the quote does not hold, and it is empty if the quote holds.
+    """Yield a triple (slug, quote, reason) for every quote that does not refer to a table, or that refers to a table in
+    the results folder. The reason states why the quote does not hold, and it is empty if the quote holds.
     """
     for paper in papers:
         for quote in of(paper)[0]:

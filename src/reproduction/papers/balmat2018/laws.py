@@ -37,7 +37,8 @@ def figure_1_laws(
     thin: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Test draws of r against their posterior by enumeration (`enumerated`), at noisy counts equal to the counts.
+    """Test draws of r against their posterior by enumeration (`enumerated`), for noisy counts that equal the true
+    counts.
 
     Each sample has three tests: Kolmogorov's test, and score tests of the noise scale and of the concentration of the
     prior.

@@ -24,7 +24,7 @@ _SIGNS = np.array([[1, -1], [-1, 1]])
 
 
 def rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
-    """Yield the rows of the comparison table that are about the figures."""
+    """Yield the rows of the comparison table about the figures."""
     yield _densities(tables["phi_density"])
     yield _by_rate(tables["phi_by_rate"])
     yield _epsilon(tables["privacy_loss"])

@@ -135,7 +135,7 @@ def phi_density(
     bins: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return the curves of the densities of phi and related single numbers in long format, with the columns theta,
+    """Return the densities of phi as curves, and related summary numbers, in long format, with the columns theta,
     total, variant, kind, x, y, mc_se.
 
     Kinds with x on the phi scale are ``original`` and ``swapped exact`` (densities), ``swapped`` (histogram of `draws`

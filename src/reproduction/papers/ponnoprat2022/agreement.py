@@ -66,8 +66,8 @@ def _networks(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def _curve(artefact: str, table: pd.DataFrame, name: str, measure: str) -> Row:
-    """Return the row of the comparison table about the score of the Dirichlet mechanism in the middle of its budgets,
-    in the published variant. The note contains the scores at both ends.
+    """Return the row of the comparison table about the score of the Dirichlet mechanism at its middle budget, in the
+    published variant. The note contains the scores at both ends.
     """
     about = (artefact, f"{name}: Dirichlet mechanism at its middle budget")
     mine = table[(table["dataset"] == name) & (table["method"] == "dirichlet") & (table["variant"] == "published")]

@@ -337,7 +337,7 @@ def places(name: str, file: File, folders: Sequence[str | Path]) -> Iterator[Pat
 
 
 def brought(name: str, folders: Sequence[str | Path]) -> list[str]:
-    """Return the files of a data set that the user has provided in local folders. A new file causes the data set to be
+    """Return the files that the user has provided for a data set in local folders. A new file causes the data set to be
     prepared again.
 
     Downloads are ignored, because they result from an earlier preparation.

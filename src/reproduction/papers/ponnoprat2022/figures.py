@@ -242,8 +242,8 @@ def figure_11(table: pd.DataFrame) -> Figure:
 
 
 def _scores(table: pd.DataFrame, artefact: str, measure: str, label: str, *, log: bool, budget: str = BUDGET) -> Figure:
-    """Plot two panels per data set in the paper's order, with the published curves above and the corrected curves
-    below.
+    """Plot the scores in two panels per data set, in the paper's order, with the published curves above and the
+    corrected curves below.
     """
     figure, panels = grid(table, 2)
     printed = read_off_print(artefact)

@@ -189,7 +189,7 @@ _CLOSE = 1e-6  # relative
 
 
 def figure_rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
-    """Yield the rows of the comparison table that are about the figures."""
+    """Yield the rows of the comparison table about the figures."""
     yield _figure_1(tables["figure_1"])
     yield _figure_2(tables["figure_2"])
     yield from _figure_3_top(tables["figure_3_top"])

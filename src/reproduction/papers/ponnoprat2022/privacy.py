@@ -59,8 +59,8 @@ def figure_2(
 
 
 def figure_3_top(*, orders: Sequence[float], least: float, most: float, points: int) -> pd.DataFrame:
-    """Return the Rényi divergences of the pair of histograms in the text, of the pair in the figure, and of the worst
-    pair, together with the bound of the paper.
+    """Return the Rényi divergences for three pairs of histograms (the pair in the text, the pair in the figure, and the
+    worst pair), together with the bound of the paper.
     """
     rows = []
     for order in orders:

@@ -18,7 +18,7 @@ _STEP = 0.01  # relative change of a parameter
 
 
 def rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
-    """Yield the rows of the comparison table that are about the figures."""
+    """Yield the rows of the comparison table about the figures."""
     yield _areas(tables)
     yield _descent(tables["descent"])
     yield _rectangles(tables["step_functions"])

@@ -62,9 +62,7 @@ def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _ties(fit: pd.DataFrame) -> str:
-    """Return a note that compares two tie rules of algorithm 3 (rounding and random ties) with the printed row, by
-    their p-values.
-    """
+    """Return a note with the p-values of the printed row under two tie rules of algorithm 3 (rounding or random)."""
     p = fit.set_index("ties")["p_value"]
     return (
         f" A joint test of the ten printed cells of algorithm 3 has p = {p['ieee']:.2g} if ties are resolved by "

@@ -22,7 +22,7 @@ from . import rules
 
 
 def answer(case: Case) -> Answer:
-    """Return the results of one case of the scenario of additive counts. For comparison, they include the posterior
+    """Return the results of one case of an additive-counts scenario. For comparison, the results include the posterior
     under other priors of the total.
     """
     settings = case.settings

@@ -63,8 +63,8 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the CPU time in seconds and the memory in MB that a case of additive counts requires. The distribution of
-    each count has as many points as the distribution of the noise.
+    """Return the CPU time in seconds and the memory in MB that one case of an additive-counts scenario requires. The
+    distribution of each count has as many points as the distribution of the noise.
     """
     if "epsilon" not in settings:
         return 60.0, 200.0  # the settings that determine the cost are in the record of the release

@@ -23,7 +23,7 @@ _TYPES = {"mu": "parameter", "sigma2": "parameter"}
 
 
 def answer(case: Case) -> Answer:
-    """Return the results of one case of the scenario of a censored sample. For comparison, they include an analysis
+    """Return the results of one case of a censored-sample scenario. For comparison, the results include an analysis
     with a weaker prior and an analysis that ignores the noise.
     """
     release, facts = _release(case)

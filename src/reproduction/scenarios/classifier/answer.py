@@ -38,7 +38,7 @@ _ESTIMATED = Accuracy(
 
 
 def answer(case: Case) -> Answer:
-    """Return the results of one case of the scenario of a released model."""
+    """Return the results of one case of a released-model scenario."""
     if REHEARSAL in case.settings:
         return _rehearsed(case)
     from . import model

@@ -36,8 +36,8 @@ def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the CPU time in seconds and the memory in MB that a case of a released model requires. If releases of
-    synthetic records are simulated, all test records are scored for every release.
+    """Return the CPU time in seconds and the memory in MB that one case of a released-model scenario requires. If
+    releases of synthetic records are simulated, all test records are scored for every release.
     """
     rehearsal = settings.get("rehearsal") or {}
     path = Path(str(rehearsal.get("csv", "")))

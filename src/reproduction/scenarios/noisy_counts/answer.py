@@ -34,7 +34,7 @@ from .many import many as many
 
 
 def answer(case: Case) -> Answer:
-    """Return the results of one case of the scenario of noisy counts.
+    """Return the results of one case of a noisy-counts scenario.
 
     Parameters
     ----------

@@ -353,9 +353,9 @@ def _positive(alpha: Any, size: int) -> bool:
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return rough estimates of the CPU time in seconds and of the memory in MB that a case of noisy counts requires.
-    For few counts, the cost of their sums grows with the total. For many counts, the cost grows with the number of
-    counts.
+    """Return rough estimates of the CPU time in seconds and of the memory in MB that one case of a noisy-counts
+    scenario requires. For few counts, the cost of their sums grows with the total. For many counts, the cost grows with
+    the number of counts.
     """
     listed = values(settings, None) if "file" not in settings else []
     total = settings.get("total")

@@ -16,7 +16,7 @@ from ..case import Answer, Case
 
 
 def answer(case: Case) -> Answer:
-    """Return the results of one case of the scenario of noisy measurement files.
+    """Return the results of one case of a noisy-measurements scenario.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def _places(case: Case) -> Places:
 
 
 def named(settings: Any) -> str:
-    """Return the name of the cell of a table that the settings describe."""
+    """Return the name of the table cell that is specified by the settings."""
     if "name" in settings:
         return str(settings["name"])
     parts = [value if isinstance(value, list) else [value] for value in settings["cell"].values()]

@@ -16,7 +16,7 @@ from . import rules
 
 
 def answer(case: Case) -> Answer:
-    """Return the results of one case of the scenario of noisy shares."""
+    """Return the results of one case of a noisy-shares scenario."""
     settings = case.settings
     names, listed = rules.stated(settings)
     facts: dict[str, Any] = {"origin": "published"}

@@ -62,8 +62,8 @@ def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the CPU time in seconds and the memory in MB that a case of noisy shares requires. Both grow linearly with
-    the total multiplied by the number of shares.
+    """Return the CPU time in seconds and the memory in MB that one case of a noisy-shares scenario requires. Both grow
+    linearly with the total multiplied by the number of shares.
     """
     _, listed = stated(settings)
     size = len(listed) * settings.get("total", sum(listed))

@@ -23,7 +23,7 @@ from . import rules
 
 
 def answer(case: Case) -> Answer:
-    """Return the results of one case of protected rates, with the naive rates for comparison."""
+    """Return the results of one case of a protected-rates scenario, with the naive rates for comparison."""
     settings, columns = case.settings, case.columns
     assert columns is not None
     if settings["family"] == "shares" and settings["per"] != 1:

@@ -74,8 +74,8 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the CPU time in seconds and the memory in MB that a case of protected rates requires. About 3,000 areas
-    are analysed per second.
+    """Return the CPU time in seconds and the memory in MB that one case of a protected-rates scenario requires. About
+    3,000 areas are analysed per second.
     """
     return 5.0, 200.0
 

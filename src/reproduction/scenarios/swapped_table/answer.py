@@ -31,8 +31,8 @@ _REFUSED = "not used: "
 
 
 def answer(case: Case) -> Answer:
-    """Return the results of one case of a swapped table and, for comparison, the results of an analysis that ignores
-    the swapping.
+    """Return the results of one case of a swapped-tables scenario and, for comparison, the results of an analysis that
+    ignores the swapping.
     """
     settings, found = case.settings, origin.of(case)
     facts: dict[str, Any] = {

@@ -1,5 +1,5 @@
-"""Test scenarios of additive counts, by comparing their posteriors with the library and with other priors, and batches
-with single cases.
+"""Test additive-counts scenarios, by comparing their posteriors with the library's posteriors and with posteriors under
+other priors, and by comparing batches with single cases.
 """
 
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Test scenarios of trees of counts, from the YAML configuration to the HTML page. The tests use enumeration, repeated
+"""Test scenarios for trees of counts, from the YAML configuration to the HTML page. The tests use enumeration, repeated
 measurements of a count, and least squares.
 """
 
