@@ -49,7 +49,7 @@ def has_unprintable(text: str) -> bool:
 
 
 def show(text: object) -> None:
-    """Print the `printable` form of a text, and flush the output."""
+    """Print the `printable` form of a string, and flush the output."""
     print(printable(text), flush=True)
 
 

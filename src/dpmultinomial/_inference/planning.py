@@ -431,8 +431,8 @@ def plan(
 
 @dataclass(frozen=True)
 class _Simulation:
-    """Simulation of data files with the planned shares, of releases of these files, and of the answers that each
-    release gives.
+    """Simulation of data files with the planned shares, of releases of these files, and of the answers computed from
+    these releases.
     """
 
     goal: Goal

@@ -207,7 +207,7 @@ class Places:
         return pd.concat([empty, numbers, found.drop(columns=["level"], errors="ignore")], axis=1)[list(COLUMNS)]
 
     def _posterior(self, questions: Mapping[str, Any]) -> Posterior:
-        """Return the posterior of the counts of nodes, from which the questions are answered."""
+        """Return the posterior distribution of the counts of nodes, which is used to answer questions."""
         return self.law.posterior()
 
     def _error_of_questions(self, questions: Mapping[str, Any]) -> float:

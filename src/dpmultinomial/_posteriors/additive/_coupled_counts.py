@@ -693,7 +693,7 @@ def _afterwards(chain: Chain) -> list[Array]:
 
 
 def _draw(chain: Chain, after: list[Array], uniforms: Array) -> Whole:
-    """Draw one vector of counts per row of uniform random numbers, relative to the lowest counts."""
+    """Draw one vector of counts for each row of uniform random numbers, as differences from the lowest counts."""
     size, width, length = len(uniforms), chain.early.shape[1], len(chain.tail)
     out, sums, state = (
         np.empty(uniforms.shape, dtype=np.int64),

@@ -522,7 +522,7 @@ _COUNTS = Reciprocal()  # counts start at 0
 
 
 class Fitted:
-    """Prior of a count that is given by a fitted histogram of counts.
+    """Prior distribution of a count in the form of a fitted histogram of counts.
 
     Parameters
     ----------
