@@ -1,5 +1,5 @@
-"""Prepare a folder for a run, by ending jobs that a killed run left running (on the current machine or in the Slurm
-queue) and by removing results that cannot be trusted, so that the run computes them again.
+"""Prepare a folder for a run, by ending the remaining jobs of a killed run (on the current machine or in the Slurm
+queue) and by removing untrusted results. The run then computes these results again.
 
 Jobs that were left running would overwrite files of the next run. Only jobs of this user that were started by Snakemake
 in this folder are ended.

@@ -1,5 +1,5 @@
-"""Convert a posterior of the library to the results of a scenario: rows with types, densities, answers to questions,
-and the proportion of the variance of the rates that is due to noise.
+"""Convert a posterior of the library to the results of a scenario. The results are rows with types, densities, answers
+to questions, and the proportion of the variance of the rates that is due to noise.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -345,7 +345,7 @@ def _gaussian(artefact: str, table: pd.DataFrame) -> Row:
 
 def _proposition_3() -> Row:
     """Return the row of the comparison table about the log ratio of two densities of the Dirichlet mechanism at the
-    smallest positive float y_1, for the counts (0, 0) and (1, 0) and r = alpha = 1.
+    smallest positive float y_1. The counts are (0, 0) and (1, 0), and r = alpha = 1.
     """
     least = float(np.finfo(float).tiny)
     ratio = abs(np.log(2 * least))  # Beta(2, 1) has density 2 y, and Beta(1, 1) has density 1

@@ -20,8 +20,8 @@ def ours(rows):
 
 
 def test_margins_of_table_1():
-    """Check the rows about Table 1 at M = 50, for a table with 1,326 rows, 5,000 iterations, and the coefficients 1,
-    50, 50 of (50, 0, 0), (49, 0, 1), (49, 1, 0).
+    """Check the rows about Table 1 at M = 50. The rows refer to a table with 1,326 rows, to 5,000 iterations, and to
+    the coefficients 1, 50, 50 of (50, 0, 0), (49, 0, 1), (49, 1, 0).
     """
     found = ours(agreement._table_1(tables.table_1(total=50)))
     assert found["rows at M = 50"]["ours"] == 1326
@@ -44,8 +44,8 @@ def test_margins_of_table_1():
 
 
 def test_margins_of_equation_3():
-    """Check the margins of the claims about equation (3), for the means 0.5 and 0.2 under equation (3), the means 0.128
-    and 0.12 under the model, a total variation distance of 0.4, and methods that differ by 3e-6.
+    """Check the margins of the claims about equation (3). The table contains the means 0.5 and 0.2 under equation (3),
+    the means 0.128 and 0.12 under the model, a total variation distance of 0.4, and methods that differ by 3e-6.
     """
     rows = [(beyond.EQUATION, "mean of r", way, value) for way, value in (("quadrature", 0.5), ("simulation", 0.49))]
     rows += [(beyond.EQUATION, "mean of r given S", way, 0.2) for way in ("quadrature", "simulation")]
@@ -89,8 +89,8 @@ def points(pair, **p):
 
 
 def test_margins_of_figure_2(monkeypatch):
-    """Check the margins of the claims about Figure 2, for 40 triplets with 12.5 digits at p1 = 0.005, 13 digits at p1 =
-    0.3, 11 digits at p0 < 1e-6, and 0.4 digits at the smallest p.
+    """Check the margins of the claims about Figure 2. The tables contain 40 triplets with 12.5 digits at p1 = 0.005, 13
+    digits at p1 = 0.3, 11 digits at p0 < 1e-6, and 0.4 digits at the smallest p.
     """
     monkeypatch.setattr(agreement, "_fewest", lambda total, p: 12.75)
     table = points([12.5, 13.0] * 19 + [12.5, 11.0], p1=[0.005, 0.3] * 20, p0=[0.3, 0.4] * 19 + [0.3, 1e-7])

@@ -36,8 +36,8 @@ def test_arrows_end_at_the_border_of_the_box_they_point_to():
 
 @pytest.mark.thorough
 def test_no_arrow_runs_through_a_box_that_it_does_not_belong_to():
-    """Check, for all three networks of the paper, that no arrow crosses a box to which the arrow does not belong,
-    because this would look like an edge that does not exist.
+    """Check, for all three networks of the paper, that no arrow crosses a box to which it does not belong, because such
+    a crossing would look like an additional edge.
     """
     with style.applied():
         figure = figures.figure_6(networks.figure_6())
@@ -107,8 +107,8 @@ def test_the_bends_that_are_not_looked_at_are_worse(seed):
 
 
 def test_a_point_read_off_print_stands_where_it_was_printed():
-    """Check that values read off printed plots are plotted at their positions, such as 0.864 for Bank (Figure 5, read
-    with an error of 0.003) and -241,000 for the Gaussian mechanism on Adult (Figure 7).
+    """Check that values read off printed plots are plotted at their positions. The examples are 0.864 for Bank (Figure
+    5, read with an error of 0.003) and -241,000 for the Gaussian mechanism on Adult (Figure 7).
     """
     scores = {"epsilon": [0.001, 10.0], "accuracy_mean": [0.5, 0.9], "accuracy_sd": [0.0, 0.0]}
     table = pd.DataFrame(scores | {"dataset": "Bank", "variant": "published", "method": "dirichlet"})

@@ -95,8 +95,8 @@ REGION = {"concentration": 171.87, "eta": 4.88 / 171.87, "eta_bar": 4 * 4.88 / 1
 
 
 def test_rule_integrates_every_monomial_of_its_degree():
-    """Check that the quadrature rule of degree 50 gives 2 i! j!/(i + j + 2)! (Dirichlet's integral) as the mean of x^i
-    y^j over the triangle x, y >= 0, x + y <= 1, for every monomial up to degree 50.
+    """Check that the quadrature rule of degree 50 gives 2 i! j!/(i + j + 2)! (Dirichlet's integral) as the mean of
+    every monomial x^i y^j up to degree 50 over the triangle x, y >= 0, x + y <= 1.
     """
     corners, weights = gohari.degree_50_rule()
     assert corners.shape == (453, 3)

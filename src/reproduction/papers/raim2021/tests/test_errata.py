@@ -174,8 +174,8 @@ def test_mass_lost_above_a_small_area():
 
 
 def test_errata_are_at_the_figures_settings(monkeypatch):
-    """Check that the errata use the settings of the figures: mu = 0, sigma2 = 1, 950 records inside the limits, z =
-    -21.27 and 778.56, noise of scale 16.988/2, the limits [-2, 2] and n = 1,000.
+    """Check that the errata use the settings of the figures. The settings are mu = 0, sigma2 = 1, 950 records inside
+    the limits, z = -21.27 and 778.56, noise of scale 16.988/2, the limits [-2, 2] and n = 1,000.
     """
     seen, models = set(), []
 
