@@ -2,6 +2,7 @@
 
 import itertools
 from math import comb
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,9 @@ from scipy.stats import rankdata
 import dpmultinomial as dpm
 from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._posteriors.published import counts, counts_with_total
+from dpmultinomial._results import questions as answering
 from dpmultinomial._results.expressions import Names, comparison
+from dpmultinomial._results.joint import Pair, Window
 from dpmultinomial._results.posterior import COLUMNS
 from dpmultinomial._results.questions import Drawer
 from dpmultinomial._seeding import stream
@@ -473,3 +476,16 @@ def test_tied_quantities_have_the_better_rank_in_draws():
     ranks = {rank.place: dict(zip(rank.ranks.tolist(), rank.probabilities.tolist(), strict=True)) for rank in found}
     assert found[0].place == 1
     assert ranks == {1: {1: 1.0}, 0: {1: 0.5, 3: 0.5}, 2: {1: 0.5, 3: 0.5}}
+
+
+@pytest.mark.parametrize(("most", "listed", "expected"), [(4, True, 0.3), (3, True, None), (4, False, None)])
+def test_a_comparison_of_multiples_is_listed_only_up_to_the_largest_number_of_pairs(
+    most, listed, expected, monkeypatch
+):
+    """a is 0 or 1, b is 1 or 2, independent: 2 a > b only if a = 1 and b = 1."""
+    first, second = Window(0, np.array([0.25, 0.75])), Window(1, np.array([0.4, 0.6]))
+    pair = Pair(first, second, None, np.outer(first.weights, second.weights))
+    together = SimpleNamespace(unit=1.0, pair_of=lambda plus, minus: pair if listed else None)
+    monkeypatch.setattr(answering, "LARGEST_PAIR", most)
+    found = answering.chance(together, comparison("2 * a > b", Names(("a", "b"))))
+    assert found is expected or found == pytest.approx(expected, rel=1e-12)
