@@ -235,9 +235,9 @@ def _wrong_parts(folder: Path, artefacts: tuple[Artefact, ...], settings: dict[s
     for artefact in artefacts:
         place = f"artefacts.{artefact.name}"
         if not (artefact.table or artefact.figure):
-            yield "paper.yaml", f"{place}: must have at least the key table, got neither table nor figure"
+            yield "paper.yaml", f"{place}: must have at least the key 'table', got neither 'table' nor 'figure'"
         if artefact.figure and not artefact.table and artefact.name != "agreement":
-            yield "paper.yaml", f"{place}.figure: requires a table of the same name: add the key table"
+            yield "paper.yaml", f"{place}.figure: requires a table of the same name: add the key 'table'"
         for key, part in (("table", artefact.table), ("figure", artefact.figure)):
             if part:
                 yield from _function(folder, part.function, f"{place}.{key}.function")

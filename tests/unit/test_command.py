@@ -239,7 +239,7 @@ def refused_plan(words):
         ),
         ("names: {a: 0.5, b: 0.5}, total: 60, want: {question: a > c}", "mine.want.question: unknown name 'c'"),
         ("names: {a: 0.5, b: 0.5}, total: 0, want: {question: a > b}", "mine.total: 0 is not allowed"),
-        ("names: {a: 0.5, b: 0.5}, want: {question: a > b}", "mine: missing total"),
+        ("names: {a: 0.5, b: 0.5}, want: {question: a > b}", "mine: missing key: total"),
     ],
 )
 def test_mistakes_of_a_plan(home, change, part):

@@ -272,10 +272,10 @@ def test_a_broken_folder_stops_the_workflow_with_one_clear_error(copied_source, 
         ({"settings.yaml": "a: [\n"}, "toy2026: "),
         ({"paper.yaml": FILES["paper.yaml"].replace("title", "titel")}, "paper.yaml: titel: unknown key"),
         ({"paper.yaml": FILES["paper.yaml"].replace("compute", "compote")}, "table.by: 'compote' is not allowed"),
-        ({"paper.yaml": FILES["paper.yaml"].partition("      alt:")[0]}, "table_1.figure: missing alt"),
+        ({"paper.yaml": FILES["paper.yaml"].partition("      alt:")[0]}, "table_1.figure: missing key: alt"),
         (
             {"paper.yaml": FILES["paper.yaml"].partition("    table:")[0]},
-            "artefacts.table_1: must have at least the key table, got neither table nor figure",
+            "artefacts.table_1: must have at least the key 'table', got neither 'table' nor 'figure'",
         ),
         (
             {"paper.yaml": INLINE},

@@ -374,8 +374,10 @@ def draw(counts, *, epsilon, support, algorithms, ties, size, rng):
     """
     size, support = _checks.integer("size", size), _checks.integer("support", support, most=LARGEST_COUNT)
     true = _arrays.integers("counts", counts, least=0, most=LARGEST_COUNT)
-    if len(true) < 1 or int(true.sum()) + (len(true) + 1) * support > LARGEST_COUNT:
-        raise ValueError("counts must contain at least one count, and the sum of counts and noise must be below 5e8")
+    if not len(true):
+        raise ValueError("counts must contain at least one count, got none")
+    if int(true.sum()) + (len(true) + 1) * support > LARGEST_COUNT:
+        raise ValueError("the sum of the counts and the largest noise must be at most 5e8")
     names = [_checks.one_of("algorithm", a, ALGORITHMS) for a in algorithms]
     wanted = np.array([ALGORITHMS.index(name) for name in names], dtype=np.int64)
     _checks.one_of("ties", ties, RULES)

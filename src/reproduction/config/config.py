@@ -141,7 +141,8 @@ def _rule(error: Any) -> str:
                 "begin with a letter"
             )
         case "required":
-            return f"missing {', '.join(key for key in rule if key not in value)}"
+            lacking = [key for key in rule if key not in value]
+            return f"missing key{'s' if len(lacking) > 1 else ''}: {', '.join(lacking)}"
         case "enum":
             return (
                 f"{value!r} is not allowed{nearest(str(value), map(str, rule))}; the allowed values are "

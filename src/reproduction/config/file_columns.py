@@ -301,8 +301,8 @@ def not_a_cell(name: str, cells: Sequence[str]) -> str:
 def not_constant(column: str, cell: str) -> str:
     """Return the error message for a column whose value is unknown for a cell that the file does not list."""
     return (
-        f"absent: the column {column!r} has different values, so its value for {cell!r} is unknown: name a CSV file as "
-        "cells that has this column"
+        f"absent: the column {column!r} has different values, so its value for {cell!r} is unknown: set "
+        "the key 'cells' to a CSV file that has this column"
     )
 
 

@@ -124,7 +124,7 @@ def _rules(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if name is not None and name not in names:
             yield place, f"must be one of {', '.join(names)}, got {name!r}"
     if plan.get("among") and plan["of"] == "counts":
-        yield "among", "applies only to shares and rates: omit this key if of is counts"
+        yield "among", "applies only to shares and rates: omit this key if the key 'of' is counts"
     if "question" in want:
         for _, text in question_rules.mistakes({"q": {"probability": want["question"]}}, names):
             yield "want.question", text

@@ -59,7 +59,7 @@ def _without_nothing(monkeypatch):
         ({"lower": 2.0}, "mine.lower: must be below upper, got lower = 2.0 and upper = 2.0"),
         ({"records": None}, "mine.records: is missing"),
         ({"epsilon": None}, "mine: a scenario must contain epsilon"),
-        ({"statistics": {"mean": 0.4}}, "mine.statistics: missing sse, low, high"),
+        ({"statistics": {"mean": 0.4}}, "mine.statistics: missing keys: sse, low, high"),
         ({"questions": {"q": {"probability": "mi > 0", "about": "parameters"}}}, "mine.questions.q: unknown name 'mi'"),
     ],
 )
