@@ -70,7 +70,8 @@ def output(folder: Path, *words: str) -> str:
     """
     if words[0] not in _PLUMBING:
         raise ValueError(f"the git command must be one of {', '.join(sorted(_PLUMBING))}, got {words[0]!r}")
-    program = shutil.which("git")
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    program = shutil.which("git", path=os.pathsep.join(filter(os.path.isabs, folders)))  # never in the current folder
     if program is None:
         raise GitError("git is not installed: install git")
     run = subprocess.run(

@@ -172,6 +172,7 @@ def test_a_loss_is_refused_and_restored_and_the_ceiling_holds(spent, loss):
 WRONG_TYPES = {
     "ledger, a folder": ("releases/ledger.tsv", Path.mkdir),
     "ledger, a pipe": ("releases/ledger.tsv", os.mkfifo),
+    "ledger, a link to a lost file": ("releases/ledger.tsv", lambda path: path.symlink_to("nowhere")),
     "journal, a folder": ("confidential/.spent", Path.mkdir),
     "journal, a pipe": ("confidential/.spent", os.mkfifo),
     "journal, a link to nothing": ("confidential/.spent", lambda path: path.symlink_to("nowhere")),
@@ -195,6 +196,20 @@ def test_another_type_of_file_is_refused_with_a_way_out(spent, case):
     assert restoring.restored(spent)[-1] == "2 releases are recorded, and all budget records agree"
     with pytest.raises(ValueError, match="epsilon would rise from 2 to 3"):
         release(spent, "c")
+
+
+def test_a_planted_link_to_another_file_of_the_account_is_not_written_to(tmp_path):
+    """Check the first release of a project, whose ledger somebody else made a link to an empty or missing file."""
+    (tmp_path / "confidential").mkdir(mode=0o700)
+    (tmp_path / "confidential/c.csv").write_text(COUNTS)
+    (tmp_path / "releases").mkdir()
+    (tmp_path / "releases/ledger.tsv").symlink_to(tmp_path / "profile")
+    for create in (lambda: None, (tmp_path / "profile").touch):
+        create()
+        with pytest.raises(ValueError, match=r"ledger\.tsv must be a file, not a link"):
+            release(tmp_path, "a")
+        assert not (tmp_path / "profile").exists() or (tmp_path / "profile").read_bytes() == b""
+    assert not (tmp_path / "releases/a").exists()
 
 
 def written_over(path):

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -244,3 +245,16 @@ def test_one_module_calls_git():
     calls = re.compile(r"""[(\[]\s*["'](git["']|git )""")
     found = {path.relative_to(sources).as_posix() for path in sources.rglob("*.py") if calls.search(path.read_text())}
     assert found == {"dpmultinomial/_git.py"}
+
+
+@pytest.mark.parametrize("first", [".", "", "tools"])
+def test_a_program_named_git_in_the_current_folder_is_not_run(repository, monkeypatch, first):
+    """Check a search path with relative folders, in which somebody else may have put a program named git."""
+    monkeypatch.chdir(repository)
+    (repository / "tools").mkdir()
+    for folder in (repository, repository / "tools"):
+        program(folder, "git")
+    monkeypatch.setenv("PATH", f"{first}{os.pathsep}{os.environ['PATH']}")
+    assert Path(shutil.which("git")).resolve().is_relative_to(repository)
+    assert _places.problems("confidential/c.csv", repository) == []
+    assert not [*repository.rglob("marks")]

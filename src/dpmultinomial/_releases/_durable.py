@@ -95,7 +95,7 @@ def append(path: Path, line: bytes, *, name: str, mode: int = 0o644) -> None:
     None
     """
     step(f"{name}: open")
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, mode)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
     try:
         for part, piece in (("half", line[: len(line) // 2]), ("rest", line[len(line) // 2 :])):
             step(f"{name}: write the {part}")
@@ -109,7 +109,7 @@ def append(path: Path, line: bytes, *, name: str, mode: int = 0o644) -> None:
 def cut(path: Path, size: int) -> None:
     """Shorten a file to `size` bytes, and return when the new size is on disk."""
     step("cut a torn line")
-    handle = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    handle = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
         os.ftruncate(handle, size)
         os.fsync(handle)

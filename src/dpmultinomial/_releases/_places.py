@@ -64,9 +64,13 @@ def own_file(path: Path) -> None:
 
 
 def public_file(path: Path) -> None:
-    """Raise ValueError if the path of a public file leads to a folder, a pipe or a device."""
-    if path.exists() and not path.is_file():
-        raise Refused(f"{RELEASES}/{path.name} must be a file, not a folder or a pipe: move it to another folder")
+    """Raise ValueError if a link, a folder, a pipe or a device is in the place of a public file. A link could lead to
+    any other file of the account, to which the line of a release would be appended.
+    """
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise Refused(
+            f"{RELEASES}/{path.name} must be a file, not a link, a folder or a pipe: move it to another folder"
+        )
 
 
 def _public(home: Path, root: Path) -> list[str]:
