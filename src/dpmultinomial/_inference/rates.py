@@ -184,7 +184,7 @@ def _separate(release: Release, regression: Regression) -> tuple[list[int], tupl
         areas_measured = [release.names[i] for i in every]
         if twice := [name for name in areas_measured if areas_measured.count(name) > 1]:
             raise ValueError(
-                f"the area {twice[0]} of the tree was measured twice: combine its measurements into one value"
+                f"the area {twice[0]} of the tree was measured twice: combine the two measurements into one value"
             )
         ignored.append(
             "measurements of other nodes of the tree are not used: only the measurements of the areas are used"

@@ -354,7 +354,9 @@ def _bounded(column: Column, pair: Bounds | None, bins: int) -> Bins:
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise TypeError(f"the bounds of {column.name!r} must be a pair (lower, upper), got {pair!r}")
     if column.kind == "text":
-        raise TypeError(f"column {column.name!r} contains text and cannot have bounds: give its levels instead")
+        raise TypeError(
+            f"column {column.name!r} contains text and cannot have bounds: give the levels of this column instead"
+        )
     lower, upper = (_checks.number(f"bounds of {column.name!r}", float(v)) for v in pair)
     if not upper / 2 - lower / 2 > 0:  # 5e-324 is above 0, but half of 5e-324 is rounded to 0
         raise ValueError(f"the bounds of {column.name!r} must satisfy lower < upper, got {pair}")

@@ -583,7 +583,8 @@ class Asked:
         of, among = self._places("share", what["of"]), self._places("share", what["among"])
         if not set(of) <= set(among):
             raise ValueError(
-                f"share: every name in of must also be in among, got of = {what['of']!r} and among = {what['among']!r}"
+                f"share: every name under 'of' must also be listed under 'among', got of = {what['of']!r} and among = "
+                f"{what['among']!r}"
             )
         return of, among
 

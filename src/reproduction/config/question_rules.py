@@ -67,7 +67,9 @@ def _beyond(kind: str, what: Any, names: Sequence[str], whole: str) -> str:
     if kind == "share":
         of, among = ([side] if isinstance(side, str) else list(side) for side in (what["of"], what["among"]))
         outside = [name for name in of if name not in among and "all" not in (what["of"], what["among"])]
-        return f"share: every name in of must also be in among, got of = {of} and among = {among}" if outside else ""
+        if not outside:
+            return ""
+        return f"share: every name under 'of' must also be listed under 'among', got of = {of} and among = {among}"
     return ""
 
 

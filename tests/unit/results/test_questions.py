@@ -356,7 +356,7 @@ def test_what_is_no_comparison_is_refused(text, error, words):
         ({"sum": []}, "q: sum requires names"),
         ({"sum": ["a", "a"]}, "q: sum: the names must be distinct"),
         ({"share": ["a"]}, "q: share must have the form {of: "),
-        ({"share": {"of": ["a"], "among": ["b"]}}, "q: share: every name in of"),
+        ({"share": {"of": ["a"], "among": ["b"]}}, "q: share: every name under 'of'"),
         ({"rank": {"top": 2}}, "q: rank must have the form {of: all"),
         ({"rank": {"of": "all", "top": 3}}, r"q: top must be in \[1, 2\], got 3"),
         ({"sum": ["a"], "about": "rates"}, "q: about must be one of 'counts'"),

@@ -209,7 +209,7 @@ def _numbers(
         law, word = stratum.law, stratum.accuracy.status
     elif stream_of is None:
         raise ValueError(
-            f"the table is too large for exact sums, got {table.sum()} records and {table.size} cells: pass "
+            f"the table is too large for exact sums ({table.sum()} records, {table.size} cells): pass "
             "stream_of to use a Markov chain"
         )
     else:

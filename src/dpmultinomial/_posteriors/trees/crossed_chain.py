@@ -411,7 +411,7 @@ class Moves:
             if isinstance(prior, Splits) and len(tree) > 1:
                 by_level = prior.by_level(self.trees[i])
                 if by_level is None:
-                    raise ValueError(f"the concentrations of {crossed.cells[i]} must be given or fitted")
+                    raise ValueError(f"the concentrations of {crossed.cells[i]} must be given or fitted, got none")
                 multiply_splits(self.plain[i], self.trees[i], by_level)
         self.plain["upper"], self.plain["table"] = FAR, -1
         self.plain["below"] = self.plain["above"] = np.inf

@@ -89,8 +89,8 @@ def _of_tree(found: Posterior, case: Case, facts: Mapping[str, Any]) -> Answer:
     assert isinstance(law, TreeLaw)
     if settings["about"] == "rates" or "among" in settings:
         raise ValueError(
-            "a tree supports only counts: set about to counts, and omit among. For a share, ask a question with the "
-            "key share"
+            "a tree supports only counts: set the key 'about' to counts, and omit 'among'. For a share, ask a "
+            "question with the key 'share'"
         )
     table, facts_of_tree = tree_rows(law, settings["level"]), {**facts, **tree_facts(law)}
     result = standard.answer(
