@@ -14,6 +14,7 @@ from tests.workflow import running
 NOISE = "noise: {law: laplace, scale: 2}"
 COUNTS = f"kind: noisy_counts, counts: {{a: 12, b: 3, c: 5}}, {NOISE}"
 TABLE = "kind: swapped_table, table: [[5, 2], [1, 4]], rate: 0.2"
+RATES = "kind: protected_rates, file: rates.csv, exposure: births"
 ADDITIVE = "kind: additive_counts, released: [25, 35], epsilon: 0.5"
 SHARES = "kind: noisy_shares, shares: {a: 0.5, b: 0.5}, total: 20, r: 2, alpha: 1.5"
 
@@ -98,6 +99,10 @@ FAULTY = [
     SHARES.replace("a: 0.5", "'': 0.5"),
     counts(counts="{'': 1, a: 3}", questions="{q: {probability: b = 0}}"),
     "release: nowhere",
+    f"{RATES}, noise: {{law: discrete_gaussian, sigma: '5.0'}}",
+    f"{RATES}, noise: {{law: [laplace], scale: 5.0}}",
+    f"{RATES}, noise: {{law: laplace, sigma: 5.0}}",
+    f"{RATES}, noise: laplacian",
 ]
 RELEASE = {"data": "confidential/county.csv", "mechanism": "discrete_laplace", "epsilon": 1.0, "source": "survey"}
 TREE = {
@@ -233,6 +238,7 @@ BATCHES = [
     batch(kind="censored_sample"),
 ]
 FILES = {
+    "rates.csv": "name,value,births\na,3,400\nb,11,300\nc,4,900\n",
     "withheld.csv": "name,value\na,12\nb,*\n",
     "many.csv": "table,name,value\nt,a,1\nt,b,2\nu,a,3\nu,b,4\n",
     "none.csv": "table,name,value\n",

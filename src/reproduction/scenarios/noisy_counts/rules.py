@@ -246,13 +246,13 @@ def _noise(settings: Mapping[str, Any], columns: Columns, by_row: Sequence[str])
     if isinstance(stated, dict) and (twice := [key for key in by_row if key in stated]):
         yield ".noise", f"the key {twice[0]} must be omitted, because the file has a column {twice[0]}"
     elif isinstance(stated, dict):
-        yield from _law(".noise", stated, by_row)
+        yield from law_mistakes(".noise", stated, by_row)
     if isinstance(settings.get("total"), dict):
         noise = settings["total"]["noise"]
-        yield from _law(".total.noise", {"law": noise} if isinstance(noise, str) else noise, ())
+        yield from law_mistakes(".total.noise", {"law": noise} if isinstance(noise, str) else noise, ())
 
 
-def _law(place: str, stated: Mapping[str, Any], by_row: Sequence[str]) -> Iterator[tuple[str, str]]:
+def law_mistakes(place: str, stated: Mapping[str, Any], by_row: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield a pair (key, message) if the settings of a noise distribution contain a mistake."""
     try:
         from dpmultinomial._mechanisms.law_settings import law_of

@@ -9,7 +9,7 @@ from typing import Any
 
 from ... import kind
 from ...config import file_columns, published_cells, question_rules, table_files
-from ..noisy_counts.rules import noise_sentence
+from ..noisy_counts.rules import law_mistakes, noise_sentence
 
 Columns = Mapping[str, Sequence[str]] | None
 SCALES = ("scale", "sd", "sigma", "variance")
@@ -48,9 +48,12 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
                 "separate column"
             ),
         )
+    stated = settings["noise"] if isinstance(settings["noise"], Mapping) else {"law": settings["noise"]}
+    if wrong := list(law_mistakes(".noise", stated, by_row)):
+        yield from wrong
+        return
     if batch or columns is None or "exposure" not in settings:
         return
-    stated = settings["noise"] if isinstance(settings["noise"], Mapping) else {"law": settings["noise"]}
     try:
         cells = published_cells.parsed(columns["value"], settings)
         published_cells.censored(stated, cells, columns["name"])
