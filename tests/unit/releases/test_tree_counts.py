@@ -360,7 +360,7 @@ def test_a_file_that_is_no_tree_is_refused_where_it_is_wrong(root, what):
 def test_what_is_asked_of_trees_is_refused_of_other_files(root):
     (root / "confidential/t.csv").write_text("category,count\na,1\nb,2\n")
     for settings in (LAPLACE, LAPLACE | {"levels": None, "relation": ADDED}):
-        with pytest.raises(Refused, match=r"only for a tree of counts, but confidential/t\.csv has no column parent"):
+        with pytest.raises(Refused, match=r"only for a tree of counts, but confidential/t\.csv has no column 'parent'"):
             room.make("t", {"data": "confidential/t.csv", **settings}, root=root)
     flat = {"data": "confidential/t.csv", "mechanism": "discrete_laplace", "epsilon": 1.0}
     room.make("t", flat | {"relation": REPLACED}, root=root)
@@ -387,7 +387,7 @@ def test_what_is_asked_of_trees_is_refused_of_other_files(root):
             {"narrow": "tract", "shares": {"state": 0.2, "county": 0.3, "tract": 0.5}},
             "must not be given together with shares",
         ),
-        ({"narrow": "tract", "levels": None}, "releases/t/narrow: requires the key levels"),
+        ({"narrow": "tract", "levels": None}, "releases/t/narrow: requires the key 'levels'"),
         ({"levels": ["state"]}, "releases/t/levels: must contain the names of at least two levels"),
         ({"levels": ["state", "a", "\u0430"]}, r"releases/t/levels: 'a' and '\\u0430' must differ by more than blanks"),
         ({"levels": ["state", " ", "tract"]}, "releases/t/levels: must be names without control characters, got ' '"),
