@@ -71,7 +71,9 @@ def sources(*modules: str) -> list[Path]:
 
 
 def of_job(*modules: str) -> list[Path]:
-    """Return the `sources` of a job that calls functions of `modules`, and the sources of the modules that run jobs."""
+    """Return the files of a job (see `sources`) that calls functions of `modules`, including the files of the modules
+    that run jobs.
+    """
     return sources(*ADAPTERS, *modules)
 
 

@@ -105,7 +105,9 @@ class Kind:
         return resolved(self.schema["properties"].get(name, {}), self.schema)
 
     def column_kinds(self, header: list[str]) -> dict[str, str]:
-        """Return a mapping from each column that the file has and the kind reads to ``text`` or ``number``."""
+        """Return the type, ``text`` or ``number``, of each column that the file contains and that the kind of scenario
+        reads.
+        """
         return {c: k for c, k in {**self.columns, **self.further, **self.by_table}.items() if c in header}
 
 

@@ -60,8 +60,8 @@ def tracked() -> list[str]:
 
 
 def results(run: Path) -> list[str]:
-    """Return the results that the papers under `run` declare, with their provenance, the agreement tables, the
-    configuration and the summary.
+    """Return the names of the results that the papers under `run` declare, of their provenance files, and of the
+    agreement tables, the configuration and the summary.
     """
     try:
         settings = config.read(run / CONFIG)
@@ -77,7 +77,9 @@ def results(run: Path) -> list[str]:
 
 
 def of_paper(found: paper.Paper, section: Mapping[str, Any], shards: int | str) -> list[str]:
-    """Return the tables, pieces of loops, figures and agreement tables of one paper, without their provenance files."""
+    """Return the tables, pieces of simulation loops, figures and agreement tables of one paper, without their
+    provenance files.
+    """
     tables, figures = found.tables(), found.figures()
     views = [str(PurePosixPath(name).with_suffix(".pdf")) for name in figures]
     loops = [file for loop in artefacts.loops(found, section, shards) for file in loop.files]

@@ -95,8 +95,8 @@ def text(found: Mapping[str, Path], run: Path, times: Times | None = None) -> by
 
 
 def stated_times(raw: bytes) -> Times:
-    """Return the times that an RO-Crate states. Raise ValueError, KeyError or TypeError if the bytes are not a
-    crate.
+    """Return the date of publication of an RO-Crate, and the start and the end of its run if they are stated. Raise
+    ValueError, KeyError or TypeError if the bytes are not a crate.
     """
     entities = {entity["@id"]: entity for entity in json.loads(raw)["@graph"]}
     run = tuple(str(entities["#run"][key]) for key in ("startTime", "endTime") if key in entities["#run"])

@@ -67,7 +67,7 @@ def _closed_section(paper: Paper, definitions: Mapping[str, Any]) -> dict[str, A
 
 
 def _with_default(rule: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a setting with the default of the definition to which the setting refers, if the setting does not have a
+    """Return a setting, to which the default of the referenced definition has been added if the setting itself has no
     default.
     """
     known = definitions.get(rule.get("$ref", "").rpartition("/")[2], {})

@@ -145,7 +145,7 @@ def texts(settings: Mapping[str, Any], kinds: Mapping[str, str], found: Names) -
 
 
 def _wanted(kinds: Mapping[str, str], found: Names) -> dict[str, str]:
-    """Return the columns of a file that are read, with the type of each column."""
+    """Return the columns that are read from a file, with the type of each column."""
     return {
         one: "text" if form == "published" else form
         for ours, form in kinds.items()

@@ -89,7 +89,7 @@ def _release_rules(plan: Mapping[str, Any], releases: Mapping[str, Any]) -> Iter
 
 
 def _shape_problems(path: str, levels: Sequence[str]) -> Iterator[str]:
-    """Yield the mistakes in the public file with the shape of a tree that has the given levels."""
+    """Yield the mistakes in the public file that describes a tree with the given levels."""
     try:
         names = table_files.header(Path(path))
     except (ValueError, OSError) as error:

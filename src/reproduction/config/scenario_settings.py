@@ -92,8 +92,8 @@ def single(name: str, written: Mapping[str, Any], kinds: Mapping[str, Kind]) -> 
 
 
 def lists(settings: Mapping[str, Any], kind: Kind) -> dict[tuple[str, ...], list[Any]]:
-    """Return a mapping from the path of a key to its list, for the keys that normally take a single value but contain a
-    list.
+    """Return a mapping from the path of a key to its list, for all keys that contain a list although they normally take
+    a single value.
     """
     return dict(_lists(settings, kind.schema["properties"], kind.schema, ()))
 
@@ -110,7 +110,7 @@ def _lists(
 
 
 def _one(part: Mapping[str, Any]) -> bool:
-    """Return whether a key takes a single number or a single string and not a list."""
+    """Return whether a key takes a single number or string as its value, rather than a list."""
     kinds = {part["type"]} if isinstance(part.get("type"), str) else set(part.get("type", ()))
     kinds |= {option.get("type", "string") for option in part.get("anyOf", ())} | (
         {"string"} if "enum" in part else set()

@@ -1,1 +1,1 @@
-"""Jobs of a run, with the computation of each job and the assignment of tables and figures to jobs."""
+"""Computation of each job of a run, and assignment of tables and figures to jobs."""

@@ -58,7 +58,7 @@ class Loop:
 
     @property
     def function(self) -> str:
-        """Return the dotted name, below ``papers``, of the function that simulates one block of a loop."""
+        """Return the dotted name, below ``papers``, of the function that simulates one block of a simulation loop."""
         return f"{self.slug}.{self.module}.simulate"
 
     @property

@@ -1,5 +1,5 @@
-"""Costs of the jobs of a run, of which each job writes one row. The command ``python -m reproduction.jobs.costs`` sums
-the rows of the last run in the current folder.
+"""Record the computing costs of the jobs of a run, with one row per job. The command
+``python -m reproduction.jobs.costs`` sums the rows of the last run in the current folder.
 
 A row has the columns of Snakemake's ``benchmark:``. This directive would measure only the client that waits for the
 job, because jobs are forks of a process that has loaded all modules (`forks`).

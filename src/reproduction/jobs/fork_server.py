@@ -125,8 +125,8 @@ class Server:
                 client.close()
 
     def _left(self, client: socket.socket) -> None:
-        """Handle a readable connection of a client. Since a client sends nothing after its request, a readable
-        connection means that the client has ended.
+        """Stop the job of a client that has ended, if the job is still running. Since a client sends nothing after its
+        request, a readable connection means that the client has ended.
         """
         if client not in self._jobs.values():
             return  # the job ended at the same moment and has been reported

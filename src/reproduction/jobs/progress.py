@@ -16,7 +16,7 @@ EVERY = 10.0  # number of seconds between two lines
 
 
 class Expectation:
-    """Expected end time of a run, computed from the declared minutes.
+    """Expected end time of a run, computed from the declared minutes of its jobs.
 
     Parameters
     ----------

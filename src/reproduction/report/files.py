@@ -1,4 +1,4 @@
-"""Copy files into a report, with unchanged figures, tables as CSV, and large tables in compressed form.
+"""Copy files into a report: figures unchanged, tables as CSV files, and large tables in compressed form.
 
 `Run` reads the results of a run from its folder: tables, figures, verdicts, provenance, and the settings as used.
 """

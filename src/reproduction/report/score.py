@@ -1,4 +1,4 @@
-"""Score of a paper: the numbers of reproduced statements by printed artefact, and the z score of each number."""
+"""Score of a paper: numbers of reproduced statements by printed artefact, and the z score of each printed number."""
 
 import math
 from collections.abc import Mapping, Sequence

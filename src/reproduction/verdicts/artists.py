@@ -145,7 +145,7 @@ def _patches(axis: Axes) -> Iterator[Drawn]:
 
 
 def span(low: float, high: float, colour: str = "") -> Drawn:
-    """Return the artist of an area from low to high across a panel."""
+    """Return the artist of a band from `low` to `high` that extends across the whole panel."""
     return Drawn("span", _points([low], [high - low]), _hex(colour))
 
 

@@ -159,7 +159,8 @@ _PLAIN = (str, int, float, bool, type(None))
 
 
 class Judge:
-    """Verdicts of a paper, computed from its unmodified tables or with some of these tables replaced.
+    """Verdicts on the statements of a paper, computed from its unmodified tables or after some of these tables have
+    been replaced.
 
     Cached rows are not recomputed. If a test replaces code, the replacement therefore affects only the tables that are
     recomputed, and their verdicts.
@@ -188,7 +189,7 @@ class Judge:
 
     @contextmanager
     def _remembering(self) -> Iterator[None]:
-        """Replace the functions of a paper that take complete tables by cached versions while the context is active."""
+        """Use cached versions of those functions of a paper that take complete tables, while the context is active."""
         places = [
             (module, name, call) for module in _modules(self.slug) for name, call in _of_tables(self.slug, module)
         ]

@@ -103,8 +103,8 @@ KEPT = 4000
 
 
 def privacy(*, settings: dict[str, list[int]], epsilon: float) -> pd.DataFrame:
-    """Return the largest log ratio of the densities of a release between neighbouring files. Neighbouring files differ
-    in the category of one partition.
+    """Return the largest log ratio of the densities of a release for two neighbouring data sets. Neighbouring data sets
+    differ in the category of one partition.
 
     The columns are release, scale, claimed (epsilon) and lost (the largest log ratio found, which is a lower bound on
     the true epsilon). For the noise, the maximum is over all neighbours of the settings and over outputs beyond them in

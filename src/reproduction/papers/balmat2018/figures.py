@@ -41,7 +41,7 @@ _BINS = np.linspace(0, 1, 21)
 
 
 def figure_1(table: pd.DataFrame) -> Figure:
-    """Plot the posterior (first row of panels) and the result of the listing as written (second row), with one
+    """Plot the posterior (first row of panels) and the result of the code listing as written (second row), with one
     legend.
     """
     settings = list(dict.fromkeys(table["setting"]))
@@ -73,8 +73,8 @@ def figure_1(table: pd.DataFrame) -> Figure:
 
 
 def figure_2(table: pd.DataFrame) -> Figure:
-    """Plot the number of digits by the paper's comparison against each p with one point per triplet (above), and the
-    number of digits relative to exact values (below).
+    """Plot, against each p, the number of significant digits according to the paper's comparison (above, with one point
+    per triplet) and relative to exact values (below).
     """
     figure = Figure(figsize=(DOUBLE, 4.4))
     grid = figure.add_gridspec(2, 3)

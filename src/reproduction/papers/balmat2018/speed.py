@@ -260,8 +260,8 @@ def figure_3_growth(*, figure_3: pd.DataFrame) -> pd.DataFrame:
 
 
 def misfits(total: Array, rows: Array, seconds: Array) -> tuple[float, float, float]:
-    """Return the root mean square relative residuals of the best line in the number of rows, the best exponential in M,
-    and the best line in M.
+    """Return the root mean square relative residuals of three fitted curves: a line in the number of rows, an
+    exponential function of M, and a line in M.
 
     Each curve has two parameters and is fitted by least squares of the relative residuals. The result is NaN if a time
     is 0, which is below the clock resolution.

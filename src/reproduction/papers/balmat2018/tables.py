@@ -1,4 +1,6 @@
-"""Compute Table 1, which contains multinomial coefficients by the recurrence, and the accuracy of the recurrence."""
+"""Compute Table 1, which contains multinomial coefficients computed by the recurrence, and the accuracy of the
+recurrence.
+"""
 
 from math import factorial, lgamma, log, prod
 

@@ -24,8 +24,8 @@ def simulate(
     aware_every: int,
     level: float,
 ) -> pd.DataFrame:
-    """Return, for `size` data sets per setting, the posterior probability of values below the true value, under each
-    posterior. Each data set is a multinomial draw and one swap.
+    """Return, for `size` data sets per setting, the probability under each posterior that log phi is below the true
+    value. Each data set is a multinomial draw and one swap.
 
     The columns are theta, total, rate, method and pit (posterior probability that log phi is below the true value).
     """

@@ -130,10 +130,10 @@ def _kept(tables: ArrayLike, weights: ArrayLike, alpha: float) -> tuple[Array, A
 
 
 def _first_logits(a: float | Array, b: float | Array) -> Array:
-    """Return integration nodes for the log ratio log G_a/G_b of two independent gamma variables."""
+    """Return integration nodes for log(G_a/G_b), where G_a and G_b are independent gamma variables."""
     return np.asarray(np.log(a / b) + _REACH * np.sqrt(polygamma(1, a) + polygamma(1, b)) * _NODES)
 
 
 def _log_logit(u: Array, a: float | Array, b: float | Array) -> Array:
-    """Return the log density of the log ratio log G_a/G_b, where G_a and G_b are independent gamma variables."""
+    """Return the log density of log(G_a/G_b), where G_a and G_b are independent gamma variables."""
     return np.asarray(a * u - (a + b) * np.logaddexp(0.0, u) - betaln(a, b))

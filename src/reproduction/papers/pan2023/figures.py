@@ -29,7 +29,7 @@ from .privacy import ALL_CLASSES
 
 def privacy_loss(table: pd.DataFrame) -> Figure:
     """Plot the stated and the exact epsilon against the rate, the privacy cost of one exchange against n, and the
-    remaining association.
+    association that remains after swapping.
     """
     figure = Figure(figsize=(DOUBLE, 2.9))
     first, second, third = figure.subplots(1, 3)

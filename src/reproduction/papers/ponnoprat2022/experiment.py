@@ -199,7 +199,7 @@ def corrected_noise(mechanism: str, targets: Sequence[float], *, delta: float, r
 
 
 def _smallest(cost: Callable[[float], float]) -> float:
-    """Return the value of log(order - 1) that minimises `cost`, found on a grid with a refinement."""
+    """Return the value of log(order - 1) that minimises `cost`, found by a grid search and a bounded minimisation."""
     grid = np.linspace(np.log(1e-2), np.log(1e7), 60)
     at = int(np.argmin([cost(x) for x in grid]))
     bounds = grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)]

@@ -86,8 +86,8 @@ def masses(edges: Array, x: Array, weight: Weight, noise: Noise) -> Array:
 
 
 def sees(x: Array, weight: Weight, noise: Noise, level: float) -> float:
-    """Return the detection limit of `p_value`, which is the relative change of the noise's width that the test rejects
-    at the given level with probability 0.9.
+    """Return the detection limit of `p_value`, which is the relative change in noise scale that the test rejects at the
+    given level with probability 0.9.
     """
     wider = replace(noise, width=1.01 * noise.width)
     mass, moved = law(x, weight, noise)[1], law(x, weight, wider)[1]

@@ -142,7 +142,7 @@ def sampler_accuracy(
 
 
 def _shift(target: str, scale: float, **setting: Any) -> float:
-    """Return the largest change of the distribution function of a target, if a parameter of the target (`TELLS`)
+    """Return the largest change, to first order, of the distribution function of a target if its parameter in `TELLS`
     changes by 100 %.
     """
     z = setting["z_mean" if target == "xi_mean" else "z_sse"]

@@ -186,7 +186,7 @@ def _bars(name: str, of: pd.DataFrame) -> tuple[float, tuple[str, float]]:
 
 
 def _order(name: str, panels: list[pd.DataFrame]) -> Row:
-    """Repeat the small rectangles algorithm on the plotted knots, and compare each rectangle that the algorithm split
+    """Repeat the small rectangles algorithm on the plotted knots, and compare each rectangle that the algorithm splits
     with the largest rectangle.
     """
     worst = []

@@ -55,7 +55,8 @@ def weighted_density(*, z: float, sigma2: float, scale: float, u: float) -> pd.D
 
 
 def descent(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int, scale: float) -> pd.DataFrame:
-    """Return P(A_u) and the density p(u) as functions of log u, with u_L by both rules.
+    """Return P(A_u) and the density p(u) as functions of log u, together with the lower limit u_L according to each of
+    two rules.
 
     Returns
     -------

@@ -54,7 +54,7 @@ def example_2() -> NDArray[np.int64]:
 
 
 def both(vector: int) -> dict[str, NDArray[np.int64]]:
-    """Return a dictionary from the name of each example to its counts."""
+    """Return a dictionary that maps the name of each example to its counts."""
     return {"example_1": example_1(vector), "example_2": example_2()}
 
 

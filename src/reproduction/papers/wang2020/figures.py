@@ -201,8 +201,8 @@ def figure_1(table: pd.DataFrame) -> Figure:
 
 
 def tie_rules(table: pd.DataFrame) -> Figure:
-    """Plot, by tie rule, the bias of algorithm 3 and the ratio of the variances. The largest count has a separate
-    panel.
+    """Plot the bias of algorithm 3 under each tie rule, and its variance relative to the variance under random ties.
+    The largest count has a separate panel.
     """
     rules = {"first": "lowest index", "last": "highest index", "random": "random", "ieee": "rounding (as written)"}
     figure = Figure(figsize=(DOUBLE, 2.7))

@@ -139,7 +139,7 @@ def _priors(settings: str, columns: tuple[str, ...]) -> dict[str, CountPrior]:
 
 
 def cells_of_tables(tables: Tables, settings: Mapping[str, Any]) -> tuple[Cells, NDArray[Any]]:
-    """Return the counts of several tables, and the group of each count.
+    """Return the counts of several tables, and the group to which each count belongs.
 
     Parameters
     ----------

@@ -131,8 +131,8 @@ def _side(case: Case, side: str) -> tuple[str, ...]:
 
 
 def _of_release(release: Published, swapped: Sequence[str] | None, held: Sequence[str]) -> Source:
-    """Return tables of swapped columns by unswapped columns, computed from a file of swapped records. There is one
-    table per stratum.
+    """Return contingency tables of the swapped columns by the unswapped columns, computed from a file of swapped
+    records. There is one table per stratum.
     """
     record = release.record
     moved = _texts(record, "swapped")

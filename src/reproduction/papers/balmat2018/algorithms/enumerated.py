@@ -39,7 +39,9 @@ class Posterior:
     scores: dict[str, Array]
 
     def at(self, x: Array, parameters: Sequence[str] = ()) -> list[Array]:
-        """Return the distribution function or the scores at points of [0, 1], by linear interpolation on the grid."""
+        """Return the distribution function, or the scores for `parameters`, at points of [0, 1], by linear
+        interpolation on the grid.
+        """
         last = len(self.grid) - 2
         place = np.minimum((x * (last + 1)).astype(np.intp), last)
         place -= x < self.grid[place]  # the product may have been rounded up
@@ -54,7 +56,7 @@ class Posterior:
         return float(np.trapezoid(values * self.pdf, self.grid))
 
     def information(self, parameter: str) -> float:
-        """Return the Fisher information of one draw about the log of a parameter."""
+        """Return the Fisher information of a single draw about the log of a parameter."""
         return self.mean(self.scores[parameter] ** 2)
 
     def shift(self, parameter: str) -> float:

@@ -68,8 +68,8 @@ def epsilon(gamma: float, *, concentration: float, eta: float, eta_bar: float, s
 
 
 def delta(gamma: float, *, concentration: float, eta: float, eta_bar: float, members: int = 2) -> float:
-    """Return the largest probability, over the vertices of the region of parameters, that at least one cell of W is at
-    most gamma.
+    """Return the largest probability, over the vertices of the parameter region, that at least one of the `members`
+    cells is at most gamma.
 
     Parameters
     ----------

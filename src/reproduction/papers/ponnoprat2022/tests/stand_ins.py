@@ -35,8 +35,8 @@ def records(name: str) -> CodedTable:
 
 
 def sized(name: str) -> CodedTable:
-    """Return a data set with the numbers of records, columns and classes and with the share of positives that Table 1
-    states.
+    """Return a data set that has the numbers of records, columns and classes and the proportion of positives stated in
+    Table 1.
     """
     source = catalogue.SOURCES[name]
     rows, attributes, classes, positive = source.printed

@@ -46,8 +46,8 @@ def test_scores_of_releases():
 
 
 def test_scores_of_releases_on_several_splits():
-    """Check that the mean scores 2 and 6 of two splits give a standard error of sqrt(8)/sqrt(2) = 2, for any releases
-    within the splits.
+    """Check that the mean scores 2 and 6 of two splits give a standard error of sqrt(8)/sqrt(2) = 2, whatever the
+    variation between the releases of a split.
     """
     row = artefacts.scores(runs(cross_entropy=[1.0, 3.0, 6.0, 6.0], split=[0, 0, 1, 1])).iloc[0]
     assert (row["cross_entropy_mean"], row["cross_entropy_se"]) == pytest.approx((4, 2))

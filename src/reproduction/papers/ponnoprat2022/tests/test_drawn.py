@@ -124,7 +124,7 @@ def scored(measure, methods, **keys):
 
 
 def curves(rows, measure, unit=1.0):
-    """Yield the expected contents of a panel: for each mechanism, a curve with bars of one standard deviation, and two
+    """Yield the expected contents of a panel: one curve with bars of one standard deviation for each mechanism, and two
     horizontal lines.
     """
     for method, colour in COLOURS.items():

@@ -80,8 +80,8 @@ def test_the_union_bound_is_on_the_safe_side_and_close():
 
 
 def test_a_very_small_budget_stays_finite():
-    """Check that the cost is finite if epsilon is more than 700 per release. In this case, the advanced bound
-    overflows, and the basic bound is n times the epsilon of one release.
+    """Check that the privacy cost is finite if the epsilon of each release exceeds 700. In this case, the advanced
+    bound overflows, and the basic bound is n times the epsilon of one release.
     """
     one = one_gohari(50.0, 1.0, 1000, 2, DELTA / 2)
     found = experiment.gohari_epsilon(50.0, 1.0, total=1000, sizes=(2,), delta=DELTA, releases=2)

@@ -1,3 +1,1 @@
-"""Samplers that are used only by this paper, for direct sampling and for chains of censored statistics, and a
-baseline.
-"""
+"""Samplers that only this paper uses: a direct sampler, samplers for censored statistics, and a baseline."""

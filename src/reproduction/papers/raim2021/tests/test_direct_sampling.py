@@ -1,5 +1,5 @@
-"""Test the direct sampler and the noise distributions in closed form against multiprecision values and reference
-implementations, and check their ranges and invalid input.
+"""Test the direct sampler and the closed-form noise distributions against multiprecision values and reference
+implementations, and check valid ranges and the rejection of invalid input.
 """
 
 import numpy as np
@@ -245,8 +245,8 @@ def test_no_draws():
 
 
 def test_open_knots_follow_the_need():
-    """Check that an adaptive sampler rejects few candidates in a case in which the slides' 25 knots reject all but
-    2e-15 of the candidates.
+    """Check that an adaptive sampler rejects few candidates in a case in which the sampler of the slides with 25 knots
+    rejects all but a proportion 2e-15 of the candidates.
     """
     weight = ds.GammaWeight(778.56, sigma2=3.0, count=9500)
     sampler = ds.DirectSampler(weight, ds.LaplaceBase(SCALE))

@@ -474,8 +474,8 @@ def test_counts_in_turn_and_jointly():
 
 
 def test_level_of_the_joint_test():
-    """Check the largest |z| that five moments may have at the joint level 0.01. It is 3.265, the 0.999 quantile of
-    Student's t distribution with 49 degrees of freedom.
+    """Check the largest |z| that is accepted for five moments in a joint test at level 0.01. It is 3.265, the 0.999
+    quantile of Student's t distribution with 49 degrees of freedom.
     """
     assert stats.t.isf(gibbs.PASSED / 10, gibbs.BATCHES - 1) == pytest.approx(3.265, abs=5e-4)
 

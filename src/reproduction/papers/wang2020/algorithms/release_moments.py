@@ -140,7 +140,7 @@ def _tail(a: int, groups: list[Group], total: LawOfCount, size: int, ties: str) 
 
 
 def _reached(a: int, k: Whole, groups: list[Group], total: LawOfCount, ties: str) -> Array:
-    """Return the probability of at least k units given a weight a, for every number k of units."""
+    """Return, for every k, the probability that a component with weight a obtains at least k units."""
     units = _units(a, k, groups)
     if ties != "random":
         wins = np.array([wins for *_, wins in groups])[:, None]

@@ -610,9 +610,9 @@ def test_baselines_are_scaled_to_the_full_size(monkeypatch):
 
 
 def test_margins_of_the_scattered_counts():
-    """Check the test of uniformity of the counts of Example 1, for the counts 60, 295 and 530. These counts are at 0,
-    1/4 and 1/2 of the range. The largest distance is one half, at the last step. The detection limit assumes that an
-    upper end 1 % higher moves the distribution function by 10/940 at 1000.
+    """Check the test of uniformity that is applied to the counts of Example 1, using the counts 60, 295 and 530. These
+    counts are at 0, 1/4 and 1/2 of the range. The largest distance is one half, at the last step. The detection limit
+    assumes that an upper end 1 % higher moves the distribution function by 10/940 at 1000.
     """
     row = claims._uniform(pd.DataFrame({"count": [3, 60, 295, 530]}))
     assert row["ours"] == pytest.approx(kstwo.sf(1 / 2, 3), rel=1e-12)

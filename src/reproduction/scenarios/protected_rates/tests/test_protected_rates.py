@@ -141,7 +141,7 @@ def test_plans_reject_rates_in_their_own_words(tmp_path):
     ],
 )
 def test_counts_that_were_not_published_are_stated(counties, tmp_path, noise, value, shown, assumption):
-    """Check that the answer states how many counts were withheld, or published as a range, and which ones."""
+    """Check that the answer states which counts, and how many, were withheld or published as a range."""
     counties["value"] = [value if i in (0, 4) else str(max(v, 0) + 10) for i, v in enumerate(counties["value"])]
     counties.to_csv("counties.csv", index=False)
     result = summary.summarise(made(tmp_path, noise=noise, withheld={"below": 10}, questions={}))
