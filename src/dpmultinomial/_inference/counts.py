@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .. import _checks
 from .._confidence import noise_sums
 from .._mechanisms.additive_law import AdditiveLaw
-from .._mechanisms.coarsened import law_of_row
+from .._mechanisms.coarsened import Coarsened, law_of_row
 from .._mechanisms.dirichlet import Dirichlet
 from .._mechanisms.exact import Exact
 from .._posteriors.counts import laplace_multinomial, noisy_counts
@@ -108,16 +108,28 @@ def _tail_of_sum(released: NDArray[np.float64], laws: Sequence[Any], total: int)
     """Return the probability that the sum of all noise terms is at least as extreme as the released sum minus the
     public total, on the same side. This probability does not depend on the true counts or the prior.
 
+    If a value was rounded, clipped or withheld, the released sum is replaced by the nearest end of the interval of the
+    noisy values that it can represent, so the probability is an upper bound.
+
     Returns
     -------
     float
         NaN if the noise is not additive, or the counts are exact.
     """
-    noisy = [law for law in laws if not isinstance(law, Exact)]
-    if not noisy or not all(isinstance(law, AdditiveLaw) for law in noisy):
+    low = high = -float(total)
+    terms: list[tuple[Any, int]] = []
+    for value, law in zip(released, laws, strict=True):
+        ends = law.behind(np.array([value])) if isinstance(law, Coarsened) else ([value], [value])
+        low, high = low + float(ends[0][0]), high + float(ends[1][0])
+        noise = law.noise if isinstance(law, Coarsened) else law
+        if not isinstance(noise, Exact):
+            terms.append((noise, 1))
+    if not terms or not all(isinstance(noise, AdditiveLaw) for noise, _ in terms):
         return float("nan")
-    noise, gap = noise_sums.added([(law, 1) for law in noisy]), float(released.sum()) - total
-    return float(min(noise.right(gap), noise.left(gap)))
+    whole = noise_sums.added(terms)
+    above = float(whole.right(low)) if np.isfinite(low) else 1.0
+    below = float(whole.left(high)) if np.isfinite(high) else 1.0
+    return min(above, below)
 
 
 def _of_many(release: Release, alpha: NDArray[np.float64]) -> Posterior:

@@ -152,6 +152,11 @@ def test_the_sum_of_the_noise_is_compared_with_a_public_total():
     noise = np.convolve(np.convolve(mass, mass), mass)
     found = posterior(Release([9, 12, 30], mechanism=law, total=91)).facts["conflict"]  # 40 fewer than the total
     assert found["smallest"] == pytest.approx(2 * noise[: 900 - 40 + 1].sum(), rel=1e-6, abs=0)
+    clipped = posterior(Release([0, 12, 30], mechanism=law.clipped(0), total=82)).facts["conflict"]
+    assert clipped["name"] == "total"  # the noise sums to -40 or less
+    assert clipped["smallest"] == pytest.approx(2 * noise[: 900 - 40 + 1].sum(), rel=1e-6, abs=0)
+    rounded = posterior(Release([10, 10, 30], mechanism=law.rounded(5, ties="up"), total=96)).facts["conflict"]
+    assert rounded["smallest"] == pytest.approx(2 * noise[: 900 - 40 + 1].sum(), rel=1e-6, abs=0)  # 12 + 12 + 32 - 96
     exact = posterior(Release([9.0, 12], mechanism=dpm.Exact(), total=21)).facts["conflict"]
     assert exact["tested"] == 2
 
@@ -182,3 +187,14 @@ def test_sixteen_shares_by_enumeration():
     p = np.exp(logs - logs.max())
     assert found.counts.mean().to_numpy() == pytest.approx(p @ counts / p.sum(), rel=1e-9)
     assert found.facts["conflict"]["tested"] == k
+
+
+@pytest.mark.parametrize(("total", "limit"), [(32, "at least 37"), (58, "at most 57")])
+def test_a_total_that_is_impossible_under_bounded_noise(total, limit):
+    """Check the smallest and largest possible totals of counts that were rounded to 15, 30 and 0 at random: each count
+    is less than 5 below or above its released value, so the sum is between 37 and 57."""
+    message = f"the true counts add up to {limit}, got a total of {total}: check"
+    release = Release([15, 30, 0], mechanism=dpm.RandomRounding(base=5), total=total)
+    with pytest.raises(ValueError, match=message):
+        posterior(release)
+    assert posterior(Release([15, 30, 0], mechanism=dpm.RandomRounding(base=5), total=57)).accuracy.status == "exact"

@@ -327,6 +327,8 @@ def test_the_noise_is_within_its_bound_with_at_least_the_stated_probability(show
 def test_continuous_noise_has_exactly_this_probability(shown):
     text = shown(counts={"a": 31, "b": 13}, noise={"law": "laplace", "scale": 2.0})
     assert f"With probability 95 %, a published count is within {2 * math.log(20):.3g} of the true count." in text
+    text = shown(counts={"a": 31, "b": 13}, noise={"law": "laplace", "scale": 400.0})
+    assert "a published count is within 1,198 of the true count." in text  # 400 log(20) = 1198.3
 
 
 @pytest.mark.parametrize(

@@ -205,6 +205,14 @@ def exact(
         )
     s = np.arange(total + 1)
     logs = np.stack([_log_weights(law, value, s) for law, value in zip(laws, noisy, strict=True)])
+    possible = np.isfinite(logs)
+    least, most = int(possible.argmax(axis=1).sum()), int((total - possible[:, ::-1].argmax(axis=1)).sum())
+    if not least <= total <= most:
+        limit = f"at least {least:,}" if total < least else f"at most {most:,}"
+        raise ValueError(
+            f"total: under the noise, the true counts add up to {limit}, got a total of {total:,}: check the total, "
+            "the released values and the noise"
+        )
     return posterior(logs, prior)
 
 

@@ -598,10 +598,11 @@ def within(words: Mapping[str, Any]) -> str:
     if set(words) != {"law", "scale"} or not isinstance(scale, (int, float)):
         return ""
     if words["law"] == "laplace":  # P(|noise| > x) = exp(-x/scale)
-        return f"{scale * log(20):.3g}"
+        near = scale * log(20)
+        return f"{near:,.0f}" if near >= 100 else f"{near:.3g}"
     if words["law"] == "discrete_laplace":  # P(|noise| > k) = 2 a^(k + 1)/(1 + a)
         a = exp(-1 / scale)
-        return f"{max(ceil(log(0.05 * (1 + a) / 2) / log(a)) - 1, 0)}"
+        return f"{max(ceil(log(0.05 * (1 + a) / 2) / log(a)) - 1, 0):,}"
     return ""
 
 
