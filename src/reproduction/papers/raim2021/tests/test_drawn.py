@@ -82,7 +82,9 @@ def test_descent():
         "y", target=TARGETS, curve=["area", "density", "u_L machine", "u_L efficient"], log_u=[-9.0, -2.0]
     )
     table.loc[table["curve"] == "u_L efficient", "log_u"] -= 1
-    for axis, target in zip(figures.descent(table).axes, TARGETS, strict=True):
+    axes = figures.descent(table).axes
+    assert [axis.get_ylabel() for axis in axes] == ["probability, density", ""]
+    for axis, target in zip(axes, TARGETS, strict=True):
         area, density = (of(table, target=target, curve=curve) for curve in ("area", "density"))
         expected = [a.line([9, 2], area["y"], BLACK), a.line([9, 2], density["y"], BLUE)]
         assert not a.wrong(axis, *expected, a.across("upright", 9, RED), a.across("upright", 10, GREEN))
