@@ -1,5 +1,5 @@
-"""Columns of a user's file, which are renamed to the names that a kind of scenario expects. The module is written in
-plain Python.
+"""Rename the columns of a user's file to the names that a kind of scenario expects. The module is written in plain
+Python.
 
 The mapping is stated (``columns: {name: county, value: count}``), or the columns are recognised by the names that other
 software uses: PipelineDP (partition_key, count, count_noise_stddev) and OpenDP (len). The results state which column

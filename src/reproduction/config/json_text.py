@@ -25,5 +25,5 @@ def _escaped(text: str, signs: str) -> str:
 
 
 def decoded(text: str) -> Any:
-    """Decode settings from text in the format of `encoded`."""
+    """Return the settings that `encoded` converted to text."""
     return json.loads(text)

@@ -18,7 +18,7 @@ _RATES = (
 
 @cache
 def schema(of_release: bool = False) -> dict[str, Any]:
-    """Return the schema of one plan, which is either a plan of shares and a goal or a plan of a configured release."""
+    """Return the schema of a plan, which either states shares and a goal or refers to a configured release."""
     return config.read(Path(__file__).with_name("plans.yaml"))["release" if of_release else "shares"]
 
 

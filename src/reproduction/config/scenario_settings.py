@@ -139,7 +139,7 @@ def points(settings: Mapping[str, Any], kind: Kind) -> list[Point]:
 
 
 def at(settings: Mapping[str, Any], kind: Kind, point: Point) -> dict[str, Any]:
-    """Return the settings at one grid point, as `Scenario.at` does."""
+    """Return the settings of a scenario at a single grid point, as `Scenario.at` does."""
     paths, point_settings = list(lists(settings, kind)), deepcopy(dict(settings))
     for path, label in zip(paths, _labels(paths), strict=True):
         inner = point_settings

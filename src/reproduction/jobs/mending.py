@@ -34,8 +34,8 @@ _SHOWN = 20  # number of files that are listed for each run
 
 
 def taken_away(papers: Mapping[str, Paper], settings: Mapping[str, Any], words: Sequence[str]) -> list[Path]:
-    """Remove incomplete, edited and outdated results, and results with missing files, below the working directory, and
-    report them.
+    """Remove, and report, all results below the working directory that are incomplete, edited or outdated, or that have
+    missing files.
 
     Snakemake then regenerates the requested files. A piece of a long loop is regenerated only if a table still needs
     it.

@@ -65,8 +65,8 @@ class Lines(logging.Handler):
         self._said = self._begun - EVERY
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Record that a job starts or ends, and print the progress after the end of a job if the last message is old
-        enough.
+        """Record that a job starts or ends, and print the progress after the end of a job if enough time has passed
+        since the last message.
         """
         event, now = str(getattr(getattr(record, "event", None), "value", "")), self._clock()
         if event == "job_info":
@@ -93,7 +93,7 @@ def words(seconds: float) -> str:
 
 
 def follow(workflow: Any, minutes: Mapping[str, float]) -> None:
-    """Print the expected end during a run, unless Snakemake is called with ``--quiet``.
+    """Print the expected end time of a run while it is running, unless Snakemake is called with ``--quiet``.
 
     Parameters
     ----------

@@ -106,8 +106,8 @@ def _first(
 
 
 def _agreement(stated: list[statements.Statement]) -> dict[str, Any]:
-    """Return the variables of the page that lists all statements. The script DataTables is embedded, since a page
-    opened from disk cannot load a module.
+    """Return the template variables of the page that lists all statements. The script DataTables is embedded, since a
+    page opened from disk cannot load a module.
     """
     bundle = (files(itables) / "html/dt_bundle.js").read_bytes()
     return {

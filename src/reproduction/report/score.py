@@ -104,8 +104,8 @@ class Dot:
 
 @dataclass(frozen=True)
 class Plot:
-    """Plot of the z score of every printed number of a paper, with points, level lines (z, height), and the start and
-    the label of each artefact.
+    """Data for a plot of the z score of every printed number of a paper: points, level lines, and the start and the
+    label of each artefact.
     """
 
     dots: list[Dot]

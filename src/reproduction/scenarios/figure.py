@@ -339,7 +339,7 @@ def drawn(files: Files, *, fonts_of: str = "machine") -> Figure:
 
 
 def save(files: Files, png: str | Path, pdf: str | Path) -> None:
-    """Save the figure of a scenario as PNG and PDF, with fonts that contain the characters of all its names."""
+    """Save the figure of a scenario as PNG and PDF, with fonts that contain all characters of its labels."""
     with style.applied(_texts(files)):
         style.save(drawn(files), png, pdf)
 

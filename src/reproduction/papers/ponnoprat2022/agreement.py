@@ -53,8 +53,8 @@ def _theory(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
 
 
 def _networks(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about Figure 6. The text states only that the networks in this figure are
-    parts of the networks of Le Quy et al.
+    """Yield rows of the comparison table about the networks in Figure 6. The text states only that the networks in this
+    figure are parts of the networks of Le Quy et al.
     """
     for name in catalogue.NETWORKS:
         of = table[table["dataset"] == name]

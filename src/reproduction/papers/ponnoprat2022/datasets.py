@@ -92,7 +92,7 @@ def _shown(path: str | Path) -> str:
 
 
 def verified(content: bytes, file: File, place: str | Path) -> bytes:
-    """Return `content` after checking that its SHA-256 is that of `file`."""
+    """Return `content` after checking that its SHA-256 checksum equals the checksum of `file`."""
     found = hashlib.sha256(content).hexdigest()
     if found != file.sha256:
         raise ChecksumError(

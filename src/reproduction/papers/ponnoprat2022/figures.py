@@ -582,7 +582,7 @@ def _places(layers: list[tuple[int, list[str], Array]], layout: int) -> dict[str
 def _laid_out(
     axis: Axes, rows: pd.DataFrame, layers: list[tuple[int, list[str], Array]], boxes: dict[str, Text]
 ) -> None:
-    """Plot the layout of a network with the smallest penalty, with arrows from parents to children."""
+    """Plot a network in the layout with the smallest penalty, with arrows from parents to children."""
     patches: dict[str, Any] = {node: text.get_bbox_patch() for node, text in boxes.items()}
     half: dict[str, Array] = {
         node: np.array(patch.get_window_extent().size) / 2 + _MARGIN for node, patch in patches.items()

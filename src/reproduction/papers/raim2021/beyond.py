@@ -46,8 +46,8 @@ class Noise:
 
 
 def p_value(x: Array, weight: Weight, noise: Noise) -> float:
-    """Return the p-value of a test of draws from the density w(x) g(x)/psi. Integers are tested by a chi-squared test,
-    and real numbers by Kolmogorov's test.
+    """Return the p-value of a test of the hypothesis that draws have the density w(x) g(x)/psi. Integers are tested by
+    a chi-squared test, and real numbers by Kolmogorov's test.
     """
     places, mass = law(x, weight, noise)
     if not noise.whole:

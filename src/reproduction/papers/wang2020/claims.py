@@ -179,15 +179,15 @@ class Cells:
 
 
 def least(margins: Iterable[Margin]) -> Margin:
-    """Return the smallest of several margins with its standard error. A NaN margin takes precedence over all other
-    margins.
+    """Return the smallest of several margins, together with its standard error. A NaN margin takes precedence over all
+    other margins.
     """
     return min(margins, key=lambda m: -inf if isnan(m[0]) else m[0])
 
 
 def most(margins: Iterable[Margin]) -> Margin:
-    """Return the largest of several margins with its standard error. A NaN margin takes precedence over all other
-    margins.
+    """Return the largest of several margins, together with its standard error. A NaN margin takes precedence over all
+    other margins.
     """
     return max(margins, key=lambda m: inf if isnan(m[0]) else m[0])
 
@@ -309,8 +309,8 @@ def _independent_and_summed(name: str, c: Cells) -> Iterator[Row]:
 
 
 def _law(name: str, table: pd.DataFrame) -> Row:
-    """Return the row of the comparison table with the Bonferroni-corrected p-value of all simulated means and
-    variances, compared with the exact values.
+    """Return the row of the comparison table with the Bonferroni-corrected p-value of a test of all simulated means and
+    variances against their exact values.
     """
     z = table.loc[np.isfinite(table["exact_mean"]), ["mean_z", "variance_z"]].to_numpy(dtype=float).ravel()
     p = float(np.minimum(1.0, 2 * z.size * norm.sf(np.abs(z).max()))) if z.size else np.nan

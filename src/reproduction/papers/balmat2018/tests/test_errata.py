@@ -57,8 +57,8 @@ def test_draws_that_start_from_the_confidential_counts():
 
 
 def test_p_that_does_not_move():
-    """Check that a chain of n iterations has a single distinct p in the listing as written, and n distinct p if p is
-    carried over. The modes of the listing vary between runs, and those of the posterior do not.
+    """Check that a chain of n iterations contains a single distinct p under the code listing as written, and n distinct
+    values of p if p is carried over. The modes of the listing vary between runs, and those of the posterior do not.
 
     The mode 0.109 is that of the paper's Figure 1, computed by another program.
     """
@@ -111,8 +111,8 @@ def test_small_totals_and_zero_counts():
 
 
 def test_rows_that_underflow(monkeypatch):
-    """Check that the rows for which exp(sum s log p) is below 2.3e-308 underflow, although the coefficient times the
-    power does not.
+    """Check that the rows for which exp(sum s log p) is below 2.3e-308 underflow, although the product of the
+    coefficient and this factor does not.
     """
     asked, right = [], composition_tables.fewest_digits
     monkeypatch.setattr(composition_tables, "fewest_digits", lambda *given: (asked.append(given[3]), right(*given))[1])

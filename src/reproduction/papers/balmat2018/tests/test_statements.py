@@ -187,7 +187,9 @@ def test_choosing_epsilon_takes_noise_of_scale_two_over_epsilon():
 
 
 def test_six_categories_release_at_scale_two_over_epsilon():
-    """Check that the noise for six categories at epsilon = 0.5 equals noise of scale 4 from the same random stream."""
+    """Check that the noise for six categories at epsilon = 0.5 equals draws of Laplace noise with scale 4 from the same
+    random stream.
+    """
     table = beyond.six_categories(counts=[3, 2, 1], epsilon=0.5, rng=stream(6, "six"))
     noisy = table.loc[table["kind"] == "noisy", "y"].to_numpy()
     assert noisy == pytest.approx(Laplace(scale=4.0).sample([3, 2, 1], rng=stream(6, "six")), rel=1e-14)

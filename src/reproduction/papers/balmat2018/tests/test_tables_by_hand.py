@@ -83,7 +83,7 @@ def test_margin_of_the_closed_form_without_noise():
 
 
 def points(pair, **p):
-    """Return triplets of probabilities with the given p1, p0 and numbers of digits."""
+    """Return triplets of probabilities with the given p1, p0 and numbers of significant digits."""
     table = pd.DataFrame(p | {"pair": pair})
     return table.assign(perr=1 - table["p1"] - table["p0"])
 

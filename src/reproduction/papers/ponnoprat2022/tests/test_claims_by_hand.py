@@ -386,8 +386,8 @@ def test_missing_scores_stay_missing():
 
 
 def test_points_of_another_guarantee_meet_the_dirichlet_between_its_own():
-    """Check that the losses 4 at epsilon_hat = 1 and 2 at epsilon_hat = e^2 are interpolated as 3 at epsilon_hat = e,
-    with a standard error of 0.35. The loss 5 +- .12 at e is therefore worse by 2 +- .37.
+    """Check that a loss of 4 at epsilon_hat = 1 and a loss of 2 at epsilon_hat = e^2 are interpolated to a loss of 3 at
+    epsilon_hat = e, with a standard error of 0.35. The loss 5 +- .12 at e is therefore worse by 2 +- .37.
     """
     e = np.e
     table = scores(

@@ -149,8 +149,8 @@ def test_draws_that_repeat_the_one_before(honest, monkeypatch):
     ],
 )
 def test_noises_of_the_sampler_half_as_wide_again(honest, monkeypatch, name, noise):
-    """Check that the verdict changes if the noise in the sampler is wider. The reference distribution does not take its
-    noise from the sampler.
+    """Check that the verdict changes if the scale of the noise in the sampler is multiplied by 1.5. The reference
+    distribution does not take its noise from the sampler.
     """
     right = getattr(ds, name)
     monkeypatch.setattr(ds, name, lambda width: right(1.5 * width))
@@ -364,7 +364,7 @@ def test_wrong_sensitivity(honest, monkeypatch, wrong, quantities):
 
 
 def test_swapped_tails(honest, monkeypatch):
-    """Check that moving counts to a wrong category changes the verdict on the distribution of the counts."""
+    """Check that adding 3 to one of the counts changes the verdict on the distribution of the counts."""
     right = CensoredStatistics.of
     monkeypatch.setattr(CensoredStatistics, "of", lambda self, x: right(self, x) + np.array([0, 0, 3.0, 0]))
     found = flipped(honest, "statistics_laws")

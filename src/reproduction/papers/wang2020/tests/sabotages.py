@@ -199,7 +199,7 @@ def swapped_classes(patch, honest):
 
 
 def better_sums(patch, honest):
-    """Reduce the variance of algorithm 1 (summed) by a tenth, as a deliberate error."""
+    """Reduce the exact variance of the summed variant of algorithm 1 by a tenth, as a deliberate error."""
 
     def change(exact):
         exact.loc[of(exact, "Algorithm 1 (summed)"), "exact_variance"] *= 0.9
