@@ -60,7 +60,7 @@ QUOTES = [
     ),
     Quote(
         "methods.md",
-        r"largest relative error is ${{6 \cdot 10^{-16}}}$ at $M = 50$",
+        r"coefficients for $M = 50$ is ${{6 \cdot 10^{-16}}}$",
         "table_1_accuracy",
         lambda t: [at(t, "largest_error", method="recurrence", total=50)],
     ),
