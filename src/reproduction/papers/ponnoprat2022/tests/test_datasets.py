@@ -92,7 +92,9 @@ def test_a_download_is_verified_kept_and_not_asked_for_again(server, tmp_path):
 
 
 def test_a_wrong_download_names_file_expected_and_found_and_writes_nothing(server, tmp_path):
-    with pytest.raises(datasets.ChecksumError, match=rf"toy\.data .*must be {HASH}, got [0-9a-f]{{64}}"):
+    with pytest.raises(
+        datasets.ChecksumError, match=rf"toy\.data .*checksum is [0-9a-f]{{64}}, but the expected checksum is {HASH}"
+    ):
         datasets.obtain(source(server, "/wrong.zip"), folders=[tmp_path / "kept"], download=True)
     with pytest.raises(datasets.ChecksumError, match=r"is not a zip archive that contains inner\.zip"):
         datasets.obtain(source(server, "/nozip.zip"), folders=[tmp_path / "kept"], download=True)
