@@ -167,7 +167,7 @@ def test_summary_and_state():
         ({"chains": 1}, "chains must be >= 2"),
         ({"thin": 0}, "thin must be >= 1"),
         ({"release": (1.0, 2.0)}, "four numbers"),
-        ({"prior": (0.0, 1.0, 1.0, 1.0)}, "prior must be a Prior"),
+        ({"prior": (0.0, 1.0, 1.0, 1.0)}, "prior must be an object of the class Prior"),
         ({"rng": 3}, "Generator"),
         ({"release": {"mean": 1.0}}, "keys mean, sse, low, high"),
     ],
