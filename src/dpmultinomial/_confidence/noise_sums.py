@@ -18,10 +18,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy  # submodules of scipy are loaded on first use
 from numpy.typing import ArrayLike
 
 from .._mechanisms.noise_law import AddedNoise, Array
+from .._results.convolutions import convolved_once
 
 _LOG_MASS = 36.0  # exp(-36) = 2e-16 of each noise is beyond its lattice
 _POINTS = 2**13  # largest number of lattice points of one noise term on each side of 0
@@ -147,7 +147,7 @@ def convolved(a: NoiseSum, b: NoiseSum) -> NoiseSum:
     if len(a.mass) * len(b.mass) <= _DIRECT:
         mass, error = np.convolve(a.mass, b.mass), 0.0
     else:
-        mass, error = np.maximum(scipy.signal.fftconvolve(a.mass, b.mass), 0.0), 1e-13
+        mass, error = convolved_once(a.mass, b.mass), 1e-13
     keep = np.flatnonzero(mass > 1e-25)
     first, last = int(keep[0]), int(keep[-1]) + 1
     dropped = float(mass[:first].sum() + mass[last:].sum())
