@@ -107,6 +107,16 @@ def test_the_bound_holds_between_the_rates_of_a_grid(n, k):
     assert 0 <= peak - stats.binom.pmf(1, n, 1 / n) <= 1e-6
 
 
+def test_the_bound_of_one_cell_by_hand():
+    """A cell of width w around the peak: its larger end plus w^2 I/8, or plus w size/2 if the information is large."""
+    for low, high, slack in ((0.29, 0.32, 0.03**2 * 400 / (0.29 * 0.71) / 8), (1e-9, 1e-4, 1e-4 * 200)):
+        rates = np.array([low, high])
+        found = largest_probability(
+            lambda p: stats.binom.pmf(123, 400, p), lambda p: 400 / (p * (1 - p)), 400.0, rates, target=1.0
+        )
+        assert found == pytest.approx(stats.binom.pmf(123, 400, rates).max() + slack, rel=1e-4)
+
+
 @pytest.mark.parametrize(
     ("y", "n", "law", "shift"),
     [
