@@ -176,15 +176,15 @@ def rhat(draws: ArrayLike) -> float:
 
 
 def _chains(draws: ArrayLike) -> Array:
-    found = np.asarray(draws, dtype=float)
-    if found.ndim != 2 or found.shape[0] < 1 or found.shape[1] < LEAST_DRAWS:
+    chains = np.asarray(draws, dtype=float)
+    if chains.ndim != 2 or chains.shape[0] < 1 or chains.shape[1] < LEAST_DRAWS:
         raise ValueError(
             f"draws must have shape (chains, draws) with at least {LEAST_DRAWS} draws per "
-            f"chain, got shape {found.shape}"
+            f"chain, got shape {chains.shape}"
         )
-    if not np.isfinite(found).all():
-        raise ValueError(f"draws must be finite, got {found[~np.isfinite(found)][0]}")
-    return found
+    if not np.isfinite(chains).all():
+        raise ValueError(f"draws must be finite, got {chains[~np.isfinite(chains)][0]}")
+    return chains
 
 
 def _halves(chains: Array) -> Array:

@@ -16,35 +16,35 @@ def integer(name: str, value: Any, *, least: int = 0, most: int | None = None) -
     """Return `value` as an integer in [least, most]."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be an integer, got {value!r}")
-    found = int(value)
-    if found < least or (most is not None and found > most):
+    converted = int(value)
+    if converted < least or (most is not None and converted > most):
         rule = f">= {least}" if most is None else f"in [{least}, {most}]"
         raise ValueError(f"{name} must be {rule}, got {value}")
-    return found
+    return converted
 
 
 def positive(name: str, value: Any) -> float:
     """Return `value` as a finite float > 0."""
-    found = _real(name, value)
-    if not (isfinite(found) and found > 0):
+    real = _real(name, value)
+    if not (isfinite(real) and real > 0):
         raise ValueError(f"{name} must be finite and > 0, got {value}")
-    return found
+    return real
 
 
 def number(name: str, value: Any) -> float:
     """Return `value` as a finite float."""
-    found = _real(name, value)
-    if not isfinite(found):
+    real = _real(name, value)
+    if not isfinite(real):
         raise ValueError(f"{name} must be finite, got {value}")
-    return found
+    return real
 
 
 def inside(name: str, value: Any) -> float:
     """Return `value` as a float in the open interval (0, 1)."""
-    found = _real(name, value)
-    if not 0 < found < 1:
+    real = _real(name, value)
+    if not 0 < real < 1:
         raise ValueError(f"{name} must lie strictly between 0 and 1, got {value}")
-    return found
+    return real
 
 
 def fraction(name: str, value: ArrayLike) -> NDArray[np.float64]:

@@ -15,9 +15,9 @@ In a clone of the project: make env, . .venv/bin/activate, then dpm. In Python, 
 def main() -> None:
     """Run the command of the full project, and raise SystemExit with instructions if the project is not installed."""
     try:
-        found = import_module(PROGRAM)
+        module = import_module(PROGRAM)
     except ModuleNotFoundError as error:
         if error.name not in (PROGRAM, PROGRAM.partition(".")[0]):
             raise
         sys.exit(ALONE)
-    found.main()
+    module.main()

@@ -155,9 +155,9 @@ def _differs(path: Path, mode: str, digest: str) -> bool:
     try:
         about = path.lstat()
         if stat.S_ISLNK(about.st_mode):
-            found, content = _LINK, os.fsencode(os.readlink(path))
+            actual_mode, content = _LINK, os.fsencode(os.readlink(path))
         elif stat.S_ISREG(about.st_mode):
-            found, content = ("100755" if about.st_mode & stat.S_IXUSR else "100644"), path.read_bytes()
+            actual_mode, content = ("100755" if about.st_mode & stat.S_IXUSR else "100644"), path.read_bytes()
         else:
             return True
     except OSError:
@@ -165,4 +165,4 @@ def _differs(path: Path, mode: str, digest: str) -> bool:
     algorithm = "sha1" if len(digest) == hashlib.sha1(usedforsecurity=False).digest_size * 2 else "sha256"
     blob = hashlib.new(algorithm, b"blob %d\0" % len(content), usedforsecurity=False)
     blob.update(content)
-    return found != mode or blob.hexdigest() != digest
+    return actual_mode != mode or blob.hexdigest() != digest

@@ -189,8 +189,8 @@ def _page(asked: argparse.Namespace) -> str:
     files = _made(asked)
     target = Path(asked.output or Path(asked.folder, "pages", f"{files.csv.stem}.html"))
     budgets = _settings(asked.configfile).get("budgets") or {}
-    found = page.write(files, target, budgets=budgets)
-    return f"{found.headline}\n{target}"
+    summary = page.write(files, target, budgets=budgets)
+    return f"{summary.headline}\n{target}"
 
 
 def _made(asked: argparse.Namespace) -> "Files":
@@ -247,9 +247,9 @@ def _scenario(asked: argparse.Namespace, settings: Mapping[str, Any]) -> "Scenar
             name, mine = path.stem, {"kind": kind_of, "file": source, **stated}
         name = "".join(c if c.isalnum() or c == "_" else "_" for c in name.lower())
         whole = {"scenarios": {name if name[:1].isalpha() else f"s_{name}": mine}}
-    found = [*user_files.mistakes(whole), *scenario_settings.mistakes(whole, kinds)]
-    if found:
-        lines = [f"  {place}: {text}" for place, text in sorted(set(found))]
+    mistakes = [*user_files.mistakes(whole), *scenario_settings.mistakes(whole, kinds)]
+    if mistakes:
+        lines = [f"  {place}: {text}" for place, text in sorted(set(mistakes))]
         noun = "mistake" if len(lines) == 1 else "mistakes"
         raise ValueError("\n".join([f"{len(lines)} {noun}; nothing was run.", *lines]))
     return next(iter(scenario_settings.named(whole, kinds).values()))
@@ -270,29 +270,29 @@ def _stated(asked: argparse.Namespace) -> dict[str, Any]:
         "levels",
         *_RATES,
     )
-    found = {key: getattr(asked, key) for key in keys if getattr(asked, key) is not None}
+    stated = {key: getattr(asked, key) for key in keys if getattr(asked, key) is not None}
     if asked.prior is not None:
         number = asked.prior.replace(".", "", 1).isdigit()
-        found["prior"] = float(asked.prior) if number else asked.prior
+        stated["prior"] = float(asked.prior) if number else asked.prior
     if asked.columns:
-        found["columns"] = _columns(asked.columns)
+        stated["columns"] = _columns(asked.columns)
     if asked.withheld is not None:
         symbol, sign, below = asked.withheld.rpartition("=")
         if not (sign and symbol and below.isdigit()):
             raise ValueError(f"--withheld must have the form symbol=limit (for example '*=10'), got {asked.withheld!r}")
-        found["withheld"] = {"symbol": symbol, "below": int(below)}
+        stated["withheld"] = {"symbol": symbol, "below": int(below)}
     if asked.absent is not None:
-        found["absent"] = _absent(*asked.absent)
+        stated["absent"] = _absent(*asked.absent)
     if asked.cell:
-        found["cell"] = _cell(asked.cell)
+        stated["cell"] = _cell(asked.cell)
     if asked.ask:
-        found["questions"] = {text: {"probability": text} for text in asked.ask}
+        stated["questions"] = {text: {"probability": text} for text in asked.ask}
     scales = {name: getattr(asked, name) for name in (*_SCALES, "sensitivity") if getattr(asked, name) is not None}
     if asked.noise:
-        found["noise"] = {"law": asked.noise, **scales} if scales else asked.noise
+        stated["noise"] = {"law": asked.noise, **scales} if scales else asked.noise
     else:
-        found |= scales
-    return found
+        stated |= scales
+    return stated
 
 
 def _absent(meaning: str, cells: str) -> dict[str, Any]:
@@ -309,26 +309,26 @@ def _columns(words: Sequence[str]) -> dict[str, str | list[str]]:
     """Return the file columns that are specified by arguments of the form ``name=column``. If one name is given several
     columns, their values together form the name.
     """
-    found: dict[str, list[str]] = {}
+    by_name: dict[str, list[str]] = {}
     for word in words:
         ours, sign, theirs = word.partition("=")
         if not (ours and sign and theirs):
             raise ValueError(f"--columns must have the form name=column (for example name=county), got {word!r}")
-        found.setdefault(ours, []).append(theirs)
-    return {ours: listed[0] if len(listed) == 1 else listed for ours, listed in found.items()}
+        by_name.setdefault(ours, []).append(theirs)
+    return {ours: listed[0] if len(listed) == 1 else listed for ours, listed in by_name.items()}
 
 
 def _cell(words: Sequence[str]) -> dict[str, list[str]]:
     """Return the histogram cell that is specified by arguments of the form ``axis=level``. An axis that is given twice
     includes both levels.
     """
-    found: dict[str, list[str]] = {}
+    levels_by_axis: dict[str, list[str]] = {}
     for word in words:
         axis, sign, level = word.partition("=")
         if not (axis and sign and level):
             raise ValueError(f"--cell must have the form axis=level (for example hispanic=hispanic), got {word!r}")
-        found.setdefault(axis, []).append(level)
-    return found
+        levels_by_axis.setdefault(axis, []).append(level)
+    return levels_by_axis
 
 
 def _settings(files: Sequence[str]) -> dict[str, Any]:
@@ -341,9 +341,9 @@ def _settings(files: Sequence[str]) -> dict[str, Any]:
     settings = overlays.merged(paths)
     for section in ("scenarios", "plans", "releases", "budgets"):
         entries = {} if settings.get(section) is None else settings[section]
-        for place, found in [(section, entries), *((f"{section}.{name}", entry) for name, entry in _items(entries))]:
-            if not isinstance(found, dict):
-                raise ConfigError(f"{place} must be a mapping of keys, got {str(found)[:80]!r}")
+        for place, value in [(section, entries), *((f"{section}.{name}", entry) for name, entry in _items(entries))]:
+            if not isinstance(value, dict):
+                raise ConfigError(f"{place} must be a mapping of keys, got {str(value)[:80]!r}")
     return settings
 
 
@@ -357,8 +357,8 @@ def _check(asked: argparse.Namespace) -> str:
 
     filled = checks.checked(overlays.merged(map(Path, asked.files)), paper.discover())
     sizes = {key: len(filled[key]) for key in ("scenarios", "plans", "releases") if filled[key]}
-    found = [f"{size} {key if size > 1 else key[:-1]}" for key, size in sizes.items()]
-    return f"{', '.join(asked.files)}: no mistakes{'; ' if found else ''}{', '.join(found)}."
+    totals = [f"{size} {key if size > 1 else key[:-1]}" for key, size in sizes.items()]
+    return f"{', '.join(asked.files)}: no mistakes{'; ' if totals else ''}{', '.join(totals)}."
 
 
 def _plan(asked: argparse.Namespace) -> str:
@@ -379,9 +379,9 @@ def _plan(asked: argparse.Namespace) -> str:
         return _plan_of_release(asked, written[asked.name], settings)
     print("simulating releases ..", file=sys.stderr)
     seed = settings.get("root_seed", _SEED)
-    found = planning.made(asked.name, written[asked.name], root_seed=seed, folder=asked.folder)
-    curve = found.curve.to_string(index=False, float_format=lambda x: f"{x:.3g}", max_rows=20)
-    sentence = planning.sentence(found, plan_settings.filled(written[asked.name]))
+    plan = planning.made(asked.name, written[asked.name], root_seed=seed, folder=asked.folder)
+    curve = plan.curve.to_string(index=False, float_format=lambda x: f"{x:.3g}", max_rows=20)
+    sentence = planning.sentence(plan, plan_settings.filled(written[asked.name]))
     return f"{sentence}\n\n{curve}\n\nFull precision: {Path(asked.folder, 'results/plans', asked.name)}.csv and .json"
 
 
@@ -393,12 +393,12 @@ def _plan_of_release(asked: argparse.Namespace, written: dict[str, Any], setting
     wrong = user_files.planned_mistakes(name, settings["releases"][name], budgets)
     if wrong:
         raise ValueError("\n".join(["mistakes; nothing was run.", *(f"  releases.{p}: {text}" for p, text in wrong)]))
-    found = planning.release_made(
+    plan = planning.release_made(
         asked.name, written, releases=settings["releases"], budgets=budgets, folder=asked.folder
     )
     filled = plan_settings.filled(written)
-    table = planning.shown(found, filled["level"]).to_string(index=False, max_rows=40)
-    sentence = planning.release_sentence(found, filled, settings["releases"][name].get("source") or name)
+    table = planning.shown(plan, filled["level"]).to_string(index=False, max_rows=40)
+    sentence = planning.release_sentence(plan, filled, settings["releases"][name].get("source") or name)
     return f"{sentence}\n\n{table}\n\nFull precision: {Path(asked.folder, 'results/plans', asked.name)}.csv and .json"
 
 

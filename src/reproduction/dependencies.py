@@ -37,18 +37,18 @@ def kernel_sources(kernel: str) -> list[Path]:
     """Return the .pyx file of `kernel`, and all .pxd files and C headers in the same folder that this file includes.
     The list is empty for the source code of Cython itself.
     """
-    found: dict[Path, None] = {}
+    files: dict[Path, None] = {}
     todo = [SRC / f"{kernel}.pyx", SRC / f"{kernel}.pxd"]
     while todo:
         path = todo.pop()
-        if path.is_file() and path not in found:
-            found[path] = None
+        if path.is_file() and path not in files:
+            files[path] = None
             text = path.read_text(encoding="utf-8")
             todo += [path.with_name(name) for name in _HEADER.findall(text)]
             for dots, module in _CIMPORT.findall(text):
                 folder = path.parents[len(dots) - 1] if dots else SRC
                 todo.append(folder.joinpath(*module.split(".")).with_suffix(".pxd"))
-    return sorted(found)
+    return sorted(files)
 
 
 def kernels() -> list[str]:
@@ -101,20 +101,20 @@ def _content(path: Path) -> str:
 @cache
 def _reached(first: str) -> frozenset[Path]:
     """Return the files that are executed when one module is imported."""
-    found: set[Path] = set()
+    files: set[Path] = set()
     seen, todo = {first}, [first]
     while todo:
         module = todo.pop()
         path = _file(module)
-        if path is None or path in found:
+        if path is None or path in files:
             continue
-        found.add(path)
+        files.add(path)
         parts = module.split(".")
         named = {".".join(parts[:i]) for i in range(1, len(parts))}.union(_imported(path, module))
         todo += named - seen
         seen |= named
-    compiled = {extension_file(p.with_suffix("")) if p.suffix == ".pyx" else p for p in found}
-    return frozenset(compiled | {extension_file(UTILITY)} if compiled != found else compiled)
+    compiled = {extension_file(p.with_suffix("")) if p.suffix == ".pyx" else p for p in files}
+    return frozenset(compiled | {extension_file(UTILITY)} if compiled != files else compiled)
 
 
 @cache
@@ -152,12 +152,12 @@ def _statements(text: str) -> list[tuple[int, str, list[str]]]:
     """Return (level, module, names) for every import statement in a source text. The statements are found with regular
     expressions, which is much faster than a syntax tree.
     """
-    found = []
+    statements = []
     for dotted, names, plain in _PY_IMPORT.findall(text):
         if dotted:
             module = dotted.lstrip(".")
             listed = re.sub(r"#[^\n]*|[()\\]", " ", names).split(",")
-            found.append((len(dotted) - len(module), module, [n.split()[0] for n in listed if n.strip()]))
+            statements.append((len(dotted) - len(module), module, [n.split()[0] for n in listed if n.strip()]))
         else:
-            found += [(0, name.split()[0], []) for name in plain.split(",") if name.strip()]
-    return found
+            statements += [(0, name.split()[0], []) for name in plain.split(",") if name.strip()]
+    return statements

@@ -49,8 +49,8 @@ def of(package: str) -> Errata:
     """
     if find_spec(f"{package}.errata") is None:
         return {}
-    found: Errata = import_module(f"{package}.errata").ERRATA
-    return found
+    errata: Errata = import_module(f"{package}.errata").ERRATA
+    return errata
 
 
 def _unknown(errata: Errata, got: object) -> str:

@@ -95,8 +95,8 @@ class Kind:
         """Return the files that cases read in addition to the files named in the settings. They are given by
         ``rules.files(settings)`` if this function exists.
         """
-        found = getattr(import_module(f"{self.package}.rules"), "files", None)
-        return [] if found is None else list(dict.fromkeys(path for point in points for path in found(point)))
+        files_of = getattr(import_module(f"{self.package}.rules"), "files", None)
+        return [] if files_of is None else list(dict.fromkeys(path for point in points for path in files_of(point)))
 
     def part(self, name: str) -> dict[str, Any]:
         """Return the schema of one key of the settings, with references resolved. The schema is empty for an unknown
@@ -128,13 +128,13 @@ def discover(folder: Path = FOLDER) -> dict[str, Kind]:
     """
     places = sorted(path.parent for path in folder.glob("*/settings.yaml"))
     shared = config.read(folder / _SHARED)
-    found, mistakes = [], []
+    kinds, mistakes = [], []
     for place in places:
         wrong = list(_mistakes(place))
         mistakes += [f"scenarios/{place.name}/{text}" for text in wrong]
-        found += [] if wrong else [_read(place, shared)]
+        kinds += [] if wrong else [_read(place, shared)]
     taken: dict[str, str] = {}
-    for kind in found:
+    for kind in kinds:
         for mechanism in kind.releases:
             if (other := taken.setdefault(mechanism, kind.name)) != kind.name:
                 mistakes.append(
@@ -142,7 +142,7 @@ def discover(folder: Path = FOLDER) -> dict[str, Kind]:
                 )
     if mistakes:
         raise KindError("\n".join(mistakes))
-    return {kind.name: kind for kind in found}
+    return {kind.name: kind for kind in kinds}
 
 
 def _mistakes(place: Path) -> Iterator[str]:

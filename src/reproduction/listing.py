@@ -36,8 +36,8 @@ class Row(NamedTuple):
 
 def rows(config: Mapping[str, Any]) -> Iterator[Row]:
     """Yield one row per rule of the workflow under a checked configuration with default values."""
-    for slug, found in paper.discover().items():
-        yield from of_paper(found, config[slug], config["shards"])
+    for slug, this_paper in paper.discover().items():
+        yield from of_paper(this_paper, config[slug], config["shards"])
     for scenario in scenario_settings.named(config, kind.discover()).values():
         name, answer = scenario.name, f"{scenario.kind.package.partition('.')[2]}.answer"
         if scenario_settings.shards(scenario, 1 if config["shards"] == "auto" else config["shards"]) > 1:

@@ -148,15 +148,15 @@ def discover(folder: Path = FOLDER) -> dict[str, Paper]:
         For all mistakes in all folders.
     """
     folders = sorted(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith(("_", ".")))
-    found, mistakes = [], []
+    papers, mistakes = [], []
     for place in folders:
         try:
-            found.append(read(place))
+            papers.append(read(place))
         except PaperError as error:
             mistakes.append(str(error))
     if mistakes:
         raise PaperError("\n".join(mistakes))
-    return {paper.slug: paper for paper in sorted(found, key=lambda paper: (paper.year, paper.slug))}
+    return {paper.slug: paper for paper in sorted(papers, key=lambda paper: (paper.year, paper.slug))}
 
 
 def read(folder: Path) -> Paper:
@@ -189,8 +189,8 @@ def read(folder: Path) -> Paper:
     if mistakes := [*own_rules, *_wrong_parts(folder, artefacts, settings)]:
         raise _error(folder, mistakes)
     about = {key: described[key] for key in ("title", "year", "kind", "about", "beyond", "beyond_print")}
-    own = {"authors": tuple(described["authors"]), "artefacts": artefacts, "rules": described["rules"]}
-    return Paper(folder.name, folder, **about, **own, settings=settings)
+    declared = {"authors": tuple(described["authors"]), "artefacts": artefacts, "rules": described["rules"]}
+    return Paper(folder.name, folder, **about, **declared, settings=settings)
 
 
 @cache
@@ -222,9 +222,9 @@ def _error(folder: Path, mistakes: list[tuple[str, str]]) -> PaperError:
 
 def _artefact(name: str, parts: dict[str, Any]) -> Artefact:
     table = figure = None
-    if made := parts.get("table"):
-        listed = {key: tuple(made[key]) for key in ("inputs", "programs")}
-        table = Table(**made | {"settings": made.get("settings", name)} | listed)
+    if table_parts := parts.get("table"):
+        listed = {key: tuple(table_parts[key]) for key in ("inputs", "programs")}
+        table = Table(**table_parts | {"settings": table_parts.get("settings", name)} | listed)
     if drawn := parts.get("figure"):
         figure = Figure(**{"function": f"figures.{name}"} | drawn)
     return Artefact(name, parts["label"], table, figure)

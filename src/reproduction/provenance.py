@@ -127,12 +127,12 @@ def sources(code: Iterable[Path]) -> dict[str, str]:
     ----------
     code : modules and compiled kernels; files outside ``src`` are ignored.
     """
-    found: set[Path] = set()
+    files: set[Path] = set()
     for path in map(Path, code):
         if path.is_relative_to(_SRC):
             kernel = path.with_name(path.name.partition(".")[0]).relative_to(_SRC).as_posix()
-            found |= {path} if path.suffix == ".py" else set(dependencies.kernel_sources(kernel))
-    return {path.relative_to(_SRC).as_posix(): sha256(path) for path in sorted(found)}
+            files |= {path} if path.suffix == ".py" else set(dependencies.kernel_sources(kernel))
+    return {path.relative_to(_SRC).as_posix(): sha256(path) for path in sorted(files)}
 
 
 def _inputs(paths: list[Path]) -> dict[str, str]:

@@ -40,9 +40,9 @@ def main(arguments: Sequence[str]) -> None:
         settings, filled = configuration(asked, papers)
     except (ConfigError, paper.PaperError) as error:
         _printing.stop(f"{error}\nNothing was run.")
-    if found := owner() or mending.controller():
+    if process := owner() or mending.controller():
         _printing.stop(
-            f"Process {found} is running this workflow in this folder; wait for it or stop it. Nothing was run."
+            f"Process {process} is running this workflow in this folder; wait for it or stop it. Nothing was run."
         )
     mending.ended()
     try:

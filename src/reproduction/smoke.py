@@ -18,11 +18,11 @@ def configuration() -> dict[str, Any]:
     """
     papers = paper.discover()
     settings: dict[str, Any] = {"root_seed": SEED, "shards": 1, "run": list(papers)}
-    settings |= {slug: found.settings.get("smoke", {}) for slug, found in papers.items()}
+    settings |= {slug: described.settings.get("smoke", {}) for slug, described in papers.items()}
     settings["scenarios"] = {
         f"{name}_{case}": {"kind": name, **written}
-        for name, found in kind.discover().items()
-        for case, written in found.smoke.items()
+        for name, entry in kind.discover().items()
+        for case, written in entry.smoke.items()
     }
     return settings
 

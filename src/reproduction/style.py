@@ -218,8 +218,8 @@ _SHAPELESS = ("Cc", "Cf", "Zl", "Zp", "Zs")  # control characters, joiners, dire
 
 def families(texts: Iterable[str] = ()) -> list[str]:
     """Return font families, beginning with `FIRST`, that together cover as many characters of `texts` as possible."""
-    found = (_family(character) for character in sorted(set("".join(texts))))
-    return list(dict.fromkeys([FIRST, *(name for name in found if name)]))
+    fonts = (_family(character) for character in sorted(set("".join(texts))))
+    return list(dict.fromkeys([FIRST, *(name for name in fonts if name)]))
 
 
 def unwritable(text: str) -> bool:
@@ -267,8 +267,8 @@ def _known() -> dict[str, str]:
     """
     listed = [e for e in font_manager.fontManager.ttflist if not e.name.startswith(_NO_SHAPES)]
     regular = [e for e in listed if e.style == "normal" and e.weight in (400, "normal")]
-    found = {entry.name: entry.fname for entry in sorted(regular, key=lambda entry: (entry.name, entry.fname))}
-    return {FIRST: font_manager.findfont(FIRST)} | found
+    files = {entry.name: entry.fname for entry in sorted(regular, key=lambda entry: (entry.name, entry.fname))}
+    return {FIRST: font_manager.findfont(FIRST)} | files
 
 
 @cache

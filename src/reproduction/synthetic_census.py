@@ -123,9 +123,9 @@ class People:
 
     def facilities(self, level: str, first: int, end: int) -> Whole:
         """Return the numbers of housing units and of facilities by type, in the nodes first .. end - 1 of a level."""
-        found = np.zeros((len(self.codes[level]), self.units.shape[1]), dtype=np.int64)
-        np.add.at(found, self.nodes(level)[0], self.units)
-        return found[first:end]
+        totals = np.zeros((len(self.codes[level]), self.units.shape[1]), dtype=np.int64)
+        np.add.at(totals, self.nodes(level)[0], self.units)
+        return totals[first:end]
 
     def truth(self) -> pa.Table:
         """Return the true counts as a table, with columns for the block, for the level on every axis, and for the
@@ -218,15 +218,15 @@ def _spine(product: Product, state: int, size: Size, rng: np.random.Generator) -
     rank = np.empty(size.blocks, dtype=np.int64)
     starts = np.searchsorted(tract[order], np.arange(size.tracts))
     rank[order] = np.arange(size.blocks) - starts[tract[order]]
-    deep, found = product.product == "dhc", []
+    deep, geocodes = product.product == "dhc", []
     for g, t, r in zip(group.tolist(), tract.tolist(), rank.tolist(), strict=True):
         c, digit = 2 * int(county[t]) + 1, 1 + r % 4
         # code of an AIAN area or of a county
         area = f"0{_FIRST_AREA + int(county[t]):04d}" if branch[t] else f"10{c:03d}"
         inner = f"{t % 2}{t % 3}" if deep else "1"  # in pl94, a running number is part of the county's code
         head = f"{branch[t]}{state:02d}{area}{inner}{t:04d}{g // size.tracts:02d}"
-        found.append(f"{head}{state:02d}{c:03d}{100 * (t + 1):06d}{digit}{digit}{r // 4:03d}")
-    blocks, first = np.unique(np.array(found), return_index=True)
+        geocodes.append(f"{head}{state:02d}{c:03d}{100 * (t + 1):06d}{digit}{digit}{r // 4:03d}")
+    blocks, first = np.unique(np.array(geocodes), return_index=True)
     lengths = _lengths(product)
     return {level: np.unique(blocks.astype(f"<U{lengths[level]}")) for level in product.spine}, tract[first]
 
@@ -242,11 +242,11 @@ def _lengths(product: Product) -> dict[str, int]:
         "Block_Group": 2,
         "Block": 16,
     }
-    found, length = {}, 3
+    lengths, length = {}, 3
     for level in product.spine:
         length += steps.get(level, 0)
-        found[level] = length
-    return found
+        lengths[level] = length
+    return lengths
 
 
 GLOBAL = {("pl94", "person"): Fraction(339, 542), ("pl94", "unit"): Fraction(12343, 3379)}

@@ -85,10 +85,10 @@ def stated(path: str | Path) -> dict[str, Any]:
     path = Path(path)
     for beside in _candidates(path):
         if beside.is_file():
-            found = _loaded(beside)
-            if found is None:
+            record = _loaded(beside)
+            if record is None:
                 raise Damaged(f"{beside} is incomplete or is not a provenance record. {_way_out(path, '')}")
-            return found
+            return record
     raise Damaged(f"the provenance of {path} with its SHA-256 is missing. {_way_out(path, '')}")
 
 
@@ -115,12 +115,12 @@ def untrusted(root: Path, expected: Iterable[str] = (), requested: Iterable[str]
     waiting: list[_Group] = []
     for folder in FOLDERS:
         for beside in sorted((root / folder).rglob(f"*{SUFFIX}")):
-            found = _loaded(beside)
-            files = _named(beside, found or {})
+            record = _loaded(beside)
+            files = _named(beside, record or {})
             known.update(files)
             torn = f"{beside.relative_to(root)} is incomplete"
-            group: _Group = (beside, found or {}, files)
-            if why := torn if found is None else _broken(root, files, found):
+            group: _Group = (beside, record or {}, files)
+            if why := torn if record is None else _broken(root, files, record):
                 yield Fault(why, _removable(files, beside))
                 waiting.append(group)
             else:
@@ -153,8 +153,8 @@ def _consumers(
         if made_by_every_run & {*files}:
             continue
         for group in list(groups):
-            beside, found, consumers = group
-            stated = found.get(INPUTS)
+            beside, record, consumers = group
+            stated = record.get(INPUTS)
             inputs = [(Path(name).name, digest) for name, digest in stated.items()] if isinstance(stated, dict) else []
             if any((path.name, digest) in inputs for path, digest in files.items()):
                 groups.remove(group)
@@ -215,17 +215,17 @@ def _torn_records(root: Path) -> Iterator[Fault]:
 
 def _json(path: Path) -> dict[str, Any] | None:
     try:
-        found = json.loads(path.read_bytes())
+        parsed = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return parsed if isinstance(parsed, dict) else None
 
 
 def _compare(path: Path, digest: str) -> None:
-    found = stated(path)
-    wanted = found[FILES].get(path.name)
+    record = stated(path)
+    wanted = record[FILES].get(path.name)
     if wanted != digest:
-        rule = str(found.get(RULE, ""))
+        rule = str(record.get(RULE, ""))
         raise Damaged(
             f"{path} does not match its provenance (the SHA-256 checksum is {digest}, but the provenance states "
             f"{wanted}), because it is incomplete, was edited, or is from another run. {_way_out(path, rule)}"
@@ -245,8 +245,8 @@ def _candidates(path: Path) -> Iterator[Path]:
 
 
 def _loaded(path: Path) -> dict[str, Any] | None:
-    found = _json(path)
-    return {FILES: {}, **found} if found is not None and isinstance(found.get(FILES, {}), dict) else None
+    parsed = _json(path)
+    return {FILES: {}, **parsed} if parsed is not None and isinstance(parsed.get(FILES, {}), dict) else None
 
 
 def _named(beside: Path, found: Mapping[str, Any]) -> dict[Path, str]:

@@ -263,9 +263,9 @@ class Epsilon(float):
     method: str
 
     def __new__(cls, value: float, method: str = "conversion") -> "Epsilon":
-        found = super().__new__(cls, value)
-        found.method = method
-        return found
+        epsilon = super().__new__(cls, value)
+        epsilon.method = method
+        return epsilon
 
     def __reduce__(self) -> tuple[type, tuple[float, str]]:
         return Epsilon, (float(self), self.method)
@@ -374,12 +374,12 @@ class Total:
         return stated + self.rho * order + sum(n * pure_to_renyi(e, order=order) for e, n in often.items())
 
     def _converted(self, delta: float, *, pure: bool) -> float:
-        def at(order: float) -> float:
+        def converted(order: float) -> float:
             return max(rdp_to_dp(self._renyi_part(order, pure=pure), order=order, delta=delta), 0.0)
 
         if self.renyi is not None:
-            return min((at(order) for order in self.renyi), default=float("inf"))
-        return _least(at)
+            return min((converted(order) for order in self.renyi), default=float("inf"))
+        return _least(converted)
 
 
 def _least(value: Callable[[float], float]) -> float:
@@ -389,15 +389,15 @@ def _least(value: Callable[[float], float]) -> float:
     from scipy.optimize import minimize_scalar  # a slow import, only needed for these bounds
 
     grid = np.linspace(np.log(1e-6), np.log(_LARGEST_ORDER), 120)
-    found = [value(1 + float(np.exp(x))) for x in grid]
-    at = int(np.argmin(found))
-    bounds = grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)]
+    grid_values = [value(1 + float(np.exp(x))) for x in grid]
+    position = int(np.argmin(grid_values))
+    bounds = grid[max(position - 1, 0)], grid[min(position + 1, len(grid) - 1)]
 
     def at_log(x: float) -> float:
         return value(1 + float(np.exp(x)))
 
     best = minimize_scalar(at_log, bounds=bounds, method="bounded", options={"xatol": 1e-10})
-    return min(float(best.fun), found[at])
+    return min(float(best.fun), grid_values[position])
 
 
 def pure_to_renyi(epsilon: float, *, order: float) -> float:
@@ -481,15 +481,15 @@ def _mechanisms(costs: list[Cost]) -> Counter[Mechanism] | None:
     """
     if not any(cost.mechanisms for cost in costs):
         return None
-    found: Counter[Mechanism] = Counter()
+    mechanisms: Counter[Mechanism] = Counter()
     for cost in costs:
         if cost.mechanisms:
-            found.update(cost.mechanisms)
+            mechanisms.update(cost.mechanisms)
         elif isinstance(cost, PureDP):
-            found[PureLoss(cost.epsilon)] += 1
+            mechanisms[PureLoss(cost.epsilon)] += 1
         else:
             return None
-    return found
+    return mechanisms
 
 
 def compose(*costs: _Cost) -> Total:
@@ -527,11 +527,11 @@ def compose(*costs: _Cost) -> Total:
     """
     if not costs:
         raise ValueError("compose requires at least one cost, got none")
-    found = total(costs)
-    if len(found) > 1:
-        groups = "; ".join(f"{source}, {relation}" for source, relation in found)
+    totals = total(costs)
+    if len(totals) > 1:
+        groups = "; ".join(f"{source}, {relation}" for source, relation in totals)
         raise ValueError(f"all costs must have the same source and the same neighbour relation, got {groups}")
-    return next(iter(found.values()))
+    return next(iter(totals.values()))
 
 
 def pure_of_replacement(epsilon: float) -> float:

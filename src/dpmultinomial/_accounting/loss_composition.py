@@ -80,8 +80,8 @@ class Composition:
         self.parts = [(one.lattice(log_mass + _EXACT), n) for one, n in often.items()] if step is not None else []
         if step is None or sum(len(p.mass) * n for p, n in self.parts) > _MOST:
             self.parts = self._gridded(often, log_mass + _NEGLECTED)
-        some = [(p, p.mass > 0, n) for p, n in self.parts]
-        self._finite = [(np.log(p.mass[at]), p.values[at], n) for p, at, n in some]
+        masked_parts = [(p, p.mass > 0, n) for p, n in self.parts]
+        self._finite = [(np.log(p.mass[positive]), p.values[positive], n) for p, positive, n in masked_parts]
         self.infinite = -math.expm1(math.fsum(n * math.log1p(-p.infinite) for p, n in self.parts)) * (1 + 1e-12)
         self.relative = math.fsum(n * math.log1p(p.relative) for p, n in self.parts)
         farthest = math.fsum(n * max(abs(float(p.values[0])), abs(float(p.values[-1]))) for p, n in self.parts)
@@ -111,10 +111,16 @@ class Composition:
             return self.log_moment(power) - power * epsilon
 
         grid = np.linspace(-12.0, min(12.0, math.log(500 / self.parts[0][0].step)), 25)
-        found = [bound(x) for x in grid]
-        at = int(np.argmin(found))
-        best = minimize_scalar(bound, bounds=(grid[max(at - 1, 0)], grid[min(at + 1, 24)]), method="bounded")
-        return (math.exp(best.x), float(best.fun)) if best.fun < found[at] else (math.exp(grid[at]), found[at])
+        log_bounds = [bound(x) for x in grid]
+        position = int(np.argmin(log_bounds))
+        best = minimize_scalar(
+            bound, bounds=(grid[max(position - 1, 0)], grid[min(position + 1, 24)]), method="bounded"
+        )
+        return (
+            (math.exp(best.x), float(best.fun))
+            if best.fun < log_bounds[position]
+            else (math.exp(grid[position]), log_bounds[position])
+        )
 
     def epsilon(self, delta: float) -> float:
         """Return an upper bound on the smallest epsilon >= 0 at `delta`, or infinity if `delta` is below the
@@ -134,15 +140,15 @@ class Composition:
         top = math.fsum(n * float(p.values[-1]) for p, n in self.parts) + self.shift
         if top <= self.shift:
             return 0.0
-        found = best = top
+        candidate = best = top
         start = self._start(left, top)
         # any power gives an upper bound; the power computed at the answer gives the smallest bound
         for _ in range(_ROUNDS):
-            found = self._solved(self._tail(self._chernoff(start)[0]), left, top)
-            best = min(best, found)
-            if abs(found - start) <= _NEAR * found:
+            candidate = self._solved(self._tail(self._chernoff(start)[0]), left, top)
+            best = min(best, candidate)
+            if abs(candidate - start) <= _NEAR * candidate:
                 break
-            start = min(found, _INSIDE * top)
+            start = min(candidate, _INSIDE * top)
         return best
 
     def _start(self, left: float, top: float) -> float:
@@ -160,11 +166,11 @@ class Composition:
         """
         if tail(-self.shift) <= left:
             return 0.0
-        found = float(brentq(lambda e: tail(e) - left, -self.shift, top, xtol=1e-13, rtol=1e-14))
-        step = 1e-13 * max(found, 1.0)
-        while found < top and tail(found) > left:
-            found, step = found + step, 2 * step
-        return found + self.shift
+        root = float(brentq(lambda e: tail(e) - left, -self.shift, top, xtol=1e-13, rtol=1e-14))
+        step = 1e-13 * max(root, 1.0)
+        while root < top and tail(root) > left:
+            root, step = root + step, 2 * step
+        return root + self.shift
 
     def _tail(self, power: float) -> "Tail":
         """Return the tail of the total loss, computed from its tilted probabilities and a bound on their errors."""
@@ -211,16 +217,16 @@ class Tail:
 
     def __call__(self, epsilon: float) -> float:
         """Return the log of the upper bound on delta(epsilon). The log is below -700 if no loss exceeds epsilon."""
-        at = int(np.searchsorted(self.values, epsilon, side="right"))
-        gap = self.values[at:] - epsilon
+        first = int(np.searchsorted(self.values, epsilon, side="right"))
+        gap = self.values[first:] - epsilon
         if not len(gap):
             return -1e4
         moved = self.power * gap
         weights = np.exp(-moved) * -np.expm1(-gap) * (1 + 4 * UNIT * moved)  # exp(-x) has an error of 2 x + 1 roundings
-        found = float(self.mass[at:] @ weights) + self.error * math.sqrt(float(weights @ weights))
+        weighted_sum = float(self.mass[first:] @ weights) + self.error * math.sqrt(float(weights @ weights))
         log = self.log_scale - self.power * epsilon
         rounding = 8 * UNIT * (abs(self.log_scale) + self.power * abs(epsilon))
-        return math.log(max(found * self._rounding, _LEAST)) + log + rounding
+        return math.log(max(weighted_sum * self._rounding, _LEAST)) + log + rounding
 
 
 def tilt(part: Losses, power: float) -> tuple[Array, float]:
@@ -238,30 +244,30 @@ def tilt(part: Losses, power: float) -> tuple[Array, float]:
         log K is the largest log(mass) + power loss - log(y), plus 8 roundings of its terms. The roundings are largest
         for improbable losses. Increasing every y by twice its roundings makes K depend on the probable losses only.
     """
-    some = part.mass > 0
-    logs, moved = np.log(part.mass[some]), power * part.values[some]
-    found = logs + moved - _log_sum(logs + moved)
+    positive = part.mass > 0
+    logs, moved = np.log(part.mass[positive]), power * part.values[positive]
+    log_tilted = logs + moved - _log_sum(logs + moved)
 
     def rounding(log_y: Array) -> Array:
         return np.asarray(8 * UNIT * (np.abs(logs) + np.abs(moved) + np.abs(log_y) + 1))
 
     tilted = np.zeros(len(part.mass))
-    tilted[some] = np.maximum(np.exp(found + 2 * rounding(found)), _LEAST)
-    found = np.log(tilted[some])
-    return tilted, float((logs + moved - found + rounding(found)).max())
+    tilted[positive] = np.maximum(np.exp(log_tilted + 2 * rounding(log_tilted)), _LEAST)
+    log_tilted = np.log(tilted[positive])
+    return tilted, float((logs + moved - log_tilted + rounding(log_tilted)).max())
 
 
 def _to_power(values: NDArray[np.complex128], power: int) -> NDArray[np.complex128]:
     """Return values^power, computed by repeated squaring with the relative error of power - 1 multiplications."""
-    found = None
+    product = None
     while power:
         if power & 1:
-            found = values if found is None else found * values
+            product = values if product is None else product * values
         power >>= 1
         if power:
             values = values * values
-    assert found is not None
-    return found
+    assert product is not None
+    return product
 
 
 def _log_sum(logs: Array) -> float:

@@ -99,11 +99,11 @@ def split(losses: Array, masses: Array, *, step: float, infinite: float, relativ
     above = np.clip(losses - place * step, 0.0, step)
     upper = np.minimum(masses * (-np.expm1(-above) / -np.expm1(-step)), masses)
     first = int(place.min())
-    at = (place - first).astype(np.int64)
-    mass: Array = np.zeros(int(at.max()) + 2)
-    mass += np.bincount(at, np.maximum(masses - upper, 0.0), minlength=len(mass))
-    mass += np.bincount(at + 1, upper, minlength=len(mass))
-    return Losses(step, 0.0, first, mass, infinite, relative + (16 + int(np.bincount(at).max())) * UNIT)
+    positions = (place - first).astype(np.int64)
+    mass: Array = np.zeros(int(positions.max()) + 2)
+    mass += np.bincount(positions, np.maximum(masses - upper, 0.0), minlength=len(mass))
+    mass += np.bincount(positions + 1, upper, minlength=len(mass))
+    return Losses(step, 0.0, first, mass, infinite, relative + (16 + int(np.bincount(positions).max())) * UNIT)
 
 
 @dataclass(frozen=True)
@@ -557,7 +557,7 @@ class SplitLoss:
         """Return a privacy loss distribution on a grid, with delta(epsilon) equal to the largest delta(epsilon) over
         all possible changes.
         """
-        found = []
+        losses = []
         for case in self.cases:
             first, *others = (one.gridded(step, log_mass + math.log(len(case))) for one in case)
             for other in others:
@@ -565,8 +565,8 @@ class SplitLoss:
                 error = first.relative + other.relative + min(len(first.mass), len(other.mass)) * 2 * UNIT
                 lost = first.infinite + other.infinite
                 first = Losses(step, 0.0, first.first + other.first, mass, lost, error)
-            found.append(first)
-        return largest(found)
+            losses.append(first)
+        return largest(losses)
 
 
 def largest(parts: list[Losses]) -> Losses:
@@ -596,8 +596,8 @@ def largest(parts: list[Losses]) -> Losses:
         mass = np.zeros(high - low + 1)
         mass[part.first - low : part.first - low + len(part.mass)] = part.mass
         above = np.append(np.cumsum(mass[::-1])[::-1][1:], 0.0)  # mass above each point
-        found = scipy.signal.lfilter([rest], [1.0, -shrink], above[::-1])[::-1]
-        deltas.append(found + part.infinite)
+        curve = scipy.signal.lfilter([rest], [1.0, -shrink], above[::-1])[::-1]
+        deltas.append(curve + part.infinite)
     best = np.maximum.reduce(deltas)
     infinite = float(best[-1])
     finite = best - infinite
@@ -605,6 +605,6 @@ def largest(parts: list[Losses]) -> Losses:
     above = np.maximum.accumulate(above[::-1])[::-1]
     above[-1] = 0.0
     mass = np.maximum(np.append(1 - infinite, above[:-1]) - above, 0.0)
-    some = np.flatnonzero(mass)
+    nonzero = np.flatnonzero(mass)
     relative = max(p.relative for p in parts) + 4 * (len(mass) + 1 / rest) * UNIT
-    return Losses(step, 0.0, low + int(some[0]), mass[some[0] : some[-1] + 1], infinite, relative)
+    return Losses(step, 0.0, low + int(nonzero[0]), mass[nonzero[0] : nonzero[-1] + 1], infinite, relative)

@@ -309,5 +309,5 @@ def to_dp(rho: float, *, delta: float) -> float:
         a = 1 + np.exp(log_gap)
         return float(rho * a - np.log(a * delta) / (a - 1) + log_gap - np.log(a))
 
-    found = minimize_scalar(bound, bounds=(-20.0, 40.0), method="bounded", options={"xatol": 1e-10})
-    return max(0.0, float(found.fun))
+    optimum = minimize_scalar(bound, bounds=(-20.0, 40.0), method="bounded", options={"xatol": 1e-10})
+    return max(0.0, float(optimum.fun))

@@ -34,9 +34,9 @@ class PValue(float):
     status: str
 
     def __new__(cls, value: float, hypothesis: str = "", method: str = "", status: str = "exact") -> "PValue":
-        found = super().__new__(cls, min(max(value, 0.0), 1.0))
-        found.hypothesis, found.method, found.status = hypothesis, method, status
-        return found
+        p_value = super().__new__(cls, min(max(value, 0.0), 1.0))
+        p_value.hypothesis, p_value.method, p_value.status = hypothesis, method, status
+        return p_value
 
     def __repr__(self) -> str:
         return f"p-value {float(self):.4g} of {self.hypothesis} ({self.method}, {self.status})"
@@ -63,26 +63,26 @@ class Confidence:
     @property
     def counts(self) -> ByName:
         """Confidence statements about the true counts, as a mapping from the names of the counts."""
-        found = self._noisy
+        noisy = self._noisy
 
         def ends(level: float) -> tuple[Any, Any]:
-            at = found.sets.ends(level)
-            return at.lower, at.upper
+            intervals = noisy.sets.ends(level)
+            return intervals.lower, intervals.upper
 
-        return ByName(found.names, lambda place: CountConfidence(found, place), ends)
+        return ByName(noisy.names, lambda place: CountConfidence(noisy, place), ends)
 
     @property
     def rates(self) -> ByName:
         """Confidence statements about the probabilities from which the counts are assumed to be sampled, as a mapping
         from the names of the counts.
         """
-        found = self._noisy
+        noisy = self._noisy
 
         def ends(level: float) -> tuple[Any, Any]:
-            rows = [RateConfidence(found, place).interval(level) for place in range(len(found.names))]
+            rows = [RateConfidence(noisy, place).interval(level) for place in range(len(noisy.names))]
             return tuple(np.array(rows).T)
 
-        return ByName(found.names, lambda place: RateConfidence(found, place), ends)
+        return ByName(noisy.names, lambda place: RateConfidence(noisy, place), ends)
 
     def summary(self, level: float = LEVEL, *, simultaneous: bool = False) -> pd.DataFrame:
         """Return a table with one row per count and, if the total is public, one row per rate.
@@ -126,8 +126,8 @@ class Confidence:
         dict
             Name of a count -> remark, for counts with a remark.
         """
-        found = notes(self._noisy.sets.ends(_checks.inside("level", level)), self._noisy)
-        return {name: note for name, note in zip(self._noisy.names, found, strict=True) if note}
+        remarks = notes(self._noisy.sets.ends(_checks.inside("level", level)), self._noisy)
+        return {name: note for name, note in zip(self._noisy.names, remarks, strict=True) if note}
 
     def ask(self, questions: Mapping[str, Any], *, level: float = LEVEL) -> pd.DataFrame:
         """Return confidence intervals of sums, differences and ratios of counts.
@@ -223,18 +223,18 @@ class Confidence:
         return SignedSum(low, high, added([(noise, 1) for noise in noises]))
 
     def _signed(self, signs: Mapping[int, int], level: float) -> Row:
-        found = self._sum(signs)
-        if found is None:
+        signed_sum = self._sum(signs)
+        if signed_sum is None:
             lower, upper = self._by_parts(signs, level)
             return lower, upper, level, "sum of simultaneous intervals", "conservative", 0.0, ""
-        lower, upper = found.interval(level)
+        lower, upper = signed_sum.interval(level)
         least, most = self._possible(signs)
         empty = lower > upper or lower > most or upper < least
         lower, upper = float(np.clip(lower, least, most)), float(np.clip(upper, least, most))
         if empty:
             upper = lower = max(min(lower, most), least) if lower <= most else most
-        exact = found.noise.exact and found.low == found.high
-        return lower, upper, found.coverage(level), "tails", "exact" if exact else "conservative", 0.0, ""
+        exact = signed_sum.noise.exact and signed_sum.low == signed_sum.high
+        return lower, upper, signed_sum.coverage(level), "tails", "exact" if exact else "conservative", 0.0, ""
 
     def _possible(self, signs: Mapping[int, int]) -> tuple[float, float]:
         least = most = 0.0
@@ -263,13 +263,13 @@ class Confidence:
             (a, b), (c, d) = (self._by_parts(dict.fromkeys(side, 1), root) for side in (top, bottom))
             ends = a / d if d > 0 and np.isfinite(d) else 0.0, b / c if c > 0 else np.inf
             return *ends, level, "ratio of simultaneous intervals", "conservative", 0.0, ""
-        found = Ratio(over, under).interval(level)
-        if found is None:
+        interval = Ratio(over, under).interval(level)
+        if interval is None:
             share = max(over.low, 0.0) / max(under.low, 1.0)
             return share, share, level, "Fieller", "exact", 0.0, "no ratio fits at this level"
         exact = over.noise.exact and under.noise.exact and over.low == over.high and under.low == under.high
-        note = "unbounded" if np.isinf(found[1]) else "with gaps" if found[2] else ""
-        return found[0], found[1], level, "Fieller", "exact" if exact else "conservative", 0.0, note
+        note = "unbounded" if np.isinf(interval[1]) else "with gaps" if interval[2] else ""
+        return interval[0], interval[1], level, "Fieller", "exact" if exact else "conservative", 0.0, note
 
     def _two_rates(self, sides: Sequence[Sequence[int]], sizes: Any) -> TwoRates:
         if not isinstance(sizes, list | tuple) or len(sizes) != 2:
@@ -310,13 +310,13 @@ class Confidence:
 
     def _ratio_of_rates(self, sides: list[list[int]], exposures: Any, level: float) -> Row:
         pair = self._two_poisson_rates(sides, exposures)
-        found = pair.ratio_interval(_below(level, "a ratio of rates"))
-        if found is None:
+        interval = pair.ratio_interval(_below(level, "a ratio of rates"))
+        if interval is None:
             rates = [max(y, 0.5) / e for y, e in zip(pair.y, pair.exposures, strict=True)]
             share = rates[0] / rates[1]
             return share, share, level, "Berger and Boos", "conservative", GAMMA + EXCESS, "no ratio fits at this level"
-        note = "unbounded" if np.isinf(found[1]) else "with gaps" if found[2] else ""
-        return found[0], found[1], level, "Berger and Boos", "conservative", GAMMA + EXCESS, note
+        note = "unbounded" if np.isinf(interval[1]) else "with gaps" if interval[2] else ""
+        return interval[0], interval[1], level, "Berger and Boos", "conservative", GAMMA + EXCESS, note
 
     def test(
         self,
@@ -353,12 +353,12 @@ class Confidence:
         """
         if isinstance(hypothesis, Mapping):
             return self._test_rates(hypothesis, rng)
-        found = comparison(hypothesis, self._noisy.words)
-        if found.operator != "==" or any(abs(c) != 1 for c in found.coefficients.values()) or not found.coefficients:
+        parsed = comparison(hypothesis, self._noisy.words)
+        if parsed.operator != "==" or any(abs(c) != 1 for c in parsed.coefficients.values()) or not parsed.coefficients:
             raise ValueError(
                 f"{hypothesis!r}: a hypothesis must be an equation between sums of different counts, such as 'a = b'"
             )
-        signs = {place: int(sign) for place, sign in found.coefficients.items()}
+        signs = {place: int(sign) for place, sign in parsed.coefficients.items()}
         given = [
             name for name, value in (("sizes", sizes), ("exposures", exposures), ("rest", rest)) if value is not None
         ]
@@ -367,9 +367,9 @@ class Confidence:
                 f"{hypothesis!r}: only one of sizes, exposures and rest may be given, got {', '.join(given)}"
             )
         if not given:
-            return self._test_counts(hypothesis, signs, found.bound)
+            return self._test_counts(hypothesis, signs, parsed.bound)
         sides = [[place for place, sign in signs.items() if sign == which] for which in (1, -1)]
-        if not all(sides) or found.bound != 0:
+        if not all(sides) or parsed.bound != 0:
             raise ValueError(f"{hypothesis!r}: with {given[0]}, a hypothesis must compare two samples, such as 'a = b'")
         if rest is not None:
             return self._bootstrap(hypothesis, sides, rest, rng)

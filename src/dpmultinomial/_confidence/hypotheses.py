@@ -57,8 +57,8 @@ def goodness_of_fit(
         return np.asarray(np.einsum("...i,ij,...j->...", gap, inverse, gap))
 
     drawn = sampled(law, rng.multinomial(n, rates, size=DRAWS), rng)
-    own = float(distance(values))
-    return (1 + int((distance(drawn) >= own * (1 - _TIE)).sum())) / (DRAWS + 1)
+    observed = float(distance(values))
+    return (1 + int((distance(drawn) >= observed * (1 - _TIE)).sum())) / (DRAWS + 1)
 
 
 def sampled(law: Any, counts: NDArray[np.int64], rng: np.random.Generator) -> Array:
@@ -92,12 +92,12 @@ def four_cells(values: Array, *, law: Any, variances: Array, rng: np.random.Gene
     -------
     float
     """
-    own, sizes, p = _two_shares(values[:, None], variances)
+    observed, sizes, p = _two_shares(values[:, None], variances)
     n = np.maximum(np.round(sizes[:, 0]), 1).astype(np.int64)
     yes = rng.binomial(n[:, None], float(p[0]), size=(2, DRAWS))
     cells = np.stack([yes[0], n[0] - yes[0], yes[1], n[1] - yes[1]], axis=1)
     drawn, _, _ = _two_shares(sampled(law, cells, rng).T, variances)
-    return (1 + int((drawn >= own[0] - _TIE).sum())) / (DRAWS + 1)
+    return (1 + int((drawn >= observed[0] - _TIE).sum())) / (DRAWS + 1)
 
 
 def _two_shares(values: Array, variances: Array) -> tuple[Array, Array, Array]:
@@ -157,17 +157,17 @@ def largest_probability(
     this value plus w size/2, because a change of the rate by w changes at most w size records. The cells with a bound
     above the largest known value plus 1e-6 are halved.
     """
-    found, known = probability(rates), information(rates)
+    probabilities, known = probability(rates), information(rates)
     while True:
         width = np.diff(rates)
         slack = width * np.minimum(width * np.maximum(known[1:], known[:-1]) / 8, size / 2)
-        bound = np.maximum(found[1:], found[:-1]) + slack
-        wide = np.flatnonzero(bound > found.max() + EXCESS)
-        most = float(np.append(bound, found).max())
-        if not wide.size or (target is not None and (found.max() > target or most <= target)):
+        bound = np.maximum(probabilities[1:], probabilities[:-1]) + slack
+        wide = np.flatnonzero(bound > probabilities.max() + EXCESS)
+        most = float(np.append(bound, probabilities).max())
+        if not wide.size or (target is not None and (probabilities.max() > target or most <= target)):
             return most
         middle = (rates[wide] + rates[wide + 1]) / 2
-        found = np.insert(found, wide + 1, probability(middle))
+        probabilities = np.insert(probabilities, wide + 1, probability(middle))
         known = np.insert(known, wide + 1, information(middle))
         rates = np.insert(rates, wide + 1, middle)
 
@@ -200,8 +200,8 @@ class Sample:
 
     def probabilities(self, x: Array, rates: Array) -> Array:
         """Return the probabilities of the numbers of records `x`, with one row per rate."""
-        at = np.asarray(rates)[..., None]
-        return poisson(x, self.size * at) if self.poisson else binomial(x, int(self.size), at)
+        rate_column = np.asarray(rates)[..., None]
+        return poisson(x, self.size * rate_column) if self.poisson else binomial(x, int(self.size), rate_column)
 
     def released(self, x: Array) -> Array:
         """Return the probabilities of the released values, with one row per number of records, for consecutive numbers
@@ -213,8 +213,8 @@ class Sample:
     def information(self, rates: Array) -> Array:
         """Return the Fisher information about each rate in the number of records before the noise is added."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = self.size / (rates if self.poisson else rates * (1 - rates))
-        return np.asarray(found if self.size > 0 else np.zeros_like(rates))
+            fisher = self.size / (rates if self.poisson else rates * (1 - rates))
+        return np.asarray(fisher if self.size > 0 else np.zeros_like(rates))
 
     def accepted(self, level: float) -> tuple[float, float] | None:
         """Return the smallest and the largest rate in the confidence set, rounded outwards, or None if the set is
@@ -263,10 +263,10 @@ def _bound(
     least as large as its released value. The rate of the first sample is larger by `shift`.
     """
     one, two = samples
-    own = abs(float(statistic(np.array(one.y), np.array(two.y))))
+    observed = abs(float(statistic(np.array(one.y), np.array(two.y))))
     low, high = np.clip(rates[[0, -1]] + shift, 0.0, None if one.poisson else 1.0)
     x1, x2 = one.numbers(low, high), two.numbers(rates[0], rates[-1])
-    extreme = np.abs(statistic(one.values(x1)[:, None], two.values(x2)[None, :])) >= own - _TIE
+    extreme = np.abs(statistic(one.values(x1)[:, None], two.values(x2)[None, :])) >= observed - _TIE
     given = one.released(x1) @ (extreme * 1.0) @ two.released(x2).T
 
     def probability(q: Array) -> Array:
@@ -276,8 +276,8 @@ def _bound(
     def information(q: Array) -> Array:
         return one.information(np.clip(q + shift, low, high)) + two.information(q)
 
-    found = largest_probability(probability, information, one.size + two.size, rates, target)
-    return found * (1 + _ROUNDING) + 4 * NEGLECTED + one.noise.lost + two.noise.lost
+    largest = largest_probability(probability, information, one.size + two.size, rates, target)
+    return largest * (1 + _ROUNDING) + 4 * NEGLECTED + one.noise.lost + two.noise.lost
 
 
 @dataclass(frozen=True, eq=False)
@@ -351,8 +351,8 @@ class TwoRates:
             p = one.grid(max(low + shift, 0.0), min(high + shift, 1.0), size) - shift
             rates = np.unique(np.clip(np.append(rates, p), low, high))
         least = None if target is None else target - GAMMA
-        found = _bound(self._samples, lambda a, b: self._statistic(a, b, shift), rates, shift, least)
-        return min(found + GAMMA, 1.0)
+        tail_bound = _bound(self._samples, lambda a, b: self._statistic(a, b, shift), rates, shift, least)
+        return min(tail_bound + GAMMA, 1.0)
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the smallest and the largest difference of two rates that are not rejected.
@@ -371,9 +371,9 @@ class TwoRates:
         spread = float(np.sqrt(0.25 / n1 + 0.25 / n2 + noise))
         steps = np.arange(-_FAR, _FAR + 1) * (spread / 4)  # to ten standard deviations on both sides
         shifts = np.unique(np.clip(centre + steps, -1.0, 1.0))
-        found = outermost(lambda shift: self._accepted(shift, level), shifts, _REFINED)
-        assert found is not None  # the centre is accepted
-        return found[0], found[1]
+        interval = outermost(lambda shift: self._accepted(shift, level), shifts, _REFINED)
+        assert interval is not None  # the centre is accepted
+        return interval[0], interval[1]
 
     def _accepted(self, shift: float, level: float) -> bool:
         return self.pvalue(shift if shift != 0 else 1e-12, 1 - level) > 1 - level
@@ -450,5 +450,5 @@ class TwoPoissonRates:
         spread = float(np.sqrt(sum(1 / max(y, 0.5) for y in self.y) + sum(noise)))  # of the log ratio
         ratios = rates[0] / rates[1] * np.exp(np.arange(-_FAR, _FAR + 1, 2) * (spread / 4))
         angles = np.unique(np.append(np.arctan(ratios), np.linspace(0.0, np.pi / 2, _FAR // 2 + 1)))
-        found = outermost(lambda angle: self._accepted(angle, level), angles, _BISECTED)
-        return None if found is None else (tangent(found[0]), tangent(found[1]), found[2])
+        angle_range = outermost(lambda angle: self._accepted(angle, level), angles, _BISECTED)
+        return None if angle_range is None else (tangent(angle_range[0]), tangent(angle_range[1]), angle_range[2])

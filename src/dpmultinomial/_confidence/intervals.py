@@ -89,10 +89,10 @@ class CountConfidence:
         return notes(self._ends(level), self._noisy)[0]
 
     def _ends(self, level: float) -> Ends:
-        found = self._noisy.sets.ends(_checks.inside("level", level))
-        at = [self._place]
-        lower, upper, coverage, empty, gaps = found
-        return Ends(lower[at], upper[at], coverage[at], empty[at], gaps[at])
+        ends = self._noisy.sets.ends(_checks.inside("level", level))
+        index = [self._place]
+        lower, upper, coverage, empty, gaps = ends
+        return Ends(lower[index], upper[index], coverage[index], empty[index], gaps[index])
 
     def __repr__(self) -> str:
         lower, upper = self.interval()
@@ -166,8 +166,8 @@ class RateConfidence:
     def _unknown_pvalue(self, p: float, side: str) -> float:
         pair = self._noisy.pair(self._place)
         p = min(max(p, 1e-12), 1 - 1e-12)
-        found = np.array([pair.tails(p, int(n)) for n in pair.sizes()]).max(axis=0) + GAMMA / 2
-        right, left = float(found[0]), float(found[1])
+        tails = np.array([pair.tails(p, int(n)) for n in pair.sizes()]).max(axis=0) + GAMMA / 2
+        right, left = float(tails[0]), float(tails[1])
         return min({"two": 2 * min(left, right), "left": left + GAMMA / 2, "right": right + GAMMA / 2}[side], 1.0)
 
     def row(self, level: float) -> Row:
@@ -177,11 +177,11 @@ class RateConfidence:
         level = _checks.inside("level", level)
         if self._noisy.total is not None:
             tails, method, exact = self._noisy.rate_tails(self._place)
-            found = rate_interval(tails, level)
-            if found is None:
+            interval = rate_interval(tails, level)
+            if interval is None:
                 near = 1.0 if rate_tails(tails, 1.0)[0] <= (1 - level) / 2 else 0.0
                 return near, near, level, method, "exact", 0.0, f"no rate fits at this level; the nearest is {near:g}"
-            return *found, level, method, "exact" if exact else "conservative", 0.0, ""
+            return *interval, level, method, "exact" if exact else "conservative", 0.0, ""
         return self._unknown(level)
 
     def _unknown(self, level: float) -> Row:
@@ -194,13 +194,13 @@ class RateConfidence:
         if pair.y1 + pair.y0 > LARGEST:
             lower, upper, error = pair.normal_interval(level)
             return lower, upper, level, "normal distribution", "approximate", error, ""
-        found = pair.interval(level)
-        if found is None:
+        interval = pair.interval(level)
+        if interval is None:
             share = float(np.clip(pair.y1 / max(pair.y1 + pair.y0, 1.0), 0.0, 1.0))
             note = f"no rate fits at this level; the released share is {share:.3g}"
             return share, share, level, "Berger and Boos", "conservative", GAMMA, note
-        note = "with gaps" if found[2] else ""
-        return found[0], found[1], level, "Berger and Boos", "conservative", GAMMA, note
+        note = "with gaps" if interval[2] else ""
+        return interval[0], interval[1], level, "Berger and Boos", "conservative", GAMMA, note
 
     def __repr__(self) -> str:
         lower, upper = self.interval()

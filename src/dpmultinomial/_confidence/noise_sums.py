@@ -55,8 +55,8 @@ class NoiseSum:
     @cached_property
     def variance(self) -> float:
         """Variance of the noise sum on the lattice, if its distribution is symmetric about 0."""
-        at = (self.first + np.arange(len(self.mass))) * self.step
-        return float(self.mass @ at**2)
+        lattice = (self.first + np.arange(len(self.mass))) * self.step
+        return float(self.mass @ lattice**2)
 
     @cached_property
     def _above(self) -> Array:
@@ -72,26 +72,30 @@ class NoiseSum:
         """Return P(sum >= distance) for the sum of the noise terms, or an upper bound on this probability if the sum is
         not on a lattice.
         """
-        at = np.ceil((np.asarray(distance, float) - self.slack) / self.step - 1e-9) - self.first
-        return np.asarray(np.minimum(self._above[np.clip(at, 0, len(self.mass)).astype(np.int64)] + self.lost, 1.0))
+        positions = np.ceil((np.asarray(distance, float) - self.slack) / self.step - 1e-9) - self.first
+        return np.asarray(
+            np.minimum(self._above[np.clip(positions, 0, len(self.mass)).astype(np.int64)] + self.lost, 1.0)
+        )
 
     def left(self, distance: ArrayLike) -> Array:
         """Return P(sum <= distance) for the sum of the noise terms, or an upper bound on this probability if the sum is
         not on a lattice.
         """
-        at = np.floor(np.asarray(distance, float) / self.step + 1e-9) - self.first + 1
-        return np.asarray(np.minimum(self._below[np.clip(at, 0, len(self.mass)).astype(np.int64)] + self.lost, 1.0))
+        positions = np.floor(np.asarray(distance, float) / self.step + 1e-9) - self.first + 1
+        return np.asarray(
+            np.minimum(self._below[np.clip(positions, 0, len(self.mass)).astype(np.int64)] + self.lost, 1.0)
+        )
 
     def largest(self, tail: float, side: str) -> float:
         """Return the largest distance h with P(sum >= h) > tail (side ``"right"``) or with P(sum <= -h) > tail (side
         ``"left"``).
         """
-        at = (self.first + np.arange(len(self.mass))) * self.step
+        lattice = (self.first + np.arange(len(self.mass))) * self.step
         if side == "right":
-            good = self.right(at + self.slack) > tail
-            return float(at[good][-1] + self.slack)
-        good = self.left(at) > tail
-        return float(-at[good][0])
+            good = self.right(lattice + self.slack) > tail
+            return float(lattice[good][-1] + self.slack)
+        good = self.left(lattice) > tail
+        return float(-lattice[good][0])
 
 
 def added(terms: Sequence[tuple[Any, int]]) -> NoiseSum:
@@ -111,26 +115,26 @@ def added(terms: Sequence[tuple[Any, int]]) -> NoiseSum:
     step = max(widths) / _POINTS
     if all(noise.discrete for noise, _ in terms):
         step = max(1.0, float(np.ceil(step)))
-    found: NoiseSum | None = None
+    total: NoiseSum | None = None
     for (noise, multiple), often in Counter((noise, abs(m)) for noise, m in terms).items():
         one = _stretched(_one(noise, step), multiple)
         for _ in range(often):
-            found = one if found is None else convolved(found, one)
-    if found is None:
+            total = one if total is None else convolved(total, one)
+    if total is None:
         raise ValueError("terms must contain at least one noise distribution, got none")
-    return found
+    return total
 
 
 def _one(noise: AddedNoise, step: float) -> NoiseSum:
     """Return the lattice distribution of a single noise term."""
     n = int(np.ceil(float(noise.halfwidth(_LOG_MASS)) / step)) + 1
-    at = np.arange(-n, n + 1)
-    low, high, slack = at * step, (at + 1) * step, step
+    indices = np.arange(-n, n + 1)
+    low, high, slack = indices * step, (indices + 1) * step, step
     if noise.discrete:
         low, high = np.ceil(low), np.ceil(high) - 1
         slack = step - 1 if step == np.floor(step) else step
-    mass, some = np.zeros(len(at)), high >= low
-    mass[some] = np.exp(noise.log_within(low[some], high[some], noise.by_row(np.zeros(()))))
+    mass, nonempty = np.zeros(len(indices)), high >= low
+    mass[nonempty] = np.exp(noise.log_within(low[nonempty], high[nonempty], noise.by_row(np.zeros(()))))
     return NoiseSum(step, -n, mass, slack, max(1 - float(mass.sum()), 0.0) + 2 * float(np.exp(-_LOG_MASS)))
 
 
@@ -188,16 +192,16 @@ def outermost(accepts: Callable[[float], bool], grid: Array, rounds: int) -> tup
     (lower, upper, gaps)
         Both ends are rounded outwards. None if no point of the grid is accepted.
     """
-    at = np.flatnonzero([accepts(float(value)) for value in grid])
-    if not at.size:
+    accepted = np.flatnonzero([accepts(float(value)) for value in grid])
+    if not accepted.size:
         return None
-    first, last = int(at[0]), int(at[-1])
+    first, last = int(accepted[0]), int(accepted[-1])
     lower, upper = float(grid[first]), float(grid[last])
     if first > 0:
         lower = boundary(accepts, float(grid[first - 1]), lower, rounds)
     if last < len(grid) - 1:
         upper = boundary(accepts, float(grid[last + 1]), upper, rounds)
-    return lower, upper, bool(at.size < last - first + 1)
+    return lower, upper, bool(accepted.size < last - first + 1)
 
 
 _ANGLES = 721  # number of ratios in the grid, equally spaced in angle
@@ -300,15 +304,15 @@ class Ratio:
         n, mass = _support(self.bottom.noise)
         if a == 0:
             return float(self.bottom.noise.left(-distance / b))
-        found = self.top.noise.right((distance + b * n) / a - 1e-9)
-        return min(float(mass @ found) + self.bottom.noise.lost, 1.0)
+        tails = self.top.noise.right((distance + b * n) / a - 1e-9)
+        return min(float(mass @ tails) + self.bottom.noise.lost, 1.0)
 
     def _left(self, a: float, b: float, distance: float) -> float:
         n, mass = _support(self.bottom.noise)
         if a == 0:
             return float(self.bottom.noise.right(-distance / b))
-        found = self.top.noise.left((distance + b * (n + self.bottom.noise.slack)) / a + 1e-9)
-        return min(float(mass @ found) + self.bottom.noise.lost, 1.0)
+        tails = self.top.noise.left((distance + b * (n + self.bottom.noise.slack)) / a + 1e-9)
+        return min(float(mass @ tails) + self.bottom.noise.lost, 1.0)
 
     def interval(self, level: float) -> tuple[float, float, bool] | None:
         """Return the smallest and the largest accepted ratio, and whether the confidence set has a gap between them.
@@ -323,8 +327,8 @@ class Ratio:
             The ends are rounded outwards; upper is inf if the ratio has no upper limit. The result is None if no ratio
             is accepted.
         """
-        found = outermost(lambda angle: self.accepts(angle, level), self._grid(), _REFINED)
-        return None if found is None else (tangent(found[0]), tangent(found[1]), found[2])
+        angle_range = outermost(lambda angle: self.accepts(angle, level), self._grid(), _REFINED)
+        return None if angle_range is None else (tangent(angle_range[0]), tangent(angle_range[1]), angle_range[2])
 
     def _grid(self) -> Array:
         """Return a grid of angles that is dense near the angle of the released ratio."""

@@ -259,8 +259,8 @@ class Pair:
         least = (1 - level - GAMMA) / 2
         right = left = False
         for n in self.sizes()[::-1]:
-            found = self.tails(p, int(n))
-            right, left = right or found[0] > least, left or found[1] > least
+            tails = self.tails(p, int(n))
+            right, left = right or tails[0] > least, left or tails[1] > least
             if right and left:
                 return True
         return False
@@ -291,13 +291,17 @@ class Pair:
         def accepts(angle: float) -> bool:
             return self.accepts(float(np.sin(angle) ** 2), level)
 
-        at = np.flatnonzero([accepts(float(angle)) for angle in angles])
-        if not at.size:
+        accepted = np.flatnonzero([accepts(float(angle)) for angle in angles])
+        if not accepted.size:
             return None
-        first, last = float(angles[at[0]]), float(angles[at[-1]])
+        first, last = float(angles[accepted[0]]), float(angles[accepted[-1]])
         lower = boundary(accepts, max(first - step, 0.0), first, _REFINED)
         upper = boundary(accepts, min(last + step, np.pi / 2), last, _REFINED)
-        return float(np.sin(lower) ** 2), float(np.sin(upper) ** 2), bool(at.size < at[-1] - at[0] + 1)
+        return (
+            float(np.sin(lower) ** 2),
+            float(np.sin(upper) ** 2),
+            bool(accepted.size < accepted[-1] - accepted[0] + 1),
+        )
 
     def normal_interval(self, level: float) -> tuple[float, float, float]:
         """Return the confidence interval under a normal approximation to the statistic T_p, and the error of the

@@ -50,10 +50,10 @@ def likelihood_ratio_pvalues(weights: Array) -> Array:
     order = np.argsort(ratio, axis=1)
     sums = np.cumsum(np.take_along_axis(weights, order, axis=1), axis=1)
     out = np.empty_like(weights)
-    for row, (places, found) in enumerate(zip(order, sums, strict=True)):
+    for row, (places, cumulative) in enumerate(zip(order, sums, strict=True)):
         ordered = ratio[row, places]
         last = np.searchsorted(ordered, ordered * (1 + _TIE) + 1e-300, side="right") - 1
-        out[row, places] = found[last]
+        out[row, places] = cumulative[last]
     return np.where(weights > 0, np.minimum(out, 1.0), 0.0)
 
 
@@ -189,18 +189,18 @@ class TableSets(OrderedSets):
         keys = np.column_stack([self.column, self.moved, level, self.least, self.most])[self.known]
         cases, where = np.unique(keys, axis=0, return_inverse=True)
         least_cover = {one: self._coverage(one) for one in np.unique(level[self.known])}
-        found = np.zeros((len(cases), 5))
+        by_case = np.zeros((len(cases), 5))
         for i, (column, moved, one, least, most) in enumerate(cases):
             counts = self.true[self.pvalues[:, int(column)] > 1 - one] + moved
             inside = counts[(counts >= least) & (counts <= most)]
             if inside.size:
-                found[i] = inside[0], inside[-1], least_cover[one], 0, len(inside) < inside[-1] - inside[0] + 1
+                by_case[i] = inside[0], inside[-1], least_cover[one], 0, len(inside) < inside[-1] - inside[0] + 1
             else:
                 from_below = least - counts[counts < least].max(initial=-np.inf)
                 from_above = counts[counts > most].min(initial=np.inf) - most
                 near = least if from_below <= from_above else most
-                found[i] = near, near, least_cover[one], 1, 0
-        chosen = found[where.ravel()]
+                by_case[i] = near, near, least_cover[one], 1, 0
+        chosen = by_case[where.ravel()]
         known = self.known
         lower[known], upper[known], coverage[known] = chosen[:, 0], chosen[:, 1], chosen[:, 2]
         empty[known], gaps[known] = chosen[:, 3] > 0, chosen[:, 4] > 0
@@ -221,9 +221,9 @@ class TableSets(OrderedSets):
         """Return the position, in the noise table, of each count relative to the released value, or -1 if the count is
         below or above the table.
         """
-        at = counts - self.moved[place]
-        rows = np.minimum(np.searchsorted(self.true, at), len(self.true) - 1)
-        known = self.true[rows] == at
+        offsets = counts - self.moved[place]
+        rows = np.minimum(np.searchsorted(self.true, offsets), len(self.true) - 1)
+        known = self.true[rows] == offsets
         if not (known | (self.shifts & (counts >= self.first))).all():
             wrong = counts[~known][0]
             raise ValueError(
@@ -418,12 +418,12 @@ def coarsened_table(law: Coarsened, values: Array) -> tuple[Perturbation, Array]
     if isinstance(table, RandomRounding) or table.period:
         return _periodic_table(law), _coded(law, values)
     withheld = -np.inf
-    made = law.coarsen(table.values.astype(np.float64))
-    outcomes, columns = np.unique(np.where(np.isnan(made), withheld, made), return_inverse=True)
+    coarsened = law.coarsen(table.values.astype(np.float64))
+    outcomes, columns = np.unique(np.where(np.isnan(coarsened), withheld, coarsened), return_inverse=True)
     weights = np.zeros((len(table.true), len(outcomes)))
     np.add.at(weights.T, columns, table.weights.T)
     rows, numbers = np.nonzero(weights)
-    found = Perturbation(
+    perturbation = Perturbation(
         {"true": table.true[rows], "released": numbers, "probability": weights[rows, numbers]}, beyond="none"
     )
     wanted = np.where(np.isnan(values) & (law.least is not None), withheld, values)
@@ -431,7 +431,7 @@ def coarsened_table(law: Coarsened, values: Array) -> tuple[Perturbation, Array]
     known = ~np.isnan(wanted)
     if (wrong := known & (outcomes[place] != wanted)).any():
         raise ValueError(f"values must be among the released values of the noise table, got {values[wrong][0]:g}")
-    return found, np.where(known, place, np.nan)
+    return perturbation, np.where(known, place, np.nan)
 
 
 def _coded(law: Coarsened, values: Array) -> Array:
@@ -508,8 +508,8 @@ def sets_of(law: Any, values: Array, lower: Array, upper: Array) -> CountSets:
         table, codes = coarsened_table(law, values)
         return TableSets(table, codes, lower, upper)
     kind: Any = {Perturbation: TableSets, RandomRounding: RoundingSets}.get(type(law), AddedSets)
-    found: CountSets = kind(law, values, lower, upper)
-    return found
+    count_sets: CountSets = kind(law, values, lower, upper)
+    return count_sets
 
 
 class SetsByRow:
@@ -536,8 +536,8 @@ class SetsByRow:
         level = np.broadcast_to(np.asarray(level, dtype=np.float64), (self.size,))
         columns: list[NDArray[Any]] = [np.zeros(self.size) for _ in range(5)]
         for rows, sets in self.parts:
-            for column, found in zip(columns, sets.ends(level[rows]), strict=True):
-                column[rows] = found
+            for column, values in zip(columns, sets.ends(level[rows]), strict=True):
+                column[rows] = values
         return Ends(columns[0], columns[1], columns[2], columns[3] > 0, columns[4] > 0)
 
     def _at(self, place: int) -> tuple[CountSets, int]:
@@ -546,17 +546,17 @@ class SetsByRow:
 
     def accepted(self, place: int, level: float) -> NDArray[np.int64]:
         """Return the true counts in the confidence set of the count at a given position."""
-        sets, at = self._at(place)
-        return sets.accepted(at, level)
+        sets, position = self._at(place)
+        return sets.accepted(position, level)
 
     def pvalue(self, place: int, count: int, side: str) -> float:
         """Return the p-value of a hypothetical true count at a given position."""
-        sets, at = self._at(place)
-        return sets.pvalue(at, count, side)
+        sets, position = self._at(place)
+        return sets.pvalue(position, count, side)
 
     def tails(self, place: int, counts: Array) -> tuple[Array, Array]:
         """Return P(Y >= y) and P(Y <= y) for the released value y at a given position, for each of several hypothetical
         true counts.
         """
-        sets, at = self._at(place)
-        return sets.tails(at, counts)
+        sets, position = self._at(place)
+        return sets.tails(position, counts)

@@ -201,10 +201,10 @@ class CsvTable:
         data, inner = self.source.data, self.source.inner
         if inner == "latin-1" or data.isascii():
             whole = data.decode("latin-1")
-            found = [whole[start:end] for start, end in spans]
+            fields = [whole[start:end] for start, end in spans]
         else:
-            found = [data[start:end].decode(inner) for start, end in spans]
-        return [t[1:-1].replace('""', '"') if t[:1] == '"' else t for t in found]
+            fields = [data[start:end].decode(inner) for start, end in spans]
+        return [t[1:-1].replace('""', '"') if t[:1] == '"' else t for t in fields]
 
     def whole(self, column: str, *, least: int = -LARGEST_WHOLE, most: int = LARGEST_WHOLE) -> NDArray[np.int64]:
         """Return the values of a column as integers in [least, most], int64 (records,).
@@ -380,16 +380,16 @@ def _header(table: CsvTable) -> tuple[str, ...]:
     raw = [data[start:end].decode(inner) for start, end in spans]
     names = [t[1:-1].replace('""', '"') if t[:1] == '"' else t for t in raw]
     line, seen = int(table.lines[0]), dict[str, int]()
-    for k, found in enumerate(names, start=1):
-        if not found.strip():
+    for k, name in enumerate(names, start=1):
+        if not name.strip():
             raise FileFault(f"{table.name}, line {line}, column {k}: the column has no name")
-        if found in seen:
-            shown = "" if table.confidential else f" ({found!r})"
+        if name in seen:
+            shown = "" if table.confidential else f" ({name!r})"
             raise FileFault(
                 f"{table.name}, line {line}, column {k}: the column has the same name as column "
-                f"{seen[found]}{shown}: rename one of the columns"
+                f"{seen[name]}{shown}: rename one of the columns"
             )
-        seen[found] = k
+        seen[name] = k
     return tuple(names)
 
 

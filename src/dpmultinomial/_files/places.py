@@ -55,10 +55,10 @@ def is_confidential(path: Path) -> bool:
     ----------
     path : path without NUL.
     """
-    found, home = _resolved(path), _resolved(Path(FOLDER))
-    if FOLDER in found.parts or found.is_relative_to(home):
+    resolved, home = _resolved(path), _resolved(Path(FOLDER))
+    if FOLDER in resolved.parts or resolved.is_relative_to(home):
         return True
-    same = _inode(found)
+    same = _inode(resolved)
     return same is not None and same in _inodes(home)
 
 
@@ -79,7 +79,7 @@ def _inode(path: Path) -> tuple[int, int] | None:
 
 def _inodes(home: Path) -> set[tuple[int, int]]:
     """Return the device number and the inode number of every file and folder below a folder."""
-    found = {_inode(home)}
+    inodes = {_inode(home)}
     for folder, folders, files in os.walk(home):
-        found |= {_inode(Path(folder, name)) for name in (*folders, *files)}
-    return {inode for inode in found if inode is not None}
+        inodes |= {_inode(Path(folder, name)) for name in (*folders, *files)}
+    return {inode for inode in inodes if inode is not None}

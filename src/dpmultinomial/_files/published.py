@@ -236,9 +236,9 @@ def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
     is true if the relation is satisfied.
     """
     mechanism, cost = record["mechanism"], record["cost"]
-    found = [("neighbours must be equal to the relation in cost", record["neighbours"] == cost["relation"])]
-    found.append(("against_ceiling must be the cost for the relation 'replace a record'", _counted(record)))
-    found.append(
+    relations = [("neighbours must be equal to the relation in cost", record["neighbours"] == cost["relation"])]
+    relations.append(("against_ceiling must be the cost for the relation 'replace a record'", _counted(record)))
+    relations.append(
         (
             "hardened must be false for Dirichlet noise and true for all other noise",
             record["hardened"] != ("r" in record),
@@ -246,31 +246,31 @@ def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
     )
     most = cost.get("epsilon", math.inf) if "order" not in cost else math.inf
     at_delta = record.get("epsilon_at_delta", {"epsilon": 0.0})["epsilon"]
-    found.append(("epsilon_at_delta must be at most the epsilon in cost", at_delta <= most * (1 + 1e-9)))
+    relations.append(("epsilon_at_delta must be at most the epsilon in cost", at_delta <= most * (1 + 1e-9)))
     pure, words = cost.get("epsilon", math.nan), "scale, sensitivity and cost are inconsistent"
     if table_columns.is_of(record):
-        found += _levels(record, words)
+        relations += _levels(record, words)
     elif mechanism == "discrete_laplace":
-        found.append((words, _close(record["scale"] * pure, record["sensitivity"])))
+        relations.append((words, _close(record["scale"] * pure, record["sensitivity"])))
     elif mechanism == "discrete_gaussian":
-        found.append((words, _close(2 * cost.get("rho", math.nan) * record["scale"] ** 2, record["sensitivity"])))
+        relations.append((words, _close(2 * cost.get("rho", math.nan) * record["scale"] ** 2, record["sensitivity"])))
     elif mechanism == "additive_counts":
-        found.append((words, _close(record["scale"] * pure, 2)))
-        found.append((words, _close(record["scale"] * record["epsilon_of_each_count"], 1)))
+        relations.append((words, _close(record["scale"] * pure, 2)))
+        relations.append((words, _close(record["scale"] * record["epsilon_of_each_count"], 1)))
     elif mechanism == "censored_statistics":
-        found.append(("lower must be below upper", record["lower"] < record["upper"]))
+        relations.append(("lower must be below upper", record["lower"] < record["upper"]))
         parts = [(record["scale"][k] * record["epsilon_of_each"][k], record["sensitivity"][k]) for k in STATISTICS]
-        found += [(words, _close(*part)) for part in parts]
-        found.append((words, _close(math.fsum(record["epsilon_of_each"].values()), pure)))
+        relations += [(words, _close(*part)) for part in parts]
+        relations.append((words, _close(math.fsum(record["epsilon_of_each"].values()), pure)))
     elif mechanism == "swap":
-        found.append(
+        relations.append(
             ("cost_of_one_exchange must be equal to the epsilon in cost", _close(record["cost_of_one_exchange"], pure))
         )
     elif record["law"] == "discrete Laplace":
-        found.append((words, _close(record["scale"] * pure, record["sensitivity"])))
+        relations.append((words, _close(record["scale"] * pure, record["sensitivity"])))
     elif record["law"] == "discrete Gaussian":
-        found.append((words, _close(2 * cost.get("rho", math.nan) * record["scale"] ** 2, record["sensitivity"])))
-    return found
+        relations.append((words, _close(2 * cost.get("rho", math.nan) * record["scale"] ** 2, record["sensitivity"])))
+    return relations
 
 
 def _counted(record: Mapping[str, Any]) -> bool:
@@ -297,28 +297,33 @@ def _levels(record: Mapping[str, Any], words: str) -> list[tuple[str, bool]]:
     """
     public, levels = record["total"] is not None, record["levels"]
     parts = [record[key] for key in ("shares", "scale", "cost_of_each")]
-    found = [("the keys of nodes must be the levels of the tree", list(record["nodes"]) == levels)]
+    relations = [("the keys of nodes must be the levels of the tree", list(record["nodes"]) == levels)]
     if any(list(part) != levels[public:] for part in parts):
-        return [*found, ("the keys of shares, scale and cost_of_each must be the measured levels", False)]
+        return [*relations, ("the keys of shares, scale and cost_of_each must be the measured levels", False)]
     gaussian, change = record["mechanism"] == "discrete_gaussian", record["change_of_a_level"]
     loss = record["cost"].get("rho" if gaussian else "epsilon", math.nan)
     for share, scale, spent in zip(*(part.values() for part in parts), strict=True):
-        found.append((words, _close(2 * spent * scale**2 if gaussian else spent * scale, change)))
-        found.append(
+        relations.append((words, _close(2 * spent * scale**2 if gaussian else spent * scale, change)))
+        relations.append(
             ("cost_of_each must be the share of each level multiplied by the cost", _close(spent, share * loss))
         )
     relation = "replace a record" if public else "add or remove a record"
-    found.append(
+    relations.append(
         (
             "neighbours must be 'replace a record' if the total is public, and 'add or remove a record' otherwise",
             record["neighbours"] == relation,
         )
     )
-    found.append(("cost must be the sum of cost_of_each", _close(math.fsum(parts[2].values()), loss)))
+    relations.append(("cost must be the sum of cost_of_each", _close(math.fsum(parts[2].values()), loss)))
     half = -(-record["sensitivity"] // 2)
-    found.append((words, change == (record["sensitivity"] if public else half)))
-    found.append(("categories must be the number of all nodes", sum(record["nodes"].values()) == record["categories"]))
-    return [*found, ("narrow must contain only measured levels", set(record["narrow"] or ()) <= set(levels[public:]))]
+    relations.append((words, change == (record["sensitivity"] if public else half)))
+    relations.append(
+        ("categories must be the number of all nodes", sum(record["nodes"].values()) == record["categories"])
+    )
+    return [
+        *relations,
+        ("narrow must contain only measured levels", set(record["narrow"] or ()) <= set(levels[public:])),
+    ]
 
 
 def _close(value: float, wanted: float) -> bool:
@@ -326,11 +331,11 @@ def _close(value: float, wanted: float) -> bool:
 
 
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         keys = [key for key, _ in pairs]
         raise ValueError(f"duplicate key {next(key for key in keys if keys.count(key) > 1)!r}")
-    return found
+    return mapping
 
 
 def _in_range(written: str) -> float:
@@ -483,10 +488,10 @@ def open_release(folder: str | Path) -> Published:
     folder = Path(folder)
     raw, data = read_bytes(folder / RECORD), read_bytes(folder / DATA)
     record = parsed(raw, str(folder / RECORD))
-    found = hashlib.sha256(data).hexdigest()
-    if found != record["sha256"]:
+    digest = hashlib.sha256(data).hexdigest()
+    if digest != record["sha256"]:
         raise FileFault(
-            f"{folder / DATA}: the SHA-256 checksum is {found}, but {RECORD} states {record['sha256']}: restore both "
+            f"{folder / DATA}: the SHA-256 checksum is {digest}, but {RECORD} states {record['sha256']}: restore both "
             "files from a backup"
         )
     _named_by_ledger(folder, record, hashlib.sha256(raw).hexdigest())

@@ -70,21 +70,21 @@ def meaning(text: str, withheld: Mapping[str, int], missing: Collection[str]) ->
 
 
 def _bounds(text: str) -> Bounds | None:
-    if found := _RANGE.fullmatch(text):
-        low, high = int(found[1]), int(found[2])
+    if match := _RANGE.fullmatch(text):
+        low, high = int(match[1]), int(match[2])
         if low > high:
             raise ValueError("the lower end of a range must be at most its upper end")
         return low, high
-    if found := _AT_MOST.fullmatch(text):
-        return -inf, int(found[1])
-    if found := _BELOW.fullmatch(text):
-        if int(found[1]) < 1:
+    if match := _AT_MOST.fullmatch(text):
+        return -inf, int(match[1])
+    if match := _BELOW.fullmatch(text):
+        if int(match[1]) < 1:
             raise ValueError("the limit must be at least 1, because no count is below 0")
-        return -inf, int(found[1]) - 1
-    if found := _AT_LEAST.fullmatch(text):
-        return int(found[1] or found[2]), inf
-    if found := _ABOVE.fullmatch(text):
-        return int(found[1]) + 1, inf
+        return -inf, int(match[1]) - 1
+    if match := _AT_LEAST.fullmatch(text):
+        return int(match[1] or match[2]), inf
+    if match := _ABOVE.fullmatch(text):
+        return int(match[1]) + 1, inf
     return None
 
 
@@ -169,10 +169,10 @@ class Hierarchy:
     @cached_property
     def sizes(self) -> list[int]:
         """Return the number of nodes of each level, starting with the root."""
-        found = [0] * (max(self.depth) + 1)
+        level_sizes = [0] * (max(self.depth) + 1)
         for depth in self.depth:
-            found[depth] += 1
-        return found
+            level_sizes[depth] += 1
+        return level_sizes
 
     def unlike(self, counts: Sequence[int]) -> int | None:
         """Return the first inner node whose count differs from the sum of the counts of its children, or None if there

@@ -182,7 +182,7 @@ def _facts(found: Published) -> dict[str, object]:
 
 
 def _counts(law: Callable[[float], Any]) -> Callable[[Published], Release]:
-    def made(found: Published) -> Release:
+    def release_of(found: Published) -> Release:
         if table_columns.is_of(found.record):
             return _tree(found, law)
         values = dict(zip(found.table.texts("category"), found.table.numbers("count").tolist(), strict=True))
@@ -190,7 +190,7 @@ def _counts(law: Callable[[float], Any]) -> Callable[[Published], Release]:
             values, mechanism=law(found.number("scale")), total=int(found.number("total")), facts=_facts(found)
         )
 
-    return made
+    return release_of
 
 
 def _tree(found: Published, law: Callable[[float], Any]) -> Release:

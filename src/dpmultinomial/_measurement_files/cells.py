@@ -132,8 +132,8 @@ class CellPlaces(Places):
         )
         if isinstance(prior, Mapping):
             prior = {name: size for name, size in prior.items() if name in part.levels[1:]}
-        own: Measurements = measured.measurements.within(part, self.kept)
-        return infer(own, prior=Splits(prior if depth else None), level=self.level)
+        measurements: Measurements = measured.measurements.within(part, self.kept)
+        return infer(measurements, prior=Splits(prior if depth else None), level=self.level)
 
     def components(self) -> Iterator[TreeLaw]:
         """Yield the components of the mixture, one per draw of the totals. Without draws, yield the posterior given
@@ -156,9 +156,9 @@ class CellPlaces(Places):
         return self.measured.measurements.least_squares()
 
     def _numbers(self, nodes: Any) -> dict[str, Any]:
-        at = self.place[nodes]
-        columns = dict(zip(("mean", "sd", "lower", "upper"), (x[at] for x in self._columns), strict=True))
-        return {**columns, "status": "approximate", "error": self.error[at]}
+        positions = self.place[nodes]
+        columns = dict(zip(("mean", "sd", "lower", "upper"), (x[positions] for x in self._columns), strict=True))
+        return {**columns, "status": "approximate", "error": self.error[positions]}
 
     def several(self, wanted: list[list[int]], rng: np.random.Generator) -> list[tuple[list[int], Any]]:
         """Return the distributions of sums of the counts of several nodes. Within each component, the distribution is
@@ -179,7 +179,7 @@ class CellPlaces(Places):
                     for rows in wanted
                 )
             )
-        ends = np.array([float(found.interval(self.level)[1]) for _, found in self._totals(wanted, rng)])
+        ends = np.array([float(total_law.interval(self.level)[1]) for _, total_law in self._totals(wanted, rng)])
         whole, dropped = mixture.whole.at_most(ends)
         noise = np.array([0.0 if len(rows) == 2 else 0.5 / np.sqrt(each * max(self.draws, 1)) for rows in wanted])
         error = np.minimum(self._difference(mixture) + dropped + noise + self.combination_error, 1.0)
@@ -187,8 +187,8 @@ class CellPlaces(Places):
 
     def _totals(self, wanted: list[list[int]], rng: np.random.Generator) -> list[tuple[list[int], Any]]:
         """Return the distributions of the total counts of geographic units, in the order of `wanted`."""
-        found = {tuple(rows): law for rows, law in self.total.several(wanted, rng)}
-        return [(rows, found[tuple(rows)]) for rows in wanted]
+        by_rows = {tuple(rows): law for rows, law in self.total.several(wanted, rng)}
+        return [(rows, by_rows[tuple(rows)]) for rows in wanted]
 
     def _discrete(self, window: tuple[int, Array], error: float, name: str = "") -> Discrete:
         low, p = window
@@ -321,8 +321,8 @@ def _gathered(tree: Tree, kept: Whole, lower: Array, upper: Array) -> tuple[Arra
 def _concentrations(law: TreeLaw) -> Array:
     """Return the concentrations of the prior, one per depth of the tree, with an unused entry for the root."""
     assert isinstance(law.prior, Splits)
-    found = law.prior.by_level(law.tree)
-    return np.ones(len(law.tree.levels)) if found is None else found
+    concentrations = law.prior.by_level(law.tree)
+    return np.ones(len(law.tree.levels)) if concentrations is None else concentrations
 
 
 def _counted(values: Whole) -> tuple[int, Array]:
@@ -336,8 +336,8 @@ def _texts(part: Any) -> Iterator[str]:
     if isinstance(part, str):
         yield part
     elif isinstance(part, Mapping):
-        for own in part.values():
-            yield from _texts(own)
+        for element in part.values():
+            yield from _texts(element)
     elif isinstance(part, Sequence):
-        for own in part:
-            yield from _texts(own)
+        for element in part:
+            yield from _texts(element)

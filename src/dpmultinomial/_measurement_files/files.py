@@ -143,8 +143,8 @@ def _by_query(
             raise ValueError(f"the column query_name must not have empty cells, got an empty cell in row {row}")
         if wanted is None or name in wanted:
             first, end = starts[name]
-            found = rows.slice(first, end - first) if together else rows.filter(pc.equal(names, name))
-            yield _batch(product, name, found, kind)
+            selected = rows.slice(first, end - first) if together else rows.filter(pc.equal(names, name))
+            yield _batch(product, name, selected, kind)
 
 
 def _repeated(product: Product, stated: pq.FileMetaData) -> list[str]:
@@ -190,12 +190,12 @@ def _batch(product: Product, name: str, rows: pa.RecordBatch, kind: str) -> Batc
 
 def _only(rows: pa.RecordBatch, column: str, name: str) -> str:
     """Return the value that a column has in all rows of a query, and raise an error if the values differ."""
-    found: list[Any] = pc.unique(rows.column(column)).to_pylist()
-    if len(found) != 1 or found[0] is None:
+    distinct: list[Any] = pc.unique(rows.column(column)).to_pylist()
+    if len(distinct) != 1 or distinct[0] is None:
         raise ValueError(
-            f"{name}: the column {column!r} must have the same value in all rows of the query, got {found[:3]}"
+            f"{name}: the column {column!r} must have the same value in all rows of the query, got {distinct[:3]}"
         )
-    return str(found[0])
+    return str(distinct[0])
 
 
 def _sign(rows: pa.RecordBatch, name: str) -> str:
@@ -353,12 +353,12 @@ class Spine:
             above = [self.levels.index(name) for name in GEOID_DIGITS if name in self.levels[: self._depth(level)]]
             depth = self._depth(level) if level in self.levels else max(above, default=0) + 1
             return self._covers(_cut(self.blocks, 0, GEOID_DIGITS[level]), depth)
-        found: dict[str, list[int]] = {}
+        by_geoid: dict[str, list[int]] = {}
         for i in self.rows(level).tolist():
             code = str(self.codes[i])
             label = {"State": code[1:3], "County": _county(code)}.get(level, "")
-            found.setdefault(label or code, []).append(i)
-        return found
+            by_geoid.setdefault(label or code, []).append(i)
+        return by_geoid
 
     def _depth(self, level: str) -> int:
         """Return the distance of a level from the root. For a level that is not in the spine, return the distance of
@@ -406,34 +406,36 @@ def spine_of(codes: Mapping[str, Texts], state: int) -> Spine:
     levels = [level for level in codes if len(codes[level])]
     lengths: list[int] = []
     for level in levels:
-        own = codes[level]
+        level_codes = codes[level]
         branches = f"0{state:02d}", f"1{state:02d}"
-        good = np.char.startswith(own, branches[0]) | np.char.startswith(own, branches[1])
+        good = np.char.startswith(level_codes, branches[0]) | np.char.startswith(level_codes, branches[1])
         if not good.all():
-            strange = str(own[~good][0])
+            strange = str(level_codes[~good][0])
             raise ValueError(f"geocodes of level {level} must begin with {' or '.join(branches)}, got {strange!r}")
-        sizes = np.unique(np.char.str_len(own))
+        sizes = np.unique(np.char.str_len(level_codes))
         if len(sizes) > 1 or (lengths and sizes[0] <= lengths[-1]):
             raise ValueError(
                 f"all geocodes of level {level} must have the same length, greater than "
                 f"{lengths[-1] if lengths else 0}, got lengths {sizes.tolist()}"
             )
         lengths.append(int(sizes[0]))
-    found: list[Texts] = []
+    geocodes: list[Texts] = []
     for i in range(len(levels) - 1, -1, -1):
-        own = codes[levels[i]]
-        found.insert(0, np.unique(np.concatenate([own, _cut(found[0], 0, lengths[i])]) if found else own))
-    if len(found[0]) > 1:
-        levels, found = [TOP, *levels], [np.array([f"State {state:02d}"]), *found]
-    starts = np.concatenate([[0], np.cumsum([len(part) for part in found])])
+        level_codes = codes[levels[i]]
+        geocodes.insert(
+            0, np.unique(np.concatenate([level_codes, _cut(geocodes[0], 0, lengths[i])]) if geocodes else level_codes)
+        )
+    if len(geocodes[0]) > 1:
+        levels, geocodes = [TOP, *levels], [np.array([f"State {state:02d}"]), *geocodes]
+    starts = np.concatenate([[0], np.cumsum([len(part) for part in geocodes])])
     parent = [np.array([-1])]
-    for i, (above, own) in enumerate(pairwise(found)):
+    for i, (above, level_codes) in enumerate(pairwise(geocodes)):
         if len(above) == 1:
-            place = np.zeros(len(own), dtype=np.int64)
+            place = np.zeros(len(level_codes), dtype=np.int64)
         else:
-            place = np.searchsorted(above, _cut(own, 0, len(str(above[0]))))
+            place = np.searchsorted(above, _cut(level_codes, 0, len(str(above[0]))))
         parent.append(place + starts[i])
-    return Spine(tuple(levels), np.concatenate(found), np.concatenate(parent), tuple(starts.tolist()))
+    return Spine(tuple(levels), np.concatenate(geocodes), np.concatenate(parent), tuple(starts.tolist()))
 
 
 def _county(code: str) -> str:

@@ -87,8 +87,10 @@ def sums(product: Product, specs: tuple[str, ...], masks: Sequence[Mask]) -> Sum
         labels.append(np.array(inside, dtype=np.int64) if tells else np.zeros(len(bins), dtype=np.int64))
         shape.append(2 if tells else 1)
         if tells:
-            own = unknowns[axes.index(i)]
-            knows = np.concatenate([row * (own == side) for row in knows for side in (0, 1)]).reshape(-1, len(own))
+            indicator = unknowns[axes.index(i)]
+            knows = np.concatenate([row * (indicator == side) for row in knows for side in (0, 1)]).reshape(
+                -1, len(indicator)
+            )
     place = np.ravel_multi_index(np.meshgrid(*labels, indexing="ij"), shape).ravel()
     return Sums(place, np.bincount(place, minlength=prod(shape)), knows)
 
@@ -279,11 +281,15 @@ def bound(product: Product, specs: tuple[str, ...], sign: str, masks: Sequence[M
     if not product.knows(specs):
         return Bound(None, None)
     bins = [axis.all_binnings[spec] for axis, spec in zip(product.axes, specs, strict=True)]
-    within = _product([[bool(mask[list(part)].all()) for part in own] for own, mask in zip(bins, masks, strict=True)])
-    touching = _product([[bool(mask[list(part)].any()) for part in own] for own, mask in zip(bins, masks, strict=True)])
+    within = _product(
+        [[bool(mask[list(part)].all()) for part in axis_bins] for axis_bins, mask in zip(bins, masks, strict=True)]
+    )
+    touching = _product(
+        [[bool(mask[list(part)].any()) for part in axis_bins] for axis_bins, mask in zip(bins, masks, strict=True)]
+    )
     covered = all(
-        set(np.flatnonzero(mask).tolist()) <= {i for part in own for i in part}
-        for own, mask in zip(bins, masks, strict=True)
+        set(np.flatnonzero(mask).tolist()) <= {i for part in axis_bins for i in part}
+        for axis_bins, mask in zip(bins, masks, strict=True)
     )
     lower = within if sign in ("=", ">=") and within.any() else None
     return Bound(lower, touching if sign in ("=", "<=") and covered else None)
@@ -305,9 +311,13 @@ def bound_of_rest(product: Product, specs: tuple[str, ...], sign: str, masks: Se
     if not product.knows(specs):
         return Bound(None, None)
     bins = [axis.all_binnings[spec] for axis, spec in zip(product.axes, specs, strict=True)]
-    within = _product([[bool(mask[list(part)].all()) for part in own] for own, mask in zip(bins, masks, strict=True)])
-    touching = _product([[bool(mask[list(part)].any()) for part in own] for own, mask in zip(bins, masks, strict=True)])
-    covered = all(sum(map(len, own)) == len(mask) for own, mask in zip(bins, masks, strict=True))
+    within = _product(
+        [[bool(mask[list(part)].all()) for part in axis_bins] for axis_bins, mask in zip(bins, masks, strict=True)]
+    )
+    touching = _product(
+        [[bool(mask[list(part)].any()) for part in axis_bins] for axis_bins, mask in zip(bins, masks, strict=True)]
+    )
+    covered = all(sum(map(len, axis_bins)) == len(mask) for axis_bins, mask in zip(bins, masks, strict=True))
     lower = 1.0 - touching if sign in ("=", ">=") and not touching.all() else None
     return Bound(lower, 1.0 - within if sign in ("=", "<=") and covered else None)
 
@@ -479,10 +489,10 @@ class _Plan:
 
 def _seen(product: Product, paths: Sequence[Path], kind: str) -> Rows:
     """Return a mapping from each query to the geocodes and variances of its available rows."""
-    found: Rows = {}
+    by_query: Rows = {}
     for batch in batches(product, paths, kind, values=False):
-        found.setdefault(batch.query, []).append((batch.codes, batch.variances))
-    return dict(sorted(found.items()))
+        by_query.setdefault(batch.query, []).append((batch.codes, batch.variances))
+    return dict(sorted(by_query.items()))
 
 
 def _codes(found: Sequence[pa.Array]) -> Texts:
@@ -551,12 +561,12 @@ def _bounds(
         for name, t in targets.items()
     }
     wanted = {
-        name: {q.name for q, one in own.items() if one.lower is not None or one.upper is not None}
-        for name, own in each.items()
+        name: {q.name for q, one in bounds_by_rule.items() if one.lower is not None or one.upper is not None}
+        for name, bounds_by_rule in each.items()
     }
     limits = {name: (np.zeros(len(codes)), np.full(len(codes), np.inf)) for name in targets}
-    some = set().union(*wanted.values())
-    for batch in batches(product, paths, CONSTRAINT, values=True, wanted=some) if some else ():
+    wanted_names = set().union(*wanted.values())
+    for batch in batches(product, paths, CONSTRAINT, values=True, wanted=wanted_names) if wanted_names else ():
         places = _places(codes, batch.codes)
         assert batch.values is not None
         for name, (lower, upper) in limits.items():

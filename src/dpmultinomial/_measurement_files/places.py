@@ -51,10 +51,10 @@ class Places:
         deepest = measured.spine.levels[self._depth()]
         chosen = Leaves(prior) if isinstance(prior, str) else Splits(prior)
         self.law = infer(measured.measurements, prior=chosen, level=level, deepest=deepest)
-        found = self.law.accuracy
-        self.accuracy = found
+        accuracy = self.law.accuracy
+        self.accuracy = accuracy
         if measured.error:
-            self.accuracy = Accuracy("approximate", min(found.error + measured.error, 1.0), _GAUSSIAN)
+            self.accuracy = Accuracy("approximate", min(accuracy.error + measured.error, 1.0), _GAUSSIAN)
 
     def _depth(self) -> int:
         """Return the depth of the deepest node that is part of a geographic unit.
@@ -119,11 +119,14 @@ class Places:
             "least_squares_sd": [self._spread(rows) for rows in places.values()],
         }
         frame = pd.DataFrame(columns | self._numbers(first))
-        for rows, found in self.several([rows for rows in places.values() if len(rows) > 1], rng):
-            at = int(np.flatnonzero(first == rows[0])[0])
-            ends = found.interval(self.level)
-            frame.loc[at, ["mean", "sd", "lower", "upper"]] = found.mean(), found.sd(), *ends
-            frame.loc[at, "status"], frame.loc[at, "error"] = found.accuracy.status, found.accuracy.error
+        for rows, distribution in self.several([rows for rows in places.values() if len(rows) > 1], rng):
+            row = int(np.flatnonzero(first == rows[0])[0])
+            ends = distribution.interval(self.level)
+            frame.loc[row, ["mean", "sd", "lower", "upper"]] = distribution.mean(), distribution.sd(), *ends
+            frame.loc[row, "status"], frame.loc[row, "error"] = (
+                distribution.accuracy.status,
+                distribution.accuracy.error,
+            )
         return frame[list(COLUMNS)]
 
     def _numbers(self, nodes: Any) -> dict[str, Any]:
@@ -156,12 +159,12 @@ class Places:
         """Return the distributions of sums of the counts of several nodes. The distribution is exact for a sum of two
         nodes, and is otherwise computed from joint draws.
         """
-        found: list[tuple[list[int], Any]] = []
+        distributions: list[tuple[list[int], Any]] = []
         many: list[list[int]] = []
         for rows in wanted:
             if len(rows) == 2:
                 law = self.law.sum(*rows)
-                found.append(
+                distributions.append(
                     (rows, Discrete(law.values, law.probabilities, name="", type="count", accuracy=self.accuracy))
                 )
             else:
@@ -169,13 +172,14 @@ class Places:
         while many:
             size = np.cumsum([len(rows) for rows in many])
             take = max(int(np.searchsorted(size, _AT_ONCE, side="right")), 1)
-            some, many = many[:take], many[take:]
-            draws = self.law.sample(_DRAWS, rng=rng, nodes=[i for rows in some for i in rows])
-            ends = np.cumsum([0, *map(len, some)])
-            found += [
-                (rows, self._drawn(draws[:, a:b].sum(axis=1))) for rows, a, b in zip(some, ends, ends[1:], strict=False)
+            batch, many = many[:take], many[take:]
+            draws = self.law.sample(_DRAWS, rng=rng, nodes=[i for rows in batch for i in rows])
+            ends = np.cumsum([0, *map(len, batch)])
+            distributions += [
+                (rows, self._drawn(draws[:, a:b].sum(axis=1)))
+                for rows, a, b in zip(batch, ends, ends[1:], strict=False)
             ]
-        return found
+        return distributions
 
     def _drawn(self, values: Any) -> Discrete:
         unique, counts = np.unique(values, return_counts=True)
@@ -196,15 +200,15 @@ class Places:
         """
         known = Names(tuple(self.names))
         translated = {label: self._translated(question, known) for label, question in questions.items()}
-        found = self._posterior(translated).ask(translated, level=self.level, rng=rng)
+        answers = self._posterior(translated).ask(translated, level=self.level, rng=rng)
         back = {self.measured.tree.names[rows[0]]: name for name, rows in self.names.items() if len(rows) == 1}
-        found["quantity"] = [_renamed(str(text), back) for text in found["quantity"]]
+        answers["quantity"] = [_renamed(str(text), back) for text in answers["quantity"]]
         if more := self._error_of_questions(translated):
-            found["status"] = "approximate"
-            found["error"] = np.minimum(found["error"].astype(float) + more, 1.0)
-        empty = pd.DataFrame("", index=found.index, columns=["geoid", "geocode", "level"])
-        numbers = pd.DataFrame(np.nan, index=found.index, columns=["released", "least_squares", "least_squares_sd"])
-        return pd.concat([empty, numbers, found.drop(columns=["level"], errors="ignore")], axis=1)[list(COLUMNS)]
+            answers["status"] = "approximate"
+            answers["error"] = np.minimum(answers["error"].astype(float) + more, 1.0)
+        empty = pd.DataFrame("", index=answers.index, columns=["geoid", "geocode", "level"])
+        numbers = pd.DataFrame(np.nan, index=answers.index, columns=["released", "least_squares", "least_squares_sd"])
+        return pd.concat([empty, numbers, answers.drop(columns=["level"], errors="ignore")], axis=1)[list(COLUMNS)]
 
     def _posterior(self, questions: Mapping[str, Any]) -> Posterior:
         """Return the posterior distribution of the counts of nodes, which is used to answer questions."""
@@ -223,15 +227,15 @@ class Places:
         kinds = {"probability": self._compared, "rank": self._ranked, "share": self._shared}
         about = {key: part for key, part in question.items() if key == "about"}
         asked = {key: part for key, part in question.items() if key != "about"}
-        made: dict[str, Any] = {}
+        translated: dict[str, Any] = {}
         for key, part in asked.items():
             if key in kinds:
-                made[key] = kinds[key](part, known)
+                translated[key] = kinds[key](part, known)
             elif key == "sum" or isinstance(part, str):
-                made[key] = self._listed(part, known)
+                translated[key] = self._listed(part, known)
             else:
-                made[key] = [self._listed(side, known) for side in part]
-        return {**made, **about}
+                translated[key] = [self._listed(side, known) for side in part]
+        return {**translated, **about}
 
     def _listed(self, side: Any, known: Names) -> list[str]:
         rows = [i for name in ([side] if isinstance(side, str) else side) for i in self._rows(str(name), known)]

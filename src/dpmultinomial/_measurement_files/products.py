@@ -62,18 +62,18 @@ class Axis:
         ValueError
             If a level or group is unknown; the message lists the names.
         """
-        found = np.zeros(len(self.levels), dtype=bool)
+        selected = np.zeros(len(self.levels), dtype=bool)
         for name in wanted if isinstance(wanted, list | tuple) else [wanted]:
             if str(name) in self.levels:
-                found[self.levels.index(str(name))] = True
+                selected[self.levels.index(str(name))] = True
             elif str(name) in self.groups:
-                found[list(self.groups[str(name)])] = True
+                selected[list(self.groups[str(name)])] = True
             else:
-                some = [*self.levels[:10], *([".."] if len(self.levels) > 10 else []), *self.groups]
-                raise ValueError(f"{self.name}: the level {name!r} is not known; choose from {', '.join(some)}")
-        if not found.any():
+                choices = [*self.levels[:10], *([".."] if len(self.levels) > 10 else []), *self.groups]
+                raise ValueError(f"{self.name}: the level {name!r} is not known; choose from {', '.join(choices)}")
+        if not selected.any():
             raise ValueError(f"{self.name}: at least one level must be given")
-        return found
+        return selected
 
 
 def _axis(
@@ -224,13 +224,13 @@ class Product:
         if name == SINGLE:
             return (SINGLE,) * len(self.axes)
         parts = [] if name == "total" else name.split("*")
-        found = tuple(next((p for p in parts if p in axis.all_binnings), WHOLE) for axis in self.axes)
-        if lost := set(parts) - set(found):
+        binnings = tuple(next((p for p in parts if p in axis.all_binnings), WHOLE) for axis in self.axes)
+        if lost := set(parts) - set(binnings):
             raise ValueError(
                 f"the query {name} contains {', '.join(sorted(lost))}, which is not a binning of {self.product} "
                 f"{self.table}"
             )
-        return found
+        return binnings
 
 
 _PEOPLE = (HHGQ, VOTINGAGE, HISPANIC, CENRACE)
@@ -255,13 +255,13 @@ def product_of(product: str, table: str) -> Product:
     ValueError
         If there is no such product.
     """
-    found = PRODUCTS.get((product, table))
-    if found is None:
+    match = PRODUCTS.get((product, table))
+    if match is None:
         known = ", ".join(f"{p} with table {t}" for p, t in PRODUCTS)
         raise ValueError(
             f"the product {product} with the table {table} is not supported; the supported products are {known}"
         )
-    return found
+    return match
 
 
 def masks(product: Product, cell: dict[str, object]) -> tuple[Mask, ...]:
@@ -354,24 +354,24 @@ def levels_there(data: Path, product: Product, state: int) -> dict[str, list[Pat
     ValueError
         If there are no folders; the message lists the available states.
     """
-    found: dict[str, list[Path]] = {}
+    folders: dict[str, list[Path]] = {}
     others: set[str] = set()
     for level in product.spine:
         for kind in (DPQUERY, CONSTRAINT):
             for path in sorted((data / f"{level}.parquet" / kind).glob("State=*")):
                 code = path.name.removeprefix("State=")
                 if code.isascii() and code.isdigit() and int(code) % 100 == state and int(code) < 200:
-                    found.setdefault(level, []).append(path)
+                    folders.setdefault(level, []).append(path)
                 else:
                     others.add(code)
-    if not found:
+    if not folders:
         have = (
             f"the folder contains State={', State='.join(sorted(others)[:20])}"
             if others
             else "the folder contains no folder State=.."
         )
         raise ValueError(f"{str(data)!r} contains no files for the state {state:02d}; {have}")
-    return found
+    return folders
 
 
 def parts(folders: Iterable[Path], kind: str) -> list[Path]:
@@ -388,8 +388,8 @@ def parts(folders: Iterable[Path], kind: str) -> list[Path]:
     ValueError
         If a path leads to a confidential file, or there are no files.
     """
-    found = [path for folder in folders if folder.parent.name == kind for path in sorted(folder.rglob("*.parquet"))]
-    for path in found:
+    files = [path for folder in folders if folder.parent.name == kind for path in sorted(folder.rglob("*.parquet"))]
+    for path in files:
         if not places.public(path).is_file():
             raise ValueError(f"{str(path)!r} must be a file")
-    return found
+    return files

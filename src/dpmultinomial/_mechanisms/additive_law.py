@@ -440,8 +440,8 @@ def known_mechanisms(
     if not law.discrete or abs(norm - round(norm)) > 1e-9 or norm > _MOST_SPLITS:
         return None
     cases = [_losses(law, split) for split in _splits(round(norm), power)]
-    found = tuple(case for case in cases if case is not None)
-    return found[0] if len(found) == 1 else (SplitLoss(found),)
+    known_cases = tuple(case for case in cases if case is not None)
+    return known_cases[0] if len(known_cases) == 1 else (SplitLoss(known_cases),)
 
 
 def _largest_by_row(
@@ -471,15 +471,15 @@ def _largest_by_row(
     if len(rows) > _MOST_CASES:
         return None
     cases = [[law.with_parameter(parameter).loss(1.0) for parameter in row] for row in rows]
-    found = tuple(tuple(one for one in case if one is not None) for case in cases if None not in case)
-    if len(found) < len(cases):
+    known_cases = tuple(tuple(one for one in case if one is not None) for case in cases if None not in case)
+    if len(known_cases) < len(cases):
         return None
-    return found[0] if len(found) == 1 else (SplitLoss(found),)
+    return known_cases[0] if len(known_cases) == 1 else (SplitLoss(known_cases),)
 
 
 def _losses(law: AdditiveLaw, sizes: Sequence[float]) -> tuple[Mechanism, ...] | None:
-    found = [law.loss(size) for size in sizes]
-    return tuple(one for one in found if one is not None) if all(one is not None for one in found) else None
+    losses = [law.loss(size) for size in sizes]
+    return tuple(one for one in losses if one is not None) if all(one is not None for one in losses) else None
 
 
 def _splits(norm: int, power: int, largest: int | None = None) -> list[tuple[float, ...]]:

@@ -172,8 +172,8 @@ class Coarsened:
                 raise ValueError(f"{text}, got {released[~good].flat[0]}, which is impossible under {self.settings()}")
         low, high = self._multiples(np.where(absent, 0.0, released)) if self.step else (released, released)
         if self.at is not None:
-            at = released == self.at
-            low, high = np.where(at, -np.inf, low), np.where(at, self._end(self.at, below=False), high)
+            clipped = released == self.at
+            low, high = np.where(clipped, -np.inf, low), np.where(clipped, self._end(self.at, below=False), high)
         if self.least is not None:
             low, high = np.where(absent, -np.inf, low), np.where(absent, self._end(self.least, below=True), high)
         return low, high
@@ -200,8 +200,8 @@ class Coarsened:
 
     def variance(self) -> float | Array:
         """Return the variance of the noise before the values are rounded, clipped or withheld."""
-        found: float | Array = self.noise.variance()
-        return found
+        variance: float | Array = self.noise.variance()
+        return variance
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
         """Draw noisy versions of `counts`, and round, clip or withhold the noisy values as the mechanism does. The
@@ -226,8 +226,8 @@ class Coarsened:
         source: str = "data",
     ) -> Cost:
         """Return the privacy cost of the noise, which rounding, clipping and withholding cannot increase."""
-        found: Cost = self.noise.cost(relation, sensitivity=sensitivity, changes=changes, source=source)
-        return found
+        cost: Cost = self.noise.cost(relation, sensitivity=sensitivity, changes=changes, source=source)
+        return cost
 
     def settings(self) -> dict[str, object]:
         """Return the distribution as configuration keys and values."""
@@ -260,14 +260,14 @@ class Coarsened:
                 f"noisy_counts must be at least {self.at}, because smaller values are clipped",
             ),
         ]
-        at = absent | (released == (np.nan if self.at is None else self.at))
+        exempt = absent | (released == (np.nan if self.at is None else self.at))
         if self.step is not None:
             with np.errstate(invalid="ignore"):
                 parts = released / self.step
                 near = np.abs(parts - np.round(parts)) <= _NEAR + 2 * np.spacing(np.abs(parts))
-            rules.append((at | near, f"noisy_counts must be multiples of {self.step}"))
+            rules.append((exempt | near, f"noisy_counts must be multiples of {self.step}"))
         elif self.discrete:
-            rules.append((at | (released == np.floor(released)), "noisy_counts must be integers"))
+            rules.append((exempt | (released == np.floor(released)), "noisy_counts must be integers"))
         return rules
 
     def _rounded(self, values: Array) -> Array:

@@ -296,8 +296,8 @@ class Dirichlet:
             raise ValueError(f"changes must be two equal numbers, because the total is fixed, got {changes!r}")
         moved = 1.0 if sensitivity is None else _checks.positive("sensitivity", sensitivity) / 2
         r = self.r * (moved if sizes is None else sizes[0])
-        found = {order: renyi.dirichlet_worst_case(r, alpha=self.alpha, order=order) for order in orders}
-        finite = {order: epsilon for order, epsilon in found.items() if np.isfinite(epsilon)}
+        divergences = {order: renyi.dirichlet_worst_case(r, alpha=self.alpha, order=order) for order in orders}
+        finite = {order: epsilon for order, epsilon in divergences.items() if np.isfinite(epsilon)}
         if not finite:
             raise ValueError(
                 "the divergence must be finite for at least one order, but it is infinite for the orders "

@@ -333,10 +333,10 @@ def draw(sigma: Array, rng: np.random.Generator) -> NDArray[np.int64]:
     out, left = np.zeros(len(s), dtype=np.int64), np.arange(len(s))
     while len(left):
         sides = rng.geometric(-np.expm1(-1 / width[left]), (2, len(left)))
-        found = sides[0] - sides[1]
-        excess = (np.abs(found) - s[left] ** 2 / width[left]) / s[left]
+        noise = sides[0] - sides[1]
+        excess = (np.abs(noise) - s[left] ** 2 / width[left]) / s[left]
         taken = rng.random(len(left)) < np.exp(-(excess**2) / 2)
-        out[left[taken]] = found[taken]
+        out[left[taken]] = noise[taken]
         left = left[~taken]
     return out.reshape(np.shape(sigma))
 

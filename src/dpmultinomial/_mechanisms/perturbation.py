@@ -81,8 +81,8 @@ class Perturbation(Coarsenable):
             raise ValueError(
                 f"the probabilities for the true count {self.true[worst]} must add up to 1, got {sums[worst]:.9g}"
             )
-        some = p > 0
-        rows, columns, p = rows[some], columns[some], p[some] / sums[rows[some]]
+        positive = p > 0
+        rows, columns, p = rows[positive], columns[positive], p[positive] / sums[rows[positive]]
         starts = np.searchsorted(rows, np.arange(len(self.true)))
         self._start = columns[starts]  # column of the first value in each row
         self._band: Array = np.zeros((len(self.true), int((columns - self._start[rows]).max()) + 1))
@@ -105,9 +105,9 @@ class Perturbation(Coarsenable):
             before = np.flatnonzero(self.true == t - k)
             if not before.size:
                 continue
-            here, there = self._row(int(t)), {value + k: p for value, p in self._row(int(t - k)).items()}
-            gap = max(abs(here.get(v, 0.0) - there.get(v, 0.0)) for v in here.keys() | there.keys())
-            if gap > _EQUAL and not (k == 1 and self._limited(int(t), here)):
+            row, there = self._row(int(t)), {value + k: p for value, p in self._row(int(t - k)).items()}
+            gap = max(abs(row.get(v, 0.0) - there.get(v, 0.0)) for v in row.keys() | there.keys())
+            if gap > _EQUAL and not (k == 1 and self._limited(int(t), row)):
                 raise ValueError(
                     f"beyond: the rows of the true counts {t - k} and {t} must be equal after adding "
                     f"{k} to the released values of the first row, but their probabilities differ by "
@@ -116,8 +116,8 @@ class Perturbation(Coarsenable):
 
     def _row(self, true: int) -> dict[int, float]:
         i = int(np.searchsorted(self.true, true))
-        some = np.flatnonzero(self._band[i])
-        return dict(zip(self.values[some + self._start[i]].tolist(), self._band[i, some].tolist(), strict=True))
+        nonzero = np.flatnonzero(self._band[i])
+        return dict(zip(self.values[nonzero + self._start[i]].tolist(), self._band[i, nonzero].tolist(), strict=True))
 
     def _limited(self, last: int, row: Mapping[int, float]) -> bool:
         """Return whether the last row of the table is symmetric about its count, and some but not all of the row's
@@ -363,8 +363,8 @@ def _loss(logs: Array) -> TableLoss:
     """
     pairs: dict[tuple[tuple[float, ...], tuple[float, ...]], None] = {}
     for one, two in pairwise(logs):
-        some = one > -np.inf
-        for p, q in ((one[some], two[some]), (two[some], one[some])):
+        finite = one > -np.inf
+        for p, q in ((one[finite], two[finite]), (two[finite], one[finite])):
             pair = tuple((p - q).tolist()), tuple(np.exp(p).tolist())
             pairs[pair] = None
     return TableLoss(tuple(pairs))

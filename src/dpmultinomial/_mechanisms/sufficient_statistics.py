@@ -56,8 +56,8 @@ class CensoredStatistics:
         """Return the mechanism with total privacy cost `epsilon` if one of n records is replaced. The cost is divided
         among the statistics in proportion to `shares` (`scales`).
         """
-        found = cls(lower=lower, upper=upper).scales(n, epsilon=epsilon, shares=shares, sums=sums)
-        return cls(lower=lower, upper=upper, scale=tuple(found.tolist()), sums=sums)
+        scales = cls(lower=lower, upper=upper).scales(n, epsilon=epsilon, shares=shares, sums=sums)
+        return cls(lower=lower, upper=upper, scale=tuple(scales.tolist()), sums=sums)
 
     @property
     def width(self) -> float:
@@ -104,8 +104,8 @@ class CensoredStatistics:
         ValueError
             If no scale is stated, or a record is not a finite number.
         """
-        found = self.of(records)
-        return found + _checks.positives("scale", self._stated(), 4) * _checks.generator(rng).laplace(size=4)
+        statistics = self.of(records)
+        return statistics + _checks.positives("scale", self._stated(), 4) * _checks.generator(rng).laplace(size=4)
 
     def cost(self, relation: str = "replace a record", *, n: int, source: str = "data") -> PureDP:
         """Return the exact privacy cost of one release of n records (`epsilon`).
@@ -304,15 +304,15 @@ class CensoredStatistics:
         ValueError, TypeError
             If an argument is invalid.
         """
-        found, n = self.sums_of(records) if sums else self._means_of(records), int(np.size(records))
+        statistics, n = self.sums_of(records) if sums else self._means_of(records), int(np.size(records))
         if shares is None:
             if sums and sensitivity is None:
                 sensitivity = self.sums_sensitivity()
             mechanism = Laplace.calibrated(epsilon, sensitivity=sensitivity or self.sensitivity(n))
-            return mechanism.sample(found, rng=rng)
+            return mechanism.sample(statistics, rng=rng)
         if sensitivity is not None:
             raise ValueError(
                 f"shares and sensitivity must not both be given, got shares = {shares} and sensitivity = {sensitivity}"
             )
         size = self.scales(n, epsilon=epsilon, shares=shares, sums=sums)
-        return found + size * _checks.generator(rng).laplace(size=4)
+        return statistics + size * _checks.generator(rng).laplace(size=4)

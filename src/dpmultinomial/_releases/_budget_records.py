@@ -108,25 +108,25 @@ class Memory:
         """Yield every readable copy of a journal that the account keeps. The method `unreadable` returns the other
         files.
         """
-        yield from (found for found in self._files() if isinstance(found, Remembered))
+        yield from (entry for entry in self._files() if isinstance(entry, Remembered))
 
     def unreadable(self) -> list[Unreadable]:
         """Return the files that cannot be read among the account's copies of journals. Each file concerns only the
         project whose journal it contained.
         """
-        return [found for found in self._files() if isinstance(found, Unreadable)]
+        return [entry for entry in self._files() if isinstance(entry, Unreadable)]
 
     def _files(self) -> Iterator[Remembered | Unreadable]:
         for path in sorted(self.folder.glob("*.json")) if self.folder.is_dir() else ():
             raw = b""
             try:
                 raw = path.read_bytes() if path.is_file() else b""
-                found = json.loads(raw)
+                record = json.loads(raw)
                 yield Remembered(
                     identity=path.stem,
-                    place=str(found["place"]),
-                    text=found["text"].encode(),
-                    files=tuple(map(str, found["files"])),
+                    place=str(record["place"]),
+                    text=record["text"].encode(),
+                    files=tuple(map(str, record["files"])),
                 )
             except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 yield Unreadable(path, _place_of(raw))
@@ -143,7 +143,7 @@ class Memory:
 
     def find(self, identity: str) -> Remembered | None:
         """Return the account's copy of one journal, or None if there is no such copy."""
-        return next((found for found in self.all() if found.identity == identity), None)
+        return next((copy for copy in self.all() if copy.identity == identity), None)
 
     def fingerprint(self, content: bytes) -> str:
         """Return the fingerprint of a confidential file's content under the account's key. The string is empty if
@@ -178,9 +178,9 @@ def _place_of(raw: bytes) -> str:
     """Return the path at the beginning of an incomplete copy of a journal, or an empty string if the path cannot be
     read.
     """
-    found = _PLACE.match(raw)
+    match = _PLACE.match(raw)
     with suppress(ValueError):
-        return str(json.loads(found[1])) if found else ""
+        return str(json.loads(match[1])) if match else ""
     return ""
 
 
@@ -299,12 +299,12 @@ def latest_entries(entries: list[Entry]) -> dict[tuple[str, int], Entry]:
     """Return every release in its latest state, in the order in which budget was spent. A published release remains
     published.
     """
-    found: dict[tuple[str, int], Entry] = {}
+    by_release: dict[tuple[str, int], Entry] = {}
     for entry in entries:
-        known = found.get(entry.name)
+        known = by_release.get(entry.name)
         if known is None or known.state != PUBLISHED:
-            found[entry.name] = entry
-    return found
+            by_release[entry.name] = entry
+    return by_release
 
 
 def costs(entries: list[Entry], *sources: str) -> list[spending.Cost]:
@@ -388,8 +388,8 @@ class Journal:
 
     def identity(self, text: bytes | None = None) -> str:
         """Return the identity of a journal as 32 hexadecimal digits, or an empty string if the journal is empty."""
-        found = _HEADER.match(self.text if text is None else text)
-        return found[1].decode() if found else ""
+        match = _HEADER.match(self.text if text is None else text)
+        return match[1].decode() if match else ""
 
     def lines(self, text: bytes | None = None) -> list[Line]:
         """Return every complete line of the journal of budget records.
@@ -407,13 +407,13 @@ class Journal:
 
     def intact(self, text: bytes) -> list[Line]:
         """Return the lines of a copy up to the first line that breaks the chain of digests."""
-        found = []
+        valid = []
         try:
             for line, _ in self._chained(text):
-                found.append(line)
+                valid.append(line)
         except Refused:
             pass
-        return found
+        return valid
 
     def begin(self) -> None:
         """Remove an incomplete line left by a crash, and write the first line of an empty journal."""
@@ -433,12 +433,12 @@ class Journal:
 
     def rewrite(self, lines: list[Line]) -> None:
         """Write a new journal with a new identity. A crash leaves either the old or the new journal."""
-        found = self._first(secrets.token_hex(16))
-        chain = found.split(b"\t")[-1].rstrip(b"\n")
+        content = self._first(secrets.token_hex(16))
+        chain = content.split(b"\t")[-1].rstrip(b"\n")
         for line in lines:
             chain = self._digest(chain, line.body)
-            found += line.body + b"\t" + chain + b"\n"
-        _durable.replace(self.path, found, mode=0o600, name="journal, rewritten")
+            content += line.body + b"\t" + chain + b"\n"
+        _durable.replace(self.path, content, mode=0o600, name="journal, rewritten")
 
     def _first(self, identity: str) -> bytes:
         return b"\t".join([_TITLE, identity.encode(), self._digest(b"", identity.encode())]) + b"\n"
@@ -451,13 +451,13 @@ class Journal:
         return next(reversed([chain for _, chain in self._chained(self.text)]), self._start(self.text))
 
     def _start(self, text: bytes) -> bytes:
-        found = _HEADER.fullmatch(text.split(b"\n")[0])
-        if not found or not hmac.compare_digest(found[2], self._digest(b"", found[1])):
+        header = _HEADER.fullmatch(text.split(b"\n")[0])
+        if not header or not hmac.compare_digest(header[2], self._digest(b"", header[1])):
             raise Refused(
                 f"{self.path}, line 1: the checksum does not match the key in the same folder: restore the file and "
                 "the key from the same backup"
             )
-        return found[2]
+        return header[2]
 
     def _chained(self, text: bytes) -> Iterator[tuple[Line, bytes]]:
         if not text:
@@ -498,15 +498,15 @@ class Ledger:
         ValueError
             If a line does not have the format of the ledger; the message states file, line and rule.
         """
-        found = []
+        entries = []
         for number, line in enumerate(self.text.split(b"\n")[:-1], start=1):
             place = f"{self.path}, line {number}"
             if number == 1:
                 if line + b"\n" != HEADER:
                     raise Refused(f"{place}: the header must contain the columns {', '.join(COLUMNS)}")
                 continue
-            found.append(of_line(line.decode("utf-8", errors="replace").split("\t"), place))
-        return found
+            entries.append(of_line(line.decode("utf-8", errors="replace").split("\t"), place))
+        return entries
 
     def entries(self) -> list[Entry]:
         """Return every release of the ledger in its latest state. The errors are those of `lines`."""
@@ -620,29 +620,29 @@ class Books:
         path = self.ledger.path
         _durable.folder(path.parent)
         raw = self.ledger.text
-        found = read(self.ledger)
-        for number, (found_entry, wanted_entry) in enumerate(zip(found, wanted, strict=False), start=2):
+        entries = read(self.ledger)
+        for number, (found_entry, wanted_entry) in enumerate(zip(entries, wanted, strict=False), start=2):
             if found_entry != wanted_entry:
                 raise Refused(
                     f"{FOLDER}/ledger.tsv, line {number}: the line differs from the journal in "
                     f"{_places.FOLDER}/. Restore both files from the same backup, or run {RESTORE} to "
                     "rebuild the ledger from the journal"
                 )
-        if len(found) > len(wanted):
+        if len(entries) > len(wanted):
             raise Refused(
-                f"{_places.FOLDER}/{NAME} lacks {len(found) - len(wanted)} lines of "
+                f"{_places.FOLDER}/{NAME} lacks {len(entries) - len(wanted)} lines of "
                 f"{FOLDER}/ledger.tsv, so the journal was truncated or is an older copy. Restore the "
                 f"newest backup, or run {RESTORE} to add the missing lines from the ledger"
             )
-        if len(wanted) - len(found) > _LAG:
+        if len(wanted) - len(entries) > _LAG:
             raise Refused(
-                f"{FOLDER}/ledger.tsv lacks {len(wanted) - len(found)} of {len(wanted)} lines. The ledger was lost "
+                f"{FOLDER}/ledger.tsv lacks {len(wanted) - len(entries)} of {len(wanted)} lines. The ledger was lost "
                 "or truncated, is an older copy, or belongs to another checkout. Restore the ledger from a backup, "
                 f"or run {RESTORE} to rebuild the ledger from the journal in {_places.FOLDER}/"
             )
         if wanted or raw:
             self.ledger.mend()
-        for entry in wanted[len(found) :]:
+        for entry in wanted[len(entries) :]:
             self.ledger.add(entry)
 
     def _releases_known(self, entries: list[Entry]) -> None:
@@ -712,12 +712,12 @@ def readable_memory(memory: Memory, identity: str, place: Path) -> None:
 
 def releases(root: Path) -> list[tuple[str, int]]:
     """Return (name, generation) of everything below ``releases/`` that looks like a release."""
-    found = []
+    pairs = []
     for path in sorted((root / FOLDER).glob("*/*")):
         named = re.fullmatch(r"[a-z][a-z0-9_]*", path.parent.name) and re.fullmatch(r"[1-9][0-9]*", path.name)
         if named and any((path / file).exists() for file in (DATA, RECORD)):
-            found.append((path.parent.name, int(path.name)))
-    return found
+            pairs.append((path.parent.name, int(path.name)))
+    return pairs
 
 
 def file_digest(path: Path) -> str:

@@ -103,8 +103,8 @@ def content(table: CsvTable) -> bytes:
 
 
 def _plain(value: str) -> str:
-    found = _WHOLE.fullmatch(value)
-    return found[1] if found else value
+    match = _WHOLE.fullmatch(value)
+    return match[1] if match else value
 
 
 def key(place: Path) -> bytes:
@@ -135,10 +135,10 @@ def key(place: Path) -> bytes:
         raise Refused(f"{path}: the key must be a regular file, not a link or a folder; {_LOST}")
     if stat.S_IMODE(path.stat().st_mode) & 0o077:
         raise Refused(f"{path}: the key must be readable only by its owner: run chmod 600 {path}")
-    found = path.read_bytes()
-    if len(found) != 32:
-        raise Refused(f"{path}: the key must contain 32 bytes, got {len(found)} bytes; {_LOST}")
-    return found
+    secret = path.read_bytes()
+    if len(secret) != 32:
+        raise Refused(f"{path}: the key must contain 32 bytes, got {len(secret)} bytes; {_LOST}")
+    return secret
 
 
 def has_key(place: Path) -> bool:

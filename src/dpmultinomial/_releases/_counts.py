@@ -104,15 +104,20 @@ def read(table: CsvTable, *, tree: bool = False) -> tuple[list[str], NDArray[np.
 def _wrong_names(table: CsvTable, names: list[str]) -> Iterator[Cell]:
     """Yield the cells whose category is empty, contains control characters, or looks like an earlier category."""
     seen: dict[str, int] = {}
-    for record, found in enumerate(names):
-        looks = _keys.shown_name(found)
+    for record, category in enumerate(names):
+        looks = _keys.shown_name(category)
         if not looks:
-            yield "category", record, "must not be empty", found
+            yield "category", record, "must not be empty", category
         elif looks in seen:
-            more = "" if names[seen[looks]] == found else f" by more than {_keys.UNSEEN}"
-            yield "category", record, f"must differ from the category in line {table.lines[seen[looks]]}{more}", found
-        elif _keys.has_controls(found):
-            yield "category", record, "must not contain control characters", found
+            more = "" if names[seen[looks]] == category else f" by more than {_keys.UNSEEN}"
+            yield (
+                "category",
+                record,
+                f"must differ from the category in line {table.lines[seen[looks]]}{more}",
+                category,
+            )
+        elif _keys.has_controls(category):
+            yield "category", record, "must not contain control characters", category
         else:
             seen[looks] = record
 
@@ -245,8 +250,8 @@ def arranged(
     if algorithm == "3":
         modes = additive_release.modes(np.array([size]), weights[None], ties="random", rng=rng)
         return np.asarray(modes[0], dtype=np.int64)
-    found: NDArray[np.int64] = rng.multinomial(size, weights / weights.sum())
-    return found
+    counts: NDArray[np.int64] = rng.multinomial(size, weights / weights.sum())
+    return counts
 
 
 def conditioned(least: NDArray[np.int64], *, scale: float, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -273,8 +278,8 @@ def conditioned(least: NDArray[np.int64], *, scale: float, rng: np.random.Genera
     negative = rng.random(len(least)) * (1 + below) < below
     up = np.floor(-scale * np.log1p(-u))
     down = np.minimum(np.floor(-scale * np.log1p(-u * reach)) + 1, np.maximum(m, 1))
-    found: NDArray[np.int64] = (np.maximum(least, 0) + np.where(negative, -down, up)).astype(np.int64)
-    return found
+    noise: NDArray[np.int64] = (np.maximum(least, 0) + np.where(negative, -down, up)).astype(np.int64)
+    return noise
 
 
 def summed_total(total: int, summed: int, size: int, *, scale: float, rng: np.random.Generator) -> int:
@@ -323,9 +328,9 @@ def summed_law(values: NDArray[np.int64], size: int, scale: float) -> NDArray[np
     distinct, back = np.unique(values, return_inverse=True)
     j = np.arange(most + int(distinct.max(initial=0)) + 1, dtype=float)
     law = gammaln(j + size) - gammaln(j + 1) - j / scale
-    found = np.empty(len(distinct))
+    log_probabilities = np.empty(len(distinct))
     for i, d in enumerate(distinct.tolist()):
         both = law[:most] + law[d : d + most]
         peak = both.max()
-        found[i] = peak + np.log(np.exp(both - peak).sum())
-    return found[back]
+        log_probabilities[i] = peak + np.log(np.exp(both - peak).sum())
+    return log_probabilities[back]

@@ -41,10 +41,10 @@ def upwards(value: Fraction) -> float:
     ----------
     value : exact number >= 0, at most 1e308.
     """
-    found = math.nextafter(float(value), 0.0)
-    while exact(found) < value:
-        found = math.nextafter(found, math.inf)
-    return found
+    double = math.nextafter(float(value), 0.0)
+    while exact(double) < value:
+        double = math.nextafter(double, math.inf)
+    return double
 
 
 def total(parts: Iterable[float]) -> float:
@@ -73,14 +73,14 @@ def within(
     ArithmeticError
         If the scales cost more than `most`, and the difference is not due to rounding.
     """
-    found = dict(scales)
-    spent = {name: cost(name, scale) for name, scale in found.items()}
+    adjusted = dict(scales)
+    spent = {name: cost(name, scale) for name, scale in adjusted.items()}
     for _ in range(_MOST):
         if total(spent.values()) <= most:
-            return found, spent
+            return adjusted, spent
         largest = max(spent, key=spent.__getitem__)
-        found[largest] = math.nextafter(found[largest], math.inf)
-        spent[largest] = cost(largest, found[largest])
+        adjusted[largest] = math.nextafter(adjusted[largest], math.inf)
+        spent[largest] = cost(largest, adjusted[largest])
     raise ArithmeticError(
         f"no noise scales near {scales} have a privacy cost of at most {most}: internal error, please report it"
     )

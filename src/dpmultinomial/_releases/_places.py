@@ -51,8 +51,8 @@ def problems(data: str, root: Path) -> list[str]:
         return [f"must be a path that can be resolved, got {data} ({error})"]
     if path == home or not path.is_relative_to(home):
         return [f"must lie in {FOLDER}/ (which may be a link to the folder that contains the data), got {data}"]
-    found = [] if path.is_file() else [f"there is no file {data}"]
-    return found + _public(home, root) + _open(home, path) + _tracked(root, home)
+    reasons = [] if path.is_file() else [f"there is no file {data}"]
+    return reasons + _public(home, root) + _open(home, path) + _tracked(root, home)
 
 
 def own_file(path: Path) -> None:
@@ -90,15 +90,15 @@ def _public(home: Path, root: Path) -> list[str]:
 
 def _open(home: Path, path: Path) -> list[str]:
     """Return one message, with a remedy, for every path that users other than the owner can open or change."""
-    found = []
+    remarks = []
     if home.is_dir() and stat.S_IMODE(home.stat().st_mode) & 0o077:
-        found.append(f"{FOLDER}/ can be opened by others: chmod 700 {FOLDER}")
+        remarks.append(f"{FOLDER}/ can be opened by others: chmod 700 {FOLDER}")
     for part in (path, *path.parents):
         if part == home:
             break
         if part.exists() and stat.S_IMODE(part.stat().st_mode) & 0o002:
-            found.append(f"{part.relative_to(home)} in {FOLDER}/ can be changed by anybody: chmod o-w")
-    return found
+            remarks.append(f"{part.relative_to(home)} in {FOLDER}/ can be changed by anybody: chmod o-w")
+    return remarks
 
 
 def _tracked(root: Path, home: Path) -> list[str]:
@@ -111,16 +111,16 @@ def _tracked(root: Path, home: Path) -> list[str]:
             continue
         try:
             listed = _git.output(place, "ls-files", "-z", "--", what).split("\0")[0]
-            found = listed or _git.output(place, "rev-list", "--all", "-n", "1", "--", what).strip()[:12]
+            tracked = listed or _git.output(place, "rev-list", "--all", "-n", "1", "--", what).strip()[:12]
         except _git.GitError as error:
             return [
                 f"git cannot determine whether its repository contains files of {FOLDER}/ ({error}): "
                 "follow git's advice if "
                 f"you trust this repository, or move the data out of it and make {FOLDER}/ a link to their folder"
             ]
-        if found:
+        if tracked:
             return [
-                f"git tracks files of {FOLDER}/ ({found if listed else f'commit {found}'}): run git rm --cached on "
+                f"git tracks files of {FOLDER}/ ({tracked if listed else f'commit {tracked}'}): run git rm --cached on "
                 "them and remove them from the history; files that were already published, including the key, "
                 "remain public"
             ]

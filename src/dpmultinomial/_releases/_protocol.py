@@ -74,8 +74,8 @@ def state(asked: Asked, lines: Sequence[Line]) -> Entry | None:
         If the folder contains files of unknown origin, a link or a file is in the place of the folder, or the
         generation is not the next one.
     """
-    found = _budget_records.latest(lines)
-    entry = found.get((asked.release, asked.generation))
+    entries = _budget_records.latest(lines)
+    entry = entries.get((asked.release, asked.generation))
     if entry is None or entry.state != PUBLISHED:
         _own_folders(asked)
     if entry is not None:
@@ -85,7 +85,7 @@ def state(asked: Asked, lines: Sequence[Line]) -> Entry | None:
             f"{asked}: the folder of this generation must be empty before the release, but contains other files: "
             "remove these files"
         )
-    latest = max((generation for release, generation in found if release == asked.release), default=0)
+    latest = max((generation for release, generation in entries if release == asked.release), default=0)
     if asked.generation != latest + 1:
         raise Refused(
             f"{asked}: generation must be {latest + 1}, because generations are consecutive, got {asked.generation}"

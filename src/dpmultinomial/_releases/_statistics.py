@@ -65,8 +65,8 @@ def units_of(sensitivity: float, epsilon: float) -> tuple[float, int]:
     -------
     step, units : float, int
     """
-    found = step(sensitivity, epsilon)
-    return found, math.ceil(sensitivity / found) + SPARE
+    grid_step = step(sensitivity, epsilon)
+    return grid_step, math.ceil(sensitivity / grid_step) + SPARE
 
 
 def step(sensitivity: float, epsilon: float) -> float:

@@ -78,8 +78,8 @@ def narrowing(shape: Hierarchy, *, mechanism: str, targets: Sequence[int], known
     starts = [np.array(equal(levels))]
     if len(targets) > 1 and mechanism == "discrete_laplace":
         starts += [_kept(np.where(np.arange(levels) == level, 1.0, 0.0)) for level in range(levels)]
-    found, _ = min((_lowered(width, start) for start in starts), key=lambda end: end[1])
-    whole = np.floor(found * STEPS + 1e-6).astype(int)
+    shares, _ = min((_lowered(width, start) for start in starts), key=lambda end: end[1])
+    whole = np.floor(shares * STEPS + 1e-6).astype(int)
     whole[targets[0] - first] += STEPS - whole.sum()
     return [float(part) / STEPS for part in whole]
 
@@ -88,32 +88,32 @@ def _lowered(width: Callable[[Array], float], start: Array) -> tuple[Array, floa
     """Minimise a width over the budget shares of the levels. Return the shares at which no further step reduces the
     width, and this width.
     """
-    found, best = start, width(start)
+    shares, best = start, width(start)
     for step in _SCHEDULE:
         moved = True
         while moved:
             moved = False
-            for level in range(len(found)):
+            for level in range(len(shares)):
                 for way in (step, -step):
-                    tried = found.copy()
+                    tried = shares.copy()
                     tried[level] *= np.exp(way)
                     tried = _kept(tried)
                     if (value := width(tried)) < best - 1e-9:
-                        found, best, moved = tried, value, True
-    return found, best
+                        shares, best, moved = tried, value, True
+    return shares, best
 
 
 def _kept(shares: Array) -> Array:
     """Return shares of the levels that add up to 1, each of which is at least its minimum."""
     least = LEAST / len(shares)
-    found: Array = shares / shares.sum()
-    for _ in range(len(found)):
-        low = found <= least
+    bounded: Array = shares / shares.sum()
+    for _ in range(len(bounded)):
+        low = bounded <= least
         if not low.any() or low.all():
             break
-        rest = np.where(low, 0.0, found)
-        found = np.asarray(np.where(low, least, rest * (1 - least * low.sum()) / rest.sum()))
-    return found
+        rest = np.where(low, 0.0, bounded)
+        bounded = np.asarray(np.where(low, least, rest * (1 - least * low.sum()) / rest.sum()))
+    return bounded
 
 
 def _width(shape: Hierarchy, *, power: int, targets: Sequence[int], first: int) -> Callable[[Array], float]:
@@ -232,13 +232,13 @@ def changed(sensitivity: int, *, public: bool) -> int:
 
 def _levels(settings: Mapping[str, Any], shape: Hierarchy, name: str) -> list[str]:
     """Return the names of the levels, starting with the level of the root."""
-    found = list(settings["levels"] or [f"level {depth}" for depth in range(len(shape.sizes))])
-    if len(found) != len(shape.sizes):
+    level_names = list(settings["levels"] or [f"level {depth}" for depth in range(len(shape.sizes))])
+    if len(level_names) != len(shape.sizes):
         raise Refused(
             f"levels must contain one name per level, from the root {name} to the deepest node ({len(shape.sizes)} "
-            f"levels), got {len(found)} names"
+            f"levels), got {len(level_names)} names"
         )
-    return found
+    return level_names
 
 
 def shares_of(settings: Mapping[str, Any], shape: Hierarchy, levels: list[str]) -> list[float]:

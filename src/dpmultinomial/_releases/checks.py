@@ -34,11 +34,11 @@ def ceiling_problems(budgets: Any) -> list[tuple[str, str]]:
     """
     if not isinstance(budgets, Mapping):
         return [("budgets", f"must be a mapping from each source to its budget, got {budgets!r}")]
-    found: list[tuple[str, str]] = []
+    mistakes: list[tuple[str, str]] = []
     for source, ceiling in budgets.items():
         place = f"budgets/{source}"
         if not isinstance(source, str) or not _NAME.fullmatch(source):
-            found.append(
+            mistakes.append(
                 (
                     place,
                     "the name of a source must consist of lower-case letters, digits and _ and must begin with a "
@@ -46,12 +46,12 @@ def ceiling_problems(budgets: Any) -> list[tuple[str, str]]:
                 )
             )
         if not isinstance(ceiling, Mapping) or not set(ceiling) & (set(CEILINGS) - {"delta"}):
-            found.append((place, f"must contain epsilon (with or without delta), rho or exchange, got {ceiling!r}"))
+            mistakes.append((place, f"must contain epsilon (with or without delta), rho or exchange, got {ceiling!r}"))
             continue
         for key, value in ceiling.items():
             if key == PEOPLE:
                 if not isinstance(value, str) or not _NAME.fullmatch(value):
-                    found.append(
+                    mistakes.append(
                         (
                             f"{place}/{key}",
                             (
@@ -61,13 +61,13 @@ def ceiling_problems(budgets: Any) -> list[tuple[str, str]]:
                         )
                     )
             elif key not in CEILINGS:
-                found.append(
+                mistakes.append(
                     (f"{place}/{key}", f"unknown key; the keys of a budget are {', '.join((*CEILINGS, PEOPLE))}")
                 )
             elif why := number(Key(str(key), "number", "", above=0, below=1 if key == "delta" else None), value):
-                found.append((f"{place}/{key}", why))
+                mistakes.append((f"{place}/{key}", why))
             elif key == "delta" and value > LARGEST_DELTA:
-                found.append(
+                mistakes.append(
                     (
                         f"{place}/{key}",
                         f"must be at most {LARGEST_DELTA:g}, because a larger delta allows the release of whole "
@@ -75,23 +75,23 @@ def ceiling_problems(budgets: Any) -> list[tuple[str, str]]:
                     )
                 )
             elif key == "delta" and "epsilon" not in ceiling:
-                found.append((f"{place}/{key}", "may be given only together with epsilon"))
-    return found or unequal(budgets)
+                mistakes.append((f"{place}/{key}", "may be given only together with epsilon"))
+    return mistakes or unequal(budgets)
 
 
 def unequal(budgets: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
     """Return (path, description) for every source whose budget differs from the budget of an earlier source that
     contains the same people.
     """
-    found, first = [], dict[str, str]()
+    mistakes, first = [], dict[str, str]()
     for source, ceiling in budgets.items():
         other = first.setdefault(str(ceiling[PEOPLE]), source) if PEOPLE in ceiling else source
         if budgets[other] != ceiling:
             why = (
                 f"must be equal to the budget of {other}, because both budgets have the same people ({ceiling[PEOPLE]})"
             )
-            found.append((f"budgets/{source}", why))
-    return found
+            mistakes.append((f"budgets/{source}", why))
+    return mistakes
 
 
 def limits(budgets: Mapping[str, Mapping[str, Any]] | None, source: str) -> dict[str, float]:
@@ -169,16 +169,16 @@ def problems(
         ]
     if not isinstance(settings, Mapping):
         return [(place, f"must be a mapping of keys, got {type(settings).__name__}")]
-    found = ceilings(budgets)
+    mistakes = ceilings(budgets)
     mechanism = settings.get("mechanism")
     if mechanism not in MECHANISMS:
-        return [*found, (f"{place}/mechanism", _choice("mechanism", mechanism, MECHANISMS))]
+        return [*mistakes, (f"{place}/mechanism", _choice("mechanism", mechanism, MECHANISMS))]
     known = {key.name: key for key in KEYS[mechanism]}
     for given in settings:
         if given not in known:
             near = get_close_matches(str(given), known, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else "."
-            found.append(
+            mistakes.append(
                 (
                     f"{place}/{given}",
                     (
@@ -190,18 +190,18 @@ def problems(
     for key in known.values():
         value = settings.get(key.name)
         if value is None and key.default is REQUIRED:
-            found.append((f"{place}/{key.name}", f"is missing: {key.description}"))
+            mistakes.append((f"{place}/{key.name}", f"is missing: {key.description}"))
         elif value is not None and (why := wrong(key, value)):
-            found.append((f"{place}/{key.name}", why))
-    if not found:
-        found += [(f"{place}/{key}", why) for key, why in _together(mechanism, settings)]
-    if not found:
-        found += [(f"{place}/{key}", why) for key, why in _bounded(name, settings, budgets)]
-    if left and not found:
-        found += [(f"{place}{key}", why) for key, why in _by_ledger(name, settings, budgets, root)]
-    if isinstance(settings.get("data"), str) and f"{place}/data" not in dict(found):
-        found += [(f"{place}/data", why) for why in _places.problems(settings["data"], root)]
-    return found
+            mistakes.append((f"{place}/{key.name}", why))
+    if not mistakes:
+        mistakes += [(f"{place}/{key}", why) for key, why in _together(mechanism, settings)]
+    if not mistakes:
+        mistakes += [(f"{place}/{key}", why) for key, why in _bounded(name, settings, budgets)]
+    if left and not mistakes:
+        mistakes += [(f"{place}{key}", why) for key, why in _by_ledger(name, settings, budgets, root)]
+    if isinstance(settings.get("data"), str) and f"{place}/data" not in dict(mistakes):
+        mistakes += [(f"{place}/data", why) for why in _places.problems(settings["data"], root)]
+    return mistakes
 
 
 def ceilings(budgets: Any) -> Problems:
@@ -218,13 +218,13 @@ def filled(settings: Mapping[str, Any], *, plain: bool = True) -> dict[str, Any]
     settings : settings of a release.
     plain : whether to convert numbers, so that 1 and 1.0 are the same; False does not change them.
     """
-    found = {}
+    completed = {}
     for key in KEYS[settings["mechanism"]]:
         value = settings.get(key.name)
         value = key.default if value is None else value
         value = [value] if key.kind == "texts" and isinstance(value, str) else value
-        found[key.name] = _plain(value, key.kind) if plain else value
-    return found
+        completed[key.name] = _plain(value, key.kind) if plain else value
+    return completed
 
 
 def _plain(value: Any, kind: str) -> Any:
@@ -362,97 +362,97 @@ def _by_ledger(
 def _together(mechanism: str, settings: Mapping[str, Any]) -> Problems:
     """Return the errors in the settings of a release that involve more than one key."""
     get = filled(settings)
-    found: Problems = []
+    mistakes: Problems = []
     factor = 2 if mechanism == "additive_counts" else 1
     loss = {k: float(get.get(k) or 0.0) for k in ("epsilon", "rho", "delta")}
     why = weak(epsilon=factor * loss["epsilon"], rho=loss["rho"], delta=loss["delta"])
     if why and not get["accept_weak_privacy"]:
-        found.append((next(k for k in loss if why.startswith(k)), why))
+        mistakes.append((next(k for k in loss if why.startswith(k)), why))
     if mechanism == "censored_statistics" and not get["lower"] < get["upper"]:
-        found.append(("upper", f"must be above lower = {get['lower']}, got {get['upper']}"))
+        mistakes.append(("upper", f"must be above lower = {get['lower']}, got {get['upper']}"))
     if mechanism == "swap" and (both := sorted(set(get["swap"]) & set(get["match"]))):
-        found.append(("match", f"must not contain the columns in swap, got {', '.join(map(repr, both))} in both"))
+        mistakes.append(("match", f"must not contain the columns in swap, got {', '.join(map(repr, both))} in both"))
     if mechanism in _keys.MODELS:
-        found += _model(mechanism, get)
+        mistakes += _model(mechanism, get)
     if "narrow" in get:
-        found += _tree(get)
-    if not found:
+        mistakes += _tree(get)
+    if not mistakes:
         from . import _statistics as __statistics  # NumPy is imported only if the release is valid so far
 
-        found += __statistics.problems(mechanism, get)
-    return found
+        mistakes += __statistics.problems(mechanism, get)
+    return mistakes
 
 
 def _tree(get: Mapping[str, Any]) -> Problems:
     """Check the settings of the levels of a tree for consistency. The tree itself is in the confidential file."""
     levels = list(get["levels"] or ())
     measured = levels[1:] if get["relation"] == "replace a record" else levels
-    found: Problems = []
+    mistakes: Problems = []
     if get["levels"] and len(levels) < 2:
-        found.append(
+        mistakes.append(
             ("levels", f"must contain the names of at least two levels, beginning with the root, got {levels[0]!r}")
         )
     if pair := _keys.first_alike(levels):
         one, other = map(ascii, pair)
-        found.append(("levels", f"{one} and {other} must differ by more than {_keys.UNSEEN}"))
+        mistakes.append(("levels", f"{one} and {other} must differ by more than {_keys.UNSEEN}"))
     if unseen := [level for level in levels if not _keys.shown_name(level) or _keys.has_controls(level)]:
-        found.append(("levels", f"must be names without control characters, got {unseen[0]!r}"))
+        mistakes.append(("levels", f"must be names without control characters, got {unseen[0]!r}"))
     for key in ("shares", "narrow"):
         if get[key] and not levels:
-            found.append(
+            mistakes.append(
                 (key, "requires the key 'levels': list the names of the levels of the tree, beginning with the root")
             )
     if get["shares"] and get["narrow"]:
-        found.append(
+        mistakes.append(
             (
                 "narrow",
                 "must not be given together with shares, because narrow chooses the shares: omit one of the keys",
             )
         )
-    if found:
-        return found
+    if mistakes:
+        return mistakes
     known = "" if measured == levels else f"; the count of {levels[0]} is public if records are replaced"
     if get["shares"] and set(get["shares"]) != set(measured):
         given = ", ".join(get["shares"])
-        found.append(("shares", f"must contain a share for each of {', '.join(measured)}, got {given}{known}"))
+        mistakes.append(("shares", f"must contain a share for each of {', '.join(measured)}, got {given}{known}"))
     for level in get["narrow"] or ():
         if level not in measured:
-            found.append(
+            mistakes.append(
                 ("narrow", f"must contain only names of measured levels ({', '.join(measured)}), got {level!r}{known}")
             )
-    return found
+    return mistakes
 
 
 def _model(mechanism: str, get: Mapping[str, Any]) -> Problems:
-    found: Problems = []
+    mistakes: Problems = []
     wanted = {"dirichlet": ("epsilon", "order"), "discrete_laplace": ("epsilon",), "discrete_gaussian": ("rho",)}
     for key in ("epsilon", "order", "rho"):
         needed = key in wanted[get["noise"]]
         if needed != (get[key] is not None):
-            found.append((key, f"the noise {get['noise']} {'requires' if needed else 'does not have'} this key"))
+            mistakes.append((key, f"the noise {get['noise']} {'requires' if needed else 'does not have'} this key"))
     for column in get["numeric"]:
         if column not in get["bounds"]:
-            found.append(("bounds", f"must contain the public bounds [low, high] of the column {column!r}"))
+            mistakes.append(("bounds", f"must contain the public bounds [low, high] of the column {column!r}"))
     for column in get["bounds"]:
         if column not in get["numeric"]:
-            found.append(("bounds", f"must contain only numeric columns, got {column!r}"))
+            mistakes.append(("bounds", f"must contain only numeric columns, got {column!r}"))
     columns = [*get["numeric"], *get["levels"]]
     if both := sorted(set(get["numeric"]) & set(get["levels"])):
-        found.append(("levels", f"must not contain the numeric column {both[0]!r}: set its bounds instead"))
+        mistakes.append(("levels", f"must not contain the numeric column {both[0]!r}: set its bounds instead"))
     for column, levels in get["levels"].items():
         if pair := _keys.first_alike(levels):
             one, other = map(ascii, pair)
-            found.append(
+            mistakes.append(
                 (
                     "levels",
                     f"the levels {one} and {other} of the column {column!r} must differ by more than {_keys.UNSEEN}",
                 )
             )
     if mechanism == "naive_bayes" and get["target"] not in get["levels"]:
-        found.append(("levels", f"must contain the categories of the target {get['target']!r}"))
+        mistakes.append(("levels", f"must contain the categories of the target {get['target']!r}"))
     if mechanism == "naive_bayes" and len(columns) < 2:
-        found.append(("levels", "must contain at least one column in addition to the target if numeric is empty"))
-    return found + (_network(get["network"], columns) if mechanism == "bayesian_network" else [])
+        mistakes.append(("levels", "must contain at least one column in addition to the target if numeric is empty"))
+    return mistakes + (_network(get["network"], columns) if mechanism == "bayesian_network" else [])
 
 
 def _network(network: Mapping[str, list[str]], columns: list[str]) -> Problems:

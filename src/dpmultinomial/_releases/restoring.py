@@ -80,8 +80,8 @@ def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protoc
         moved = _unreadable_aside(journal, ledger, memory)
         old = _remembered(journal, memory, take_over)
         vouched = list(_vouched(journal, old))
-        found = _union(vouched, [*_unvouched(journal, ledger, old), *_on_disk(root, vouched)])
-        lines, messages = _journal_written(journal, [_blank(line) for line in found] if new else found)
+        merged = _union(vouched, [*_unvouched(journal, ledger, old), *_on_disk(root, vouched)])
+        lines, messages = _journal_written(journal, [_blank(line) for line in merged] if new else merged)
         messages[:0] = moved
         messages += _ledger_written(place, ledger, [line.entry for line in lines])
         if memory.there:
@@ -112,7 +112,9 @@ def _unreadable_aside(journal: Journal, ledger: Ledger, memory: Memory) -> list[
     ValueError
         If the journal and the ledger differ, because the copy might contain entries that both do not have.
     """
-    torn = [found for found in memory.unreadable() if found.is_about(journal.identity(), journal.path.parent)]
+    torn = [
+        torn_copy for torn_copy in memory.unreadable() if torn_copy.is_about(journal.identity(), journal.path.parent)
+    ]
     if not torn:
         return []
     try:
@@ -125,7 +127,9 @@ def _unreadable_aside(journal: Journal, ledger: Ledger, memory: Memory) -> list[
             f"journal or the ledger, because these two differ. Restore the copy, {_places.FOLDER}/{NAME} or "
             f"{FOLDER}/ledger.tsv from a backup. If there is no backup, move the unreadable copy to another folder"
         )
-    return [f"{found.path} cannot be read and was renamed to {memory.move_aside(found).name}" for found in torn]
+    return [
+        f"{torn_copy.path} cannot be read and was renamed to {memory.move_aside(torn_copy).name}" for torn_copy in torn
+    ]
 
 
 def _journal(root: Path) -> Journal | None:
@@ -136,11 +140,11 @@ def _journal(root: Path) -> Journal | None:
 
 def _read_lines(ledger: Ledger) -> list[Entry]:
     """Return the lines of a damaged ledger that can be read."""
-    found = []
+    entries = []
     for raw in ledger.text.split(b"\n")[1:]:
         with suppress(Refused):
-            found.append(_budget_records.of_line(raw.decode("utf-8", errors="replace").split("\t"), str(ledger.path)))
-    return found
+            entries.append(_budget_records.of_line(raw.decode("utf-8", errors="replace").split("\t"), str(ledger.path)))
+    return entries
 
 
 def _remembered(journal: Journal, memory: Memory, take_over: Sequence[str]) -> list[Remembered]:
@@ -150,7 +154,7 @@ def _remembered(journal: Journal, memory: Memory, take_over: Sequence[str]) -> l
     identity, place = journal.identity(), journal.path.parent
     wanted = {str(place)}
     for folder in take_over:
-        known = [found for found in memory.all() if found.place == str(Path(folder).absolute())]
+        known = [copy for copy in memory.all() if copy.place == str(Path(folder).absolute())]
         if not known:
             raise Refused(f"the account has no copy of a journal of {folder}")
         if Path(folder, NAME).exists():
@@ -158,19 +162,19 @@ def _remembered(journal: Journal, memory: Memory, take_over: Sequence[str]) -> l
                 f"{folder} still exists, so its spending must not be transferred: make {_places.FOLDER}/ a symbolic "
                 "link to this folder instead"
             )
-        wanted |= {found.place for found in known}
-    return [found for found in memory.all() if found.identity == identity or found.place in wanted]
+        wanted |= {copy.place for copy in known}
+    return [copy for copy in memory.all() if copy.identity == identity or copy.place in wanted]
 
 
 def _vouched(journal: Journal, old: Iterable[Remembered]) -> Iterator[Line]:
     """Yield every line of the journal and of its copies that is authenticated by the key of the journal."""
-    for text in (journal.text, *(found.text for found in old)):
+    for text in (journal.text, *(copy.text for copy in old)):
         yield from journal.intact(text)
 
 
 def _unvouched(journal: Journal, ledger: Ledger, old: Iterable[Remembered]) -> Iterator[Line]:
     """Yield every readable line from any source, authenticated or not."""
-    for text in (journal.text, *(found.text for found in old)):
+    for text in (journal.text, *(copy.text for copy in old)):
         for raw in text.split(b"\n")[1:]:
             values = raw.decode("utf-8", errors="replace").split("\t")[: len(_budget_records.COLUMNS)]
             with suppress(Refused):
@@ -217,16 +221,16 @@ def _union(vouched: Iterable[Line], others: Iterable[Line]) -> list[Line]:
     generation (equal noise gives equal files), or the same file under the same name and generation. Among
     unauthenticated lines, the line with the higher cost is kept.
     """
-    found: dict[tuple[str, int], list[Line]] = {}
+    by_name: dict[tuple[str, int], list[Line]] = {}
     names: dict[tuple[str, str], tuple[str, int]] = {}
     sure: set[tuple[str, int]] = set()
     for line, good in [*((line, True) for line in vouched), *((line, False) for line in others)]:
         files = line.entry.sha256, line.entry.record_sha256
         name = names.get(files, line.entry.name)
-        while name in found and found[name][0].entry.sha256 != line.entry.sha256:
+        while name in by_name and by_name[name][0].entry.sha256 != line.entry.sha256:
             name = name[0], name[1] + 1
         names[files] = name
-        known = found.setdefault(name, [])
+        known = by_name.setdefault(name, [])
         kept = replace(line, entry=replace(line.entry, generation=name[1]))
         if good:
             sure.add(name)
@@ -235,7 +239,7 @@ def _union(vouched: Iterable[Line], others: Iterable[Line]) -> list[Line]:
         states = {each.entry.state for each in known}
         if kept.entry.state not in states and PUBLISHED not in states:
             known.append(replace(kept, entry=replace(kept.entry, cost=known[0].entry.cost)) if known else kept)
-    return [line for each in found.values() for line in each]
+    return [line for each in by_name.values() for line in each]
 
 
 def _weight(line: Line) -> float:

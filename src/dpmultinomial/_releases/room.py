@@ -62,8 +62,8 @@ def elsewhere(name: str, settings: Mapping[str, Any], root: Path) -> Path | None
     folder = root / FOLDER / name / str(generation)
     if not (folder / RECORD).is_file() or not (folder / DATA).is_file():
         return None
-    if found := [m for m in checks.problems(name, settings, budgets={}, root=root) if not m[0].endswith("/data")]:
-        raise Refused("\n".join(f"{path}: {why}" for path, why in found))
+    if mistakes := [m for m in checks.problems(name, settings, budgets={}, root=root) if not m[0].endswith("/data")]:
+        raise Refused("\n".join(f"{path}: {why}" for path, why in mistakes))
     record = open_release(folder).record
     for key, stated, asked in _both(checks.filled(settings), record, name):
         if not _equal(stated, asked, key):
@@ -78,7 +78,10 @@ def _both(get: Mapping[str, Any], record: Mapping[str, Any], name: str) -> list[
     """Return (key, value in the record, value in the settings) for every key that the record and the settings have in
     common.
     """
-    found = [("mechanism", record["mechanism"], get["mechanism"]), ("source", record["source"], get["source"] or name)]
+    triples = [
+        ("mechanism", record["mechanism"], get["mechanism"]),
+        ("source", record["source"], get["source"] or name),
+    ]
     each = "epsilon_of_each_count"
     tree = _TREE if record["mechanism"] in COUNTS else {}
     for key, path in (_SAME | _SPENT | tree | ({"epsilon": (each,)} if each in record else {})).items():
@@ -90,8 +93,8 @@ def _both(get: Mapping[str, Any], record: Mapping[str, Any], name: str) -> list[
             and (value is not None or key in tree)
             and not (key == "sensitivity" and isinstance(value, Mapping))
         ):
-            found.append((key, value, get[key]))
-    return found
+            triples.append((key, value, get[key]))
+    return triples
 
 
 def _equal(stated: Any, asked: Any, key: str) -> bool:
@@ -172,8 +175,8 @@ def make(
     if missing is not None:
         return missing
     # the remaining budget is compared with the journal below, after the journal has been checked against the ledger
-    if found := checks.problems(name, settings, budgets=budgets or {}, root=root, left=False):
-        raise Refused("\n".join(f"{path}: {why}" for path, why in found))
+    if mistakes := checks.problems(name, settings, budgets=budgets or {}, root=root, left=False):
+        raise Refused("\n".join(f"{path}: {why}" for path, why in mistakes))
     get = checks.filled(settings)
     source = get["source"] or name
     asked = Asked(
@@ -274,8 +277,8 @@ class _Marks:
 
 def _plan(get: Mapping[str, Any], table: CsvTable) -> Plan:
     module, name = _PLANS[get["mechanism"]]
-    found: Callable[[Mapping[str, Any], CsvTable], Plan] = getattr(import_module(f"{__package__}.{module}"), name)
-    return found(get, table)
+    plan_of: Callable[[Mapping[str, Any], CsvTable], Plan] = getattr(import_module(f"{__package__}.{module}"), name)
+    return plan_of(get, table)
 
 
 def _record(asked: Asked, plan: Plan, drawn: Drawn) -> bytes:

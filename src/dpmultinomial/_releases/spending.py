@@ -120,9 +120,9 @@ class Cost:
 
 def read(text: str) -> Cost:
     """Parse a privacy cost from the string that `str` returns for it."""
-    found = json.loads(text)
+    fields = json.loads(text)
     return Cost(
-        relation=found["relation"], epsilon=found.get("epsilon"), rho=found.get("rho"), order=found.get("order")
+        relation=fields["relation"], epsilon=fields.get("epsilon"), rho=fields.get("rho"), order=fields.get("order")
     )
 
 
@@ -178,10 +178,10 @@ def epsilon_at(costs: Sequence[Cost], *, delta: float) -> float:
         )
     orders = sorted({*_ORDERS, *(c.order for c in costs if c.order is not None)})
     totals = composition.total(_composable(c, orders) for c in costs).values()
-    found = math.fsum(total.dp(delta) for total in totals)
-    if found == math.fsum(sum(total.pure) for total in totals):
+    epsilon = math.fsum(total.dp(delta) for total in totals)
+    if epsilon == math.fsum(sum(total.pure) for total in totals):
         return sum_upwards(c.epsilon or 0.0 for c in costs)
-    return _upwards(found)
+    return _upwards(epsilon)
 
 
 def _upwards(epsilon: float) -> float:

@@ -42,8 +42,8 @@ def convolved(a: Array, b: Array, *, smallest: float, direct: int | None = None)
     """
     if len(a) * len(b) <= (DIRECT if direct is None else direct):
         return np.convolve(a, b)
-    found = _Tilted(a, b).covered(smallest)
-    return np.convolve(a, b) if found is None else found
+    tilted = _Tilted(a, b).covered(smallest)
+    return np.convolve(a, b) if tilted is None else tilted
 
 
 def convolved_once(a: Array, b: Array) -> Array:

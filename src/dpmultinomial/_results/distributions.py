@@ -118,10 +118,10 @@ class Marginal(ABC):
 
         rest = 1.0 - level
         grid = rest * np.concatenate([[_END], np.linspace(0, 1, 41)[1:-1], [1 - _END]])  # ends may be infinite
-        at = int(np.argmin([width(tail) for tail in grid]))
-        bounds = grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)]
-        found = minimize_scalar(width, bounds=bounds, method="bounded", options={"xatol": 1e-9})
-        lower, upper = ends(min((found.x, grid[at]), key=width))
+        position = int(np.argmin([width(tail) for tail in grid]))
+        bounds = grid[max(position - 1, 0)], grid[min(position + 1, len(grid) - 1)]
+        optimum = minimize_scalar(width, bounds=bounds, method="bounded", options={"xatol": 1e-9})
+        lower, upper = ends(min((optimum.x, grid[position]), key=width))
         return float(lower), float(upper)
 
     def pdf(self, x: ArrayLike) -> Array:
@@ -206,9 +206,9 @@ class Discrete(Marginal):
 
     def pmf(self, x: ArrayLike) -> Array:
         """Return P(quantity = x)."""
-        at = np.asarray(x, dtype=np.float64)
-        place = np.minimum(np.searchsorted(self.values, at), len(self.values) - 1)
-        return np.asarray(np.where(self.values[place] == at, self.probabilities[place], 0.0))
+        points = np.asarray(x, dtype=np.float64)
+        place = np.minimum(np.searchsorted(self.values, points), len(self.values) - 1)
+        return np.asarray(np.where(self.values[place] == points, self.probabilities[place], 0.0))
 
     def quantile(self, q: ArrayLike) -> Array:
         """Return the smallest value with P(quantity <= value) >= q. Levels above 1/2 are computed from the upper
@@ -231,8 +231,8 @@ class Discrete(Marginal):
         inside = ends < len(self.values)
         starts = np.flatnonzero(inside)
         widths = self.values[ends[inside]] - self.values[starts]
-        at = int(np.argmin(widths))
-        return float(self.values[starts[at]]), float(self.values[ends[inside][at]])
+        shortest = int(np.argmin(widths))
+        return float(self.values[starts[shortest]]), float(self.values[ends[inside][shortest]])
 
 
 class RealLaw(Protocol):
@@ -296,10 +296,10 @@ class Continuous(Marginal):
         maximum.
         """
         law_mode = getattr(self.law, "mode", None)
-        found = law_mode() if law_mode else self._highest()
-        if found is None:
+        location = law_mode() if law_mode else self._highest()
+        if location is None:
             raise Unavailable(f"{self.name} has no mode, because the density is infinite at an end of the range")
-        return float(found)
+        return float(location)
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
         """Draw independent values, as an array of shape (size,)."""
@@ -309,12 +309,12 @@ class Continuous(Marginal):
     def _highest(self) -> float:
         lower, upper = self.quantile([1e-4, 1 - 1e-4])
         grid = np.linspace(lower, upper, 513)
-        at = int(np.argmax(self.pdf(grid)))
-        bounds = grid[max(at - 1, 0)], grid[min(at + 1, 512)]
-        found = minimize_scalar(
+        position = int(np.argmax(self.pdf(grid)))
+        bounds = grid[max(position - 1, 0)], grid[min(position + 1, 512)]
+        optimum = minimize_scalar(
             lambda x: -float(self.pdf(x)), bounds=bounds, method="bounded", options={"xatol": 1e-10}
         )
-        return float(found.x)
+        return float(optimum.x)
 
 
 class Draws(Marginal):

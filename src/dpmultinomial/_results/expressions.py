@@ -116,15 +116,15 @@ def comparison(text: str, names: Names) -> Comparison:
     if not isinstance(text, str):
         raise TypeError(f"a probability requires a comparison such as 'a > b', got {text!r}")
     tokens = _tokens(text, names)
-    found = [i for i, (kind, _) in enumerate(tokens) if kind == "operator"]
-    if len(found) != 1:
+    operators = [i for i, (kind, _) in enumerate(tokens) if kind == "operator"]
+    if len(operators) != 1:
         raise ValueError(
             f"{text!r}: a probability must contain exactly one comparison, with one of {' '.join(OPERATORS)}"
         )
-    sides = [_linear(tokens[: found[0]], text), _linear(tokens[found[0] + 1 :], text)]
+    sides = [_linear(tokens[: operators[0]], text), _linear(tokens[operators[0] + 1 :], text)]
     (left, a), (right, b) = sides
     coefficients = {p: left.get(p, 0.0) - right.get(p, 0.0) for p in {**left, **right}}
-    operator = "==" if tokens[found[0]][1] == "=" else str(tokens[found[0]][1])
+    operator = "==" if tokens[operators[0]][1] == "=" else str(tokens[operators[0]][1])
     return Comparison({p: c for p, c in coefficients.items() if c}, operator, b - a)
 
 

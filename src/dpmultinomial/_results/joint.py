@@ -326,8 +326,8 @@ class Enumerated:
     def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:
         """Draw independent vectors, as an array of shape (size, places)."""
         below = np.cumsum(self.weights)
-        found = np.searchsorted(below[:-1], rng.random(size) * below[-1], side="right")
-        return np.asarray(self.rows[found][:, list(places)])
+        picked = np.searchsorted(below[:-1], rng.random(size) * below[-1], side="right")
+        return np.asarray(self.rows[picked][:, list(places)])
 
 
 FEWEST = 64  # smallest number of counts for which the Fourier sum has fewer terms than convolutions
@@ -383,13 +383,13 @@ class SpectralTies:
         most = _without(np.log(np.maximum(sizes, 1e-300))) + np.log(np.maximum(np.abs(whole) / whole[0].real, 1e-300))
         kept = np.flatnonzero(most > np.log(_NOTHING))
         self.dropped = 2 * float(np.exp(np.delete(most, kept)).sum())
-        found = _padded(normed) @ self._waves(kept, widest)
-        actual = _without(np.log(np.maximum(np.abs(found), 1e-300))) + np.log(np.abs(whole[kept]) / whole[0].real)
+        transforms = _padded(normed) @ self._waves(kept, widest)
+        actual = _without(np.log(np.maximum(np.abs(transforms), 1e-300))) + np.log(np.abs(whole[kept]) / whole[0].real)
         good = actual > np.log(_NOTHING)
         self.dropped += 2 * float(np.exp(actual[~good]).sum())
         self.frequencies = kept[good]
         # stored in the form in which the logs are subtracted later
-        self.logs = np.log(np.where(found == 0, 1e-300, found)[:, good])
+        self.logs = np.log(np.where(transforms == 0, 1e-300, transforms)[:, good])
         twice = np.where((self.frequencies == 0) | (2 * self.frequencies == self.length), 1.0, 2.0)
         self.ends = twice * np.conj(whole[self.frequencies]) / whole[0].real
         self.all_logs = self.logs.sum(axis=0)
@@ -493,13 +493,13 @@ class Coupled:
         """Weights of one count of each kind (counts with equal factors), given all other counts and the factor g of the
         sum.
         """
-        found = self._kinds.ties(self.root)
+        ties = self._kinds.ties(self.root)
         if self._kinds.tails:
-            return found
-        pairs = zip(found, self._factors, strict=True)
+            return ties
+        pairs = zip(ties, self._factors, strict=True)
         # absolute accuracy is sufficient
-        if all(tie.weights[own.weights > _SEEN].min() > _LEVEL for tie, own in pairs):
-            return found
+        if all(tie.weights[factor.weights > _SEEN].min() > _LEVEL for tie, factor in pairs):
+            return ties
         return _Kinds(self._factors, np.bincount(self.which).tolist(), tails=True).ties(self.root)
 
     def single(self, kind: int) -> Window:
@@ -528,18 +528,18 @@ class Coupled:
         """
         if not len(places):
             return np.empty((size, 0), dtype=np.int64)
-        found = {0: drawn(self.total, size, rng)}
+        sums = {0: drawn(self.total, size, rng)}
         for level in range(len(self._levels) - 2, -1, -1):
-            row, parents = self._levels[level], found
-            found = {}
+            row, parents = self._levels[level], sums
+            sums = {}
             for i in sorted({place >> level for place in places}):
                 whole, pair = parents[i // 2], i ^ 1
                 if pair == len(row):
-                    found[i] = whole
-                elif i not in found:
+                    sums[i] = whole
+                elif i not in sums:
                     left = _split(row[i & ~1], row[i | 1], whole, rng)
-                    found |= {i & ~1: left, i | 1: whole - left}
-        return np.stack([found[i] for i in places], axis=1)
+                    sums |= {i & ~1: left, i | 1: whole - left}
+        return np.stack([sums[i] for i in places], axis=1)
 
     def scaled(self, unit: float) -> "Coupled":
         """Return the joint distribution of the same quantities as multiples of another unit."""
@@ -582,9 +582,9 @@ class Coupled:
         of the sum of all counts.
         """
         if len(places) <= MOST and self._spectrum is not None:
-            found = self._spectrum.tie(places, low, high)
-            if found is not None:
-                return found
+            tie = self._spectrum.tie(places, low, high)
+            if tie is not None:
+                return tie
         rest = self._free_sum(set(places), inside=False)
         return added(self.root, rest.reflected())
 
@@ -664,20 +664,20 @@ class _Kinds:
         """
         ties = _ties(self.levels, root, tails=self.tails)
         rows = zip(ties, self.others, self.factors, strict=True)
-        return [_message(tie, others, own, tails=self.tails) for tie, others, own in rows]
+        return [_message(tie, others, factor, tails=self.tails) for tie, others, factor in rows]
 
     def _power(self, factor: Window, times: int) -> Window:
         """Return the weights of the sum of `times` independent counts with the same factor, computed by repeated
         doubling.
         """
-        found, doubled = Window(0, np.ones(1)), factor
+        power, doubled = Window(0, np.ones(1)), factor
         while times:
             if times % 2:
-                found = self._added(found, doubled)
+                power = self._added(power, doubled)
             times //= 2
             if times:
                 doubled = self._added(doubled, doubled)
-        return found
+        return power
 
     def _added(self, a: Window, b: Window) -> Window:
         if self.tails or len(a.weights) * len(b.weights) <= BRIEF:
@@ -737,9 +737,9 @@ def _correlated(along: Array, weights: Array, size: int, *, tails: bool = True) 
     first, last = int(seen[0]), int(seen[-1])
     parts = along[first : last + 1], np.ascontiguousarray(weights[::-1])
     whole = convolved(*parts, smallest=_FAINT) if tails else convolved_once(*parts)
-    found = Window(first - len(weights) + 1, whole).at(0, size)
-    if found.max() > _CLEAR * whole.max() or not tails:
-        return found
+    correlation = Window(first - len(weights) + 1, whole).at(0, size)
+    if correlation.max() > _CLEAR * whole.max() or not tails:
+        return correlation
     return np.convolve(along, weights[::-1], mode="valid")  # all needed entries are far smaller than the other entries
 
 

@@ -30,7 +30,7 @@ def intervals(groups: Mapping[str, Quantities], *, level: float, largest: int | 
     """
     level = _checks.inside("level", level)
     rows = {title: _rows(group, level, largest) for title, group in groups.items()}
-    heights = [max(len(found), 1) for found in rows.values()]
+    heights = [max(len(table), 1) for table in rows.values()]
     if ax is None:
         size = 6.0, 0.9 + 0.28 * sum(heights) + 0.5 * len(heights)
         axes = _figure()(figsize=size, layout="constrained").subplots(
@@ -38,23 +38,23 @@ def intervals(groups: Mapping[str, Quantities], *, level: float, largest: int | 
         )[:, 0]
     else:
         axes = [ax]
-    for axis, (title, found) in zip(axes, rows.items(), strict=True):
-        place = range(len(found) - 1, -1, -1)
-        axis.hlines(place, found["lower"], found["upper"], color="0.35", linewidth=2)
-        axis.plot(found["median"], place, "o", color="#0072B2", markersize=5)
-        axis.set_yticks(place, list(found.index))
-        axis.set_ylim(-0.6, len(found) - 0.4)
-        which = "" if len(found) == len(groups[title]) else f", {len(found)} largest of {len(groups[title]):,}"
+    for axis, (title, table) in zip(axes, rows.items(), strict=True):
+        place = range(len(table) - 1, -1, -1)
+        axis.hlines(place, table["lower"], table["upper"], color="0.35", linewidth=2)
+        axis.plot(table["median"], place, "o", color="#0072B2", markersize=5)
+        axis.set_yticks(place, list(table.index))
+        axis.set_ylim(-0.6, len(table) - 0.4)
+        which = "" if len(table) == len(groups[title]) else f", {len(table)} largest of {len(groups[title]):,}"
         axis.set_title(f"{title}: median and {100 * level:g} % interval{which}", loc="left", fontsize=9)
     return axes[0].figure
 
 
 def _rows(group: Quantities, level: float, largest: int | None) -> pd.DataFrame:
     """Return the median and the interval of each quantity that is shown."""
-    found = group.interval(level).assign(median=group.median())
+    table = group.interval(level).assign(median=group.median())
     if largest is None:
-        return found
-    return found.sort_values("median", ascending=False, kind="stable").head(
+        return table
+    return table.sort_values("median", ascending=False, kind="stable").head(
         _checks.integer("largest", largest, least=1)
     )
 

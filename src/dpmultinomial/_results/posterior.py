@@ -155,8 +155,8 @@ class Posterior:
         _checks.inside("level", level)
         frames = []
         for name, group in self._groups.items():
-            found, states = group.numbers(level), group.states
-            columns = (list(group), GROUPS[name], found.mean, found.sd, found.lower, found.upper, level)
+            numbers, states = group.numbers(level), group.states
+            columns = (list(group), GROUPS[name], numbers.mean, numbers.sd, numbers.lower, numbers.upper, level)
             accuracy = ([state.status for state in states], [state.error for state in states])
             frames.append(pd.DataFrame(dict(zip(COLUMNS, (*columns, *accuracy), strict=True))))
         return pd.concat(frames, ignore_index=True)
@@ -263,10 +263,10 @@ class Posterior:
             raise ModuleNotFoundError(
                 "to_arviz requires arviz-base: install arviz-base (pip install arviz-base)"
             ) from error
-        found = self.sample(draws, rng=rng)
-        names = {f"{group}_name": list(self._groups[group].names) for group in found}
-        dims = {group: [f"{group}_name"] for group in found}
-        return from_dict({"posterior": {k: v[None] for k, v in found.items()}}, coords=names, dims=dims)
+        samples = self.sample(draws, rng=rng)
+        names = {f"{group}_name": list(self._groups[group].names) for group in samples}
+        dims = {group: [f"{group}_name"] for group in samples}
+        return from_dict({"posterior": {k: v[None] for k, v in samples.items()}}, coords=names, dims=dims)
 
     def plot(
         self, about: str | None = None, *, level: float = LEVEL, largest: int | None = None, ax: Any = None
@@ -308,10 +308,10 @@ class Posterior:
 
     def _warnings(self) -> list[str]:
         """Return the contradictions found between the released values, the noise and the prior."""
-        found: Any = self.facts.get("warnings", [])
+        warnings: Any = self.facts.get("warnings", [])
         check: Any = self.facts.get("conflict")
         if not isinstance(check, Mapping) or not check.get("found"):
-            return [f"WARNING: {text}" for text in found]
+            return [f"WARNING: {text}" for text in warnings]
         names = ", ".join(map(str, check["names"]))
         p = f"smallest p-value {check['smallest']:.1g} among {check['tested']:,}"
         return [f"CONFLICT: improbable under the stated noise and prior: {names} ({p})"]

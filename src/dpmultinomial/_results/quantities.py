@@ -161,8 +161,8 @@ class Quantities:
         """Accuracy of every quantity, in the order of the names."""
         if self._numbers is None:
             return [self[name].accuracy for name in self]
-        found = self._default.states
-        return [found] * len(self) if isinstance(found, Accuracy) else found
+        states = self._default.states
+        return [states] * len(self) if isinstance(states, Accuracy) else states
 
     @cached_property
     def _default(self) -> Columns:
@@ -196,8 +196,8 @@ class Quantities:
     def interval(self, level: float = LEVEL, *, kind: str = "central") -> pd.DataFrame:
         """Return the limits of intervals, in columns lower and upper, with one row per name (`Marginal.interval`)."""
         if self._numbers is not None and kind == "central":
-            found = self._default if level == LEVEL else self.numbers(level)
-            return pd.DataFrame({"lower": found.lower, "upper": found.upper}, index=list(self.names))
+            numbers = self._default if level == LEVEL else self.numbers(level)
+            return pd.DataFrame({"lower": numbers.lower, "upper": numbers.upper}, index=list(self.names))
         ends = [self[name].interval(level, kind=kind) for name in self]
         return pd.DataFrame(ends, index=list(self.names), columns=["lower", "upper"])
 
@@ -232,9 +232,9 @@ class Chance(float):
     accuracy: Accuracy
 
     def __new__(cls, value: float, accuracy: Accuracy = EXACT) -> "Chance":
-        found = super().__new__(cls, min(max(value, 0.0), 1.0))
-        found.accuracy = accuracy
-        return found
+        chance = super().__new__(cls, min(max(value, 0.0), 1.0))
+        chance.accuracy = accuracy
+        return chance
 
     def __repr__(self) -> str:
         error = f", standard error {self.accuracy.error:.2g}" if self.accuracy.error > 0 else ""

@@ -185,7 +185,7 @@ def exact_ranks(together: Independent, places: Sequence[int], top: int) -> list[
     """
     laws = [together.window(i) for i in places]
     order = np.argsort(expected(laws), kind="stable")[:top]
-    found, work = [], 0
+    distributions, work = [], 0
     for i in order:
         above = _exceeding(laws[i], [law for j, law in enumerate(laws) if j != i])
         unsure = np.asarray(((above > _SURE) & (above < 1 - _SURE)).any(axis=1))
@@ -193,8 +193,8 @@ def exact_ranks(together: Independent, places: Sequence[int], top: int) -> list[
         if work > MOST_WORK:
             return None
         ranks, probabilities = _law(laws[i].weights / laws[i].weights.sum(), above, unsure)
-        found.append(Rank(places[i], ranks, probabilities))
-    return found
+        distributions.append(Rank(places[i], ranks, probabilities))
+    return distributions
 
 
 def expected(laws: Sequence[Window]) -> Array:
@@ -360,11 +360,11 @@ class Drawer:
                 first = np.argsort(ranked.mean(axis=0), kind="stable")[:top]
             seen.append(1 + np.stack([(x > x[:, [i]]).sum(axis=1) for i in first], axis=1))
         assert first is not None
-        found = []
+        distributions = []
         for i, ranks in zip(first, np.concatenate(seen).T, strict=True):
             values, times = np.unique(ranks, return_counts=True)
-            found.append(Rank(places[i], values, times / times.sum()))
-        return sorted(found, key=lambda rank: float(rank.ranks @ rank.probabilities))
+            distributions.append(Rank(places[i], values, times / times.sum()))
+        return sorted(distributions, key=lambda rank: float(rank.ranks @ rank.probabilities))
 
     def _parts(self, places: list[int]) -> Iterator[Array]:
         """Yield the joint draws in blocks of rows."""
@@ -423,8 +423,8 @@ class Asked:
         """
         kind, what = _one(question)
         if kind == "probability":
-            found = self.probability(what)
-            return [(label, float(found), NAN, NAN, NAN, found.accuracy.status, found.accuracy.error)]
+            probability = self.probability(what)
+            return [(label, float(probability), NAN, NAN, NAN, probability.accuracy.status, probability.accuracy.error)]
         if kind == "rank":
             return self._rank_rows(label, what, level)
         law = self.law(label, kind, what)
@@ -456,9 +456,9 @@ class Asked:
             plus, minus = self._sides(kind, what)
         together = self.group.together
         if kind in ("ratio", "share"):
-            found = _listed(lambda: None if together is None else ratio(together, plus, minus))
-            if found is not None:
-                values, probabilities, undefined = found
+            listed = _listed(lambda: None if together is None else ratio(together, plus, minus))
+            if listed is not None:
+                values, probabilities, undefined = listed
                 if not len(values) or undefined >= 1:
                     raise ValueError(_ZERO)
                 return Discrete(values, probabilities, name=label, type="question", accuracy=self._state(undefined))
@@ -485,9 +485,9 @@ class Asked:
         """
         asked, together = comparison(text, self.group.words), self.group.together
         if together is not None:
-            found = _listed(lambda: chance(together, asked))
-            if found is not None:
-                return Chance(found, EXACT)
+            probability = _listed(lambda: chance(together, asked))
+            if probability is not None:
+                return Chance(probability, EXACT)
         if len(asked.coefficients) <= 1 and (single := self._of_one(asked)) is not None:
             return single
         places = list(asked.coefficients)

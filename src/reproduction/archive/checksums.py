@@ -44,7 +44,7 @@ def read(folder: Path) -> dict[str, str]:
         lines = path.read_bytes().decode("utf-8").splitlines()
     except UnicodeDecodeError as error:
         raise Differs(f"{SUMS} is not UTF-8 at byte {error.start}: unpack the archive again") from None
-    found: dict[str, str] = {}
+    checksums: dict[str, str] = {}
     wrong = []
     for number, line in enumerate(lines, start=1):
         parts = _LINE.fullmatch(line)
@@ -55,14 +55,14 @@ def read(folder: Path) -> dict[str, str]:
             )
         elif name.startswith("/") or {"", ".", ".."} & {*name.split("/")} or name.split("/")[0] in BUILT:
             wrong.append(f"{SUMS}, line {number}: {name!r} must be a file in the archive")
-        elif name in found:
+        elif name in checksums:
             wrong.append(f"{SUMS}, line {number}: the name {name!r} occurs twice")
         else:
-            found[name] = parts[1]
+            checksums[name] = parts[1]
     stop(wrong)
-    if not found:
+    if not checksums:
         raise Differs(f"{SUMS} contains no file names: unpack the archive again")
-    return found
+    return checksums
 
 
 def stop(found: list[str]) -> None:
@@ -123,7 +123,7 @@ def _copy(raw: bytes, path: Path, *, executable: bool) -> None:
 def _added(folder: Path, listed: set[str]) -> tuple[list[str], list[str]]:
     """Return a sentence for each file or folder that is not listed, and the folders that were skipped."""
     above = {parent.as_posix() for name in listed for parent in PurePosixPath(name).parents}
-    found: list[str] = []
+    added: list[str] = []
     skipped: list[str] = []
     waiting = [""]
     while waiting:
@@ -135,8 +135,8 @@ def _added(folder: Path, listed: set[str]) -> tuple[list[str], list[str]]:
             elif entry.is_dir(follow_symlinks=False) and name in above:
                 waiting.append(name)
             elif name not in listed:
-                found.append(f"{name} was added ({_kind(Path(entry.path))})")
-    return sorted(found), skipped
+                added.append(f"{name} was added ({_kind(Path(entry.path))})")
+    return sorted(added), skipped
 
 
 def _is_regular(path: Path) -> bool:

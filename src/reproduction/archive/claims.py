@@ -56,7 +56,7 @@ def every(run: Path | None = None) -> list[Claim]:
     ----------
     run : folder of a run, for the CPU seconds.
     """
-    return [claim for found in folders.discover().values() for claim in of_paper(found, run)]
+    return [claim for paper in folders.discover().values() for claim in of_paper(paper, run)]
 
 
 def of_paper(found: Paper, run: Path | None = None) -> Iterator[Claim]:
@@ -95,8 +95,8 @@ def _places(places: Iterable[str]) -> str:
     """Return at most three sections, tables or figures in which the statements of an artefact are printed. Remarks on
     individual numbers are omitted.
     """
-    found = [*dict.fromkeys(_DETAIL.split(place)[0].strip() for place in places if place)]
-    return "; ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
+    distinct = [*dict.fromkeys(_DETAIL.split(place)[0].strip() for place in places if place)]
+    return "; ".join(distinct[:_NAMED]) + (f" and {len(distinct) - _NAMED} more" if len(distinct) > _NAMED else "")
 
 
 def _file(slug: str, artefact: Artefact) -> str:

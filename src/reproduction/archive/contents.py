@@ -42,12 +42,12 @@ def files(run: Path) -> dict[str, Path]:
         If a file is missing, damaged, private or a link, or contains a path of this machine.
     """
     sources = {name: ROOT / name for name in tracked()}
-    made = {name: run / name for name in results(run)}
-    _refuse_private([*sources, *made])
-    _refuse_links({**sources, **made})
+    outputs = {name: run / name for name in results(run)}
+    _refuse_private([*sources, *outputs])
+    _refuse_links({**sources, **outputs})
     _refuse_paths(sources, [ROOT, run])
-    _refuse_paths(made, [ROOT, run, Path.home(), Path(sys.prefix)])
-    return dict(sorted({**sources, **made}.items()))
+    _refuse_paths(outputs, [ROOT, run, Path.home(), Path(sys.prefix)])
+    return dict(sorted({**sources, **outputs}.items()))
 
 
 def tracked() -> list[str]:
@@ -101,11 +101,11 @@ def _stated(run: Path, name: str) -> str:
 
 
 def _refuse_private(names: Iterable[str]) -> None:
-    found = [name for name in names if PurePosixPath(name).parts[0] in PRIVATE]
-    if found:
+    private = [name for name in names if PurePosixPath(name).parts[0] in PRIVATE]
+    if private:
         raise ArchiveError(
-            f"{found[0]} is confidential or belongs to a release, but git tracks this file: run git rm "
-            f"--cached {found[0]}, and then make archive"
+            f"{private[0]} is confidential or belongs to a release, but git tracks this file: run git rm "
+            f"--cached {private[0]}, and then make archive"
         )
 
 

@@ -225,8 +225,8 @@ def _file(name: str, path: Path, digest: str) -> Entity:
 
 
 def _record(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(path.read_bytes())
-    return found
+    record: dict[str, Any] = json.loads(path.read_bytes())
+    return record
 
 
 def _id(name: str) -> Entity:
@@ -262,19 +262,19 @@ def write(target: Path, run: Path) -> str:
     ArchiveError
         As in `contents.files`.
     """
-    found = contents.files(run)
-    texts = {NAME: text(found, run), claims.NAME: claims.text(run).encode()}
-    texts[SUMS] = _sums(found, texts)
+    files = contents.files(run)
+    texts = {NAME: text(files, run), claims.NAME: claims.text(run).encode()}
+    texts[SUMS] = _sums(files, texts)
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")
     with tarfile.open(part, "w", format=tarfile.PAX_FORMAT) as archive:
-        for name in sorted([*found, *texts]):
-            raw = texts[name] if name in texts else found[name].read_bytes()
-            runs = name in found and bool(found[name].stat().st_mode & _EXECUTABLE)
+        for name in sorted([*files, *texts]):
+            raw = texts[name] if name in texts else files[name].read_bytes()
+            runs = name in files and bool(files[name].stat().st_mode & _EXECUTABLE)
             archive.addfile(_member(name, raw, executable=runs), io.BytesIO(raw))
     os.replace(part, target)
     digest = hashlib.sha256(target.read_bytes()).hexdigest()
-    return f"{len(found) + len(texts)} files, {target.stat().st_size / 1e6:.0f} MB, SHA-256 {digest}"
+    return f"{len(files) + len(texts)} files, {target.stat().st_size / 1e6:.0f} MB, SHA-256 {digest}"
 
 
 def _member(name: str, raw: bytes, *, executable: bool) -> tarfile.TarInfo:

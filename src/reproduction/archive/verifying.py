@@ -84,11 +84,11 @@ def _tables(sums: Mapping[str, str]) -> list[str]:
 
 def _feeding(folder: Path, slugs: list[str]) -> set[str]:
     """Return the agreement tables of an archive, and the tables from which they were computed."""
-    found = {_ALL}
+    names = {_ALL}
     for slug in slugs:
         record = json.loads((folder / "results" / slug / f"agreement{SUFFIX}").read_bytes())
-        found |= {f"results/{slug}/{Path(name).name}" for name in (*record[provenance.INPUTS], *record[FILES])}
-    return found
+        names |= {f"results/{slug}/{Path(name).name}" for name in (*record[provenance.INPUTS], *record[FILES])}
+    return names
 
 
 def _recomputed(folder: Path, slugs: list[str], names: set[str]) -> tuple[int, list[str]]:
@@ -100,28 +100,28 @@ def _recomputed(folder: Path, slugs: list[str], names: set[str]) -> tuple[int, l
     """
     settings, papers, count, faults = config.read(folder / contents.CONFIG), paper.discover(), 0, []
     for slug in slugs:
-        found, section = papers[slug], settings[slug]
-        loops = artefacts.loops(found, section, settings.get("shards", "auto"))
-        for artefact, table in artefacts.tables(found):
-            name = artefacts.table_file(found, artefact.name)
-            reads = artefacts.inputs(found, table, section, loops)
+        this_paper, section = papers[slug], settings[slug]
+        loops = artefacts.loops(this_paper, section, settings.get("shards", "auto"))
+        for artefact, table in artefacts.tables(this_paper):
+            name = artefacts.table_file(this_paper, artefact.name)
+            reads = artefacts.inputs(this_paper, table, section, loops)
             quick = table.by == "gather" or table.minutes <= _MINUTES
             if name not in names or table.by == "measure" or table.programs or not quick:
                 continue
             if not all((folder / file).is_file() for file in reads.values()):
                 continue
             count += 1
-            made = making.made(
+            recomputed = making.made(
                 f"{slug}.{table.function}",
                 by=table.by,
                 settings=section[table.settings],
                 read={key: trust.table(folder / file) for key, file in reads.items()},
-                files={argument: found.folder / file for argument, file in table.files.items()},
+                files={argument: this_paper.folder / file for argument, file in table.files.items()},
                 programs={},
                 names=(slug, table.settings),
                 root_seed=settings["root_seed"],
             )
-            if not _equal(trust.table(folder / name), made):
+            if not _equal(trust.table(folder / name), recomputed):
                 faults.append(f"{name} does not follow from the sources and the configuration of the archive")
     return count, faults
 
@@ -172,10 +172,10 @@ def _described(folder: Path, sums: Mapping[str, str]) -> Iterator[str]:
     """Yield a message for each part of an archive's description that does not follow from the files and the times in
     the archive.
     """
-    found = {name: folder / name for name in sorted(sums) if name not in (crate.NAME, claims.NAME)}
+    files = {name: folder / name for name in sorted(sums) if name not in (crate.NAME, claims.NAME)}
     stated = (folder / crate.NAME).read_bytes() if crate.NAME in sums else b""
     try:
-        expected = crate.text(found, folder, crate.stated_times(stated))
+        expected = crate.text(files, folder, crate.stated_times(stated))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         expected = b""
     if not stated or stated != expected:

@@ -134,9 +134,9 @@ def _section(
     loop, stated = "replications" in grown, config["shards"]
     shards = stated if loop and isinstance(stated, int) else 1
     most = max(grown, key=lambda key: grown[key][0], default="")
-    found = [f"{key}: {str(settings[key])[:60]}" for key in grown if grown[key] != (1.0, 1.0)]
-    shown = f", with {', '.join(found)}" if found else ""
-    place = f"{path}.{most}" if most and found else path
+    causes = [f"{key}: {str(settings[key])[:60]}" for key in grown if grown[key] != (1.0, 1.0)]
+    shown = f", with {', '.join(causes)}" if causes else ""
+    place = f"{path}.{most}" if most and causes else path
     spread = ", or split the loop into more shards" if loop else ""
     yield from _judged(place, seconds / shards, PROGRAM + megabytes, config["limits"], shown, spread)
 
@@ -206,13 +206,13 @@ def checked(
     PaperError
         If the declarations of two papers conflict.
     """
-    if found := sorted(user_files.mistakes(settings)):  # this check runs before a rule of any paper opens a named file
+    if errors := sorted(user_files.mistakes(settings)):  # this check runs before a rule of any paper opens a named file
         raise config.ConfigError(
-            f"{len(found)} confidential files are named where only public files are allowed; nothing was run.\n"
-            + "\n".join(f"  {place}: {why}" for place, why in found)
+            f"{len(errors)} confidential files are named where only public files are allowed; nothing was run.\n"
+            + "\n".join(f"  {place}: {why}" for place, why in errors)
         )
     allowed = schema_of(papers)
-    judges: config.Rules = {slug: found.mistakes for slug, found in papers.items()}
+    judges: config.Rules = {slug: described.mistakes for slug, described in papers.items()}
     judges["releases"] = lambda section: user_files.release_mistakes(section, settings.get("budgets") or {})
     judges["budgets"] = user_files.ceilings
     known = discover() if kinds is None else kinds

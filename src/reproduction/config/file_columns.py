@@ -56,7 +56,7 @@ def names(settings: Mapping[str, Any], header: Sequence[str], kind: Kind) -> Nam
         If a stated column does not exist, or the kind does not have a column of that name.
     """
     known = {**kind.columns, **kind.further, **kind.by_table}
-    found: Names = {}
+    mapping: Names = {}
     for ours, theirs in (settings.get("columns") or {}).items():
         if ours not in known:
             raise ValueError(
@@ -75,34 +75,34 @@ def names(settings: Mapping[str, Any], header: Sequence[str], kind: Kind) -> Nam
                     f"columns: the file has no column {one!r}; the columns of the file "
                     f"are {', '.join(header[:20])}{hint}"
                 )
-        found[ours] = theirs if isinstance(theirs, str) else list(theirs)
-    return {**_recognised(settings, header, kind, found), **found}
+        mapping[ours] = theirs if isinstance(theirs, str) else list(theirs)
+    return {**_recognised(settings, header, kind, mapping), **mapping}
 
 
 def _recognised(settings: Mapping[str, Any], header: Sequence[str], kind: Kind, stated: Names) -> Names:
     """Return the columns that are recognised by the names that other software gives to them."""
     if not {"name", "value"} <= set(kind.columns):
         return {}
-    found: Names = {}
+    recognised: Names = {}
     if "value" not in header and "value" not in stated:
-        found |= {"value": next((one for one in _VALUES if one in header), "")}
-        if not found["value"]:
+        recognised |= {"value": next((one for one in _VALUES if one in header), "")}
+        if not recognised["value"]:
             return {}
-    value = str(stated.get("value", found.get("value", "value")))
+    value = str(stated.get("value", recognised.get("value", "value")))
     spread = _SPREAD.format(value)
     if "name" not in header and "name" not in stated:
-        own = {value, spread, "table", *_BESIDE, *kind.columns, *kind.further, *kind.by_table}
-        own |= {settings.get("exposure", ""), *(settings.get("covariates") or ())}
-        left = [one for one in header if one not in own and not one.endswith("_noise_stddev")]
+        reserved = {value, spread, "table", *_BESIDE, *kind.columns, *kind.further, *kind.by_table}
+        reserved |= {settings.get("exposure", ""), *(settings.get("covariates") or ())}
+        left = [one for one in header if one not in reserved and not one.endswith("_noise_stddev")]
         if _KEY in left or len(left) == 1:
-            found["name"] = _KEY if _KEY in left else left[0]
+            recognised["name"] = _KEY if _KEY in left else left[0]
     noise = settings.get("noise")
     key = _SCALE.get(str(noise.get("law") if isinstance(noise, Mapping) else noise), "")
     scales = ("scale", "sd", "sigma", "variance", "epsilon", "rho")
     free = not any(one in header or one in stated or (isinstance(noise, Mapping) and one in noise) for one in scales)
     if spread in header and key and free:
-        found[key] = spread
-    return found
+        recognised[key] = spread
+    return recognised
 
 
 def header(settings: Mapping[str, Any], kind: Kind, batch: bool) -> tuple[list[str], Names]:
@@ -114,8 +114,8 @@ def header(settings: Mapping[str, Any], kind: Kind, batch: bool) -> tuple[list[s
         As in `names` and `table_files.columns`.
     """
     written = table_files.columns(settings["file"], batch)
-    found = names(settings, written, kind)
-    return [*found, *(one for one in written if one not in found)], found
+    mapping = names(settings, written, kind)
+    return [*mapping, *(one for one in written if one not in mapping)], mapping
 
 
 def texts(settings: Mapping[str, Any], kinds: Mapping[str, str], found: Names) -> dict[str, list[str]]:

@@ -37,11 +37,11 @@ def merged(paths: Iterable[Path], further: Mapping[str, Any] | None = None) -> d
     ConfigError
         As in `reading.read`, or if a key is a mapping in one file and not in another.
     """
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for path in paths:
-        _merge(found, reading.read(path), str(path), "")
-    _merge(found, dict(further or {}), "--config", "")
-    return found
+        _merge(settings, reading.read(path), str(path), "")
+    _merge(settings, dict(further or {}), "--config", "")
+    return settings
 
 
 def pairs(words: Iterable[str]) -> dict[str, Any]:
@@ -53,16 +53,16 @@ def pairs(words: Iterable[str]) -> dict[str, Any]:
     ConfigError
         If an argument has no name, or its value cannot be read.
     """
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for word in words:
         name, sign, value = word.partition("=")
         if not sign or not name.isidentifier() or name.startswith("__"):
             raise reading.ConfigError(f"--config must have the form name=value, got {word[:80]!r}")
         try:
-            found[name] = reading.parse(value, form="yaml")
+            settings[name] = reading.parse(value, form="yaml")
         except reading.ConfigError as error:
             raise reading.ConfigError(f"--config {name}: {error}") from None
-    return found
+    return settings
 
 
 def write(settings: Mapping[str, Any], folder: Path) -> Path:
@@ -116,16 +116,16 @@ def _digest(text: str) -> str:
 
 def _merge(into: dict[str, Any], new: dict[str, Any], file: str, place: str) -> None:
     for key, value in new.items():
-        here = f"{place}.{key}".lstrip(".")
+        key_path = f"{place}.{key}".lstrip(".")
         old = into.get(key)
         if key in into and isinstance(old, dict) != isinstance(value, dict):
             known, given = ("keys and values" if isinstance(v, dict) else repr(v) for v in (old, value))
             raise reading.ConfigError(
-                f"{file}: {here} has {given[:80]}, but another configuration file has {known[:80]}: "
+                f"{file}: {key_path} has {given[:80]}, but another configuration file has {known[:80]}: "
                 "use the same type in both files"
             )
         if isinstance(old, dict):
-            _merge(old, value, file, here)
+            _merge(old, value, file, key_path)
         else:
             into[key] = value
 
@@ -155,8 +155,8 @@ class Asked:
         """Return the command line arguments for Snakemake in which `file` replaces all configuration options."""
         if file is None:
             return list(self.rest)
-        at = self.rest.index("--") if "--" in self.rest else len(self.rest)
-        return [*self.rest[:at], f"--configfile={file}", *self.rest[at:]]
+        position = self.rest.index("--") if "--" in self.rest else len(self.rest)
+        return [*self.rest[:position], f"--configfile={file}", *self.rest[position:]]
 
 
 def taken_apart(words: Sequence[str]) -> Asked:
@@ -171,9 +171,9 @@ def taken_apart(words: Sequence[str]) -> Asked:
     pairs: list[str] = []
     rest: list[str] = []
     into: list[Path] | list[str] | None = None
-    for at, word in enumerate(words):
+    for position, word in enumerate(words):
         if word == "--":
-            rest += words[at:]
+            rest += words[position:]
             break
         option, sign, value = word.partition("=")
         if word.startswith("-") and not _number(word):

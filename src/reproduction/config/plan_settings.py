@@ -66,8 +66,8 @@ def _release_rules(plan: Mapping[str, Any], releases: Mapping[str, Any]) -> Iter
         return
     key = checks.parameter(settings)
     for value in plan.get("values", ()):
-        at = {**settings, key: value, "accept_weak_privacy": True}
-        for place, why in checks.problems(name, at, budgets={}, root=Path.cwd(), left=False):
+        changed = {**settings, key: value, "accept_weak_privacy": True}
+        for place, why in checks.problems(name, changed, budgets={}, root=Path.cwd(), left=False):
             if place == f"releases/{name}/{key}":
                 yield "values", f"{value:g}: {why}"
     if settings.get("narrow") and "shape" not in plan:

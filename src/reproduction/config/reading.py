@@ -242,12 +242,12 @@ def _plain(node: yaml.ScalarNode, looks: re.Pattern[str], value: float) -> float
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    mapping: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
+        if key in mapping:
             raise ConfigError(f"{key}: duplicate key: keep only one of the keys")
-        found[key] = value
-    return found
+        mapping[key] = value
+    return mapping
 
 
 def _no_number(word: str) -> float:

@@ -67,14 +67,14 @@ class Scenario:
 
 def named(settings: Mapping[str, Any], kinds: Mapping[str, Kind]) -> dict[str, Scenario]:
     """Return the scenarios of a checked configuration, as a mapping from their names."""
-    found = {}
+    scenarios = {}
     for name, written in settings["scenarios"].items():
         kind, release = _kind(written, settings, kinds)
         batch = table_files.is_batch(written.get("file"))
         filled = config.with_defaults((dict(kind.batch_defaults) if batch else {}) | dict(written), kind.schema)
         form = "batch" if batch else "grid" if lists(filled, kind) else "case"
-        found[name] = Scenario(name=name, kind=kind, settings=filled, form=form, release=release)
-    return found
+        scenarios[name] = Scenario(name=name, kind=kind, settings=filled, form=form, release=release)
+    return scenarios
 
 
 def single(name: str, written: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Scenario:
@@ -86,8 +86,8 @@ def single(name: str, written: Mapping[str, Any], kinds: Mapping[str, Kind]) -> 
         For all mistakes.
     """
     whole = {"scenarios": {name: dict(written)}, "releases": {}}
-    if found := sorted(set(mistakes(whole, kinds))):
-        raise config.ConfigError("\n".join(f"{place}: {text}" for place, text in found))
+    if faults := sorted(set(mistakes(whole, kinds))):
+        raise config.ConfigError("\n".join(f"{place}: {text}" for place, text in faults))
     return named(whole, kinds)[name]
 
 
@@ -133,9 +133,9 @@ def _labels(paths: list[tuple[str, ...]]) -> list[str]:
 
 def points(settings: Mapping[str, Any], kind: Kind) -> list[Point]:
     """Return the points of a grid, as `Scenario.points` does."""
-    found = lists(settings, kind)
-    names = _labels(list(found))
-    return [dict(zip(names, values, strict=True)) for values in product(*found.values())]
+    values_by_key = lists(settings, kind)
+    names = _labels(list(values_by_key))
+    return [dict(zip(names, values, strict=True)) for values in product(*values_by_key.values())]
 
 
 def at(settings: Mapping[str, Any], kind: Kind, point: Point) -> dict[str, Any]:
@@ -217,10 +217,10 @@ def mistakes(settings: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Mistakes
     kinds : kinds of scenario, by name.
     """
     for name, written in (settings.get("scenarios") or {}).items():
-        here = name
+        prefix = name
         if name.endswith(_TAKEN) or name.startswith("plan_"):
             yield (
-                here,
+                prefix,
                 f"a name that ends in {' or '.join(_TAKEN)} or begins with plan_ is reserved; choose another name",
             )
         if not isinstance(written, dict):
@@ -229,10 +229,10 @@ def mistakes(settings: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Mistakes
             kind, release = _kind(written, settings, kinds)
         except ValueError as error:
             place, _, text = str(error).partition(": ")
-            yield f"{here}{place}", text
+            yield f"{prefix}{place}", text
             continue
         for place, text in dict.fromkeys(_scenario(written, kind, release)):
-            yield f"{here}{place}", text
+            yield f"{prefix}{place}", text
 
 
 def _scenario(written: dict[str, Any], kind: Kind, release: str) -> Mistakes:

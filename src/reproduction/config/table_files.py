@@ -87,10 +87,10 @@ def texts(path: str, kinds: Mapping[str, str], judges: Mapping[str, Judge] | Non
         for column, row, rule, text in _judged(listed, judges or {}):
             raise ValueError(f"{path!r}, row {row + 1}, column {column!r}: {rule}, got {text[:80]!r}")
         return listed
-    found, wrong = _texts(path, _stamp(path), tuple(kinds.items()))
-    if wrong := [*wrong, *_judged(found, judges or {})]:
+    by_column, wrong = _texts(path, _stamp(path), tuple(kinds.items()))
+    if wrong := [*wrong, *_judged(by_column, judges or {})]:
         _table(path, _stamp(path)).refuse_all(wrong)
-    return dict(found)
+    return dict(by_column)
 
 
 def _judged(columns: Mapping[str, list[str]], judges: Mapping[str, Judge]) -> list[tuple[str, int, str, str]]:
@@ -112,8 +112,8 @@ def _judged(columns: Mapping[str, list[str]], judges: Mapping[str, Judge]) -> li
 
 def _stamp(path: str) -> tuple[int, ...]:
     """Return numbers that identify the state of a file and change if the file is changed or replaced."""
-    found = stat(places.public(path))
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    status = stat(places.public(path))
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 @lru_cache(1)
@@ -132,11 +132,11 @@ def _texts(
 ) -> tuple[dict[str, list[str]], list[tuple[str, int, str, str]]]:
     """Return some columns of the most recently read file, and the invalid cells of its numeric columns."""
     table, kinds = _table(path, stamp), dict(columns)
-    found = {column: table.texts(column) for column in kinds}
+    by_column = {column: table.texts(column) for column in kinds}
     wrong = [cell for c, kind in kinds.items() if kind == "number" for cell in table.wrong_cells(c, kind, empty=True)]
     whole = [c for c, kind in kinds.items() if kind == "whole"]
     wrong += [cell for c in whole for cell in table.wrong_cells(c, "whole", least=0, most=LARGEST)]
-    return found, wrong
+    return by_column, wrong
 
 
 def by_table(path: str, columns: Mapping[str, Sequence[str]], keys: Mapping[str, str]) -> dict[str, Any]:
@@ -153,7 +153,7 @@ def by_table(path: str, columns: Mapping[str, Sequence[str]], keys: Mapping[str,
     ValueError
         If a column has different values or no value.
     """
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for key in (key for key in keys if key in columns):
         values = list(dict.fromkeys(columns[key]))
         if len(values) != 1 or not values[0]:
@@ -161,8 +161,8 @@ def by_table(path: str, columns: Mapping[str, Sequence[str]], keys: Mapping[str,
                 f"{path!r}, column {key!r}: all rows must have the same value, got {', '.join(values[:5])}"
             )
         number = float(values[0]) if keys[key] == "number" else 0.5
-        found[key] = values[0] if keys[key] == "text" else int(number) if number == int(number) else number
-    return found
+        settings[key] = values[0] if keys[key] == "text" else int(number) if number == int(number) else number
+    return settings
 
 
 def _csv(path: Path) -> list[str]:

@@ -114,8 +114,8 @@ def planned_mistakes(
     """Return (path, message) for every mistake in a release that affects a plan of this release. The confidential file
     may be missing, and the cost may exceed the budget.
     """
-    found = checks.problems(name, settings, budgets=budgets, root=Path.cwd(), left=False)
-    return [(".".join(Path(place).parts[1:]), text) for place, text in found if not place.endswith("/data")]
+    faults = checks.problems(name, settings, budgets=budgets, root=Path.cwd(), left=False)
+    return [(".".join(Path(place).parts[1:]), text) for place, text in faults if not place.endswith("/data")]
 
 
 def ceilings(budgets: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, str]]:

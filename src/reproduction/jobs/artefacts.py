@@ -109,14 +109,14 @@ def loops(paper: Paper, section: Mapping[str, Any] | None = None, shards: int | 
         if table.by == "summarise":
             key = (table.module, table.settings)
             declared[key] = max(declared.get(key, 0.0), table.loop_minutes)
-    found = []
+    all_loops = []
     for (module, settings), minutes in declared.items():
         expected = minutes * _relative_length(paper, settings, section)
         pieces = 1
         if max(minutes, expected) >= LONG:
             pieces = min(MOST_PIECES, max(1, ceil(expected / PIECE))) if shards == "auto" else int(shards)
-        found.append(Loop(paper.slug, module, settings, expected, pieces))
-    return found
+        all_loops.append(Loop(paper.slug, module, settings, expected, pieces))
+    return all_loops
 
 
 def _relative_length(paper: Paper, settings: str, section: Mapping[str, Any] | None) -> float:
@@ -180,20 +180,20 @@ def groups(paper: Paper) -> dict[str, str]:
     """
     by_name = {artefact.name: table for artefact, table in tables(paper)}
     slow_loops = {(loop.module, loop.settings) for loop in loops(paper) if loop.minutes >= LONG}
-    found: dict[str, str] = {}
+    group_of: dict[str, str] = {}
     after_summary: set[str] = set()  # slow tables that have read a summary, directly or indirectly
     for name in _in_order(by_name):
         table = by_name[name]
         read = [other for other in table.inputs if other in by_name]
         slow_loop = table.by == "summarise" and (table.module, table.settings) in slow_loops
         if table.by not in ("compute", "summarise") or table.minutes >= LONG or after_summary.intersection(read):
-            if any(found.get(other) == "summaries" or other in after_summary for other in read):
+            if any(group_of.get(other) == "summaries" or other in after_summary for other in read):
                 after_summary.add(name)
-        elif slow_loop or any(found.get(other) != "tables" for other in read):
-            found[name] = "summaries"
+        elif slow_loop or any(group_of.get(other) != "tables" for other in read):
+            group_of[name] = "summaries"
         else:
-            found[name] = "tables"
-    return found
+            group_of[name] = "tables"
+    return group_of
 
 
 def minutes_from_nothing(paper: Paper) -> dict[str, float]:
@@ -208,12 +208,12 @@ def minutes_from_nothing(paper: Paper) -> dict[str, float]:
     for name in _in_order(by_name):
         read = [other for other in by_name[name].inputs if other in by_name]
         needed[name] = {name}.union(*(needed[other] for other in read))
-    found = {}
+    minutes = {}
     for name, made_from in needed.items():
         parts = [by_name[other] for other in made_from]
         looped = {(table.module, table.settings) for table in parts if table.by == "summarise"}
-        found[name] = sum(table.minutes for table in parts) + sum(by_loop[key] for key in looped)
-    return found
+        minutes[name] = sum(table.minutes for table in parts) + sum(by_loop[key] for key in looped)
+    return minutes
 
 
 def _in_order(by_name: Mapping[str, Table]) -> list[str]:

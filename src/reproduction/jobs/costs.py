@@ -156,8 +156,8 @@ def _last_run(folder: Path) -> dict[str, float]:
 
 def _row(path: Path) -> dict[str, float]:
     with path.open(newline="", encoding="utf-8") as stream:
-        found = next(csv.DictReader(stream, delimiter="\t"))
-    return {key: float(value) for key, value in found.items() if ":" not in value}
+        row = next(csv.DictReader(stream, delimiter="\t"))
+    return {key: float(value) for key, value in row.items() if ":" not in value}
 
 
 def main() -> None:

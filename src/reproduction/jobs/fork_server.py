@@ -115,8 +115,8 @@ class Server:
         the exit code is the negative signal number.
         """
         for job in [*self._jobs]:
-            found, status = os.waitpid(job, os.WNOHANG)
-            if found:
+            finished, status = os.waitpid(job, os.WNOHANG)
+            if finished:
                 client = self._jobs.pop(job)
                 with suppress(KeyError):  # the client ended before its job
                     self._selector.unregister(client)

@@ -65,15 +65,15 @@ def begin(workflow: Any, modules: dict[str, Collection[str]]) -> bool:
 
 def remove_stale() -> list[Path]:
     """Remove the folders of killed processes of the current user, and return the paths of these folders."""
-    found = []
+    removed = []
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
         process = folder.name.removeprefix(_PREFIX).partition("-")[0]
         with suppress(OSError):
-            own = folder.lstat().st_uid == os.getuid() and not folder.is_symlink() and folder.is_dir()
-            if own and process.isdigit() and not psutil.pid_exists(int(process)):
+            ours = folder.lstat().st_uid == os.getuid() and not folder.is_symlink() and folder.is_dir()
+            if ours and process.isdigit() and not psutil.pid_exists(int(process)):
                 shutil.rmtree(folder)
-                found.append(folder)
-    return found
+                removed.append(folder)
+    return removed
 
 
 def start(folder: Path, modules: list[str]) -> Path:

@@ -122,15 +122,15 @@ def controller() -> int | None:
 
 def ended() -> list[int]:
     """End the processes that run scripts of a killed run in the current folder, and return their process IDs."""
-    found = [process for process, words in _here() if any(name in word for name in _SCRIPTS for word in words)]
-    for process in found:
+    processes = [process for process, words in _here() if any(name in word for name in _SCRIPTS for word in words)]
+    for process in processes:
         with suppress(psutil.NoSuchProcess):
             process.terminate()
-    for process in psutil.wait_procs(found, timeout=_GENTLE)[1]:
+    for process in psutil.wait_procs(processes, timeout=_GENTLE)[1]:
         process.kill()
-    if found:
-        print(f"Ended {len(found)} processes left by a killed run.", file=sys.stderr)
-    return [process.pid for process in found]
+    if processes:
+        print(f"Ended {len(processes)} processes left by a killed run.", file=sys.stderr)
+    return [process.pid for process in processes]
 
 
 def cancelled(arguments: Sequence[str]) -> list[str]:
@@ -150,22 +150,22 @@ def cancelled(arguments: Sequence[str]) -> list[str]:
     dry = any(word in ("-n", "--dry-run", "--dryrun") for word in arguments)
     if not asked or dry or not shutil.which("squeue"):
         return []
-    if found := of_folder(Path.cwd()):
-        subprocess.run(["scancel", *found], check=False)
-        _gone(found)
-    return found
+    if job_ids := of_folder(Path.cwd()):
+        subprocess.run(["scancel", *job_ids], check=False)
+        _gone(job_ids)
+    return job_ids
 
 
 def of_folder(folder: Path) -> list[str]:
     """Return the IDs of the user's unfinished jobs that Snakemake's executor submitted from `folder`."""
     command = ["squeue", "--me", "--noheader", "--states=PD,R,CF,CG,S", "--format=%i|%j|%k|%Z"]
     listed = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-    found = []
+    job_ids = []
     for line in listed.splitlines():
         job, name, comment, place = (*line.split("|", 3), "", "", "")[:4]
         if _NAME.fullmatch(name) and comment.startswith("rule_") and Path(place) == folder:
-            found.append(job)
-    return found
+            job_ids.append(job)
+    return job_ids
 
 
 def _here() -> Iterator[tuple[psutil.Process, list[str]]]:

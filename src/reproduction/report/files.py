@@ -145,5 +145,5 @@ class Run:
         if only its SHA-256 is recorded.
         """
         path = f"results/{slug}/{name}.csv"
-        found = trust.stated(self.root / path) if self.exists(path) else {}
-        return found if "settings" in found else {}
+        record = trust.stated(self.root / path) if self.exists(path) else {}
+        return record if "settings" in record else {}

@@ -119,15 +119,15 @@ def _agreement(stated: list[statements.Statement]) -> dict[str, Any]:
 
 def _environment() -> Environment:
     """Return a template environment that escapes all values and raises an error for an undefined name."""
-    found = Environment(
+    environment = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters["yaml"] = as_yaml
-    return found
+    environment.filters["yaml"] = as_yaml
+    return environment
 
 
 NOT_CONVERGED = "not converged"
@@ -184,19 +184,19 @@ def not_run(statements: list[Statement]) -> list[NotRun]:
 
 def not_converged(run: Run, pages: list[PaperPage], cases: list[ScenarioPage]) -> list[NotConverged]:
     """Return the tables of papers and scenarios with at least one row that has the status `NOT_CONVERGED`."""
-    found = []
+    unconverged = []
     for page in pages:
         for shown in page.artefacts:
             table = run.read(f"results/{page.paper.slug}/{shown.name}.csv")
             rows = failed(table)
             if rows:
                 address = f"{page.address}#{shown.name}"
-                found.append(NotConverged(page.paper.slug, shown.label, rows, address))
+                unconverged.append(NotConverged(page.paper.slug, shown.label, rows, address))
     for case in cases:
         rows = case.unusable
         if rows:
-            found.append(NotConverged("scenarios", case.name, rows, case.address))
-    return found
+            unconverged.append(NotConverged("scenarios", case.name, rows, case.address))
+    return unconverged
 
 
 def failed(table: pd.DataFrame | None) -> int:
@@ -215,11 +215,11 @@ def made(run: Run) -> Made:
             records += [record] if "settings" in record else []
     packages = sorted({name for record in records for name in record.get("packages", {})})
     versions = {name: _counted(record.get("packages", {}).get(name) for record in records) for name in packages}
-    own = {key: _counted(record.get(key) for record in records) for key in ("dpmultinomial", "python")}
+    main_versions = {key: _counted(record.get(key) for record in records) for key in ("dpmultinomial", "python")}
     return Made(
         tables=len(records),
         commits=_counted(record.get("commit") for record in records),
-        versions=own | versions,
+        versions=main_versions | versions,
         seeds=_counted(record.get("root_seed") for record in records),
         platforms=_counted(f"{record.get('platform')}, {record.get('machine')}" for record in records),
     )

@@ -175,8 +175,8 @@ def _shown(
         missing += [] if figure else [path]
     if artefact.table:
         path = f"results/{paper.slug}/{name}.csv"
-        found = run.read(path)
-        table = None if found is None else texts.shown(found, file=folder.table(path), path=path)
+        frame = run.read(path)
+        table = None if frame is None else texts.shown(frame, file=folder.table(path), path=path)
         missing += [] if table else [path]
     return Shown(
         name=name,
@@ -194,8 +194,8 @@ def _shown(
 
 def _errata(run: Run, paper: Paper, prose: Prose) -> tuple[list[Erratum], Markup]:
     """Return the errata in ``errata.md``, with evidence from the run, and the remarks in this file."""
-    found = run.read(f"results/{paper.slug}/errata.csv")
-    evidence = {} if found is None else {int(row["number"]): row for row in found.to_dict("records")}
+    frame = run.read(f"results/{paper.slug}/errata.csv")
+    evidence = {} if frame is None else {int(row["number"]): row for row in frame.to_dict("records")}
     path = paper.folder / "errata.md"
     text = _untitled(path.read_text(encoding="utf-8")) if path.is_file() else ""
     written = {int(number): (what.strip(), then.strip()) for number, what, then in _ROW.findall(text)}

@@ -69,15 +69,15 @@ def page(run: Run, name: str, settings: dict[str, Any], folder: Folder) -> Scena
         return ScenarioPage(name, settings=settings, release=release, missing=missing)
     for path in files.all:
         trust.checked(path)
-    found = summarise(files)
+    summary = summarise(files)
     paths = [f"results/scenarios/{path.name}" for path in files.all]
     alt = f"Scenario {name}: means and intervals of its quantities; the table on this page has the numbers."
     return ScenarioPage(
         name,
         settings=settings,
-        summary=found,
+        summary=summary,
         release=release,
-        figure=folder.figure(f"figures/scenarios/{name}.png", alt=alt, caption=f"Scenario {name}: {found.headline}"),
+        figure=folder.figure(f"figures/scenarios/{name}.png", alt=alt, caption=f"Scenario {name}: {summary.headline}"),
         files=[(address, path.rpartition("/")[2]) for path in paths if (address := folder.table(path))],
         made=run.provenance("scenarios", name),
     )
@@ -138,15 +138,15 @@ def release_page(
     if not run.exists(f"{place}/{user_files.RECORD}"):
         return ReleasePage(name, generation, used=used, missing=f"snakemake --cores 1 release_{name}")
     try:
-        found = open_release(run.root / place)
+        release = open_release(run.root / place)
     except (FileFault, OSError) as error:
         fault = str(error).replace(f"{run.root}/", "")
         return ReleasePage(name, generation, used=used, fault=fault)
-    frame = pd.DataFrame({column: found.table.texts(column) for column in found.table.columns})
+    frame = pd.DataFrame({column: release.table.texts(column) for column in release.table.columns})
     public = f"{place}/release.csv"
     folder.write(f"data/{public}", (run.root / public).read_bytes())
     shown = texts.shown(frame, file=f"data/{public}", path=public)
-    return ReleasePage(name, generation, record=record_in_words(found.record), table=shown, used=used)
+    return ReleasePage(name, generation, record=record_in_words(release.record), table=shown, used=used)
 
 
 def record_in_words(record: Mapping[str, Any]) -> list[tuple[str, str]]:

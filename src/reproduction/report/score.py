@@ -126,14 +126,14 @@ def groups(statements: Sequence[Statement]) -> list[Group]:
     """Return the verdicts on statements for each group of kinds, in the order of the score. Groups without statements
     are omitted.
     """
-    found = []
+    all_groups = []
     for title, name, kinds in _GROUPS:
         rows = [s for s in statements if s.kind in kinds]
         papers = dict.fromkeys(s.paper for s in rows)
         by_paper = {p: dict(counts(s.verdict.name for s in rows if s.paper == p)) for p in papers}
         if rows:
-            found.append(Group(title, name, counts(s.verdict.name for s in rows), by_paper))
-    return found
+            all_groups.append(Group(title, name, counts(s.verdict.name for s in rows), by_paper))
+    return all_groups
 
 
 def sentence(statements: Sequence[Statement]) -> str:
@@ -143,8 +143,8 @@ def sentence(statements: Sequence[Statement]) -> str:
     """
     parts = [_counted(decided(statements), *_NOUNS["paper"])]
     for name, kinds in (("wording", WORDING), ("code", CODE)):
-        found = decided(statements, kinds)
-        parts += [_counted(found, *_NOUNS[name])] if found else []
+        judged = decided(statements, kinds)
+        parts += [_counted(judged, *_NOUNS[name])] if judged else []
     lacking = sum(s.verdict.name == "not_run" for s in statements)
     parts += [f"{lacking} more {'was' if lacking == 1 else 'were'} not run."] if lacking else []
     return " ".join(parts)
@@ -177,18 +177,18 @@ def lines(statements: Sequence[Statement]) -> list[Line]:
 
 
 def _line(rows: list[Statement]) -> Line:
-    found = decided(rows)
+    judged = decided(rows)
     counted = [s for s in rows if s.kind in JUDGED]
     names = {s.verdict.name for s in counted} | {s.verdict.name for s in rows if s.verdict.name == "not_run"}
     worst = next((ALL[name] for name in _WORST if name in names), None)
     look = [s for s in counted if s.verdict.name in ("differs", "undecided")]
-    zs = [abs(s.z) for s in found if s.kind in ("number", "curve") and math.isfinite(s.z)]
+    zs = [abs(s.z) for s in judged if s.kind in ("number", "curve") and math.isfinite(s.z)]
     return Line(
         label=rows[0].label,
         address=rows[0].address,
         verdict=worst,
-        good=sum(s.verdict.name in _GOOD for s in found),
-        judged=len(found),
+        good=sum(s.verdict.name in _GOOD for s in judged),
+        judged=len(judged),
         worded=_part(rows, WORDING),
         tested=_part(rows, CODE),
         largest=f"{max(zs):.1f}" if zs else "",
@@ -200,8 +200,8 @@ def _line(rows: list[Statement]) -> Line:
 
 
 def _part(rows: Sequence[Statement], kinds: Sequence[str]) -> str:
-    found = decided(rows, kinds)
-    return f"{sum(s.verdict.name in _GOOD for s in found)} of {len(found)}" if found else ""
+    judged = decided(rows, kinds)
+    return f"{sum(s.verdict.name in _GOOD for s in judged)} of {len(judged)}" if judged else ""
 
 
 def plot(statements: Sequence[Statement]) -> Plot | None:

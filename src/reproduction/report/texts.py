@@ -26,11 +26,11 @@ def formula(latex: str, options: dict[str, Any]) -> str:
     """Return a LaTeX formula as a MathML element. An invalid formula is shown as written."""
     block = bool(options.get("display_mode"))
     try:
-        found = str(latex2mathml.tex2mathml(latex, as_block=block))
+        mathml = str(latex2mathml.tex2mathml(latex, as_block=block))
     except MathError:
         return f"<code>{escape(latex)}</code>"
-    scroll = f'<div class="formula" tabindex="0" role="region" aria-label="formula">{found}</div>'
-    return scroll if block else found
+    scroll = f'<div class="formula" tabindex="0" role="region" aria-label="formula">{mathml}</div>'
+    return scroll if block else mathml
 
 
 class Prose:

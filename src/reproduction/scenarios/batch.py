@@ -106,8 +106,8 @@ def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             total[status] = total.get(status, 0) + tables
     order = sorted(total, key=lambda status: (-total[status], status))
     refused = sum(tables for status, tables in total.items() if status.startswith(REFUSED))
-    found = {"all": sum(total.values()), "refused": refused, "statuses": {status: total[status] for status in order}}
-    return {"tables": found}
+    counts = {"all": sum(total.values()), "refused": refused, "statuses": {status: total[status] for status in order}}
+    return {"tables": counts}
 
 
 def read(path: Path, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
@@ -141,8 +141,8 @@ def _answers(
     path = Path(settings["file"])
     header, names = file_columns.header(settings, kind, True)
     settings = file_columns.with_noise(settings, names)
-    found = kind.column_kinds(header)
-    kinds = {column: form if form in ("text", "published") else "number" for column, form in found.items()}
+    forms = kind.column_kinds(header)
+    kinds = {column: form if form in ("text", "published") else "number" for column, form in forms.items()}
     tables = table_stream.named(path, kinds, settings, names, shard, of)
     many = import_module(f"{kind.package}.answer").many
     streams = partial(stream, root_seed, "scenarios", scenario.name)
@@ -177,8 +177,8 @@ def answered(
     """
     reasons = np.array(both(tables.reasons, _named_once(tables, keys)), dtype=object)
     usable = np.flatnonzero(reasons == "")
-    rows, found = many(only(tables, usable), settings, streams)
-    reasons[usable] = found
+    rows, refusals = many(only(tables, usable), settings, streams)
+    reasons[usable] = refusals
     bad = np.flatnonzero(reasons != "")
     rows = rows.assign(position=usable[rows["position"].to_numpy(dtype=np.int64)])
     refused = pd.DataFrame({"position": bad, "quantity": "", "type": "", "status": [REFUSED + reasons[t] for t in bad]})

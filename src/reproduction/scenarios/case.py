@@ -63,6 +63,6 @@ def compared(analysis: str, rows: pd.DataFrame) -> pd.DataFrame:
     analysis : description of the difference between this analysis and the main analysis.
     rows : table with some of the columns `COLUMNS`.
     """
-    found = rows.reindex(columns=list(COLUMNS)).assign(status=FOR_COMPARISON)
-    found.insert(0, "analysis", analysis)
-    return found
+    marked = rows.reindex(columns=list(COLUMNS)).assign(status=FOR_COMPARISON)
+    marked.insert(0, "analysis", analysis)
+    return marked

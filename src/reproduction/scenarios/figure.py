@@ -75,8 +75,8 @@ def of_case(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "ma
     labels = Labels(list(rows["quantity"]), fonts_of)
     panels = [part for kinds in (("count",), ("share", "rate")) if len(part := good[good["type"].isin(kinds)])]
     parameters = good[good["type"] == "parameter"]  # each parameter has its own unit and therefore its own panel
-    own = parameters["quantity"].nunique() <= _OWN
-    panels += [part for _, part in parameters.groupby("quantity", sort=False)] if own else [parameters]
+    separate = parameters["quantity"].nunique() <= _OWN
+    panels += [part for _, part in parameters.groupby("quantity", sort=False)] if separate else [parameters]
     point = facts.get("points", [{}])[0]
     names = [_names(part, "rate_unit" in point and set(part["type"]) == {"rate"}) for part in panels]
     heights = [0.5 + 0.2 * len(shown) * (1.35 if part["type"].nunique() > 1 else 1.0)
@@ -348,5 +348,5 @@ def _texts(files: Files) -> set[str]:
     """Return the names of the quantities that the figure of a scenario may show. These names determine the choice of
     fonts.
     """
-    found = pd.read_csv(files.csv, usecols=["quantity"], dtype=str, keep_default_na=False, nrows=100_000)
-    return set(found["quantity"])
+    quantities = pd.read_csv(files.csv, usecols=["quantity"], dtype=str, keep_default_na=False, nrows=100_000)
+    return set(quantities["quantity"])

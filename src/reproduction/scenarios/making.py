@@ -118,10 +118,10 @@ def part(
     for path, which, columns in zip(
         into.listed, ("rows", "densities", "comparison"), (COLUMNS, DENSITIES, COMPARISON), strict=True
     ):
-        found = [_at(point, getattr(a, which)) for point, a in zip(points[first:last], answers, strict=True)]
-        found = [frame for frame in found if len(frame)]
+        frames = [_at(point, getattr(a, which)) for point, a in zip(points[first:last], answers, strict=True)]
+        frames = [frame for frame in frames if len(frame)]
         none = pd.DataFrame(columns=[*points[0], *columns])
-        tables.write(pd.concat(found, ignore_index=True) if found else none, path)
+        tables.write(pd.concat(frames, ignore_index=True) if frames else none, path)
     points_facts = [{"at": point, **a.facts} for point, a in zip(points[first:last], answers, strict=True)]
     write_facts(head(scenario) | {"points": points_facts}, into.facts)
     return answers
@@ -152,7 +152,7 @@ def answered(scenario: Scenario, point: Point, *, root_seed: int) -> Answer:
     rng = stream(root_seed, "scenarios", scenario.name, *([words] if words else []))
     case = Case(name=scenario.name, settings=settings, rng=rng, release=scenario.release, columns=columns)
     try:
-        found: Answer = import_module(f"{scenario.kind.package}.answer").answer(case)
+        answer: Answer = import_module(f"{scenario.kind.package}.answer").answer(case)
     except (ValueError, TypeError, KeyError) as error:
         if not words:
             raise
@@ -160,8 +160,8 @@ def answered(scenario: Scenario, point: Point, *, root_seed: int) -> Answer:
     if columns is not None and settings.get("absent"):
         rows = len(file_columns.texts({"file": settings["file"]}, {"name": "text"}, names)["name"])
         absent = {**settings["absent"], "number": len(columns["name"]) - rows}
-        found = replace(found, facts={**found.facts, "absent": absent})
-    return found
+        answer = replace(answer, facts={**answer.facts, "absent": absent})
+    return answer
 
 
 def _at(point: Point, frame: pd.DataFrame) -> pd.DataFrame:
@@ -208,17 +208,17 @@ def together(parts: Sequence[Files], into: Files) -> None:
     """
     for path, of in zip(into.listed, zip(*(p.listed for p in parts), strict=True), strict=True):
         _joined(of, path)
-    found = [json.loads(p.facts.read_bytes()) for p in parts]
-    whole = found[0]
+    all_facts = [json.loads(p.facts.read_bytes()) for p in parts]
+    whole = all_facts[0]
     if "points" in whole:
-        for part, facts_of_part in zip(parts, found, strict=True):
+        for part, facts_of_part in zip(parts, all_facts, strict=True):
             for point in (point for point in facts_of_part["points"] if "all_rows" in point):
                 point["all_rows"] = _moved(part, into, point["all_rows"])
-        whole["points"] = [point for part in found for point in part["points"]]
+        whole["points"] = [point for part in all_facts for point in part["points"]]
     else:
         from . import batch
 
-        whole |= batch.added([part["tables"] for part in found])
+        whole |= batch.added([part["tables"] for part in all_facts])
     write_facts(whole, into.facts)
 
 
@@ -226,15 +226,15 @@ def _moved(part: Files, into: Files, name: str) -> str:
     """Rename the Parquet file of a grid point, so that its name begins with the prefix of the scenario instead of the
     prefix of the shard, and return the new name.
     """
-    found = into.start.with_name(into.start.name + name.removeprefix(part.start.name))
-    os.replace(part.start.with_name(name), found)
-    return found.name
+    target = into.start.with_name(into.start.name + name.removeprefix(part.start.name))
+    os.replace(part.start.with_name(name), target)
+    return target.name
 
 
 def facts_of(files: Files) -> dict[str, Any]:
     """Return the metadata of a scenario, including the assumptions and the results."""
-    found: dict[str, Any] = json.loads(files.facts.read_bytes())
-    return found
+    facts: dict[str, Any] = json.loads(files.facts.read_bytes())
+    return facts
 
 
 def large(files: Files) -> list[Path]:
@@ -249,13 +249,13 @@ def read(files: Files) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]:
     """
     facts = facts_of(files)
     numbers = {key for key in facts["points"][0]["at"] if all(_number(point["at"][key]) for point in facts["points"])}
-    found = []
+    frames = []
     for path in (files.listed[0], files.listed[2]):
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
         table = as_quantities(table, facts["settings"]["level"])
         wanted = ({*COLUMNS, *BESIDE[1:], *CONFIDENCE[:2]} - _TEXTS) | numbers
-        found.append(table.assign(**{str(c): pd.to_numeric(table[c]).astype(float) for c in table if c in wanted}))
-    return found[0], found[1], facts
+        frames.append(table.assign(**{str(c): pd.to_numeric(table[c]).astype(float) for c in table if c in wanted}))
+    return frames[0], frames[1], facts
 
 
 def _number(value: Any) -> bool:

@@ -56,21 +56,21 @@ def write(files: Files, path: str | Path, *, budgets: Mapping[str, Mapping[str, 
     ValueError
         If the page would be larger than 400 kB.
     """
-    found = summarise(files)
-    if len(found.lines) > _SHORT:
-        found = summarise(files, most=_ROWS)
+    summary = summarise(files)
+    if len(summary.lines) > _SHORT:
+        summary = summarise(files, most=_ROWS)
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
     # names are already escaped in the SVG
-    about: dict[str, Any] = {"svg": Markup(_svg(files)), "protected": protected(found, budgets or {})}
-    about["settings"] = {key: found.facts["settings"].get(key, "") for key in ("title", "source", "date")}
-    about["unusable"] = any(not line.usable for line in found.lines)
+    about: dict[str, Any] = {"svg": Markup(_svg(files)), "protected": protected(summary, budgets or {})}
+    about["settings"] = {key: summary.facts["settings"].get(key, "") for key in ("title", "source", "date")}
+    about["unusable"] = any(not line.usable for line in summary.lines)
     raw = files.csv.read_bytes()
     packed = len(raw) > _PACKED
     csv = base64.b64encode(gzip.compress(raw, mtime=0) if packed else raw).decode("ascii")
-    content = template.render(summary=found, csv=csv, packed=packed, **about).encode()
+    content = template.render(summary=summary, csv=csv, packed=packed, **about).encode()
     if len(content) > LARGEST:  # the CSV file of the results contains the whole table
-        content = template.render(summary=found, csv="", packed=packed, **about).encode()
+        content = template.render(summary=summary, csv="", packed=packed, **about).encode()
     if len(content) > LARGEST:
         raise ValueError(f"{path}: the page must have at most {LARGEST:,} bytes, got {len(content):,}")
     target = Path(path)
@@ -78,7 +78,7 @@ def write(files: Files, path: str | Path, *, budgets: Mapping[str, Mapping[str, 
     making = target.with_name(target.name + ".part")
     making.write_bytes(content)
     os.replace(making, target)
-    return found
+    return summary
 
 
 def protected(found: Summary, budgets: Mapping[str, Mapping[str, float]]) -> list[str]:
@@ -145,13 +145,13 @@ def composed(noise: Any, cost: Cost) -> list[str]:
     if cost.rho is None or not isinstance(noise, Mapping) or noise.get("law") not in _GAUSSIAN:
         return []
     try:
-        made: Any = law_of(dict(noise)).cost(cost.relation)
+        exact: Any = law_of(dict(noise)).cost(cost.relation)
     except (ValueError, TypeError):  # the noise differs between counts, or the neighbour relation has no default
         return []
-    if abs(made.rho - cost.rho) > 1e-9 * cost.rho:
+    if abs(exact.rho - cost.rho) > 1e-9 * cost.rho:
         return []
-    at = f"(epsilon, delta)-differentially private with epsilon = {made.dp(_DELTA):.4g} at delta = {_DELTA:g}"
-    return [f"By its exact loss distribution, this release alone is {at}; budgets count rho."]
+    claim = f"(epsilon, delta)-differentially private with epsilon = {exact.dp(_DELTA):.4g} at delta = {_DELTA:g}"
+    return [f"By its exact loss distribution, this release alone is {claim}; budgets count rho."]
 
 
 def _guarantee(cost: Cost, relation: str) -> str:

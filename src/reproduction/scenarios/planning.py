@@ -43,7 +43,7 @@ def made(name: str, settings: Mapping[str, Any], *, root_seed: int, folder: str 
         If no epsilon in the range meets the goal, or the smallest epsilon in the range already meets it.
     """
     asked = plan_settings.filled(settings)
-    found = plan(
+    outcome = plan(
         asked["names"],
         asked["total"],
         **{key: asked["want"].get(key) for key in ("interval", "narrower", "question")},
@@ -54,11 +54,11 @@ def made(name: str, settings: Mapping[str, Any], *, root_seed: int, folder: str 
     )
     target = Path(folder, "results", "plans", f"{name}.csv")
     target.parent.mkdir(parents=True, exist_ok=True)
-    tables.write(found.curve, target)
-    answer = {key: getattr(found, key) for key in ("epsilon", "frequency", "wrong", "standard_error", "releases")}
+    tables.write(outcome.curve, target)
+    answer = {key: getattr(outcome, key) for key in ("epsilon", "frequency", "wrong", "standard_error", "releases")}
     facts = {"plan": name, "settings": asked, "found": answer, "versions": {"dpmultinomial": __version__}}
-    write_facts(facts | {"planned": found.facts, "sentence": sentence(found, asked)}, target.with_suffix(".json"))
-    return found
+    write_facts(facts | {"planned": outcome.facts, "sentence": sentence(outcome, asked)}, target.with_suffix(".json"))
+    return outcome
 
 
 def sentence(found: Plan, asked: Mapping[str, Any]) -> str:
@@ -94,8 +94,8 @@ def epsilons(epsilon: float, sensitivity: float) -> str:
     words = {2.0: (REPLACE, ADD_OR_REMOVE, 0.5), 1.0: (ADD_OR_REMOVE, REPLACE, 2.0)}
     if sensitivity not in words:
         return f"epsilon = {epsilon:.3g} (for an L1 change of {sensitivity:g})"
-    own, other, factor = words[sensitivity]
-    return f"epsilon = {epsilon:.3g} ({own}; {factor * epsilon:.3g} to {other})"
+    relation, other, factor = words[sensitivity]
+    return f"epsilon = {epsilon:.3g} ({relation}; {factor * epsilon:.3g} to {other})"
 
 
 def draw(found: Plan, png: str | Path, pdf: str | Path) -> None:
@@ -159,21 +159,21 @@ def release_made(
     spent = planned.spent(Path(root), *checks.sources(budgets, source))
     parts = []
     for value in values(asked, get[key], key):
-        at = {**get, key: value}
-        part = planned.widths(at, level=asked["level"], shape=shape)
-        cost, covered = planned.costs(at, ceiling, spent)
+        changed = {**get, key: value}
+        part = planned.widths(changed, level=asked["level"], shape=shape)
+        cost, covered = planned.costs(changed, ceiling, spent)
         part.insert(0, key, value)
         scales = [scale for scale in part["scale"].tolist() if scale > 0]
         delta = float(get.get("delta") or ceiling.get("delta") or losses.DELTA)
-        parts.append(part.assign(**_costs(cost), covered=covered, **_at_delta(at, cost, scales, delta)))
-    found = pd.concat(parts, ignore_index=True)[[key, *COLUMNS]]
+        parts.append(part.assign(**_costs(cost), covered=covered, **_at_delta(changed, cost, scales, delta)))
+    frame = pd.concat(parts, ignore_index=True)[[key, *COLUMNS]]
     target = Path(folder, "results", "plans", f"{name}.csv")
     target.parent.mkdir(parents=True, exist_ok=True)
-    tables.write(found, target)
+    tables.write(frame, target)
     facts = {"plan": name, "settings": asked, "mechanism": get["mechanism"], "source": source, "budget": dict(ceiling)}
-    facts |= {"sentence": release_sentence(found, asked, source), "versions": {"dpmultinomial": __version__}}
+    facts |= {"sentence": release_sentence(frame, asked, source), "versions": {"dpmultinomial": __version__}}
     write_facts(facts, target.with_suffix(".json"))
-    return found
+    return frame
 
 
 def values(asked: Mapping[str, Any], own: float, key: str) -> list[float]:
@@ -286,8 +286,8 @@ def _at_delta(settings: Mapping[str, Any], cost: Cost | None, scales: list[float
     """Return the values of the columns `AT_DELTA` in the table of a plan."""
     if cost is None:
         return dict.fromkeys(AT_DELTA, float("nan"))
-    found = losses.at_delta(cost, planned.known_losses(settings, scales), delta=delta)
-    return dict(zip(AT_DELTA, found.values(), strict=True))
+    numbers = losses.at_delta(cost, planned.known_losses(settings, scales), delta=delta)
+    return dict(zip(AT_DELTA, numbers.values(), strict=True))
 
 
 def _neighbours(relation: str) -> str:

@@ -151,15 +151,15 @@ def _protection(point: Facts) -> str:
 def assumptions(facts: Facts, point: Facts) -> list[str]:
     """Return the assumptions of the results of a scenario, as sentences."""
     rules = import_module(f"{__package__}.{facts['kind']}.rules")
-    found = [*_origin(facts, point), *_read_as(facts), *_absent(point), *rules.assumptions(point)]
+    sentences = [*_origin(facts, point), *_read_as(facts), *_absent(point), *rules.assumptions(point)]
     asked = (facts["settings"].get("questions") or {}).values()
     if point.get("among") or any({"ratio", "share"} & set(question) for question in asked):
-        found.append("Shares among some names, and ratios, are given that their denominators are not 0.")
+        sentences.append("Shares among some names, and ratios, are given that their denominators are not 0.")
     if prior := point.get("prior"):
-        found.append(f"Prior: {getattr(rules, 'prior_text', prior_text)(prior)}.")
+        sentences.append(f"Prior: {getattr(rules, 'prior_text', prior_text)(prior)}.")
     if cost := cost_text(point):
-        found.append(cost)
-    return found
+        sentences.append(cost)
+    return sentences
 
 
 def _origin(facts: Facts, point: Facts) -> Iterator[str]:
@@ -236,7 +236,7 @@ def replaced_text(stated: Mapping[str, float], relation: str) -> str:
 
 def accuracy(point: Facts) -> list[str]:
     """Return sentences about the accuracy of the numbers and about the results of the checks."""
-    found, states = [], point.get("accuracy", ())
+    sentences, states = [], point.get("accuracy", ())
     for state in states:
         if len(states) == 1:
             rows = f"All {state['rows']:,} numbers are" if state["rows"] > 2 else "Both numbers are"
@@ -244,16 +244,16 @@ def accuracy(point: Facts) -> list[str]:
         else:
             rows = f"{state['rows']:,} of the numbers {'are' if state['rows'] > 1 else 'is'}"
         why = f": {state['reason']}" if state["reason"] else ""
-        found.append(f"{rows} {STATUS_TEXT[state['status']]}{why}.")
+        sentences.append(f"{rows} {STATUS_TEXT[state['status']]}{why}.")
     if check := point.get("fit"):
         text = str(check["sentence"])
-        found.append(f"{text[0].upper()}{text[1:]}.")
+        sentences.append(f"{text[0].upper()}{text[1:]}.")
     if sure := (point.get("confidence") or {}).get("sentence"):
-        found.append(str(sure))
+        sentences.append(str(sure))
     if reason := point.get("omitted"):
-        found.append(f"Omitted: {reason}.")
-    found += _uncertain(point.get("prior"))
-    return [*found, *_conflict(point.get("conflict") or {}), *_decided(point.get("flat_comparison") or {})]
+        sentences.append(f"Omitted: {reason}.")
+    sentences += _uncertain(point.get("prior"))
+    return [*sentences, *_conflict(point.get("conflict") or {}), *_decided(point.get("flat_comparison") or {})]
 
 
 def _conflict(check: Facts) -> Iterator[str]:

@@ -73,15 +73,15 @@ def answer(
         answers = posterior.ask(asked, level=settings["level"], rng=case.rng)
         asked_rows = answers["status"].tolist()
         frame = pd.concat([frame, answers.assign(released=np.nan)[list(COLUMNS)]], ignore_index=True)
-    found = {**posterior.facts, **facts, "method": posterior.method, "groups": groups, "among": among}
-    found |= {"among_labels": {law.name: name for name, law in _among(posterior, "rates", among)}} if among else {}
+    all_facts = {**posterior.facts, **facts, "method": posterior.method, "groups": groups, "among": among}
+    all_facts |= {"among_labels": {law.name: name for name, law in _among(posterior, "rates", among)}} if among else {}
     states = [law.accuracy for law in laws] if table is None else [accuracy] * len(table)
     reasons = {state.status: state.reason for state in reversed(states)}
     states += [Accuracy(status, 0.0, reasons.get(status, _DRAWN)) for status in asked_rows]
-    found |= {"accuracy": _accuracy(states)}
+    all_facts |= {"accuracy": _accuracy(states)}
     if "rates" in groups and (part := noise_part(posterior, among)):
-        found["noise_part_of_rate_variance"] = part
-    return Answer(rows=frame, facts=found, densities=densities(laws))
+        all_facts["noise_part_of_rate_variance"] = part
+    return Answer(rows=frame, facts=all_facts, densities=densities(laws))
 
 
 def groups_of(posterior: Posterior, about: str) -> list[str]:
@@ -119,10 +119,10 @@ def _accuracy(states: Sequence[Accuracy]) -> list[dict[str, Any]]:
     """Return the distinct accuracy statuses in a table of results, each with its reason and the number of rows with
     this status.
     """
-    found: dict[tuple[str, str], int] = {}
+    tally: dict[tuple[str, str], int] = {}
     for state in states:
-        found[state.status, state.reason] = found.get((state.status, state.reason), 0) + 1
-    return [{"status": word, "reason": reason, "rows": rows} for (word, reason), rows in found.items()]
+        tally[state.status, state.reason] = tally.get((state.status, state.reason), 0) + 1
+    return [{"status": word, "reason": reason, "rows": rows} for (word, reason), rows in tally.items()]
 
 
 def noise_part(posterior: Posterior, among: Sequence[str]) -> dict[str, float]:
@@ -156,18 +156,18 @@ def noise_part(posterior: Posterior, among: Sequence[str]) -> dict[str, float]:
         counts, rates = posterior.counts.numbers(), posterior.rates.numbers()
         parts = (counts.sd / (total + alpha.sum()) / rates.sd) ** 2
         return dict(zip(posterior.rates.names, parts.tolist(), strict=True))
-    found = {}
+    proportions = {}
     for name in posterior.rates:
         spread = posterior.counts[name].variance() / (total + alpha.sum()) ** 2
-        found[name] = spread / posterior.rates[name].variance()
+        proportions[name] = spread / posterior.rates[name].variance()
     if among and total <= _LARGEST_PAIR:
         places = [posterior.rates.places[name] for name in among]
         for i, (_, marginal) in zip(places, _among(posterior, "rates", among), strict=True):
             s, t, weights = _pair(law, i, [j for j in places if j != i])
             middle = (s + alpha[i]) / (s + t + alpha[places].sum())
             mean = np.average(middle, weights=weights)
-            found[marginal.name] = float(np.average((middle - mean) ** 2, weights=weights)) / marginal.variance()
-    return {name: float(min(part, 1.0)) for name, part in found.items()}
+            proportions[marginal.name] = float(np.average((middle - mean) ** 2, weights=weights)) / marginal.variance()
+    return {name: float(min(part, 1.0)) for name, part in proportions.items()}
 
 
 def _pair(law: TiedCounts | DirichletMixture, i: int, rest: Sequence[int]) -> tuple[np.ndarray, ...]:

@@ -111,9 +111,10 @@ def _points(files: Files, most: int) -> Summary:
     keys = list(points[0]["at"])
     first = rows.head(len(rows) // len(points)) if facts["form"] == "grid" else rows
     several = [f"The scenario has {len(points)} points: {_listed(points)}."] if len(points) > 1 else []
-    at = f"With {_at(points[0]['at'])}: " if keys else ""
+    condition = f"With {_at(points[0]['at'])}: " if keys else ""
     sentences_shown = [
-        at + sentences.sentence(row, facts, points[0]) for row in _asked_first(first).head(MOST_SENTENCES).itertuples()
+        condition + sentences.sentence(row, facts, points[0])
+        for row in _asked_first(first).head(MOST_SENTENCES).itertuples()
     ]
     shown = _asked_first(rows) if len(rows) > _GLANCE else rows
     if len(shown) > most:
@@ -128,8 +129,8 @@ def _points(files: Files, most: int) -> Summary:
         name=facts["scenario"],
         kind=facts["kind"],
         form=facts["form"],
-        headline=at + sentences.headline(first, facts, points[0]),
-        sentences=[*several, *([at + part] if part else []), *sentences_shown],
+        headline=condition + sentences.headline(first, facts, points[0]),
+        sentences=[*several, *([condition + part] if part else []), *sentences_shown],
         lines=[_line(row, keys, facts, points[0]) for row in shown.to_dict("records")],
         more=size - len(shown),
         level=level,
@@ -188,12 +189,12 @@ def by_point(points: Sequence[dict[str, Any]], texts: Sequence[Sequence[str]], e
     if len(points) == 1:
         return list(texts[0])
     common = set(texts[0]).intersection(*texts)
-    found = [each + text for text in texts[0] if text in common]
-    for point, own in list(zip(points, texts, strict=True))[:_POINTS]:
-        found += [f"With {_at(point['at'])}: {text}" for text in own if text not in common]
-    if len(points) > _POINTS and any(set(own) - common for own in texts):
-        found.append(f"The file of facts states the same about the other {len(points) - _POINTS} points.")
-    return found
+    lines = [each + text for text in texts[0] if text in common]
+    for point, point_texts in list(zip(points, texts, strict=True))[:_POINTS]:
+        lines += [f"With {_at(point['at'])}: {text}" for text in point_texts if text not in common]
+    if len(points) > _POINTS and any(set(point_texts) - common for point_texts in texts):
+        lines.append(f"The file of facts states the same about the other {len(points) - _POINTS} points.")
+    return lines
 
 
 def _unit(facts: sentences.Facts) -> dict[str, Any]:
@@ -209,20 +210,20 @@ def _unit(facts: sentences.Facts) -> dict[str, Any]:
 
 def _assumed(facts: sentences.Facts) -> list[str]:
     """Return the assumptions that hold for all tables of a batch, as far as the settings of the batch state them."""
-    settings, found = facts["settings"], []
+    settings, lines = facts["settings"], []
     noise, prior = settings.get("noise"), settings.get("prior")
     if noise:
         rules = import_module(f"{__package__}.{facts['kind']}.rules")
-        found.append(rules.noise_sentence({"law": noise} if isinstance(noise, str) else noise))
+        lines.append(rules.noise_sentence({"law": noise} if isinstance(noise, str) else noise))
     if unit := _unit(facts):
-        found.append(f"Rates are {unit['rate_unit']}.")
+        lines.append(f"Rates are {unit['rate_unit']}.")
     if settings.get("epsilon") is not None and not noise:
-        found.append(f"The noise is that of epsilon = {settings['epsilon']:g}.")
+        lines.append(f"The noise is that of epsilon = {settings['epsilon']:g}.")
     if settings.get("rate") is not None:
-        found.append(f"Each record was selected for swapping with probability {sentences.percent(settings['rate'])}.")
+        lines.append(f"Each record was selected for swapping with probability {sentences.percent(settings['rate'])}.")
     if prior is not None:
-        found.append(f"Prior: {sentences.prior_text({'law': prior} if isinstance(prior, str) else prior)}.")
-    return found
+        lines.append(f"Prior: {sentences.prior_text({'law': prior} if isinstance(prior, str) else prior)}.")
+    return lines
 
 
 def _listed(points: Sequence[dict[str, Any]]) -> str:
@@ -273,8 +274,8 @@ def _least_squares(row: dict[Any, Any]) -> str:
     """Return the least-squares estimate in a row and its standard deviation as text. The text is empty if the row has
     no estimate.
     """
-    found, sd = float(row.get("least_squares", "nan")), float(row.get("least_squares_sd", "nan"))
-    return f"{real(found, 2 * sd)} ± {real(sd, 2 * sd)}" if found == found and sd == sd else ""
+    estimate, sd = float(row.get("least_squares", "nan")), float(row.get("least_squares_sd", "nan"))
+    return f"{real(estimate, 2 * sd)} ± {real(sd, 2 * sd)}" if estimate == estimate and sd == sd else ""
 
 
 def _confidence(row: dict[Any, Any], kind: str, width: float) -> str:
@@ -309,19 +310,19 @@ def as_text(files: Files) -> str:
     files : files with the results of the scenario. If the CSV file does not contain all rows, the text names the
         Parquet file that does.
     """
-    found = summarise(files)
+    summary = summarise(files)
     whole = [
-        str(files.csv.with_name(point["all_rows"])) for point in found.facts.get("points", ()) if "all_rows" in point
+        str(files.csv.with_name(point["all_rows"])) for point in summary.facts.get("points", ()) if "all_rows" in point
     ]
     where = ", ".join(whole) or str(files.csv)
-    batch = found.form == "batch"
-    lines = [found.headline, *found.warnings, *(found.sentences if batch else ()), "", *_rows(found)]
-    if (size := len(found.lines) + found.more) > SHOWN:
+    batch = summary.form == "batch"
+    lines = [summary.headline, *summary.warnings, *(summary.sentences if batch else ()), "", *_rows(summary)]
+    if (size := len(summary.lines) + summary.more) > SHOWN:
         rest = f"{size - SHOWN:,} more {'row is' if size == SHOWN + 1 else 'rows are'}"
         lines.append(f".. {'the other tables are' if batch else rest} in {where}")
-    accuracy = [text for text in found.accuracy if text not in found.warnings]
+    accuracy = [text for text in summary.accuracy if text not in summary.warnings]
     full = f"Full precision: {where}; facts: {files.facts}"
-    return "\n".join([*lines, "", *found.assumptions, *accuracy, "", full])
+    return "\n".join([*lines, "", *summary.assumptions, *accuracy, "", full])
 
 
 def as_json(files: Files) -> str:
@@ -333,12 +334,12 @@ def as_json(files: Files) -> str:
     ----------
     files : files with the results of the scenario.
     """
-    found = summarise(files)
-    table = pd.concat(list(batch.read(files.csv))) if found.form == "batch" else making.read(files)[0]
+    summary = summarise(files)
+    table = pd.concat(list(batch.read(files.csv))) if summary.form == "batch" else making.read(files)[0]
     rows = table.astype(object).where(table.notna() & (table != ""), None).to_dict("records")
-    texts = {"headline": found.headline, "warnings": list(found.warnings)}
-    texts |= {"assumptions": list(found.assumptions), "accuracy": list(found.accuracy)}
-    whole = {"scenario": found.name, "rows": rows, **texts, "table": str(files.csv), "facts": str(files.facts)}
+    texts = {"headline": summary.headline, "warnings": list(summary.warnings)}
+    texts |= {"assumptions": list(summary.assumptions), "accuracy": list(summary.accuracy)}
+    whole = {"scenario": summary.name, "rows": rows, **texts, "table": str(files.csv), "facts": str(files.facts)}
     return json.dumps(making.plain(whole), indent=1, ensure_ascii=False, allow_nan=False)
 
 

@@ -118,16 +118,16 @@ def named(
     if settings.get("absent"):
         columns = {"name": "text", **columns}
     kinds = {str(names.get(name, name)): "text" if form == "text" else "number" for name, form in columns.items()}
-    found = of_shard(path, kinds, shard, shards)
-    listed = {name: found.columns[str(names.get(name, name))] for name in columns}
+    shard_tables = of_shard(path, kinds, shard, shards)
+    listed = {name: shard_tables.columns[str(names.get(name, name))] for name in columns}
     for name in (name for name, form in columns.items() if form == "published" and np.isinf(listed[name]).any()):
         column = str(names.get(name, name))
         texts = of_shard(path, {column: "text"}, shard, shards).columns[column]
         listed[name], *ends = _published(texts, settings)
         if any(np.isfinite(end).any() for end in ends):
             listed |= dict(zip(LIMITS, ends, strict=True))
-    found = Tables(found.names, found.starts, listed, found.reasons)
-    return _with_absent(found, columns, settings, names) if settings.get("absent") else found
+    shard_tables = Tables(shard_tables.names, shard_tables.starts, listed, shard_tables.reasons)
+    return _with_absent(shard_tables, columns, settings, names) if settings.get("absent") else shard_tables
 
 
 def _with_absent(
@@ -210,10 +210,10 @@ def _of_shard(path: Path, columns: Mapping[str, str], shard: int, shards: int) -
         parts.append({name: chunk[name].filter(pa.array(mine)) for name in columns})
     owner = np.concatenate([np.empty(0, dtype=np.int64), *owners])
     order = np.argsort(owner, kind="stable")
-    found = {name: _joined([part[name] for part in parts], kind)[order] for name, kind in columns.items()}
+    joined = {name: _joined([part[name] for part in parts], kind)[order] for name, kind in columns.items()}
     names = list(places)[first:last]
     starts = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(names)))]).astype(np.int64)
-    return Tables(names, starts, found, [bad.get(name, "") for name in names])
+    return Tables(names, starts, joined, [bad.get(name, "") for name in names])
 
 
 def _owner(names: pa.Array, places: Mapping[str, int]) -> NDArray[np.int64]:
@@ -278,9 +278,9 @@ def _text(values: pa.Array) -> pa.Array:
         if longest > table_files.LARGEST_NAME:
             raise ValueError(f"a name must have at most {table_files.LARGEST_NAME} bytes, got {longest} bytes")
         values = values.dictionary_decode()
-    found = _LAW.fill_null(values.cast(pa.string()), "")
-    found.validate(full=True)  # UTF-8
-    return found
+    texts = _LAW.fill_null(values.cast(pa.string()), "")
+    texts.validate(full=True)  # UTF-8
+    return texts
 
 
 def _numbers(values: pa.Array) -> pa.Array:
@@ -292,8 +292,8 @@ def _numbers(values: pa.Array) -> pa.Array:
     try:
         return values.cast(pa.float64())
     except pa.ArrowInvalid:
-        found = _LAW.utf8_trim_whitespace(values)
-        found = _LAW.if_else(_LAW.equal(found, ""), pa.scalar(None, pa.string()), found)
-        known = _LAW.or_kleene(_LAW.match_substring_regex(found, _NUMBER), _LAW.is_null(found))
-        found = _LAW.if_else(known, found, pa.scalar("inf"))
-        return _LAW.replace_substring_regex(found, r"^\+", "").cast(pa.float64())
+        trimmed = _LAW.utf8_trim_whitespace(values)
+        trimmed = _LAW.if_else(_LAW.equal(trimmed, ""), pa.scalar(None, pa.string()), trimmed)
+        known = _LAW.or_kleene(_LAW.match_substring_regex(trimmed, _NUMBER), _LAW.is_null(trimmed))
+        trimmed = _LAW.if_else(known, trimmed, pa.scalar("inf"))
+        return _LAW.replace_substring_regex(trimmed, r"^\+", "").cast(pa.float64())

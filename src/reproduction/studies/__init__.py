@@ -60,8 +60,8 @@ class Study:
 
     def function(self, name: str) -> Callable[..., Any]:
         """Return a function from the module of a study."""
-        found: Callable[..., Any] = getattr(import_module(self.module), name)
-        return found
+        function: Callable[..., Any] = getattr(import_module(self.module), name)
+        return function
 
 
 def discover(folder: Path = FOLDER) -> dict[str, Study]:
@@ -80,7 +80,7 @@ def discover(folder: Path = FOLDER) -> dict[str, Study]:
     ValueError
         If a ``<study>.yaml`` lacks a key or has an unknown key. The message lists all such keys.
     """
-    found, mistakes = {}, []
+    studies, mistakes = {}, []
     for path in sorted(folder.glob("*.yaml")):
         written = config.read(path)
         wrong = [f"{key} is missing" for key in sorted(_KEYS - set(written))]
@@ -92,7 +92,7 @@ def discover(folder: Path = FOLDER) -> dict[str, Study]:
                 listed = path.parent / str(written["parts"])
                 lines = listed.read_text(encoding="utf-8").splitlines()[1:]
                 written |= {"parts": tuple(line.split("\t")[0] for line in lines), "listed": str(listed)}
-            found[path.stem] = Study(name=path.stem, **written)
+            studies[path.stem] = Study(name=path.stem, **written)
     if mistakes:
         raise ValueError("\n".join(mistakes))
-    return found
+    return studies

@@ -55,8 +55,8 @@ def _of_noise(words: Mapping[str, Any], level: float, largest: int) -> pd.DataFr
         inside = (lower[:, None] <= truth) & (truth <= upper[:, None])
         columns = {"truth": truth, "coverage": (chance * inside).sum(axis=0), "width": (upper - lower) @ chance}
         frames.append(pd.DataFrame(columns).assign(noise=name, interval=kind))
-    found = pd.concat(frames, ignore_index=True)
-    return found[["noise", "truth", "interval", "coverage", "width"]]
+    frame = pd.concat(frames, ignore_index=True)
+    return frame[["noise", "truth", "interval", "coverage", "width"]]
 
 
 def _ends(kind: str, released: NDArray[np.float64], law: Any, level: float) -> NDArray[np.float64]:
@@ -97,6 +97,8 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (noise, kind), part in table.groupby(["noise", "interval"], sort=False):
         widths = part.set_index("truth")["width"]
-        at = [float(widths[count].round(1)) for count in (0, 15, 60) if count in widths.index]
-        rows.append((noise, kind, round(float(part["coverage"].min()), 3), " / ".join(f"{one:g}" for one in at)))
+        mean_widths = [float(widths[count].round(1)) for count in (0, 15, 60) if count in widths.index]
+        rows.append(
+            (noise, kind, round(float(part["coverage"].min()), 3), " / ".join(f"{one:g}" for one in mean_widths))
+        )
     return pd.DataFrame(rows, columns=["noise", "interval", "least coverage", "mean width at 0 / 15 / 60"])

@@ -68,7 +68,7 @@ def table(
         def draw(rng: np.random.Generator, size: int = size) -> NDArray[np.int64]:
             return rng.negative_binomial(shape, chance, size)
 
-        found = by_true_value(
+        frame = by_true_value(
             draw,
             DiscreteGaussian(sigma=sigma),
             total=DiscreteGaussian(sigma=setting["sigma"]) if "sigma" in setting else None,
@@ -78,9 +78,9 @@ def table(
             rng=stream(root_seed, "studies", "coverage", case),
             level=level,
         )
-        found.insert(0, "case", CASES[case])
-        found.insert(1, "level", level)
-        parts.append(found)
+        frame.insert(0, "case", CASES[case])
+        frame.insert(1, "level", level)
+        parts.append(frame)
     return pd.concat(parts, ignore_index=True)
 
 
@@ -114,9 +114,9 @@ def figure(table: pd.DataFrame) -> Figure:
 def shown(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table that the documentation shows, with the bins as text and the coverage with three decimals."""
     labels = [words(low, high, _last(table)) for low, high in table[["from", "to"]].to_numpy()]
-    found = table[["case", "method", "counts", "coverage", "width", "bias", "rmse"]].copy()
-    found.insert(2, "true count", labels)
-    return found.round({"coverage": 3, "width": 1, "bias": 2, "rmse": 2})
+    frame = table[["case", "method", "counts", "coverage", "width", "bias", "rmse"]].copy()
+    frame.insert(2, "true count", labels)
+    return frame.round({"coverage": 3, "width": 1, "bias": 2, "rmse": 2})
 
 
 def ranges(rows: pd.DataFrame) -> list[str]:
@@ -173,7 +173,7 @@ def by_true_value(
     ValueError, TypeError
         If an argument is invalid.
     """
-    level, found = _checks.inside("level", level), []
+    level, frames = _checks.inside("level", level), []
     if len(edges) < 2 or not np.all(np.diff(edges) > 0):
         raise ValueError(f"edges must be increasing and must contain at least two values, got {edges!r}")
     for _ in range(_checks.integer("replications", replications, least=1)):
@@ -183,8 +183,8 @@ def by_true_value(
         methods = _usual(released, noise, whole, total, level)
         for name, prior in priors.items():
             methods[name] = _posterior(released, noise, whole, total, prior, level)
-        found += [errors(name, truth, *ends) for name, ends in methods.items()]
-    return summed(pd.concat(found, ignore_index=True), edges)
+        frames += [errors(name, truth, *ends) for name, ends in methods.items()]
+    return summed(pd.concat(frames, ignore_index=True), edges)
 
 
 def _usual(
@@ -193,12 +193,12 @@ def _usual(
     """Return the estimates and the interval limits by the usual methods, without a posterior."""
     z = float(ndtri((1 + level) / 2))
     variance = np.broadcast_to(np.asarray(noise.variance(), dtype=np.float64), released.shape)
-    found = {"released": (released, variance)}
+    estimates = {"released": (released, variance)}
     if total is not None and whole is not None:
         spread = variance.sum() + float(np.asarray(total.variance()))
         shifted = released + variance * (whole - released.sum()) / spread
-        found["least squares"] = (shifted, variance - variance**2 / spread)
-    ends: dict[str, Ends] = {name: (y, y - z * np.sqrt(v), y + z * np.sqrt(v)) for name, (y, v) in found.items()}
+        estimates["least squares"] = (shifted, variance - variance**2 / spread)
+    ends: dict[str, Ends] = {name: (y, y - z * np.sqrt(v), y + z * np.sqrt(v)) for name, (y, v) in estimates.items()}
     words = {"released": "clipped", "least squares": "least squares, clipped"}
     for name, (estimate, lower, upper) in list(ends.items()):
         ends[words[name]] = np.maximum(estimate, 0.0), np.maximum(lower, 0.0), np.maximum(upper, 0.0)
@@ -211,9 +211,11 @@ def _posterior(
     if total is None or whole is None:
         answers = counts.exact(released, noise=noise, prior=prior, level=level).own
         return answers.mean, answers.lower, answers.upper
-    found = counts_with_total.posterior(released, noise=noise, prior=prior, total={"released": whole, "noise": total})
-    ends = found.counts.interval(level).to_numpy(dtype=np.float64)
-    mean = np.asarray(found.counts.mean(), dtype=np.float64)
+    inferred = counts_with_total.posterior(
+        released, noise=noise, prior=prior, total={"released": whole, "noise": total}
+    )
+    ends = inferred.counts.interval(level).to_numpy(dtype=np.float64)
+    mean = np.asarray(inferred.counts.mean(), dtype=np.float64)
     return mean, ends[:, 0], ends[:, 1]
 
 

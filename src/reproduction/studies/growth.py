@@ -211,30 +211,30 @@ def of_papers(papers: Iterable[Paper], *, times: float, piece: float, start_up: 
     dict
         Steps by the names of their rules. Timings are assumed to run on separate nodes.
     """
-    found: dict[str, Step] = {}
+    steps: dict[str, Step] = {}
     for folder in papers:
         makers: dict[str, str] = {}
         loops = artefacts.loops(folder)
         for loop in loops:
             minutes, pieces = loop.minutes * times, ceil(max(1.0, loop.minutes * times / piece))
             for shard in range(1, pieces + 1):
-                found[f"{loop.rule}.{shard}"] = Step(60 * minutes / pieces + start_up)
+                steps[f"{loop.rule}.{shard}"] = Step(60 * minutes / pieces + start_up)
             makers |= dict.fromkeys(loop.files, loop.rule)
         for artefact, table in artefacts.tables(folder):
             rule = artefacts.table_rule(folder, artefact)
-            found[rule] = Step(60 * table.minutes + start_up)
+            steps[rule] = Step(60 * table.minutes + start_up)
             makers[artefacts.table_file(folder, artefact.name)] = rule
         for artefact, table in artefacts.tables(folder):
             rule = artefacts.table_rule(folder, artefact)
             gathered = table.by == "gather"  # the jobs that prepare data sets are not simulated
             read = {} if gathered else artefacts.inputs(folder, table, {}, loops)
-            found[rule] = replace(found[rule], needs=_ready(found, makers, read.values()))
+            steps[rule] = replace(steps[rule], needs=_ready(steps, makers, read.values()))
         for artefact in folder.artefacts:
             if artefact.figure:
-                needs = _ready(found, makers, [artefacts.table_file(folder, artefact.name)])
+                needs = _ready(steps, makers, [artefacts.table_file(folder, artefact.name)])
                 step = Step(60 * artefact.figure.minutes + start_up, needs)
-                found[artefacts.figure_rule(folder, artefact)] = step
-    return found
+                steps[artefacts.figure_rule(folder, artefact)] = step
+    return steps
 
 
 def _ready(found: Mapping[str, Step], makers: Mapping[str, str], files: Iterable[str]) -> frozenset[str]:

@@ -72,15 +72,15 @@ def table(
     for name in levels:
         places_of_level = places[places["level"] == name]
         truth = places_of_level["truth"].to_numpy()
-        found = summed(
+        frame = summed(
             pd.concat([errors(word, truth, *ends) for word, ends in answers(places_of_level, z).items()]), edges
         )
-        found.insert(0, "level", name.lower().replace("_", " "))
-        found.insert(1, "interval", level)
-        ours = found["method"] == POSTERIOR
+        frame.insert(0, "level", name.lower().replace("_", " "))
+        frame.insert(1, "interval", level)
+        ours = frame["method"] == POSTERIOR
         worst = max(places_of_level["status"], key=("exact", "approximate").index)
         parts.append(
-            found.assign(
+            frame.assign(
                 status=np.where(ours, worst, "comparison"),
                 error=np.where(ours, places_of_level["error"].astype(float).max(), np.nan),
             )

@@ -68,9 +68,9 @@ def table(
     DataFrame
         The columns are ``COLUMNS``, and the level of the intervals.
     """
-    found = accuracy(parts)
-    found["interval"] = level
-    return found
+    frame = accuracy(parts)
+    frame["interval"] = level
+    return frame
 
 
 def figure(table: pd.DataFrame) -> Figure:
@@ -135,10 +135,10 @@ def sizes(state: str, scale: float) -> tuple[int, int, int, int, int]:
     every = pd.read_csv(STATES, sep="\t").set_index("state")
     people, own_counties = (int(every[name].to_dict()[state]) for name in ("population", "counties"))
     share = people / int(every["population"].sum())
-    found = [max(round(own_counties * scale), 1)]
+    numbers = [max(round(own_counties * scale), 1)]
     for level in LEVELS[2:]:
-        found.append(max(round(NATION[level] * share * scale), found[-1]))
-    counties, tracts, groups, blocks = found
+        numbers.append(max(round(NATION[level] * share * scale), numbers[-1]))
+    counties, tracts, groups, blocks = numbers
     return counties, tracts, groups, blocks, max(round(people * scale), 1)
 
 
@@ -212,17 +212,22 @@ def write(
     """
     state_drawn = drawn(state, scale=scale, sigmas=dict(sigmas), rng=stream(root_seed, "studies", "nation", state))
     tree, depth = state_drawn.tree, LEVELS.index(deepest)
-    found = infer(state_drawn.measured, level=level, deepest=deepest)
-    least = found.least_squares
+    inferred = infer(state_drawn.measured, level=level, deepest=deepest)
+    least = inferred.least_squares
     kept = np.flatnonzero(tree.depth <= depth)
     names = pa.DictionaryArray.from_arrays(pa.array(tree.depth[kept], pa.int8()), pa.array(LEVELS))
     columns = [kept, tree.parent[kept], names, state_drawn.truth[kept], state_drawn.measured.released[kept]]
-    columns += [x[kept] for x in (least.estimate, least.sd, found.mean, found.sd, found.lower, found.upper)]
+    columns += [x[kept] for x in (least.estimate, least.sd, inferred.mean, inferred.sd, inferred.lower, inferred.upper)]
     arrays = [
         column if isinstance(column, pa.Array) else pa.array(np.asarray(column).astype(field.type.to_pandas_dtype()))
         for column, field in zip(columns, SCHEMA, strict=True)
     ]
-    facts = {"state": state, "status": found.accuracy.status, "error": repr(found.accuracy.error), "level": repr(level)}
+    facts = {
+        "state": state,
+        "status": inferred.accuracy.status,
+        "error": repr(inferred.accuracy.error),
+        "level": repr(level),
+    }
     facts["synthetic"] = "counts and noise are drawn at random; no agency data"
     table = pa.Table.from_arrays(arrays, schema=SCHEMA.with_metadata(facts))
     pq.write_table(table, path, row_group_size=ROWS, compression="zstd")
@@ -249,8 +254,8 @@ def facts(path: Path) -> dict[str, str]:
     """Return the metadata in the file of a state: the state, the accuracy status, the error, and the level of the
     intervals.
     """
-    found = pq.read_schema(path).metadata
-    return {key.decode(): value.decode() for key, value in found.items() if not key.startswith(b"ARROW")}
+    metadata = pq.read_schema(path).metadata
+    return {key.decode(): value.decode() for key, value in metadata.items() if not key.startswith(b"ARROW")}
 
 
 def accuracy(paths: Sequence[Path]) -> pd.DataFrame:

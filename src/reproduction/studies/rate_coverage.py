@@ -69,8 +69,8 @@ def table(
     for n in records:
         for p in rates:
             for prior in PRIORS:
-                found = exact(n, p, scale=scale, alpha=concentration(prior, 2), level=level)
-                rows += [(2, n, p, prior, name, x, 0.0) for name, x in zip(QUANTITIES, found, strict=True)]
+                coverage = exact(n, p, scale=scale, alpha=concentration(prior, 2), level=level)
+                rows += [(2, n, p, prior, name, x, 0.0) for name, x in zip(QUANTITIES, coverage, strict=True)]
     for k in several["categories"]:
         for n in records:
             for p in several["rates"]:
@@ -131,7 +131,7 @@ def _simulated(
     released = np.asarray(DiscreteLaplace(scale=scale).sample(truth, rng=rng), dtype=np.float64)
     rows: list[tuple[object, ...]] = []
     for prior in PRIORS:
-        found = noisy_count_batches.exact(
+        summaries = noisy_count_batches.exact(
             released.ravel(),
             starts=np.arange(files + 1) * k,
             totals=np.full(files, n),
@@ -141,10 +141,10 @@ def _simulated(
             rates=True,
         )
         first = slice(None, None, k)
-        lower, upper = found.counts[first, 2], found.counts[first, 3]
+        lower, upper = summaries.counts[first, 2], summaries.counts[first, 3]
         held = {
             "count": (lower <= truth[:, 0]) & (truth[:, 0] <= upper),
-            "rate": (found.lower[first] <= p) & (p <= found.upper[first]),
+            "rate": (summaries.lower[first] <= p) & (p <= summaries.upper[first]),
         }
         for name in QUANTITIES:
             share = float(held[name].mean())
@@ -157,16 +157,20 @@ def figure(table: pd.DataFrame) -> Figure:
     in the lower row of panels, with one column per number of records.
     """
     # with two categories, 1/k is the parameter of Jeffreys' prior
-    found = table[(table["categories"] == 2) & (table["prior"] != "1/k")]
+    two_categories = table[(table["categories"] == 2) & (table["prior"] != "1/k")]
     drawn = Figure(figsize=(DOUBLE, 4.2))
-    totals = list(dict.fromkeys(found["records"]))
+    totals = list(dict.fromkeys(two_categories["records"]))
     panels = drawn.subplots(2, len(totals), sharex=True, sharey="row", squeeze=False)
     for (i, quantity), (j, n) in ((a, b) for a in enumerate(QUANTITIES) for b in enumerate(totals)):
         axes = panels[i, j]
         for colour, marker, prior in zip(CYCLE, MARKERS, _LABELS, strict=False):
-            rows = found[(found["quantity"] == quantity) & (found["records"] == n) & (found["prior"] == prior)]
+            rows = two_categories[
+                (two_categories["quantity"] == quantity)
+                & (two_categories["records"] == n)
+                & (two_categories["prior"] == prior)
+            ]
             axes.plot(rows["p"], rows["coverage"], color=colour, marker=marker, lw=0.8, label=_LABELS[prior])
-        axes.axhline(found["level"].iloc[0], color=GREY, ls="--", lw=0.8, zorder=0)
+        axes.axhline(two_categories["level"].iloc[0], color=GREY, ls="--", lw=0.8, zorder=0)
         axes.set_xscale("log")
         if i == 0:
             axes.set_title(f"{n} records")

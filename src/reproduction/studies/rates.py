@@ -50,15 +50,15 @@ def table(root_seed: int, *, sets: int, slope: float, cases: Mapping[str, Mappin
     rows = []
     for name, case in cases.items():
         law = law_of(dict(case["noise"]))
-        found: dict[str, list[list[float]]] = {method: [] for method in METHODS}
+        scores: dict[str, list[list[float]]] = {method: [] for method in METHODS}
         for i in range(sets):
             rng = stream(root_seed, "studies", "rates", name, str(i))
             x, exposure, theta, released = simulated(case, law, slope, rng)
             ignored = np.round(np.maximum(np.where(np.isnan(released), _WITHHELD, released), 0.0))
             cases_of_methods: list[tuple[Any, Any]] = [(released, law), (ignored, Exact())]
             for method, (values, mechanism) in zip(METHODS, cases_of_methods, strict=True):
-                found[method].append(judged(values, mechanism, x, exposure, theta, slope))
-        for method, values_of_sets in found.items():
+                scores[method].append(judged(values, mechanism, x, exposure, theta, slope))
+        for method, values_of_sets in scores.items():
             numbers = np.array(values_of_sets)
             mean, error = numbers.mean(axis=0), numbers.std(axis=0) / np.sqrt(sets)
             rows.append((name, method, sets, mean[0], error[0], mean[1], error[1], mean[2], mean[3]))
@@ -80,9 +80,9 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
     """
     wide = table.pivot(index="case", columns="method", values=["slope", "rates"]).round(3)
     order = [(quantity, method) for quantity in ("slope", "rates") for method in METHODS]
-    found = wide[order].loc[list(dict.fromkeys(table["case"]))]
-    found.columns = pd.Index([", ".join(pair) for pair in order])
-    return found.assign(sets=table["sets"].iloc[0]).reset_index()[["case", "sets", *found.columns]]
+    ordered = wide[order].loc[list(dict.fromkeys(table["case"]))]
+    ordered.columns = pd.Index([", ".join(pair) for pair in order])
+    return ordered.assign(sets=table["sets"].iloc[0]).reset_index()[["case", "sets", *ordered.columns]]
 
 
 def simulated(
@@ -101,10 +101,10 @@ def judged(released: Array, law: Any, x: Array, exposure: Array, theta: Array, s
     """Return whether the interval for the slope contains the true slope, the proportion of rates inside their
     intervals, the error of the slope, and the root mean square error of the rates.
     """
-    found = posterior(Release(released, mechanism=law), prior=Regression(exposure, {"x": x}))
-    law_of_slope = found.parameters["slope of x"]
+    inferred = posterior(Release(released, mechanism=law), prior=Regression(exposure, {"x": x}))
+    law_of_slope = inferred.parameters["slope of x"]
     lower, upper = law_of_slope.interval(LEVEL)
-    rates = found.rates.numbers(LEVEL)
+    rates = inferred.rates.numbers(LEVEL)
     inside = (rates.lower <= theta) & (theta <= rates.upper)
     error = float(np.sqrt(((rates.mean - theta) ** 2).mean()))
     return [float(lower <= slope <= upper), float(inside.mean()), law_of_slope.mean() - slope, error]

@@ -64,7 +64,7 @@ def table(
     for name, noise in protections.items():
         law = law_of(dict(noise))
         size = 1 if noise["law"] == "exact" else releases
-        found: dict[str, list[list[float]]] = {method: [] for method in METHODS}
+        estimates: dict[str, list[list[float]]] = {method: [] for method in METHODS}
         for i in range(size):
             rng = stream(root_seed, "studies", "sids", name, str(i))
             released = np.asarray(law.sample(deaths.astype(np.int64), rng=rng), dtype=np.float64)
@@ -74,8 +74,8 @@ def table(
                 one, error, mean, lower, upper = analysed(values, mechanism, births, x)
                 inside = float(((lower <= rates) & (rates <= upper)).mean())
                 correlation = float(np.corrcoef(rankdata(mean), rankdata(rates))[0, 1])
-                found[method].append([one, error, correlation, inside])
-        for method, listed in found.items():
+                estimates[method].append([one, error, correlation, inside])
+        for method, listed in estimates.items():
             numbers = np.array(listed)
             mean_of, spread = numbers.mean(axis=0), float(numbers[:, 0].std())
             rows.append((name, method, size, mean_of[0], mean_of[1], spread, mean_of[2], mean_of[3]))
@@ -87,8 +87,8 @@ def analysed(released: Array, law: Any, births: Array, x: Array) -> tuple[float,
     """Return the estimated slope, its standard deviation, and the rates per 1000 births with the limits of their
     intervals.
     """
-    found = posterior(Release(released, mechanism=law), prior=Regression(births / 1000, {"x": x}))
-    slope, rates = found.parameters["slope of x"], found.rates.numbers(0.95)
+    inferred = posterior(Release(released, mechanism=law), prior=Regression(births / 1000, {"x": x}))
+    slope, rates = inferred.parameters["slope of x"], inferred.rates.numbers(0.95)
     return slope.mean(), slope.sd(), rates.mean, rates.lower, rates.upper
 
 
@@ -141,10 +141,10 @@ def dbf(data: bytes) -> list[dict[str, str]]:
         place += 32
     rows = []
     for i in range(count):
-        at, row = header + i * width + 1, {}
+        offset, row = header + i * width + 1, {}
         for name, size in columns:
-            row[name] = data[at : at + size].decode("latin-1").strip()
-            at += size
+            row[name] = data[offset : offset + size].decode("latin-1").strip()
+            offset += size
         rows.append(row)
     return rows
 

@@ -92,13 +92,13 @@ def compare(published: pd.DataFrame, ours: pd.DataFrame, *, paper: str) -> pd.Da
     _paired(statements, mine, paper)
     run = [row for row in mine if row.variant != NOT_RUN]
     _related(statements, run, paper)
-    found: dict[Any, list[Any]] = {}  # rows by artefact and quantity
+    computed: dict[Any, list[Any]] = {}  # rows by artefact and quantity
     for row in sorted(mine, key=lambda row: _ORDER[row.variant]):
-        found.setdefault((row.artefact, row.quantity), []).append(row)
+        computed.setdefault((row.artefact, row.quantity), []).append(row)
     fits: dict[Any, dict[str, Any]] = {}  # fits by artefact and variant
     for fit in judged_tables(filter(_is_number, statements), run):
         fits.setdefault(fit["artefact"], {})[fit["variant"]] = fit
-    answers = [_row(s, found[s.artefact, s.quantity], fits.get(s.artefact, {})) for s in statements]
+    answers = [_row(s, computed[s.artefact, s.quantity], fits.get(s.artefact, {})) for s in statements]
     _explained(answers, paper)
     for answer in answers:
         answer |= {"paper": paper, "note": " ".join(filter(None, [answer["note"], answer["allowed"]]))}
@@ -145,11 +145,11 @@ def read_published(path: Any) -> pd.DataFrame:
 
 
 def _paired(statements: list[Any], ours: list[Any], paper: str) -> None:
-    printed, found = ({(row.artefact, row.quantity) for row in rows} for rows in (statements, ours))
-    if printed != found or len(printed) < len(statements):
+    printed, computed = ({(row.artefact, row.quantity) for row in rows} for rows in (statements, ours))
+    if printed != computed or len(printed) < len(statements):
         raise ValueError(
             f"{paper}: the published and the computed statements must be the same; published only: "
-            f"{sorted(printed - found)}; computed only: {sorted(found - printed)}"
+            f"{sorted(printed - computed)}; computed only: {sorted(computed - printed)}"
         )
     if unknown := {row.variant for row in ours} - _ORDER.keys():
         raise ValueError(f"{paper} contains the unknown variants {sorted(unknown)}: use one of {', '.join(VARIANTS)}")
@@ -162,16 +162,16 @@ def _related(statements: list[Any], run: list[Any], paper: str) -> None:
     must have a relation, and a ``law`` must have a detection limit.
     """
     kind: dict[Any, Any] = {(row.artefact, row.quantity): row.kind for row in statements}
-    found: dict[str, list[str]] = {}
+    misplaced: dict[str, list[str]] = {}
     for row in run:
-        made = _CLAIM if row.relation in RELATIONS else _LAW if row.sees else _PLAIN
+        actual = _CLAIM if row.relation in RELATIONS else _LAW if row.sees else _PLAIN
         due = kind[row.artefact, row.quantity]
-        if made not in _MADE.get(due, (_PLAIN,)):
-            found.setdefault(due, []).append(f"{row.artefact}: {row.quantity}")
+        if actual not in _MADE.get(due, (_PLAIN,)):
+            misplaced.setdefault(due, []).append(f"{row.artefact}: {row.quantity}")
     wrong = [
         f"rows of the kind {due} must be created with {' or '.join(_MADE.get(due, (_PLAIN,)))}; the invalid rows are "
         f"{'; '.join(names)}"
-        for due, names in found.items()
+        for due, names in misplaced.items()
     ]
     if wrong:
         raise ValueError(f"{paper}: {'. '.join(wrong)}")
@@ -198,7 +198,7 @@ def _row(statement: Any, rows: list[Any], fits: dict[str, Any]) -> dict[str, Any
         eligible = [j for j in judged if j[2].variant == whole] or [_first(statement, rows, fits[whole])]
     verdict, z, row = min(eligible, key=lambda j: _best(j[0]))  # the first of the best variants
     others = dict.fromkeys(
-        f"{other.variant}: {found}" for found, _, other in judged if other is not row and other.variant != NOT_RUN
+        f"{other.variant}: {outcome}" for outcome, _, other in judged if other is not row and other.variant != NOT_RUN
     )
     return {
         "artefact": statement.artefact,

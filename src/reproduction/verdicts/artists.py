@@ -84,11 +84,11 @@ def wrong(axis: Axes, *expected: Drawn) -> list[str]:
     """
     left, missing = list(shown(axis)), []
     for one in expected:
-        found = next((other for other in left if other[:2] == one[:2] and one.colour in ("", other.colour)), None)
-        if found is None:
+        match = next((other for other in left if other[:2] == one[:2] and one.colour in ("", other.colour)), None)
+        if match is None:
             missing.append(f"missing: {_short(one)}")
         else:
-            left.remove(found)
+            left.remove(match)
     return [*missing, *(f"not expected: {_short(one)}" for one in left)]
 
 
@@ -130,7 +130,7 @@ def _line(one: Line2D, axis: Axes) -> Iterator[Drawn]:
 
 
 def _patches(axis: Axes) -> Iterator[Drawn]:
-    found: dict[tuple[str, str], list[tuple[str, ...]]] = {}
+    coordinates: dict[tuple[str, str], list[tuple[str, ...]]] = {}
     for patch in axis.patches:
         along, up = patch.get_data_transform().contains_branch_seperately(axis.transData)
         if isinstance(patch, StepPatch):
@@ -140,8 +140,8 @@ def _patches(axis: Axes) -> Iterator[Drawn]:
             numbers = (patch.get_x(), patch.get_y(), patch.get_width(), patch.get_height())
             kind = "boxes" if along and up else "span"
             ends = numbers if along and up else numbers[::2] if along else numbers[1::2]
-            found.setdefault((kind, _colour(patch)), []).extend(_points(*([number] for number in ends)))
-    yield from (Drawn(kind, tuple(sorted(points)), colour) for (kind, colour), points in found.items())
+            coordinates.setdefault((kind, _colour(patch)), []).extend(_points(*([number] for number in ends)))
+    yield from (Drawn(kind, tuple(sorted(points)), colour) for (kind, colour), points in coordinates.items())
 
 
 def span(low: float, high: float, colour: str = "") -> Drawn:

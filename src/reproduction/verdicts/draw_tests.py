@@ -123,10 +123,10 @@ def serial_z(apart: ArrayLike, *, sd: float) -> float:
     float NaN for fewer than three draws. Each product has the variance sd^4, and neighbouring products are
         uncorrelated.
     """
-    found = np.asarray(apart, dtype=float)
-    if len(found) < 3:
+    deviations = np.asarray(apart, dtype=float)
+    if len(deviations) < 3:
         return float("nan")
-    return float(found[1:] @ found[:-1]) / (sd**2 * np.sqrt(len(found) - 1))
+    return float(deviations[1:] @ deviations[:-1]) / (sd**2 * np.sqrt(len(deviations) - 1))
 
 
 def serial_p_value(uniform: ArrayLike) -> float:

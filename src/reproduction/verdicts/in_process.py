@@ -56,17 +56,17 @@ def tables_of(
     """
     paper = discover()[slug]
     section = json.loads(_checked(slug, json.dumps(dict(changes or {}))))
-    found = dict(made or {})
+    computed = dict(made or {})
     by_name = {a.name: a for a in paper.artefacts if a.table and a.table.by != "gather"}
     stated = None if changes is None else dict(changes)
 
     def make(name: str) -> pd.DataFrame:
         if name == "published":
             return tables.read(paper.folder / "published.tsv")
-        if name not in found:
+        if name not in computed:
             _whole(paper, by_name[name], stated)
-            found[name] = _as_written(_table(paper, by_name[name], section, make, root_seed))
-        return found[name]
+            computed[name] = _as_written(_table(paper, by_name[name], section, make, root_seed))
+        return computed[name]
 
     wanted = by_name if only is None else only
     return {name: make(name) for name in wanted}
@@ -104,8 +104,8 @@ def settings(path: str | Path, **changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings for the tests of a paper, read from ``settings.yaml`` in the folder of the test file `path`,
     with some sections changed.
     """
-    found = config.read(Path(path).with_name("settings.yaml"))
-    return found | {section: found.get(section, {}) | dict(keys) for section, keys in changes.items()}
+    written = config.read(Path(path).with_name("settings.yaml"))
+    return written | {section: written.get(section, {}) | dict(keys) for section, keys in changes.items()}
 
 
 def _whole(paper: Paper, artefact: Artefact, stated: Mapping[str, Any] | None) -> None:
@@ -208,8 +208,8 @@ class Judge:
             if key is None:
                 return call(*arguments, **named)
             if key not in self._rows:
-                found = call(*arguments, **named)
-                self._rows[key] = list(found) if isgeneratorfunction(call) else found
+                returned = call(*arguments, **named)
+                self._rows[key] = list(returned) if isgeneratorfunction(call) else returned
             return _copied(self._rows[key], isgeneratorfunction(call))
 
         return rows

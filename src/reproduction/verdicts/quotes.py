@@ -59,12 +59,12 @@ def value(written: str) -> tuple[float, float]:
     """Return the value of a number written in a document (``1.8·10⁻²²``, ``19 %``, ``5,400``), and half a unit of its
     last digit.
     """
-    found = _NUMBER.fullmatch(written.strip())
-    if not found:
+    match = _NUMBER.fullmatch(written.strip())
+    if not match:
         raise ValueError(f"a quoted number must have the format of numbers in the documents, got {written!r}")
-    digits = found["digits"].replace(",", "").replace("−", "-")
-    power = int(found["e"] or found["power"] or (found["raised"] or "0").translate(_RAISED))
-    power -= 2 if found["percent"] else 0
+    digits = match["digits"].replace(",", "").replace("−", "-")
+    power = int(match["e"] or match["power"] or (match["raised"] or "0").translate(_RAISED))
+    power -= 2 if match["percent"] else 0
     decimals = len(digits.partition(".")[2])
     return float(f"{digits}e{power}"), 0.5 * 10.0 ** (power - decimals)
 
@@ -82,10 +82,10 @@ def told(table: pd.DataFrame, number: int, pattern: str) -> list[float]:
     match.
     """
     text = table.loc[table["number"] == number, "evidence"].iloc[0]
-    found = re.search(pattern, text)
-    if not found:
+    match = re.search(pattern, text)
+    if not match:
         raise ValueError(f"the evidence of erratum {number} must match the pattern {pattern!r}, got {text!r}")
-    return [float(group) for group in found.groups()]
+    return [float(group) for group in match.groups()]
 
 
 def broken(quote: Quote, table: pd.DataFrame) -> str:
@@ -108,10 +108,10 @@ def numbers_in(text: str) -> Iterator[str]:
     """Yield the numbers in a text that could be results: decimals, percentages, powers of ten and integers of at least
     100.
     """
-    for found in _NUMBER.finditer(text):
-        whole = found["digits"].strip("-−").replace(",", "")
-        if "." in whole or found["percent"] or found["e"] or found["power"] or found["raised"] or len(whole) >= 3:
-            yield found.group().strip().rstrip(",")
+    for match in _NUMBER.finditer(text):
+        whole = match["digits"].strip("-−").replace(",", "")
+        if "." in whole or match["percent"] or match["e"] or match["power"] or match["raised"] or len(whole) >= 3:
+            yield match.group().strip().rstrip(",")
 
 
 def unaccounted(document: str, text: str, quotes: Iterable[Quote], given: Collection[str]) -> list[str]:

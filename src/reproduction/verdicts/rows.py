@@ -81,9 +81,9 @@ def claim(
         )
     with np.errstate(invalid="ignore"):  # inf - inf is undefined, so the margin is NaN
         margins = margin(lefts, relation, rights, rounding)
-    at = int(np.argmin(margins))
-    stated = (float(lefts[at]), relation, float(rights[at]), float(rounding))
-    return _row(artefact, quantity, variant, margins[at], errors[at], note, stated)
+    worst = int(np.argmin(margins))
+    stated = (float(lefts[worst]), relation, float(rights[worst]), float(rounding))
+    return _row(artefact, quantity, variant, margins[worst], errors[worst], note, stated)
 
 
 def law(

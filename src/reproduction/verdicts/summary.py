@@ -84,9 +84,9 @@ def _scenario(name: str, facts: Mapping[str, Any]) -> list[str]:
 def _batch(name: str, tables: Mapping[str, Any]) -> str:
     good = {status: n for status, n in tables["statuses"].items() if not status.startswith("refused")}
     states = ", ".join(f"{n:,} {status}" for status, n in good.items()) or "none analysed"
-    found = f"  {name}: {tables['all']:,} tables; {states}; {tables['refused']:,} rejected"
-    found += " (the reason is in the row of each table)" if tables["refused"] else ""
-    return f"{found}; do not use the numbers that did not converge" if "not converged" in good else found
+    line = f"  {name}: {tables['all']:,} tables; {states}; {tables['refused']:,} rejected"
+    line += " (the reason is in the row of each table)" if tables["refused"] else ""
+    return f"{line}; do not use the numbers that did not converge" if "not converged" in good else line
 
 
 def _counts(table: pd.DataFrame) -> str:

@@ -65,15 +65,15 @@ def judge(numbers: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
 
 def judged_tables(numbers: Iterable[Any], ours: Iterable[Any]) -> Iterator[dict[str, Any]]:
     """Yield the rows of `judge`, given the printed and the computed rows as iterables of records with named columns."""
-    found: dict[Any, dict[Any, list[Any]]] = {}  # rows by artefact and quantity
+    by_artefact: dict[Any, dict[Any, list[Any]]] = {}  # rows by artefact and quantity
     for row in ours:
-        found.setdefault(row.artefact, {}).setdefault(row.quantity, []).append(row)
+        by_artefact.setdefault(row.artefact, {}).setdefault(row.quantity, []).append(row)
     printed: dict[str, list[Any]] = {}
     for row in numbers:
-        if row.quantity in found.get(row.artefact, {}):
+        if row.quantity in by_artefact.get(row.artefact, {}):
             printed.setdefault(str(row.artefact), []).append(row)
     for artefact, statements in printed.items():
-        mine = found[artefact]
+        mine = by_artefact[artefact]
         named = {row.variant for statement in statements for row in mine[statement.quantity]}
         cells = {variant: _cells(statements, mine, variant) for variant in VARIANTS if variant in named}
         rows = [_judged(artefact, variant, cells) for variant in cells]
@@ -132,13 +132,13 @@ def _power(variant: str, cells: Mapping[str, _Cells]) -> tuple[float, str]:
     """Return the smallest power of the joint test against the other variants, and the variant with this power. The
     power is NaN if there is no other variant.
     """
-    mine, found = cells[variant], []
+    mine, powers = cells[variant], []
     for other, theirs in cells.items():
         if other == variant:
             continue
         apart = [not rounds(*numbers) for numbers in zip(theirs.ours, mine.ours, mine.digits, strict=True)]
         if np.any(apart & (mine.mc_se == 0)):
-            found.append((1.0, other))  # a cell without random error distinguishes the two variants
+            powers.append((1.0, other))  # a cell without random error distinguishes the two variants
             continue
         random = mine.mc_se > 0
         scores = (mine.ours - theirs.ours) / np.hypot(mine.mc_se, 10.0**-mine.digits / np.sqrt(12))
@@ -148,5 +148,5 @@ def _power(variant: str, cells: Mapping[str, _Cells]) -> tuple[float, str]:
             if degrees and shift
             else LEVEL
         )
-        found.append((power, other))
-    return min(found) if found else (np.nan, "")
+        powers.append((power, other))
+    return min(powers) if powers else (np.nan, "")

@@ -93,7 +93,7 @@ def mixture_coefficients(n: int, rate: float, bits: int) -> tuple[int, ...]:
     while shares[-1]:
         shares.append(shares[-1] // len(shares))
     signed = [-share if m % 2 else share for m, share in enumerate(shares)]
-    return tuple(sum(map(mul, weights[at:], signed)) >> bits + 2 * _SPARE for at in range(n + 1))
+    return tuple(sum(map(mul, weights[start:], signed)) >> bits + 2 * _SPARE for start in range(n + 1))
 
 
 def log_permutation_weights(n: int, *, rate: float) -> NDArray[np.float64]:
@@ -158,9 +158,9 @@ def eigenvalues(n: int, rate: float, count: int, bits: int) -> tuple[int, ...]:
     """
     sums = [0] * count
     row = [1] + [0] * (count - 1)  # C(n - N, 0..count-1), from N = n downwards
-    for at, weight in zip(range(n, -1, -1), reversed(mixture_coefficients(n, rate, bits)), strict=True):
+    for index, weight in zip(range(n, -1, -1), reversed(mixture_coefficients(n, rate, bits)), strict=True):
         for j in range(count):
-            sums[j] += weight * (row[j] - row[j - 1 - at] if j > at else row[j])
+            sums[j] += weight * (row[j] - row[j - 1 - index] if j > index else row[j])
         row = [1, *(row[j - 1] + row[j] for j in range(1, count))]
     return tuple(s // (comb(n, j) - (comb(n, j - 1) if j else 0)) for j, s in enumerate(sums))
 
@@ -212,13 +212,13 @@ def row(table: ArrayLike, *, rate: float, depth: int | None = None) -> Row:
     x, view = two_by_two.orient(counts)
     if len(x) == 1:
         return Row(x, np.zeros(1), np.zeros(1), 0)
-    n, small, other, at = view.n, view.small, view.other, view.at
-    values, bits = _symmetric(n, small, other, at, rate, depth)
+    n, small, other, position = view.n, view.small, view.other, view.at
+    values, bits = _symmetric(n, small, other, position, rate, depth)
     ways = [comb(other, i) * comb(n - other, small - i) for i in range(small + 1)]
     total = comb(n, small)
     order = slice(None, None, -1 if view.flipped else 1)
     forward = np.array([_log(v * w // total, bits) for v, w in zip(values, ways, strict=True)])
-    backward = np.array([_log(v * ways[at] // total, bits) for v in values])
+    backward = np.array([_log(v * ways[position] // total, bits) for v in values])
     return Row(x, forward[order], backward[order], int(counts[1, 1] - x[0]))
 
 
@@ -289,10 +289,10 @@ def class_law(
     counts = _checks.table("table", table)
     rate = _checks.inside("rate", rate)
     if counts.shape == (2, 2):
-        found = (
+        swap_row = (
             row(counts, rate=rate, depth=depth) if counts.sum() <= SPECTRAL_UP_TO else two_by_two.row(counts, rate=rate)
         )
-        return found.tables(counts), found.log_forward, found.log_backward
+        return swap_row.tables(counts), swap_row.log_forward, swap_row.log_backward
     listed = listed_law(counts, rate, most_work)
     if isinstance(listed, str):
         raise ValueError(listed)

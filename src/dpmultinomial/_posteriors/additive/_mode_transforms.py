@@ -98,8 +98,8 @@ class Chunk:
         parts = ((fresh, start, end), (got, levels.got, levels.got), (lost, levels.lost, levels.lost))
         kind = np.concatenate([np.nonzero(mask.T)[0] for mask, _, _ in parts])
         lower, upper = (np.concatenate([part[k].T[part[0].T] for part in parts]) for k in (1, 2))
-        found, row_of = _different(kind, lower, upper)
-        self.kind, self.lower, self.upper = kind[found], lower[found], upper[found]
+        distinct, row_of = _different(kind, lower, upper)
+        self.kind, self.lower, self.upper = kind[distinct], lower[distinct], upper[distinct]
         self.ends = np.searchsorted(self.kind, np.arange(size + 1))
         counts = np.cumsum([0, *(int(mask.sum()) for mask, _, _ in parts)])
         place = [

@@ -265,14 +265,14 @@ class PublishedCounts:
         rows = np.arange(part * _TOGETHER, min((part + 1) * _TOGETHER, len(self.names)))
         windows_by_row: dict[int, tuple[int, Array]] = {}
         for i in np.unique(self.choice.which[rows]):
-            own = rows[self.choice.which[rows] == i]
+            group_rows = rows[self.choice.which[rows] == i]
 
-            def keep(block: windows.Block, logs: Array, own: NDArray[np.int64] = own) -> None:
+            def keep(block: windows.Block, logs: Array, kept: NDArray[np.int64] = group_rows) -> None:
                 for row, low, width, line in zip(block.rows, block.low, block.width, logs, strict=True):
                     # a window computed earlier is replaced by a wider window
-                    windows_by_row[int(own[row])] = int(low), line[:width].copy()
+                    windows_by_row[int(kept[row])] = int(low), line[:width].copy()
 
-            windows.settle(self.cells.take(own), self.choice.priors[i], LEVEL, keep)
+            windows.settle(self.cells.take(group_rows), self.choice.priors[i], LEVEL, keep)
         return [(low, np.exp(logs - logs.max())) for low, logs in (windows_by_row[int(row)] for row in rows)]
 
     def _answers(self, priors: Sequence[CountPrior], level: float) -> windows.Answers:

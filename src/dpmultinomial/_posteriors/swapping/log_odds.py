@@ -283,16 +283,16 @@ class _Group:
         X) and the tilted mean.
         """
 
-        def at(log_odds: float) -> float:
+        def excess_at(log_odds: float) -> float:
             tilt = self._at_odds(log_odds)
             known = self._ends[log_odds] if log_odds in self._ends else self._first_two(tilt)[:2]
             return excess(tilt, *known)
 
         if not self._ends:
             self._ends.update({log_odds: self._first_two(self._at_odds(log_odds))[:2] for log_odds in (_LEAST, _MOST)})
-        if at(_LEAST) < 0 < at(_MOST):
-            return self._at_odds(brentq(at, _LEAST, _MOST, xtol=0.02))
-        return self._at_odds(_MOST if at(_MOST) < 0 else _LEAST)
+        if excess_at(_LEAST) < 0 < excess_at(_MOST):
+            return self._at_odds(brentq(excess_at, _LEAST, _MOST, xtol=0.02))
+        return self._at_odds(_MOST if excess_at(_MOST) < 0 else _LEAST)
 
     def _at_odds(self, log_odds: float) -> float:
         """Return the tilt that is a given fraction of the largest possible tilt. The argument is the log odds of this

@@ -201,8 +201,8 @@ def _numbers(
     prior = _checks.positives("alpha", alpha, table.size)
     if table.shape == (2, 2):
         firsts, weights = _two_by_two(table, prior, rate)
-        found = _intervals(firsts + prior, weights, prior.sum() + table.sum(), level)
-        return np.vstack([found, _odds(firsts + prior, weights[0], level)]) if odds else found, EXACT.status, True
+        numbers = _intervals(firsts + prior, weights, prior.sum() + table.sum(), level)
+        return np.vstack([numbers, _odds(firsts + prior, weights[0], level)]) if odds else numbers, EXACT.status, True
     stratum = unswapped.summed(table, prior, rate)
     law: CountsLaw
     if stratum is not None:
@@ -217,8 +217,8 @@ def _numbers(
         law, word = sampled.counts, sampled.accuracy.status
     marginals = [law.marginal(i) for i in range(table.size)]
     kept = [np.flatnonzero(marginal) for marginal in marginals]
-    weights = [marginal[found[0] : found[-1] + 1] for marginal, found in zip(marginals, kept, strict=True)]
-    firsts = np.array([found[0] for found in kept], dtype=np.float64)
+    weights = [marginal[index[0] : index[-1] + 1] for marginal, index in zip(marginals, kept, strict=True)]
+    firsts = np.array([index[0] for index in kept], dtype=np.float64)
     return _intervals(firsts + prior, weights, prior.sum() + table.sum(), level), word, stratum is not None
 
 

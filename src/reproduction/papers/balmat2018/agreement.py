@@ -39,9 +39,9 @@ _DIP = (
 
 def drawn_rows(tables: dict[str, pd.DataFrame]) -> list[Row]:
     """Return the rows of the comparison table about Figures 1 and 2."""
-    found = [*_figure_1(tables["figure_1"], tables["figure_1_laws"]), *_modes(tables["figure_1_moments"])]
+    rows = [*_figure_1(tables["figure_1"], tables["figure_1_laws"]), *_modes(tables["figure_1_moments"])]
     total = int(tables["figure_2_digits"]["total"].iloc[0])
-    return [*found, *_digits(tables["figure_2"], tables["figure_2_tiny_p"], total), *_triplets(tables["figure_2"])]
+    return [*rows, *_digits(tables["figure_2"], tables["figure_2_tiny_p"], total), *_triplets(tables["figure_2"])]
 
 
 def _figure_1(drawn: pd.DataFrame, tests: pd.DataFrame) -> Iterator[Row]:
@@ -228,11 +228,11 @@ def _triplets(drawn: pd.DataFrame) -> Iterator[Row]:
     margins = {}
     for name in PROBABILITIES:
         p = drawn[name].to_numpy()
-        found = laws.kolmogorov(p, laws.three_stages(p))
+        test = laws.kolmogorov(p, laws.three_stages(p))
         shift = np.abs(laws.three_stages(_UNIT, width=0.99) - laws.three_stages(_UNIT)).max() / 0.01
         seen = power.words({"width of the second stage": power.kolmogorov(shift, len(p), laws.LEVEL)})
         note = "The p-value is that of a Kolmogorov-Smirnov test."
-        yield law("figure_2_laws", f"{name} follows the three stages", found["p_value"], note, sees=seen)
+        yield law("figure_2_laws", f"{name} follows the three stages", test["p_value"], note, sees=seen)
         margins[name] = ((p > 0.75).mean(), (p < 0.25).mean())
     nearest = min(margins, key=lambda name: margins[name][1] - margins[name][0])
     above, below = margins[nearest]
@@ -261,11 +261,11 @@ _MACHINE = (
 def timing_rows(tables: dict[str, pd.DataFrame]) -> list[dict[str, Any]]:
     """Return the rows of the comparison table about computing times."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = [*_table_2(tables["table_2"]), *_calls(tables["r_timings"]), *_figure_3(tables["figure_3"])]
-        found += _growth(tables["figure_3_growth"])
+        rows = [*_table_2(tables["table_2"]), *_calls(tables["r_timings"]), *_figure_3(tables["figure_3"])]
+        rows += _growth(tables["figure_3_growth"])
     if (tables["r_timings"]["seconds"] == 0).any():  # the ratio to a time of 0 is undefined
-        found = [row if np.isfinite([row["ours"], row["mc_se"]]).all() else _too_short(row) for row in found]
-    return found
+        rows = [row if np.isfinite([row["ours"], row["mc_se"]]).all() else _too_short(row) for row in rows]
+    return rows
 
 
 def _too_short(row: dict[str, Any]) -> dict[str, Any]:
@@ -358,8 +358,8 @@ def _figure_3(table: pd.DataFrame) -> list[dict[str, Any]]:
     always = [*_longer(measured), *_seconds(measured)]
     vectors = computed("figure_3", "random count vectors", measured["runs"].max())
     if not {_STANDARD, _IMPROVED} <= set(wide.columns):
-        found = table.loc[table["method"].isin([_STANDARD, _IMPROVED]), "note"]
-        reason = next((note for note in found if note), _NO_C)
+        notes = table.loc[table["method"].isin([_STANDARD, _IMPROVED]), "note"]
+        reason = next((note for note in notes if note), _NO_C)
         pair = [_SAME[name][1] for name in ("standard", "improved")]  # the same algorithms in Python
         if not set(pair) <= set(wide.columns):
             return [vectors, *always, *(not_run("figure_3", name, reason) for name in (about, faster))]
@@ -383,8 +383,8 @@ def _figure_3(table: pd.DataFrame) -> list[dict[str, Any]]:
     )
     rows = [vectors, *always]
     rows += [claim("figure_3", faster, np.log(ratio[worst]), ">", 0, note, "as_written", relative[worst])]
-    at = ratio[ratio.index.get_level_values("total") == 50]
-    if at.empty:
+    at_50 = ratio[ratio.index.get_level_values("total") == 50]
+    if at_50.empty:
         return [*rows, not_run("figure_3", about, "This run does not include M = 50.")]
     others = measured[measured["total"] == 50].groupby("method")["median"].median()
     more = [
@@ -393,8 +393,8 @@ def _figure_3(table: pd.DataFrame) -> list[dict[str, Any]]:
         if m in others
     ]
     note = f"{_MACHINE} The ratio is the median over epsilons.{''.join(more)}"
-    spread = at.median() * np.sqrt(np.mean(relative[at.index] ** 2) / len(at))
-    return [*rows, computed("figure_3", about, at.median(), note, "as_written", spread)]
+    spread = at_50.median() * np.sqrt(np.mean(relative[at_50.index] ** 2) / len(at_50))
+    return [*rows, computed("figure_3", about, at_50.median(), note, "as_written", spread)]
 
 
 def _relative(measured: pd.DataFrame, pair: list[str]) -> float:
@@ -436,15 +436,15 @@ def _seconds(measured: pd.DataFrame) -> list[dict[str, Any]]:
     image without numbers.
     """
     quantity = "reduction from many minutes to seconds: seconds at M = 50"
-    found = {name: _of(measured, name) for name in _SAME}
-    at = {name: rows.loc[rows["total"] == 50, "median"].median() for name, rows in found.items()}
-    if np.isnan(at["improved"]):
+    by_method = {name: _of(measured, name) for name in _SAME}
+    secs = {name: rows.loc[rows["total"] == 50, "median"].median() for name, rows in by_method.items()}
+    if np.isnan(secs["improved"]):
         return [not_run("figure_3", quantity, "This run does not include M = 50.")]
     note = (
-        f"The value is the time of the improved algorithm. The standard algorithm took {at['standard']:.3g} seconds. "
+        f"The value is the time of the improved algorithm. The standard algorithm took {secs['standard']:.3g} seconds. "
         "Figure 3 of the paper is an image without numbers."
     )
-    return [computed("figure_3", quantity, at["improved"], note, "as_written")]
+    return [computed("figure_3", quantity, secs["improved"], note, "as_written")]
 
 
 _GROWS = {"standard": "appears to grow", "improved": "grows"}
@@ -666,11 +666,11 @@ def _no_noise(moments: pd.DataFrame) -> dict[str, Any]:
     counts of the panels.
     """
     about = ("figure_1", "without noise, the posterior has a closed form")
-    found = moments[(moments["quantity"] == "r") & (moments["method"] == "no noise")]
-    if "S1" not in found:
+    rows = moments[(moments["quantity"] == "r") & (moments["method"] == "no noise")]
+    if "S1" not in rows:
         return not_run(*about, "The table has no counts.")
-    s1, s0 = found["S1"].to_numpy(float), found["S0"].to_numpy(float)
-    gap = np.abs(found["mean"].to_numpy() - (1 + s1) / (2 + s1 + s0)).max()
+    s1, s0 = rows["S1"].to_numpy(float), rows["S0"].to_numpy(float)
+    gap = np.abs(rows["mean"].to_numpy() - (1 + s1) / (2 + s1 + s0)).max()
     note = "The left side is the largest difference from the mean of the distribution Beta(1 + S1, 1 + S0)."
     return claim(*about, gap, "=", 0, note, rounding=_CLOSE)
 

@@ -124,7 +124,7 @@ def privacy(*, settings: dict[str, list[int]], epsilon: float) -> pd.DataFrame:
 
 
 def _log_ratio(mechanism: Laplace, counts: list[int]) -> float:
-    counts_now, found = np.array(counts, dtype=float), [0.0]
+    counts_now, log_ratios = np.array(counts, dtype=float), [0.0]
     for source, target in permutations(range(len(counts)), 2):
         if counts[source]:
             counts_next = counts_now.copy()
@@ -133,8 +133,8 @@ def _log_ratio(mechanism: Laplace, counts: list[int]) -> float:
             for signs in product((-1, 1), repeat=len(counts)):
                 output = counts_now + 2 * np.array(signs)
                 densities = [np.log(mechanism.pdf(output - centre)).sum() for centre in (counts_now, counts_next)]
-                found.append(abs(float(densities[0] - densities[1])))
-    return max(found)
+                log_ratios.append(abs(float(densities[0] - densities[1])))
+    return max(log_ratios)
 
 
 def log_all_zero(draws: int, rest: int) -> float:
@@ -166,27 +166,34 @@ def equation_3(*, counts: list[int], epsilon: float, simulations: int, rng: np.r
     total, scale = sum(counts), Laplace.calibrated(epsilon, sensitivity=2.0).scale
     rows = compositions.compositions(total)
     log_noise = -np.abs(np.array(counts) - rows).sum(axis=1) / scale
-    at = int(np.flatnonzero((rows == counts).all(axis=1))[0])
+    position = int(np.flatnonzero((rows == counts).all(axis=1))[0])
     exact = laplace_multinomial.exact(counts, total=total, scale=scale, alpha=1.0)
     weights = np.exp(log_noise - log_noise.max())  # if alpha = 1, the Dirichlet-multinomial distribution is flat
-    found: list[dict[str, Any]] = []
+    records: list[dict[str, Any]] = []
 
     def add(law: str, quantity: str, way: str, value: float, se: float = 0.0) -> None:
-        found.append({"law": law, "quantity": quantity, "way": way, "value": value, "se": se, "total": total})
+        records.append({"law": law, "quantity": quantity, "way": way, "value": value, "se": se, "total": total})
 
     r, p, prior = simplex_nodes()
     conditional, z = given_p(p, rows, log_noise)
     add(MODEL, "mean of r", "quadrature", float(np.sum(r * prior * z) / np.sum(prior * z)))
     add(MODEL, "mean of r", "closed form", float(exact.mean(**SHARE)))
     add(MODEL, "mean of r given S", "closed form", (1 + counts[0]) / (2 + counts[0] + counts[1]))
-    own = conditional[:, at] * z  # p(S | p) up to a constant factor
-    add(MODEL, "mean of r given S", "quadrature", float(np.sum(r * prior * own) / np.sum(prior * own)))
-    _under_equation(add, "quadrature", r, prior, conditional, at, weights / weights.sum())
+    joint_density = conditional[:, position] * z  # p(S | p) up to a constant factor
+    add(
+        MODEL,
+        "mean of r given S",
+        "quadrature",
+        float(np.sum(r * prior * joint_density) / np.sum(prior * joint_density)),
+    )
+    _under_equation(add, "quadrature", r, prior, conditional, position, weights / weights.sum())
     p = rng.dirichlet(np.ones(3), simulations)
     conditional, _ = given_p(p, rows, log_noise)
     even = np.full(simulations, 1 / simulations)
-    _under_equation(add, "simulation", p[:, 0] / (p[:, 0] + p[:, 1]), even, conditional, at, weights / weights.sum())
-    return pd.DataFrame(found)
+    _under_equation(
+        add, "simulation", p[:, 0] / (p[:, 0] + p[:, 1]), even, conditional, position, weights / weights.sum()
+    )
+    return pd.DataFrame(records)
 
 
 def simplex_nodes() -> tuple[Array, Array, Array]:

@@ -104,10 +104,10 @@ def _initial_from_truth(rng: np.random.Generator, runs: int) -> str:
 
 def _absorbed(rng: np.random.Generator, runs: int) -> str:
     settings = {"(5, 40, 5)": [5, 40, 5], "(15, 30, 5)": [15, 30, 5]}
-    found = laws.trapped(settings=settings, total=TOTAL, epsilon=EPSILON, chains=8, iterations=2 * runs, rng=rng)
-    without = found[found["alpha"] == 0]
+    chains = laws.trapped(settings=settings, total=TOTAL, epsilon=EPSILON, chains=8, iterations=2 * runs, rng=rng)
+    without = chains[chains["alpha"] == 0]
     shown = " and ".join(f"{row.trapped} of {row.chains} chains at {row.setting}" for row in without.itertuples())
-    with_alpha = found.loc[found["alpha"] == 1, "trapped"].sum()
+    with_alpha = chains.loc[chains["alpha"] == 1, "trapped"].sum()
     return (
         f"Without alpha, {shown} end at a vertex within {2 * runs} iterations. The number of such chains with alpha is "
         f"{with_alpha}."
@@ -172,19 +172,19 @@ def _zero_log_zero(rng: np.random.Generator, runs: int) -> str:
 
 
 def _underflow(rng: np.random.Generator, runs: int) -> str:
-    found = []
+    sentences = []
     for total, p1 in ((50, 1e-8), (200, 1e-2)):
         counts, table = compositions.multinomial_table(total)
         p = np.array([p1, (1 - p1) / 2, (1 - p1) / 2])
         logs = counts @ np.log(p)
         lost = np.sum((np.exp(logs) < 2.3e-308) & (np.log(table) + logs > np.log(2.3e-308)))
         digits, _ = composition_tables.fewest_digits(counts, table, exact_coefficients(counts), p[None, :])
-        found.append(
+        sentences.append(
             f"For M = {total} and p1 = {p1:g}, exp(.) is 0 or subnormal in {lost} rows, although the probability of "
             "each of these rows is a normal floating-point number. The smallest number of correct digits is "
             f"{max(0.0, digits[0, 1]):.1f} for the table and {digits[0, 2]:.1f} for the lgamma formula."
         )
-    return " ".join(found)
+    return " ".join(sentences)
 
 
 def _overflow(rng: np.random.Generator, runs: int) -> str:

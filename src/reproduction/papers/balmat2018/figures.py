@@ -103,9 +103,9 @@ def _formulations(axis: Axes, table: pd.DataFrame) -> None:
     place = _bin(table["p1"])
     for name, (label, colour, line) in FORMULATIONS.items():
         groups = table[name].groupby(place)
-        at = _middles(groups.median())
-        axis.plot(at, groups.median(), line, color=colour, label=label)
-        axis.fill_between(at, groups.min(), groups.max(), color=colour, alpha=0.15, lw=0)
+        middles = _middles(groups.median())
+        axis.plot(middles, groups.median(), line, color=colour, label=label)
+        axis.fill_between(middles, groups.min(), groups.max(), color=colour, alpha=0.15, lw=0)
     axis.set(xlabel="$p_1$", ylabel="fewest digits in agreement\nwith exact values", xlim=(0, 1))
 
 
@@ -119,8 +119,8 @@ def calibration(table: pd.DataFrame) -> Figure:
     for row, epsilon in enumerate(epsilons):
         for column, method in enumerate(methods):
             axis = panels[row, column]
-            found = table[(table["epsilon"] == epsilon) & (table["method"] == method)]
-            calibration_panel(axis, found, BLUE if found["variant"].iloc[0] == "corrected" else RED)
+            subset = table[(table["epsilon"] == epsilon) & (table["method"] == method)]
+            calibration_panel(axis, subset, BLUE if subset["variant"].iloc[0] == "corrected" else RED)
             if row == 0:
                 axis.set_title(method.replace(" read as", "\nread as").replace(" (p", "\n(p"), fontsize=7)
         panels[row, 0].set_ylabel(rf"$\varepsilon$ = {epsilon:g}" + "\nECDF minus uniform")

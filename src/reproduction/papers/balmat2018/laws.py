@@ -74,8 +74,8 @@ def figure_1_laws(
 
 def _tests(law: enumerated.Posterior, sample: Array, runs: list[Array]) -> dict[str, Any]:
     """Return Kolmogorov's test of a sample and, if runs are given, score tests of the means of the runs."""
-    found = kolmogorov(sample, *law.at(sample))
-    p_values, z, sees = [found["p_value"]], {}, {}
+    test = kolmogorov(sample, *law.at(sample))
+    p_values, z, sees = [test["p_value"]], {}, {}
     tests, parameters = 1 + 2 * bool(runs), (enumerated.SCALE, enumerated.ALPHA)
     scores = [law.at(run, parameters) for run in runs]
     for i, (name, short) in enumerate(zip(parameters, ("scale", "alpha"), strict=True)):
@@ -89,7 +89,7 @@ def _tests(law: enumerated.Posterior, sample: Array, runs: list[Array]) -> dict[
             by_score = power.normal(per_unit, LEVEL / tests)
             sees[f"sees_{short}"] = min(sees[f"sees_{short}"], by_score)
     joint = {"p_value": float(np.minimum(1.0, tests * np.min(p_values)))}
-    return {"draws": found["draws"], "distance": found["distance"], "p_distance": found["p_value"]} | z | joint | sees
+    return {"draws": test["draws"], "distance": test["distance"], "p_distance": test["p_value"]} | z | joint | sees
 
 
 def _mean_score(law: enumerated.Posterior, name: str, scores: list[Array]) -> tuple[float, float, float]:
@@ -159,12 +159,14 @@ def trapped(
     """
     scale = Laplace.calibrated(epsilon, sensitivity=2.0).scale
     rows, log_coefficients = compositions.log_multinomial_table(total)
-    found = []
+    records = []
     for setting, counts in settings.items():
         static = log_coefficients - np.abs(np.array(counts) - rows).sum(axis=1) / scale
         for alpha in (0.0, 1.0):
             ends = [_last_move(rows, static, alpha, iterations, rng) for _ in range(chains)]
-            at = [end for end in ends if end is not None]
+            absorbed = [end for end in ends if end is not None]
             about = {"setting": setting, "alpha": alpha, "total": total, "chains": chains, "iterations": iterations}
-            found.append(about | {"trapped": len(at), "median_iteration": np.median(at) if at else np.nan})
-    return pd.DataFrame(found)
+            records.append(
+                about | {"trapped": len(absorbed), "median_iteration": np.median(absorbed) if absorbed else np.nan}
+            )
+    return pd.DataFrame(records)

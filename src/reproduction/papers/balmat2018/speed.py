@@ -28,12 +28,12 @@ ITERATIONS, BURN_IN = 5000, 1000  # number of draws in the paper; 4,000 are kept
 
 def seconds(call: Callable[[], object], repeats: int = 1) -> float:
     """Return the CPU seconds of the fastest of `repeats` calls, measured with the same clock as the times in R."""
-    found = []
+    times = []
     for _ in range(repeats):
         start = process_time()
         call()
-        found.append(process_time() - start)
-    return min(found)
+        times.append(process_time() - start)
+    return min(times)
 
 
 def table_2_timings(*, total: int, products_each: int, repeats: int, rng: np.random.Generator) -> pd.DataFrame:

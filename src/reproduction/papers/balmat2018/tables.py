@@ -21,10 +21,10 @@ def exact_coefficients(counts: NDArray[np.int64]) -> list[int]:
 
 def _binomials(n: int) -> list[int]:
     """Return the binomial coefficients of n over 0, 1, .., n, each of which is computed from the previous one."""
-    found = [1]
+    coefficients = [1]
     for b in range(n):
-        found.append(found[-1] * (n - b) // (b + 1))
-    return found
+        coefficients.append(coefficients[-1] * (n - b) // (b + 1))
+    return coefficients
 
 
 def table_1(*, total: int) -> pd.DataFrame:

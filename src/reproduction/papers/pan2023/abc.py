@@ -104,8 +104,8 @@ def abc_checks(table: pd.DataFrame, *, observed: list[list[int]], rates: list[fl
             rows.append(_check(rate, f"P(original = {x.ravel().tolist()})", count / max(n, 1), weight, se))
         if n:
             test = chisquare(counts, law.weights * n)
-            found = {"rate": rate, "check": "chi-squared of the originals", "simulated": test.statistic}
-            rows.append(found | dict.fromkeys(("exact", "mc_se", "z"), np.nan) | {"p_value": test.pvalue})
+            record = {"rate": rate, "check": "chi-squared of the originals", "simulated": test.statistic}
+            rows.append(record | dict.fromkeys(("exact", "mc_se", "z"), np.nan) | {"p_value": test.pvalue})
             rows += _distances(rate, drawn, law, swapped_table.naive(observed))
     return pd.DataFrame(rows)
 
@@ -124,23 +124,23 @@ def posterior_summary(
     for rate in (0.0, *rates):
         law = swapped_table.exact(observed, rate=rate) if rate else swapped_table.naive(observed)
         odds = law.log_odds()
-        found = {"acceptance": law.acceptance} if rate else {}
-        found |= {f"weight of {t.ravel().tolist()}": w for t, w in zip(law.tables, law.weights, strict=True)}
+        statistics = {"acceptance": law.acceptance} if rate else {}
+        statistics |= {f"weight of {t.ravel().tolist()}": w for t, w in zip(law.tables, law.weights, strict=True)}
         if rate:
             less = swapped_table.exact(observed, rate=(1 - _STEP) * rate)
-            found |= {"acceptance, 1 % less": less.acceptance}
-            found |= {
+            statistics |= {"acceptance, 1 % less": less.acceptance}
+            statistics |= {
                 f"weight of {t.ravel().tolist()}, 1 % less": w for t, w in zip(less.tables, less.weights, strict=True)
             }
         else:
-            found |= _draws_tested(np.ravel(observed), rng)
-        found |= {f"mean {c}": v for c, v in zip(_CELLS, np.asarray(law.mean()), strict=True)}
-        found |= {f"sd {c}": v for c, v in zip(_CELLS, np.sqrt(law.variance()), strict=True)}
-        found |= {f"phi {q:.1%}": v for q, v in zip(_TAILS, np.exp(odds.quantile(_TAILS)), strict=True)}
-        found |= {"P(phi > 1)": float(1 - odds.cdf(0.0)), "mean phi": odds.mean_odds()}
-        found |= {"mean log phi": odds.mean(), "sd log phi": odds.variance() ** 0.5}
+            statistics |= _draws_tested(np.ravel(observed), rng)
+        statistics |= {f"mean {c}": v for c, v in zip(_CELLS, np.asarray(law.mean()), strict=True)}
+        statistics |= {f"sd {c}": v for c, v in zip(_CELLS, np.sqrt(law.variance()), strict=True)}
+        statistics |= {f"phi {q:.1%}": v for q, v in zip(_TAILS, np.exp(odds.quantile(_TAILS)), strict=True)}
+        statistics |= {"P(phi > 1)": float(1 - odds.cdf(0.0)), "mean phi": odds.mean_odds()}
+        statistics |= {"mean log phi": odds.mean(), "sd log phi": odds.variance() ** 0.5}
         variant = "corrected" if rate else "as_written"
-        rows += [{"rate": rate, "variant": variant, "statistic": k, "value": float(v)} for k, v in found.items()]
+        rows += [{"rate": rate, "variant": variant, "statistic": k, "value": float(v)} for k, v in statistics.items()]
     return pd.DataFrame(rows)
 
 

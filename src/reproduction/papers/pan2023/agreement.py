@@ -124,9 +124,9 @@ def findings(density: pd.DataFrame) -> Iterator[Row]:
             yield not_run("phi_density", quantity, _NO_THETA)
             continue
         total = mine["total"].max()
-        found = mine[mine["total"] == total].set_index("kind")
-        before, after = (abs(np.log(found.loc[f"median {kind}", "y"])) for kind in ("original", "swapped"))
-        se = found.loc["median swapped", "mc_se"] / found.loc["median swapped", "y"]
+        medians = mine[mine["total"] == total].set_index("kind")
+        before, after = (abs(np.log(medians.loc[f"median {kind}", "y"])) for kind in ("original", "swapped"))
+        se = medians.loc["median swapped", "mc_se"] / medians.loc["median swapped", "y"]
         note = (
             "The left side is the absolute log of the median of phi after simulated swaps, and the right side is its "
             f"value before the swap. The number of records is n = {total}, because the slide does not state n."
@@ -307,10 +307,10 @@ def _phi(table: pd.DataFrame) -> Iterator[Row]:
     )
     for quantity, theta, relation in quantities:
         same = np.isclose(before[["theta1", "theta2", "theta3", "theta4"]], theta).all(axis=1)
-        found = before.loc[np.asarray(same), "phi"]
+        matches = before.loc[np.asarray(same), "phi"]
         about = ("phi_examples", quantity)
-        if len(found):
-            phi, note = found.iloc[0], "The formula is phi = theta1 theta4/(theta2 theta3)."
+        if len(matches):
+            phi, note = matches.iloc[0], "The formula is phi = theta1 theta4/(theta2 theta3)."
             yield claim(*about, phi, relation, 1, note) if relation else computed(*about, phi, note)
         else:
             yield not_run("phi_examples", quantity, "This run does not include this theta with swap rate 0.")
@@ -354,9 +354,9 @@ def _draws(table: pd.DataFrame) -> Iterator[Row]:
 def _medians(theta: str, mine: pd.DataFrame) -> Iterator[Row]:
     for rate in (0.0, 0.5):
         quantity = f"median of phi at theta = {theta}, p = {rate:g}"
-        found = mine[(mine["rate"] == rate) & (mine["total"] == mine["total"].max())]
-        if len(found):
-            row = found.iloc[0]
+        subset = mine[(mine["rate"] == rate) & (mine["total"] == mine["total"].max())]
+        if len(subset):
+            row = subset.iloc[0]
             note = (
                 f"{_IMAGE} This project uses n = {row['total']} records and {row['swaps']} swaps. The exact median is "
                 f"{row['exact']:.4f}."

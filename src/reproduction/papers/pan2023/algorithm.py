@@ -143,15 +143,15 @@ def exact_law(
         logs = exact_swapping.log_permutation_weights(n, rate=rate) if n > 1 else np.zeros(1)
         orders = permutations(range(n))
         laws.append([(order, float(np.exp(logs[sum(i != j for i, j in enumerate(order))]))) for order in orders])
-    found: dict[tuple[Hashable, ...], float] = {}
+    probabilities: dict[tuple[Hashable, ...], float] = {}
     for chosen in product(*laws):
         after, probability = list(values), 1.0
         for group, (order, weight) in zip(groups, chosen, strict=True):
             probability *= weight
             for place, source in enumerate(order):
                 after[group[place]] = values[group[source]]
-        found[tuple(after)] = found.get(tuple(after), 0.0) + probability
-    return found
+        probabilities[tuple(after)] = probabilities.get(tuple(after), 0.0) + probability
+    return probabilities
 
 
 def _both(
@@ -194,13 +194,13 @@ def _worked(match: str, runs: int, rate: float, rng: np.random.Generator) -> tup
     swapped = swapping.permutation_swap(copies, swap="Name", match=["copy", match], rate=rate, rng=rng)
     names = swapped["Name"].to_numpy().reshape(runs, -1)
     law = _both(RECORDS[match].tolist(), RECORDS["Name"].tolist(), rate)
-    found = _compared(f"worked example, {match}", Counter(map(tuple, names)), law, tuple(SWAPPED_NAMES), runs)
+    comparison = _compared(f"worked example, {match}", Counter(map(tuple, names)), law, tuple(SWAPPED_NAMES), runs)
     held = [column for column in copies.columns if column != "Name"]
     home = copies.drop_duplicates("Name").set_index("Name")[match]
     crossed = swapped["Name"].map(home).to_numpy() != copies[match].to_numpy()
     changed = (swapped[held] != copies[held]).to_numpy()
     broken = {Rules.HELD: int(changed.sum()), Rules.CROSSED: int(crossed.sum())}
-    return found, Counter(broken | {Rules.MOVED: int((swapped["Name"] != copies["Name"]).sum())})
+    return comparison, Counter(broken | {Rules.MOVED: int((swapped["Name"] != copies["Name"]).sum())})
 
 
 def _answers(runs: int, rate: float, rng: np.random.Generator) -> tuple[pd.DataFrame, Counter[str]]:
@@ -214,18 +214,18 @@ def _answers(runs: int, rate: float, rng: np.random.Generator) -> tuple[pd.DataF
     after = swapped["V1"].to_numpy().reshape(runs, -1)
     law = _both([0] * len(before), before[:, 0].tolist(), rate)
     printed = tuple(first for first, _ in ANSWERS_AFTER)
-    found = _compared("record example", Counter(map(tuple, after.tolist())), law, printed, runs)
+    comparison = _compared("record example", Counter(map(tuple, after.tolist())), law, printed, runs)
     rows = after.sum(axis=1) != before[:, 0].sum()
     columns = swapped["V2"].to_numpy().reshape(runs, -1).sum(axis=1) != before[:, 1].sum()
-    return found, Counter({Rules.MARGINS: int(rows.sum() + columns.sum())})
+    return comparison, Counter({Rules.MARGINS: int(rows.sum() + columns.sum())})
 
 
 def _sources(records: int, runs: int, rate: float, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return, for every record, the position (within its copy of the records) of the record from which its new value
     comes, as an array of shape (runs, records).
     """
-    found = kernel.sources(np.repeat(np.arange(runs), records), rate=rate, rng=rng).reshape(runs, records)
-    return found - records * np.arange(runs)[:, None]
+    sources = kernel.sources(np.repeat(np.arange(runs), records), rate=rate, rng=rng).reshape(runs, records)
+    return sources - records * np.arange(runs)[:, None]
 
 
 def _permutations(runs: int, rate: float, rng: np.random.Generator) -> pd.DataFrame:

@@ -88,7 +88,7 @@ def _agreed(table, rng):
     """Return chains that passed their convergence checks, or raise an error if a check fails, because the speed of a
     computation that did not converge is meaningless.
     """
-    found = unswapped.infer(table, rate=0.1, rng=rng)
-    if found.accuracy.status != "converged":
-        raise RuntimeError(f"the benchmark's chains did not converge: {found.accuracy}")
-    return found
+    chains = unswapped.infer(table, rate=0.1, rng=rng)
+    if chains.accuracy.status != "converged":
+        raise RuntimeError(f"the benchmark's chains did not converge: {chains.accuracy}")
+    return chains

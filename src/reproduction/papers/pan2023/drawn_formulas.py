@@ -36,10 +36,10 @@ def log_phi_density(x: ArrayLike, tables: ArrayLike, weights: ArrayLike, alpha: 
     Beta variables are independent, and log phi is their sum.
     """
     places = tuple(np.asarray(x, dtype=float).tolist())
-    found = np.zeros(len(places))
+    density = np.zeros(len(places))
     for a, weight in zip(*_kept(tables, weights, alpha), strict=True):
-        found += weight * _log_phi(places, *a.tolist())
-    return found
+        density += weight * _log_phi(places, *a.tolist())
+    return density
 
 
 @lru_cache(maxsize=512)
@@ -49,8 +49,8 @@ def _log_phi(places: tuple[float, ...], a: float, b: float, c: float, d: float) 
     """
     u = _first_logits(a, b)
     further = np.exp(_log_logit(np.array(places)[:, None] - u, d, c))
-    found: Array = np.trapezoid(np.exp(_log_logit(u, a, b)) * further, u, axis=1)
-    return found
+    density: Array = np.trapezoid(np.exp(_log_logit(u, a, b)) * further, u, axis=1)
+    return density
 
 
 def log_phi_excess(x: float, tables: ArrayLike, weights: ArrayLike, alpha: float = 1.0) -> float:
@@ -70,8 +70,8 @@ def reweighted(tables: ArrayLike, weights: ArrayLike, alpha: float) -> Array:
     """
     counts = np.asarray(tables, dtype=float).reshape(-1, 4)
     logs = (gammaln(counts + alpha) - gammaln(counts + 1)).sum(axis=1)
-    found = np.asarray(weights, dtype=float) * np.exp(logs)
-    return found / found.sum()
+    new_weights = np.asarray(weights, dtype=float) * np.exp(logs)
+    return new_weights / new_weights.sum()
 
 
 def accepted(tables: ArrayLike, weights: ArrayLike, alpha: float) -> float:
@@ -97,30 +97,30 @@ def forward(original: ArrayLike, swapped: ArrayLike, rate: float) -> float:
     for k in range(2, n + 1):
         deranged.append((k - 1) * (deranged[-1] + deranged[-2]))
     chosen = [comb(n, k) * rate**k * q ** (n - k) if k != 1 else 0.0 for k in range(n + 1)]
-    found = 0.0
+    numerator = 0.0
     for size in range(n + 1):
         weight = sum(
             chosen[k] * factorial(k) / deranged[k] * (-1) ** (k - size) / factorial(k - size)
             for k in range(size, n + 1)
             if k != 1
         )
-        found += weight * _shuffled(a, int(b[3] - a[3]), size)
-    return found / sum(chosen)
+        numerator += weight * _shuffled(a, int(b[3] - a[3]), size)
+    return numerator / sum(chosen)
 
 
 def _shuffled(cells: NDArray[np.int64], shift: int, size: int) -> float:
     """Return the probability that the last cell changes by `shift` if the first variable is shuffled among `size`
     random records.
     """
-    found, n = 0.0, int(cells.sum())
+    probability, n = 0.0, int(cells.sum())
     for part in product(*(range(min(int(cell), size) + 1) for cell in cells)):
         after, rows, columns = part[3] + shift, part[2] + part[3], part[1] + part[3]
         if sum(part) != size or not max(0, rows + columns - size) <= after <= min(rows, columns):
             continue
         picked = np.prod([float(comb(int(cell), taken)) for cell, taken in zip(cells, part, strict=True)])
         moved = comb(rows, after) * comb(size - rows, columns - after) / comb(size, columns)
-        found += float(picked) / comb(n, size) * moved
-    return found
+        probability += float(picked) / comb(n, size) * moved
+    return probability
 
 
 def _kept(tables: ArrayLike, weights: ArrayLike, alpha: float) -> tuple[Array, Array]:

@@ -26,7 +26,7 @@ _POSITIVE = [0.27, 0.23, 0.23, 0.27]
 
 
 def _sample_size(rng: np.random.Generator, runs: int) -> str:
-    found = []
+    sentences = []
     for total in (100, 300):
         table = table_of(_POSITIVE, total)
         medians = [
@@ -34,11 +34,11 @@ def _sample_size(rng: np.random.Generator, runs: int) -> str:
             for law in (LogOddsMixture(1 + table.reshape(1, 4)), swapped_law(table, 0.5))
         ]
         away = exact_share(table, 0.5)["farther"]
-        found.append(
+        sentences.append(
             f"For n = {total}, the median of phi is {medians[0]:.3f} before a swap and {medians[1]:.3f} after a swap. "
             f"A single swap moves phi away from 1 with probability {away:.2f}."
         )
-    return " ".join(found)
+    return " ".join(sentences)
 
 
 def _parameter_or_share(rng: np.random.Generator, runs: int) -> str:

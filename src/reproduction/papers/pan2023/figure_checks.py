@@ -226,10 +226,10 @@ def log_phi(table: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFrame) ->
         for artefact, quantity in (("log_phi", histograms), ("abc_checks", gaps), ("log_phi", curves)):
             yield not_run(artefact, quantity, _NONE_ACCEPTED)
         return
-    found = [
+    tests = [
         _log_phi_bars(part, numbers[rate], models[rate], len(numbers)) for rate, part in table.groupby("rate") if rate
     ]
-    p, least = (np.array(column) for column in zip(*found, strict=True))
+    p, least = (np.array(column) for column in zip(*tests, strict=True))
     note = (
         f"For each of {len(p)} swap rates, the histogram is tested by a chi-squared test and by a score test of the "
         f"prior. The reported p-value is the smallest of the {len(p)} p-values times their number."

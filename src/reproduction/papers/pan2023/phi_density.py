@@ -209,5 +209,5 @@ def _tests(
     """
     p_tables, sees = tables_tested(last, original, rate)
     p_phi = float(kstest(log_phi, cast(Any, law.cdf)).pvalue)
-    found = [("p tables", p_tables), ("p phi", p_phi), ("swaps", len(last)), ("sees rate", sees)]
-    return [(name, value, 0.0) for name, value in [*found, ("one swap x11", last[0])]]
+    entries = [("p tables", p_tables), ("p phi", p_phi), ("swaps", len(last)), ("sees rate", sees)]
+    return [(name, value, 0.0) for name, value in [*entries, ("one swap x11", last[0])]]

@@ -74,11 +74,11 @@ def _curve(artefact: str, table: pd.DataFrame, name: str, measure: str) -> Row:
     finite = mine[mine["epsilon"].notna()].sort_values("epsilon")
     if finite.empty:
         return not_run(*about, agreement_models.ABSENT)
-    values, at = finite[f"{measure}_mean"].to_numpy(), finite["epsilon"].to_numpy()
+    values, budgets = finite[f"{measure}_mean"].to_numpy(), finite["epsilon"].to_numpy()
     k = len(finite) // 2
     note = (
-        f"The score is {values[k]:.4g} at the budget {at[k]:.4g}. At the smallest budget, {at[0]:.4g}, it is "
-        f"{values[0]:.4g}, and at the largest budget, {at[-1]:.4g}, it is {values[-1]:.4g}. {IMAGE}"
+        f"The score is {values[k]:.4g} at the budget {budgets[k]:.4g}. At the smallest budget, {budgets[0]:.4g}, it is "
+        f"{values[0]:.4g}, and at the largest budget, {budgets[-1]:.4g}, it is {values[-1]:.4g}. {IMAGE}"
     )
     error = np.sqrt(2) * finite[f"{measure}_se"].to_numpy()[k]
     return computed(*about, values[k], note, "published", error)
@@ -110,19 +110,19 @@ def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def _introduction(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    found = table.set_index(["noise", "quantity"])["value"]
+    values = table.set_index(["noise", "quantity"])["value"]
     minus = (
         "The noise z2 is (-0.099, -0.038). The noisy vectors are not normalised, so that these sums are not KL "
         "divergences."
     )
     for noise in ("z1", "z2"):
         distance = "The value is the sum of the absolute values of the noise."
-        yield computed("introduction", f"L1 distance under {noise}", found[noise, "L1"], distance, "as_written")
-        yield computed("introduction", f"KL sum under {noise}", found[noise, "KL sum"], minus, "as_written")
-    ratio = found["z2", "KL sum"] / found["z1", "KL sum"]
+        yield computed("introduction", f"L1 distance under {noise}", values[noise, "L1"], distance, "as_written")
+        yield computed("introduction", f"KL sum under {noise}", values[noise, "KL sum"], minus, "as_written")
+    ratio = values["z2", "KL sum"] / values["z1", "KL sum"]
     note = "The value is the ratio of the unrounded sums."
     yield computed("introduction", "ratio of the KL sums", ratio, note, "as_written")
-    ratio = found["none", "loss of a probability of 0.1 relative to 0.4"]
+    ratio = values["none", "loss of a probability of 0.1 relative to 0.4"]
     words = (
         "The words 'almost three times' are interpreted as a ratio between 2.5 and 3. The row shows the end of this "
         "range that is closer to the ratio."
@@ -132,11 +132,11 @@ def _introduction(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _table_1(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    found = table.set_index("dataset")
+    by_dataset = table.set_index("dataset")
     for name, source in catalogue.SOURCES.items():
         columns = {"instances": "instances", "attributes": "attributes", "classes": "classes"}
         columns |= {"percent positive": "positive_percent"} if source.positive else {}
-        gone = found["note"].get(name, agreement_models.ABSENT)
+        gone = by_dataset["note"].get(name, agreement_models.ABSENT)
         for label, column in columns.items():
             quantity = f"{name}: {label}"
             if isinstance(gone, str) and gone:
@@ -149,7 +149,7 @@ def _table_1(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
             )
             if not dropped:
                 text = "The number was counted in the file of the UCI repository."
-            yield computed("table_1", quantity, found[column][name], text)
+            yield computed("table_1", quantity, by_dataset[column][name], text)
 
 
 def _figure_1(table: pd.DataFrame) -> Iterator[dict[str, Any]]:

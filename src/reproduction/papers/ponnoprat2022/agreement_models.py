@@ -27,7 +27,7 @@ def advantage(rows: pd.DataFrame, measure: str, others: Sequence[str], *, relati
         NaN.
     """
     rows = rows[rows["epsilon"].notna() & rows["method"].isin(["dirichlet", *others])]
-    sign, found, cells = SIGN[measure], [], dict[tuple[str, float], dict[str, Score]]()
+    sign, gaps, cells = SIGN[measure], [], dict[tuple[str, float], dict[str, Score]]()
     columns = ("dataset", "epsilon", "method", f"{measure}_mean", f"{measure}_se")
     for dataset, epsilon, method, mean, se in zip(*(rows[column] for column in columns), strict=True):
         cells.setdefault((dataset, epsilon), {}).setdefault(method, (mean, se))
@@ -36,8 +36,8 @@ def advantage(rows: pd.DataFrame, measure: str, others: Sequence[str], *, relati
             theirs = [scores[other] for other in others]
             whole = not np.isnan([mean for mean, _ in theirs]).any()
             best = max(theirs, key=lambda score: sign * score[0]) if whole else (np.nan, np.nan)
-            found.append((dataset, epsilon, *_gap(scores["dirichlet"], best, sign, relative)))
-    return pd.DataFrame(found, columns=["dataset", "epsilon", "gap", "se"])
+            gaps.append((dataset, epsilon, *_gap(scores["dirichlet"], best, sign, relative)))
+    return pd.DataFrame(gaps, columns=["dataset", "epsilon", "gap", "se"])
 
 
 def at_same_reach(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
@@ -46,20 +46,20 @@ def at_same_reach(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
 
     Points outside the Dirichlet's range are omitted.
     """
-    sign, found = SIGN[measure], []
+    sign, gaps = SIGN[measure], []
     point: Any
     for dataset, group in rows.groupby("dataset", sort=False):
         mine = group[group["method"] == "dirichlet"].sort_values("epsilon")
         if mine.empty:
             continue
-        at = np.log(mine["epsilon"].to_numpy())
+        log_budgets = np.log(mine["epsilon"].to_numpy())
         for point in group[group["method"] == "gohari"].itertuples():
             x = np.log(point.epsilon)
-            if at[0] <= x <= at[-1]:
-                value, error = (np.interp(x, at, mine[f"{measure}_{c}"]) for c in ("mean", "se"))
+            if log_budgets[0] <= x <= log_budgets[-1]:
+                value, error = (np.interp(x, log_budgets, mine[f"{measure}_{c}"]) for c in ("mean", "se"))
                 gap = sign * (value - getattr(point, f"{measure}_mean"))
-                found.append((dataset, point.epsilon, gap, np.hypot(error, getattr(point, f"{measure}_se"))))
-    return pd.DataFrame(found, columns=["dataset", "epsilon", "gap", "se"])
+                gaps.append((dataset, point.epsilon, gap, np.hypot(error, getattr(point, f"{measure}_se"))))
+    return pd.DataFrame(gaps, columns=["dataset", "epsilon", "gap", "se"])
 
 
 def _gap(mine: Score, other: Score, sign: float, relative: bool) -> tuple[float, float]:
@@ -338,9 +338,9 @@ def _judged(
     """Return the row of the comparison table for a claim that compares a margin, for the data sets `names`, with a
     limit. The row is "not run" unless all of these data sets exist.
     """
-    found = set(rows.loc[rows["method"] != "not_run", "dataset"])
-    if not set(names) <= found:
-        return not_run(artefact, quantity, PARTLY if found & set(names) else ABSENT)
+    available = set(rows.loc[rows["method"] != "not_run", "dataset"])
+    if not set(names) <= available:
+        return not_run(artefact, quantity, PARTLY if available & set(names) else ABSENT)
     value, error = margin(rows)
     return claim(artefact, quantity, value, *limit, note, variant, error)
 
@@ -372,8 +372,8 @@ def settings(losses: pd.DataFrame, likelihoods: pd.DataFrame) -> Rows:
     for artefact, table in (("figure_4", losses), ("figure_7", likelihoods)):
         note, reach = "The value is a setting.", table["epsilon"].dropna()
         for quantity, value in (("smallest epsilon", reach.min()), ("largest epsilon", reach.max())):
-            found = not_run(artefact, quantity, ABSENT) if reach.empty else computed(artefact, quantity, value, note)
-            yield found
+            row = not_run(artefact, quantity, ABSENT) if reach.empty else computed(artefact, quantity, value, note)
+            yield row
         yield computed(artefact, "percentage of the records used for training", 100 * (1 - experiment.TEST_SHARE), note)
         yield computed(artefact, "bins of a numerical attribute", experiment.BINS, note)
 
@@ -426,12 +426,12 @@ def _laplace(rows: pd.DataFrame, measure: str) -> tuple[float, float]:
 
 
 def _decline(rows: pd.DataFrame, measure: str) -> tuple[float, float]:
-    found = []
+    declines = []
     for dataset, group in rows[rows["method"] == "gohari"].groupby("dataset"):
         ends = group.sort_values("epsilon").iloc[[0, -1]]
         score, error = ends[f"{measure}_mean"].to_numpy(), ends[f"{measure}_se"].to_numpy()
-        found.append((dataset, SIGN[measure] * (score[1] - score[0]), np.hypot(*error)))
-    return worst(pd.DataFrame(found, columns=["dataset", "gap", "se"]))
+        declines.append((dataset, SIGN[measure] * (score[1] - score[0]), np.hypot(*error)))
+    return worst(pd.DataFrame(declines, columns=["dataset", "gap", "se"]))
 
 
 def _levels(artefact: str, quantity: str, table: pd.DataFrame, measure: str) -> Rows:

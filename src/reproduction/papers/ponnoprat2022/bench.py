@@ -35,17 +35,17 @@ PURE = 1e6  # Rényi order whose epsilon equals that of pure privacy to 1e-6
 
 def benchmarks():
     tables = {name: _table(name) for name in catalogue.NAMES}
-    found = {name: table for name, table in tables.items() if table is not None}
-    for name in tables.keys() - found.keys():
+    available = {name: table for name, table in tables.items() if table is not None}
+    for name in tables.keys() - available.keys():
         yield NotRun(name, "its files are in none of the folders")
-    if not found:
-        found = {"bundled_digits": datasets.load("bundled_digits", folders=[], download=False)}
-    largest = max(found, key=lambda name: found[name].codes.size)
-    every = f"{len(found)} sets x 10 epsilons x 10 repeats x 5 methods"
-    yield limited(every, lambda: [_compiled(table) for table in found.values()], 60.0, 1)
-    ours, plain = timed(lambda: _compiled(found[largest]), 3), timed(lambda: _plain(found[largest]), 1)
+    if not available:
+        available = {"bundled_digits": datasets.load("bundled_digits", folders=[], download=False)}
+    largest = max(available, key=lambda name: available[name].codes.size)
+    every = f"{len(available)} sets x 10 epsilons x 10 repeats x 5 methods"
+    yield limited(every, lambda: [_compiled(table) for table in available.values()], 60.0, 1)
+    ours, plain = timed(lambda: _compiled(available[largest]), 3), timed(lambda: _plain(available[largest]), 1)
     yield Row(f"{largest}: the same, compiled", ours, "plain pandas/NumPy", plain, 10)
-    counts, test = experiment.prepared(found[largest], "corrected", 0)
+    counts, test = experiment.prepared(available[largest], "corrected", 0)
     law = calibrated_noise.calibrated("dirichlet", EPSILONS / (counts.features + 1), order=ORDER).repeated(REPEATS)
     model = counts.release(law, floor=1.0, rng=stream(1, "bench"))
     cells, labels = counts.cells(test.test[:, :-1]), test.test[:, -1]
@@ -54,7 +54,7 @@ def benchmarks():
     yield Row(f"{largest}: scoring all test rows", whole, "half of them: linear in rows", half, 0.45)
     yield Row("peak memory of the process", peak_memory(), "limit", 1024.0, unit="MiB")
     yield _estimator()
-    yield from _beside_diffprivlib(found)
+    yield from _beside_diffprivlib(available)
 
 
 def _estimator():
@@ -85,13 +85,13 @@ def _beside_diffprivlib(tables):
         for i, epsilon in enumerate(BUDGETS):
             errors, seconds = theirs[name][i]
             label = f"{name}: test error, epsilon = {epsilon:g}"
-            found, took = _errors(data, "laplace", epsilon, PURE)
-            yield Beside(f"{label}, Laplace", found, errors, "diffprivlib")
+            our_errors, took = _errors(data, "laplace", epsilon, PURE)
+            yield Beside(f"{label}, Laplace", our_errors, errors, "diffprivlib")
             if epsilon == 1.0:
                 yield Row(f"{name}: fit and score", took, "diffprivlib", seconds)
             budget, order = _renyi(epsilon, len(data["sizes"]) + 1)
-            found, _ = _errors(data, "dirichlet", budget, order)
-            yield Beside(f"{label}, delta = 1e-6, Dirichlet", found, errors, "diffprivlib")
+            our_errors, _ = _errors(data, "dirichlet", budget, order)
+            yield Beside(f"{label}, delta = 1e-6, Dirichlet", our_errors, errors, "diffprivlib")
 
 
 def _arrays(table):
@@ -147,13 +147,13 @@ def _renyi(epsilon, releases):
     """Return the Rényi budget and order for (epsilon, delta) privacy at which the Dirichlet mechanism needs the fewest
     pseudo-records.
     """
-    found = []
+    candidates = []
     for order in 1 + np.geomspace(0.05, 1e5, 60):
         budget = composition.dp_to_rdp(epsilon, order=order, delta=DELTA)
         if budget > 0:
             r, alpha = dirichlet.calibrate(budget / releases, order=order)
-            found.append((alpha / r, budget, order))
-    return min(found)[1:]
+            candidates.append((alpha / r, budget, order))
+    return min(candidates)[1:]
 
 
 def _table(name):

@@ -346,5 +346,5 @@ def brought(name: str, folders: Sequence[str | Path]) -> list[str]:
     if source is None:
         return []
     files = (*source.files, *source.archive_files)
-    found = [path for file in files for path in places(name, file, folders) if path.is_file()]
-    return [str(path) for path in found if not (path.parent / DOWNLOADED).exists()]
+    local_files = [path for file in files for path in places(name, file, folders) if path.is_file()]
+    return [str(path) for path in local_files if not (path.parent / DOWNLOADED).exists()]

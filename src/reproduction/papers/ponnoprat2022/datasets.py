@@ -63,9 +63,9 @@ def obtain(source: Source, *, folders: Sequence[str | Path], download: bool, ret
     wanted = [source.files] + ([source.archive_files] if source.archive_files else [])
     wrong: list[str] = []
     for files in wanted:
-        found = {file.name: _local(source.name, file, folders, wrong) for file in files}
-        files_found = {name: content for name, content in found.items() if content is not None}
-        if len(files_found) == len(found):
+        contents = {file.name: _local(source.name, file, folders, wrong) for file in files}
+        files_found = {name: content for name, content in contents.items() if content is not None}
+        if len(files_found) == len(contents):
             return files_found
     looked = "; ".join([", ".join(map(_shown, folders)) or "no folder", *dict.fromkeys(wrong)])
     if not download:
@@ -93,10 +93,10 @@ def _shown(path: str | Path) -> str:
 
 def verified(content: bytes, file: File, place: str | Path) -> bytes:
     """Return `content` after checking that its SHA-256 checksum equals the checksum of `file`."""
-    found = hashlib.sha256(content).hexdigest()
-    if found != file.sha256:
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != file.sha256:
         raise ChecksumError(
-            f"{file.name} ({place}, {len(content):,} bytes): the SHA-256 checksum is {found}, but the expected "
+            f"{file.name} ({place}, {len(content):,} bytes): the SHA-256 checksum is {digest}, but the expected "
             f"checksum is {file.sha256}: remove or replace this file"
         )
     return content
@@ -180,8 +180,8 @@ def load(name: str, *, folders: Sequence[str | Path], download: bool, retries: i
         As in `obtain`.
     """
     if name in catalogue.BUNDLED:
-        found = getattr(bundled, f"load_{name.removeprefix('bundled_')}")(as_frame=True)
-        return coded_table.encode(found.frame, name=name, target="target", numeric=list(found.data.columns))
+        bunch = getattr(bundled, f"load_{name.removeprefix('bundled_')}")(as_frame=True)
+        return coded_table.encode(bunch.frame, name=name, target="target", numeric=list(bunch.data.columns))
     source = catalogue.SOURCES[name]
     content = obtain(source, folders=[_ROOT / folder for folder in folders], download=download, retries=retries)
     return coded_table.encode(tidy(source, content), name=name, target=source.target, numeric=source.numeric)

@@ -83,9 +83,9 @@ def _theorem_2(rng: np.random.Generator, draws: int) -> str:
 
 def _alpha(_: np.random.Generator, __: int) -> str:
     r, _alpha = dirichlet.calibrate(1.0, order=5)
-    found = calibrated_noise.renyi_claim(Dirichlet(r=r, alpha=1 + 4 * r), order=5, epsilon=1.0)
+    claim = calibrated_noise.renyi_claim(Dirichlet(r=r, alpha=1 + 4 * r), order=5, epsilon=1.0)
     return (
-        f"At order 5 and with alpha = 1 + (order - 1) r, the exact privacy cost is {found.exact:.3f} for the target "
+        f"At order 5 and with alpha = 1 + (order - 1) r, the exact privacy cost is {claim.exact:.3f} for the target "
         "epsilon = 1. Therefore, the guarantee is false."
     )
 
@@ -120,8 +120,8 @@ def _laplace_and_gaussian(_: np.random.Generator, __: int) -> str:
     delta, releases, words = 1e-5, 14, []
     printed = [experiment.published_noise(m, [0.1], delta=delta, share=delta / (2 * releases)) for m in _NOISE]
     for target in (1.0, 10.0, 100.0):
-        found = [experiment.corrected_noise(m, [target], delta=delta, releases=releases) for m in _NOISE]
-        words.append(f"{found[0].sd()[0]:.2f} and {found[1].sd()[0]:.2f} for epsilon_hat = {target:g}")
+        noises = [experiment.corrected_noise(m, [target], delta=delta, releases=releases) for m in _NOISE]
+        words.append(f"{noises[0].sd()[0]:.2f} and {noises[1].sd()[0]:.2f} for epsilon_hat = {target:g}")
     return (
         "With the printed calibrations and a budget of 0.1 per release, the standard deviations of the Laplace noise "
         f"and of the Gaussian noise are {printed[0].sd()[0]:.1f} and {printed[1].sd()[0]:.1f}. With exact or Rényi "

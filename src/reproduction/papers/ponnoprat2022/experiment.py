@@ -79,8 +79,8 @@ def dirichlet_for_dp(target: float, *, delta: float, releases: int) -> tuple[flo
         return dirichlet.calibrate(budget, order=order) if budget > 0 else None
 
     def cost(log_excess: float) -> float:
-        found = pair(log_excess)
-        return np.log(found[1] / found[0]) if found else 1e3
+        parameters = pair(log_excess)
+        return np.log(parameters[1] / parameters[0]) if parameters else 1e3
 
     return cast(tuple[float, float], pair(_smallest(cost)))
 
@@ -92,8 +92,8 @@ def gaussian_for_dp(target: float, *, delta: float, releases: int) -> float:
     squared = 2.0 * releases
 
     def gap(log_sigma: float) -> float:
-        found = float(Gaussian(sigma=float(np.exp(log_sigma))).delta(target, l2_squared=squared))
-        return np.log(max(found, 1e-300)) - np.log(delta)
+        exact_delta = float(Gaussian(sigma=float(np.exp(log_sigma))).delta(target, l2_squared=squared))
+        return np.log(max(exact_delta, 1e-300)) - np.log(delta)
 
     return float(np.exp(brentq(gap, np.log(1e-3), np.log(1e9), xtol=1e-12)))
 
@@ -201,6 +201,6 @@ def corrected_noise(mechanism: str, targets: Sequence[float], *, delta: float, r
 def _smallest(cost: Callable[[float], float]) -> float:
     """Return the value of log(order - 1) that minimises `cost`, found by a grid search and a bounded minimisation."""
     grid = np.linspace(np.log(1e-2), np.log(1e7), 60)
-    at = int(np.argmin([cost(x) for x in grid]))
-    bounds = grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)]
+    position = int(np.argmin([cost(x) for x in grid]))
+    bounds = grid[max(position - 1, 0)], grid[min(position + 1, len(grid) - 1)]
     return float(minimize_scalar(cost, bounds=bounds, method="bounded", options={"xatol": 1e-6}).x)

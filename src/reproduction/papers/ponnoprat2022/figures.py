@@ -91,8 +91,8 @@ def grid(table: pd.DataFrame, blocks: int, height: float = 1.75) -> tuple[Figure
     """Return a figure with one panel per data set, in rows of at most four panels of the given height. The panels are
     repeated `blocks` times.
     """
-    found = set(table["dataset"])
-    names = [n for n in ORDER if n in found] + sorted(found - set(ORDER))
+    datasets = set(table["dataset"])
+    names = [n for n in ORDER if n in datasets] + sorted(datasets - set(ORDER))
     columns = min(4, max(len(names), 2))
     deep = -(-len(names) // columns)
     figure = Figure(figsize=(DOUBLE, height * deep * blocks + 0.6))
@@ -119,8 +119,8 @@ def empty(axis: Axes, rows: pd.DataFrame) -> bool:
 
 def legend(figure: Figure, table: pd.DataFrame, methods: Sequence[str], further: Sequence[Line2D] = ()) -> None:
     """Add one legend above all panels of a figure. The handles `further` come last."""
-    found = set(table["method"].str.removeprefix("network, "))
-    looks = {m: LOOKS[m] for m in methods if m in found}
+    used_methods = set(table["method"].str.removeprefix("network, "))
+    looks = {m: LOOKS[m] for m in methods if m in used_methods}
     handles = [Line2D([], [], color=c, marker=m, ls=s, label=name) for name, c, m, s in looks.values()]
     if "as_written" in set(table["variant"]) and "log_likelihood_mean" not in table:
         handles.append(Line2D([], [], color=BLUE, ls=":", label="Dirichlet as in the text"))
@@ -592,9 +592,9 @@ def _laid_out(
     for layout in range(_LAYOUTS):
         tried = _places(layers, layout)
         spots = dict(zip(tried, axis.transData.transform(list(tried.values())), strict=True))
-        harm, found = _routes(edges, spots, half, (axis.bbox.x0, axis.bbox.x1), least)
+        harm, new_bends = _routes(edges, spots, half, (axis.bbox.x0, axis.bbox.x1), least)
         if harm < least:
-            least, bends, places = harm, found, tried
+            least, bends, places = harm, new_bends, tried
     for node, spot in places.items():
         boxes[node].set_position(spot)
     look: dict[str, Any] = {"arrowstyle": "-|>", "color": "#777777", "lw": 0.7, "mutation_scale": 6, "zorder": 2}
@@ -639,15 +639,15 @@ def _routes(
 
 def _beside(harm: Array, curves: Array, drawn: list[Array], bends: NDArray[np.intp]) -> Array:
     """Return the penalties of several curvatures of an edge, given the arrows that have been plotted so far."""
-    found = harm[bends]
+    penalties = harm[bends]
     if not drawn:
-        return found
+        return penalties
     middles, others = curves[bends, None, _MIDDLE, None], np.array(drawn)[:, None]
     aside, apart = (middles[..., axis] - others[..., axis] for axis in (0, 1))
     near = ((aside**2 + apart**2).min(axis=-1) < _NEAR**2).sum(axis=-1)
     for arrow in near.T:
-        found = found + 0.05 * arrow
-    return found
+        penalties = penalties + 0.05 * arrow
+    return penalties
 
 
 def _curves(start: Array, end: Array) -> Array:

@@ -134,9 +134,9 @@ def release_laws(
         logs = private_blocks.release(f + FAR, starts, law=law, scale=noise.scale, floors=few, normalise=False, rng=rng)
         scale = np.sqrt(order / epsilon) if law == "gaussian" else scale  # section 5.1, squared sensitivity 2
         exact = stats.norm(scale=scale) if law == "gaussian" else stats.laplace(scale=scale)
-        found = np.exp(logs) - FAR - f
-        rows += [(law, f"cell {k + 1}", draws, *_smirnov(found[:, k], exact)) for k in range(len(f))]
-        ratio = found / scale
+        errors = np.exp(logs) - FAR - f
+        rows += [(law, f"cell {k + 1}", draws, *_smirnov(errors[:, k], exact)) for k in range(len(f))]
+        ratio = errors / scale
         # sum of |x|/b minus 1 has variance 1 per draw, sum of (x/sigma)^2 minus 1 has variance 2: scores of the scale
         score = (ratio**2 - 1, 2.0) if law == "gaussian" else (np.abs(ratio) - 1, 1.0)
         rows.append((law, "score of the scale", draws, *_z(score[0].ravel(), score[1], len(f) + 1)))
@@ -164,11 +164,11 @@ def _scores(logs: np.ndarray, f: np.ndarray, r: float, alpha: float) -> dict[str
     """
     a = r * f + alpha
     centred = logs - (digamma(a) - digamma(a.sum()))
-    found = {}
+    tests = {}
     for name, weights in (("r", r * f), ("alpha", np.full(len(f), alpha))):
         information = float((weights**2 * polygamma(1, a)).sum() - weights.sum() ** 2 * polygamma(1, a.sum()))
-        found[name] = _z(centred @ weights, information, len(f) + 2)
-    return found
+        tests[name] = _z(centred @ weights, information, len(f) + 2)
+    return tests
 
 
 def _divergence(logs: np.ndarray, f: np.ndarray, mechanism: Dirichlet) -> tuple[float, float, float]:
@@ -176,9 +176,9 @@ def _divergence(logs: np.ndarray, f: np.ndarray, mechanism: Dirichlet) -> tuple[
     detection limit for r.
     """
     share = f / f.sum()
-    found = np.sum(share * np.log(share)) - logs @ share
+    divergences = np.sum(share * np.log(share)) - logs @ share
     error = np.sqrt(float(mechanism.kl_variance(f)) / len(logs))
-    z = (found.mean() - float(mechanism.expected_kl(f))) / error
+    z = (divergences.mean() - float(mechanism.expected_kl(f))) / error
     more = Dirichlet(r=1.01 * mechanism.r, alpha=mechanism.alpha)
     slope = (float(more.expected_kl(f)) - float(mechanism.expected_kl(f))) / 0.01
     return float(z), float(2 * stats.norm.sf(abs(z))), power.normal(slope / error, LEVEL)

@@ -77,11 +77,11 @@ def runs(
 def prepared(table: CodedTable, variant: str, number: int, bins: int = experiment.BINS) -> tuple[Counts, Split]:
     """Return the counts of the training records and the split for one variant of the experiment."""
     if variant == "published":
-        found = experiment.split(experiment.published_table(table), number, match="exact", bins=bins)
+        split = experiment.split(experiment.published_table(table), number, match="exact", bins=bins)
     else:
-        found = experiment.split(table, number, bins=bins)
-    features, labels = found.train[:, :-1], np.ascontiguousarray(found.train[:, -1])
-    return Counts(features, labels, sizes=found.sizes[:-1], classes=table.classes), found
+        split = experiment.split(table, number, bins=bins)
+    features, labels = split.train[:, :-1], np.ascontiguousarray(split.train[:, -1])
+    return Counts(features, labels, sizes=split.sizes[:-1], classes=table.classes), split
 
 
 def _releases(
@@ -117,15 +117,15 @@ def _scored(
     direction = "classes" if variant == "as_written" else "categories"
     used = floor if law.law != "dirichlet" else 1.0
     model = counts.release(law, floor=used, rng=rng, direction=direction)
-    found = _score(model, counts, test, variant)
+    scores = _score(model, counts, test, variant)
     return pd.DataFrame(
         {
             "method": method,
             "floor": str(floor),
             "epsilon": epsilons,
             "repeat": np.tile(np.arange(repeats), len(epsilons) // repeats),
-            "cross_entropy": found[:, 0],
-            "accuracy": found[:, 1],
+            "cross_entropy": scores[:, 0],
+            "accuracy": scores[:, 1],
         }
     )
 

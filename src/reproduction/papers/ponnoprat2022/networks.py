@@ -41,8 +41,8 @@ def figure_6() -> pd.DataFrame:
     rows = []
     for dataset in catalogue.NETWORKS:
         parents = catalogue.SOURCES[dataset].networks
-        found = bayesian_network.graph(parents, columns=tuple(parents))
-        for depth, layer in enumerate(nx.topological_generations(found)):
+        network = bayesian_network.graph(parents, columns=tuple(parents))
+        for depth, layer in enumerate(nx.topological_generations(network)):
             for place, node in enumerate(sorted(layer)):
                 for parent in parents[node] or ("",):
                     x = (place + 0.5) / len(layer)
@@ -56,12 +56,12 @@ class Prepared:
     def __init__(self, table: CodedTable, variant: str) -> None:
         corrected = variant == "corrected"
         source = table if corrected else experiment.published_table(table)
-        found = experiment.split(source, 0, match="nearest" if corrected else "exact", public_levels=corrected)
+        split = experiment.split(source, 0, match="nearest" if corrected else "exact", public_levels=corrected)
         parents = catalogue.SOURCES[table.name].networks
         support = "public" if corrected else "observed"
-        names: dict[str, Any] = {"columns": table.columns, "sizes": found.sizes}
-        self.nodes: list[NodeCounts] = bayesian_network.count(found.train, **names, parents=parents, support=support)
-        self.columns, self.test, self.records = table.columns, found.test, len(found.train)
+        names: dict[str, Any] = {"columns": table.columns, "sizes": split.sizes}
+        self.nodes: list[NodeCounts] = bayesian_network.count(split.train, **names, parents=parents, support=support)
+        self.columns, self.test, self.records = table.columns, split.test, len(split.train)
 
     def score(self, parameters: list[NDArray[np.float64]]) -> tuple[NDArray[np.float64], float]:
         """Return the test log-likelihood of every release, and the proportion of the terms of the test records that the
@@ -115,8 +115,8 @@ def runs(
             parts.append(prepared.private(method, floor, epsilons, law, repeats, rng).assign(variant=variant))
         if corrected:
             tight = calibrated_noise.calibrated("dirichlet", each, order=order, exact=True)
-            found = prepared.private("dirichlet, exact", "none", epsilons, tight, repeats, rng)
-            parts.append(found.assign(variant=variant))
+            likelihoods = prepared.private("dirichlet, exact", "none", epsilons, tight, repeats, rng)
+            parts.append(likelihoods.assign(variant=variant))
         parts.append(prepared.non_private((0.1, 1.0) if corrected else (0.1,)).assign(variant=variant))
     return pd.concat(parts, ignore_index=True).assign(dataset=name, note="")[list(COLUMNS)]
 

@@ -188,8 +188,8 @@ def _best_order(target: float, delta: float, counts: Sequence[int]) -> tuple[flo
         return Dirichlet(r=r, alpha=alpha).expected_kl(counts)
 
     least = brentq(lambda x: composition.floor(order=1 + np.exp(x), delta=delta) - target, np.log(1e-3), np.log(1e6))
-    found = minimize_scalar(cost, bounds=(least + 1e-6, least + 4), method="bounded", options={"xatol": 1e-8})
-    return 1 + float(np.exp(found.x)), *pair(found.x)
+    optimum = minimize_scalar(cost, bounds=(least + 1e-6, least + 4), method="bounded", options={"xatol": 1e-8})
+    return 1 + float(np.exp(optimum.x)), *pair(optimum.x)
 
 
 def _free_alpha_profile(target: float, delta: float, counts: Sequence[int]) -> tuple[float, float]:
@@ -199,8 +199,8 @@ def _free_alpha_profile(target: float, delta: float, counts: Sequence[int]) -> t
     def cost(log_alpha: float) -> float:
         return Dirichlet(r=r_of(log_alpha), alpha=float(np.exp(log_alpha))).expected_kl(counts)
 
-    found = minimize_scalar(cost, bounds=(np.log(0.1), np.log(1e3)), method="bounded", options={"xatol": 1e-6})
-    return r_of(found.x), float(np.exp(found.x))
+    optimum = minimize_scalar(cost, bounds=(np.log(0.1), np.log(1e3)), method="bounded", options={"xatol": 1e-6})
+    return r_of(optimum.x), float(np.exp(optimum.x))
 
 
 def audits(*, order: float, epsilons: Sequence[float]) -> pd.DataFrame:
@@ -227,8 +227,8 @@ def audits(*, order: float, epsilons: Sequence[float]) -> pd.DataFrame:
             ("corrected", "two cells move by 1", Laplace(scale=tight)),
             ("as_written", "variance order/epsilon", Gaussian.calibrated_renyi(epsilon, order=order)),
         ):
-            found = calibrated_noise.renyi_claim(mechanism, order=order, epsilon=epsilon)
+            claim = calibrated_noise.renyi_claim(mechanism, order=order, epsilon=epsilon)
             named = {"mechanism": type(mechanism).__name__, "calibration": calibration, "variant": variant}
-            outcome = {"exact": found.exact, "holds": found.holds, "slack": found.slack}
+            outcome = {"exact": claim.exact, "holds": claim.holds, "slack": claim.slack}
             rows.append({**named, "order": order, "claimed": epsilon, **outcome})
     return pd.DataFrame(rows)

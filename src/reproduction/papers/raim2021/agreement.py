@@ -33,7 +33,7 @@ FALSE_GIBBS = (
 def mechanism(tables: dict[str, pd.DataFrame]) -> list[Row]:
     """Return rows of the comparison table about the sensitivity, the privacy and the noise of the mechanism."""
     table, loss = tables["sensitivity"], tables["privacy_loss"]
-    at = table[(table["lower"] == -2) & (table["upper"] == 2) & (table["n"] == 1000)]["exact"]
+    exact_values = table[(table["lower"] == -2) & (table["upper"] == 2) & (table["n"] == 1000)]["exact"]
     note = (
         "The value is the exact sensitivity if one record is replaced. The slides use an upper bound, but they do not "
         "state its value. The sum of the ranges is 22."
@@ -43,8 +43,8 @@ def mechanism(tables: dict[str, pd.DataFrame]) -> list[Row]:
     largest = table.assign(width=table["upper"] - table["lower"]).groupby("width")["exact"].max()
     growth = np.diff(np.log(largest)) / np.diff(np.log(largest.index.to_numpy(dtype=float)))
     rows = [
-        computed("sensitivity", "Delta_s", at.iloc[0], note)
-        if len(at)
+        computed("sensitivity", "Delta_s", exact_values.iloc[0], note)
+        if len(exact_values)
         else not_run("sensitivity", "Delta_s", "This run does not include the limits [-2, 2] with n = 1,000."),
         claim(
             *("sensitivity", "Delta_s is the largest change over all neighbours", gap, "=", 0),
@@ -211,13 +211,13 @@ def other_noises(table: pd.DataFrame) -> list[Row]:
     rows = []
     for noise in ("Gaussian", "two-sided geometric", "discrete Gaussian"):
         of = table[table["noise"] == noise]
-        found = [*of.loc[of["statistic"] == "p_value", "y"], *(_bars(bars) for _, bars in of.groupby("target"))]
+        p_values = [*of.loc[of["statistic"] == "p_value", "y"], *(_bars(bars) for _, bars in of.groupby("target"))]
         note = (
             "For both targets, the draws and the plotted histogram are compared with the distribution computed by "
             "summation or quadrature. The reported p-value is the smallest of four p-values times four."
         )
         sees = power.words({"width of the noise": of.loc[of["statistic"] == "sees", "y"].min()})
-        p_value = jointly(pd.Series(found))
+        p_value = jointly(pd.Series(p_values))
         rows.append(law("other_noises", f"{noise} noise: draws are exact", p_value, note, sees=sees))
     return rows
 
@@ -355,10 +355,10 @@ def weights(table: pd.DataFrame) -> list[Row]:
     for target, name in (("xi_mean", "normal"), ("xi_sse", "gamma")):
         curve = table[(table["target"] == target) & (table["curve"] == "weight")]
         x, log_y = curve["xi"].to_numpy(), np.log(curve["y"].to_numpy())
-        at = slice(int(np.argmax(log_y)) - 1, int(np.argmax(log_y)) + 2)
-        square, slope, height = np.polyfit(x[at] - x[at][1], log_y[at], 2)
+        window = slice(int(np.argmax(log_y)) - 1, int(np.argmax(log_y)) + 2)
+        square, slope, height = np.polyfit(x[window] - x[window][1], log_y[window], 2)
         top = np.exp(height - slope**2 / (4 * square) + curve["log_maximum"].iloc[0])
-        mode = x[at][1] - slope / (2 * square)
+        mode = x[window][1] - slope / (2 * square)
         note = "The value is computed from the parabola through the three highest points of the curve."
         rows.append(computed(artefact, f"largest value of the {name} weight", top, note))
         rows.append(computed(artefact, f"xi at the {name} weight's maximum", mode, note))
@@ -439,13 +439,13 @@ def _adaptive(table: pd.DataFrame) -> list[Row]:
 
 def _rules(table: pd.DataFrame) -> list[Row]:
     artefact, rows = "sampler_accuracy", []
-    at = table[table["knots"] == 25].set_index(["rule", "target", "delta_s"])
+    at_25 = table[table["knots"] == 25].set_index(["rule", "target", "delta_s"])
     quantity = "small rectangles are better than equal spacing, N = 25"
     cost = "additional cost of small rectangles: searches for the largest rectangle"
     names = [f"rejection rate of {target} at N = 25" for target in ("xi_mean", "xi_sse")]
-    if not len(at):
+    if not len(at_25):
         return [not_run(artefact, name, "This run does not include N = 25.") for name in (quantity, cost, *names)]
-    slides, small, equal = (at.loc[rule] for rule in ("as on the slides", "efficient", "equal spacing"))
+    slides, small, equal = (at_25.loc[rule] for rule in ("as on the slides", "efficient", "equal spacing"))
     ratio = float(np.log10(equal["bound"] / small["bound"]).min())
     note = (
         "The left side is the smallest log10 of the ratio between the bound with equally spaced knots and the bound "
@@ -456,7 +456,7 @@ def _rules(table: pd.DataFrame) -> list[Row]:
         "Both rules evaluate P(A_u) N + 1 times. The rule of small rectangles additionally searches for the largest "
         "rectangle N - 1 times. The value is computed for N = 25, because the slides print no number."
     )
-    rows.append(computed(artefact, cost, at["knots"].iloc[0] - 1, note, "as_written"))
+    rows.append(computed(artefact, cost, at_25["knots"].iloc[0] - 1, note, "as_written"))
     for target, name in zip(("xi_mean", "xi_sse"), names, strict=True):
         value = slides.loc[target]["exact_rate"].iloc[0]
         note = "The value is the exact rejection rate. The slides print no rejection rate."

@@ -161,7 +161,7 @@ def release_designs(
     size: dict[str, Any] = {"draws": draws, "burn_in": burn_in, "rng": rng}
     for data_set in range(data_sets):
         x = rng.standard_normal(n)
-        found = censored_normal.without_privacy(x, lower=lower, upper=upper, **size)
+        theta_draws = censored_normal.without_privacy(x, lower=lower, upper=upper, **size)
         for epsilon in epsilons:
             # a third of epsilon for each of mean, sum of squares and counts, with the separate worst case of each
             separate = np.array([width, width**2, 2, 2]) * 3 / epsilon
@@ -171,7 +171,7 @@ def release_designs(
                 "separate scales": (separate, False),
                 "sums released": (mechanism.sums_sensitivity() / epsilon, True),
             }
-            rows += _rows(epsilon, "without privacy", data_set, found)
+            rows += _rows(epsilon, "without privacy", data_set, theta_draws)
             for design, (scale, sums) in designs.items():
                 true = mechanism.sums_of(x) if sums else mechanism.of(x)
                 scales = np.broadcast_to(scale, 4)

@@ -50,8 +50,8 @@ def simulate(
     rows = []
     for replication in range(size):
         x = TRUTH[0] + TRUTH[1] ** 0.5 * rng.standard_normal(n)
-        found = censored_normal.without_privacy(x, lower=lower, upper=upper, **size_of)
-        rows += _rows(replication, np.nan, WITHOUT, found, False)
+        theta = censored_normal.without_privacy(x, lower=lower, upper=upper, **size_of)
+        rows += _rows(replication, np.nan, WITHOUT, theta, False)
         for epsilon in epsilons:
             z = limits.release(x, epsilon=epsilon, sensitivity=delta_s, rng=rng)
             public: dict[str, Any] = {"n": n, "lower": lower, "upper": upper}
@@ -62,11 +62,11 @@ def simulate(
                     continue
                 model = public | {"scale": delta_s / epsilon}
                 if method in ("statistics", "bernstein_sheldon"):
-                    found, diverged = _four_chains(method, z, model, size_of), False
+                    theta, diverged = _four_chains(method, z, model, size_of), False
                 else:
                     chain = censored_normal.chain(z, **model, method=method, **size_of)
-                    found, diverged = chain.draws, chain.diverged
-                rows += _rows(replication, epsilon, method, found, diverged)
+                    theta, diverged = chain.draws, chain.diverged
+                rows += _rows(replication, epsilon, method, theta, diverged)
     return pd.DataFrame(rows)
 
 

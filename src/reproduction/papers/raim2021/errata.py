@@ -27,7 +27,7 @@ def _missing_n(rng: np.random.Generator, sweeps: int) -> str:
 
 def _in_turn(rng: np.random.Generator, sweeps: int) -> str:
     z = (Z_MEAN, Z_SSE, 23.0, 27.0)
-    found = []
+    means = []
     for method in ("as_written", "slides_model"):
         counts = [
             censored_normal.chain(z, **_MODEL, method=method, draws=1, burn_in=0, rng=rng, initial=(0.0, 1.0)).draws[
@@ -36,9 +36,9 @@ def _in_turn(rng: np.random.Generator, sweeps: int) -> str:
             for _ in range(sweeps)
         ]
         inside = 1000 - np.sum(counts, axis=1)
-        found.append(f"{inside.mean():.2f} ({inside.std() / sweeps**0.5:.2f})")
+        means.append(f"{inside.mean():.2f} ({inside.std() / sweeps**0.5:.2f})")
     return (
-        f"Given theta = (0, 1), the mean of s_c is {found[0]} as written and {found[1]} with the factors psi(s_c), "
+        f"Given theta = (0, 1), the mean of s_c is {means[0]} as written and {means[1]} with the factors psi(s_c), "
         "which sequential drawing omits (standard errors in parentheses)."
     )
 
@@ -75,8 +75,8 @@ def _lambert(rng: np.random.Generator, sweeps: int) -> str:
     weight = ds.GammaWeight(Z_SSE, sigma2=1.0, count=950)
     log_u = -np.array([0.01, 1.0, 20.0])
     low, high = ds.DirectSampler(weight, ds.LaplaceBase(SCALE)).interval(log_u)
-    at = -np.exp(-1 + log_u / weight.power)
-    closed = [weight.z + (weight.z - weight.mode) * lambertw(at, k).real for k in (-1, 0)]
+    argument = -np.exp(-1 + log_u / weight.power)
+    closed = [weight.z + (weight.z - weight.mode) * lambertw(argument, k).real for k in (-1, 0)]
     gap = max(np.abs(low - closed[0]).max(), np.abs(high - closed[1]).max())
     return (
         "Both end points are computed with Lambert's W function at u = 0.99, 0.37 and 2e-9. Their largest difference "
@@ -99,27 +99,27 @@ def _lower_end(rng: np.random.Generator, sweeps: int) -> str:
 def _envelope(rng: np.random.Generator, sweeps: int) -> str:
     sampler = ds.DirectSampler(ds.NormalWeight(0.5, mu=0.0, sigma2=1.0), ds.LaplaceBase(1.0))
     below = sampler.log_area(np.array([sampler.log_lower - 1.0]))[0]
-    at = sampler.step_function()["log_height"][1]
+    height = sampler.step_function()["log_height"][1]
     return (
-        f"Below u_L = e^{sampler.log_lower:.1f}, the slides use h* = P(A_uL) = {np.exp(at):.6f}, which is not an "
+        f"Below u_L = e^{sampler.log_lower:.1f}, the slides use h* = P(A_uL) = {np.exp(height):.6f}, which is not an "
         f"envelope, because P(A_u) is as large as {np.exp(below):.6f}. The height P(A_0) gives an envelope, and the "
         "bound must include the area u_L (P(A_0) - P(A_uL))."
     )
 
 
 def _upper_end(rng: np.random.Generator, sweeps: int) -> str:
-    found = []
+    losses = []
     for z in (Z_SSE, 600.0, 400.0):
         sampler = ds.DirectSampler(ds.GammaWeight(z, sigma2=1.0, count=950), ds.LaplaceBase(SCALE))
         log_u = -np.geomspace(1e-12, 400.0, 200_000)[::-1]
         area = sampler.log_area(log_u)
-        at = int(np.argmax(area < sampler.log_whole + np.log(1e-10)))
+        end = int(np.argmax(area < sampler.log_whole + np.log(1e-10)))
         mass = np.exp(log_u + area - sampler.log_psi)
-        lost = np.trapezoid(mass[at:], log_u[at:]) if area[at] < sampler.log_whole + np.log(1e-10) else 0.0
-        found.append(f"{lost:.2g} at z_sse = {z:g}")
+        lost = np.trapezoid(mass[end:], log_u[end:]) if area[end] < sampler.log_whole + np.log(1e-10) else 0.0
+        losses.append(f"{lost:.2g} at z_sse = {z:g}")
     return (
         "If u_H is the point at which P(A_u) falls to 1e-10 of P(A_0), the omitted probability mass of p(u) is "
-        f"{found[0]}, {found[1]} and {found[2]}. With u_H = 1, no mass is omitted."
+        f"{losses[0]}, {losses[1]} and {losses[2]}. With u_H = 1, no mass is omitted."
     )
 
 

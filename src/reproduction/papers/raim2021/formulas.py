@@ -141,13 +141,13 @@ def _normal_ends(at: Setting) -> float:
 def _gamma_mode(at: Setting) -> float:
     width = 10 * at.beta * at.shape**0.5
     middle = at.z_sse - at.beta * at.shape
-    found = minimize_scalar(
+    optimum = minimize_scalar(
         lambda xi: -float(at.gamma_log_density(xi)), bracket=(middle - width, middle, middle + width)
     )
     theirs = gamma_mode(at.z_sse, at.shape, at.beta)
     # a minimum is accurate only to the square root of machine precision, so the heights are compared, because the curve
     # is flat there
-    gap = float(at.gamma_log_density(found.x) - at.gamma_log_density(theirs))
+    gap = float(at.gamma_log_density(optimum.x) - at.gamma_log_density(theirs))
     return max(abs(gap), abs(theirs - at.sampler("xi_sse").weight.mode))
 
 
@@ -218,8 +218,8 @@ def _whole(at: Setting) -> float:
     """Return the largest absolute difference between P(A_0) and the probability, under the base distribution, that the
     weight is positive. This probability is 1 or G(z_sse).
     """
-    found = [np.exp(at.sampler(t).log_whole) for t in ("xi_mean", "xi_sse")]
-    return float(max(abs(found[0] - 1), abs(found[1] - stats.laplace.cdf(at.z_sse, scale=at.scale))))
+    probabilities = [np.exp(at.sampler(t).log_whole) for t in ("xi_mean", "xi_sse")]
+    return float(max(abs(probabilities[0] - 1), abs(probabilities[1] - stats.laplace.cdf(at.z_sse, scale=at.scale))))
 
 
 def _marginal_of_u(at: Setting) -> float:
@@ -278,7 +278,7 @@ def formulas(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: in
     DataFrame with the columns formula, gap (absolute, or relative if the function's docstring states this), tolerance
         and holds.
     """
-    at = Setting(z_mean, z_sse, mu, sigma2, count, scale)
-    rows = [(name, gap(at), tolerance) for name, gap, tolerance in FORMULAS]
+    setting = Setting(z_mean, z_sse, mu, sigma2, count, scale)
+    rows = [(name, gap(setting), tolerance) for name, gap, tolerance in FORMULAS]
     table = pd.DataFrame(rows, columns=["formula", "gap", "tolerance"])
     return table.assign(holds=table["gap"] <= table["tolerance"])

@@ -55,8 +55,8 @@ def gibbs_traces(*, methods: list[str], sweeps: int, rng: np.random.Generator, *
     """
     parts = []
     for method in methods:
-        found = _chains(method, 1, sweeps, 0, rng, setting)[0].draws
-        table = pd.DataFrame(found, columns=list(censored_normal.COLUMNS))
+        trace = _chains(method, 1, sweeps, 0, rng, setting)[0].draws
+        table = pd.DataFrame(trace, columns=list(censored_normal.COLUMNS))
         table.insert(0, "sweep", np.arange(1, sweeps + 1))
         table.insert(0, "variant", VARIANTS[method])
         table.insert(0, "method", method)
@@ -77,11 +77,11 @@ def gibbs_posteriors(
     """
     parts = []
     for method in methods:
-        found = _chains(method, chains, draws, burn_in, rng, setting)
-        summary = censored_normal.diagnostics(found)
+        runs = _chains(method, chains, draws, burn_in, rng, setting)
+        summary = censored_normal.diagnostics(runs)
         for i, row in enumerate(summary.to_dict("records")):
             about = {"method": method, "variant": VARIANTS[method], "parameter": row.pop("parameter")}
-            x = np.concatenate([c.draws[:, i] for c in found])
+            x = np.concatenate([c.draws[:, i] for c in runs])
             heights, edges = np.histogram(x, bins=bins, density=True)
             mc_se = row.pop("mc_se")
             ends = {"x": np.append(edges, np.nan)[: bins + 1], "y": np.append(heights, 0.0)}
@@ -115,5 +115,5 @@ def geweke(
         about = {"method": method, "variant": VARIANTS[method], "limits": f"[{a:g}, {b:g}]"}
         p_value = min(1.0, 2 * len(table) * scipy.stats.t.sf(table["z"].abs().max(), BATCHES - 1))
         parts.append(table.assign(**about, p_value=p_value, passed=bool(p_value >= PASSED)))
-    found = pd.concat(parts, ignore_index=True)
-    return found[["method", "variant", "limits", "moment", "expected", "found", "se", "z", "p_value", "passed"]]
+    tests = pd.concat(parts, ignore_index=True)
+    return tests[["method", "variant", "limits", "moment", "expected", "found", "se", "z", "p_value", "passed"]]

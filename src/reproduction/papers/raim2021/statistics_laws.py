@@ -145,8 +145,8 @@ def statistics_laws(
     """
     mechanism = CensoredStatistics(lower=lower, upper=upper)
     sigma = sigma2**0.5
-    found = np.array([mechanism.of(mu + sigma * rng.standard_normal(n)) for _ in range(data_sets)])
-    mean, sse, low, high = found.T
+    statistics = np.array([mechanism.of(mu + sigma * rng.standard_normal(n)) for _ in range(data_sets)])
+    mean, sse, low, high = statistics.T
     inside = n - low - high
     q_low, q_high = np.asarray(stats.norm.cdf([(lower - mu) / sigma, (mu - upper) / sigma]))
     cut = stats.truncnorm((lower - mu) / sigma, (upper - mu) / sigma, loc=mu, scale=sigma)

@@ -123,8 +123,8 @@ def _pairs(name: str, table: pd.DataFrame) -> list[dict[str, Any]]:
         stated = " instead of the stated +-30" if variant == "published" else ""
         note = "No window is used." if np.isnan(window) else f"The windows are +-{window:g}{stated}."
         note += ties[variant] if name == "table_5" else ""
-        found = part.set_index("row").reindex(range(1, 11))
-        for number, row in found.iterrows():
+        by_row = part.set_index("row").reindex(range(1, 11))
+        for number, row in by_row.iterrows():
             missing = "" if pd.notna(row["N1"]) else "This run includes fewer rows. "
             for column in ("N1", "N2", "N", "probability"):
                 rows.append(computed(name, f"row {number}: {column}", row[column], missing + note, variant))

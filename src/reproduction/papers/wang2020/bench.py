@@ -64,5 +64,5 @@ def _posteriors():
 
 
 def _whole(released, law):
-    found = additive_counts.posterior(released, **law)
-    return found.mean(), found.summary()
+    posterior = additive_counts.posterior(released, **law)
+    return posterior.mean(), posterior.summary()

@@ -194,15 +194,15 @@ def most(margins: Iterable[Margin]) -> Margin:
 
 def cells(table: pd.DataFrame) -> Cells:
     """Return the exact moments of algorithms 1 and 2, and the simulated moments of algorithm 3 as written."""
-    found: dict[str, dict[tuple[str, str], tuple[float, float]]] = {"mean": {}, "variance": {}}
+    moments: dict[str, dict[tuple[str, str], tuple[float, float]]] = {"mean": {}, "variance": {}}
     wanted = np.where(table["algorithm"] == "Algorithm 3", "as_written", "corrected")
     for _, row in table[table["variant"] == wanted].iterrows():
-        for what, values in found.items():
+        for what, values in moments.items():
             known = row["algorithm"] != "Algorithm 3"
             value = row[f"exact_{what}"] if known else row[what]
             values[row["algorithm"], row["representative"]] = value, 0.0 if known else row[f"{what}_se"]
     true = dict(zip(table["representative"], table["true"].astype(float), strict=True))
-    return Cells(found["mean"], found["variance"], true)
+    return Cells(moments["mean"], moments["variance"], true)
 
 
 def of_moments(name: str, table: pd.DataFrame) -> Iterator[Row]:

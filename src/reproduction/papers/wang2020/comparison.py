@@ -37,19 +37,19 @@ def _releases(noisy: Whole, totals: Whole, noise: TwoSidedGeometric, posteriors:
     model: dict[str, Any] = {"epsilon": noise.epsilon, "support": noise.support, "rng": rng}
     kept = np.maximum(totals, 0)
     names = {"Algorithm 1 (ind)": "1-independent", "Algorithm 2": "2", "Algorithm 3, random ties": "3"}
-    found = {name: release_from_noisy(noisy, totals, algorithm=a, **model) for name, a in names.items()}
-    found["scaled, largest remainder"] = simple.largest_remainder(simple.scaled(noisy, kept), kept)
-    found["projected, largest remainder"] = simple.largest_remainder(simple.projected(noisy, kept), kept)
+    releases = {name: release_from_noisy(noisy, totals, algorithm=a, **model) for name, a in names.items()}
+    releases["scaled, largest remainder"] = simple.largest_remainder(simple.scaled(noisy, kept), kept)
+    releases["projected, largest remainder"] = simple.largest_remainder(simple.projected(noisy, kept), kept)
     rows, sums = simple.least_squares(noisy, totals)
     whole = np.maximum(np.rint(sums), 0).astype(np.int64)
-    found["projected with noisy total, largest remainder"] = simple.largest_remainder(
+    releases["projected with noisy total, largest remainder"] = simple.largest_remainder(
         simple.projected(rows, whole), whole
     )
-    found["components alone, their sum as total"] = np.maximum(noisy, 0)
+    releases["components alone, their sum as total"] = np.maximum(noisy, 0)
     means = np.array([_posterior_mean(noisy[i], int(totals[i]), noise) for i in range(posteriors)])
     whole = np.rint(means.sum(axis=1)).astype(np.int64)
-    found["posterior mean, largest remainder"] = simple.largest_remainder(simple.projected(means, whole), whole)
-    return found
+    releases["posterior mean, largest remainder"] = simple.largest_remainder(simple.projected(means, whole), whole)
+    return releases
 
 
 def _posterior_mean(noisy: Whole, total: int, noise: TwoSidedGeometric) -> NDArray[np.float64]:

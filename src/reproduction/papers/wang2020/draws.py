@@ -64,8 +64,8 @@ def release_checks(*, vector: int, epsilon: float, support: int, size: int, rng:
         modes = additive_release.modes(totals, weights, ties="ieee", rng=rng)
         wrong = sum(not is_mode(k, x) for k, x in zip(modes, weights, strict=True))
         rows.append(about | _number("no mode", "Algorithm 3", wrong))
-    found = np.abs(np.concatenate(widths))
-    rows += [{"example": "", "n": len(found)} | row for row in _width(found, noise)]
+    deviations = np.abs(np.concatenate(widths))
+    rows += [{"example": "", "n": len(deviations)} | row for row in _width(deviations, noise)]
     sd = sqrt(float(noise.values() ** 2 @ noise.probabilities()))
     for example, apart in zip(examples.both(vector), widths, strict=True):
         about = {"example": example, "n": len(apart)}

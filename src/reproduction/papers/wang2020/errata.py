@@ -41,10 +41,10 @@ def _top(algorithm: str, window: int | None, ties: str = "random") -> str:
 
 
 def _window(rng: np.random.Generator, size: int) -> str:
-    found = " ".join(f"With windows of +-{w}, they are {_top('2', w)}." for w in (30, 9, 10, 11))
+    by_window = " ".join(f"With windows of +-{w}, they are {_top('2', w)}." for w in (30, 9, 10, 11))
     return (
         "The ten largest posterior probabilities for algorithm 2 depend on the window. "
-        f"{found} Without a window, they are {_top('2', None)}."
+        f"{by_window} Without a window, they are {_top('2', None)}."
     )
 
 
@@ -65,15 +65,15 @@ def _total_noise(rng: np.random.Generator, size: int) -> str:
 
 
 def _sum_of_three(rng: np.random.Generator, size: int) -> str:
-    found = []
+    variances = []
     for size_of_sum in (3, 50):
         logs, reach = additive_release.summed_noise(1.0, 50, size_of_sum)
         values = np.arange(-reach, reach + 1)
-        found.append(f"{np.exp(logs) @ values**2:.2f} for {size_of_sum} components")
+        variances.append(f"{np.exp(logs) @ values**2:.2f} for {size_of_sum} components")
     logs, reach = additive_release.summed_noise(2.0, 50, 50)
     values = np.arange(-reach, reach + 1)
     return (
-        f"The variance of the summed noise is {' and '.join(found)}. If the draws are re-weighted by their own "
+        f"The variance of the summed noise is {' and '.join(variances)}. If the draws are re-weighted by their own "
         f"probability, the variance for 50 components is {np.exp(logs) @ values**2:.2f}."
     )
 
@@ -95,7 +95,7 @@ def _ties(rng: np.random.Generator, size: int) -> str:
     several = (modes["first"] != modes["last"]).any(axis=1).mean()
     same = (modes["first"] == modes["ieee"]).all(axis=1).mean()
     smallest = examples.representatives(counts)[0]
-    means = ", ".join(f"{found[:, smallest].mean():.2f} ({rule})" for rule, found in modes.items())
+    means = ", ".join(f"{mode_draws[:, smallest].mean():.2f} ({rule})" for rule, mode_draws in modes.items())
     return (
         f"In {100 * several:.1f} % of {size} releases, the mode is not unique. In {100 * same:.1f} % of the releases, "
         "double-precision rounding gives the mode in which the first component wins each tie. The mean at N_min by tie "
@@ -106,13 +106,13 @@ def _ties(rng: np.random.Generator, size: int) -> str:
 def _near_one(rng: np.random.Generator, size: int) -> str:
     counts = examples.example_1(1)
     smallest = [int(examples.representatives(counts)[0])]
-    found = []
+    phrases = []
     for algorithm in ("1-independent", "2"):
         mean, variance = release_moments.moments(counts, components=smallest, algorithm=algorithm, **_MODEL)
-        found.append(f"{mean[0]:.2f} and {variance[0]:.2f} for algorithm {algorithm}")
+        phrases.append(f"{mean[0]:.2f} and {variance[0]:.2f} for algorithm {algorithm}")
     released = mechanism.release(counts, algorithm="3", size=size, rng=rng, **_MODEL)[:, smallest[0]]
     return (
-        f"In Example 1, the mean and the variance at N_min are {', '.join(found)}, and {released.mean():.2f} and "
+        f"In Example 1, the mean and the variance at N_min are {', '.join(phrases)}, and {released.mean():.2f} and "
         f"{released.var(ddof=1):.2f} for algorithm 3 (simulated)."
     )
 
@@ -138,36 +138,36 @@ def _alpha_twice(rng: np.random.Generator, size: int) -> str:
 
 
 def _budget(rng: np.random.Generator, size: int) -> str:
-    found = [privacy_profiles.geometric_delta(claim, epsilon=1.0) for claim in (1.0, 2.0)]
+    deltas = [privacy_profiles.geometric_delta(claim, epsilon=1.0) for claim in (1.0, 2.0)]
     return (
-        f"If the total and the components are released, epsilon = 1 requires delta = {found[0]:.3f}. For epsilon = 2, "
-        f"delta = {found[1]:.1e} is sufficient, and this delta is due to the truncation of the noise at 50."
+        f"If the total and the components are released, epsilon = 1 requires delta = {deltas[0]:.3f}. For epsilon = 2, "
+        f"delta = {deltas[1]:.1e} is sufficient, and this delta is due to the truncation of the noise at 50."
     )
 
 
 def _close_means(rng: np.random.Generator, size: int) -> str:
     counts = examples.example_2()
     largest = [int(examples.representatives(counts)[-1])]
-    found = []
+    phrases = []
     for algorithm in ("1-independent", "2"):
         mean = release_moments.moments(counts, components=largest, algorithm=algorithm, **_MODEL)[0]
-        found.append(f"{mean[0]:.2f} for algorithm {algorithm}")
+        phrases.append(f"{mean[0]:.2f} for algorithm {algorithm}")
     released = mechanism.release(counts, algorithm="3", size=size, rng=rng, ties="ieee", **_MODEL)[:, largest[0]]
     return (
-        f"In Example 2, the largest count is N_max = {counts.max()}. Its exact mean is {' and '.join(found)}. For "
+        f"In Example 2, the largest count is N_max = {counts.max()}. Its exact mean is {' and '.join(phrases)}. For "
         f"algorithm 3, the mean is {released.mean():.2f} and the variance is {released.var(ddof=1):.1f} in {size} "
         f"runs. The standard deviation of the noise is {TwoSidedGeometric(**_MODEL).variance() ** 0.5:.2f}."
     )
 
 
 def _similar_posteriors(rng: np.random.Generator, size: int) -> str:
-    found = []
+    phrases = []
     for algorithm in ("1-independent", "1-summed", "2", "3"):
         law = additive_counts.posterior(_PAIR, epsilon=1.0, algorithm=algorithm)
         values, p = law.total()
         spread = np.sqrt((values - values @ p) ** 2 @ p)
-        found.append(f"{algorithm}: {np.sqrt(law.variance()[0]):.2f} and {spread:.2f}")
-    return f"The standard deviations of N1 and of N given (250, 357) are, by algorithm, {', '.join(found)}."
+        phrases.append(f"{algorithm}: {np.sqrt(law.variance()[0]):.2f} and {spread:.2f}")
+    return f"The standard deviations of N1 and of N given (250, 357) are, by algorithm, {', '.join(phrases)}."
 
 
 def _empty(rng: np.random.Generator, size: int) -> str:

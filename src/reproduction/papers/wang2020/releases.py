@@ -35,11 +35,13 @@ def simulate(size: int, *, vector: int, epsilon: float, support: int, rng: np.ra
         chosen = examples.representatives(counts)
         model: dict[str, Any] = {"epsilon": epsilon, "support": support, "size": size, "rng": rng}
         first = additive_counts.release_all(counts, **model, ties=RULES[0])
-        found = [(name, RULES[0] if name.endswith("3") else "", r) for name, r in zip(ALGORITHMS, first, strict=True)]
+        releases = [
+            (name, RULES[0] if name.endswith("3") else "", r) for name, r in zip(ALGORITHMS, first, strict=True)
+        ]
         for rule in RULES[1:]:
             more = additive_counts.release_all(counts, **model, algorithms=("3",), ties=rule)
-            found.append((ALGORITHMS[-1], rule, more[0]))
-        for name, rule, released in found:
+            releases.append((ALGORITHMS[-1], rule, more[0]))
+        for name, rule, released in releases:
             gap = released[:, chosen] - counts[chosen]
             sums = {p: (gap ** (i + 1)).sum(axis=0) for i, p in enumerate(_POWERS)}
             about = {"example": example, "algorithm": name, "ties": rule, "representative": examples.REPRESENTATIVES}

@@ -28,7 +28,7 @@ def answer(case: Case) -> Answer:
     settings = case.settings
     release, facts = _release(case)
     mechanism = release.mechanism
-    found = posterior(release, prior=settings["prior"])
+    inferred = posterior(release, prior=settings["prior"])
     facts |= {
         "algorithm": mechanism.algorithm,
         "ties": mechanism.ties,
@@ -36,8 +36,8 @@ def answer(case: Case) -> Answer:
     }
     released = dict(zip(release.names, release.values.tolist(), strict=True))
     released[rules.TOTAL] = float(release.values.sum())
-    result = standard.answer(found, case, facts=facts, released=released, about="counts")
-    law = found.source
+    result = standard.answer(inferred, case, facts=facts, released=released, about="counts")
+    law = inferred.source
     assert isinstance(law, AdditivePosterior)
     if mechanism.algorithm == "1-summed" or mechanism.ties == "ieee":
         return result
@@ -55,8 +55,8 @@ def answer(case: Case) -> Answer:
 def _release(case: Case) -> tuple[Release, dict[str, Any]]:
     settings = case.settings
     if case.release:
-        found = read(case.release)
-        return found, {"origin": "release", **found.facts}
+        release = read(case.release)
+        return release, {"origin": "release", **release.facts}
     names, values = rules.stated(settings, case.columns)
     law = AdditiveCounts(
         **{key: settings[key] for key in ("epsilon", "algorithm", "ties", "support") if key in settings}
@@ -90,13 +90,13 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
             release = additive_counts.Release(counts.astype(np.int64), key[0], key[1])
             asked: dict[str, Any] = {key: settings.get(key) for key in ("level", "support", "ties", "prior")}
             known[key] = additive_counts.posteriors([(t, release)], **asked)
-        found = known[key]
-        if found["status"].iloc[0] == additive_counts.REFUSED:
-            reasons[t] = found["reason"].iloc[0]
+        summary = known[key]
+        if summary["status"].iloc[0] == additive_counts.REFUSED:
+            reasons[t] = summary["reason"].iloc[0]
             continue
         released = [*counts, counts.sum()]
         parts.append(
-            found.assign(position=t, quantity=[*names, rules.TOTAL], type="count", released=released, error=0.0)
+            summary.assign(position=t, quantity=[*names, rules.TOTAL], type="count", released=released, error=0.0)
         )
     none = pd.DataFrame({"position": np.empty(0, dtype=np.int64)})
     return pd.concat(parts, ignore_index=True) if parts else none, reasons

@@ -22,10 +22,10 @@ def stated(settings: Mapping[str, Any], columns: Columns) -> tuple[list[str], li
     """
     if columns is not None:
         return list(columns["name"]), [float(text) if text else float("nan") for text in columns["value"]]
-    found = settings.get("released", (settings.get("rehearsal") or {}).get("counts", ()))
-    if isinstance(found, Mapping):
-        return [str(name) for name in found], list(found.values())
-    return list(settings.get("names") or [str(i + 1) for i in range(len(found))]), list(found)
+    written = settings.get("released", (settings.get("rehearsal") or {}).get("counts", ()))
+    if isinstance(written, Mapping):
+        return [str(name) for name in written], list(written.values())
+    return list(settings.get("names") or [str(i + 1) for i in range(len(written))]), list(written)
 
 
 def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iterator[tuple[str, str]]:

@@ -30,7 +30,7 @@ def answer(case: Case) -> Answer:
     mechanism = release.mechanism
     default = Prior.from_limits(mechanism.lower, mechanism.upper)
     used = Prior(**{**dict(zip(_PARTS, default, strict=True)), **case.settings["prior"]})
-    found = posterior(release, prior=used, rng=case.rng)
+    inferred = posterior(release, prior=used, rng=case.rng)
     weaker = Prior(used.mu0, 4 * used.var0, used.shape0 / 2, used.rate0 / 2)
     other = posterior(release, prior=weaker, rng=case.rng)
     scales = np.broadcast_to(np.asarray(mechanism.scale, dtype=float), 4)
@@ -40,9 +40,9 @@ def answer(case: Case) -> Answer:
         "scales": dict(zip(STATISTICS, scales.tolist(), strict=True)),
     }
     facts |= {"statistics": dict(zip(STATISTICS, release.values.tolist(), strict=True)), "records": release.total}
-    law = found.source
+    law = inferred.source
     assert isinstance(law, CensoredPosterior)
-    result = standard.answer(found, case, facts=facts, released={})
+    result = standard.answer(inferred, case, facts=facts, released={})
     result.facts["prior"] = dict(zip(_PARTS, used, strict=True)) | {"law": "normal and inverse gamma"}
     suspect = bool(law.conflict.found)
     result.facts["fit"] = {"probability": law.conflict.least, "suspect": suspect, "sentence": str(law.conflict)}
@@ -66,8 +66,8 @@ def answer(case: Case) -> Answer:
 def _release(case: Case) -> tuple[Release, dict[str, Any]]:
     settings = case.settings
     if case.release:
-        found = read(case.release)
-        return found, {"origin": "release", **found.facts}
+        release = read(case.release)
+        return release, {"origin": "release", **release.facts}
     lower, upper = float(settings["lower"]), float(settings["upper"])
     if REHEARSAL in settings:
         return _rehearsed(case, lower, upper)

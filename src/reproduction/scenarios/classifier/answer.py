@@ -55,8 +55,8 @@ def answer(case: Case) -> Answer:
     rows = table.assign(type="rate", error=np.where(approximate, np.nan, 0.0)).reindex(columns=list(COLUMNS))
     if asked := settings.get("questions"):
         about = {"mechanism": model.mechanism(release), "prior": settings["prior"], "level": settings["level"]}
-        found = answers(table, asked, **about, rng=case.rng)
-        rows = pd.concat([rows, found.reindex(columns=list(COLUMNS))], ignore_index=True)
+        answered = answers(table, asked, **about, rng=case.rng)
+        rows = pd.concat([rows, answered.reindex(columns=list(COLUMNS))], ignore_index=True)
     return Answer(rows=rows, facts=facts | _told(rows))
 
 
@@ -115,7 +115,7 @@ def answers(
     """
     tables = [_Table(rows, mechanism, prior) for _, rows in table.groupby(["node", "given"], sort=False)]
     owner = {name: i for i, one in enumerate(tables) for name in one.names}
-    names, found = Names(tuple(owner)), []
+    names, frames = Names(tuple(owner)), []
     for label, question in questions.items():
         try:
             used = list(_names(question, names))
@@ -124,7 +124,7 @@ def answers(
             asked = [tables[i] for i in places]
             exact = _exact(question, asked[0], names, level) if len(asked) == 1 else None
             if exact is not None:
-                found.append(pd.DataFrame([(label, "question", *exact)], columns=list(ROW)))
+                frames.append(pd.DataFrame([(label, "question", *exact)], columns=list(ROW)))
                 continue
             for name, one in ((name, tables[owner[name]]) for name in used):
                 if one.law is None:
@@ -132,8 +132,8 @@ def answers(
                     raise ValueError(f"{name}: {_NORMAL if len(one.names) > 1 else only}")
         except (KeyError, ValueError, TypeError, AttributeError) as error:
             raise type(error)(f"{label}: {error.args[0]}") from None
-        found.append(_together(asked).ask({label: _about_rates(question)}, level=level, rng=rng))
-    return pd.concat(found, ignore_index=True)
+        frames.append(_together(asked).ask({label: _about_rates(question)}, level=level, rng=rng))
+    return pd.concat(frames, ignore_index=True)
 
 
 class _Table:

@@ -55,7 +55,7 @@ def table(release: Published, *, prior: float, level: float) -> pd.DataFrame:
     estimates: dict[str, list[tuple[dict[str, str], dict[str, float], float]]] = {}
     parts = {}
     for node in _order(parents):
-        found = []
+        frames = []
         for given, cells in rows[node]:
             total = records * _probability(given, estimates, parents)
             names, released = [c for c, _ in cells], np.array([p for _, p in cells])
@@ -74,8 +74,8 @@ def table(release: Published, *, prior: float, level: float) -> pd.DataFrame:
             note = f"{how.words}; prior Dirichlet({prior:g}) on each histogram; {words}"
             where: dict[str, Any] = {"node": node, "given": _words(given), "category": names, "released": released}
             where |= {"total": total, "public": public}
-            found.append(frame.assign(note=note, **where))
-        parts[node] = pd.concat(found, ignore_index=True)
+            frames.append(frame.assign(note=note, **where))
+        parts[node] = pd.concat(frames, ignore_index=True)
     return pd.concat([parts[node] for node in parents], ignore_index=True)
 
 
@@ -86,10 +86,10 @@ def _rows(release: Published) -> dict[str, list[tuple[dict[str, str], list[tuple
     table = release.table
     columns = (table.texts("node"), table.texts("given"), table.texts("category"))
     lines = zip(*columns, table.numbers("probability"), strict=True)
-    found: dict[str, list[tuple[dict[str, str], list[tuple[str, float]]]]] = {}
+    histograms: dict[str, list[tuple[dict[str, str], list[tuple[str, float]]]]] = {}
     for (node, given), cells in groupby(lines, key=lambda line: line[:2]):
-        found.setdefault(node, []).append((json.loads(given), [(c, float(p)) for _, _, c, p in cells]))
-    return found
+        histograms.setdefault(node, []).append((json.loads(given), [(c, float(p)) for _, _, c, p in cells]))
+    return histograms
 
 
 def _probability(given: dict[str, str], estimates: Any, parents: dict[str, list[str]]) -> float:
@@ -99,15 +99,15 @@ def _probability(given: dict[str, str], estimates: Any, parents: dict[str, list[
     The probability is exact under the model for two parents if one is a parent of the other. Other parents are assumed
     to be independent given their common parents.
     """
-    found = 1.0
+    product = 1.0
     for node, category in given.items():
         within = [n for n in parents[node] if n in given]
         weight = total = 0.0
         for configuration, shares, size in estimates[node]:
             if all(configuration[n] == given[n] for n in within):
                 weight, total = weight + size * shares[category], total + size
-        found *= weight / total if total > 0 else 0.0
-    return found
+        product *= weight / total if total > 0 else 0.0
+    return product
 
 
 def _order(parents: dict[str, list[str]]) -> list[str]:

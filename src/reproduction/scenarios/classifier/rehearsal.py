@@ -44,8 +44,8 @@ def read(csv: str, *, target: str, numeric: Sequence[str]) -> CodedTable:
     """Return synthetic records with the values of all columns coded as categories. Missing numbers form a separate
     category.
     """
-    found = csv_table.read(csv)
-    frame = pd.DataFrame({column: found.texts(column) for column in found.columns}, dtype=str)
+    records = csv_table.read(csv)
+    frame = pd.DataFrame({column: records.texts(column) for column in records.columns}, dtype=str)
     return coded_table.encode(frame, name=Path(csv).stem, target=target, numeric=numeric, missing="category")
 
 
@@ -94,9 +94,9 @@ def _row(method: str, measure: str, epsilon: float, values: np.ndarray, level: f
     mean, several = float(values.mean()), len(values) > 1
     sd = float(values.std(ddof=1)) if several else 0.0
     half = float(stdtrit(len(values) - 1, (1 + level) / 2) * sd / np.sqrt(len(values))) if several else 0.0
-    at = "" if np.isnan(epsilon) else f", epsilon = {epsilon:g}"
+    budget = "" if np.isnan(epsilon) else f", epsilon = {epsilon:g}"
     return {
-        "quantity": f"{MEASURES[measure]}, {method}{at}",
+        "quantity": f"{MEASURES[measure]}, {method}{budget}",
         "mean": mean,
         "sd": sd,
         "lower": mean - half,

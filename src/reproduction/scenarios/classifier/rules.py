@@ -57,14 +57,14 @@ def _rehearsal(rehearsal: dict[str, Any]) -> Iterator[tuple[str, str]]:
     try:
         from dpmultinomial._files import csv_table  # this import requires a compiled kernel
 
-        found = csv_table.read(path)
+        records = csv_table.read(path)
     except ImportError:  # the kernels are not compiled yet; the job will read the file
         return
     except (ValueError, OSError) as error:
         yield ".csv", str(error)
         return
-    columns = list(found.columns)
-    cells = [list(row) for row in zip(*(found.texts(column) for column in columns), strict=True)]
+    columns = list(records.columns)
+    cells = [list(row) for row in zip(*(records.texts(column) for column in columns), strict=True)]
     if len(cells) < 10:
         yield ".csv", f"must have at least 10 records for training and test, got {len(cells)} records"
     yield from _columns(rehearsal, columns, cells)
@@ -77,9 +77,9 @@ def _columns(scenario: dict[str, Any], columns: list[str], cells: list[list[str]
     if target not in columns:
         yield ".target", f"the file has no column {target!r}; the columns are {known}"
     else:
-        found = {row[columns.index(target)] for row in cells if len(row) == len(columns)}
-        if len(found) < 2:
-            yield ".target", f"{target!r} must have at least two classes, got {', '.join(found) or 'no record'}"
+        classes = {row[columns.index(target)] for row in cells if len(row) == len(columns)}
+        if len(classes) < 2:
+            yield ".target", f"{target!r} must have at least two classes, got {', '.join(classes) or 'no record'}"
     for name in scenario.get("numeric", ()):
         if name not in columns:
             yield ".numeric", f"the file has no column {name!r}; the columns are {known}"
@@ -125,8 +125,8 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
     """Return sentences that state how the model was released, or which release was simulated from synthetic records."""
     if "how" in point:
         return [f"The model was released by {point['how']}."]
-    found = [
+    sentences = [
         f"The scores are for {point['records']:,} invented records on one 70-30 split; epsilon is a Rényi cost of "
         f"order {point['order']:g}, and noisy counts below {point['floor']} are raised to it."
     ]
-    return [*found, *(f"{text[0].upper()}{text[1:]}." for text in point["unusual"])]
+    return [*sentences, *(f"{text[0].upper()}{text[1:]}." for text in point["unusual"])]

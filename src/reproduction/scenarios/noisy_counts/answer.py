@@ -49,21 +49,23 @@ def answer(case: Case) -> Answer:
     release, facts = _release(case)
     if release.total is None and "among" in settings:
         raise ValueError("among requires the total of all counts: set total, or omit among")
-    found = posterior(release, prior=settings.get("prior"), rng=case.rng)
-    facts |= {"total": release.total if isinstance(release.total, int) else found.facts.get("total")}
+    inferred = posterior(release, prior=settings.get("prior"), rng=case.rng)
+    facts |= {"total": release.total if isinstance(release.total, int) else inferred.facts.get("total")}
     facts |= {"noise": dict(release.mechanism.settings()), "counts": len(release)}
-    if reason := found.facts.get("omitted"):
+    if reason := inferred.facts.get("omitted"):
         facts["omitted"] = reason
     released = dict(zip(release.names, release.values.tolist(), strict=True))
-    if isinstance(found.source, TreeLaw):
-        return _with_confidence(_of_tree(found, case, facts), release, settings)
+    if isinstance(inferred.source, TreeLaw):
+        return _with_confidence(_of_tree(inferred, case, facts), release, settings)
     about, table = settings["about"], None
-    if isinstance(found.source, PublishedCounts):
-        about, table = "counts", single_counts.rows(found.source, settings["level"])
-    elif isinstance(found.source, TiedCounts) and "among" not in settings:
-        table = single_counts.rows_of_total(found, release.values, settings["level"], standard.groups_of(found, about))
-    result = standard.answer(found, case, facts=facts, released=released, about=about, table=table)
-    result = replace(result, comparison=single_counts.decided(found, settings["level"]))
+    if isinstance(inferred.source, PublishedCounts):
+        about, table = "counts", single_counts.rows(inferred.source, settings["level"])
+    elif isinstance(inferred.source, TiedCounts) and "among" not in settings:
+        table = single_counts.rows_of_total(
+            inferred, release.values, settings["level"], standard.groups_of(inferred, about)
+        )
+    result = standard.answer(inferred, case, facts=facts, released=released, about=about, table=table)
+    result = replace(result, comparison=single_counts.decided(inferred, settings["level"]))
     return _with_confidence(result, release, settings)
 
 
@@ -103,8 +105,8 @@ def _release(case: Case) -> tuple[Release, dict[str, Any]]:
     """Return the release that a scenario analyses, and a description of the origin of this release."""
     settings, columns = case.settings, case.columns
     if case.release:
-        found = read(case.release)
-        return found, {"origin": "release", **found.facts}
+        stored = read(case.release)
+        return stored, {"origin": "release", **stored.facts}
     names, cells = rules.names(settings, columns), rules.cells(settings, columns)
     listed = np.array([np.nan if value is None else value for value, _ in cells], dtype=np.float64)
     whole = bool((np.isnan(listed) | (listed == np.floor(listed))).all())
@@ -165,10 +167,10 @@ def spent_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the privacy cost of the noise as a dictionary. The dictionary is empty if the cost is not known."""
     stated = settings.get("noise", settings)
     keys = ("epsilon", "rho", "sensitivity", "relation")
-    found = {key: stated[key] for key in keys if isinstance(stated, Mapping) and key in stated}
-    if "epsilon" in found and (relation := _RELATIONS.get(float(found.get("sensitivity", 2.0)))):
-        found.setdefault("relation", relation)
-    return found if {"epsilon", "rho"} & set(found) else {}
+    cost = {key: stated[key] for key in keys if isinstance(stated, Mapping) and key in stated}
+    if "epsilon" in cost and (relation := _RELATIONS.get(float(cost.get("sensitivity", 2.0)))):
+        cost.setdefault("relation", relation)
+    return cost if {"epsilon", "rho"} & set(cost) else {}
 
 
 _RELATIONS = {1.0: ADD_OR_REMOVE, 2.0: REPLACE}  # neighbour relation by the L1 change of the counts
@@ -234,7 +236,7 @@ def tree_facts(law: TreeLaw) -> dict[str, Any]:
     nodes = np.bincount(tree.depth, minlength=len(tree.levels)).tolist()
     seen = np.bincount(tree.depth[law.measurements.nodes], minlength=len(tree.levels)).tolist()
     times = np.bincount(law.measurements.nodes, minlength=len(tree))
-    found: dict[str, Any] = {
+    description: dict[str, Any] = {
         "levels": [
             {"level": name, "nodes": n, "measurements": m} for name, n, m in zip(tree.levels, nodes, seen, strict=True)
         ],
@@ -245,7 +247,7 @@ def tree_facts(law: TreeLaw) -> dict[str, Any]:
     prior: Any = law.facts["prior"]
     if "concentrations" in law.facts:
         prior = {**prior, "concentrations": law.facts["concentrations"], "fitted_on": law.facts.get("fitted_on")}
-    return {"tree": found, "prior": prior, "least_squares": {}}  # the least-squares estimates are in the table
+    return {"tree": description, "prior": prior, "least_squares": {}}  # the least-squares estimates are in the table
 
 
 def beside_questions(table: pd.DataFrame, questions: Mapping[str, Any], law: TreeLaw) -> pd.DataFrame:
@@ -263,14 +265,14 @@ def beside_questions(table: pd.DataFrame, questions: Mapping[str, Any], law: Tre
     DataFrame
         The answers to other questions have no least-squares estimates.
     """
-    found = table.copy()
+    extended = table.copy()
     for name, asked in questions.items():
         weights = _weights(asked)
-        at = found.index[(found["type"] == "question") & (found["quantity"] == name)]
-        if weights is None or len(weights) > _WIDEST or len(at) != 1:
+        matches = extended.index[(extended["type"] == "question") & (extended["quantity"] == name)]
+        if weights is None or len(weights) > _WIDEST or len(matches) != 1:
             continue
-        found.loc[at[0], list(BESIDE[1:])] = combined(law.least_squares, weights)
-    return found
+        extended.loc[matches[0], list(BESIDE[1:])] = combined(law.least_squares, weights)
+    return extended
 
 
 def combined(least: LeastSquares, weights: Mapping[str, float]) -> tuple[float, float]:
@@ -282,9 +284,11 @@ def combined(least: LeastSquares, weights: Mapping[str, float]) -> tuple[float, 
     least : least-squares estimates of the tree.
     weights : dictionary from the names of nodes to their weights.
     """
-    at = {least.tree.position(name): weight for name, weight in weights.items()}
-    variance = sum(at[i] * at[j] * least.covariance(i, j) for i, j in product(at, at))
-    return float(sum(w * least.estimate[i] for i, w in at.items())), float(np.sqrt(max(variance, 0.0)))
+    coefficients = {least.tree.position(name): weight for name, weight in weights.items()}
+    variance = sum(
+        coefficients[i] * coefficients[j] * least.covariance(i, j) for i, j in product(coefficients, coefficients)
+    )
+    return float(sum(w * least.estimate[i] for i, w in coefficients.items())), float(np.sqrt(max(variance, 0.0)))
 
 
 def _weights(asked: Mapping[str, Any]) -> dict[str, float] | None:
@@ -292,11 +296,11 @@ def _weights(asked: Mapping[str, Any]) -> dict[str, float] | None:
     if asked.get("about", "counts") != "counts" or not {"sum", "difference"} & set(asked):
         return None
     parts = [(1.0, asked["sum"])] if "sum" in asked else list(zip((1.0, -1.0), asked["difference"], strict=True))
-    found: dict[str, float] = {}
+    weights: dict[str, float] = {}
     for weight, side in parts:
         for name in _side(side):
-            found[name] = found.get(name, 0.0) + weight
-    return found
+            weights[name] = weights.get(name, 0.0) + weight
+    return weights
 
 
 def _side(names: str | Sequence[str]) -> list[str]:

@@ -66,10 +66,10 @@ def _with_numbers_at_once(
     for chosen, answered in ((~ranges, _at_once), (ranges, None)):
         places = np.flatnonzero(chosen)
         if len(places):
-            some = only(tables, places)
-            rows, found = answered(some, settings) if answered else _one_by_one(some, settings, stream_of)
+            subset = only(tables, places)
+            rows, refusals = answered(subset, settings) if answered else _one_by_one(subset, settings, stream_of)
             parts.append(rows.assign(position=places[rows["position"].to_numpy(dtype=np.int64)]))
-            for place, reason in zip(places, found, strict=True):
+            for place, reason in zip(places, refusals, strict=True):
                 reasons[place] = reason
     return pd.concat(parts, ignore_index=True).sort_values("position", kind="stable", ignore_index=True), reasons
 
@@ -96,7 +96,7 @@ def _at_once(tables: Tables, settings: Mapping[str, Any]) -> Answers:
     reasons = both(both(reasons, odd), few)
     good = np.array([reason == "" for reason in reasons], dtype=bool)
     rows = np.repeat(good, sizes)
-    found = noisy_count_batches.exact(
+    summaries = noisy_count_batches.exact(
         tables.columns["value"][rows],
         starts=np.concatenate([[0], np.cumsum(sizes[good])]).astype(np.int64),
         totals=totals[good],
@@ -105,17 +105,20 @@ def _at_once(tables: Tables, settings: Mapping[str, Any]) -> Answers:
         level=settings["level"],
         rates=about != "counts",
     )
-    for place, reason in zip(np.flatnonzero(good), found.reasons, strict=True):
+    for place, reason in zip(np.flatnonzero(good), summaries.reasons, strict=True):
         reasons[place] = reason
     owner = np.repeat(np.arange(len(reasons)), sizes)[rows]
     answered = np.array([reason == "" for reason in reasons], dtype=bool)[owner]
-    numbers = {"rate": np.stack([found.mean, found.sd, found.lower, found.upper], axis=1), "count": found.counts}
-    numbers["share"] = found.counts / np.maximum(totals[owner].astype(float), 1.0)[:, None]
+    numbers = {
+        "rate": np.stack([summaries.mean, summaries.sd, summaries.lower, summaries.upper], axis=1),
+        "count": summaries.counts,
+    }
+    numbers["share"] = summaries.counts / np.maximum(totals[owner].astype(float), 1.0)[:, None]
     released = tables.columns["value"][rows]
     shared = {
         "position": owner,
         "quantity": tables.columns["name"][rows],
-        "status": found.accuracy.status,
+        "status": summaries.accuracy.status,
         "error": 0.0,
     }
     frames = []
@@ -171,10 +174,15 @@ def _single(
         total=None if total is None else int(total),
         bounds=bounds,
     )
-    found = posterior(release, prior=settings.get("prior"), rng=stream_of(tables.names[t]))
+    inferred = posterior(release, prior=settings.get("prior"), rng=stream_of(tables.names[t]))
     released = dict(zip(release.names, release.values.tolist(), strict=True))
-    groups = {"counts": standard.FILE, "rates": standard.BEHIND}.get(settings["about"], found.groups)
-    laws = [getattr(found, group)[name] for group in found.groups if group in groups for name in getattr(found, group)]
+    groups = {"counts": standard.FILE, "rates": standard.BEHIND}.get(settings["about"], inferred.groups)
+    laws = [
+        getattr(inferred, group)[name]
+        for group in inferred.groups
+        if group in groups
+        for name in getattr(inferred, group)
+    ]
     rows = [standard.row(law, settings["level"], released[law.name] if law.type == "count" else None) for law in laws]
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     return without_prior.columns(table, release, settings["confidence"]) if settings.get("confidence") else table

@@ -45,10 +45,10 @@ def names(settings: Mapping[str, Any], columns: Columns) -> list[str]:
     """
     if columns is not None:
         return list(columns["name"])
-    found = settings.get("counts", (settings.get("rehearsal") or {}).get("counts", ()))
-    if isinstance(found, Mapping):
-        return [str(name) for name in found]
-    return list(settings.get("names") or [str(i + 1) for i in range(len(found))])
+    written = settings.get("counts", (settings.get("rehearsal") or {}).get("counts", ()))
+    if isinstance(written, Mapping):
+        return [str(name) for name in written]
+    return list(settings.get("names") or [str(i + 1) for i in range(len(written))])
 
 
 def cells(settings: Mapping[str, Any], columns: Columns) -> list[published_cells.Cell]:
@@ -57,8 +57,8 @@ def cells(settings: Mapping[str, Any], columns: Columns) -> list[published_cells
     """
     if columns is not None:
         return published_cells.parsed(columns["value"], settings)
-    found = settings.get("counts", (settings.get("rehearsal") or {}).get("counts", ()))
-    listed = list(found.values()) if isinstance(found, Mapping) else list(found)
+    written = settings.get("counts", (settings.get("rehearsal") or {}).get("counts", ()))
+    listed = list(written.values()) if isinstance(written, Mapping) else list(written)
     return [published_cells.meaning(one, settings) if isinstance(one, str) else (one, None) for one in listed]
 
 
@@ -165,35 +165,35 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
         yield from _numbers({k: v for k, v in settings.items() if k != "total"}, columns, values(settings, columns))
         yield from tree_mistakes(settings, columns)
         return
-    found, listed = names(settings, columns), values(settings, columns)
+    labels, listed = names(settings, columns), values(settings, columns)
     if isinstance(settings.get("counts", (settings.get("rehearsal") or {}).get("counts")), Mapping):
         if "names" in settings:
             yield ".names", "must be omitted, because the counts have names"
-    elif len(found) != len(listed):
-        yield ".names", f"must contain one name per count ({len(listed)} counts), got {len(found)} names"
-    if twice := sorted({name for name in found if found.count(name) > 1} if len(found) < 2000 else _twice(found)):
-        rows = [i + 1 for i, name in enumerate(found) if name == twice[0]]
+    elif len(labels) != len(listed):
+        yield ".names", f"must contain one name per count ({len(listed)} counts), got {len(labels)} names"
+    if twice := sorted({name for name in labels if labels.count(name) > 1} if len(labels) < 2000 else _twice(labels)):
+        rows = [i + 1 for i, name in enumerate(labels) if name == twice[0]]
         text = f"the name {twice[0]!r} occurs in rows {rows[0]} and {rows[1]}: rename one of the counts"
         yield ".names" if columns is None else ".file", text
     yield from _numbers(settings, columns, listed)
-    yield from _without_numbers(settings, columns, found)
-    if unknown := [name for name in settings.get("among") or () if name not in set(found)]:
-        shown = ", ".join(found[:20]) + (", .." if len(found) > 20 else "")
+    yield from _without_numbers(settings, columns, labels)
+    if unknown := [name for name in settings.get("among") or () if name not in set(labels)]:
+        shown = ", ".join(labels[:20]) + (", .." if len(labels) > 20 else "")
         yield ".among", f"{', '.join(map(repr, unknown))}: unknown count; counts are {shown}"
     if settings.get("among") and settings.get("total") is None and "rehearsal" not in settings:
         yield ".among", "shares among some of the counts require the public total of all counts: set total"
     yield from _prior(settings, len(listed))
     yield from _bounds(settings)
     grouped = {name for members in (settings.get("groups") or {}).values() for name in members}
-    if "groups" in settings and "group" not in (columns or ()) and (alone := [n for n in found if n not in grouped]):
+    if "groups" in settings and "group" not in (columns or ()) and (alone := [n for n in labels if n not in grouped]):
         yield ".groups", f"the count {alone[0]!r} must be in one of the groups"
-    yield from question_rules.mistakes(settings.get("questions") or {}, found)
+    yield from question_rules.mistakes(settings.get("questions") or {}, labels)
 
 
 def _wrong_cell(settings: Mapping[str, Any]) -> str:
     """Return the mistake in the first given count whose text cannot be interpreted."""
-    found = settings.get("counts") or ()
-    for name, one in found.items() if isinstance(found, Mapping) else enumerate(found, 1):
+    written = settings.get("counts") or ()
+    for name, one in written.items() if isinstance(written, Mapping) else enumerate(written, 1):
         try:
             published_cells.meaning(one if isinstance(one, str) else "", settings)
         except ValueError as error:
@@ -417,22 +417,22 @@ def depths(columns: Table) -> dict[str, int]:
         listed_roots = f": {', '.join(map(repr, roots[:3]))}" if roots else ""
         size = len(roots) or "none"
         raise ValueError(f"a tree must have exactly one root (a node whose parent is empty), got {size}{listed_roots}")
-    found = {roots[0]: 0}
+    depth_of = {roots[0]: 0}
     for name in above:
         path: list[str] = []
         node = name
-        while node not in found and len(path) <= table_columns.DEEPEST:
+        while node not in depth_of and len(path) <= table_columns.DEEPEST:
             path.append(node)
             node = above[node] or ""
         if len(set(path)) < len(path):
             raise ValueError(f"the path of parents from {name!r} contains a cycle: correct the parents")
-        if node not in found or found[node] + len(path) >= table_columns.DEEPEST:
+        if node not in depth_of or depth_of[node] + len(path) >= table_columns.DEEPEST:
             raise ValueError(
                 f"{name!r} must be fewer than {table_columns.DEEPEST} steps below the root: use fewer levels"
             )
         for step, below in enumerate(reversed(path), start=1):
-            found[below] = found[node] + step
-    return found
+            depth_of[below] = depth_of[node] + step
+    return depth_of
 
 
 def levels(columns: Table) -> list[str] | None:
@@ -451,16 +451,16 @@ def levels(columns: Table) -> list[str] | None:
     if "level" not in columns:
         return None
     depth = depths(columns)
-    found: dict[int, str] = {}
+    level_names: dict[int, str] = {}
     for name, level in zip(columns["name"], columns["level"], strict=True):
-        known_level = found.setdefault(depth[name], level)
+        known_level = level_names.setdefault(depth[name], level)
         if known_level != level or not level:
             raise ValueError(
                 f"{name!r} has level {level!r}, but other nodes {depth[name]} steps below the root "
                 f"have level {known_level!r}: use the same level for all nodes at the same distance "
                 "from the root"
             )
-    named = [found[depth] for depth in sorted(found)]
+    named = [level_names[depth] for depth in sorted(level_names)]
     if len(set(named)) < len(named):
         raise ValueError(
             f"levels at different distances from the root must have different names, got {', '.join(named)}"
@@ -526,37 +526,39 @@ _LAWS = {
 def assumptions(point: Mapping[str, Any]) -> list[str]:
     """Return the assumptions about the noise, the total and the sampling of the counts, as sentences."""
     noise = point.get("noise") or {}
-    found = [noise_sentence(noise)]
+    sentences = [noise_sentence(noise)]
     if near := within(noise):
         sure = "95 %" if noise["law"] == "laplace" else "at least 95 %"
         how = f"is within {near} of" if near != "0" else "equals"
-        found.append(f"With probability {sure}, a published count {how} the true count.")
+        sentences.append(f"With probability {sure}, a published count {how} the true count.")
     if limits := _limits_text(point.get("bounds") or {}):
-        found.append(limits)
+        sentences.append(limits)
     if "tree" in point:
-        return [*found, *_tree(point["tree"])]
+        return [*sentences, *_tree(point["tree"])]
     total = point.get("total")
     if isinstance(total, int):
-        found.append(f"The total of {total:,} records is public and exact.")
+        sentences.append(f"The total of {total:,} records is public and exact.")
     elif isinstance(total, Mapping):
         noise_of_total = noise_text(total.get("noise") or {})
-        found.append(f"The total was published as {float(total['released']):,g}, with {noise_of_total}.")
+        sentences.append(f"The total was published as {float(total['released']):,g}, with {noise_of_total}.")
     else:
-        found.append("The total is unknown.")
+        sentences.append("The total is unknown.")
     if "rates" in point.get("groups", ()):
-        found.append("The rates (but not the counts) also assume that the records are an independent random sample.")
-    return found
+        sentences.append(
+            "The rates (but not the counts) also assume that the records are an independent random sample."
+        )
+    return sentences
 
 
 def _tree(tree: Mapping[str, Any]) -> list[str]:
     """Return the assumptions about a tree of counts, as sentences."""
     levels = listed([f"{level['nodes']:,} at {_level(level['level'])}" for level in tree["levels"]])
-    found = [f"The counts form a tree in which each count is the sum of its children: {levels}."]
+    sentences = [f"The counts form a tree in which each count is the sum of its children: {levels}."]
     sizes = {"measured more than once": tree["measured_more_than_once"], "not measured": tree["not_measured"]}
     if parts := [f"{_counts_were(size)} {how}" for how, size in sizes.items() if size]:
-        found.append(f"{', and '.join(parts)}.")
+        sentences.append(f"{', and '.join(parts)}.")
     least = "Least-squares estimates are shown for comparison: no prior, and not constrained to be >= 0."
-    return [*found, least]
+    return [*sentences, least]
 
 
 def _counts_were(size: int) -> str:

@@ -40,8 +40,8 @@ def rows(source: PublishedCounts, level: float) -> pd.DataFrame:
     source : posterior of counts without a total.
     level : probability of the intervals.
     """
-    found = source.numbers(level)
-    numbers = {"mean": found.mean, "sd": found.sd, "lower": found.lower, "upper": found.upper}
+    summary = source.numbers(level)
+    numbers = {"mean": summary.mean, "sd": summary.sd, "lower": summary.lower, "upper": summary.upper}
     frame = pd.DataFrame({"quantity": list(source.names), "released": source.cells.released, **numbers})
     return frame.assign(type="count", level=level, status="exact", error=0.0)[list(COLUMNS)]
 
@@ -85,10 +85,12 @@ def decided(posterior: Posterior, level: float) -> pd.DataFrame:
     beside: Any = posterior.facts.get("flat_comparison") or {}
     if not beside.get("prior_matters"):
         return pd.DataFrame(columns=list(COMPARISON))
-    found: pd.DataFrame = posterior.source.comparison(level)  # type: ignore[attr-defined]
-    flat = found.loc[found["prior_matters"], ["quantity", "released"]].assign(type="count", level=level)
+    comparison: pd.DataFrame = posterior.source.comparison(level)  # type: ignore[attr-defined]
+    flat = comparison.loc[comparison["prior_matters"], ["quantity", "released"]].assign(type="count", level=level)
     numbers = ("mean", "sd", "lower", "upper")
-    return compared(FLAT, flat.assign(**{name: found.loc[found["prior_matters"], f"flat_{name}"] for name in numbers}))
+    return compared(
+        FLAT, flat.assign(**{name: comparison.loc[comparison["prior_matters"], f"flat_{name}"] for name in numbers})
+    )
 
 
 def many(tables: Tables, settings: Mapping[str, Any]) -> Answers:
@@ -104,18 +106,18 @@ def many(tables: Tables, settings: Mapping[str, Any]) -> Answers:
     priors = _priors(json_text.encoded(dict(settings)), tuple(tables.columns))
     names = list(priors)
     which = np.array([names.index(group) for group in groups], dtype=np.int64)
-    found = answers_by_group(cells, tuple(priors.values()), which, settings["level"])
-    bad = found.reasons != ""
+    summaries = answers_by_group(cells, tuple(priors.values()), which, settings["level"])
+    bad = summaries.reasons != ""
     frame = pd.DataFrame(
         {
             **{"position": np.repeat(np.arange(len(tables.names)), np.diff(tables.starts))},
             **{"quantity": tables.columns["name"], "type": "count", "released": tables.columns["value"]},
-            **{"mean": found.mean, "sd": found.sd, "lower": found.lower, "upper": found.upper},
-            **{"status": np.where(bad, REFUSED + found.reasons, "exact"), "error": np.where(bad, np.nan, 0.0)},
+            **{"mean": summaries.mean, "sd": summaries.sd, "lower": summaries.lower, "upper": summaries.upper},
+            **{"status": np.where(bad, REFUSED + summaries.reasons, "exact"), "error": np.where(bad, np.nan, 0.0)},
         }
     )
     flat = answers_by_group(cells, (Flat(),) * len(names), which, settings["level"])
-    apart = ~bad & counts.differs_from_flat(found, flat)
+    apart = ~bad & counts.differs_from_flat(summaries, flat)
     numbers = {name: getattr(flat, name)[apart] for name in ("mean", "sd", "lower", "upper")}
     if level := settings.get("confidence"):
         frame = without_prior.columns_of_cells(frame, cells, level)
@@ -163,23 +165,23 @@ def cells_of_tables(tables: Tables, settings: Mapping[str, Any]) -> tuple[Cells,
             thresholds, odd = _thresholds(tables, words)
             noise = _with_thresholds(words, np.repeat(thresholds, np.diff(tables.starts)))
     ends = np.maximum(lower, limits.get("lower", 0)), np.minimum(upper, limits.get("upper", np.inf))
-    found = cells_of(values, noise, lower=ends[0], upper=ends[1])
+    cells = cells_of(values, noise, lower=ends[0], upper=ends[1])
     groups = tables.columns.get("group", np.full(len(values), ""))
-    found = found.with_reason(unread, _UNREAD)
+    cells = cells.with_reason(unread, _UNREAD)
     for t, mistake in odd.items():
         place = np.arange(len(values))
         rows_of_table = (place >= tables.starts[t]) & (place < tables.starts[t + 1])
-        found = found.with_reason(rows_of_table & np.isnan(values), mistake)
+        cells = cells.with_reason(rows_of_table & np.isnan(values), mistake)
     if isinstance(noise, LawByRow):
-        found = found.with_reason(_invalid(tables), _SPOILT)
-    return found.with_reason(~found.measured & np.isinf(ends[1]), _EMPTY), groups
+        cells = cells.with_reason(_invalid(tables), _SPOILT)
+    return cells.with_reason(~cells.measured & np.isinf(ends[1]), _EMPTY), groups
 
 
 def _thresholds(tables: Tables, words: Mapping[str, Any]) -> tuple[NDArray[np.float64], dict[int, str]]:
     """Return, for each table, the limit below which its noisy values were withheld (or NaN), and the mistakes in counts
     without a number, by the position of the table.
     """
-    found, odd = np.full(len(tables.names), float(words.get("threshold", np.nan))), {}
+    thresholds, odd = np.full(len(tables.names), float(words.get("threshold", np.nan))), {}
     bounded = np.isfinite(tables.columns[LIMITS[0]]) | np.isfinite(tables.columns[LIMITS[1]])
     for t in np.unique(np.searchsorted(tables.starts, np.flatnonzero(bounded), side="right") - 1).tolist():
         place = slice(tables.starts[t], tables.starts[t + 1])
@@ -188,8 +190,8 @@ def _thresholds(tables: Tables, words: Mapping[str, Any]) -> tuple[NDArray[np.fl
         if mistake:
             odd[t] = mistake
         else:
-            found[t] = noise["threshold"]
-    return found, odd
+            thresholds[t] = noise["threshold"]
+    return thresholds, odd
 
 
 def _with_thresholds(words: Mapping[str, Any], thresholds: NDArray[np.float64]) -> NoiseLaw | dict[str, Any]:

@@ -42,13 +42,15 @@ def columns(rows: pd.DataFrame, release: Release, level: float) -> pd.DataFrame:
     ValueError, TypeError
         If the release does not allow confidence intervals.
     """
-    found = _summary(confidence(release), level).set_index(["quantity", "type"])
+    summary = _summary(confidence(release), level).set_index(["quantity", "type"])
     keys = pd.MultiIndex.from_frame(rows[["quantity", "type"]])
-    at = found.index.get_indexer(keys)
+    positions = summary.index.get_indexer(keys)
     out = rows.copy()
     for name, column in zip(CONFIDENCE, ("lower", "upper", "method"), strict=True):
-        values = found[column].to_numpy()[at]
-        out[name] = np.where(at >= 0, values, "") if column == "method" else np.where(at >= 0, values, np.nan)
+        values = summary[column].to_numpy()[positions]
+        out[name] = (
+            np.where(positions >= 0, values, "") if column == "method" else np.where(positions >= 0, values, np.nan)
+        )
     return out
 
 
@@ -121,16 +123,16 @@ def differing(rows: pd.DataFrame, release: Release, level: float) -> str:
         confidence intervals.
     """
     try:
-        found = columns(rows[rows["type"] == "count"], release, level)
+        intervals = columns(rows[rows["type"] == "count"], release, level)
     except (TypeError, ValueError):
         return ""
-    width = np.maximum(found["upper"] - found["lower"], 1.0)
-    ends = np.maximum(abs(found["ci_lower"] - found["lower"]), abs(found["ci_upper"] - found["upper"]))
+    width = np.maximum(intervals["upper"] - intervals["lower"], 1.0)
+    ends = np.maximum(abs(intervals["ci_lower"] - intervals["lower"]), abs(intervals["ci_upper"] - intervals["upper"]))
     gaps = np.asarray(ends / width, dtype=np.float64)
     apart = np.flatnonzero(np.isfinite(gaps) & (gaps > DIFFERENT))
     if not len(apart):
         return ""
-    row: Any = found.iloc[int(apart[np.argmax(gaps[apart])])]
+    row: Any = intervals.iloc[int(apart[np.argmax(gaps[apart])])]
     more = f", and differs for {len(apart) - 1:,} more counts" if len(apart) > 1 else ""
     sure = percent(level, 3)
     return (
@@ -144,10 +146,10 @@ def _summary(sure: Confidence, level: float) -> pd.DataFrame:
     """Return the confidence intervals of all quantities for which the combination of name and type is unique. Remarks
     are in the column method.
     """
-    found = sure.summary(level)
-    counts = found["type"] == "count"
+    summary = sure.summary(level)
+    counts = summary["type"] == "count"
     remarks = {name: note.partition("; uses")[0] for name, note in sure.notes(level).items()}
-    noted = counts & found["quantity"].map(lambda name: not remarks.get(name, "uses").startswith("uses"))
-    found.loc[noted, "method"] += ": " + found.loc[noted, "quantity"].map(remarks)
-    once = ~found.duplicated(["quantity", "type"], keep=False)
-    return found[once & (np.isfinite(found["upper"]) | ~counts)]
+    noted = counts & summary["quantity"].map(lambda name: not remarks.get(name, "uses").startswith("uses"))
+    summary.loc[noted, "method"] += ": " + summary.loc[noted, "quantity"].map(remarks)
+    once = ~summary.duplicated(["quantity", "type"], keep=False)
+    return summary[once & (np.isfinite(summary["upper"]) | ~counts)]

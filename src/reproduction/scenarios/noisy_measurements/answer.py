@@ -29,12 +29,12 @@ def answer(case: Case) -> Answer:
         unknown place.
     """
     settings = case.settings
-    found = _places(case)
-    rows = found.table(named(settings), rng=case.rng)
+    geography = _places(case)
+    rows = geography.table(named(settings), rng=case.rng)
     if asked := settings.get("questions"):
-        rows = pd.concat([rows, found.ask(asked, rng=case.rng)], ignore_index=True)
+        rows = pd.concat([rows, geography.ask(asked, rng=case.rng)], ignore_index=True)
     return Answer(
-        rows=rows, facts=_facts(found, named(settings), bool(settings["cell"])) | {"state": settings["state"]}
+        rows=rows, facts=_facts(geography, named(settings), bool(settings["cell"])) | {"state": settings["state"]}
     )
 
 

@@ -60,23 +60,23 @@ def _there(settings: Mapping[str, Any], product: products.Product) -> Iterator[t
         yield ".folder", str(error)
         return
     try:
-        found = products.levels_there(data, product, state)
+        by_level = products.levels_there(data, product, state)
     except ValueError as error:
         yield ".state", str(error)
         return
     try:
-        for folders, kind in pairs(found.values(), (products.DPQUERY, products.CONSTRAINT)):
+        for folders, kind in pairs(by_level.values(), (products.DPQUERY, products.CONSTRAINT)):
             products.parts(folders, kind)
     except ValueError as error:
         yield ".folder", str(error)
         return
-    known = {*found, *(products.GEOID_DIGITS if "Block" in found else ())}
+    known = {*by_level, *(products.GEOID_DIGITS if "Block" in by_level else ())}
     levels = (*product.spine, *products.GEOID_DIGITS)
     if lost := [name for name in settings["levels"] if name in levels and name not in known]:
         yield (
             ".levels",
             f"{str(data)!r} contains no data of {settings['state']} for {', '.join(lost)}, but only for "
-            f"{', '.join(found)}; tracts and block groups can also be computed from the Block files",
+            f"{', '.join(by_level)}; tracts and block groups can also be computed from the Block files",
         )
 
 
@@ -86,10 +86,10 @@ def files(settings: Mapping[str, Any]) -> list[str]:
         product = products.product_of(settings["product"], settings["table"])
         state = products.state_number(settings["state"])
         data = products.data_folder(Path(settings["folder"]), product, state)
-        found = products.levels_there(data, product, state)
+        by_level = products.levels_there(data, product, state)
     except ValueError:
         return []
-    return [str(path) for folders in found.values() for one in folders for path in sorted(one.rglob("*.parquet"))]
+    return [str(path) for folders in by_level.values() for one in folders for path in sorted(one.rglob("*.parquet"))]
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
@@ -102,45 +102,45 @@ def work(settings: Mapping[str, Any]) -> tuple[float, float]:
 
 def assumptions(point: Mapping[str, Any]) -> list[str]:
     """Return the assumptions about the noisy measurements, as sentences."""
-    found = (
+    sentences = (
         ["SYNTHETIC: these files were generated from a seed; they contain no data of any agency."]
         if point["synthetic"]
         else []
     )
-    found.append(
+    sentences.append(
         "Every query of every node was published with independent discrete Gaussian noise of the variance given in the "
         "file; counts are non-negative and add up along the geographic hierarchy."
     )
     if point["combined"]:
-        found.append(
+        sentences.append(
             "Several queries about the same node were combined by least squares, and the combined error was treated as "
             "Gaussian. Only sums over the rest of the histogram were used."
         )
     if draws := point.get("draws_of_totals"):
-        found.append(
+        sentences.append(
             f"The cell is a part of the total. Its counts were computed given {draws} draws of the totals, so no "
             "interval ends above the interval of the total of the same place. The splits of the cell and of the rest "
             "have independent priors, which ignore that the cell and the rest are both 0 in an empty place."
         )
     elif point.get("truncated_at_total"):
-        found.append(
+        sentences.append(
             "The counts of the cell were computed only from the measurements of the cell, because the measurements of "
             "the totals contain too little information about the totals. The distributions of the counts are truncated "
             "at the upper ends of the intervals of the totals."
         )
     elif point.get("part_of_total"):
-        found.append(
+        sentences.append(
             "The counts of the cell were computed only from the measurements of the cell. The model ignores that a "
             "cell is at most the total of the same place, so an interval can end above the interval of the total."
         )
     if point["parts_outside_aian"]:
-        found.append(
+        sentences.append(
             "Counts of counties exclude their parts in American Indian and Alaska Native areas, which are listed by "
             "geocode, because dividing these areas among counties requires the Block files."
         )
     if point["without_geoid"]:
-        found.append(f"The GEOIDs of {', '.join(point['without_geoid'])} are unknown without the block files.")
-    return found
+        sentences.append(f"The GEOIDs of {', '.join(point['without_geoid'])} are unknown without the block files.")
+    return sentences
 
 
 def prior_text(words: Mapping[str, Any]) -> str:

@@ -32,9 +32,9 @@ def answer(case: Case) -> Answer:
         shares = mechanism.sample(shares, rng=case.rng)
     shares = shares / shares.sum()
     release = Release(shares, mechanism=mechanism, names=names, total=total)
-    found = posterior(release, prior=settings["prior"], rng=case.rng)
+    inferred = posterior(release, prior=settings["prior"], rng=case.rng)
     facts |= {"total": total, "r": r, "alpha": alpha}
-    result = standard.answer(found, case, facts=facts, released={}, about=settings["about"])
+    result = standard.answer(inferred, case, facts=facts, released={}, about=settings["about"])
     of_file = (result.rows["type"] == "share") & result.rows["quantity"].isin(names)
     released = dict(zip(names, shares.tolist(), strict=True))
     rows = result.rows.assign(released=result.rows["quantity"].map(released).where(of_file))

@@ -14,10 +14,10 @@ _WAYS = ({"epsilon", "order"}, {"r", "alpha"})
 
 def stated(settings: Mapping[str, Any]) -> tuple[list[str], list[float]]:
     """Return the names as written by the user, together with the released shares or the synthetic counts."""
-    found = settings.get("shares", (settings.get("rehearsal") or {}).get("counts", ()))
-    if isinstance(found, Mapping):
-        return [str(name) for name in found], list(found.values())
-    return list(settings.get("names") or [str(i + 1) for i in range(len(found))]), list(found)
+    written = settings.get("shares", (settings.get("rehearsal") or {}).get("counts", ()))
+    if isinstance(written, Mapping):
+        return [str(name) for name in written], list(written.values())
+    return list(settings.get("names") or [str(i + 1) for i in range(len(written))]), list(written)
 
 
 def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator[tuple[str, str]]:

@@ -29,8 +29,8 @@ def answer(case: Case) -> Answer:
     if settings["family"] == "shares" and settings["per"] != 1:
         raise ValueError("the key 'per' must be omitted for shares, because shares are fractions of persons")
     release, numbers = _release(columns, settings), rules.numbers(settings)
-    found = _posterior(release, numbers, settings)
-    table = _rows(found, release, settings["level"])
+    inferred = _posterior(release, numbers, settings)
+    table = _rows(inferred, release, settings["level"])
     facts: dict[str, Any] = {"origin": "published", "per": settings["per"], "exposure_column": settings["exposure"]}
     if settings["family"] == "rates":
         facts["rate_unit"] = f"per {settings['per']:,g} {settings['exposure']}"
@@ -38,9 +38,9 @@ def answer(case: Case) -> Answer:
     if texts := published_cells.texts_of(cells, list(columns["name"])):
         facts["published_as"] = texts
     result = standard.answer(
-        found, case, facts=facts, released={}, about="rates", table=table, accuracy=found.rates.states[0]
+        inferred, case, facts=facts, released={}, about="rates", table=table, accuracy=inferred.rates.states[0]
     )
-    naive = _naive(found, columns, settings)
+    naive = _naive(inferred, columns, settings)
     result.facts["naive_rates"] = dict(zip(naive["quantity"], naive["mean"], strict=True))
     result.facts["covariates"] = {
         name: dict(zip(columns["name"], numbers[name], strict=True)) for name in settings["covariates"]
@@ -121,9 +121,9 @@ def _posterior(
         settings["family"],
         se=settings["se"],
     )
-    found = posterior(release, prior=prior)
-    assert isinstance(found, RegressionPosterior)
-    return found
+    regression = posterior(release, prior=prior)
+    assert isinstance(regression, RegressionPosterior)
+    return regression
 
 
 def _rows(found: RegressionPosterior, release: Release, level: float) -> pd.DataFrame:

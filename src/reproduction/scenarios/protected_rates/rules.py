@@ -27,8 +27,8 @@ def numbers(settings: Mapping[str, Any]) -> dict[str, list[float]]:
         )
     _, names = file_columns.header(settings, kind.discover()["protected_rates"], False)
     kinds = {"name": "text", "value": "published", **dict.fromkeys(wanted, "number")}
-    found = file_columns.texts(settings, kinds, names)
-    return {name: [float(text) if text else float("nan") for text in found[name]] for name in wanted}
+    texts = file_columns.texts(settings, kinds, names)
+    return {name: [float(text) if text else float("nan") for text in texts[name]] for name in wanted}
 
 
 def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iterator[tuple[str, str]]:
@@ -87,7 +87,7 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
     """Return the assumptions about the rates, as sentences, and the warnings of the analysis."""
     prior, rates = point["prior"], point["prior"]["family"] == "rates"
     covariates = f", which depends on {', '.join(prior['covariates'])}" if prior["covariates"] else ""
-    found = [noise_sentence(point.get("noise") or {})]
+    sentences = [noise_sentence(point.get("noise") or {})]
     withheld = point["withheld"]
     ranges = len(point.get("published_as") or {}) - withheld
     nothing = point["areas"] - point["measured"] - ranges
@@ -97,19 +97,21 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
         (nothing, "no count was published"),
     ):
         if number:
-            found.append(f"For {number:,} of the {point['areas']:,} areas, {what}.")
-    found.append(
+            sentences.append(f"For {number:,} of the {point['areas']:,} areas, {what}.")
+    sentences.append(
         f"The {'rates' if rates else 'shares'} of the {point['areas']:,} areas vary around a mean{covariates}: "
         + ("they have gamma distributions of one shape." if rates else "they have beta distributions.")
     )
     if rates:
-        found.append(f"Given its rate, a count is Poisson; rates are per {point['per']:,g} {point['exposure_column']}.")
+        sentences.append(
+            f"Given its rate, a count is Poisson; rates are per {point['per']:,g} {point['exposure_column']}."
+        )
     else:
-        found.append(f"Given its share, a count is binomial among {point['exposure_column']}.")
-    found.append(
+        sentences.append(f"Given its share, a count is binomial among {point['exposure_column']}.")
+    sentences.append(
         "An interval contains the true rate with the stated probability on average over areas, and not in each area."
     )
-    return found + [f"Warning: {text}." for text in point["warnings"]]
+    return sentences + [f"Warning: {text}." for text in point["warnings"]]
 
 
 def prior_text(prior: Mapping[str, Any]) -> str:

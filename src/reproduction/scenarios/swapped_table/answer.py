@@ -34,32 +34,32 @@ def answer(case: Case) -> Answer:
     """Return the results of one case of a swapped-tables scenario and, for comparison, the results of an analysis that
     ignores the swapping.
     """
-    settings, found = case.settings, origin.of(case)
+    settings, source = case.settings, origin.of(case)
     facts: dict[str, Any] = {
-        **found.facts,
-        "rate": found.rate,
-        "strata": len(found.strata),
-        "sides": {"rows": list(found.rows), "columns": list(found.columns)},
-        "total": int(found.counts.sum()),
+        **source.facts,
+        "rate": source.rate,
+        "strata": len(source.strata),
+        "sides": {"rows": list(source.rows), "columns": list(source.columns)},
+        "total": int(source.counts.sum()),
     }
-    if found.largest >= 2:
-        change = accounting.smallest_change(found.largest, rate=found.rate)
-        facts["protects"] = {"epsilon_of_an_exchange": change.exact, "largest_stratum": found.largest}
-    if found.counts.size > rules.MOST_CELLS:
-        if found.counts.shape[1:] != (2, 2):
-            raise ValueError(f"a table must have at most {rules.MOST_CELLS} cells, got {found.counts.size}")
-        return _strata_alone(case, found, facts)
-    tables = found.counts if len(found.counts) > 1 else found.counts[0]
-    release = Release(tables, mechanism=Swap(rate=found.rate), names=found.names())
+    if source.largest >= 2:
+        change = accounting.smallest_change(source.largest, rate=source.rate)
+        facts["protects"] = {"epsilon_of_an_exchange": change.exact, "largest_stratum": source.largest}
+    if source.counts.size > rules.MOST_CELLS:
+        if source.counts.shape[1:] != (2, 2):
+            raise ValueError(f"a table must have at most {rules.MOST_CELLS} cells, got {source.counts.size}")
+        return _strata_alone(case, source, facts)
+    tables = source.counts if len(source.counts) > 1 else source.counts[0]
+    release = Release(tables, mechanism=Swap(rate=source.rate), names=source.names())
     law = posterior(release, prior=settings["prior"], rng=case.rng)
     released = dict(zip(release.names, release.values.ravel().tolist(), strict=True))
     result = standard.answer(law, case, facts=facts, released=released, about=settings["about"])
     rows, facts = result.rows, result.facts
     if "parameters" in law.groups:
         facts["probability_odds_ratio_above_1"] = float(1 - law.parameters[ODDS].cdf(0.0))
-    if found.counts.shape[1:] == (2, 2) and len(found.counts) > 1:
-        rows = pd.concat([rows, _common(found, settings["level"])], ignore_index=True)
-    return Answer(rows=rows, facts=facts, densities=result.densities, comparison=_naive(found, law.source, settings))
+    if source.counts.shape[1:] == (2, 2) and len(source.counts) > 1:
+        rows = pd.concat([rows, _common(source, settings["level"])], ignore_index=True)
+    return Answer(rows=rows, facts=facts, densities=result.densities, comparison=_naive(source, law.source, settings))
 
 
 def _strata_alone(case: Case, found: Source, facts: dict[str, Any]) -> Answer:
@@ -103,7 +103,7 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
     owner = np.repeat(np.arange(len(tables.names)), np.diff(tables.starts))
     data = pd.DataFrame({"table": owner, **tables.columns}).rename(columns={"value": "count"})
     names = settings.get("names") or {}
-    found = swapped_batches.summaries(
+    summaries = swapped_batches.summaries(
         data,
         rate=settings.get("rate"),
         rows=names.get("rows"),
@@ -113,11 +113,11 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
         stream_of=lambda place: stream_of(tables.names[int(place)]),
         odds=True,
     )
-    refused = found["status"].str.startswith(_REFUSED)
+    refused = summaries["status"].str.startswith(_REFUSED)
     reasons = np.full(len(tables.names), "", dtype=object)
-    rejected = found[refused]
+    rejected = summaries[refused]
     reasons[rejected["table"].to_numpy(dtype=np.int64)] = rejected["status"].str.removeprefix(_REFUSED)
-    rows = found[~refused].rename(columns={"table": "position"})
+    rows = summaries[~refused].rename(columns={"table": "position"})
     odds = (rows["row"] == ODDS) & (rows["column"] == "")
     quantity = np.where(odds, ODDS, rows["row"] + "/" + rows["column"])
     error = np.where(rows["status"] == "exact", 0.0, np.nan)

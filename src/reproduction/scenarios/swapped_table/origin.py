@@ -146,10 +146,12 @@ def _of_release(release: Published, swapped: Sequence[str] | None, held: Sequenc
                 f"{key} must contain only columns that {rule} in the release ({known}), got {', '.join(wrong)}"
             )
     sides = [_codes(release, columns) for columns in (_texts(record, "matched"), rows, held)]
-    for key, (_, found) in zip(("swapped", "held"), sides[1:], strict=True):
-        if not 2 <= len(found) <= _MOST_LEVELS:
-            raise ValueError(f"{key} must have 2 to {_MOST_LEVELS} distinct values in the release, got {len(found)}")
-    counts = np.zeros(tuple(len(found) for _, found in sides), dtype=np.int64)
+    for key, (_, categories) in zip(("swapped", "held"), sides[1:], strict=True):
+        if not 2 <= len(categories) <= _MOST_LEVELS:
+            raise ValueError(
+                f"{key} must have 2 to {_MOST_LEVELS} distinct values in the release, got {len(categories)}"
+            )
+    counts = np.zeros(tuple(len(categories) for _, categories in sides), dtype=np.int64)
     np.add.at(counts, tuple(codes for codes, _ in sides), 1)
     kept = ("release", "generation", "source", "neighbours", "cost")
     return Source(
@@ -164,10 +166,10 @@ def _of_release(release: Published, swapped: Sequence[str] | None, held: Sequenc
 
 
 def _texts(record: Mapping[str, object], key: str) -> list[str]:
-    found = record.get(key)
-    if not isinstance(found, list):
-        raise ValueError(f"the record of the release must contain a list of its {key} columns, got {found!r}")
-    return [str(name) for name in found]
+    columns = record.get(key)
+    if not isinstance(columns, list):
+        raise ValueError(f"the record of the release must contain a list of its {key} columns, got {columns!r}")
+    return [str(name) for name in columns]
 
 
 def _codes(release: Published, columns: Sequence[str]) -> tuple[NDArray[np.int64], tuple[str, ...]]:

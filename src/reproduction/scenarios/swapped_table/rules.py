@@ -35,15 +35,15 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
         yield ".rate", "is missing: state the swap rate of the table"
     if batch or columns is not None:
         return
-    found = tables(settings)
-    yield from _shapes(found)
-    cells = sum(len(row) for table in found for row in table)
+    all_tables = tables(settings)
+    yield from _shapes(all_tables)
+    cells = sum(len(row) for table in all_tables for row in table)
     if isinstance(settings["prior"], list) and len(settings["prior"]) != cells:
         yield (
             ".prior",
             f"must be one number or one number per cell ({cells} cells), got {len(settings['prior'])} numbers",
         )
-    sides = {"rows": len(found[0]), "columns": len(found[0][0])}
+    sides = {"rows": len(all_tables[0]), "columns": len(all_tables[0][0])}
     for side, names in (settings.get("names") or {}).items():
         if len(names) != sides[side]:
             yield f".names.{side}", f"{len(names)} names for {sides[side]} {side}"
@@ -84,22 +84,22 @@ MEANINGS = {
 def assumptions(point: Mapping[str, Any]) -> list[str]:
     """Return the assumptions about the swapping and the published margins, as sentences."""
     strata = "in one stratum" if point["strata"] == 1 else f"within {point['strata']} strata"
-    found = [
+    sentences = [
         f"Each record was selected for swapping with probability {percent(point['rate'])}, {strata}. The margins are "
         f"those of the {point['total']:,} original records, and there is no other noise."
     ]
     rows, columns = (point["sides"][side] for side in ("rows", "columns"))
-    found.append(f"The table has the rows {_few(rows)} and the columns {_few(columns)}, and no others.")
+    sentences.append(f"The table has the rows {_few(rows)} and the columns {_few(columns)}, and no others.")
     if "probability_odds_ratio_above_1" in point:
-        found.append(
+        sentences.append(
             f"The probability that the odds ratio is above 1 is {percent(point['probability_odds_ratio_above_1'], 2)}."
         )
     if protects := point.get("protects"):
-        found.append(
+        sentences.append(
             f"An exchange of two records' swapped values is protected with epsilon = "
             f"{protects['epsilon_of_an_exchange']:.4g}; the margins are published exactly and are not protected."
         )
-    return found
+    return sentences
 
 
 def _few(names: list[str]) -> str:

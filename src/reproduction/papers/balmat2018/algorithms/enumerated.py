@@ -45,11 +45,11 @@ class Posterior:
         last = len(self.grid) - 2
         place = np.minimum((x * (last + 1)).astype(np.intp), last)
         place -= x < self.grid[place]  # the product may have been rounded up
-        beyond, found = x - self.grid[place], []
+        beyond, interpolated = x - self.grid[place], []
         for values in [self.scores[name] for name in parameters] or [self.cdf]:
             slopes = np.diff(values) / np.diff(self.grid)
-            found.append(slopes[place] * beyond + values[place])
-        return found
+            interpolated.append(slopes[place] * beyond + values[place])
+        return interpolated
 
     def mean(self, values: Array) -> float:
         """Return the posterior mean of a function of r that is tabulated on the grid."""
@@ -118,14 +118,14 @@ def moments_given(
     static = (-gammaln(parts + 1) - np.abs(np.asarray(counts) - parts) / scale).sum(axis=1)
     log_p = np.log(p, out=np.full(p.shape, -1e30), where=p > 0)  # finite, because a count of 0 has weight 0^0 = 1
     a, b = alpha + parts[:, 0], alpha + parts[:, 1]
-    centres, spreads, found = a / (a + b), a * b / ((a + b) ** 2 * (a + b + 1)), []
+    centres, spreads, moments = a / (a + b), a * b / ((a + b) ** 2 * (a + b + 1)), []
     for rows in np.array_split(log_p, max(1, len(p) // 200)):
         logs = rows @ parts.T + static
         weights = np.exp(logs - logs.max(axis=1, keepdims=True))
         weights /= weights.sum(axis=1, keepdims=True)
         means = weights @ centres
-        found.append((means, weights @ spreads + (weights * (centres - means[:, None]) ** 2).sum(axis=1)))
-    means, variances = (np.concatenate(column) for column in zip(*found, strict=True))
+        moments.append((means, weights @ spreads + (weights * (centres - means[:, None]) ** 2).sum(axis=1)))
+    means, variances = (np.concatenate(column) for column in zip(*moments, strict=True))
     return means, variances
 
 

@@ -72,5 +72,5 @@ def gibbs(
     _checks.generator(rng)
     used = (Prior.from_limits(lower, upper) if prior is None else prior).standardised(lower, upper)
     start = np.tile([0.0, 0.25, 0.0, 0.2 * count, 0.05 * count, 0.05 * count], (width, 1))
-    found = baseline_gibbs.gibbs(z, count, size, tuple(used), start, draws=kept, burn_in=skip, rng=rng)
-    return np.array([middle, 0.0]) + np.array([half, half**2]) * found
+    unit_draws = baseline_gibbs.gibbs(z, count, size, tuple(used), start, draws=kept, burn_in=skip, rng=rng)
+    return np.array([middle, 0.0]) + np.array([half, half**2]) * unit_draws

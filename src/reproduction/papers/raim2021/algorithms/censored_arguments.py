@@ -87,7 +87,7 @@ def checked(
 
 
 def _sized(name: str, values: ArrayLike, size: int) -> NDArray[np.float64]:
-    found = _checks.reals(name, values)
-    if len(found) != size:
-        raise ValueError(f"{name} must have {size} entries, got {len(found)} entries")
-    return found
+    numbers = _checks.reals(name, values)
+    if len(numbers) != size:
+        raise ValueError(f"{name} must have {size} entries, got {len(numbers)} entries")
+    return numbers

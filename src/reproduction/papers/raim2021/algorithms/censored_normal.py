@@ -149,11 +149,11 @@ def gibbs(
     -------
     float64 (draws, 2)
     """
-    found = chain(
+    run = chain(
         release, n=n, lower=lower, upper=upper, scale=scale, method=method, draws=draws, burn_in=burn_in, rng=rng,
         prior=prior, initial=initial,
     )  # fmt: skip
-    return found.draws[:, :2]
+    return run.draws[:, :2]
 
 
 def chain(
@@ -219,15 +219,15 @@ def chain(
     kept, skip = _checks.integer("draws", draws), _checks.integer("burn_in", burn_in)
     if method == "exact":
         records = start[0] + start[1] ** 0.5 * rng.standard_normal(n)
-        found, accepted = censored_gibbs.records_chain(
+        states, accepted = censored_gibbs.records_chain(
             *common, records, draws=kept, burn_in=skip, again=again, rng=rng, sums=sums
         )
     else:
-        found, accepted = censored_gibbs.statistics_chain(
+        states, accepted = censored_gibbs.statistics_chain(
             *common, form=method, draws=kept, burn_in=skip, again=again, rng=rng
         )
-    outside = (found[:, 2] < limits.lower) | (found[:, 2] > limits.upper)
-    return Chain(found, float(accepted), float(outside.mean()) if len(found) else 0.0, method)
+    outside = (states[:, 2] < limits.lower) | (states[:, 2] > limits.upper)
+    return Chain(states, float(accepted), float(outside.mean()) if len(states) else 0.0, method)
 
 
 def first_guess(release: ArrayLike, *, n: int, lower: float, upper: float) -> tuple[float, float]:
@@ -300,11 +300,11 @@ def geweke(
     mu0, var0, shape0, rate0 = prior = _prior(prior)
     guess = (mu0, rate0 / (shape0 - 1))
     start = CensoredStatistics(lower=lower, upper=upper).of(guess[0] + guess[1] ** 0.5 * rng.standard_normal(n))
-    found = chain(
+    run = chain(
         start, n=n, lower=lower, upper=upper, scale=scale, method=method, draws=sweeps, burn_in=sweeps // 50, rng=rng,
         prior=prior, initial=guess, again=True,
     )  # fmt: skip
-    mu, sigma2 = found.draws[:, 0], found.draws[:, 1]
+    mu, sigma2 = run.draws[:, 0], run.draws[:, 1]
     moments = {
         "mu": (mu, mu0),
         "(mu - mu0)^2": ((mu - mu0) ** 2, var0),

@@ -77,9 +77,9 @@ def mode_moments(laws: Sequence[LawOfCount], total: LawOfCount, *, index: int, t
     """
     _checks.one_of("ties", ties, TIES)
     groups = _groups(laws, index, ties)
-    own = laws[index]
+    component = laws[index]
     first = second = 0.0
-    for a, probability in zip(own.values().tolist(), own.p.tolist(), strict=True):
+    for a, probability in zip(component.values().tolist(), component.p.tolist(), strict=True):
         if a == 0 or probability < _NEGLIGIBLE_WEIGHT:
             continue
         start, tail = _tail(a, groups, total, len(laws), ties)
@@ -101,16 +101,16 @@ def _groups(laws: Sequence[LawOfCount], index: int, ties: str) -> list[Group]:
     """Return the distributions of the weights of the other components, in groups of equal distributions. Each group is
     a tuple (values, probabilities, number of repeats, whether it wins ties).
     """
-    found: dict[tuple[int, int, float, bool], int] = {}
+    multiplicity: dict[tuple[int, int, float, bool], int] = {}
     kinds: dict[tuple[int, int, float, bool], LawOfCount] = {}
     for j, law in enumerate(laws):
         if j != index:
             wins = (j < index) if ties == "first" else (j > index)
             key = (law.low, len(law.p), float(law.p[0]), wins and ties != "random")
-            found[key] = found.get(key, 0) + 1
+            multiplicity[key] = multiplicity.get(key, 0) + 1
             kinds[key] = law
     out = []
-    for key, repeats in found.items():
+    for key, repeats in multiplicity.items():
         law = kinds[key]
         kept = law.p > _NEGLIGIBLE_WEIGHT
         out.append((law.values()[kept], law.p[kept], repeats, key[3]))
@@ -202,8 +202,10 @@ def _units(a: int, k: Whole, groups: list[Group]) -> _Units:
     place = np.where(chance > 0, np.cumsum(chance.ravel() > 0).reshape(chance.shape) - 1, -1)
     every, spectra = np.zeros((len(groups), len(k), length)), np.zeros((int(place.max()) + 1, length))
     for g, ((_, p, _, _), (before, _, tied)) in enumerate(zip(groups, units, strict=True)):
-        at = np.arange(len(k))[:, None] * length + (before & (length - 1))
-        every[g] = np.bincount(at.ravel(), np.broadcast_to(p, at.shape).ravel(), every[g].size).reshape(every[g].shape)
+        flat_index = np.arange(len(k))[:, None] * length + (before & (length - 1))
+        every[g] = np.bincount(flat_index.ravel(), np.broadcast_to(p, flat_index.shape).ravel(), every[g].size).reshape(
+            every[g].shape
+        )
         row, value = np.nonzero(tied)
         np.add.at(spectra, (place[g, row], before[row, value] & (length - 1)), p[value])
     later = np.exp(-2j * np.pi * np.arange(length // 2 + 1) / length) - 1
