@@ -10,6 +10,8 @@ import pytest
 from reproduction import dependencies, kind, paper, studies
 from reproduction.jobs import artefacts
 
+pytestmark = pytest.mark.house
+
 
 def run_by_jobs():
     """Return the modules that a rule passes to its jobs and whose files are its inputs."""
@@ -27,8 +29,6 @@ _LOADED = """
 import gc, importlib, json, os, sys
 import matplotlib.backends.backend_pdf, matplotlib.figure, numpy, pandas, pooch, rich.progress
 import jsonschema, networkx, scipy.optimize, scipy.special, scipy.stats, sklearn.base, yaml
-
-pytestmark = pytest.mark.house
 gc.disable()
 
 def visit(group, loaded):
