@@ -47,7 +47,9 @@ _LINK, _MODULE = "120000", "160000"
 
 
 class GitError(ValueError):
-    """Raised if git is missing, fails, or does not trust a repository, with git's reason in the message."""
+    """Error that is raised if git is missing or fails, or if git rejects a repository as unsafe. The message states the
+    reason.
+    """
 
 
 def repository_around(folder: Path) -> bool:
@@ -149,7 +151,7 @@ def is_changed(folder: Path) -> bool:
 
 
 def _differs(path: Path, mode: str, digest: str) -> bool:
-    """Return whether a file differs from its entry in the index."""
+    """Return whether a file differs from its entry in the git index."""
     if mode == _MODULE:
         return False
     try:

@@ -199,8 +199,8 @@ class Composition:
 
 
 class Tail:
-    """Log of an upper bound on delta(epsilon) due to finite losses, computed from tilted probabilities of the total
-    loss.
+    """Log of an upper bound on the contribution of finite losses to delta(epsilon), computed from tilted probabilities
+    of the total loss.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ MANY_RATES = 1000  # number of categories up to which the summary contains rates
 
 
 class PValue(float):
-    """P-value of a test: a float with the hypothesis, the method, and the accuracy status of the level.
+    """P-value of a test: a float with the hypothesis, the method, and the accuracy status of the p-value.
 
     Attributes
     ----------

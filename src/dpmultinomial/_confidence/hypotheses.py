@@ -32,7 +32,8 @@ DRAWS = 9999
 def goodness_of_fit(
     values: Array, *, n: int, rates: Array, law: Any, variances: Array, rng: np.random.Generator
 ) -> float:
-    """Return the p-value of the hypothesis that the rates have given values, from noisy counts of all categories.
+    """Return the p-value, computed from noisy counts of all categories, of the hypothesis that the rates have given
+    values.
 
     Parameters
     ----------
@@ -211,7 +212,7 @@ class Sample:
         return scipy.linalg.toeplitz(np.append(mass[0], np.zeros(len(x) - 1)), np.append(mass, np.zeros(len(x) - 1)))
 
     def information(self, rates: Array) -> Array:
-        """Return the Fisher information about each rate in the number of records before the noise is added."""
+        """Return the Fisher information about each rate that the number of records without noise contains."""
         with np.errstate(divide="ignore", invalid="ignore"):
             fisher = self.size / (rates if self.poisson else rates * (1 - rates))
         return np.asarray(fisher if self.size > 0 else np.zeros_like(rates))
@@ -355,7 +356,7 @@ class TwoRates:
         return min(tail_bound + GAMMA, 1.0)
 
     def interval(self, level: float) -> tuple[float, float]:
-        """Return the smallest and the largest difference of two rates that are not rejected.
+        """Return the smallest and the largest non-rejected value of the difference of two rates.
 
         Parameters
         ----------
@@ -433,7 +434,7 @@ class TwoPoissonRates:
         return scaled.pvalue(1 - level) > 1 - level
 
     def ratio_interval(self, level: float) -> tuple[float, float, bool] | None:
-        """Return the smallest and the largest ratio of the first rate to the second rate that are not rejected.
+        """Return the smallest and the largest non-rejected value of the ratio of the first rate to the second rate.
 
         Parameters
         ----------

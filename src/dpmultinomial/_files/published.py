@@ -502,7 +502,9 @@ def open_release(folder: str | Path) -> Published:
 
 
 def _named_by_ledger(folder: Path, record: Mapping[str, object], digest: str) -> None:
-    """Check a release against the ledger two folders above, if that ledger exists."""
+    """Check that the name and the digests of a release agree with its folder and with the ledger two folders above, if
+    that ledger exists.
+    """
     ledger = folder.resolve().parents[1] / LEDGER
     if not ledger.is_file():
         return

@@ -152,7 +152,7 @@ def _html(release: "Release") -> str:
 
 
 def _labelled(values: Any) -> tuple[NDArray[np.float64], list[str] | None]:
-    """Return the released numbers as an array, and the names of the numbers, or None if the numbers have no names."""
+    """Return the released numbers as an array, and the list of their names (or None if the numbers have no names)."""
     if isinstance(values, pd.DataFrame):
         names = [f"{row}/{column}" for row in values.index for column in values.columns]
         return _numbers(values.to_numpy()), names

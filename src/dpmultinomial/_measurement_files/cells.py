@@ -289,8 +289,8 @@ def _coupled(measured: CellOfTotal, kept: Whole) -> bool:
 
 
 def _above_cut(measured: CellOfTotal, deepest: int) -> Whole:
-    """Return the sorted positions of the nodes whose counts are computed. The tree ends above the blocks if the
-    question does not need the blocks.
+    """Return the positions of the nodes whose counts are computed, in increasing order. The tree ends above the blocks
+    if the question does not need the blocks.
 
     If a node above the blocks is not measured, its blocks are kept.
     """

@@ -1,4 +1,4 @@
-"""Counts of geographic units (such as a county, named by its GEOID) from the posterior of the nodes of a tree, as
+"""Counts of geographic units (such as counties, named by their GEOIDs) from the posterior of the nodes of a tree, as
 tables and as answers to questions.
 """
 

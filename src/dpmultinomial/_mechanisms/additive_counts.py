@@ -85,7 +85,7 @@ def release_all(
     support: int | None = None,
     ties: str = "random",
 ) -> NDArray[np.int64]:
-    """Draw releases by several algorithms from the same noise, as in the comparison of Wang (2020).
+    """Draw releases with several algorithms that use the same noise, as in the comparison of Wang (2020).
 
     Parameters
     ----------
@@ -122,8 +122,8 @@ def release_from_noisy(
     support: int | None = None,
     ties: str = "random",
 ) -> NDArray[np.int64]:
-    """Compute releases that add up to their totals from existing noisy counts, by post-processing without additional
-    privacy cost.
+    """Compute releases from existing noisy counts, such that the counts of each release add up to its total. This
+    post-processing has no additional privacy cost.
 
     Parameters
     ----------

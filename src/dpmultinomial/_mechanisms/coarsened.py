@@ -204,9 +204,9 @@ class Coarsened:
         return variance
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw noisy versions of `counts`, and round, clip or withhold the noisy values as the mechanism does. The
-        result is float64 of the same shape, with NaN for withheld values. Do not use this function for confidential
-        counts.
+        """Draw noisy versions of `counts`, and round, clip or withhold the noisy values according to the settings of
+        the mechanism. The result is float64 of the same shape, with NaN for withheld values. Do not use this function
+        for confidential counts.
         """
         return self.coarsen(np.asarray(self.noise.sample(counts, rng=rng), dtype=np.float64))
 

@@ -120,8 +120,8 @@ class Perturbation(Coarsenable):
         return dict(zip(self.values[nonzero + self._start[i]].tolist(), self._band[i, nonzero].tolist(), strict=True))
 
     def _limited(self, last: int, row: Mapping[int, float]) -> bool:
-        """Return whether the last row of the table is symmetric about its count, and some but not all of the row's
-        values, reduced by 1, are released values of the table.
+        """Return whether the last row of the table is symmetric about its count, and whether some, but not all, of the
+        row's values minus 1 are released values of the table.
         """
         mirrored = max(abs(p - row.get(2 * last - value, 0.0)) for value, p in row.items())
         known = np.isin([value - 1 for value in row], self.values)
@@ -224,8 +224,8 @@ class Perturbation(Coarsenable):
         return low, high
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
-        """Return the smallest and the largest true count that can lead to each release, or (inf, -inf) if no count
-        can.
+        """Return the smallest and the largest true count that can lead to each release, or (inf, -inf) if there is no
+        such count.
         """
         y = np.asarray(_checks.integral("noisy_counts", released), dtype=np.float64)
         column = np.minimum(np.searchsorted(self.values, y), len(self.values) - 1)

@@ -147,7 +147,7 @@ class Audit:
 
     @property
     def holds(self) -> bool:
-        """Return whether the claimed cost covers the exact cost (with a relative tolerance of 1e-9 for rounding)."""
+        """Return whether the claimed cost is at least the exact cost, up to a relative rounding error of 1e-9."""
         return self.exact <= self.claimed * (1 + 1e-9)
 
     @property

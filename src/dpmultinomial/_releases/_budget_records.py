@@ -1,5 +1,5 @@
-"""Budget records of an account: the journal, the ledger and the account's copies of journals. These records are
-compared with each other before every release.
+"""Budget records of a user account: the journal, the ledger and the copies of journals in the account. These records
+are compared with each other before every release.
 
 The journal next to the data is authoritative. The public ledger must agree with the journal, every release on disk must
 be in the journal, and the journal must contain all entries in the memory of the account. Traces of a single crash are
@@ -51,7 +51,7 @@ _NO_HOME = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR,
 
 @dataclass(frozen=True, kw_only=True)
 class Remembered:
-    """Copy of a journal in the folder in which an account keeps such copies.
+    """Copy of a journal in the folder of the user account that contains such copies.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Remembered:
 
 @dataclass(frozen=True)
 class Unreadable:
-    """Unreadable file in the folder with an account's copies of journals.
+    """Unreadable file in the folder with a user account's copies of journals.
 
     Parameters
     ----------
@@ -87,14 +87,14 @@ class Unreadable:
 
 @dataclass(frozen=True)
 class Memory:
-    """Folder in which an account keeps copies of the journals of its releases."""
+    """Folder that contains the user account's copies of the journals of its releases."""
 
     folder: Path
 
     @property
     def there(self) -> bool:
-        """Return whether the folder with the account's copies of journals can be written. Raise OSError only if a disk
-        is full or broken.
+        """Return whether the process can write to the folder with the user account's copies of journals. Raise OSError
+        only if a disk is full or broken.
         """
         try:
             _durable.folder(self.folder, mode=0o700)
@@ -111,7 +111,7 @@ class Memory:
         yield from (entry for entry in self._files() if isinstance(entry, Remembered))
 
     def unreadable(self) -> list[Unreadable]:
-        """Return the files that cannot be read among the account's copies of journals. Each file concerns only the
+        """Return the files that cannot be read among the user account's copies of journals. Each file concerns only the
         project whose journal it contained.
         """
         return [entry for entry in self._files() if isinstance(entry, Unreadable)]
@@ -142,12 +142,12 @@ class Memory:
         return kept
 
     def find(self, identity: str) -> Remembered | None:
-        """Return the account's copy of one journal, or None if there is no such copy."""
+        """Return the user account's copy of one journal, or None if there is no such copy."""
         return next((copy for copy in self.all() if copy.identity == identity), None)
 
     def fingerprint(self, content: bytes) -> str:
-        """Return the fingerprint of a confidential file's content under the account's key. The string is empty if
-        nothing can be stored.
+        """Return the fingerprint of a confidential file's content under the secret key of the user account. The string
+        is empty if nothing can be stored.
         """
         if not self.there:
             return ""
@@ -167,7 +167,7 @@ class Memory:
         _durable.replace(self.folder / f"{journal.identity}.json", raw, mode=0o600, name="the account's memory")
 
     def forget(self, identity: str) -> None:
-        """Remove the account's copy of a journal whose entries are now contained in another journal."""
+        """Remove the user account's copy of a journal whose entries are now contained in another journal."""
         (self.folder / f"{identity}.json").unlink(missing_ok=True)
 
 
@@ -185,7 +185,7 @@ def _place_of(raw: bytes) -> str:
 
 
 def of_account() -> Memory:
-    """Return the folder in which the account that runs this process keeps its copies of journals."""
+    """Return the folder that contains the copies of journals for the user account that runs this process."""
     home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
     return Memory(Path(home) / "dpmultinomial/spent")
 
@@ -313,7 +313,7 @@ def costs(entries: list[Entry], *sources: str) -> list[spending.Cost]:
 
 
 def of_record(raw: bytes, place: str, *, record_sha256: str, sha256: str) -> Entry:
-    """Build the entry of a release from its public files. This is used if no other record of the release exists.
+    """Build the ledger entry of a release from its public files. This is used if no other record of the release exists.
 
     Parameters
     ----------
@@ -591,7 +591,7 @@ class Books:
         self.remember(files)
 
     def remember(self, files: Sequence[str] = ()) -> None:
-        """Store a copy of the current journal among the account's copies, if possible."""
+        """Store a copy of the current journal among the user account's copies, if possible."""
         if self.memory.there:
             text = self.journal.text
             identity = self.journal.identity(text)
@@ -600,8 +600,8 @@ class Books:
             self.memory.keep(Remembered(identity=identity, place=str(self.place), text=text, files=every))
 
     def elsewhere(self, files: Sequence[str]) -> None:
-        """Raise ValueError, with the location of the other journal, if the spending on a file is recorded in another
-        journal of this account.
+        """Raise ValueError if the spending on a file is recorded in another journal of the same user account. The
+        message states the location of that journal.
         """
         journal_identity = self.journal.identity()
         for other in self.memory.all():
@@ -688,7 +688,7 @@ class Books:
 
 
 def readable_memory(memory: Memory, identity: str, place: Path) -> None:
-    """Reject a release if the account has an unreadable copy of the journal.
+    """Reject a release if the user account contains an unreadable copy of the journal.
 
     Parameters
     ----------

@@ -126,7 +126,7 @@ def affordable(asked: Asked, cost: Cost, lines: Sequence[Line]) -> None:
 def one_source(
     asked: Asked, lines: Sequence[Line], *, file: str, name: str, bound: Callable[[Entry], str] = lambda _: ""
 ) -> None:
-    """Raise ValueError, which names the earlier release, if a file was already released from another source.
+    """Raise ValueError, with the name of the earlier release, if a file was already released from another source.
 
     Parameters
     ----------
@@ -184,8 +184,8 @@ LOCK, WAIT = ".lock", 600.0
 
 @contextmanager
 def locked(root: Path, *, wait: float = WAIT) -> Iterator[None]:
-    """Hold the lock of all releases from the same confidential folder. A second process waits `wait` seconds and is
-    then rejected.
+    """Hold the lock that all releases from the same confidential folder share. A second process waits `wait` seconds
+    and is then rejected.
 
     Raises
     ------

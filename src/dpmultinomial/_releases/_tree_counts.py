@@ -85,8 +85,8 @@ def narrowing(shape: Hierarchy, *, mechanism: str, targets: Sequence[int], known
 
 
 def _lowered(width: Callable[[Array], float], start: Array) -> tuple[Array, float]:
-    """Minimise a width over the budget shares of the levels. Return the shares at which no further step reduces the
-    width, and this width.
+    """Minimise the function `width` over the budget shares of the levels. Return the shares at which no further step
+    reduces the width, and this width.
     """
     shares, best = start, width(start)
     for step in _SCHEDULE:

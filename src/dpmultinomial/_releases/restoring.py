@@ -43,8 +43,8 @@ def state(root: Path) -> list[str]:
 
 
 def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protocol.WAIT) -> list[str]:
-    """Make the journal, the ledger and the account's copy identical, such that each contains every line that any of
-    them contained.
+    """Make the journal, the ledger and the user account's copy of the journal identical, such that each contains every
+    line that any of them contained.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def _is_begun(root: Path, place: Path, memory: Memory) -> bool:
 
 
 def _unreadable_aside(journal: Journal, ledger: Ledger, memory: Memory) -> list[str]:
-    """Rename the account's copies of the journal that cannot be read, and return a description of each step.
+    """Rename the user account's copies of the journal that cannot be read, and return a description of each step.
 
     Raises
     ------
@@ -148,8 +148,8 @@ def _read_lines(ledger: Ledger) -> list[Entry]:
 
 
 def _remembered(journal: Journal, memory: Memory, take_over: Sequence[str]) -> list[Remembered]:
-    """Return the account's copies of this journal, of other journals in the same place, and of journals in folders that
-    no longer exist.
+    """Return the user account's copies of this journal, of other journals in the same place, and of journals in folders
+    that no longer exist.
     """
     identity, place = journal.identity(), journal.path.parent
     wanted = {str(place)}

@@ -199,7 +199,7 @@ def make(
 def spent(
     name: str, settings: Mapping[str, Any], *, budgets: Mapping[str, Mapping[str, float]] | None = None, root: Path
 ) -> str:
-    """Return a sentence with the spending on the source of a release so far, and with the budget of the source.
+    """Return a sentence that states the spending so far on the source of a release, and the budget of the source.
 
     Parameters
     ----------

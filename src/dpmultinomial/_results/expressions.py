@@ -60,7 +60,9 @@ class Names:
         return sorted({len(name) for name in self.places if name}, reverse=True)
 
     def at(self, text: str, start: int) -> str | None:
-        """Return the longest name that begins at `start`. A name that is also a number must be quoted."""
+        """Return the longest name that begins at the position `start` of a string, or None if no name begins there. A
+        name that is also a number must be quoted.
+        """
         for length in self._lengths:
             name, after = text[start : start + length], text[start + length : start + length + 1]
             if len(name) < length or name not in self.places or _NUMBER.fullmatch(name):

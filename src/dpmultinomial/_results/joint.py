@@ -56,7 +56,7 @@ class Window:
 
     @property
     def last(self) -> int:
-        """Last of the consecutive integers that have a weight."""
+        """Largest of the consecutive integers to which a weight is assigned."""
         return self.first + len(self.weights) - 1
 
     def values(self) -> Whole:

@@ -74,7 +74,7 @@ class Posterior:
 
     @cached_property
     def facts(self) -> dict[str, object]:
-        """Assumptions and results of checks, in a form that can be written as JSON."""
+        """Assumptions of the inference, and results of checks, in a form that can be written as JSON."""
         return dict((self._facts() if callable(self._facts) else self._facts) or {})
 
     @cached_property
@@ -169,7 +169,7 @@ class Posterior:
         among: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
     ) -> Chance:
-        """Return the probability of a comparison of quantities.
+        """Return the probability that a comparison of quantities is true.
 
         Parameters
         ----------

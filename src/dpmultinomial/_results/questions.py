@@ -112,7 +112,7 @@ def _of_pair(pair: Pair, plus: float, minus: float, unit: float, asked: Comparis
 
 
 def _of_multiples(together: Independent, asked: Comparison) -> float | None:
-    """Return the probability of a comparison for a sum of different multiples of independent numbers, if all
+    """Return the probability that a comparison is true for a sum of different multiples of independent numbers, if all
     coefficients are small integer multiples of a common unit.
     """
     step = _common(asked.coefficients)
@@ -473,7 +473,7 @@ class Asked:
         return self._drawn(label, plus, minus) if law is None else _discrete(law, together.unit, label)
 
     def probability(self, text: str) -> Chance:
-        """Compute the probability of a comparison of quantities.
+        """Compute the probability that a comparison of quantities is true.
 
         Parameters
         ----------
@@ -495,8 +495,8 @@ class Asked:
         return self.drawer.chance(asked.holds(values))
 
     def _of_one(self, asked: Comparison) -> Chance | None:
-        """Return the probability of a comparison of one quantity with a number, or None if the distribution of the
-        quantity is known only from draws.
+        """Return the probability that a comparison of one quantity with a number is true, or None if the distribution
+        of the quantity is known only from draws.
         """
         if not asked.coefficients:
             return Chance(float(asked.holds(np.zeros(1))[0]), EXACT)

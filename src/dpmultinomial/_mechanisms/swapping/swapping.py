@@ -29,7 +29,7 @@ def permutation_swap(
     rate: float,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Swap the columns `swap` among records with equal values in the columns `match`.
+    """Swap the values of the columns `swap` among records with equal values in the columns `match`.
 
     Within each stratum, every record is selected with probability `rate`, and the selection is repeated while exactly
     one record is selected. The swapped values of the selected records are deranged uniformly, so a record may receive a

@@ -60,8 +60,8 @@ class Orientation:
 
 
 def refusal(counts: NDArray[np.int64]) -> str:
-    """Return the reason why the tables with the margins of a checked 2 x 2 table cannot be listed: their number is too
-    large. The string is empty if the tables can be listed.
+    """Return an error message if a checked 2 x 2 table has the same margins as too many tables to list, and an empty
+    string otherwise.
     """
     n, r1, c1 = int(counts.sum()), int(counts[1].sum()), int(counts[:, 1].sum())
     size = min(r1, c1) - max(0, r1 + c1 - n) + 1

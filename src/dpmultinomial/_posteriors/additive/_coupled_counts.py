@@ -307,8 +307,8 @@ def windows(
 
 
 def multinomial(released: NDArray[np.int64], noise: Noise, window: int | None, *, drawn: bool) -> Terms:
-    """Return the terms of the mixture for a release by algorithm 2 of Wang (2020) or, if `drawn` is true, by algorithm
-    1 (independent).
+    """Return the terms of the mixture for a release that was produced by algorithm 2 of Wang (2020) or, if `drawn` is
+    true, by algorithm 1 (independent).
 
     Parameters
     ----------
@@ -363,8 +363,8 @@ def _nodes(total: int, below: int, above: int) -> tuple[Array, Array]:
 
 
 def mode(released: NDArray[np.int64], noise: Noise, window: int | None, *, ties: str) -> Terms:
-    """Return the terms of the mixture for a release by algorithm 3 of Wang (2020) with tie rule ``"first"``, ``"last"``
-    or ``"random"``.
+    """Return the terms of the mixture for a release that was produced by algorithm 3 of Wang (2020) with tie rule
+    ``"first"``, ``"last"`` or ``"random"``.
 
     Parameters
     ----------
@@ -404,9 +404,9 @@ def mode(released: NDArray[np.int64], noise: Noise, window: int | None, *, ties:
 
 
 def _levels(released: Whole, noise: Noise) -> Whole:
-    """Return the possible levels of a release by algorithm 3 of Wang (2020), as fractions in lowest terms. A level is a
-    value of the smallest quotient that receives a unit. Every level satisfies level M <= sum of weights <= level (M +
-    S).
+    """Return the possible levels of a release that was produced by algorithm 3 of Wang (2020), as fractions in lowest
+    terms. A level is a value of the smallest quotient that receives a unit. Every level satisfies level M <= sum of
+    weights <= level (M + S).
 
     The result has shape (L, 2): numerators and denominators of the levels, in increasing order.
     """

@@ -134,8 +134,8 @@ class Levels:
 
 
 def levels(released: Whole, lowest: float, highest: float) -> Levels:
-    """Return all levels a/r_j of a release by algorithm 3 of Wang (2020) between `lowest` and `highest`, for integers a
-    and released counts r_j > 0.
+    """Return all levels a/r_j of a release that was produced by algorithm 3 of Wang (2020) between `lowest` and
+    `highest`, for integers a and released counts r_j > 0.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def _boxes(released: Whole, p: Whole, q: Whole) -> Levels:
 
 def nodes(claims: int) -> tuple[Array, Array]:
     """Return quadrature nodes and weights on [0, 1] for an integral over the probability that, with random ties, a tied
-    component precedes the component with the last unit.
+    component precedes the component that received the last unit.
 
     The integrand is a polynomial of degree claims - 1, so (claims + 1) // 2 Gauss-Legendre nodes are exact. The
     integrand is a product of many similar factors and therefore smooth, so 5 sqrt(claims) + 3 nodes are accurate up to

@@ -1,5 +1,5 @@
-"""Posterior distribution of the true counts given a release by algorithm 3 of Wang (2020), for any epsilon. It is a sum
-of a few thousand products, computed by Fourier transforms of equal length.
+"""Posterior distribution of the true counts given a release that was produced by algorithm 3 of Wang (2020), for any
+epsilon. It is a sum of a few thousand products, computed by Fourier transforms of equal length.
 
 A factor contains the weights of the true counts of one column, given that the noisy count lies in an interval. All
 levels use the same tilt, so each factor is transformed once for all levels that share it. The sum of all products that
@@ -154,7 +154,8 @@ class Chunk:
 
 
 class ModeTerms:
-    """Terms of the mixture that represents the posterior distribution given a release by algorithm 3 of Wang (2020).
+    """Terms of the mixture that represents the posterior distribution given a release that was produced by algorithm 3
+    of Wang (2020).
 
     Parameters
     ----------
@@ -242,7 +243,7 @@ _LARGEST = 10**9  # largest released total; products of two counts stay below 2^
 
 @dataclass(frozen=True)
 class Problem:
-    """Release of counts by algorithm 3 of Wang (2020), with the noise and the prior of the counts.
+    """Release of counts that was produced by algorithm 3 of Wang (2020), with the noise and the prior of the counts.
 
     Parameters
     ----------
@@ -277,7 +278,8 @@ class Problem:
 
 
 def solve(problem: Problem) -> TransformedCounts:
-    """Compute the posterior distribution of the true counts given a release by algorithm 3 of Wang (2020).
+    """Compute the posterior distribution of the true counts given a release that was produced by algorithm 3 of Wang
+    (2020).
 
     Parameters
     ----------
@@ -305,8 +307,8 @@ def solve(problem: Problem) -> TransformedCounts:
 
 
 class _Sweep:
-    """Solver of the posterior distribution given a release by algorithm 3 of Wang (2020). It determines the levels,
-    their bounds and the sizes of the arrays, and then processes all levels.
+    """Solver of the posterior distribution given a release that was produced by algorithm 3 of Wang (2020). It
+    determines the levels, their bounds and the sizes of the arrays, and then processes all levels.
     """
 
     def __init__(self, problem: Problem, slack: float, reserve: float) -> None:

@@ -152,8 +152,8 @@ class Noise:
         return np.minimum(low, self.largest), np.minimum(high, self.largest)
 
     def spread(self, likelihood: Array) -> Array:
-        """Convert a likelihood L(n) of noisy counts (.., W + 2 reach) to the likelihood sum_n p(n - N) L(n) of true
-        counts N (.., W), in blocks.
+        """Convert a likelihood L(n) of noisy counts to the likelihood sum_n p(n - N) L(n) of true counts N, in blocks.
+        The input has the shape (.., W + 2 reach), and the output has the shape (.., W).
         """
         width = likelihood.shape[-1] - 2 * self.reach
         if self.reach > BANDED:

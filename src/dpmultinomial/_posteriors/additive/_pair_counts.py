@@ -33,8 +33,8 @@ _DENSE = 257
 
 
 def summed_table(released: int, low: Whole, likelihood: Array, noise: Noise, support: int) -> Array:
-    """Compute the joint posterior distribution of two true counts released by algorithm 1 (summed) of Wang (2020), up
-    to a constant.
+    """Compute the joint posterior distribution of two true counts, given a release that was produced by algorithm 1
+    (summed) of Wang (2020), up to a constant.
 
     Parameters
     ----------
@@ -197,8 +197,8 @@ class PairTable:
 
 
 def solve(released: Whole, noise: Noise, *, algorithm: str, window: int | None, support: int, ties: str) -> PairTable:
-    """Compute the joint posterior distribution of two true counts given a release by any algorithm of Wang (2020), with
-    any tie rule.
+    """Compute the joint posterior distribution of two true counts given a release that was produced by any algorithm of
+    Wang (2020), with any tie rule.
 
     Parameters
     ----------

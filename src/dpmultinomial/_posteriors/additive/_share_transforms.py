@@ -1,5 +1,5 @@
-"""Posterior distributions of true counts, computed by Fourier transforms, given noisy counts or releases by algorithm 1
-(independent) or 2 of Wang (2020).
+"""Posterior distributions of true counts, computed by Fourier transforms, given noisy counts or releases that were
+produced by algorithm 1 (independent) or 2 of Wang (2020).
 
 The identity 1/T^M = int u^(M - 1) exp(-u T) du/Gamma(M) makes the multinomial likelihood of weights x_s a mixture of
 products over nodes u (trapezoid rule in log u). Each product is one call of `product`.
@@ -358,8 +358,8 @@ _DIGITS = 38.0  # minus the log of exp(-38), the quadrature error and the mass n
 
 @dataclass(frozen=True)
 class Problem:
-    """Release of counts by algorithm 2 of Wang (2020) or, if `drawn` is true, by algorithm 1 (independent), with the
-    noise and the prior of the counts.
+    """Release of counts that was produced by algorithm 2 of Wang (2020) or, if `drawn` is true, by algorithm 1
+    (independent), with the noise and the prior of the counts.
 
     Parameters
     ----------
@@ -397,8 +397,8 @@ class Problem:
 
 
 def solve(problem: Problem) -> TransformedCounts:
-    """Compute the posterior distribution of the true counts given a release by algorithm 1 (independent) or 2 of Wang
-    (2020).
+    """Compute the posterior distribution of the true counts given a release that was produced by algorithm 1
+    (independent) or 2 of Wang (2020).
 
     Parameters
     ----------

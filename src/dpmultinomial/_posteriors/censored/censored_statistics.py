@@ -212,7 +212,7 @@ def approximate(release: Release, theta: Array) -> Array:
 
 def explore(release: Release, rng: np.random.Generator) -> tuple[Array, Array, Array]:
     """Return the mean and covariance of (mu, log sigma2) under the approximate posterior (`approximate`), and particles
-    (PARTICLES, 2) that are resampled by weight.
+    (PARTICLES, 2) that are resampled in proportion to their weights.
 
     Importance sampling starts from the prior and continues from t_4 distributions. In each step, the exponent of the
     posterior density is increased until the effective sample size is one eighth of the particles.

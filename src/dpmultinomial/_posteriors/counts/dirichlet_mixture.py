@@ -186,8 +186,8 @@ class BetaMixture(TailedLaw):
         return out
 
     def _central(self, x: ArrayLike, *, upper: bool) -> Array:
-        """Return the probability that a share is below (or above) given points. Components of the mixture with
-        negligible weight are omitted.
+        """Return the probability that a share is below given points or, if `upper` is true, above them. Components of
+        the mixture with negligible weight are omitted.
         """
         if upper:
             return self._sum(x, lambda v: self.weights * betainc(self.b, self.a, 1 - v))

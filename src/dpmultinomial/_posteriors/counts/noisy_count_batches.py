@@ -143,7 +143,7 @@ def exact(
 
 
 def _one(noisy: Array, total: int, scales: Array, alphas: Array, level: float, rates: bool) -> Array:
-    """Compute the results for a single table of a batch by `laplace_multinomial.exact`."""
+    """Compute the results for a single table of a batch with the function `laplace_multinomial.exact`."""
     law = laplace_multinomial.exact(noisy, total=total, scale=scales, alpha=alphas)
     results = np.full((len(noisy), 8), np.nan)
     if rates:

@@ -355,14 +355,14 @@ class PanelDensity:
         return panel.log_mass if low == panel.low and high == panel.high else panel.log_integral(low, high)
 
     def _between(self, left: int, right: int) -> list[Panel]:
-        """Return given numbers of the innermost panels to the left and to the right of the centre, ordered from left to
-        right.
+        """Return the innermost panels to the left and to the right of the centre, with a given number of panels on each
+        side, ordered from left to right.
         """
         return self._laid[-1][:left][::-1] + self._laid[1][:right]
 
     def _with(self, side: int, number: int) -> tuple[int, int]:
-        """Return the numbers of panels to the left and to the right of the centre, given the number on one of the
-        sides. The number on the opposite side is the number of panels of the core.
+        """Return the numbers of panels to the left and to the right of the centre: `number` on the side `side`, and the
+        number of panels of the core on the opposite side.
         """
         return (number, self._core[1]) if side < 0 else (self._core[-1], number)
 

@@ -101,7 +101,8 @@ def cells_of(
     lower: ArrayLike = 0,
     upper: ArrayLike = np.inf,
 ) -> Cells:
-    """Build a table of noisy counts from the arguments of a user, and record the errors of single rows.
+    """Build a table of noisy counts from the arguments that a user passed, and record an error message for each invalid
+    row.
 
     Parameters
     ----------

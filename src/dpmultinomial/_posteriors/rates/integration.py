@@ -208,9 +208,9 @@ class Hyperparameters:
 
     @cached_property
     def bend(self) -> float:
-        """Largest error of a probability of a linear combination of b under a normal approximation. The error follows
-        from the third and fourth derivatives of the log posterior at the mode along the arms of `star`: max over z of
-        |c3 (z^2 + 2) phi(z)| + |c4 (z^3 + 3 z) phi(z)|.
+        """Largest error of the normal approximation to the distribution function of a linear combination of b. The
+        error follows from the third and fourth derivatives of the log posterior at the mode along the arms of `star`:
+        max over z of |c3 (z^2 + 2) phi(z)| + |c4 (z^3 + 3 z) phi(z)|.
         """
         fit = self._central
         points, _ = star(fit.parameters[1:], fit.covariance)

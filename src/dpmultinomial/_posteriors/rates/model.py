@@ -225,8 +225,8 @@ class Model:
         return value + float(terms.log_evidence.sum()), gradient, hessian
 
     def start(self, crude: float) -> Array:
-        """Return the starting point of the search for the mode: log a from the prior, and coefficients b with the same
-        rate in all areas.
+        """Return the starting point of the search for the mode: log a from the prior, and coefficients b that give the
+        same rate in all areas.
         """
         level = np.log(crude / (1 - crude)) if self.shares else np.log(crude)
         b = np.linalg.lstsq(self.design, np.full(len(self.design), level), rcond=None)[0]

@@ -322,8 +322,8 @@ class _Group:
         return max((_DIGITS - log_tail) / c, self._reach(c, place, log_tail, 1))
 
     def _reach(self, c: float, place: float, log_tail: float, side: int) -> float:
-        """Return the distance from a point (`place`) beyond which the tilted tail on one side is negligible by
-        Chernoff's bound.
+        """Return the distance from a point (`place`) beyond which the tilted lower tail (`side` < 0) or upper tail
+        (`side` > 0) is negligible by Chernoff's bound.
         """
         room = self._limits[0] if side < 0 else self._limits[1] - c
         widths = np.minimum(np.array([1, 2, 4, 8]) / self._cumulants(c)[2] ** 0.5, 0.9 * room)
@@ -456,7 +456,9 @@ class LogOddsMixture(TailedLaw):
         return out
 
     def _central(self, x: ArrayLike, *, upper: bool) -> NDArray[np.float64]:
-        """Return the tail probability of the log odds ratio on one side of x, with an absolute error of 1e-14."""
+        """Return the probability that the log odds ratio is above x if `upper` is true, and otherwise below x, with an
+        absolute error of 1e-14.
+        """
         part = self._invert(x, self._values / self._t).imag * (self._step / np.pi)
         inside = np.clip(0.5 + part if upper else 0.5 - part, 0.0, 1.0)
         return np.asarray(

@@ -110,9 +110,10 @@ class TwoRowLaw(PairedLaw):
         return out
 
     def pair(self, inside: int, others: Sequence[int]) -> tuple[Counts, Counts, Array]:
-        """Return the joint distribution of the count of a cell and of a sum of other cells, provided that the two add
-        up to a fixed total. This is the case for the sum of all other cells, of all other cells of the row, or of all
-        other cells of the column. For other sums, the method raises ValueError; use draws instead.
+        """Return the joint distribution of the count of a cell and of the sum of the counts of other cells, provided
+        that the two numbers add up to a fixed total. This is the case for the sum of all other cells, of all other
+        cells of the row, or of all other cells of the column. For other sums, the method raises ValueError; use draws
+        instead.
         """
         row, j = self._place(inside)
         cells = np.arange(self.categories).reshape(self.shape)

@@ -229,7 +229,7 @@ MOST_CELLS = 40  # largest number of cells for which moves of four cells are use
 
 
 def directions(cells: int, exact: Whole) -> Whole:
-    """Return the directions of the moves of a Markov chain: single cells, pairs of cells with a constant sum and, if
+    """Return the directions in which a Markov chain moves: single cells, pairs of cells with a constant sum and, if
     exact sums require them, groups of four cells of a table.
 
     Parameters

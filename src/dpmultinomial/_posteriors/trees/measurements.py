@@ -1,5 +1,5 @@
-"""Measurements of the nodes of a tree, and the weights of the counts of the nodes in the format of the compiled
-kernels.
+"""Measurements of the nodes of a tree, and the weights of the possible counts of each node in the format of the
+compiled kernels.
 
 Weights come from released values (`Measurements`, `measure`), bounds and priors (`multiply_splits`, `assume_prior`).
 The likelihood of a count given one released value is a parabola, a tent, a single point, or a list of log likelihoods
