@@ -76,7 +76,7 @@ class Kind:
 
     @property
     def package(self) -> str:
-        """Return the dotted name of the package of a kind of scenario."""
+        """Return the dotted name of the package that implements a kind of scenario."""
         return f"{__package__}.scenarios.{self.name}"
 
     @property

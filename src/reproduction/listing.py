@@ -91,8 +91,8 @@ def text(config: Mapping[str, Any]) -> str:
 
 
 def main() -> None:
-    """Print the rules of the workflow for the configuration in the current folder, merged with the overlays that the
-    arguments name.
+    """Print the rules of the workflow for the configuration in the current folder, merged with the overlays that are
+    named in the arguments.
     """
     try:
         config = overlays.in_use([Path(file) for file in sys.argv[1:]], {}, Path.cwd())

@@ -1,5 +1,5 @@
-"""Style of all figures. The sizes are in inches at print width, colour-blind readers can distinguish the colours, and a
-figure that is plotted again gives an identical file.
+"""Style of all figures: sizes in inches at print width, and colours that colour-blind readers can distinguish. If a
+figure is plotted again, the files are identical.
 
 Ticks are at the data values if these form a grid, and otherwise at 1, 2 and 5 times powers of ten, labelled with plain
 numbers (`log_scale`). Numbers with intervals are always drawn by `interval`. Names written by users are drawn in any
@@ -223,7 +223,7 @@ def families(texts: Iterable[str] = ()) -> list[str]:
 
 
 def unwritable(text: str) -> bool:
-    """Return whether `text` contains a character that is missing in all fonts of the machine."""
+    """Return whether `text` contains a character that is missing from all installed fonts."""
     return any(not _family(character) for character in text)
 
 

@@ -84,8 +84,8 @@ class People:
     _nodes: dict[str, tuple[Whole, Whole]] = field(default_factory=dict, repr=False)
 
     def nodes(self, level: str) -> tuple[Whole, Whole]:
-        """Return the node of every block at a level, and the offset at which the people of each node start. The last
-        offset is the end of the last node.
+        """Return the node of every block at a level, and the index of the first person in each node. The last index is
+        the end of the last node.
         """
         if level not in self._nodes:
             short = self.codes["Block"].astype(f"<U{_lengths(self.product)[level]}")
@@ -171,7 +171,7 @@ def made(product: Product, state: int, size: Size, rng: np.random.Generator) -> 
 
 
 def _levels(axis: str, size: int, tract: Whole, kind: Whole, rng: np.random.Generator) -> Whole:
-    """Draw the level of every person on one axis of the histogram. The proportions of the levels differ between
+    """Draw, for every person, the level on one axis of the histogram. The proportions of the levels differ between
     tracts.
     """
     people, tracts = len(tract), int(tract.max()) + 1

@@ -50,7 +50,7 @@ class Fault:
 
 
 def content(path: str | Path) -> bytes:
-    """Return the bytes of a file that a run made, after checking the file against its provenance record.
+    """Return the bytes of a file that was written by a run, after checking the file against its provenance record.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def content(path: str | Path) -> bytes:
 
 
 def checked(path: str | Path) -> Path:
-    """Return the path of a large file that a run made, after checking the file against its provenance record.
+    """Return the path of a large file that was written by a run, after checking the file against its provenance record.
 
     Raises
     ------
@@ -251,7 +251,7 @@ def _loaded(path: Path) -> dict[str, Any] | None:
 
 def _named(beside: Path, found: Mapping[str, Any]) -> dict[Path, str]:
     """Return a mapping from the files listed in a provenance record to their digests, limited to files in the folder of
-    the record whose names begin with its name. If the record is incomplete, all such files are returned.
+    the record whose names begin with the name of the record. If the record is incomplete, all such files are returned.
     """
     stem = beside.name.removesuffix(SUFFIX)
     named = found.get(FILES) or {name: "" for end in _ENDS if beside.with_name(name := stem + end).is_file()}
@@ -266,7 +266,7 @@ _SOURCES = Path(__file__).resolve().parent  # files in the folder of a paper are
 
 
 def table(path: str | Path) -> pd.DataFrame:
-    """Return a table that a run computed, or a table in the folder of a paper.
+    """Return a table that was computed by a run, or a table in the folder of a paper.
 
     Raises
     ------

@@ -31,7 +31,7 @@ _NEEDED = "must be a number, a range such as 10-50, a limit such as <10, or a sy
 
 
 def meaning(text: str, withheld: Mapping[str, int], missing: Collection[str]) -> Cell:
-    """Return the number in a cell, or the bounds that a range or limit in the cell states.
+    """Return the number in a cell, or the bounds that are given by a range or limit in the cell.
 
     Parameters
     ----------

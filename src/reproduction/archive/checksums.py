@@ -153,7 +153,9 @@ def _kind(path: Path) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Check a folder, copy the folder if a second folder is given, and print what was checked and what was skipped."""
+    """Check a folder, copy the folder if a second folder is given, and print which files were checked and which folders
+    were skipped.
+    """
     try:
         sums, skipped = check(Path(arguments[0]).resolve(), Path(arguments[1]) if arguments[1:] else None)
     except (Differs, OSError) as error:
@@ -162,7 +164,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _printable(text: str) -> str:
-    """Return a text in which characters that a terminal interprets are replaced by escapes."""
+    """Return the string with all characters that a terminal interprets replaced by escape sequences."""
     return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 

@@ -1,5 +1,4 @@
-"""Contents of an archive, which consist of the files tracked by git and of the results that the papers under `run`
-declare.
+"""Contents of an archive: the files tracked by git, and the declared results of the papers that are listed under `run`.
 
 Results are listed one by one from the papers' folders, so files of scenarios, batches and releases are not included. No
 file below ``confidential`` or ``releases`` is opened.
@@ -30,7 +29,7 @@ class ArchiveError(ValueError):
 
 
 def files(run: Path) -> dict[str, Path]:
-    """Return a mapping from each name in an archive to the file with this content.
+    """Return a mapping from each file name in an archive to the path of the file that is archived under this name.
 
     Parameters
     ----------
@@ -60,8 +59,8 @@ def tracked() -> list[str]:
 
 
 def results(run: Path) -> list[str]:
-    """Return the names of the results that the papers under `run` declare, of their provenance files, and of the
-    agreement tables, the configuration and the summary.
+    """Return the names of the declared results of the papers that are listed under `run`, of the provenance files of
+    these results, and of the agreement tables, the configuration and the summary.
     """
     try:
         settings = config.read(run / CONFIG)

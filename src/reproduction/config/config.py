@@ -41,7 +41,7 @@ def with_defaults(config: dict[str, Any], schema: dict[str, Any]) -> dict[str, A
 
 
 def broken(config: dict[str, Any], schema: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return (path, message) for every rule of `schema` that `config` breaks."""
+    """Return (path, message) for every rule of `schema` that is violated by `config`."""
     return [mistake for error in _Validator(schema).iter_errors(config) for mistake in _explain(error)]
 
 
@@ -108,8 +108,8 @@ def _with_defaults(value: Any, schema: dict[str, Any]) -> Any:
 
 
 def _meant(key: str, known: list[str]) -> str:
-    """Return the known key that an unknown key probably means, as text in the format of `nearest`. A file is a key of a
-    table.
+    """Return a hint at the valid key that was probably intended instead of an invalid key, in the format of `nearest`.
+    A file is a key of a table.
     """
     return ", did you mean 'file'?" if key == "table" and "file" in known else nearest(key, known)
 
@@ -130,7 +130,7 @@ def _explain(error: Any) -> list[tuple[str, str]]:
 
 
 def _rule(error: Any) -> str:
-    """Return the rule of the schema that a value breaks, with the allowed values, as text."""
+    """Return, as text, the rule of the schema that is violated by a value, with the allowed values."""
     value, rule = error.instance, error.validator_value
     match error.validator:
         case "minLength" | "pattern" if not str(value).strip():

@@ -80,7 +80,7 @@ def names(settings: Mapping[str, Any], header: Sequence[str], kind: Kind) -> Nam
 
 
 def _recognised(settings: Mapping[str, Any], header: Sequence[str], kind: Kind, stated: Names) -> Names:
-    """Return the columns that are recognised by the names that other software gives to them."""
+    """Return the columns that are recognised because they have column names of other software."""
     if not {"name", "value"} <= set(kind.columns):
         return {}
     recognised: Names = {}
@@ -163,7 +163,9 @@ def _joined(read: Mapping[str, list[str]], kinds: Mapping[str, str], found: Name
 
 
 def _combinations(parts: Sequence[Sequence[str]]) -> list[str]:
-    """Return the names of all combinations of the values of several columns, in the order of their first rows."""
+    """Return the names of all combinations of the values of several columns, in the order in which the combinations
+    first occur.
+    """
     different = [list(dict.fromkeys(part)) for part in parts]
     if (size := prod(map(len, different))) > _MOST_CELLS:
         raise ValueError(

@@ -1,5 +1,5 @@
-"""Interpretation of the cells in a column of published counts, with the symbols that the settings of a scenario state
-(`table_columns`).
+"""Interpretation of the cells in a column of published counts, with the symbols that are specified in the settings of a
+scenario (`table_columns`).
 
 The module is written in plain Python, because it runs before any kernel exists. A symbol has a meaning only if the
 scenario states it: counts below a limit were withheld (`withheld`), or the count is not available (`missing`).
@@ -14,7 +14,7 @@ from dpmultinomial._files.table_columns import SYMBOLS, Cell, Limits, shown
 
 
 def meaning(text: str, settings: Mapping[str, Any]) -> Cell:
-    """Return the number in a cell, or the bounds that a range or limit in the cell states.
+    """Return the number in a cell, or the bounds that are given by a range or limit in the cell.
 
     Parameters
     ----------
@@ -77,8 +77,8 @@ def censored(
 
 
 def texts_of(cells: Sequence[Cell], names: Sequence[str]) -> dict[str, str]:
-    """Return a mapping from the name of each count without a number to its bounds as text, such as ``withheld, at most
-    9`` or ``published as 10 to 50``.
+    """Return a mapping from the name of each count that is published as bounds to these bounds as text, such as
+    ``withheld, at most 9`` or ``published as 10 to 50``.
     """
     stated = {name: bounds for name, (_, bounds) in zip(names, cells, strict=True) if bounds is not None}
     return {

@@ -58,7 +58,9 @@ def _wrong(kind: str, what: Any, names: Sequence[str], whole: str) -> str:
 
 
 def _beyond(kind: str, what: Any, names: Sequence[str], whole: str) -> str:
-    """Return the mistake in a question about a rank or a share whose names are known but inconsistent."""
+    """Return the mistake in a question about a rank or a share, if all names in the question are known but the question
+    is inconsistent.
+    """
     if kind == "rank":
         of = set(names) - {whole} if what["of"] == "all" else what["of"]
         size = 1 if isinstance(of, str) else len(of)

@@ -103,7 +103,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def parse(text: str, *, form: str) -> Any:
-    """Return the value that a string in YAML or JSON describes.
+    """Parse a string in YAML or JSON format, and return the resulting value.
 
     Parameters
     ----------

@@ -230,8 +230,8 @@ def refused_targets(
     made: Callable[[str], bool],
     sections: Mapping[str, Iterable[str]],
 ) -> str:
-    """Return a text with one line per invalid target of a command. The text is empty if every target is a rule, an
-    existing file, or a file that a rule makes.
+    """Return an error message with one line per invalid target of a command. The text is empty if every target is a
+    rule, an existing file, or a file that a rule makes.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ class Expectation:
 
 
 class Lines(logging.Handler):
-    """Log handler that prints the elapsed time and the expected end of a run from time to time."""
+    """Log handler that periodically prints the elapsed time and the expected end of a run."""
 
     def __init__(
         self, expectation: Expectation, *, stream: TextIO | None = None, clock: Callable[[], float] = time.time

@@ -70,7 +70,9 @@ class Shown:
 
     @property
     def rest(self) -> list[Statement]:
-        """Return the statements about an artefact that follow after the statements shown first on a page."""
+        """Return the remaining statements about an artefact, which are not among the statements that a page shows
+        first.
+        """
         return [s for s in self.statements if s not in self.first]
 
     @property

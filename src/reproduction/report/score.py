@@ -104,8 +104,8 @@ class Dot:
 
 @dataclass(frozen=True)
 class Plot:
-    """Data for a plot of the z score of every printed number of a paper: points, level lines, and the start and the
-    label of each artefact.
+    """Data for a plot of the z score of every printed number of a paper: the points, the horizontal reference lines,
+    and the first position and the label of each artefact.
     """
 
     dots: list[Dot]
@@ -151,7 +151,7 @@ def sentence(statements: Sequence[Statement]) -> str:
 
 
 def _counted(found: Sequence[Statement], one: str, many: str, good: tuple[str, str]) -> str:
-    """Return a sentence that states the number of statements and the number of each verdict. The argument `good` is the
+    """Return a sentence that states the number of statements in total and with each verdict. The argument `good` is the
     verb for ``reproduced`` in the singular and the plural.
     """
     words = (

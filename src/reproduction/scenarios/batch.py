@@ -243,8 +243,8 @@ def both(first: Iterable[str], second: Iterable[str]) -> list[str]:
 
 
 def _named_once(tables: Tables, keys: Sequence[str]) -> list[str]:
-    """Return, for each table of a batch, the reason why the key columns do not distinguish its rows, or an empty string
-    if they do.
+    """Return, for each table of a batch, an error message if several rows have the same values in the key columns, and
+    otherwise an empty string.
     """
     owner = np.repeat(np.arange(len(tables.names)), np.diff(tables.starts))
     names = pd.DataFrame({key: tables.columns[key] for key in keys}, dtype=object)

@@ -188,7 +188,7 @@ def _absent(point: Facts) -> Iterator[str]:
 
 
 def prior_text(prior: Any) -> str:
-    """Return a text that describes the prior of a scenario."""
+    """Return a description of the prior of a scenario."""
     if not isinstance(prior, Mapping):
         return str(prior)
     if prior.get("law") == "Dirichlet" and "concentration" in prior:

@@ -175,8 +175,8 @@ def _with_absent(
 
 
 def _published(texts: NDArray[Any], settings: Mapping[str, Any]) -> tuple[Array, Array, Array]:
-    """Return the numbers, the lower bounds and the upper bounds that published texts state. The number is inf if the
-    text has no meaning.
+    """Return the numbers, the lower bounds and the upper bounds that are stated in the published cells. The number is
+    inf if the text has no meaning.
     """
     different, places = np.unique(texts.astype(str), return_inverse=True)
     rows = np.tile([np.nan, -np.inf, np.inf], (len(different), 1))

@@ -1,5 +1,5 @@
-"""Measure how the computing time of posteriors grows with their size, and simulate the time of runs as a function of
-the number of cores.
+"""Measure how the computing time of a posterior grows with the problem size, and simulate the duration of runs as a
+function of the number of cores.
 
 A simulated run starts each job as soon as a core is free (`makespan`).
 """
@@ -41,8 +41,8 @@ def table(
     start_up: float,
     piece: float,
 ) -> pd.DataFrame:
-    """Return a table of the measured computing times of posteriors by size, and of the simulated times of runs, in
-    seconds.
+    """Return a table of the measured computing times of posteriors by problem size, and of the simulated durations of
+    runs, in seconds.
 
     Parameters
     ----------
@@ -101,7 +101,9 @@ def _censored(size: int, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def figure(table: pd.DataFrame) -> Figure:
-    """Plot the computing time of posteriors against their size, and the hours of runs against the number of cores."""
+    """Plot the computing time of posteriors against the problem size, and the duration of runs in hours against the
+    number of cores.
+    """
     figure_drawn = Figure(figsize=(DOUBLE, 2.8))
     left, right = figure_drawn.subplots(1, 2)
     looks = list(zip(CYCLE, MARKERS, strict=True))

@@ -79,8 +79,8 @@ def boxes(x: ArrayLike, bottom: ArrayLike, width: ArrayLike, height: ArrayLike, 
 
 
 def wrong(axis: Axes, *expected: Drawn) -> list[str]:
-    """Return a list of the artists that are missing in a panel and of the artists that are not expected there. The list
-    is empty if the panel is correct.
+    """Return a list of the artists that are missing from a panel and of the artists that are not expected in the panel.
+    The list is empty if the panel is correct.
     """
     left, missing = list(shown(axis)), []
     for one in expected:

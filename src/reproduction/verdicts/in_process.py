@@ -37,7 +37,7 @@ def tables_of(
     made: Mapping[str, pd.DataFrame] | None = None,
     root_seed: int = ROOT_SEED,
 ) -> dict[str, pd.DataFrame]:
-    """Return the tables of a paper by name, equal to the files of a run.
+    """Return a mapping from names to the tables of a paper, which are equal to the tables that a run writes.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def settings(path: str | Path, **changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _whole(paper: Paper, artefact: Artefact, stated: Mapping[str, Any] | None) -> None:
-    """Raise ValueError if a test does not give every setting of a table."""
+    """Raise ValueError if a test does not specify every setting of a table."""
     assert artefact.table is not None
     section = artefact.table.settings
     known = ((paper.settings.get("sections") or {}).get(section) or {}).get("properties") or {}
@@ -189,7 +189,9 @@ class Judge:
 
     @contextmanager
     def _remembering(self) -> Iterator[None]:
-        """Use cached versions of those functions of a paper that take complete tables, while the context is active."""
+        """Use cached versions of the functions of a paper that take complete tables as arguments, while the context is
+        active.
+        """
         places = [
             (module, name, call) for module in _modules(self.slug) for name, call in _of_tables(self.slug, module)
         ]
@@ -237,7 +239,9 @@ def _modules(slug: str) -> Iterator[ModuleType]:
 
 
 def _of_tables(slug: str, module: ModuleType) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Yield the name and the function for every function in a module of a paper that takes a complete table."""
+    """Yield the name of every function in a module of a paper that takes a complete table as an argument, and the
+    function itself.
+    """
     for name, value in list(vars(module).items()):
         mine = isfunction(value) and value.__module__.startswith(f"reproduction.papers.{slug}.")
         if mine and _takes_tables(value):

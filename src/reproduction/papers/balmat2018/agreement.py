@@ -199,8 +199,8 @@ def _compositions(total: int) -> list[tuple[int, int, int, int]]:
 
 
 def _dip(points: Array, digits: Array) -> float:
-    """Return the bias that the paper describes, which is the median number of digits for p in the middle minus the
-    median number for p near 0 or 1.
+    """Return the bias that is described in the paper: the median number of digits for p from 0.1 to 0.6, minus the
+    median number of digits for p below 0.01 or above 0.95.
     """
     outer = (points < 0.01) | (points > 0.95)
     middle = (points >= 0.1) & (points <= 0.6)
@@ -407,7 +407,9 @@ def _relative(measured: pd.DataFrame, pair: list[str]) -> float:
 
 
 def _of(measured: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Return the computing times of an algorithm in R or, if R was not measured, of the same algorithm in Python."""
+    """Return the computing times of an algorithm in R or, if no times were measured in R, of the same algorithm in
+    Python.
+    """
     for method in _SAME[name]:
         if (measured["method"] == method).any():
             return measured[measured["method"] == method]

@@ -197,8 +197,8 @@ def equation_3(*, counts: list[int], epsilon: float, simulations: int, rng: np.r
 
 
 def simplex_nodes() -> tuple[Array, Array, Array]:
-    """Return the nodes and weights of a Gauss-Legendre rule for the uniform distribution on the simplex, as r (n,), p
-    (n, 3), and weights (n,) that add up to one.
+    """Return the nodes and weights of a Gauss-Legendre rule for the uniform distribution on the simplex, as arrays: r
+    of shape (n,), p of shape (n, 3), and weights of shape (n,) that add up to one.
 
     In the coordinates r = p1/(p1 + p0) and pe, the flat distribution has density 2 (1 - pe) on the unit square.
     """
@@ -210,8 +210,8 @@ def simplex_nodes() -> tuple[Array, Array, Array]:
 
 
 def given_p(p: Array, rows: NDArray[np.int64], log_noise: Array) -> tuple[Array, Array]:
-    """Return the probabilities of S given each p by equation (1), float64 (n, rows), and the denominators Z(p), float64
-    (n,).
+    """Return the probabilities of S given each p by equation (1), as a float64 array of shape (n, rows), and the
+    denominators Z(p), as a float64 array of shape (n,).
     """
     static = gammaln(rows[0].sum() + 1) - gammaln(rows + 1).sum(axis=1) + log_noise
     parts = [np.exp(static + sum(xlogy(rows[:, i], q[:, i, None]) for i in range(3))) for q in _chunks(p)]

@@ -17,9 +17,9 @@ PROBABILITIES = ("p1", "p0", "perr")
 
 
 def triplets(size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return random (p1, p0, perr) from the three stages of footnote 13. The first value is uniform on (0, 1), the
-    second value is uniform between 0 and 1 minus the first value, and the third value is the remainder. The three
-    values are shuffled.
+    """Return random triplets (p1, p0, perr) that are drawn by the three stages of footnote 13. The first value is
+    uniform on (0, 1), the second value is uniform between 0 and 1 minus the first value, and the third value is the
+    remainder. The three values are shuffled.
 
     The footnote prints the second interval as [1 - first, first], but only [0, 1 - first] gives probabilities.
     """

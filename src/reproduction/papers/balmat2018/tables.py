@@ -20,7 +20,9 @@ def exact_coefficients(counts: NDArray[np.int64]) -> list[int]:
 
 
 def _binomials(n: int) -> list[int]:
-    """Return the binomial coefficients of n over 0, 1, .., n, each of which is computed from the previous one."""
+    """Return the binomial coefficients C(n, k) for k = 0, 1, .., n, each of which is computed from the previous
+    coefficient.
+    """
     coefficients = [1]
     for b in range(n):
         coefficients.append(coefficients[-1] * (n - b) // (b + 1))

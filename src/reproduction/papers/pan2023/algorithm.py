@@ -77,7 +77,8 @@ def record_example() -> pd.DataFrame:
 
 
 def phi_examples(*, thetas: list[list[float]], rates: list[float]) -> pd.DataFrame:
-    """Return, for each theta on the slides, the odds ratio phi and its limit for many records after swapping.
+    """Return, for each theta on the slides, the odds ratio phi and the limit of phi after swapping as the number of
+    records increases.
 
     The columns are theta1..theta4, rate, variant, phi and association.
     """

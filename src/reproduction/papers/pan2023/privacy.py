@@ -1,5 +1,5 @@
-"""Privacy loss of swapping, measured by the epsilon of the theorem, by the exact constant and by the cost of one
-exchange, and the association that remains after swapping.
+"""Privacy loss of swapping (the epsilon of the theorem, the exact constant, and the cost of one exchange), and the
+association that remains after swapping.
 """
 
 import numpy as np

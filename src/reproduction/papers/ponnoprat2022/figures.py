@@ -611,7 +611,8 @@ def _routes(
     sides: tuple[float, float],
     least: float = np.inf,
 ) -> tuple[float, list[float]]:
-    """Return the penalty of a layout and, for each edge, the curvature that best avoids other nodes and arrows.
+    """Return the penalty of a layout and, for each edge, the curvature at which the arrow best avoids other nodes and
+    arrows.
 
     The penalty can only increase. If it reaches `least`, the layout cannot be the best, and the partial result is
     returned.

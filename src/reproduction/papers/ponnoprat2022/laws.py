@@ -50,8 +50,8 @@ def calibrated(epsilon: float, order: float) -> tuple[float, float]:
 
 
 def floor(order: ArrayLike, delta: ArrayLike) -> Array:
-    """Return the term that equation 14 adds, log(1/delta)/(lambda - 1) + log(1 - 1/lambda) - log(lambda)/(lambda -
-    1).
+    """Return the term that is added in equation 14, log(1/delta)/(lambda - 1) + log(1 - 1/lambda) - log(lambda)/(lambda
+    - 1).
     """
     lam = np.asarray(order, dtype=float)
     return np.asarray(-np.log(delta) / (lam - 1) + np.log1p(-1 / lam) - np.log(lam) / (lam - 1))

@@ -37,8 +37,8 @@ def figure_1(*, least: float, most: float, points: int) -> pd.DataFrame:
 def figure_2(
     *, total: int, cells: int, r: float, order: float, least: float, most: float, points: int, rule: Path
 ) -> pd.DataFrame:
-    """Return the delta of Gohari et al. as a function of gamma, as the exact value and as the value by the degree-50
-    quadrature of the printed figure.
+    """Return the delta of Gohari et al. as a function of gamma: the exact value, and the value computed with the
+    degree-50 quadrature that was used for the printed figure.
 
     Parameters
     ----------

@@ -182,7 +182,7 @@ def _moments(of: pd.DataFrame) -> tuple[float, str]:
 
 
 def _moments_seen(of: pd.DataFrame, tests: int | None = None, name: str = "a moment") -> str:
-    """Return, as text, the largest detection limit over the given moments, as a relative change, for a test of `tests`
+    """Return, as text, the largest detection limit (a relative change) over the given moments, for a test of `tests`
     moments.
     """
     needed = stats.t.isf(LEVEL / (2 * (tests or len(of))), BATCHES - 1) + stats.norm.ppf(power.SEEN)
@@ -381,8 +381,8 @@ def draws(tables: dict[str, pd.DataFrame]) -> list[Row]:
 
 
 def laws(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the comparison table about the modes that the figures show but for which the slides print no
-    numbers.
+    """Return rows of the comparison table about the modes that are visible in the figures but are not printed as
+    numbers on the slides.
     """
     rows = []
     for target in ("xi_mean", "xi_sse"):

@@ -1,5 +1,5 @@
-"""Extensions of the slides, about the exact sensitivity, better designs of the release, and other noise distributions
-with tests of their draws.
+"""Results beyond the slides: the exact sensitivity, better designs of the release, and other noise distributions, whose
+draws are tested.
 """
 
 from dataclasses import dataclass, replace

@@ -34,7 +34,9 @@ _WHOLE = 40_001  # number of integration points of a normalising constant
 
 @dataclass(frozen=True)
 class Target:
-    """Target density of xi_mean (with a normal weight) or of xi_sse (with a gamma weight), on a Laplace base."""
+    """Target density of xi_mean (with a normal weight) or of xi_sse (with a gamma weight), with a Laplace base
+    distribution.
+    """
 
     kind: str
     z: float

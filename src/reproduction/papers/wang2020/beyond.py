@@ -27,7 +27,7 @@ def _top(released: list[int], epsilon: float, algorithm: str, rows: int, reading
 
 
 def table_4(*, released: list[int], epsilon: float, window: int, other_window: int, rows: int) -> pd.DataFrame:
-    """Return the most probable pairs of true counts given a release of algorithm 2.
+    """Return the most probable pairs of true counts given a release that was made by algorithm 2.
 
     The variants are ``as_written``, with the stated window; ``published``, with the narrower window that gives the
     printed probabilities; and ``corrected``, without a window (NaN). The columns are variant, window, ties, row, N1,
@@ -38,8 +38,8 @@ def table_4(*, released: list[int], epsilon: float, window: int, other_window: i
 
 
 def table_5(*, released: list[int], epsilon: float, window: int, other_window: int, rows: int) -> pd.DataFrame:
-    """Return the most probable pairs of true counts given a release of algorithm 3. In the variant as written, ties are
-    broken by floating-point rounding.
+    """Return the most probable pairs of true counts given a release that was made by algorithm 3. In the variant as
+    written, ties are broken by floating-point rounding.
     """
     readings = [("as_written", window, "ieee"), ("published", other_window, "ieee"), ("corrected", None, "random")]
     return _top(released, epsilon, "3", rows, readings)

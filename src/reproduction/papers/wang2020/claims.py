@@ -193,7 +193,9 @@ def most(margins: Iterable[Margin]) -> Margin:
 
 
 def cells(table: pd.DataFrame) -> Cells:
-    """Return the exact moments of algorithms 1 and 2, and the simulated moments of algorithm 3 as written."""
+    """Return the exact moments of algorithms 1 and 2, and the simulated moments of the variant of algorithm 3 as
+    written in the paper.
+    """
     moments: dict[str, dict[tuple[str, str], tuple[float, float]]] = {"mean": {}, "variance": {}}
     wanted = np.where(table["algorithm"] == "Algorithm 3", "as_written", "corrected")
     for _, row in table[table["variant"] == wanted].iterrows():
@@ -328,8 +330,7 @@ def _law(name: str, table: pd.DataFrame) -> Row:
 
 
 def of_checks(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about those statements of Sections 2.1, 3.1 and 5.1 that are checked with
-    draws.
+    """Yield rows of the comparison table about the statements of Sections 2.1, 3.1 and 5.1 that are checked with draws.
     """
     rows = dict(iter(table.groupby("statement", sort=False)))
 

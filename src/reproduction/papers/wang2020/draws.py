@@ -27,8 +27,8 @@ LEVEL = 1e-4  # level of the test of the released total (published.tsv)
 
 
 def release_checks(*, vector: int, epsilon: float, support: int, size: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the results of all checks of the releases, from `size` releases by every algorithm. The columns are
-    statement, example, algorithm, value, se (of a proportion) and n.
+    """Return the results of all checks of the releases, computed from `size` releases of every algorithm. The columns
+    are statement, example, algorithm, value, se (of a proportion) and n.
 
     The statements are ``zeros at 0 or 1`` and ``zeros above 0``: proportions of releases in which a true count of 0
     becomes such a count (Example 1); ``wrong totals``: number of releases with a negative count or with a total that

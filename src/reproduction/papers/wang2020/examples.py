@@ -28,8 +28,8 @@ _FIXED = (0, 0, 0, 1, 2, 3, 60, 382, 736, 977)
 
 
 def example_1(vector: int) -> NDArray[np.int64]:
-    """Return fifty simulated counts that satisfy every constraint on Example 1 that the paper states. The paper does
-    not publish the counts that it used.
+    """Return fifty simulated counts that satisfy every constraint on Example 1 that is stated in the paper. The paper
+    does not publish the counts that it used.
 
     The counts are three 0, one each of 1, 2, 3, five in 15..60, and all others in 60..1000, with order statistics 0,
     60, 382, 736, 977 and sum 21249.

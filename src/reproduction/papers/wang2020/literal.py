@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 
 def release(counts: list[int], *, epsilon: float, support: int, rng: np.random.Generator) -> list[NDArray]:
-    """Return one release by each of the algorithms, drawn step by step as in section 3.1. Numbers are drawn from listed
-    values with listed probabilities.
+    """Return one release for each of the algorithms, drawn step by step as in section 3.1. Numbers are drawn from
+    listed values with listed probabilities.
     """
     noise = np.arange(-support, support + 1)
     weights = np.exp(-epsilon * np.abs(noise))
@@ -53,8 +53,8 @@ def theorem_1(m: int, p: list[float]) -> NDArray[np.int64]:
 
 
 def pair_table(released: list[int], *, epsilon: float, window: int) -> NDArray[np.float64]:
-    """Return the posterior of a pair of counts given a release of algorithm 2, computed by the four-fold sum of section
-    3.2. The true counts are restricted to within +-window of the released counts.
+    """Return the posterior of a pair of counts given a release that was made by algorithm 2, computed by the four-fold
+    sum of section 3.2. The true counts are restricted to within +-window of the released counts.
     """
     r1, r2 = released
     total = r1 + r2

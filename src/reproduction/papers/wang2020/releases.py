@@ -1,5 +1,5 @@
-"""Compute Tables 1 and 3, which contain means and variances of the released counts over many releases, and compare them
-with the exact values.
+"""Compute Tables 1 and 3, which contain means and variances of the released counts over many releases, and compare
+these moments with the exact moments.
 """
 
 from typing import Any

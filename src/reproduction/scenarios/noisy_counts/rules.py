@@ -94,7 +94,7 @@ def censored_rows(
 
 
 def values(settings: Mapping[str, Any], columns: Columns) -> list[float | None]:
-    """Return the given counts, in which None represents a count without a number."""
+    """Return the given counts, in which None represents a count that is not published as a number."""
     return [number for number, _ in cells(settings, columns)]
 
 
@@ -191,7 +191,7 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
 
 
 def _wrong_cell(settings: Mapping[str, Any]) -> str:
-    """Return the mistake in the first given count whose text cannot be interpreted."""
+    """Return an error message for the first given count whose text cannot be interpreted."""
     written = settings.get("counts") or ()
     for name, one in written.items() if isinstance(written, Mapping) else enumerate(written, 1):
         try:
@@ -202,8 +202,8 @@ def _wrong_cell(settings: Mapping[str, Any]) -> str:
 
 
 def _without_numbers(settings: Mapping[str, Any], columns: Columns, found: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the mistakes in counts without a number, such as ranges in combination with noise and counts without any
-    bound.
+    """Yield the mistakes in counts that are withheld or published as a range, such as ranges in combination with noise
+    and counts without any bound.
     """
     place, listed = ".file" if columns is not None else ".counts", cells(settings, columns)
     stated = settings.get("noise")
@@ -609,8 +609,8 @@ def within(words: Mapping[str, Any]) -> str:
 
 
 def prior_text(words: Mapping[str, Any]) -> str:
-    """Return a text that describes the prior and how it was chosen. If the scenario has several groups, the description
-    covers each group.
+    """Return a description of the prior, and of the method by which the prior was chosen. If the scenario has several
+    groups, the description covers each group.
     """
     if "groups" in words:
         parts = [f"{name}: {_prior_law_text(part)}" for name, part in words["groups"].items()]
@@ -650,7 +650,7 @@ def _prior_law_text(words: Mapping[str, Any]) -> str:
 
 
 def noise_text(words: Mapping[str, Any]) -> str:
-    """Return a text that describes the distribution of the noise."""
+    """Return a description of the distribution of the noise."""
     if "laws" in words:
         sizes: dict[str, int] = {}
         for law in words["laws"]:

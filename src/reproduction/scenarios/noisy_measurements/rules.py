@@ -144,7 +144,7 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
 
 
 def prior_text(words: Mapping[str, Any]) -> str:
-    """Return a text that describes the prior of the counts of a tree."""
+    """Return a description of the prior of the counts of a tree."""
     if words.get("law") == "splits":
         return (
             "flat on the total; each count is split among its parts by a Dirichlet-multinomial distribution per level"

@@ -115,7 +115,7 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
 
 
 def prior_text(prior: Mapping[str, Any]) -> str:
-    """Return a text that describes the priors of the parameters of the regression."""
+    """Return a description of the priors of the parameters of the regression."""
     shape, noun = prior["log shape"], "shape" if prior["family"] == "rates" else "concentration"
     return (
         f"the logarithm of the {noun} is normal with mean {shape['mean']:.3g} and standard deviation {shape['sd']:g}, "

@@ -260,8 +260,8 @@ def judge(honest):
 
 @pytest.fixture(scope="module")
 def flips(honest, judge):
-    """Return a mapping from each deliberate error to the quantities whose verdicts it changes. Each replacement is
-    computed once.
+    """Return a mapping from each deliberate error to the quantities with changed verdicts. Each replacement is computed
+    once.
     """
     before, found = judge.verdicts, {}
 

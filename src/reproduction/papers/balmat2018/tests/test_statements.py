@@ -1,4 +1,6 @@
-"""Check the functions that compute the rows of statements, against values derived by hand or by another method."""
+"""Check the functions that compute the rows of statements: the rows are compared with values that are derived by hand
+or by another method.
+"""
 
 from fractions import Fraction
 from math import lgamma
@@ -341,8 +343,8 @@ def test_the_share_of_draws_below_r_counts_equal_ones(monkeypatch, shift, wanted
 
 
 def test_margins_of_the_first_p():
-    """Check the margins of the claims about the privacy loss at epsilon = 0.5. For losses of 2 epsilon, epsilon and 8
-    epsilon, the last margin is 0.5 (1 - 8).
+    """Check the margins by which the claims about the privacy loss at epsilon = 0.5 hold or fail. For losses of 2
+    epsilon, epsilon and 8 epsilon, the last margin is 0.5 (1 - 8).
     """
     table = pd.DataFrame(
         {"release": [beyond.TEXT, beyond.LISTINGS, beyond.FIRST_P], "claimed": 0.5, "lost": [1.0, 0.5, 4.0]}

@@ -44,8 +44,9 @@ def test_margins_of_table_1():
 
 
 def test_margins_of_equation_3():
-    """Check the margins of the claims about equation (3). The table contains the means 0.5 and 0.2 under equation (3),
-    the means 0.128 and 0.12 under the model, a total variation distance of 0.4, and methods that differ by 3e-6.
+    """Check the margins by which the claims about equation (3) hold or fail. The table contains the means 0.5 and 0.2
+    under equation (3), the means 0.128 and 0.12 under the model, a total variation distance of 0.4, and methods that
+    differ by 3e-6.
     """
     rows = [(beyond.EQUATION, "mean of r", way, value) for way, value in (("quadrature", 0.5), ("simulation", 0.49))]
     rows += [(beyond.EQUATION, "mean of r given S", way, 0.2) for way in ("quadrature", "simulation")]
@@ -60,8 +61,8 @@ def test_margins_of_equation_3():
 
 
 def test_margins_of_the_listings():
-    """Check the margin of the claim about listings with spreads of 0.3 and 0.2 over 51 runs and Gibbs chains with
-    spreads of 0.01 and 0.05. The margin is .03 - .3 with the error .3/sqrt(100).
+    """Check the margin by which the claim about the listings fails, for listings with spreads of 0.3 and 0.2 over 51
+    runs, and for Gibbs chains with spreads of 0.01 and 0.05. The margin is .03 - .3 with the error .3/sqrt(100).
     """
     rows = [
         {"quantity": "r", "method": m, "setting": s, "spread": spread, "runs": 51}
@@ -74,8 +75,8 @@ def test_margins_of_the_listings():
 
 
 def test_margin_of_the_closed_form_without_noise():
-    """Check the margin of the claim about Beta(6, 41), whose mean is 6/47, so that the value 0.13 in a table has an
-    error of 0.13 - 6/47.
+    """Check the margin by which the claim about Beta(6, 41) fails: the mean is 6/47, so that the value 0.13 in a table
+    has an error of 0.13 - 6/47.
     """
     table = pd.DataFrame({"quantity": ["r", "pe"], "method": "no noise", "S1": 5, "S0": 40, "mean": [0.13, 9.0]})
     assert agreement._no_noise(table)["ours"] == pytest.approx(1e-6 - (0.13 - 6 / 47))
@@ -89,8 +90,8 @@ def points(pair, **p):
 
 
 def test_margins_of_figure_2(monkeypatch):
-    """Check the margins of the claims about Figure 2. The tables contain 40 triplets with 12.5 digits at p1 = 0.005, 13
-    digits at p1 = 0.3, 11 digits at p0 < 1e-6, and 0.4 digits at the smallest p.
+    """Check the margins by which the claims about Figure 2 hold or fail. The tables contain 40 triplets with 12.5
+    digits at p1 = 0.005, 13 digits at p1 = 0.3, 11 digits at p0 < 1e-6, and 0.4 digits at the smallest p.
     """
     monkeypatch.setattr(agreement, "_fewest", lambda total, p: 12.75)
     table = points([12.5, 13.0] * 19 + [12.5, 11.0], p1=[0.005, 0.3] * 20, p0=[0.3, 0.4] * 19 + [0.3, 1e-7])
@@ -130,8 +131,8 @@ def test_digits_of_footnote_12_by_hand(monkeypatch):
 
 
 def test_margins_of_the_triplets():
-    """Check the margins of the claims about 100 triplets with values below 1/4 and above 3/4. The numbers 55 and 5 for
-    p1 give .5; the numbers 40 and 20 for p0 give .2 with error sqrt(60)/100.
+    """Check the margins by which the claims about the triplets hold, for 100 triplets with values below 1/4 and above
+    3/4. The numbers 55 and 5 for p1 give .5; the numbers 40 and 20 for p0 give .2 with error sqrt(60)/100.
     """
     table = pd.DataFrame({"p1": [0.1] * 55 + [0.8] * 5 + [0.5] * 40, "p0": [0.2] * 40 + [0.9] * 20 + [0.5] * 40})
     table = table.assign(perr=[0.01] * 60 + [0.85] * 10 + [0.5] * 30)
@@ -223,8 +224,8 @@ def test_products_of_table_2_are_all_the_same(monkeypatch):
 
 
 def test_margins_of_table_2():
-    """Check the margins of the claims about Table 2, for ratios of 0.8 and 0.3 with standard deviations of 0.1 and 0.06
-    over 4 repeats. The margins are 1 - .8 and .8 - .3. If a ratio is above 1, the first method is faster.
+    """Check the margins by which the claims about Table 2 hold, for ratios of 0.8 and 0.3 with standard deviations of
+    0.1 and 0.06 over 4 repeats. The margins are 1 - .8 and .8 - .3. If a ratio is above 1, the first method is faster.
 
     The standard error of a median of normal numbers is sqrt(pi/2) = 1.2533 times that of their mean.
     """
@@ -299,8 +300,8 @@ def test_margins_of_growth():
 
 
 def test_bands_of_the_calibration():
-    """Check the calibration for 400 evenly spaced PIT values, with density 1, a band of 2.576 sqrt(20/400), a coverage
-    of exactly 0.95, and a chi-squared statistic of 0.
+    """Check the calibration statistics of 400 evenly spaced PIT values: a density of 1, a band of 2.576 sqrt(20/400), a
+    coverage of exactly 0.95, and a chi-squared statistic of 0.
     """
     pits = (np.arange(400) + 0.5) / 400
     table = pd.DataFrame({"epsilon": 1.0, **dict.fromkeys(calibration.METHODS, pits)})

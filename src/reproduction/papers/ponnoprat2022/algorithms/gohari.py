@@ -177,7 +177,7 @@ def calibrate(target: float, *, concentration: float, eta: float, eta_bar: float
 
 
 def _around(target: float, parameters: list[Array]) -> tuple[float, float]:
-    """Return the logs of a lower and an upper bound of the gamma that `calibrate` computes. The bounds follow from the
+    """Return the logs of a lower and an upper bound on the gamma that `calibrate` computes. The bounds follow from the
     most probable cell and from the union bound.
     """
     ends = []

@@ -432,8 +432,8 @@ def test_a_share_and_its_binomial_error():
 
 @pytest.mark.parametrize(("measure", "gap"), [("cross_entropy", -0.3), ("accuracy", 0.3), ("log_likelihood", 0.3)])
 def test_losses_count_down_and_scores_up(measure, gap):
-    """Check the sign of the difference between two losses or scores of 0.9 and 0.6. A loss of 0.9 is worse by 0.3, and
-    an accuracy or a likelihood of 0.9 is better by 0.3.
+    """Check the sign of the difference between 0.9 and 0.6, which are either two losses or two scores. A loss of 0.9 is
+    worse by 0.3, and an accuracy or a likelihood of 0.9 is better by 0.3.
     """
     table = scores(("A", "dirichlet", 1.0, 0.9, 0.03), ("A", "laplace", 1.0, 0.6, 0.04), measure=measure)
     found = agreement_models.advantage(table, measure, ["laplace"]).iloc[0]

@@ -236,7 +236,7 @@ def calibrations(monkeypatch):
 
 
 def test_a_model_shares_epsilon_evenly_among_its_releases(calibrations):
-    """Check that a model with four attributes and the labels makes five releases, each of which has epsilon/5.
+    """Check that a model with four attributes and the labels requires five releases, each with a budget of epsilon/5.
 
     The Laplace noise is calibrated for a change of one cell by 1 in the published variant (so that the scale is half of
     the scale for two cells), and for two cells in the corrected variant, in which the Dirichlet is also calibrated

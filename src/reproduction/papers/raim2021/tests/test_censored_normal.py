@@ -1,5 +1,5 @@
-"""Test the censored normal model, by its statistics, by its sensitivity, by the agreement of the Gibbs samplers with
-reference implementations, and with invalid input.
+"""Test the censored normal model: the statistics, the sensitivity, the agreement of the Gibbs samplers with reference
+implementations, and the rejection of invalid input.
 """
 
 import numpy as np

@@ -249,8 +249,8 @@ def test_bars_and_steps_of_the_targets():
 
 
 def test_exact_laws_in_closed_form():
-    """Check that, for z far below 0, the noise with a normal weight N(z, 1/950) on a Laplace base is normally
-    distributed with mean z + 1/(950 b).
+    """Check that, for z far below 0, the noise with a normal weight N(z, 1/950) and a Laplace base distribution is
+    normally distributed with mean z + 1/(950 b).
     """
     row = draws.exact_laws(deltas=[16.988], epsilon=2.0, **SETTING).set_index("target").loc["xi_mean"]
     mean, sd = -21.27 + 1 / (950 * 8.494), 950**-0.5
@@ -450,7 +450,7 @@ def test_median_interval():
 
 
 def test_worst_pair():
-    """Check the change of the statistics if the last record of [2, .., 2, -2] is replaced by -3. The count changes by
+    """Check the change in the statistics if the last record of [2, .., 2, -2] is replaced by -3. The count changes by
     1, the mean by 4/1000, and the sum of squares by 16 (1 - 1/1000) = 15.984.
     """
     table = statistics_laws.privacy_loss(

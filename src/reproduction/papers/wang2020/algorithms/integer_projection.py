@@ -90,8 +90,8 @@ def least_squares(noisy: ArrayLike, noisy_totals: ArrayLike) -> tuple[Array, Arr
 
 
 def largest_remainder(rows: Array, totals: ArrayLike) -> NDArray[np.int64]:
-    """Return integers with given totals by the largest-remainder method. Each part is rounded down, and the parts with
-    the largest remainders are increased by one.
+    """Round the numbers in each row to integers with a given total, by the largest-remainder method. Each part is
+    rounded down, and the parts with the largest remainders are increased by one.
 
     Parameters
     ----------

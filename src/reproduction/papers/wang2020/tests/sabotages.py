@@ -112,7 +112,7 @@ def at_least_one(patch, honest):
 
 
 def one_for_all(patch, honest):
-    """Replace the releases by every algorithm with releases by algorithm 2, as a deliberate error."""
+    """Replace the releases of all algorithms by releases of algorithm 2, as a deliberate error."""
     released_as(
         patch, lambda released, counts, epsilon, rng: np.repeat(released[2:3], 4, 0) if len(released) == 4 else released
     )

@@ -332,8 +332,8 @@ def test_seats_by_count():
 
 
 def test_correlations_of_small_errors():
-    """Check the correlation between the errors of a mean and of a variance. The errors 0, 0, 0, 1 have m2 = 3/16, m3 =
-    3/32 and m4 - m2^2 = 3/64, so the correlation is 1. If all errors are 0, the correlation is 0.
+    """Check the correlation between the error of a mean and the error of a variance. The errors 0, 0, 0, 1 have m2 =
+    3/16, m3 = 3/32 and m4 - m2^2 = 3/64, so the correlation is 1. If all errors are 0, the correlation is 0.
     """
     about = {"example": "e", "algorithm": "a", "ties": "", "representative": "r", "true": 10}
     sums = pd.DataFrame([about | {"n": 4, "s1": 1, "s2": 1, "s3": 1, "s4": 1}])
@@ -415,8 +415,9 @@ def moments_table(mean, variance):
 
 
 def test_margins_of_table_1():
-    """Check that the margins by which the claims about Table 1 hold follow from the thresholds of the claims. The four
-    algorithms have the means 100.2, 100, 99.9 and 100 and the variances 110, 108, 100 and 4 at every count.
+    """Check the margins by which the claims about Table 1 hold or fail, that is, the distances from the thresholds of
+    the claims. The four algorithms have the means 100.2, 100, 99.9 and 100 and the variances 110, 108, 100 and 4 at
+    every count.
     """
     mean = dict(zip(claims.ALL, (100.2, 100.0, 99.9, 100.0), strict=True))
     variance = dict(zip(claims.ALL, (110.0, 108.0, 100.0, 4.0), strict=True))

@@ -31,8 +31,8 @@ def numbers(pattern, text):
 
 
 def printed(table, algorithm, representative):
-    """Return the mean and the variance that the paper prints, with a tolerance for each number. The tolerance is four
-    standard errors plus half a unit of the last digit.
+    """Return the mean and the variance that are printed in the paper, with a tolerance for each number. The tolerance
+    is four standard errors plus half a unit of the last digit.
     """
     mean, variance = (PUBLISHED.loc[table, f"{algorithm}, {representative}: {what}"] for what in ("mean", "variance"))
     round_off = [0.5 * 10 ** -cell["digits"] for cell in (mean, variance)]
@@ -105,8 +105,8 @@ def test_sums_of_noises():
 
 
 def test_a_component_of_weight_zero():
-    """Check that a component of weight zero gets no unit. For the weights (1, 0, 3), the two largest quotients among
-    1/1, 1/2, 3/1, 3/2, .. are 3 and 3/2, so the third component gets both units.
+    """Check that a component with weight zero receives no units. For the weights (1, 0, 3), the two largest quotients
+    among 1/1, 1/2, 3/1, 3/2, .. are 3 and 3/2, so the third component gets both units.
     """
     assert "the mode [0, 0, 2] for the weights [1, 0, 3] and the total 2." in said(6)
 

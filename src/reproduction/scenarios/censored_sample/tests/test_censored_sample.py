@@ -47,7 +47,7 @@ def test_without_noise_the_counts_are_those_released(tmp_path):
 
 @pytest.fixture(autouse=True)
 def _without_nothing(monkeypatch):
-    """In every test of this module, remove the settings whose value is None."""
+    """Remove the settings whose value is None, in every test of this module."""
     single = scenario_settings.single
     clean = lambda name, written, kinds: single(name, {k: v for k, v in written.items() if v is not None}, kinds)  # noqa: E731
     monkeypatch.setattr(scenario_settings, "single", clean)

@@ -31,7 +31,9 @@ GAUSS = {"law": "gaussian", "sd": 2.0}
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """Return a function that computes one scenario given in YAML, in a separate folder, and returns its files."""
+    """Return a function that computes a scenario, given as YAML text, in a separate folder and returns the result
+    files.
+    """
     monkeypatch.chdir(tmp_path)
 
     def make(text, name="counties", shards=1):

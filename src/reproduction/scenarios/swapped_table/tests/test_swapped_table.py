@@ -1,5 +1,5 @@
-"""Test scenarios of swapped tables, by comparing the posterior of the table before swapping with enumeration, and by
-checking the naive comparison.
+"""Test scenarios of swapped tables: compare the posterior distribution of the unswapped table with the result of an
+enumeration, and check the results of the analysis that ignores the swapping.
 """
 
 from itertools import combinations, permutations
@@ -49,8 +49,8 @@ def likelihood(original):
 
 
 def test_the_table_before_the_swap_by_enumeration(tmp_path):
-    """Check the posterior of the table before swapping against enumeration. A flat Dirichlet prior of the cells gives
-    equal weight to all tables with equal margins.
+    """Compare the posterior distribution of the unswapped table with the result of an enumeration. A flat Dirichlet
+    prior of the cells gives equal weight to all tables with equal margins.
     """
     originals = [[[a, 3 - a], [3 - a, a]] for a in range(4)]
     weights = np.array([likelihood(t) for t in originals])
