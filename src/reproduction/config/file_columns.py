@@ -163,8 +163,8 @@ def _joined(read: Mapping[str, list[str]], kinds: Mapping[str, str], found: Name
 
 
 def _combinations(parts: Sequence[Sequence[str]]) -> list[str]:
-    """Return the names of all combinations of the values of several columns, in the order in which the combinations
-    first occur.
+    """Return the names of all combinations of the values of several columns, in the order in which the values first
+    occur.
     """
     different = [list(dict.fromkeys(part)) for part in parts]
     if (size := prod(map(len, different))) > _MOST_CELLS:

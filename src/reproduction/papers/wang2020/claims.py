@@ -330,8 +330,7 @@ def _law(name: str, table: pd.DataFrame) -> Row:
 
 
 def of_checks(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about the statements of Sections 2.1, 3.1 and 5.1 that are checked with draws.
-    """
+    """Yield rows of the comparison table about statements of Sections 2.1, 3.1 and 5.1 that are checked with draws."""
     rows = dict(iter(table.groupby("statement", sort=False)))
 
     def worst(statement: str) -> Margin:

@@ -13,8 +13,7 @@ _WAYS = ({"epsilon", "order"}, {"r", "alpha"})
 
 
 def stated(settings: Mapping[str, Any]) -> tuple[list[str], list[float]]:
-    """Return the names of the shares as written by the user, together with the released shares or the synthetic counts.
-    """
+    """Return the names of the shares as written by the user, and the released shares or the synthetic counts."""
     written = settings.get("shares", (settings.get("rehearsal") or {}).get("counts", ()))
     if isinstance(written, Mapping):
         return [str(name) for name in written], list(written.values())
