@@ -297,7 +297,7 @@ class TwoRates:
     noise: tuple[NoiseSum, NoiseSum]
 
     def _statistic(self, one: Array, two: Array, shift: float) -> Array:
-        """Return the difference of two shares minus `shift`, divided by its standard deviation."""
+        """Return the difference of two shares minus `shift`, divided by the standard deviation of the difference."""
         n1, n2 = self.n
         noise = self.noise[0].variance / n1**2 + self.noise[1].variance / n2**2
         if shift == 0:

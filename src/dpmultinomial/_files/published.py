@@ -472,7 +472,7 @@ class Published:
 
 
 def open_release(folder: str | Path) -> Published:
-    """Open a published release and check that it can be used for inference.
+    """Open a published release, and check that the release can be used for inference.
 
     Parameters
     ----------

@@ -153,8 +153,8 @@ def _by_name(covariates: Any, release: Release) -> dict[str, dict[str, float]]:
 
 
 def _separate(release: Release, regression: Regression) -> tuple[list[int], tuple[str, ...]]:
-    """Return the positions of the counts that are separate areas, and the dependences between the counts that the model
-    ignores.
+    """Return the positions of the counts that are separate areas, and the dependences between counts that are ignored
+    by the model.
     """
     every = list(range(len(release)))
     ignored = []

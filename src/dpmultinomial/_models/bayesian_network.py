@@ -26,7 +26,7 @@ LARGEST_TABLE = 20_000_000  # largest number of cells of one node
 
 
 def graph(parents: Mapping[str, Sequence[str]], *, columns: Sequence[str]) -> "nx.DiGraph[str]":
-    """Check the structure of a Bayesian network and return it as a directed graph.
+    """Check the structure of a Bayesian network, and return the structure as a directed graph.
 
     Parameters
     ----------

@@ -17,8 +17,8 @@ from ._places import Refused
 
 
 def state(root: Path) -> list[str]:
-    """Return the spending so far, with one line per release, and state whether all budget records agree. The function
-    changes nothing.
+    """Return lines of text with the spending so far, one line per release, and a statement on the agreement of all
+    budget records. The function changes nothing.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ SMALLEST = 1e-40  # fraction of the largest weight; smaller weights at the ends 
 
 
 class Unlisted(Exception):
-    """Error that is raised if a joint distribution has too many values to be listed, so that it must be sampled."""
+    """Error that is raised if a joint distribution has too many values to be listed and must be sampled instead."""
 
 
 @dataclass(frozen=True)

@@ -465,7 +465,8 @@ class OutOfReach(ValueError):
 
 @dataclass(frozen=True)
 class Stratum:
-    """Posterior distribution of the original table of one stratum, with the method by which it was computed.
+    """Posterior distribution of the original table of one stratum, with the name of the method by which the
+    distribution was computed.
 
     Parameters
     ----------

@@ -602,7 +602,7 @@ class TreeLaw:
         return self._pair(one, two)
 
     def _reach(self, row: int) -> None:
-        """Compute the message from the parent of a node to this node, if it has not been computed yet."""
+        """Compute the message from the parent of a node to this node, if this message has not been computed yet."""
         path = [row]
         while path[-1] > 0:
             path.append(int(self.tree.above[path[-1]]))

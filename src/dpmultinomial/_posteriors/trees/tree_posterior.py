@@ -147,7 +147,7 @@ def _step(x: Array, slope: Array, bend: Array) -> Array:
 
 
 class _Evidence:
-    """Log evidence of a tree as a function of the concentrations of the splits, with its derivatives."""
+    """Log evidence of a tree and its derivatives, as functions of the concentrations of the splits."""
 
     def __init__(self, tree: Tree, sites: NDArray[Any], lists: Lists, levels: int) -> None:
         self.tree, self.sites, self.tables, self.levels = tree, sites, lists.joined(), levels
