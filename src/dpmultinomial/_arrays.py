@@ -11,8 +11,8 @@ Whole = NDArray[np.int64]
 
 
 def floats(name: str, values: Any, *, ndim: int, shape: tuple[int, ...] | None = None) -> NDArray[np.float64]:
-    """Return a C-contiguous float64 array of the given dimension and shape, and reject NaN. Infinite values are
-    allowed.
+    """Return `values` as a C-contiguous float64 array of the given dimension and shape, and reject NaN. Infinite values
+    are allowed.
     """
     array = _array(name, values, "iuf")
     if array.ndim != ndim or (shape is not None and array.shape != shape):
@@ -37,7 +37,9 @@ def spectra(name: str, values: Any, *, ndim: int) -> NDArray[np.complex128]:
 def integers(
     name: str, values: Any, *, ndim: int = 1, shape: tuple[int, ...] | None = None, least: int, most: int
 ) -> Whole:
-    """Return a C-contiguous int64 array whose entries lie in [least, most]. Floats are rejected, not truncated."""
+    """Return `values` as a C-contiguous int64 array whose entries lie in [least, most]. Floats are rejected, not
+    truncated.
+    """
     array = _array(name, values, "iu")
     if array.ndim != ndim or (shape is not None and array.shape != shape):
         raise ValueError(f"{name} must have {_wanted(ndim, shape)}, got shape {array.shape}")

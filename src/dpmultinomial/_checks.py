@@ -56,8 +56,8 @@ def fraction(name: str, value: ArrayLike) -> NDArray[np.float64]:
 
 
 def levels(name: str, value: ArrayLike, *, least: float) -> NDArray[np.float64]:
-    """Return an array of numbers in [0, 1], of any shape. Each number must be 0, 1 or at least `least` away from
-    both.
+    """Return `value` as an array of numbers in [0, 1], of any shape. Each number must be 0, 1 or at least `least` away
+    from both.
     """
     array = fraction(name, value)
     tail = np.minimum(array, 1 - array)
@@ -112,8 +112,8 @@ def integral(name: str, values: ArrayLike) -> NDArray[np.float64]:
 
 
 def int64s(name: str, values: ArrayLike) -> NDArray[np.int64]:
-    """Return a contiguous one-dimensional int64 array. Other integer types are converted to int64, and nothing is
-    rounded.
+    """Return `values` as a contiguous one-dimensional int64 array. Other integer types are converted to int64, and
+    nothing is rounded.
     """
     array = np.asarray(values)
     if array.dtype.kind not in "iu" or (array.dtype.kind == "u" and array.dtype.itemsize == 8):
@@ -137,8 +137,8 @@ def shaped(name: str, values: ArrayLike, *shape: int | None) -> NDArray[np.float
 
 
 def shaped_counts(name: str, values: ArrayLike, *shape: int | None) -> NDArray[np.int64]:
-    """Return a contiguous int64 array of counts >= 0 of the given shape. None in the shape allows any length along that
-    axis.
+    """Return `values` as a contiguous int64 array of counts >= 0 with the given shape. None in the shape allows any
+    length along that axis.
     """
     array = np.asarray(values)
     if array.dtype.kind not in "iu":
@@ -190,7 +190,7 @@ def _real(name: str, value: Any) -> float:
 
 
 def floats(name: str, values: Any) -> NDArray[np.float64]:
-    """Return `values` as float64 numbers of any shape, in which NaN and infinities are allowed."""
+    """Return `values` as a float64 array of any shape, in which NaN and infinite values are allowed."""
     try:
         array = np.asarray(values)
     except ValueError:

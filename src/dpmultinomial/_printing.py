@@ -78,7 +78,7 @@ def progress(done: int, of: int, what: str, passed: float) -> str:
 
 
 def steps(parts: Iterable[Part], of: int, what: str, size: Callable[[Part], int] = lambda _: 1) -> Iterator[Part]:
-    """Yield the parts of a computation, and show its progress if it takes more than three seconds.
+    """Yield the parts of a computation, and show the progress of the computation if it takes more than three seconds.
 
     The progress is one line on standard error, which is removed at the end. Nothing is shown if standard error is not
     a terminal, if the environment variable `DPMULTINOMIAL_PROGRESS` is 0, as in jobs of the workflow, and for

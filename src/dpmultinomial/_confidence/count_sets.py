@@ -111,7 +111,7 @@ def halfwidths(noise: AddedNoise, level: Any, parameter: Array) -> Array:
 
 
 def listed(found: Ends, place: int) -> NDArray[np.int64]:
-    """Return the true counts in a confidence set without gaps, in increasing order.
+    """Return, in increasing order, the true counts in a confidence set that has no gaps.
 
     Parameters
     ----------

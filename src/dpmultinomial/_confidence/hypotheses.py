@@ -1,4 +1,5 @@
-"""Hypothesis tests from noisy counts: whether rates have given values, and whether two samples have equal rates.
+"""Hypothesis tests based on noisy counts, for the hypotheses that rates have given values and that two samples have
+equal rates.
 
 Two groups of public size (`TwoRates`): the statistic is the difference of the two released shares over its standard
 deviation, noise included. Its p-value is the largest probability, over the rates p in a confidence set of level 1 -
@@ -196,7 +197,9 @@ class Sample:
         return numbers(self.size * low, self.size * high, np.inf if self.poisson else self.size)
 
     def values(self, x: Array) -> Array:
-        """Return the values that can be released if the number of records is one of `x`, in the order of `released`."""
+        """Return the values that can be released if the number of records is one of `x`, in the order of the
+        probabilities that the method `released` returns.
+        """
         return np.asarray(np.arange(len(x) + len(self.noise.mass) - 1) + x[0] + self.noise.first, dtype=np.float64)
 
     def probabilities(self, x: Array, rates: Array) -> Array:
@@ -324,7 +327,7 @@ class TwoRates:
 
     @cached_property
     def _second(self) -> tuple[float, float] | None:
-        """Rates of the second sample that are not rejected by the count of this sample at level gamma."""
+        """Rates of the second sample that a test based on the count of this sample does not reject at level gamma."""
         return self._samples[1].accepted(1 - GAMMA)
 
     def pvalue(self, shift: float = 0.0, target: float | None = None) -> float:

@@ -142,7 +142,7 @@ class NoisyCounts:
         return int(law.true[-1]) if isinstance(law, Perturbation) and law.beyond == "none" else None
 
     def _table_at(self, place: int) -> Any:
-        """Return the distribution of a count before rounding, clipping and withholding."""
+        """Return the distribution of the noisy value of a count before rounding, clipping and withholding."""
         law = self.law_at(place)
         return law.noise if isinstance(law, Coarsened) else law
 

@@ -1,4 +1,5 @@
-"""Check of paths, which ensures that only `_releases` opens a confidential file, under any name of the file.
+"""Check that the file at a path is not confidential, even if the path is a different name of the file. All readers of
+user files call this check, so that only `_releases` opens confidential files.
 
 A file is confidential if it is in a folder named ``confidential``, if it is in the folder to which ``confidential/`` of
 the working directory is linked, or if it is the same file as one in these folders (a hard link, a mount). The check

@@ -357,7 +357,7 @@ _TREE = ("category", "parent", "count")
 
 
 def check(table: CsvTable, record: Mapping[str, Any]) -> None:
-    """Check the public file of a release against the record of the release.
+    """Check that the public file of a release agrees with the record of the release.
 
     Parameters
     ----------

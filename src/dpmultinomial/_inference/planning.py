@@ -39,7 +39,8 @@ _ROUNDING = 1e-12  # tolerance for the ends of an interval of shares
 
 @dataclass(frozen=True)
 class Goal:
-    """Goal of a planned release: either a maximum width of an interval or a comparison that the release must decide.
+    """Goal of a planned release: either a maximum width of an interval, or a comparison that must be decided by means
+    of the release.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ class Goal:
 
     @cached_property
     def compared(self) -> Comparison:
-        """Parsed form of the comparison that the planned release must decide."""
+        """Parsed form of the comparison that must be decided by means of the planned release."""
         return comparison(self.question or "", Names(self.members))
 
     def truth(self, values: NDArray[np.float64]) -> float | bool:

@@ -95,8 +95,8 @@ class CellPlaces(Places):
         self._columns = self.windows.numbers(level)
 
     def _difference(self, mixture: Mixture) -> Array:
-        """Return the total variation distance, per node, between the mixtures from the two halves of the draws. The
-        distance is 0 if no draws are used.
+        """Return, for each node, the total variation distance between the two mixtures that are computed from the two
+        halves of the draws. The distance is 0 if no draws are used.
         """
         return mixture.difference if self.coupled else np.zeros(len(mixture.halves[0].low))
 
@@ -260,8 +260,8 @@ class _MixtureTogether:
         return Window(*mixture.whole.at(0))
 
     def draw(self, places: Sequence[int], size: int, *, rng: np.random.Generator) -> Whole:
-        """Draw independent joint values, as an array of shape (size, places). Each draw belongs to a component chosen
-        at random.
+        """Draw independent vectors of counts from the joint distribution, as an array of shape (size, places). Each
+        draw belongs to a component chosen at random.
         """
         which = rng.integers(max(self._found.draws, 1), size=size)
         out = np.empty((size, len(places)), dtype=np.int64)

@@ -130,8 +130,8 @@ def _of_file(product: Product, path: Path, kind: str, values: bool, wanted: set[
 def _by_query(
     product: Product, rows: pa.RecordBatch, kind: str, wanted: set[str] | None, first_row: int
 ) -> Iterator[Batch]:
-    """Yield the rows of each query: a slice if they are contiguous, otherwise a copy. `first_row` is the position of
-    the first of these rows in the file.
+    """Yield the rows of each query: a slice if the rows are contiguous, and otherwise a copy. `first_row` is the
+    position of the first of these rows in the file.
     """
     names = rows.column("query_name").cast(pa.string())
     runs = pc.run_end_encode(names)

@@ -58,7 +58,8 @@ def restricted(masks: Sequence[Mask]) -> list[int]:
 
 
 def sums(product: Product, specs: tuple[str, ...], masks: Sequence[Mask]) -> Sums | None:
-    """Group the cells of a query into classes that lie inside or outside a given histogram cell along the same axes.
+    """Divide the cells of a query into classes according to the axes along which they lie inside or outside a given
+    histogram cell.
 
     Parameters
     ----------

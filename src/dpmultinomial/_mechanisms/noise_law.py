@@ -158,7 +158,7 @@ def changed_counts(changes: Sequence[float] | None, sensitivity: float | None) -
 
 
 def summed_over_records(cost: Array, relation: str, sensitivity: float | None) -> float:
-    """Return the privacy cost of releasing disjoint counts of the same records, given one parameter per row.
+    """Return the privacy cost of releasing several counts of the same records, given one parameter per row.
 
     Parameters
     ----------

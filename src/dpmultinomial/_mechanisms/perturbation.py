@@ -129,7 +129,7 @@ class Perturbation(Coarsenable):
 
     @property
     def row_count(self) -> None:
-        """Return None, because all rows share one table."""
+        """Return None instead of a number of rows, because all rows share one table."""
         return None
 
     @cached_property

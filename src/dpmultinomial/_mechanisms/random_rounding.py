@@ -17,7 +17,8 @@ FIXED = ("nearest", "up", "down")
 
 @dataclass(frozen=True)
 class RandomRounding(WithoutCost, Coarsenable):
-    """Mechanism that rounds each count at random to a multiple of a base, so that its expected value is the count.
+    """Mechanism that rounds each count at random to a multiple of a base, such that the expected value of the rounded
+    count is the true count.
 
     A count n with remainder m = n mod base is rounded up with probability m/base and down with probability 1 - m/base.
     Multiples of the base do not change. Therefore, P(released | n) = max(0, 1 - |released - n|/base) at multiples of

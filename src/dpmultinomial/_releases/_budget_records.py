@@ -81,7 +81,7 @@ class Unreadable:
     place: str
 
     def is_about(self, identity: str, place: Path) -> bool:
-        """Return whether an unreadable file was a copy of the journal in a given folder."""
+        """Return whether an unreadable file was a copy of the journal that belongs to a given folder."""
         return self.path.stem == identity or self.place == str(place)
 
 
@@ -105,8 +105,8 @@ class Memory:
         return os.access(self.folder, os.W_OK | os.X_OK)
 
     def all(self) -> Iterator[Remembered]:
-        """Yield every readable copy of a journal that the account keeps. The method `unreadable` returns the other
-        files.
+        """Yield every readable copy of a journal in the account's folder of copies. The method `unreadable` returns the
+        other files.
         """
         yield from (entry for entry in self._files() if isinstance(entry, Remembered))
 
@@ -477,7 +477,7 @@ class Journal:
 
 @dataclass(frozen=True)
 class Ledger:
-    """Ledger of releases at `path`, which may be changed only while the lock of `_protocol` is held."""
+    """Ledger of releases in the file `path`. The ledger may be changed only while the lock of `_protocol` is held."""
 
     path: Path
 
@@ -711,7 +711,7 @@ def readable_memory(memory: Memory, identity: str, place: Path) -> None:
 
 
 def releases(root: Path) -> list[tuple[str, int]]:
-    """Return (name, generation) of everything below ``releases/`` that looks like a release."""
+    """Return the pair (name, generation) of every folder below ``releases/`` that has the form of a release."""
     pairs = []
     for path in sorted((root / FOLDER).glob("*/*")):
         named = re.fullmatch(r"[a-z][a-z0-9_]*", path.parent.name) and re.fullmatch(r"[1-9][0-9]*", path.name)

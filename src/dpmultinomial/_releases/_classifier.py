@@ -140,7 +140,7 @@ class _Law:
 
 
 def _dirichlet(settings: Mapping[str, Any], tables: int) -> _Law:
-    """Return Dirichlet noise in which each table has an equal share of the Rényi budget."""
+    """Return Dirichlet noise for which each table uses an equal share of the Rényi budget."""
     share, order = settings["epsilon"] / tables, float(settings["order"])
     r, alpha = dirichlet.calibrate(share, order=order)
     exact = {"epsilon": share, "delta": float(privacy_profiles.dirichlet_delta(share, r=r, alpha=alpha))}

@@ -221,7 +221,7 @@ def additive(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 def arranged(
     noisy: NDArray[np.int64], total: int, *, scale: float, algorithm: str, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return counts that add up to a total, computed from noisy counts by post-processing.
+    """Compute counts that add up to a total from noisy counts, by post-processing.
 
     Parameters
     ----------

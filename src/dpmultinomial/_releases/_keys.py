@@ -226,7 +226,7 @@ KEYS: dict[str, tuple[Key, ...]] = {
 
 
 def parameter(settings: Mapping[str, Any]) -> str:
-    """Return the name of the setting that a plan of a release varies: ``"epsilon"``, ``"rho"`` or ``"rate"``.
+    """Return the name of the setting that is varied when a release is planned: ``"epsilon"``, ``"rho"`` or ``"rate"``.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ def _lowered(width: Callable[[Array], float], start: Array) -> tuple[Array, floa
 
 
 def _kept(shares: Array) -> Array:
-    """Return shares of the levels that add up to 1, each of which is at least its minimum."""
+    """Return shares of the levels that add up to 1 and are at least `LEAST` divided by the number of levels."""
     least = LEAST / len(shares)
     bounded: Array = shares / shares.sum()
     for _ in range(len(bounded)):

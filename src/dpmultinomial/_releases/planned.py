@@ -101,7 +101,7 @@ def spent(root: Path, *sources: str) -> list[Cost]:
 
 def costs(settings: Mapping[str, Any], ceiling: Mapping[str, float], spent: Sequence[Cost]) -> tuple[Cost | None, str]:
     """Return the cost of a release, and a sentence that states whether the budget of its source covers this cost in
-    addition to earlier releases.
+    addition to the costs of earlier releases.
 
     Parameters
     ----------

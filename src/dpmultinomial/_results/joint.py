@@ -69,8 +69,8 @@ class Window:
             return np.asarray(np.log(self.weights))
 
     def trimmed(self, smallest: float = SMALLEST) -> "Window":
-        """Return the weights without entries at both ends that are below `smallest` times the largest weight. The
-        largest weight becomes 1.
+        """Return the weights after the entries below `smallest` times the largest weight have been removed from both
+        ends. The largest weight becomes 1.
         """
         largest = self.weights.max()
         kept = np.flatnonzero(self.weights > smallest * largest)
@@ -293,7 +293,7 @@ class Independent:
 
 
 class Enumerated:
-    """Integer-valued counts whose possible vectors are listed.
+    """Joint distribution of integer-valued counts, given by a list of all possible vectors and their weights.
 
     Parameters
     ----------

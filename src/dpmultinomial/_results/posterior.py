@@ -115,7 +115,7 @@ class Posterior:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Names of the groups that exist, a subset of ``counts``, ``shares``, ``rates`` and ``parameters``."""
+        """Names of the available groups, which are a subset of ``counts``, ``shares``, ``rates`` and ``parameters``."""
         return tuple(self._groups)
 
     @property

@@ -290,7 +290,7 @@ class Drawer:
         return Accuracy("approximate", float("nan"), f"{base.reason}; {reason}" if base.reason else reason)
 
     def error(self, sd: float) -> float:
-        """Return the standard error of a mean, or NaN for chains, whose draws are not independent."""
+        """Return the standard error of a mean, or NaN for draws from Markov chains, which are not independent."""
         return sd / DRAWS**0.5 if self.state.status == "approximate" else float("nan")
 
     def error_of_chance(self, p: float) -> float:

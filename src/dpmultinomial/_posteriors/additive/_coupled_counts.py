@@ -280,8 +280,8 @@ _TERM_NUMBERS = 1_000_000  # number of array entries that are processed together
 def windows(
     released: NDArray[np.int64], noise: Noise, window: int | None, *, drawn: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the lowest and the highest true count of every component over which the posterior is summed. They are the
-    ends of the window of Wang (2020), or of the range of all counts that are not negligible.
+    """Return, for every component, the lowest and the highest true count over which the posterior is summed. They are
+    the ends of the window of Wang (2020), or of the range of all counts that are not negligible.
 
     Parameters
     ----------
@@ -434,8 +434,8 @@ def _beyond(noise: Noise, size: int) -> tuple[int, int]:
 
 
 def _far(law: Array, noise: Noise, size: int) -> int:
-    """Return a limit that the sum of `size` independent draws from a distribution and the noise of the total exceeds
-    with negligible probability.
+    """Return a limit that is exceeded only with negligible probability by the sum of the noise of the total and of
+    `size` independent draws from a distribution.
     """
     out = noise.of_total.p
     for _ in range(size):

@@ -291,7 +291,7 @@ def mixture(
     orders: Iterable[Iterable[int]],
     scales: Callable[[int], float] = lambda _: 0.0,
 ) -> TransformedCounts:
-    """Compute the distribution of counts that is a mixture of products.
+    """Compute a distribution of counts that is a mixture of product distributions.
 
     Parameters
     ----------

@@ -236,8 +236,8 @@ def explore(release: Release, rng: np.random.Generator) -> tuple[Array, Array, A
 
 
 def _tempered(log_to: Array, log_from: Array) -> tuple[float, Array]:
-    """Return the largest exponent of the posterior density at which the effective sample size is one eighth of the
-    number of particles, and the weights of the particles.
+    """Return the largest exponent (at most 1) of the posterior density at which the effective sample size is at least
+    one eighth of the number of particles, and the weights of the particles at this exponent.
     """
     low, high = 0.0, 1.0
     for _ in range(40):

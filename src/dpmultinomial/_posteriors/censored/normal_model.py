@@ -109,7 +109,8 @@ Array = NDArray[np.float64]
 
 
 def released(release: ArrayLike | Mapping[str, float]) -> Array:
-    """Check the four released numbers and return them in the order of `STATISTICS`, float64 (4,).
+    """Check that a release consists of four finite numbers, and return the numbers in the order of `STATISTICS`,
+    float64 (4,).
 
     Parameters
     ----------

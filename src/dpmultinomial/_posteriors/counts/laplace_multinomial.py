@@ -172,7 +172,7 @@ def _log_noise(noisy: NDArray[np.float64], s: NDArray[np.int64], scale: NDArray[
 def _log_noise_within(
     total: int, noisy: NDArray[np.float64], scale: NDArray[np.float64], s: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the log Laplace density of one noisy count given several true counts between 0 and `total`, up to a
-    constant.
+    """Return the log Laplace density of one noisy count, given each of several true counts between 0 and `total`, up to
+    a constant.
     """
     return np.asarray(-np.abs(np.clip(noisy, 0, total) - s) / scale)

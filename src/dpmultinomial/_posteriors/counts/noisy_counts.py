@@ -247,7 +247,9 @@ def posterior(log_noise: NDArray[np.float64], alpha: NDArray[np.float64]) -> Dir
 
 
 def _log_weights(law: NoiseLaw, value: float, s: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the log likelihoods of several true counts given a released count, scaled to a largest value of 0."""
+    """Return the log likelihoods of several true counts given a released count, shifted so that the largest log
+    likelihood is 0.
+    """
     logs = np.asarray(law.log_weights(value, s), dtype=float)
     if logs.shape != s.shape or np.isnan(logs).any() or not logs.max() > -np.inf:
         raise ValueError(

@@ -389,8 +389,8 @@ class PanelDensity:
         return number
 
     def _reaching(self, side: int, log_level: float) -> int:
-        """Return the number of panels on one side beyond which the mass is negligible compared with a tail of log
-        probability `log_level`.
+        """Return the number of panels on the given side of the centre beyond which the mass is negligible compared with
+        a tail of log probability `log_level`.
         """
         number = self._core[side]
         while self._beyond(side, number) > log_level - _BEYOND and self._exists(side, number + 1):
@@ -408,7 +408,9 @@ class PanelDensity:
         return max((end for side in (-1, 1) for panel in self._laid[side] for end in panel.ends), default=-np.inf)
 
     def _edge(self, side: int, number: int) -> tuple[float, float]:
-        """Return the outer end of the last of a given number of panels on one side, and the log density at this end."""
+        """Return the outer end of the outermost among the first `number` panels on the given side, and the log density
+        at this end.
+        """
         if not number:
             return self._start, np.inf
         panel = self._laid[side][number - 1]
@@ -419,14 +421,14 @@ class PanelDensity:
         return panel.slope(panel.low if side < 0 else panel.high)
 
     def _beyond(self, side: int, number: int) -> float:
-        """Return the log of the mass beyond a given number of panels on one side of the centre. The density is
+        """Return the log of the mass beyond a given number of panels on the given side of the centre. The density is
         extrapolated by an exponential function with the slope of the log density at the end of the last panel.
         """
         slope = -side * self._slope(side, number)
         return self._edge(side, number)[1] - np.log(slope) if slope > 0 else np.inf
 
     def _add(self, side: int) -> bool:
-        """Add a panel on one side of the centre, and return whether this was possible."""
+        """Add a panel on the given side of the centre, and return whether a panel could be added."""
         edge = self._edge(side, len(self._laid[side]))[0]
         room = self._deepest - side * edge
         if not room > 1e-9 * self._deepest:

@@ -176,9 +176,9 @@ def _added(law: NoiseLaw) -> AddedNoise:
 
 
 def _tail(cells: Cells, counts: Array, side: str) -> Array:
-    """Return the tail probability of each released value given the true count, which is P(value <= observed | count),
-    or P(value >= observed | count). The observed value is the interval that the released value represents. The result
-    is 1 if a row has no count.
+    """Return the tail probability of each released value given the true count, which is P(value <= observed | count) if
+    `side` is ``"low"``, and P(value >= observed | count) otherwise. The observed value is the interval that the
+    released value represents. The result is 1 if a row has no count.
     """
     values, finite = cells.released, np.where(np.isfinite(counts), counts, 0.0)
     column = values.reshape(-1, *[1] * (counts.ndim - 1))

@@ -259,7 +259,7 @@ class PublishedCounts:
         return out
 
     def _windows(self, part: int) -> list[tuple[int, Array]]:
-        """Return the first count and the posterior weights of every window in a block of neighbouring rows. A window
+        """Return the first count and the posterior weights of every window in a block of consecutive rows. A window
         does not depend on the other rows of its block.
         """
         rows = np.arange(part * _TOGETHER, min((part + 1) * _TOGETHER, len(self.names)))

@@ -763,7 +763,7 @@ class _Parts:
 
     def _parts(self, i: int, group: Group = None) -> tuple[Array, Array, Array]:
         """Return the possible pairs of a count s and the sum t of the other counts in its group, as arrays (s, t,
-        weight) in the order of s.
+        weight) in increasing order of s.
         """
         if group is not None:
             pair = self.law.pair_of([i], [j for j in group if j != i])

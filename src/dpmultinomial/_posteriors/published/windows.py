@@ -120,8 +120,8 @@ def spans(cells: Cells, prior: CountPrior, log_mass: float) -> tuple[Array, Arra
 
 
 def around(low: Array, high: Array, half: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> tuple[Array, Array]:
-    """Extend windows, if necessary, so that each window reaches at least a distance `half` inside the bound nearest to
-    the released value, and return their ends.
+    """Extend windows, if necessary, so that each lower end is at most `upper` - `half` and each upper end is at least
+    `lower` + `half`, and return the ends of the windows.
 
     Parameters
     ----------

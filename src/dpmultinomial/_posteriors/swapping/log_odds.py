@@ -233,8 +233,8 @@ class _Group:
         return min(self._first_two(c)[0] - c * x, float(np.log(self.whole)))
 
     def tail(self, x: float, log_bound: float) -> tuple[float, float]:
-        """Return the tail probability P(X > x) and the density at x, each multiplied by the probability of
-        the group.
+        """Return the tail probability P(X > x) and the density at x for a group of components, each multiplied by the
+        probability of the group.
         """
         depth = (np.log(self.whole) - log_bound - _FIRST) / _STEP
         line = 0 if depth < 0 else 1 + round(depth)
@@ -247,7 +247,9 @@ class _Group:
         return self._at(max(0, round((np.log(self.whole / wanted) - _FIRST) / _STEP)))[1]
 
     def _cumulants(self, c: float) -> tuple[float, float, float]:
-        """Return the cumulant generating function log E exp(c X) of the group at c, and its first two derivatives."""
+        """Return the cumulant generating function log E exp(c X) of a group of components at c, and the first two
+        derivatives of this function.
+        """
         log_mass, mean, share, means = self._first_two(c)
         return log_mass, mean, float(share @ (zeta(2, self._a + c * SIGNS).sum(axis=1) + (means - mean) ** 2))
 
@@ -424,8 +426,8 @@ class LogOddsMixture(TailedLaw):
         return float(self.weights @ (b[:, 0] * b[:, 3] / ((b[:, 1] - 1) * (b[:, 2] - 1))))
 
     def _transform(self) -> tuple[NDArray[np.float64], NDArray[np.complex128]]:
-        """Return points t and the characteristic function of the centred log odds ratio at these points, up to the t at
-        which it is negligible.
+        """Return points t and the characteristic function of the centred log odds ratio at these points, up to a point
+        at which the characteristic function is negligible.
         """
         self._centre = self.mean()
         reach = np.abs(self._means - self._centre).max()

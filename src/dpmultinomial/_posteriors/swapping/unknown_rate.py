@@ -1,4 +1,5 @@
-"""Posterior distribution of the original tables and of the swap rate, given swapped tables with an unknown swap rate.
+"""Posterior distribution of the original tables and of the swap rate, given tables that were swapped at an unknown
+rate.
 
 The swap rate has a Beta prior on (0, 1). Its posterior is computed from an interpolation of the log likelihood, with an
 estimate of the interpolation error.

@@ -134,8 +134,8 @@ def solve(
 def _once(
     tree: Tree, sites: NDArray[Any], tables: Array, tilts: Array, slacks: Array, drop: float
 ) -> Solved | tuple[int, str]:
-    """Return the messages that are computed with given tilts, or the node at which the computation fails and the
-    reason.
+    """Return the messages that are computed with the given tilts or, if the computation fails, the node at which it
+    fails and the reason.
     """
     messages = SumProduct(tree.above, tree.first, tree.count, sites, tables, tilts, slacks, drop)
     log_evidence, bound, failed = messages.up()

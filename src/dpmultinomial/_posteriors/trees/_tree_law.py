@@ -407,7 +407,7 @@ class TreeLaw:
 
     @cached_property
     def least_squares(self) -> LeastSquares:
-        """Generalised least-squares estimates of all counts of the tree, computed without prior and bounds."""
+        """Generalised least-squares estimates of all counts of the tree, without a prior and without bounds."""
         return self.measurements.least_squares()
 
     def table(self, level: str | None = None) -> pd.DataFrame:

@@ -201,8 +201,8 @@ class Crossed:
 
 
 def _cells(queries: Mapping[str, Sequence[str]]) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
-    """Return the names of all cells, and a matrix of the cells in each query. The cells are in the order of their first
-    occurrence in the queries, with single-cell queries first.
+    """Return the names of all cells, and a boolean matrix (queries, cells) that indicates the cells of each query. The
+    cells are in the order of their first occurrence in the queries, with single-cell queries first.
     """
     if not queries:
         raise ValueError("queries must contain at least one query, got none")
@@ -260,7 +260,7 @@ def directions(cells: int, exact: Whole) -> Whole:
 
 
 def _free(found: list[Whole], exact: Whole) -> int:
-    """Return the number of linearly independent directions in which all exact sums remain constant."""
+    """Return the number of linearly independent directions along which all exact sums remain constant."""
     kept = [d for d in found if not len(exact) or not (exact @ d).any()]
     return int(np.linalg.matrix_rank(np.array(kept))) if kept else 0
 

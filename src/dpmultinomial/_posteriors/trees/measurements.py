@@ -230,14 +230,14 @@ class Lists:
         self._known: dict[Hashable, int] = {}
 
     def copied(self) -> "Lists":
-        """Return a copy of the store of log weights that can be extended independently."""
+        """Return a copy of the store of log weights. Lists that are added to the copy do not change the original."""
         other = Lists(self.reach)
         other._parts, other._starts, other._known = list(self._parts), list(self._starts), dict(self._known)
         return other
 
     def put(self, sites: NDArray[Any], rows: Whole | int, part: Listed, shift: int = 0) -> int:
         """Store a list of log weights, assign the list, shifted by `shift` counts, to several nodes (sites), and return
-        the number of the list.
+        the index of the list.
         """
         self._parts.append(part)
         self._starts.append(self._starts[-1] + len(part.logs))
@@ -363,8 +363,8 @@ def _possible(sites: NDArray[Any], tree: Tree, nodes: Whole, rows: Whole, releas
 
 
 def possible_ends(sites: NDArray[Any]) -> tuple[Whole, Whole]:
-    """Return the smallest and the largest possible count of every node, given the bounds and the lists with a limited
-    range.
+    """Return the smallest and the largest possible count of every node, given the bounds of the counts and the lists of
+    log weights with a limited range.
     """
     has_table = sites["table"] >= 0
     first, last = sites["begin"], sites["begin"] + sites["length"] - 1
@@ -490,8 +490,8 @@ def multiply_splits(sites: NDArray[Any], tree: Tree, by_level: Array) -> float:
 
 
 def split_takers(tree: Tree) -> NDArray[np.bool_]:
-    """Return a mask of the nodes that take part in a split: all nodes except the root and nodes whose bounds imply a
-    count of 0.
+    """Return a mask of the nodes that take part in a split: all nodes except the root and except the nodes whose bounds
+    imply a count of 0.
     """
     upper = np.where(tree.upper == 0, 0, 1)
     for depth in range(1, int(tree.depth.max()) + 1):

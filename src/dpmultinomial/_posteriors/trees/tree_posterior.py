@@ -200,9 +200,9 @@ def _slope(tree: Tree, takers: NDArray[np.bool_], values: Array, digammas: Array
 
 
 def thinned(tree: Tree, most: int) -> tuple[Tree, Whole]:
-    """Return a part of a large tree, and the positions of its nodes in the full tree. The part contains complete
-    families of every level, evenly spaced, up to `most` nodes. If a family is larger, the part contains `most` of its
-    children and, after all other nodes, one node for the sum of the remaining children.
+    """Return a part of a large tree, and the positions of the nodes of this part in the full tree. The part contains
+    complete families of every level, evenly spaced, up to `most` nodes. If a family is larger, the part contains `most`
+    of its children and, after all other nodes, one node for the sum of the remaining children.
     """
     if max(np.bincount(tree.depth)) <= most:
         return tree, np.arange(len(tree))
