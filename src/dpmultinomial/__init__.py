@@ -50,7 +50,7 @@ def __getattr__(name: str) -> object:
     if name in _MODULES:
         return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     raise AttributeError(
-        f"module {__name__!r} has no attribute {name!r}; the available attributes are {', '.join(__all__)}"
+        f"module {__name__!r} has no attribute {name!r}. The available attributes are {', '.join(__all__)}"
     )
 
 

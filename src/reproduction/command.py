@@ -236,7 +236,7 @@ def _scenario(asked: argparse.Namespace, settings: Mapping[str, Any]) -> "Scenar
             known = ", ".join(written) or "none"
             hint = config.nearest(source, written)
             raise ValueError(
-                f"{source!r} is not a file, a folder or a scenario; the available scenarios are {known}{hint}"
+                f"{source!r} is not a file, a folder or a scenario. The available scenarios are {known}{hint}"
             )
         if path.is_dir() and (asked.state is not None or path.name.endswith("_PROD") or any(path.glob("*_PROD"))):
             name, mine = path.resolve().name, {"kind": "noisy_measurements", "folder": source, **stated}
@@ -369,7 +369,7 @@ def _plan(asked: argparse.Namespace) -> str:
     written = settings.get("plans") or {}
     if asked.name not in written:
         hint = config.nearest(asked.name, written)
-        raise ValueError(f"{asked.name!r} is not a plan; the available plans are {', '.join(written) or 'none'}{hint}")
+        raise ValueError(f"{asked.name!r} is not a plan. The available plans are {', '.join(written) or 'none'}{hint}")
     releases = settings.get("releases") or {}
     if wrong := sorted(set(plan_settings.mistakes({asked.name: written[asked.name]}, releases))):
         raise ValueError(
@@ -412,7 +412,7 @@ def _release(asked: argparse.Namespace) -> str:
     if asked.name not in written:
         hint = config.nearest(asked.name, written)
         raise ValueError(
-            f"{asked.name!r} is not a release; the available releases are {', '.join(written) or 'none'}{hint}"
+            f"{asked.name!r} is not a release. The available releases are {', '.join(written) or 'none'}{hint}"
         )
     where: dict[str, Any] = {"budgets": settings.get("budgets") or {}, "root": Path.cwd()}
     folder = make(asked.name, written[asked.name], **where)

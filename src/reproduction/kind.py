@@ -151,7 +151,7 @@ def _mistakes(place: Path) -> Iterator[str]:
             yield f"{name}: is missing"
     written = config.read(place / "settings.yaml")
     for key in sorted(set(written) - set(_KEYS)):
-        yield f"settings.yaml: {key}: unknown key; the allowed keys are {', '.join(_KEYS)}"
+        yield f"settings.yaml: {key}: unknown key. The allowed keys are {', '.join(_KEYS)}"
     for key in (*_ABOUT, "properties", "sources"):
         if not written.get(key):
             yield f"settings.yaml: {key}: is missing"

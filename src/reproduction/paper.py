@@ -207,7 +207,7 @@ def _cut_texts(part: dict[str, Any], place: str = "") -> Iterator[str]:
         if value is None and kept in ("about", "alt", "beyond", "caption", "label", "title"):
             del part[key]
             yield (
-                f"{place}{kept}: in braces, YAML ends a string at its first comma and reads {key!r} as a key; "
+                f"{place}{kept}: in braces, YAML ends a string at its first comma and reads {key!r} as a key: "
                 f"write a block instead: `{kept}: >-`, with the string indented on the next line"
             )
             continue
@@ -251,7 +251,7 @@ def _wrong_parts(folder: Path, artefacts: tuple[Artefact, ...], settings: dict[s
                 yield (
                     "paper.yaml",
                     (
-                        f"{place}.table.inputs: {name!r} is not a table of this paper; the tables are "
+                        f"{place}.table.inputs: {name!r} is not a table of this paper. The tables are "
                         f"{', '.join(sorted(tables))}"
                     ),
                 )
@@ -260,7 +260,7 @@ def _wrong_parts(folder: Path, artefacts: tuple[Artefact, ...], settings: dict[s
                 yield name, f"is missing, but paper.yaml names this file at {place}.table.files"
     yield from _circles(artefacts)
     for name in set(settings) - {"definitions", "sections", "smoke"}:
-        yield "settings.yaml", f"{name}: unknown key; the allowed keys are definitions, sections and smoke"
+        yield "settings.yaml", f"{name}: unknown key. The allowed keys are definitions, sections and smoke"
     for name in set(settings.get("sections") or {}) - {a.table.settings for a in artefacts if a.table}:
         if not (folder / "rules.smk").is_file():  # these may use sections in the rules of the paper
             yield (
@@ -269,7 +269,7 @@ def _wrong_parts(folder: Path, artefacts: tuple[Artefact, ...], settings: dict[s
             )
     for file, name, holds in (("agreement.py", "ours", REQUIRED["agreement.py"]), ("errata.py", "ERRATA", _ERRATA)):
         if (folder / file).is_file() and name not in _names(folder / file):
-            yield file, f"must define {name}; this file must contain {holds}"
+            yield file, f"must define {name}. This file must contain {holds}"
     header = (folder / "published.tsv").read_text(encoding="utf-8").partition("\n")[0]
     if header != _PUBLISHED:
         yield "published.tsv", f"the first line must be {_PUBLISHED!r}, got {header!r}"

@@ -228,7 +228,7 @@ def _compare(path: Path, digest: str) -> None:
         rule = str(record.get(RULE, ""))
         raise Damaged(
             f"{path} does not match its provenance (the SHA-256 checksum is {digest}, but the provenance states "
-            f"{wanted}), because it is incomplete, was edited, or is from another run. {_way_out(path, rule)}"
+            f"{wanted}), because the file is incomplete, was edited, or is from another run. {_way_out(path, rule)}"
         )
 
 

@@ -190,7 +190,7 @@ def test_another_type_of_file_is_refused_with_a_way_out(spent, case):
     (spent / name).rename(spent.parent / "lost")
     make(spent / name)
     for call in (lambda: release(spent, "c"), lambda: restoring.restored(spent)):
-        with pytest.raises((ValueError, OSError), match="move it to another folder"):
+        with pytest.raises((ValueError, OSError), match=r"move (it|the present key) to another folder"):
             call()
     (spent / name).rename(spent.parent / "moved")
     assert restoring.restored(spent)[-1] == "2 releases are recorded, and all budget records agree"
@@ -339,11 +339,11 @@ def test_a_second_checkout_with_a_copy_of_the_file_is_told_where_its_spending_is
         (root / f"confidential/{name}.csv").write_text(text.strip("\n") + "\n")
         with pytest.raises(
             ValueError,
-            match=rf"recorded in the journal in the folder {spent}/confidential; make confidential/ a symbolic link",
+            match=rf"recorded in another journal \(in {spent}/confidential\). Make confidential/ a symbolic link",
         ):
             release(root, "c", data=f"confidential/{name}.csv")
     shutil.rmtree(spent)
-    with pytest.raises(ValueError, match=rf"this folder no longer exists: run {RESTORE} {spent}/confidential"):
+    with pytest.raises(ValueError, match=rf"This folder no longer exists: run {RESTORE} {spent}/confidential"):
         release(root, "c")
     assert restoring.restored(root, take_over=[f"{spent}/confidential"])[-1].startswith("2 releases")
     with pytest.raises(ValueError, match="epsilon would rise from 2 to 3"):
@@ -353,7 +353,9 @@ def test_a_second_checkout_with_a_copy_of_the_file_is_told_where_its_spending_is
 def test_two_copies_that_both_spend_find_out(spent):
     """Check an older copy that released `a`, a newer one also `b`: the account knows the spending of both."""
     copy = spent.parent / "older"
-    with pytest.raises(ValueError, match=f"is older than the copy in the account.*{spent}/confidential.*{RESTORE}"):
+    with pytest.raises(
+        ValueError, match=f"is older than the copy in the user account.*{spent}/confidential.*{RESTORE}"
+    ):
         release(copy, "other")
     restoring.restored(copy)
     with pytest.raises(ValueError, match="epsilon would rise from 2 to 3"):
@@ -366,7 +368,7 @@ def test_copies_that_parted_behind_the_accounts_back_are_brought_together(spent,
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another"))
     release(copy, "other")
     monkeypatch.setenv("XDG_STATE_HOME", here)
-    with pytest.raises(ValueError, match=f"differs from the copy in the account.*{RESTORE}"):
+    with pytest.raises(ValueError, match=f"differs from the copy in the user account.*{RESTORE}"):
         release(copy, "more")
     assert restoring.restored(copy)[-1] == "3 releases are recorded, and all budget records agree"
     with pytest.raises(ValueError, match="epsilon would rise from 3 to 4"):
@@ -485,7 +487,8 @@ def test_a_torn_file_of_the_account_stops_its_own_project_only(spent, tmp_path, 
     assert restoring.restored(other)[-1] == "2 releases are recorded, and all budget records agree"
     assert mine.read_text() == torn
     with pytest.raises(
-        ValueError, match=r"cannot be read. This file is the account's copy of the journal in confidential/"
+        ValueError,
+        match=r"cannot be read. This file is the copy, kept in the user account, of the journal in confidential/",
     ):
         release(spent, "c")
     first, last = restoring.restored(spent)
@@ -564,7 +567,7 @@ def test_a_home_that_cannot_be_written_is_told_in_the_last_line(spent, monkeypat
     release(root, "a")
     said = room.spent("a", asked(), root=root, budgets=BUDGETS)
     assert said.startswith("source survey: epsilon 1 or rho 0.5 (replace a record), of a budget of epsilon 2;")
-    assert said.endswith("the account has no copy of the journal, because the home folder is read-only")
+    assert said.endswith("the user account has no copy of the journal, because the home folder is read-only")
 
 
 def test_the_last_words_of_a_release_say_what_bounds_its_source(tmp_path):

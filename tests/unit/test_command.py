@@ -95,7 +95,7 @@ def test_no_page_takes_the_place_of_confidential_data(home, option, place):
             "survey is a scenario of the configuration, so its settings cannot be given on the command line: set total",
         ),
         (("answer", "nowhere/1"), "is not a file, a folder or a scenario"),
-        (("release", "county"), "'county' is not a release; the available releases are none"),
+        (("release", "county"), "'county' is not a release. The available releases are none"),
         (("check", "none.yaml"), "none.yaml"),
     ],
 )
@@ -192,7 +192,7 @@ def test_a_plan_is_that_of_the_library_and_says_so_in_a_sentence(home, capsys):
     facts = json.loads(Path("results/plans/mine.json").read_bytes())
     assert facts["found"]["epsilon"] == wanted.epsilon
     assert Path("results/plans/mine.csv").read_text().startswith("epsilon,")
-    assert "not a plan; the available plans are mine, did you mean 'mine'?" in refused("plan", "mina")
+    assert "not a plan. The available plans are mine, did you mean 'mine'?" in refused("plan", "mina")
 
 
 TREE = "data: confidential/c.csv, mechanism: discrete_laplace, epsilon: 2.0, source: survey, levels: [state, county]"

@@ -54,7 +54,7 @@ def test_the_library_shows_what_it_promises_and_nothing_else():
     exec("from dpmultinomial import *", shown)
     assert sorted(set(shown) - {"__builtins__"}) == dpmultinomial.__all__ == dir(dpmultinomial)
     assert len(dpmultinomial.__all__) <= 30
-    with pytest.raises(AttributeError, match="no attribute 'nothing'; the available attributes are AdditiveCounts"):
+    with pytest.raises(AttributeError, match=r"no attribute 'nothing'\. The available attributes are AdditiveCounts"):
         _ = dpmultinomial.nothing
 
 

@@ -147,7 +147,7 @@ LAPLACE = ("--noise", "laplace", "--scale", "2")
         (("fraction.csv", "--noise", "discrete_laplace", "--scale", "2"), "discrete_laplace noise, got 3.5 in row 2"),
         (("twice.csv", *LAPLACE), "the name 'a' occurs in rows 1 and 3: rename one of the counts"),
         (("scale.csv", "--noise", "laplace"), "column scale: must be > 0, got 0 (row 2)"),
-        (("group.csv", *LAPLACE), "column 'group': the cell in row 2 is empty; name a group for each count"),
+        (("group.csv", *LAPLACE), "column 'group': the cell in row 2 is empty: name a group for each count"),
     ],
 )
 def test_messages_of_answers(tmp_path, monkeypatch, words, said):

@@ -264,7 +264,7 @@ def test_a_broken_folder_stops_the_workflow_with_one_clear_error(copied_source, 
         ({"agreement.py": "x = 1\n"}, "toy2026/agreement.py: must define ours"),
         ({"errata.py": "def errata(): ...\n"}, "toy2026/errata.py: must define ERRATA"),
         ({"published.tsv": "a\tb\n"}, "toy2026/published.tsv: the first line must be"),
-        ({"settings.yaml": "sectoins: {}\n"}, "toy2026/settings.yaml: sectoins: unknown key; the allowed keys are"),
+        ({"settings.yaml": "sectoins: {}\n"}, "toy2026/settings.yaml: sectoins: unknown key. The allowed keys are"),
         (
             {"settings.yaml": "sections: {tabel_1: {}}\n"},
             "toy2026/settings.yaml: sections.tabel_1: no table in paper.yaml uses",
@@ -280,7 +280,7 @@ def test_a_broken_folder_stops_the_workflow_with_one_clear_error(copied_source, 
         (
             {"paper.yaml": INLINE},
             "paper.yaml: artefacts.table_1.table.caption: in braces, YAML ends a string at its first comma "
-            "and reads 'with one comma' as a key; write a block instead: `caption: >-`",
+            "and reads 'with one comma' as a key: write a block instead: `caption: >-`",
         ),
         ({"paper.yaml": FILES["paper.yaml"].replace("year: 2026", "year: soon")}, "year: 'soon' is not an integer"),
     ],

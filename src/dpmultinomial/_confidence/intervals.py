@@ -226,7 +226,7 @@ class ByName:
     def __getitem__(self, name: str) -> Any:
         if name not in self._places:
             shown = ", ".join(self.names[:20]) + (f", .. ({len(self)} in all)" if len(self) > 20 else "")
-            raise KeyError(f"unknown name {name!r}; choose from {shown}")
+            raise KeyError(f"unknown name {name!r}: choose from {shown}")
         return self._one(self._places[name])
 
     def interval(self, level: float = LEVEL) -> pd.DataFrame:

@@ -180,7 +180,7 @@ class CsvTable:
         """Return the position of a column, counted from 0. Raise ValueError if no column has this name."""
         if column not in self.columns:
             known = f"{len(self.columns)} others" if self.confidential else ", ".join(map(repr, self.columns))
-            raise FileFault(f"{self.name} has no column {column!r}; the columns of the file are {known}")
+            raise FileFault(f"{self.name} has no column {column!r}. The columns of the file are {known}")
         return self.columns.index(column)
 
     def texts(self, column: str) -> list[str]:

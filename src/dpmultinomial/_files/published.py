@@ -201,7 +201,7 @@ def parsed(raw: bytes, place: str) -> dict[str, Any]:
     if unknown := sorted(set(record) - set(rules)):
         raise FileFault(
             f"{place}: the key {unknown[0]!r} is not valid for the mechanism "
-            f"{record['mechanism']}; the record may have been written by a newer version"
+            f"{record['mechanism']}. The record may have been written by a newer version"
         )
     for words, good in _together(record):
         if not good:
@@ -512,7 +512,7 @@ def _named_by_ledger(folder: Path, record: Mapping[str, object], digest: str) ->
     if (record["release"], str(record["generation"])) != (name, generation):
         stated = f"{record['release']}, generation {record['generation']}"
         raise FileFault(
-            f"{folder / RECORD} is the record of {stated}, but the folder is that of {name}, generation {generation}: "
+            f"{folder / RECORD} is the record of {stated}, but the folder belongs to {name}, generation {generation}: "
             "restore the record from a backup"
         )
     lines = [line.split("\t") for line in read_bytes(ledger).decode("utf-8", errors="replace").split("\n")]

@@ -64,7 +64,7 @@ def meaning(text: str, withheld: Mapping[str, int], missing: Collection[str]) ->
     if text.lower() in SYMBOLS:
         raise ValueError(
             "the meaning of the symbol in this cell is not stated: if counts below 10 were withheld, pass "
-            f"withheld={{{text!r}: 10}}; if the count is not available, pass missing=[{text!r}]"
+            f"withheld={{{text!r}: 10}}. If the count is not available, pass missing=[{text!r}]"
         )
     raise ValueError(_NEEDED)
 

@@ -91,7 +91,7 @@ def _laws(release: Release) -> list[Any]:
     if isinstance(kind, Sequence):
         return list(kind)
     if (rows := getattr(kind, "row_count", None)) not in (None, size):
-        raise ValueError(f"mechanism must have one parameter or one per count ({size} counts), got {rows} parameters")
+        raise ValueError(f"mechanism must have one parameter, or one per count ({size} counts), got {rows} parameters")
     return [law_of_row(kind, row) for row in range(size)]
 
 

@@ -83,7 +83,7 @@ def read(
     if kind not in _MADE:
         readable = ", ".join(_MADE)
         raise ValueError(
-            f"{where}: a release with the mechanism {kind} is not supported; the supported mechanisms are {readable}"
+            f"{where}: a release with the mechanism {kind} is not supported. The supported mechanisms are {readable}"
         )
     return _MADE[kind](opened)
 

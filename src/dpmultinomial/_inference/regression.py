@@ -77,7 +77,7 @@ class Regression:
         self.exposure, self.covariates = exposure, covariates
         if family == "shares" and isinstance(exposure, Release):
             raise ValueError(
-                "for shares, exposure must contain public numbers of persons, got a Release: use family='rates'"
+                "for shares, exposure must contain public population sizes, got a Release: use family='rates'"
             )
         centre, sd = (_CENTRES[family], 2.0) if shape is None else shape
         self.shape = _checks.number("shape", centre), _checks.positive("shape", sd)

@@ -206,7 +206,7 @@ def _parents(
         raise ValueError(f"parents must have one entry per count ({len(names)} counts), got {len(listed)} entries")
     for entry in listed:
         if not (entry is None or isinstance(entry, str)) and not 0 <= _checks.number("parents", entry) < len(names):
-            raise ValueError(f"parents must contain names, positions below {len(names)} or None, got {entry!r}")
+            raise ValueError(f"parents must contain names, positions below {len(names)}, or None, got {entry!r}")
     parents = [entry if entry is None or isinstance(entry, str) else names[int(entry)] for entry in listed]
     return _shallow(dict(zip(names, parents, strict=True)))
 

@@ -115,8 +115,7 @@ def _of_file(product: Product, path: Path, kind: str, values: bool, wanted: set[
         needed += ["value"] * values + ["variance"] * (kind == DPQUERY)
         if missing := [name for name in needed if name not in there]:
             raise ValueError(
-                f"the file must have all columns of {product.product} {product.table}; missing columns: "
-                f"{', '.join(missing)}"
+                f"the file must have all columns of {product.product} {product.table}, but lacks {', '.join(missing)}"
             )
         columns = [*needed, *({"sign"} & there), *({"query_shape"} & there if values else ())]
         groups = [g for g in range(file.num_row_groups) if wanted is None or _may_hold(file, g, wanted)]

@@ -422,7 +422,7 @@ def _read(
         if seen and not every:
             there = ", ".join(sorted(names.values())) or "none"
             raise ValueError(
-                f"query {query} does not measure this cell at level {folders[0].parent.parent.name}; the queries "
+                f"query {query} does not measure this cell at level {folders[0].parent.parent.name}. The queries "
                 f"that measure this cell are {there}"
             )
     queries = list(every)
@@ -503,7 +503,7 @@ def _codes(found: Sequence[pa.Array]) -> Texts:
     texts = pc.unique(pa.chunked_array(found))
     if texts.null_count:
         empty = sum(part.null_count for part in found)
-        raise ValueError(f"the column geocode must not contain empty cells, got {empty} empty cells")
+        raise ValueError(f"the column geocode must not contain empty cells, got {empty} rows without a geocode")
     return np.sort(texts.to_numpy(zero_copy_only=False).astype(str))
 
 

@@ -68,7 +68,7 @@ class Places:
         known = [name for name in spine.tabulated if name in self.measured.levels or name not in spine.levels]
         if strangers := [name for name in self.levels if name not in known]:
             raise ValueError(
-                f"levels: the files contain no data for {', '.join(strangers)}; the "
+                f"levels: the files contain no data for {', '.join(strangers)}. The "
                 f"available levels are {', '.join(known)}"
             )
         last = max(i for of in self.nodes.values() for rows in of.values() for i in rows)

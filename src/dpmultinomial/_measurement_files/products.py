@@ -70,7 +70,7 @@ class Axis:
                 selected[list(self.groups[str(name)])] = True
             else:
                 choices = [*self.levels[:10], *([".."] if len(self.levels) > 10 else []), *self.groups]
-                raise ValueError(f"{self.name}: the level {name!r} is not known; choose from {', '.join(choices)}")
+                raise ValueError(f"{self.name}: the level {name!r} is not known: choose from {', '.join(choices)}")
         if not selected.any():
             raise ValueError(f"{self.name}: at least one level must be given")
         return selected
@@ -259,7 +259,7 @@ def product_of(product: str, table: str) -> Product:
     if match is None:
         known = ", ".join(f"{p} with table {t}" for p, t in PRODUCTS)
         raise ValueError(
-            f"the product {product} with the table {table} is not supported; the supported products are {known}"
+            f"the product {product} with the table {table} is not supported. The supported products are {known}"
         )
     return match
 
@@ -283,7 +283,7 @@ def masks(product: Product, cell: dict[str, object]) -> tuple[Mask, ...]:
         if name not in names:
             other = f" but of {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
             raise ValueError(
-                f"{name!r} is not an axis of {product.product} {product.table}{other}; the available axes are "
+                f"{name!r} is not an axis of {product.product} {product.table}{other}. The available axes are "
                 + ", ".join(names)
             )
     return tuple(axis.mask(cell.get(axis.name, list(axis.levels))) for axis in product.axes)
@@ -329,9 +329,9 @@ def data_folder(folder: Path, product: Product, state: int) -> Path:
         return folder
     if not (folder / name).is_dir():
         there = sorted(path.name for path in folder.glob("*_PROD")) if folder.is_dir() else []
-        have = f"it has {', '.join(there)}" if there else "the folder contains no noisy measurements"
+        have = f"The folder contains {', '.join(there)}" if there else "The folder contains no noisy measurements"
         raise ValueError(
-            f"{str(folder)!r} does not contain {name}, the folder of {product.product} {product.table}; {have}"
+            f"{str(folder)!r} does not contain {name}, the folder of {product.product} {product.table}. {have}"
         )
     return folder / name
 
@@ -366,11 +366,11 @@ def levels_there(data: Path, product: Product, state: int) -> dict[str, list[Pat
                     others.add(code)
     if not folders:
         have = (
-            f"the folder contains State={', State='.join(sorted(others)[:20])}"
+            f"The folder contains State={', State='.join(sorted(others)[:20])}"
             if others
-            else "the folder contains no folder State=.."
+            else "The folder contains no folder State=.."
         )
-        raise ValueError(f"{str(data)!r} contains no files for the state {state:02d}; {have}")
+        raise ValueError(f"{str(data)!r} contains no files for the state {state:02d}. {have}")
     return folders
 
 

@@ -147,7 +147,7 @@ def _known_law(name: object) -> str:
     if isinstance(name, str) and name.lower() == "tulap":  # discrete Laplace noise plus a uniform variable
         hint = "discrete_laplace, after rounding the values to integers"
     known = f"law must be one of {', '.join(LAWS)}"
-    raise ValueError(f"noise: {known}, got {name!r}" + (f"; did you mean {hint}?" if hint else ""))
+    raise ValueError(f"noise: {known}, got {name!r}" + (f": did you mean {hint}?" if hint else ""))
 
 
 def _only(name: str, given: Mapping[str, Any], allowed: tuple[str, ...]) -> None:
@@ -162,8 +162,8 @@ def _only(name: str, given: Mapping[str, Any], allowed: tuple[str, ...]) -> None
         hint = get_close_matches(str(key), (*allowed, *MODIFIERS), n=1, cutoff=0.75)
         takes = ", ".join((*allowed, *MODIFIERS))
         raise ValueError(
-            f"noise: the distribution {name} has no key {key}; the allowed keys are {takes}"
-            + (f"; did you mean {hint[0]}?" if hint else "")
+            f"noise: the distribution {name} has no key {key}. The allowed keys are {takes}"
+            + (f": did you mean {hint[0]}?" if hint else "")
         )
 
 

@@ -229,8 +229,8 @@ class LawByRow(WithoutCost):
         self.laws, self.which = tuple(laws), _checks.int64s("which", which)
         if self.which.size and not 0 <= self.which.min() <= self.which.max() < len(self.laws):
             raise ValueError(
-                f"which must contain positions in [0, {len(self.laws)}), got positions from {self.which.min()} to "
-                f"{self.which.max()}"
+                f"the argument `which` must contain positions in [0, {len(self.laws)}), got positions "
+                f"from {self.which.min()} to {self.which.max()}"
             )
         for law in self.laws:
             if law.row_count is not None:

@@ -51,7 +51,7 @@ class Perturbation(Coarsenable):
         missing = [name for name in ("true", "released", "probability") if name not in table]
         if missing:
             raise ValueError(
-                f"table must have the columns true, released and probability; missing columns: {', '.join(missing)}"
+                f"table must have the columns true, released and probability, but lacks {', '.join(missing)}"
             )
         true, p = _checks.counts("true", table["true"]), _checks.reals("probability", table["probability"])
         released = _checks.reals("released", _checks.integral("released", table["released"]))

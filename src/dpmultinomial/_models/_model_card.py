@@ -219,7 +219,7 @@ def opened(exported: Mapping[str, object], expected: str, keys: Sequence[str]) -
         raise ValueError(f"exported must have the format {expected!r}, got {_shown(exported.get('format'))}")
     if missing := [key for key in ("columns", "card", *keys) if key not in exported]:
         raise ValueError(
-            f"exported must contain the keys 'columns', 'card', {', '.join(map(repr, keys))}; missing keys: "
+            f"exported must contain the keys 'columns', 'card', {', '.join(map(repr, keys))}, but lacks "
             f"{', '.join(missing)}"
         )
     if other := [key for key in keys if not isinstance(exported[key], list)]:

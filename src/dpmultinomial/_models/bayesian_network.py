@@ -45,7 +45,7 @@ def graph(parents: Mapping[str, Sequence[str]], *, columns: Sequence[str]) -> "n
     for node, above in parents.items():
         if node not in columns:
             raise ValueError(
-                f"network: the node {node!r} must be the name of a column; the columns are {', '.join(columns)}"
+                f"network: the node {node!r} must be the name of a column. The columns are {', '.join(columns)}"
             )
         for parent in above:
             if parent not in parents:

@@ -96,7 +96,7 @@ def encode(
         raise ValueError(f"{name}: column names must be distinct, got {', '.join(map(str, frame.columns))}")
     if unknown := [c for c in (target, *numeric) if c not in frame.columns]:
         raise ValueError(
-            f"{name} has no column {unknown[0]!r}; the columns of the file are {', '.join(map(str, frame.columns))}"
+            f"{name} has no column {unknown[0]!r}. The columns of the file are {', '.join(map(str, frame.columns))}"
         )
     columns = [*(c for c in frame.columns if c != target), target]
     codes = np.empty((len(frame), len(columns)), dtype=np.int32)

@@ -607,13 +607,13 @@ class Books:
         for other in self.memory.all():
             if other.identity != journal_identity and set(files) & set(other.files):
                 way = (
-                    f"make {_places.FOLDER}/ a symbolic link to this folder, or make the release in the project to "
+                    f"Make {_places.FOLDER}/ a symbolic link to this folder, or make the release in the project to "
                     "which this folder belongs"
                 )
                 if not Path(other.place, NAME).exists():
-                    way = f"this folder no longer exists: run {RESTORE} {other.place} to transfer the recorded spending"
+                    way = f"This folder no longer exists: run {RESTORE} {other.place} to transfer the recorded spending"
                 raise Refused(
-                    f"the spending on this file is recorded in the journal in the folder {other.place}; {way}"
+                    f"the spending for this file is already recorded in another journal (in {other.place}). {way}"
                 )
 
     def _ledger_agrees(self, wanted: list[Entry]) -> None:
@@ -676,13 +676,13 @@ class Books:
                     else "spending was recorded in two copies of the journal"
                 )
                 raise Refused(
-                    f"{_places.FOLDER}/{NAME} {what} the copy in the account (last used in {known.place}), because "
-                    f"{cause}. Restore the newest backup of the journal, or run {RESTORE} to add the spending in the "
-                    "copy"
+                    f"{_places.FOLDER}/{NAME} {what} the copy in the user account (last used in {known.place}), "
+                    f"because {cause}. Restore the newest backup of the journal, or run {RESTORE} to add the spending "
+                    "in the copy"
                 )
             if known.identity != identity and known.place == str(self.place):
                 raise Refused(
-                    f"the account has a copy of an older journal of {self.place}, but the present journal is new. "
+                    f"the user account has a copy of an older journal of {self.place}, but the present journal is new. "
                     f"Restore the old journal from a backup, or run {RESTORE} to add the spending in the copy"
                 )
 
@@ -704,9 +704,9 @@ def readable_memory(memory: Memory, identity: str, place: Path) -> None:
     for torn in memory.unreadable():
         if torn.is_about(identity, place):
             raise Refused(
-                f"{torn.path} cannot be read. This file is the account's copy of the journal in {_places.FOLDER}/. "
-                f"Restore the file from a backup, or run {RESTORE}, which renames the damaged file if the journal "
-                "and the ledger agree"
+                f"{torn.path} cannot be read. This file is the copy, kept in the user account, of the journal in "
+                f"{_places.FOLDER}/. Restore the file from a backup, or run {RESTORE}, which renames the damaged file "
+                "if the journal and the ledger agree"
             )
 
 
@@ -754,7 +754,7 @@ def opened(root: Path) -> Books:
         raise Refused(
             f"{_places.FOLDER}/{_confidential.KEY} is missing, so changes to the budget records cannot be detected. "
             f"Restore this key from a backup. If there is no backup, run {RESTORE}, which creates a new key and "
-            "keeps all recorded spending; every later release then requires a new generation"
+            "keeps all recorded spending. Every later release then requires a new generation"
         )
     if not begun and (why := _spent_before(root, place, spent, memory)):
         raise Refused(
@@ -772,7 +772,7 @@ def _spent_before(root: Path, place: Path, spent: set[tuple[str, int]], memory: 
         return f"{FOLDER}/ledger.tsv contains {len(spent)} releases"
     readable_memory(memory, "", place)
     if any(known.place == str(place) for known in memory.all()):
-        return f"the account has a copy of a journal of {place}"
+        return f"the user account has a copy of a journal of {place}"
     return f"there are releases in {FOLDER}/" if releases(root) else ""
 
 

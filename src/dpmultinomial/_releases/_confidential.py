@@ -20,7 +20,7 @@ from . import _durable
 from ._places import Refused
 
 KEY, IGNORED = ".release_key", ".gitignore"
-_LOST = "restore the key from a backup; if there is no backup, move it to another folder"
+_LOST = "restore the key from a backup or, if there is no backup, move the present key to another folder"
 _WHOLE = re.compile(r"\+?0*([0-9]+)")
 _COUNT = re.compile(r"[1-9][0-9]{0,17}")
 _KNOWN = 20  # number of bits of information in a table's counts, regardless of their order
@@ -132,12 +132,12 @@ def key(place: Path) -> bytes:
         draft.unlink()
         _durable.sync(place, name="key")
     if not stat.S_ISREG(path.lstat().st_mode):
-        raise Refused(f"{path}: the key must be a regular file, not a link or a folder; {_LOST}")
+        raise Refused(f"{path}: the key must be a regular file, not a link or a folder: {_LOST}")
     if stat.S_IMODE(path.stat().st_mode) & 0o077:
         raise Refused(f"{path}: the key must be readable only by its owner: run chmod 600 {path}")
     secret = path.read_bytes()
     if len(secret) != 32:
-        raise Refused(f"{path}: the key must contain 32 bytes, got {len(secret)} bytes; {_LOST}")
+        raise Refused(f"{path}: the key must contain 32 bytes, got {len(secret)} bytes: {_LOST}")
     return secret
 
 

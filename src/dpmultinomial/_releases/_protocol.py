@@ -144,7 +144,7 @@ def one_source(
             raise Refused(
                 f"{asked}: {what} was already released from the source {other} (releases/{line.entry.release}, "
                 f"generation {line.entry.generation}), and a file can have only one source: set source to {other}. "
-                "If the file contains other people, rename the file"
+                "If the file contains records of other people, rename the file"
             )
 
 
@@ -207,7 +207,7 @@ def locked(root: Path, *, wait: float = WAIT) -> Iterator[None]:
                 if time.monotonic() >= end:
                     raise TimeoutError(
                         f"another process is making a release: {_places.FOLDER}/{LOCK} was still "
-                        f"locked after {wait:g} s; run the command again later"
+                        f"locked after {wait:g} s: run the command again later"
                     ) from None
                 time.sleep(0.02)
         _durable.step("locked")

@@ -177,7 +177,7 @@ def problems(
     for given in settings:
         if given not in known:
             near = get_close_matches(str(given), known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else "."
+            hint = f": did you mean {near[0]!r}?" if near else "."
             mistakes.append(
                 (
                     f"{place}/{given}",
@@ -318,7 +318,7 @@ def _bounded(
         (
             "source",
             (
-                f"the source {source} has no budget; did you mean {near[0]}? The sources with a budget are "
+                f"the source {source} has no budget: did you mean {near[0]}? The sources with a budget are "
                 f"{', '.join(budgets)}"
             ),
         )
@@ -477,7 +477,7 @@ def _network(network: Mapping[str, list[str]], columns: list[str]) -> Problems:
 def _choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     near = get_close_matches(str(value), choices, n=1)
     return f"must be one of {', '.join(map(repr, choices))}, got {value!r}" + (
-        f"; did you mean {near[0]!r}?" if near else ""
+        f": did you mean {near[0]!r}?" if near else ""
     )
 
 

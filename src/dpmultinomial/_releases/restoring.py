@@ -70,7 +70,7 @@ def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protoc
     place, memory = _places.folder(root), _budget_records.of_account()
     if not take_over and not _is_begun(root, place, memory):
         raise Refused(
-            f"{root.resolve()} contains no journal, no ledger and no release, and the account has no "
+            f"{root.resolve()} contains no journal, no ledger and no release, and the user account has no "
             "copy of a journal of this folder: run the command in the folder of config.yaml"
         )
     with _protocol.locked(root, wait=wait):
@@ -156,7 +156,7 @@ def _remembered(journal: Journal, memory: Memory, take_over: Sequence[str]) -> l
     for folder in take_over:
         known = [copy for copy in memory.all() if copy.place == str(Path(folder).absolute())]
         if not known:
-            raise Refused(f"the account has no copy of a journal of {folder}")
+            raise Refused(f"the user account has no copy of a journal of {folder}")
         if Path(folder, NAME).exists():
             raise Refused(
                 f"{folder} still exists, so its spending must not be transferred: make {_places.FOLDER}/ a symbolic "

@@ -218,7 +218,7 @@ def spent(
     forgetful = (
         ""
         if _budget_records.of_account().there
-        else "; the account has no copy of the journal, because the home folder is read-only"
+        else "; the user account has no copy of the journal, because the home folder is read-only"
     )
     return f"source {source}: {words}{forgetful}"
 

@@ -59,7 +59,7 @@ class Cost:
         given = tuple(k for k in ("epsilon", "rho", "order") if getattr(self, k) is not None)
         if given not in (("epsilon",), ("rho",), ("epsilon", "order")):
             raise ValueError(
-                f"a cost must have exactly epsilon, or rho, or epsilon and order, got {', '.join(given) or 'none'}"
+                f"a cost must have either epsilon, or rho, or epsilon and order, got {', '.join(given) or 'none'}"
             )
         for key in given:
             _checks.positive(key, getattr(self, key))

@@ -324,5 +324,5 @@ class Posterior:
     def _group(self, name: str) -> Quantities:
         if name not in self._groups:
             has = " and ".join(self._groups)
-            raise AttributeError(f"this posterior has no {name} ({_MEANING[name]}); the available groups are {has}")
+            raise AttributeError(f"this posterior has no {name} ({_MEANING[name]}). The available groups are {has}")
         return self._groups[name]

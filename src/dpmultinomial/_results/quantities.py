@@ -76,7 +76,7 @@ class Quantities:
 
     def __getitem__(self, name: str) -> Marginal:
         if name not in self.places:
-            raise KeyError(f"unknown name {name!r}; choose from {self._listed()}")
+            raise KeyError(f"unknown name {name!r}: choose from {self._listed()}")
         if name not in self._laws:
             self._laws[name] = self._law(self.places[name])
         return self._laws[name]
@@ -131,7 +131,7 @@ class Quantities:
             )
         for name in names:
             if name not in self.places:
-                raise KeyError(f"unknown name {name!r}; choose from {self._listed()}")
+                raise KeyError(f"unknown name {name!r}: choose from {self._listed()}")
         if not 2 <= len(names) == len(set(names)):
             raise ValueError(f"among must contain at least two different names, got {', '.join(names) or 'none'}")
         return self._among(names)

@@ -185,7 +185,10 @@ def _judged(
         if needed > limits[key]:
             way = WAY_OUT.format(key=key)
             way += spread if key == "hours" else ""
-            yield path, f"would take about {needed:.3g} {unit} in one job{where}; the limit is {limits[key]:g}: {way}"
+            yield (
+                path,
+                f"would take about {needed:.3g} {unit} in one job{where}, but the limit is {limits[key]:g}: {way}",
+            )
 
 
 def checked(

@@ -91,7 +91,7 @@ def beyond(place: str, value: Any) -> Iterator[tuple[str, str]]:
             yield from beyond(f"{place}.{key}" if isinstance(value, dict) else f"{place}[{key}]", part)
     elif isinstance(value, (int, float)) and (0 < abs(value) < _SMALLEST or _LARGEST < abs(value) != float("inf")):
         rule = f"a number must be 0 or between {_SMALLEST:g} and {_LARGEST:g} in absolute value"
-        yield place, f"{_shown(value)} is not allowed; {rule}"
+        yield place, f"{_shown(value)} is not allowed: {rule}"
 
 
 def _with_defaults(value: Any, schema: dict[str, Any]) -> Any:
@@ -121,7 +121,7 @@ def _explain(error: Any) -> list[tuple[str, str]]:
         return [
             (
                 f"{place}.{key}".lstrip("."),
-                f"unknown key{_meant(str(key), known)}; the allowed keys are {', '.join(known)}",
+                f"unknown key{_meant(str(key), known)}. The allowed keys are {', '.join(known)}",
             )
             for key in error.instance
             if key not in known
@@ -134,10 +134,10 @@ def _rule(error: Any) -> str:
     value, rule = error.instance, error.validator_value
     match error.validator:
         case "minLength" | "pattern" if not str(value).strip():
-            return f"{value!r} is not allowed; the value must not be empty"
+            return f"{value!r} is not allowed: the value must not be empty"
         case "propertyNames" | "pattern":
             return (
-                f"{value!r} is not a valid name; a name must consist of lower-case letters, digits and _ and must "
+                f"{value!r} is not a valid name: a name must consist of lower-case letters, digits and _ and must "
                 "begin with a letter"
             )
         case "required":
@@ -145,16 +145,16 @@ def _rule(error: Any) -> str:
             return f"missing key{'s' if len(lacking) > 1 else ''}: {', '.join(lacking)}"
         case "enum":
             return (
-                f"{value!r} is not allowed{nearest(str(value), map(str, rule))}; the allowed values are "
+                f"{value!r} is not allowed{nearest(str(value), map(str, rule))}. The allowed values are "
                 f"{', '.join(map(str, rule))}"
             )
         case "type":
             return f"{_shown(value)} is not {_kinds(rule)}{_hint(value, rule)}"
         case "minimum" | "exclusiveMinimum" | "maximum" | "exclusiveMaximum":
             sign = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}[error.validator]
-            return f"{_shown(value)} is not allowed; the value must be {sign} {rule}"
+            return f"{_shown(value)} is not allowed: the value must be {sign} {rule}"
         case "minItems" | "maxItems":
-            return f"{_shown(value)} has {len(value)} entries; the {error.validator[:3]}imum is {rule}"
+            return f"{_shown(value)} has {len(value)} entries, but the {error.validator[:3]}imum is {rule}"
         case "uniqueItems":
             return f"{value!r} contains a duplicate"
         case _:

@@ -60,19 +60,19 @@ def names(settings: Mapping[str, Any], header: Sequence[str], kind: Kind) -> Nam
     for ours, theirs in (settings.get("columns") or {}).items():
         if ours not in known:
             raise ValueError(
-                f"columns: {ours!r} is not the name of a column that the scenario reads; "
-                f"the names are {', '.join(known)}"
+                f"columns: {ours!r} is not the name of a column that the scenario reads. "
+                f"The names are {', '.join(known)}"
             )
         if ours != "name" and not isinstance(theirs, str):
             raise ValueError(
-                f"columns: {ours!r} must be a single column, got {theirs!r}; only 'name' may consist of several columns"
+                f"columns: {ours!r} must be a single column, got {theirs!r}. Only 'name' may consist of several columns"
             )
         for one in [theirs] if isinstance(theirs, str) else theirs:
             if one not in header:
                 near = get_close_matches(one, header, n=1)
-                hint = f"; did you mean {near[0]!r}?" if near else ""
+                hint = f": did you mean {near[0]!r}?" if near else ""
                 raise ValueError(
-                    f"columns: the file has no column {one!r}; the columns of the file "
+                    f"columns: the file has no column {one!r}. The columns of the file "
                     f"are {', '.join(header[:20])}{hint}"
                 )
         mapping[ours] = theirs if isinstance(theirs, str) else list(theirs)
@@ -169,7 +169,8 @@ def _combinations(parts: Sequence[Sequence[str]]) -> list[str]:
     different = [list(dict.fromkeys(part)) for part in parts]
     if (size := prod(map(len, different))) > _MOST_CELLS:
         raise ValueError(
-            f"absent: the columns that form the name have {size:,} combinations, more than the limit of {_MOST_CELLS:,}"
+            f"absent: the columns that form the name have {size:,} combinations of values, more than the limit of "
+            f"{_MOST_CELLS:,}"
         )
     return [JOINT.join(cell) for cell in product(*different)]
 
@@ -296,7 +297,7 @@ def _with_absent(
 def not_a_cell(name: str, cells: Sequence[str]) -> str:
     """Return the error message for a name in the file that is not among the cells of ``absent``."""
     near = get_close_matches(name, cells, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = f": did you mean {near[0]!r}?" if near else ""
     return f"absent: the file has the cell {name!r}, which is not among the {len(cells):,} cells{hint}"
 
 
@@ -363,7 +364,7 @@ def with_noise(settings: Mapping[str, Any], found: Names) -> dict[str, Any]:
     columns = table_files.columns(where, False)
     if missing := [one for one in ("column", "distribution", "scale") if one not in columns]:
         raise ValueError(
-            f"noise: {where!r} lacks the column {missing[0]}; a summary of OpenDP has the columns {', '.join(_SUMMARY)}"
+            f"noise: {where!r} lacks the column {missing[0]}. An OpenDP summary has the columns {', '.join(_SUMMARY)}"
         )
     wanted = {"column": "text", "distribution": "text", "scale": "number"}
     threshold = {"threshold": "number"} if "threshold" in columns else {}

@@ -200,7 +200,9 @@ def taken_apart(words: Sequence[str]) -> Asked:
     _refuse_hidden(words)
     for path in overlays:
         if not path.suffix and not path.exists():
-            raise ConfigError(f"{path} is not a configuration file; if it is a target, write it before --configfile")
+            raise ConfigError(
+                f"{path} is not a configuration file. If {path} is a target, write the target before --configfile"
+            )
     return Asked(tuple(overlays), tuple(pairs), tuple(rest))
 
 

@@ -55,7 +55,7 @@ def _release_rules(plan: Mapping[str, Any], releases: Mapping[str, Any]) -> Iter
         known = ", ".join(releases) or "none"
         yield (
             "release",
-            f"{name!r} is not a release; the available releases are {known}{config.nearest(name, releases)}",
+            f"{name!r} is not a release. The available releases are {known}{config.nearest(name, releases)}",
         )
         return
     settings = releases[name]
@@ -96,7 +96,7 @@ def _shape_problems(path: str, levels: Sequence[str]) -> Iterator[str]:
         yield str(error)
         return
     if missing := [column for column in ("category", "parent") if column not in names]:
-        yield f"{path!r} must have the columns category and parent; missing column: {missing[0]}"
+        yield f"{path!r} must have the columns category and parent, but lacks {missing[0]}"
         return
     from dpmultinomial._files import csv_table, table_columns  # NumPy is imported only for such a plan
 

@@ -36,7 +36,7 @@ def meaning(text: str, settings: Mapping[str, Any]) -> Cell:
     if text.lower() in SYMBOLS and text not in withheld and text not in missing:
         raise ValueError(
             "the meaning of the symbol in this cell is not stated: if counts below 10 were withheld, set "
-            f"withheld: {{symbol: {text!r}, below: 10}}; if the count is not available, set missing: [{text!r}]"
+            f"withheld: {{symbol: {text!r}, below: 10}}. If the count is not available, set missing: [{text!r}]"
         )
     return table_columns.meaning(text, withheld, missing)
 

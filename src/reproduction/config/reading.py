@@ -53,7 +53,9 @@ class _Strict(_LOADER):
                     f"{key_node.value}: YAML reads this key as {key!r} (line {line}): put the key in quotation marks"
                 )
             if key in seen:
-                raise ConfigError(f"{key}: duplicate key (lines {seen[key]} and {line}): keep only one of the keys")
+                raise ConfigError(
+                    f"{key}: duplicate key (lines {seen[key]} and {line}): remove all but one of these keys"
+                )
             seen[key] = line
         return super().construct_mapping(node, deep)
 
@@ -211,7 +213,7 @@ def _refuse_keys(loaded: Any) -> None:
                 raise ConfigError(f"{key!r}: keys must not contain control characters")
         for text in (text for value in level for text in _strings(value)):
             if _SURROGATE.search(text):
-                raise ConfigError(f"{text[:80]!r} contains half of a surrogate pair, which is not a character")
+                raise ConfigError(f"{text[:80]!r} contains an unpaired surrogate: remove or replace this character")
         level = [child for value in level for child in _children(value)]
         if not level:
             return
@@ -245,7 +247,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     mapping: dict[str, Any] = {}
     for key, value in pairs:
         if key in mapping:
-            raise ConfigError(f"{key}: duplicate key: keep only one of the keys")
+            raise ConfigError(f"{key}: duplicate key: remove all but one of these keys")
         mapping[key] = value
     return mapping
 

@@ -202,7 +202,7 @@ def _release(name: str, releases: Mapping[str, Mapping[str, Any]]) -> tuple[Path
         record = {}
     if not isinstance(record, dict) or "mechanism" not in record:
         near = get_close_matches(name, releases, n=1)
-        known = f"releases are {', '.join(releases) or 'none'}" + (f"; did you mean {near[0]!r}?" if near else "")
+        known = f"releases are {', '.join(releases) or 'none'}" + (f": did you mean {near[0]!r}?" if near else "")
         raise ValueError(f".release: {name!r} is neither a release ({known}) nor a folder that contains record.json")
     return folder, str(record["mechanism"])
 
@@ -221,7 +221,7 @@ def mistakes(settings: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Mistakes
         if name.endswith(_TAKEN) or name.startswith("plan_"):
             yield (
                 prefix,
-                f"a name that ends in {' or '.join(_TAKEN)} or begins with plan_ is reserved; choose another name",
+                f"a name that ends in {' or '.join(_TAKEN)} or begins with plan_ is reserved: choose another name",
             )
         if not isinstance(written, dict):
             continue  # the schema reports this mistake
@@ -303,7 +303,7 @@ def _by_rules(written: dict[str, Any], kind: Kind, batch: bool) -> Mistakes:
             needed = [*([table_files.TABLE] if batch else []), *kind.columns]
             if missing := [c for c in needed if c not in header]:
                 raise ValueError(
-                    f"{written['file']!r} lacks the columns {', '.join(missing)}; the required columns are "
+                    f"{written['file']!r} lacks the columns {', '.join(missing)}. The required columns are "
                     f"{', '.join(needed)}, and the file has the columns {', '.join(header[:20])}. "
                     "If the columns have other names, set columns: {"
                     + ", ".join(f"{c}: .." for c in missing if c != table_files.TABLE)
@@ -319,7 +319,7 @@ def _by_rules(written: dict[str, Any], kind: Kind, batch: bool) -> Mistakes:
             if batch:
                 allowed = {"kind", "file", "columns", "level", *kind.batch}
                 for key in sorted(set(written) - allowed):
-                    yield f".{key}", f"is not allowed for a batch; the allowed keys are {', '.join(sorted(allowed))}"
+                    yield f".{key}", f"is not allowed for a batch. The allowed keys are {', '.join(sorted(allowed))}"
             if wrong := file_columns.absent_mistakes(written, names, batch):
                 yield from ((".absent", text) for text in wrong)
                 return

@@ -169,7 +169,7 @@ def _csv(path: Path) -> list[str]:
     with path.open("rb") as stream:
         start = stream.read(_READ)
     if b"\0" in start:
-        raise ValueError(f"{str(path)!r} is not text in UTF-8, because it contains NUL bytes: {_RULE}")
+        raise ValueError(f"{str(path)!r} is not a text file, because it contains NUL bytes: {_RULE}")
     whole = start if len(start) < _READ else start.rpartition(b"\n")[0]
     rows = csv.reader(whole.decode("utf-8-sig").splitlines())
     names = next(rows, [])

@@ -148,8 +148,8 @@ def _paired(statements: list[Any], ours: list[Any], paper: str) -> None:
     printed, computed = ({(row.artefact, row.quantity) for row in rows} for rows in (statements, ours))
     if printed != computed or len(printed) < len(statements):
         raise ValueError(
-            f"{paper}: the published and the computed statements must be the same; published only: "
-            f"{sorted(printed - computed)}; computed only: {sorted(computed - printed)}"
+            f"{paper}: the published and the computed statements must be the same (published only: "
+            f"{sorted(printed - computed)}, computed only: {sorted(computed - printed)})"
         )
     if unknown := {row.variant for row in ours} - _ORDER.keys():
         raise ValueError(f"{paper} contains the unknown variants {sorted(unknown)}: use one of {', '.join(VARIANTS)}")
@@ -169,7 +169,7 @@ def _related(statements: list[Any], run: list[Any], paper: str) -> None:
         if actual not in _MADE.get(due, (_PLAIN,)):
             misplaced.setdefault(due, []).append(f"{row.artefact}: {row.quantity}")
     wrong = [
-        f"rows of the kind {due} must be created with {' or '.join(_MADE.get(due, (_PLAIN,)))}; the invalid rows are "
+        f"rows of the kind {due} must be created with {' or '.join(_MADE.get(due, (_PLAIN,)))}. The invalid rows are "
         f"{'; '.join(names)}"
         for due, names in misplaced.items()
     ]
@@ -182,7 +182,7 @@ def _explained(rows: list[dict[str, Any]], paper: str) -> None:
     bare = [f"{row['artefact']}: {row['quantity']}" for row in rows if row["verdict"] == "differs" and not row["note"]]
     if bare:
         raise ValueError(
-            f"{paper}: every row with the verdict 'differs' must have a reason; the reason is missing for "
+            f"{paper}: every row with the verdict 'differs' must have a reason, but the reason is missing for "
             f"{'; '.join(bare)}: add a note in agreement.ours"
         )
 

@@ -84,7 +84,7 @@ WRONG_VALUES = calls(
     (lambda: _support.read_columns(pd.DataFrame({"x": []})), r"at least one row and one column, got shape \(0, 1\)"),
     (lambda: _support.read_columns(pd.DataFrame(index=[0])), r"at least one row and one column, got shape \(1, 0\)"),
     (lambda: encode(FRAME.set_axis(["y", "y"], axis=1)), "distinct"),
-    (lambda: encode(FRAME, numeric=["z"]), "no column 'z'; the columns of the file are x, y"),
+    (lambda: encode(FRAME, numeric=["z"]), "no column 'z'. The columns of the file are x, y"),
     (lambda: coded_table.learn(encode(FRAME), [0], bins=1), "bins must be"),
     (lambda: _support.from_card({"kind": "levels", "values": ["a"]}), "lacks the key 'public'"),
     (lambda: _support.from_card({"kind": "bins", "lower": 0, "upper": 1, "bins": 1, "public": 1}), "bins must be >= 2"),
@@ -142,7 +142,5 @@ def test_a_bad_table_is_told_in_its_own_line(change, words):
     found = summaries(pd.DataFrame(good | change))
     assert found["status"].str.contains(words).any()
     assert not summaries(pd.DataFrame(good))["status"].str.contains("must|given").any()
-    with pytest.raises(
-        ValueError, match="data must have the columns table, row, column, count, rate; missing columns: rate"
-    ):
+    with pytest.raises(ValueError, match="data must have the columns table, row, column, count, rate, but lacks rate"):
         summaries(pd.DataFrame(good).drop(columns="rate"))

@@ -31,7 +31,7 @@ def test_meanings(text):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("*", r"if counts below 10 were withheld, set withheld: \{symbol: '\*', below: 10\}; if the count is not"),
+        ("*", r"if counts below 10 were withheld, set withheld: \{symbol: '\*', below: 10\}\. If the count is not"),
         ("X", r"set missing: \['X'\]"),
         ("9-1", "must be at most its upper end"),
         ("<0", "no count is below 0"),
@@ -159,14 +159,14 @@ def test_a_name_of_several_columns(folder):
     [
         (
             {"name": "county", "value": "n"},
-            "has no column 'county'; the columns of the file are country, n; did you mean 'country'",
+            "has no column 'county'. The columns of the file are country, n: did you mean 'country'",
         ),
         ({"value": ["country", "n"]}, "'value' must be a single column"),
         (
             {"people": "n"},
-            "'people' is not the name of a column that the scenario reads; the names are name, value, scale",
+            "'people' is not the name of a column that the scenario reads. The names are name, value, scale",
         ),
-        ({}, "lacks the columns name, value; .* other names, set columns: {name: .., value: ..}"),
+        ({}, "lacks the columns name, value. .* other names, set columns: {name: .., value: ..}"),
     ],
 )
 def test_wrong_columns_are_rejected(folder, columns, words):
@@ -376,7 +376,7 @@ def test_cells_of_a_file_and_of_all_combinations(folder):
         ({"cells": "cells.csv"}, r"absent: cells: 'cells\.csv' has no column 'name'"),
         ({"cells": "twice.csv"}, "absent: the cell 'b' is listed twice"),
         ({"cells": "tables.csv"}, r"'tables\.csv' has a column table, but the cells are the same for every table"),
-        ({"are": "none"}, "'none' is not allowed; the allowed values are zero, withheld, unknown"),
+        ({"are": "none"}, "'none' is not allowed. The allowed values are zero, withheld, unknown"),
         ({"cells": ["a", "C", "b"], "are": "unknown"}, "'b' has no value: fill the empty cell"),
     ],
 )  # fmt: skip
@@ -445,7 +445,7 @@ def test_the_command_takes_absent_cells(folder, capsys):
     for wrong in ("withheld=x", "zero=5=6"):
         with pytest.raises(SystemExit, match="--absent must be zero, withheld, withheld=limit or unknown, got"):
             command.main([*asked, wrong, "all.csv"])
-    with pytest.raises(SystemExit, match="'none' is not allowed; the allowed values are zero, withheld, unknown"):
+    with pytest.raises(SystemExit, match=r"'none' is not allowed\. The allowed values are zero, withheld, unknown"):
         command.main([*asked, "none", "all.csv"])
 
 

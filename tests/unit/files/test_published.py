@@ -245,7 +245,7 @@ def test_where_there_is_a_ledger_it_must_name_the_release(made, tmp_path):
     with pytest.raises(FileFault, match="differs from the record"):
         published.open_release(folder)
     folder.rename(folder.with_name("2"))
-    with pytest.raises(FileFault, match="but the folder is that of county, generation 2: restore the record"):
+    with pytest.raises(FileFault, match="but the folder belongs to county, generation 2: restore the record"):
         published.open_release(folder.with_name("2"))
 
 

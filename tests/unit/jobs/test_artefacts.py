@@ -246,5 +246,7 @@ def test_a_target_after_configfile_is_told(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "plain").write_text("{}")
     assert overlays.taken_apart(["--configfile", "plain", "mine.yaml"]).overlays
-    with pytest.raises(ConfigError, match=r"scenario_x is not a configuration file; .* write it before --configfile"):
+    with pytest.raises(
+        ConfigError, match=r"scenario_x is not a configuration file. .* write the target before --configfile"
+    ):
         overlays.taken_apart(["--configfile", "mine.yaml", "scenario_x"])

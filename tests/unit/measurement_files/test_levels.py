@@ -219,12 +219,12 @@ def test_ages_that_a_relation_never_has_are_an_upper_bound_of_nothing():
 @pytest.mark.parametrize(
     ("product", "cell", "message"),
     [
-        (PEOPLE, {"sex": "male"}, "'sex' is not an axis of pl94 person but of dhc person; the available axes are hhgq"),
-        (PEOPLE, {"income": "high"}, "the available axes are hhgq, votingage"),
+        (PEOPLE, {"sex": "male"}, "'sex' is not an axis of pl94 person but of dhc person. The available axes are hhgq"),
+        (PEOPLE, {"income": "high"}, "The available axes are hhgq, votingage"),
         (
             PEOPLE,
             {"hispanic": "latino"},
-            "hispanic: the level 'latino' is not known; choose from not hispanic, hispanic",
+            "hispanic: the level 'latino' is not known: choose from not hispanic, hispanic",
         ),
         (PEOPLE, {"hispanic": []}, "at least one level must be given"),
     ],

@@ -73,7 +73,7 @@ WRONG_COLUMNS = {
     "another branch": ("geocode", pa.array(["250100071", "050100091"]), "begin with 050 or 150, got '250100071'"),
     "an infinite variance": ("variance", pa.array([float("inf"), 4.0]), "'variance' must be finite and > 0, got inf"),
     "a variance that is none": ("variance", pa.array([float("nan"), 4.0]), "'variance' must be finite and > 0"),
-    "no variance": ("variance", None, "missing columns: variance"),
+    "no variance": ("variance", None, "but lacks variance"),
     "another shape below": ("query_shape", pa.array([[1, 1, 1, 1], [1, 1, 2, 1]], INTS), r"got \[1, 1, 2, 1\]"),
     "a shape that is longer": ("query_shape", pa.array([[1, 1, 1, 1, 1]] * 2, INTS), "query_shape must be"),
     "a shape that is no list": ("query_shape", pa.array([1, 1]), "the shape of the query's binnings, got 1"),

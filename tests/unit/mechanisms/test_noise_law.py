@@ -407,7 +407,7 @@ def test_beyond_its_last_row_a_table_may_move_with_the_count():
 def test_a_wrong_table_is_refused_by_its_row(change, words):
     with pytest.raises(ValueError, match=words):
         Perturbation({**CELL_KEYS, **change})
-    with pytest.raises(ValueError, match="missing columns: probability"):
+    with pytest.raises(ValueError, match="but lacks probability"):
         Perturbation({"true": [0], "released": [0]})
 
 
@@ -594,8 +594,8 @@ WRONG = [
     ({"law": "gaussian", "sigma": 1}, "gaussian has no parameter sigma: set sd or variance"),
     ({"law": "laplace", "variance": 1}, r"laplace has no parameter variance: set scale \(the variance is 2 scale\^2\)"),
     ({"law": "laplace", "scale": 1, "sensitivity": 2}, "sensitivity may be given only together with epsilon"),
-    ({"law": "gaussian", "sd": 1, "cliped": {"at": 0}}, "gaussian has no key cliped; .* did you mean clipped"),
-    ({"law": "gaussian", "epsilon": 1}, "gaussian has no key epsilon; the allowed keys are sd, variance, rho"),
+    ({"law": "gaussian", "sd": 1, "cliped": {"at": 0}}, "gaussian has no key cliped. .* did you mean clipped"),
+    ({"law": "gaussian", "epsilon": 1}, "gaussian has no key epsilon. The allowed keys are sd, variance, rho"),
     (
         {"law": "gaussian", "rho": 1, "sensitivity": 1, "relation": ADD},
         "sensitivity and relation must not both be given",

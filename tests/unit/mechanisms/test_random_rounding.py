@@ -81,7 +81,7 @@ def test_counts_of_a_tree_add_up():
         (
             lambda: law_of({"law": "random_rounding", "scale": 5}),
             ValueError,
-            "has no key scale; the allowed keys are base",
+            "has no key scale. The allowed keys are base",
         ),
         (lambda: dpm.RandomRounding(base=5).cost("replace a record"), ValueError, "no finite epsilon"),
         (

@@ -238,7 +238,7 @@ def test_small_strata_are_left_alone():
         ({"swap": "nmae"}, "swap must contain only names of columns of the data, got 'nmae'"),
         ({"match": ["block", "nope"]}, "match must contain only names of columns of the data, got 'nope'"),
         ({"swap": []}, "swap must contain the name of at least one column"),
-        ({"swap": ["age", "age"]}, "swap must contain each column only once"),
+        ({"swap": ["age", "age"]}, "swap must not contain a column more than once"),
         ({"match": "name"}, "swap and match must not contain the same column"),
     ],
 )

@@ -55,7 +55,7 @@ def test_rounding_is_half_up():
         ({"y": "0"}, {}, "the target 'y' must have at least two classes, got 1"),
         ({"wide": ""}, {}, "the numeric column 'wide' contains only missing values"),
         ({}, {"numeric": ["word"]}, "numeric column 'word' holds"),
-        ({}, {"target": "z"}, "no column 'z'; the columns of the file are wide"),
+        ({}, {"target": "z"}, "no column 'z'. The columns of the file are wide"),
     ],
 )
 def test_coding_refuses_what_cannot_be_used(change, arguments, message):

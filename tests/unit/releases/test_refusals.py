@@ -125,7 +125,7 @@ BAD_BUDGETS = [
     ({"s": {"epsilon": 1.0, "delta": 0.9999}}, "budgets/s/delta", "must be at most 0.0001"),
     ({"s": {"rho": 1.0, "delta": 1e-6}}, "budgets/s/delta", "only together with epsilon"),
     ({"s": {"exchange": -1.0}}, "budgets/s/exchange", "must be"),
-    ({"survey": {"epsilon": 1.0}}, "releases/r/source", "the source r has no budget; did you mean survey"),
+    ({"survey": {"epsilon": 1.0}}, "releases/r/source", "the source r has no budget: did you mean survey"),
 ]
 BAD_MODELS = [
     ({"levels": TARGET}, "levels", "in addition to the target"),

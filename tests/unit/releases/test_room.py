@@ -534,7 +534,7 @@ def test_budgets_are_those_of_the_source(root):
     with pytest.raises(ValueError, match=r"budgets/survey: epsilon would rise from 0\.6 to 1\.2"):
         room.make("b", counts(source="survey", epsilon=0.6), root=root, budgets=budgets)
     room.make("b", counts(source="survey", epsilon=0.4), root=root, budgets=budgets)
-    with pytest.raises(ValueError, match="releases/c/source: the source c has no budget; did you mean survey"):
+    with pytest.raises(ValueError, match="releases/c/source: the source c has no budget: did you mean survey"):
         room.make("c", counts(epsilon=5.0, source=None), root=root, budgets=budgets)
 
 

@@ -103,7 +103,7 @@ def test_a_posterior_says_what_it_is(case):
         with pytest.raises(AttributeError, match=f"this posterior has no {group}"):
             getattr(posterior, group)
     for group in posterior.groups:
-        with pytest.raises(KeyError, match="unknown name 'nobody of this name'; choose from"):
+        with pytest.raises(KeyError, match="unknown name 'nobody of this name': choose from"):
             getattr(posterior, group)["nobody of this name"]
     with pytest.raises(ValueError, match="level"):
         posterior.summary(1.5)
@@ -237,7 +237,7 @@ def test_the_file_and_what_it_is_a_sample_of():
 def test_shares_among_some_are_asked_for_by_name():
     posterior = found("laplace")
     assert posterior.shares.among("met", "failed").names == ("met", "failed")
-    with pytest.raises(KeyError, match="unknown name 'lost'; choose from met, not met, failed"):
+    with pytest.raises(KeyError, match="unknown name 'lost': choose from met, not met, failed"):
         posterior.shares.among("met", "lost")
     with pytest.raises(ValueError, match="at least two different"):
         posterior.rates.among("met")

@@ -172,12 +172,12 @@ def test_a_claim_and_nothing_else_states_a_relation():
     claim = pd.DataFrame([["t", "q", "claim", np.nan, np.nan, np.nan, "", ""]], columns=list(agreement.PUBLISHED))
     with pytest.raises(
         ValueError,
-        match=r"x: rows of the kind claim must be created with claim\(.*\) or law\(.*\); the invalid rows are t: q",
+        match=r"x: rows of the kind claim must be created with claim\(.*\) or law\(.*\). The invalid rows are t: q",
     ):
         agreement.compare(claim, pd.DataFrame([rows.computed("t", "q", 1)]), paper="x")
     number = claim.assign(kind="number", value=1.0, digits=0.0)
     with pytest.raises(
-        ValueError, match=r"x: rows of the kind number must be created with computed\(..\); the invalid rows are t: q"
+        ValueError, match=r"x: rows of the kind number must be created with computed\(..\). The invalid rows are t: q"
     ):
         agreement.compare(number, pd.DataFrame([rows.claim("t", "q", 1, "<", 2)]), paper="x")
     agreement.compare(claim, pd.DataFrame([rows.not_run("t", "q", "no R here")]), paper="x")
@@ -186,14 +186,14 @@ def test_a_claim_and_nothing_else_states_a_relation():
 def test_a_law_says_what_it_sees_and_nothing_else_does():
     printed = pd.DataFrame([["t", "q", "law", np.nan, np.nan, 1e-4, "", ""]], columns=list(agreement.PUBLISHED))
     with pytest.raises(
-        ValueError, match=r"x: rows of the kind law must be created with law\(.*\); the invalid rows are t: q"
+        ValueError, match=r"x: rows of the kind law must be created with law\(.*\). The invalid rows are t: q"
     ):
         agreement.compare(printed, pd.DataFrame([rows.computed("t", "q", 0.5)]), paper="x")
     with pytest.raises(ValueError, match="t: q: a row of the kind 'law' must state the detection limit of its test"):
         rows.law("t", "q", 0.5, sees="")
     made = rows.law("t", "q", 0.5, sees="rate by 2 %")
     assert agreement.compare(printed, pd.DataFrame([made]), paper="x")["sees"].item() == "rate by 2 %"
-    with pytest.raises(ValueError, match=r"created with computed\(..\); the invalid rows are t: q"):
+    with pytest.raises(ValueError, match=r"created with computed\(..\). The invalid rows are t: q"):
         agreement.compare(printed.assign(kind="number", value=0.5, digits=1.0), pd.DataFrame([made]), paper="x")
 
 
@@ -208,7 +208,7 @@ def test_what_differs_says_why():
     number = pd.DataFrame([["t", "q", "number", 1.0, 0, np.nan, "", ""]], columns=list(agreement.PUBLISHED))
     with pytest.raises(
         ValueError,
-        match=r"must have a reason; the reason is missing for t: q: add a note in agreement\.ours",
+        match=r"must have a reason, but the reason is missing for t: q: add a note in agreement\.ours",
     ):
         agreement.compare(number, pd.DataFrame([rows.computed("t", "q", 2)]), paper="x")
     allowed = "The verdict allows a difference of 50 % of the printed value, which is half a unit of its last digit."

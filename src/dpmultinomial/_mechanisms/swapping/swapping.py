@@ -297,11 +297,11 @@ def _columns(data: pd.DataFrame, name: str, wanted: str | Sequence[str]) -> list
     columns = [wanted] if isinstance(wanted, str) else list(wanted)
     if missing := [c for c in columns if c not in data.columns]:
         raise ValueError(
-            f"{name} must contain only names of columns of the data, got {', '.join(map(repr, missing))}; the "
+            f"{name} must contain only names of columns of the data, got {', '.join(map(repr, missing))}. The "
             f"columns of the data are {', '.join(map(str, data.columns))}"
         )
     if len(set(columns)) < len(columns):
-        raise ValueError(f"{name} must contain each column only once, got {columns}")
+        raise ValueError(f"{name} must not contain a column more than once, got {columns}")
     return columns
 
 

@@ -280,8 +280,8 @@ def _product(one: Window, other: Window) -> Window:
     low, high = max(one.first, other.first), min(one.last, other.last)
     if low > high:
         raise ValueError(
-            "the total is impossible given the noise and the bounds of the counts: the sum of some counts must lie in "
-            f"both [{one.first}, {one.last}] and [{other.first}, {other.last}]"
+            "the total is impossible given the noise and the bounds of the counts: the sum of some of the counts would "
+            f"have to lie in [{one.first}, {one.last}] and in [{other.first}, {other.last}], which do not overlap"
         )
     size = high - low + 1
     weights = _at(one, low, size) * _at(other, low, size)

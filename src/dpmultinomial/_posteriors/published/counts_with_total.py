@@ -326,8 +326,8 @@ def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
         if attempt is not None and attempt.error <= windows.NEGLECTED:
             return attempt
     raise ValueError(
-        "total: every sum of counts within their bounds is impossible given the total, or requires noise of more "
-        "than 1,200 standard deviations: check the total, the noise and the bounds"
+        "total: for all counts within the bounds, the total is impossible or requires noise of more than "
+        "1,200 standard deviations: check the total, the noise and the bounds"
     )
 
 

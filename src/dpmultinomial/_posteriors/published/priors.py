@@ -287,7 +287,7 @@ def prior_of(words: Any) -> CountPrior:
     if law not in WORDS:
         hint = get_close_matches(str(law), WORDS, n=1)
         raise ValueError(
-            f"prior must be one of {', '.join(WORDS)}, got {law!r}" + (f"; did you mean {hint[0]}?" if hint else "")
+            f"prior must be one of {', '.join(WORDS)}, got {law!r}" + (f": did you mean {hint[0]}?" if hint else "")
         )
     needs = _NEEDS[law]
     if set(given) - {"law"} != set(needs):

@@ -78,7 +78,7 @@ def summaries(
     """
     wanted = [*COLUMNS, *(() if rate is not None else ("rate",))]
     if missing := [c for c in wanted if c not in data.columns]:
-        raise ValueError(f"data must have the columns {', '.join(wanted)}; missing columns: {', '.join(missing)}")
+        raise ValueError(f"data must have the columns {', '.join(wanted)}, but lacks {', '.join(missing)}")
     if rate is not None:
         _checks.inside("rate", rate)
     _checks.positive("alpha", alpha)

@@ -211,7 +211,7 @@ def _cells(queries: Mapping[str, Sequence[str]]) -> tuple[tuple[str, ...], NDArr
         if isinstance(cells, str) or not isinstance(cells, Sequence) or not len(cells):
             raise TypeError(f"the query {name} must be a list of names of cells, got {cells!r}")
         if len(set(cells)) < len(cells):
-            raise ValueError(f"the query {name} must contain every cell only once, got {list(cells)}")
+            raise ValueError(f"the query {name} must not contain a cell more than once, got {list(cells)}")
         cells_in_order |= dict.fromkeys(map(str, cells))
     places = {cell: i for i, cell in enumerate(cells_in_order)}
     sums = np.zeros((len(queries), len(cells_in_order)), dtype=bool)

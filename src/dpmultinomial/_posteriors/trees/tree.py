@@ -386,7 +386,7 @@ class Leaves:
         for i in np.flatnonzero(tree.leaf):
             if self.groups[i] not in places:
                 raise ValueError(
-                    f"no prior is given for group {self.groups[i]!r} of {tree.names[i]}; the groups "
+                    f"no prior is given for group {self.groups[i]!r} of {tree.names[i]}. The groups "
                     f"with a prior are {', '.join(names)}"
                 )
         group_index = [

@@ -176,7 +176,7 @@ def _together(tables: Sequence[_Table]) -> Posterior:
 def _judge(question: Mapping[str, Any], tables: int) -> None:
     """Raise ValueError if a model cannot answer a question."""
     if question.get("about", "rates") != "rates":
-        raise ValueError(f"about must be 'rates' for a model, got {question['about']}: omit about")
+        raise ValueError(f"the key 'about' must be 'rates' for a model, got {question['about']!r}: omit this key")
     if "rank" in question and question["rank"].get("of") == "all":
         raise ValueError(
             "rank: probabilities of different tables cannot be ranked: list only probabilities of a single table under "

@@ -75,14 +75,14 @@ def _columns(scenario: dict[str, Any], columns: list[str], cells: list[list[str]
     target = scenario["target"]
     known = ", ".join(columns)
     if target not in columns:
-        yield ".target", f"the file has no column {target!r}; the columns are {known}"
+        yield ".target", f"the file has no column {target!r}. The columns are {known}"
     else:
         classes = {row[columns.index(target)] for row in cells if len(row) == len(columns)}
         if len(classes) < 2:
             yield ".target", f"{target!r} must have at least two classes, got {', '.join(classes) or 'no record'}"
     for name in scenario.get("numeric", ()):
         if name not in columns:
-            yield ".numeric", f"the file has no column {name!r}; the columns are {known}"
+            yield ".numeric", f"the file has no column {name!r}. The columns are {known}"
             continue
         if name == target:
             yield ".numeric", f"must not contain the target {name!r}, because the target is not binned"
@@ -110,7 +110,7 @@ def _numbers(name: str, values: list[str]) -> Iterator[tuple[str, str]]:
 def _network(network: Mapping[str, list[str]], columns: list[str]) -> Iterator[tuple[str, str]]:
     for node, parents in network.items():
         if node not in columns:
-            yield f".network.{node}", f"the node is not a column; the columns are {', '.join(columns)}"
+            yield f".network.{node}", f"the node is not a column. The columns are {', '.join(columns)}"
         for parent in parents:
             if parent not in network:
                 yield f".network.{node}", f"the parent {parent!r} is not a node of the network"

@@ -146,14 +146,14 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
         if wrong:
             yield ".file", f"column {key}: must be > 0, got {wrong[0][1]} (row {wrong[0][0]})"
     if columns is not None and (blank := [i + 1 for i, text in enumerate(columns.get("group", ())) if not text]):
-        yield ".file", f"column 'group': the cell in row {blank[0]} is empty; name a group for each count"
+        yield ".file", f"column 'group': the cell in row {blank[0]} is empty: name a group for each count"
     known = [key for key in ("total", "rehearsal") if key in settings]
     if settings.get("about") == "rates" and not known and "total" not in (columns or ()):
-        yield ".about", "rates require a public total: set total, or omit about"
+        yield ".about", "rates require a public total: set total, or omit the key 'about'"
     if "parent" in (columns or ()) and batch:
         yield (
             ".file",
-            "has the columns 'table' and 'parent', but a batch cannot contain trees; use one scenario per tree",
+            "has the columns 'table' and 'parent', but a batch cannot contain trees: use one scenario per tree",
         )
     elif "level" in (columns or ()) and "parent" not in (columns or ()):
         yield ".file", "has a column 'level' (for the levels of a tree) but no column 'parent': add the column 'parent'"
@@ -179,7 +179,7 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
     yield from _without_numbers(settings, columns, labels)
     if unknown := [name for name in settings.get("among") or () if name not in set(labels)]:
         shown = ", ".join(labels[:20]) + (", .." if len(labels) > 20 else "")
-        yield ".among", f"{', '.join(map(repr, unknown))}: unknown count; counts are {shown}"
+        yield ".among", f"{', '.join(map(repr, unknown))}: unknown count. The counts are {shown}"
     if settings.get("among") and settings.get("total") is None and "rehearsal" not in settings:
         yield ".among", "shares among some of the counts require the public total of all counts: set total"
     yield from _prior(settings, len(listed))
@@ -238,7 +238,7 @@ def _noise(settings: Mapping[str, Any], columns: Columns, by_row: Sequence[str])
         yield ".sensitivity", "is allowed only with epsilon: write this key inside noise"
     stated = settings.get("noise")
     if isinstance(stated, str) and stated not in LAWS:
-        yield ".noise", f"{stated!r} is not a noise distribution; the available distributions are {', '.join(LAWS)}"
+        yield ".noise", f"{stated!r} is not a noise distribution. The available distributions are {', '.join(LAWS)}"
     elif isinstance(stated, str) and stated != "exact" and not by_row:
         yield ".noise", f"{stated!r} requires the scale of the noise: write noise: {{law: {stated}, ..}} with the scale"
     if by_row and "epsilon" in given:
@@ -284,7 +284,7 @@ def _numbers(
         row, value = next((i + 1, value) for i, value in enumerate(listed) if value is not None and value % 1)
         yield (
             place,
-            f"must contain only integers under {law} noise, got {value:g} in row {row}; the continuous distribution "
+            f"must contain only integers under {law} noise, got {value:g} in row {row}. The continuous distribution "
             f"is {law[9:]}",
         )
     if "rehearsal" in settings:
@@ -485,7 +485,7 @@ def tree_mistakes(settings: Mapping[str, Any], columns: Table) -> Mistakes:
     if "among" in settings:
         yield ".among", f"for shares among the counts of a tree, ask a question: {_SHARE}"
     if settings.get("about") == "rates":
-        yield ".about", "a tree supports only counts, not rates; set about: counts"
+        yield ".about", "a tree supports only counts, not rates: set the key 'about' to counts"
     if isinstance(settings.get("total"), Mapping):
         yield (
             ".total",

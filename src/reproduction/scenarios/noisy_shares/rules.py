@@ -57,7 +57,7 @@ def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator
             f"must be one number or one number per share ({len(listed)} shares), got {len(settings['prior'])} numbers",
         )
     if unknown := [name for name in settings.get("among") or () if name not in names]:
-        yield ".among", f"{', '.join(map(repr, unknown))}: unknown share; shares are {', '.join(names[:20])}"
+        yield ".among", f"{', '.join(map(repr, unknown))}: unknown share. The shares are {', '.join(names[:20])}"
     yield from question_rules.mistakes(settings.get("questions") or {}, names)
 
 

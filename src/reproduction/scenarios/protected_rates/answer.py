@@ -77,7 +77,7 @@ def _numbers_by_table(settings: Mapping[str, Any]) -> dict[str, dict[str, list[f
     header = table_files.columns(settings["file"], True)
     if missing := [name for name in wanted if name not in header]:
         raise ValueError(
-            f"{settings['file']!r} has no column {missing[0]!r}; the columns of the file are {', '.join(header)}"
+            f"{settings['file']!r} has no column {missing[0]!r}. The columns of the file are {', '.join(header)}"
         )
     _, names = file_columns.header(settings, kind.discover()["protected_rates"], True)
     kinds = {"name": "text", "value": "published", **dict.fromkeys(wanted, "number")}

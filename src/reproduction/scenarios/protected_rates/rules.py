@@ -23,7 +23,7 @@ def numbers(settings: Mapping[str, Any]) -> dict[str, list[float]]:
     header = table_files.columns(settings["file"], False)
     if missing := [name for name in wanted if name not in header]:
         raise ValueError(
-            f"{settings['file']!r} has no column {missing[0]!r}; the columns of the file are {', '.join(header)}"
+            f"{settings['file']!r} has no column {missing[0]!r}. The columns of the file are {', '.join(header)}"
         )
     _, names = file_columns.header(settings, kind.discover()["protected_rates"], False)
     kinds = {"name": "text", "value": "published", **dict.fromkeys(wanted, "number")}

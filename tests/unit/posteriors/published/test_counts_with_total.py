@@ -209,7 +209,7 @@ def test_unmeasured_counts_share_what_the_total_leaves():
             "total must be an integer or a mapping with exactly the keys released and noise",
         ),
         ({"total": {"released": 3.5, "noise": GAUSS}}, ValueError, "total: the released value 3.5"),
-        ({"total": 3, "upper": 0}, ValueError, "total: every sum of counts within their bounds is impossible"),
+        ({"total": 3, "upper": 0}, ValueError, "total: for all counts within the bounds, the total is impossible"),
         ({"total": 3, "lower": -np.inf}, ValueError, "lower must be finite if counts have a total"),
         (
             {"total": 3, "prior": {"law": "multinomial", "beta": 1}},

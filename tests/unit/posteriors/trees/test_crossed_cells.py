@@ -248,7 +248,7 @@ def test_the_face_takes_nodes_by_queries():
     ("change", "said"),
     [
         ({"queries": {"all": "ab"}}, "query all must be a list of names of cells, got 'ab'"),
-        ({"queries": {"all": ["a", "a"]}}, "query all must contain every cell only once"),
+        ({"queries": {"all": ["a", "a"]}}, "query all must not contain a cell more than once"),
         ({"queries": {"all": []}}, "query all must be a list"),
         (
             {"queries": {"a": ["a", "b"]}},

@@ -261,7 +261,7 @@ def test_a_table_with_an_estimated_total_makes_the_answer_approximate():
         ),
         ({"rank": {"of": ["P(mark = a)", "P(age = a)"]}}, "rank: the names are from 2 tables"),
         ({"rank": {"of": "all"}}, "cannot be ranked: list only probabilities of a single table"),
-        ({"sum": ["P(mark = a)"], "about": "counts"}, "about must be 'rates' for a model, got counts"),
+        ({"sum": ["P(mark = a)"], "about": "counts"}, "the key 'about' must be 'rates' for a model, got 'counts'"),
         ({"difference": ["P(mark = a)", "P(mark = z)"]}, "unknown name"),
     ],
 )

@@ -352,5 +352,5 @@ def test_rates_without_a_total_are_refused_in_words(batch, tmp_path, monkeypatch
     written = {"kind": "noisy_counts", **source, "noise": GAUSS, "about": "rates"}
     ((place, text),) = scenario_settings.mistakes({"scenarios": {"x": written}, "releases": {}}, KINDS)
     assert place == "x.about"
-    assert "set total, or omit about" in text
+    assert "set total, or omit the key 'about'" in text
     assert not list(scenario_settings.mistakes({"scenarios": {"x": written | {"total": 12}}, "releases": {}}, KINDS))

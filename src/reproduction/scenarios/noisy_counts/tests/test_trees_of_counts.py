@@ -228,7 +228,7 @@ WRONG = {
     "a batch": (
         "table," + TREE.replace("\n", "\nt,")[:-2],
         {"prior": None},
-        "a batch cannot contain trees; use one scenario per tree",
+        "a batch cannot contain trees: use one scenario per tree",
     ),
 }
 

@@ -190,7 +190,7 @@ def test_a_batch_has_the_rates_of_each_table(counties, tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"exposure": "people"}, "has no column 'people'; the columns of the file are name, value, births, x"),
+        ({"exposure": "people"}, "has no column 'people'. The columns of the file are name, value, births, x"),
         ({"covariates": ["births"]}, "must not contain the exposure 'births'"),
         ({"questions": {"q": {"probability": "'county 99' > 2"}}}, "unknown name"),
         ({"family": "counts"}, "family"),
