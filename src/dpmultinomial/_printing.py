@@ -59,7 +59,7 @@ def stop(text: object) -> NoReturn:
 
 
 def progress(done: int, of: int, what: str, passed: float) -> str:
-    """Return a message that states the number of finished parts, the time that has passed and the expected end.
+    """Return a message that states the number of finished parts, the elapsed time and the expected time of completion.
 
     Parameters
     ----------

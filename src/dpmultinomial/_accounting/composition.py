@@ -74,8 +74,8 @@ def floor(*, order: float, delta: float) -> float:
 
 
 def rdp_to_dp(epsilon: float, *, order: float, delta: float) -> float:
-    """Return the smallest epsilon_hat for which an (order, epsilon)-RDP mechanism is (epsilon_hat, delta)-DP by
-    equation 14 of Ponnoprat (2022).
+    """Return the smallest epsilon_hat for which an (order, epsilon)-RDP mechanism is (epsilon_hat, delta)-DP according
+    to equation 14 of Ponnoprat (2022).
 
     Parameters
     ----------
@@ -91,7 +91,8 @@ def rdp_to_dp(epsilon: float, *, order: float, delta: float) -> float:
 
 
 def dp_to_rdp(epsilon_hat: float, *, order: float, delta: float) -> float:
-    """Return the largest Rényi epsilon that implies (epsilon_hat, delta)-DP by equation 14 of Ponnoprat (2022).
+    """Return the largest Rényi epsilon that implies (epsilon_hat, delta)-DP according to equation 14 of Ponnoprat
+    (2022).
 
     Parameters
     ----------

@@ -570,8 +570,8 @@ class SplitLoss:
 
 
 def largest(parts: list[Losses]) -> Losses:
-    """Return the privacy loss distribution with, at every point of the common grid, the largest delta(epsilon) of the
-    given distributions.
+    """Return the privacy loss distribution whose delta(epsilon), at every point of the common grid, is the largest
+    delta(epsilon) of the given distributions.
 
     Parameters
     ----------

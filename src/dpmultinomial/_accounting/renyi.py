@@ -287,8 +287,8 @@ def concentrated_gaussian_sigma(rho: float, *, l2_squared: float) -> float:
 
 
 def to_dp(rho: float, *, delta: float) -> float:
-    """Return the smallest epsilon for which rho-zCDP implies (epsilon, delta)-DP by Canonne, Kamath, Steinke (2020),
-    Corollary 13.
+    """Return the smallest epsilon for which rho-zCDP implies (epsilon, delta)-DP according to Canonne, Kamath, Steinke
+    (2020), Corollary 13.
 
     Parameters
     ----------

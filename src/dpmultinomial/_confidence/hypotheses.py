@@ -80,8 +80,8 @@ def sampled(law: Any, counts: NDArray[np.int64], rng: np.random.Generator) -> Ar
 
 
 def four_cells(values: Array, *, law: Any, variances: Array, rng: np.random.Generator) -> float:
-    """Return the p-value of the hypothesis that two samples of unknown size have equal rates, by a parametric
-    bootstrap.
+    """Return the p-value, computed by a parametric bootstrap, of the hypothesis that two samples of unknown size have
+    equal rates.
 
     Parameters
     ----------

@@ -116,7 +116,7 @@ class CellPlaces(Places):
         )
 
     def _alone(self, measured: MeasuredCell, prior: Any) -> TreeLaw:
-        """Return the posterior of the cell, or of its complement in the histogram, given only the measurements of that
+        """Return the posterior of the cell, or of its complement in the histogram, given only the measurements of this
         count. This posterior provides the concentrations.
         """
         whole, tree = measured.whole, measured.tree

@@ -102,7 +102,7 @@ class AdditiveLaw(Coarsenable, ABC):
         return replace(self, **{self._name: self.parameter[rows]})  # type: ignore[type-var]  # every law is a dataclass
 
     def with_parameter(self, parameter: float) -> Self:
-        """Return the distribution of the same family with a single parameter."""
+        """Return a distribution of the same family with the given single parameter."""
         return replace(self, **{self._name: float(parameter)})  # type: ignore[type-var]  # every law is a dataclass
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
@@ -214,7 +214,9 @@ class AdditiveLaw(Coarsenable, ABC):
         return by_row(self._name, self.parameter, released)
 
     def _as_given(self, found: ArrayLike) -> float | Array:
-        """Return a float if the distribution has one parameter, or an array if it has one parameter per row."""
+        """Return a result as a float if the distribution has one parameter, or as an array if the distribution has one
+        parameter per row.
+        """
         return float(np.asarray(found)) if self.row_count is None else np.asarray(found)
 
     def _set_parameter(self) -> None:

@@ -298,7 +298,9 @@ class Coarsened:
         return low, np.where(with_high, np.floor(high), np.ceil(high) - 1)
 
     def _end(self, limit: float, *, below: bool) -> float:
-        """Return the largest noisy value that is rounded to at most `limit`, or to less than `limit`."""
+        """Return the largest noisy value that is rounded to at most `limit` or, if `below` is true, to less than
+        `limit`.
+        """
         if self.step is None:
             if not self.discrete:
                 return float(limit)

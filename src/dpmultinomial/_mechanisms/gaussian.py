@@ -146,8 +146,8 @@ class Gaussian(GaussianFamily):
         return renyi.gaussian(self.sigma, order=order, l2_squared=l2_squared)
 
     def delta(self, epsilon: ArrayLike, *, l2_squared: float = 2.0) -> NDArray[np.float64]:
-        """Return the smallest delta for which a release is (epsilon, delta)-DP, exactly (Balle and Wang 2018, Theorem
-        8).
+        """Return the smallest delta for which a release is (epsilon, delta)-DP, computed exactly (Balle and Wang 2018,
+        Theorem 8).
 
         Parameters
         ----------

@@ -69,7 +69,7 @@ class Remembered:
 
 @dataclass(frozen=True)
 class Unreadable:
-    """Unreadable file in the folder with a user account's copies of journals.
+    """Unreadable file among a user account's copies of journals.
 
     Parameters
     ----------
@@ -105,14 +105,14 @@ class Memory:
         return os.access(self.folder, os.W_OK | os.X_OK)
 
     def all(self) -> Iterator[Remembered]:
-        """Yield every readable copy of a journal in the account's folder of copies. The method `unreadable` returns the
-        other files.
+        """Yield every readable copy of a journal in the user account's folder of copies. The method `unreadable`
+        returns the other files.
         """
         yield from (entry for entry in self._files() if isinstance(entry, Remembered))
 
     def unreadable(self) -> list[Unreadable]:
-        """Return the files that cannot be read among the user account's copies of journals. Each file concerns only the
-        project whose journal it contained.
+        """Return the unreadable files among the user account's copies of journals. Each file concerns only the project
+        whose journal it contained.
         """
         return [entry for entry in self._files() if isinstance(entry, Unreadable)]
 

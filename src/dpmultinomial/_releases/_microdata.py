@@ -155,8 +155,8 @@ def _distinct(strata: NDArray[np.int64], values: NDArray[np.int64], count: int) 
 
 
 def _verify(table: CsvTable, data: bytes, moving: Sequence[str], sources: NDArray[np.int64]) -> None:
-    """Check a swapped file by reading it again and undoing the exchange. This returns the original file bit for bit
-    only if nothing else was changed.
+    """Check that the confidential file is obtained, byte for byte, if the swapped file is read again and the exchange
+    is undone.
     """
     again = _parsed(table, data)
     same = again.columns == table.columns and again.starts.shape == table.starts.shape

@@ -1,5 +1,5 @@
 """Noise that cannot be reproduced, from exact integer samplers that use random bits of the operating system, and from a
-long stream whose key is discarded.
+stream of random numbers whose key is discarded.
 
 Discrete Laplace noise has P(k) ~ exp(-|k|/scale), and discrete Gaussian noise P(k) ~ exp(-k^2/(2 scale^2)), on all
 integers. Both are drawn by the exact samplers of Canonne, Kamath and Steinke (2020) in OpenDP, with rational instead of

@@ -355,7 +355,9 @@ def _published(entry: Entry, books: Books) -> None:
 
 
 def _intact(folder: Path, entry: Entry) -> bool:
-    """Return whether `folder` contains exactly the two files that the entry names."""
+    """Return whether `folder` contains exactly the two files of a release, with the SHA-256 values in the entry of the
+    ledger.
+    """
     wanted = {DATA: entry.sha256, RECORD: entry.record_sha256}
     if not folder.is_dir() or {p.name for p in folder.iterdir()} != set(wanted):
         return False

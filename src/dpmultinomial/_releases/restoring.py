@@ -43,8 +43,8 @@ def state(root: Path) -> list[str]:
 
 
 def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protocol.WAIT) -> list[str]:
-    """Make the journal, the ledger and the user account's copy of the journal identical, such that each contains every
-    line that any of them contained.
+    """Make the journal, the ledger and the user account's copy of the journal identical, so that each of them contains
+    every line that was in at least one of them.
 
     Parameters
     ----------
@@ -105,7 +105,8 @@ def _is_begun(root: Path, place: Path, memory: Memory) -> bool:
 
 
 def _unreadable_aside(journal: Journal, ledger: Ledger, memory: Memory) -> list[str]:
-    """Rename the user account's copies of the journal that cannot be read, and return a description of each step.
+    """Rename the unreadable files among the user account's copies of the journal, and return a description of each
+    step.
 
     Raises
     ------

@@ -1,3 +1,3 @@
-"""Posterior distributions given published noisy counts without an exact total: priors, single counts, sums of counts,
-and batches.
+"""Priors, and posterior distributions of single counts, sums of counts and batches of counts, given published noisy
+counts without an exact total.
 """

@@ -361,8 +361,8 @@ Kinds = tuple[NDArray[np.int64], NDArray[np.int64]]  # one row per group of equa
 
 
 def _kinds(cells: Cells, priors: Sequence[CountPrior]) -> Kinds:
-    """Return one row of each group of equal counts with equal priors, and the index of the group of every count. If
-    there are few counts, every count is a separate group.
+    """Return the index of one row of each group of equal counts with equal priors, and the index of the group of every
+    count. If there are few counts, every count is a separate group.
     """
     if len(cells) < SHARED:
         every = np.arange(len(cells))

@@ -253,7 +253,7 @@ class AreaRates:
         return np.arange(kept[0], kept[-1] + 1), out[kept[0] : kept[-1] + 1] / out[kept[0] : kept[-1] + 1].sum()
 
     def _last(self, i: int, exposure: float) -> int:
-        """Return the upper limit of the new counts of an area for which predictive probabilities are computed."""
+        """Return the largest value of a new count of an area for which a predictive probability is computed."""
         if self.model.shares:
             return int(exposure)
         high = float(self.law(i).quantile(1 - 1e-9)) * exposure

@@ -740,7 +740,7 @@ def sample(
 
 
 def sweep(moves: Moves, state: Whole, rng: np.random.Generator) -> None:
-    """Perform one sweep of moves of a Markov chain, which modifies the state in place.
+    """Perform one sweep of moves of a Markov chain, and modify the state of the chain in place.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ class Windows:
 
     @property
     def begin(self) -> Whole:
-        """Index of the first probability of each node in the concatenated array."""
+        """Index of the first probability of each node in the array of the concatenated probabilities of all nodes."""
         return np.asarray(np.cumsum(self.size) - self.size)
 
     @property
