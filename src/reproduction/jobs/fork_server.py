@@ -51,7 +51,9 @@ class Server:
         self._libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
     def serve(self) -> None:
-        """Start a fork for each client and send its exit code when the job ends, until standard input is closed."""
+        """Start a fork for each client, and send the exit code to the client when the job ends, until standard input is
+        closed.
+        """
         ended, wake = os.pipe()
         os.set_blocking(wake, False)
         os.set_blocking(ended, False)

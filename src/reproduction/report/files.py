@@ -48,8 +48,8 @@ class Folder:
     target: Path
 
     def figure(self, path: str, *, alt: str, caption: str) -> Figure | None:
-        """Copy the figure of a run at `path` into the report and return it, or return None if the figure does not
-        exist. The same errors are raised as by `trust.content`.
+        """Copy the figure of a run at `path` into the report and return the copied figure, or return None if the file
+        does not exist. The same errors are raised as by `trust.content`.
         """
         source = self.run / path
         if not source.is_file():

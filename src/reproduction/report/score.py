@@ -44,7 +44,7 @@ _WIDTH, _HEIGHT, _EDGE, _MOST = 960, 180, 40, 5.0  # size of the plot of z, in i
 
 @dataclass(frozen=True)
 class Group:
-    """Numbers of verdicts on the statements of one group of kinds, in total and for each paper.
+    """Numbers of statements with each verdict, in total and for each paper, for one group of kinds of statements.
 
     Parameters
     ----------
@@ -123,8 +123,8 @@ def decided(statements: Sequence[Statement], kinds: Sequence[str] = PAPER) -> li
 
 
 def groups(statements: Sequence[Statement]) -> list[Group]:
-    """Return the verdicts on statements for each group of kinds, in the order of the score. Groups without statements
-    are omitted.
+    """Return the numbers of statements with each verdict for each group of kinds of statements, in the order of the
+    score. Groups without statements are omitted.
     """
     all_groups = []
     for title, name, kinds in _GROUPS:

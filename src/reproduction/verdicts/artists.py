@@ -56,7 +56,7 @@ def across(kind: str, at: float, colour: str = "") -> Drawn:
 
 
 def bars(x: ArrayLike, low: ArrayLike, high: ArrayLike, *, horizontal: bool = False, colour: str = "") -> Drawn:
-    """Return the artist that consists of separate line segments from low to high at the positions x. If `horizontal` is
+    """Return an artist that represents separate line segments from low to high at the positions x. If `horizontal` is
     True, the segments are horizontal and x contains their heights.
     """
     ends = (low, x, high, x) if horizontal else (x, low, x, high)
@@ -74,7 +74,7 @@ def stairs(edges: ArrayLike, heights: ArrayLike, colour: str = "") -> Drawn:
 
 
 def boxes(x: ArrayLike, bottom: ArrayLike, width: ArrayLike, height: ArrayLike, colour: str = "") -> Drawn:
-    """Return the artist that consists of all rectangles of one colour."""
+    """Return an artist that represents all rectangles of one colour."""
     return Drawn("boxes", tuple(sorted(_points(x, bottom, width, height))), _hex(colour))
 
 
@@ -93,7 +93,7 @@ def wrong(axis: Axes, *expected: Drawn) -> list[str]:
 
 
 def shown(axis: Axes) -> Iterator[Drawn]:
-    """Yield all artists in a panel of a figure that show data. Empty lines, which are used only for entries of a
+    """Yield all artists that show data in a panel of a figure. Empty lines, which are used only for entries of a
     legend, and lines of width 0 are omitted.
     """
     for one in axis.lines:

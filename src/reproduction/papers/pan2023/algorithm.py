@@ -59,7 +59,7 @@ def swap_example(*, rate: float, rng: np.random.Generator) -> pd.DataFrame:
 
 def record_example() -> pd.DataFrame:
     """Return the five pairs of answers before and after the printed swap, whether V2 is unchanged, and the pairs that
-    the algorithm would give.
+    the algorithm would produce.
 
     The columns are record, V1, V2, V1_printed, V2_printed, held (V2 unchanged) and V1_corrected (V1 of records 1 and 3
     exchanged, with V2 held as in the algorithm).

@@ -146,8 +146,8 @@ def _one_gohari(r: float, alpha: float, total: int, cells: int, delta: float) ->
 
 
 def _gamma_by_union_bound(delta: float, k: float, alpha: float) -> float:
-    """Return the threshold gamma at which one cell Y_i ~ Beta(alpha, k - alpha) has Pr[Y_i <= gamma] = delta/2, but at
-    most 0.49. By the union bound, this threshold is at most the exact gamma.
+    """Return the threshold gamma at which one cell Y_i ~ Beta(alpha, k - alpha) has Pr[Y_i <= gamma] = delta/2, or 0.49
+    if this threshold is larger. By the union bound, this threshold is at most the exact gamma.
     """
     return float(min(betaincinv(alpha, k - alpha, delta / 2), 0.49))
 
@@ -189,7 +189,7 @@ def published_noise(mechanism: str, epsilons: Sequence[float], *, delta: float, 
 
 
 def corrected_noise(mechanism: str, targets: Sequence[float], *, delta: float, releases: int) -> Noise:
-    """Return, for every target, the noise such that `releases` releases together are (target, delta)-DP."""
+    """Return, for every target, the noise for which `releases` releases together are (target, delta)-DP."""
     ones = np.ones(len(targets))
     if mechanism == "dirichlet":
         pairs = np.array([dirichlet_for_dp(t, delta=delta, releases=releases) for t in targets])

@@ -86,7 +86,7 @@ class Prepared:
         return pd.DataFrame(rows | {"log_likelihood": value, "counted": counted}).assign(**named)
 
     def non_private(self, smoothings: Sequence[float]) -> pd.DataFrame:
-        """Return the scores of the non-private network for each smoothing."""
+        """Return the scores of the non-private network for each smoothing constant."""
         rows = []
         for smoothing in smoothings:
             value, counted = self.score(bayesian_network.smoothed(self.nodes, smoothing))

@@ -153,7 +153,7 @@ def figure_8(*, orders: Sequence[float], delta: float, least: float, most: float
 def exact_calibration(
     *, counts: Sequence[int], order: float, least: float, most: float, points: int, delta: float
 ) -> pd.DataFrame:
-    """Return the expected KL divergence for each method of choosing r and alpha, which shows the gain by exact
+    """Return the expected KL divergence for each method of choosing r and alpha, which shows the gain from exact
     accounting, for Rényi and for approximate differential privacy.
 
     `privacy` is ``"renyi"`` (epsilon at `order`) or ``"approximate"`` (epsilon_hat at `delta`, Algorithm 1 at its best

@@ -60,8 +60,8 @@ def p_value(x: Array, weight: Weight, noise: Noise) -> float:
 
 
 def law(x: Array, weight: Weight, noise: Noise) -> tuple[Array, Array]:
-    """Return points in the range of the draws x, and the probabilities of these points. The probabilities add up to
-    one. The points are integers or a fine grid.
+    """Return points in the range of the draws `x`, and the probability of each point. The probabilities add up to one.
+    The points are integers or a fine grid.
     """
     if noise.whole:
         reach = int(20 * x.std()) + 50
@@ -124,8 +124,8 @@ Base = ds.LaplaceBase | ds.GaussianBase | ds.GeometricBase | ds.DiscreteGaussian
 
 
 def sensitivity(*, limits: list[list[float]], sizes: list[int], brute_force_up_to: int) -> pd.DataFrame:
-    """Return the sensitivity Delta_s by limits and n, from the exact formula, from brute force over extremal data sets,
-    and as the sum of the ranges of the statistics.
+    """Return the sensitivity Delta_s by limits and n, computed from the exact formula, by brute force over extremal
+    data sets, and as the sum of the ranges of the statistics.
 
     Returns
     -------

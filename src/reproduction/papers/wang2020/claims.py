@@ -385,8 +385,8 @@ def of_checks(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def of_zeros(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about the statement of Section 5.1 that many zeros reduce the few large
-    counts. The values are exact.
+    """Yield rows of the comparison table about the statement of Section 5.1 that the released values of a few large
+    counts are reduced by many zeros. The values are exact.
     """
     bias = table.set_index("algorithm")["bias"]
     for name, of in (("algorithms 1 and 2", ["Algorithm 1 (ind)", "Algorithm 2"]), ("algorithm 3", ["Algorithm 3"])):

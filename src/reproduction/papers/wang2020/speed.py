@@ -1,5 +1,5 @@
-"""Measure the time of the compiled releases and exact posteriors, compared with the procedures as written in the
-paper.
+"""Measure the computing times of the compiled releases and of the exact posteriors, and compare them with the computing
+times of the procedures as written in the paper.
 """
 
 from collections.abc import Callable

@@ -198,9 +198,9 @@ def test_six_categories_release_at_scale_two_over_epsilon():
 
 
 def test_dips_are_differences_of_medians_over_their_own_p():
-    """Check the mean difference between median numbers of significant digits, for two blocks with 13 digits if p is in
-    the middle and 12.8 or 12.6 digits if p is near 0 or 1. The differences are 0.2 and 0.4, and the standard error is
-    half the difference between them.
+    """Check the mean difference between the median numbers of significant digits for p = 0.3 and for p near 0 or 1, in
+    two blocks with 13 digits for p = 0.3 and with 12.8 or 12.6 digits for p near 0 or 1. The differences are 0.2 and
+    0.4, and the standard error is half the difference between them.
     """
     block = pd.DataFrame({"p1": [0.3, 0.3, 0.005, 0.99], "p0": 0.3, "perr": [0.2, 0.2, 0.2, 0.999]})
     frame = pd.concat([block.assign(block=0, end=12.8), block.assign(block=1, end=12.6)], ignore_index=True)

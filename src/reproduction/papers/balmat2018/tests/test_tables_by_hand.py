@@ -242,7 +242,7 @@ def test_margins_of_table_2():
 
 def test_margins_of_calls():
     """Check the margin log 2 for the shortest of the times (4, 5) relative to the shortest of the times (2, 2.5), and
-    the combined relative error from 0.5/2 and 0.25/2.
+    the combined error of the relative errors 0.5/4 and 0.25/2.
     """
     rows = [("dmultinom", 4.0), ("dmultinom", 5.0), ("product", 2.0), ("product", 2.5), ("coefficient", 3.0),
             ("coefficient", 3.0), ("weights by apply", 9.0), ("weights by apply", 9.0), ("weights in C", 3.0),

@@ -174,8 +174,8 @@ class _Units(NamedTuple):
     repeats: Whole  # (G,)
 
     def law(self, rows: Whole, place: Whole, nodes: Array, weights: Array) -> Array:
-        """Return the distribution of the sum of units for the selected rows, integrated over lost ties, as a float64
-        array of shape (K, length).
+        """Return the distribution of the sum of units for the selected rows, integrated over the lost ties, as a
+        float64 array of shape (K, length).
         """
         about = {"rows": rows, "nodes": nodes, "weights": weights}
         return np.fft.irfft(integrated(self.every, self.some, place, self.repeats, **about), n=self.length)

@@ -14,8 +14,8 @@ pytestmark = pytest.mark.sabotage
 
 @dataclass(frozen=True)
 class Expected:
-    """Expected effect of a deliberate error, given by the artefacts whose printed numbers all change, and by the
-    prefixes of the ``artefact: claim`` entries that change.
+    """Expected effect of a deliberate error: the artefacts in which the verdicts on all printed numbers change, and the
+    prefixes of the names ``artefact: claim`` of the claims whose verdicts change.
     """
 
     numbers: tuple[str, ...] = ()
