@@ -35,7 +35,7 @@ class Row(NamedTuple):
 
 
 def rows(config: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield one row per rule of the workflow under a checked configuration with default values."""
+    """Yield one row per rule of the workflow, for a checked configuration that contains the default values."""
     for slug, this_paper in paper.discover().items():
         yield from of_paper(this_paper, config[slug], config["shards"])
     for scenario in scenario_settings.named(config, kind.discover()).values():

@@ -10,8 +10,8 @@ _TEXT = {"note", "relation", "sees", "other_variants"}  # columns that contain t
 
 
 def read(path: str | Path, content: BinaryIO | None = None) -> pd.DataFrame:
-    """Return a table from a CSV file, exactly as it was written. Floats are read without loss, and empty cells of text
-    columns are read as empty strings.
+    """Read a table from a CSV file, with exactly the values that were written. Floats are read without loss, and empty
+    cells of text columns are read as empty strings.
 
     Parameters
     ----------

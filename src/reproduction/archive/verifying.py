@@ -158,8 +158,8 @@ def _sources(folder: Path, sums: dict[str, str]) -> Iterator[str]:
 
 
 def _own_code(sums: dict[str, str]) -> Iterator[str]:
-    """Check that the running code is the code of the archive. The agreement must be computed with the code of the
-    archive.
+    """Check that the running code is identical to the code in the archive. The agreement must be computed with the code
+    of the archive.
     """
     for name, digest in sums.items():
         if name.startswith("src/") or name in ("CITATION.cff", "pyproject.toml"):

@@ -67,7 +67,7 @@ def _closed_section(paper: Paper, definitions: Mapping[str, Any]) -> dict[str, A
 
 
 def _with_default(rule: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a setting, to which the default of the referenced definition has been added if the setting itself has no
+    """Return the schema of a setting, with the default of the referenced definition if the schema itself has no
     default.
     """
     known = definitions.get(rule.get("$ref", "").rpartition("/")[2], {})

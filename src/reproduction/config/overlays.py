@@ -152,7 +152,9 @@ class Asked:
     rest: tuple[str, ...]
 
     def with_one(self, file: Path | None) -> list[str]:
-        """Return the command line arguments for Snakemake in which `file` replaces all configuration options."""
+        """Return the command line arguments for Snakemake, in which all configuration options are replaced by the
+        option for `file`.
+        """
         if file is None:
             return list(self.rest)
         position = self.rest.index("--") if "--" in self.rest else len(self.rest)

@@ -159,7 +159,9 @@ class NotRun:
 
 @dataclass(frozen=True)
 class Made:
-    """Summary of the provenance records of all tables, with the number of tables for each value."""
+    """Summary of the provenance records of all tables, with the number of tables for each commit, version, seed and
+    platform.
+    """
 
     tables: int
     commits: dict[str, int]

@@ -169,7 +169,7 @@ def _counted(found: Sequence[Statement], one: str, many: str, good: tuple[str, s
 
 
 def lines(statements: Sequence[Statement]) -> list[Line]:
-    """Return the score of each printed artefact of a paper, in the order of the paper."""
+    """Return the score of each printed artefact of a paper, in the order in which the artefacts occur in the paper."""
     groups: dict[str, list[Statement]] = {}
     for statement in sorted(statements, key=lambda s: s.number):
         groups.setdefault(statement.artefact, []).append(statement)

@@ -257,8 +257,8 @@ def _power(row: dict[Any, Any]) -> str:
 
 
 def _sortable(value: Any) -> str:
-    """Return a number as text by which a script can sort the rows of a table. It has all digits, and infinities become
-    the largest floating-point numbers.
+    """Return a number as a string that a script can use to sort the rows of a table. It has all digits, and infinities
+    become the largest floating-point numbers.
     """
     return texts.number(min(max(float(value), -sys.float_info.max), sys.float_info.max), 17)
 

@@ -270,7 +270,7 @@ def _conflict(check: Facts) -> Iterator[str]:
 
 
 def _uncertain(prior: Any) -> Iterator[str]:
-    """Yield a warning for each prior that was fitted to too few counts for their noise."""
+    """Yield a warning for each prior that was fitted to too few counts in relation to the noise of these counts."""
     if not isinstance(prior, Mapping):
         return
     groups = prior.get("groups")

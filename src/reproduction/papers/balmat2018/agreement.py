@@ -678,8 +678,8 @@ def _no_noise(moments: pd.DataFrame) -> dict[str, Any]:
 
 
 def _calibration(tables: dict[str, pd.DataFrame]) -> list[dict[str, Any]]:
-    """Return the rows of the comparison table about the calibration of the package's posteriors, for which the
-    posterior distribution function at the true r must be uniformly distributed.
+    """Return the rows of the comparison table about the calibration of the package's posteriors. If a posterior is
+    calibrated, the posterior distribution function at the true r is uniformly distributed.
 
     The alternative hypothesis of the score test is a posterior whose sd is too small by a relative error d. In a normal
     approximation, the integral transform is then Phi((1 + d) Z).

@@ -1,5 +1,5 @@
-"""Tests of draws against their exact distributions, by Kolmogorov's test, for the histograms of Figure 1 and the
-triplets of Figure 2.
+"""Test the draws in the histograms of Figure 1 and the triplets of Figure 2 against their exact distributions, by
+Kolmogorov's test.
 """
 
 from typing import Any
@@ -37,8 +37,8 @@ def figure_1_laws(
     thin: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Test draws of r against their posterior by enumeration (`enumerated`), for noisy counts that equal the true
-    counts.
+    """Test draws of r against the posterior that is computed by enumeration (`enumerated`), for noisy counts that equal
+    the true counts.
 
     Each sample has three tests: Kolmogorov's test, and score tests of the noise scale and of the concentration of the
     prior.

@@ -63,7 +63,9 @@ def _target(table: pd.DataFrame, name: str) -> Figure:
 
 
 def _steps(axis, steps: pd.DataFrame, area: pd.DataFrame) -> None:
-    """Plot the step function from u_L to u_H on a reversed logarithmic scale, with the order number of each knot."""
+    """Plot the step function from u_L to u_H on a reversed logarithmic scale, with the position of each knot in the
+    order in which the knots are placed.
+    """
     steps = steps.sort_values("x")
     finite = np.isfinite(steps["y"])
     floor = area["y"][area["x"] < -1e-3].min() - 0.3

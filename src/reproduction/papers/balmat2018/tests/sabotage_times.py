@@ -1,4 +1,4 @@
-"""Synthetic computing times of an idle machine that replace measured times, so that tests require neither time nor
+"""Synthetic computing times of an idle machine, which replace measured times so that tests are fast and do not require
 R.
 """
 

@@ -335,7 +335,7 @@ def test_posteriors_know_noise_of_scale_two_over_epsilon(name, monkeypatch):
 
 
 def test_shares_of_known_counts_are_beta():
-    """Check that the counts (3, 2, 1) are practically known at epsilon = 1e5, so that the share of a category with
+    """Check that the counts (3, 2, 1) are known almost exactly at epsilon = 1e5, so that the share of a category with
     count c has the distribution Beta(1 + c, 9 - 1 - c) by conjugacy.
     """
     table = beyond.six_categories(counts=[3, 2, 1], epsilon=1e5, rng=stream(2, "beta"))

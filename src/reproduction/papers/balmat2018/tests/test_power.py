@@ -1,4 +1,6 @@
-"""Check the posterior by enumeration, and the power of the tests that are applied to the draws of Figure 1."""
+"""Check the posterior that is computed by enumeration, and the power of the tests that are applied to the draws of
+Figure 1.
+"""
 
 import numpy as np
 import pytest
@@ -17,8 +19,8 @@ SCALE, ALPHA = enumerated.SCALE, enumerated.ALPHA
 
 
 def test_enumeration_where_all_is_known():
-    """Check the posterior by enumeration for M = 1, very wide noise and alpha = 1. It is a mixture of Beta(2, 1),
-    Beta(1, 2) and Beta(1, 1) with weights of 1/3.
+    """Check the posterior that is computed by enumeration, for M = 1, very wide noise and alpha = 1. It is a mixture of
+    Beta(2, 1), Beta(1, 2) and Beta(1, 1) with weights of 1/3.
 
     The density is (2 x + 2 (1 - x) + 1)/3 = 1, and the distribution function is x. With alpha = 2, the weights are
     still 1/3, and the distributions are Beta(3, 2), Beta(2, 3), Beta(2, 2). Their densities at 1/2 are 12/8, 12/8 and
@@ -121,8 +123,8 @@ def test_between_grid_points_a_law_is_straight():
 
 @pytest.mark.parametrize("alpha", [0.0, 0.4])
 def test_a_chain_reaches_a_vertex_when_its_reference_does(alpha):
-    """Check that chains reach a vertex in the same iteration as in the reference implementation. M is 9, and the noise
-    is so wide that most chains without alpha reach a vertex within 300 iterations.
+    """Check that chains reach a vertex in the same iteration as the reference implementation. M is 9, and the noise is
+    so wide that most chains without alpha reach a vertex within 300 iterations.
     """
     rows, log_coefficients = compositions.log_multinomial_table(9)
     static = log_coefficients - np.abs(np.array([2.5, 4.0, 3.1]) - rows).sum(axis=1) / 6.0

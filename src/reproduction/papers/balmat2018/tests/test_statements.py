@@ -172,8 +172,8 @@ def brute_force_sd(noisy, total, scale):
 
 
 def test_choosing_epsilon_takes_noise_of_scale_two_over_epsilon():
-    """Check the table for the choice of epsilon against posteriors by enumeration for the same draws. The scale of the
-    noise at epsilon = 0.5 is 4.
+    """Check the table for the choice of epsilon against posteriors that are computed by enumeration for the same draws.
+    The scale of the noise at epsilon = 0.5 is 4.
     """
     asked = {"totals": [6], "epsilons": [0.5], "probabilities": [0.3, 0.6, 0.1], "releases": 3}
     table = beyond.choosing_epsilon(**asked, rng=stream(5, "choosing"))

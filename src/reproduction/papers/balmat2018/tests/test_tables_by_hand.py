@@ -202,8 +202,8 @@ def test_times_of_figure_3():
 
 
 def test_products_of_table_2_are_all_the_same(monkeypatch):
-    """Check that every set-up and every method computes the same products p1^S1 p0^S0 perr^Serr, by a comparison of the
-    results of the calls.
+    """Check, by comparing the results of the calls, that every set-up and every method computes the same products p1^S1
+    p0^S0 perr^Serr.
     """
     made = []
 
@@ -340,8 +340,8 @@ def test_modes_and_moments_of_draws():
 
 
 def test_the_realised_share_by_enumeration():
-    """Check the realised share by enumeration for the counts (2, 1, 0), the scale 2/epsilon = 2 and a flat prior, so
-    that every composition has the weight exp(-distance/2).
+    """Check the realised share against an enumeration, for the counts (2, 1, 0), the scale 2/epsilon = 2 and a flat
+    prior, so that every composition has the weight exp(-distance/2).
     """
     table = beyond.realised_share(settings={"a": [2, 1, 0]}, total=3, epsilon=1.0)
     rows = [(a, b) for a in range(4) for b in range(4 - a)]

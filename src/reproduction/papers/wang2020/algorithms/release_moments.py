@@ -364,7 +364,7 @@ def _weight(count: int, noise: TwoSidedGeometric, drawn: bool, least: int) -> La
 
 
 def _share(a: Whole, b: Whole, size: int) -> Array:
-    """Return the share a/(a + b) for every pair (a, b), and 1/size if both are 0."""
+    """Return the share a/(a + b) for every pair (a, b), and 1/size if a and b are both 0."""
     whole = a[:, None] + b
     return np.asarray(np.divide(a[:, None], whole, out=np.full(whole.shape, 1.0 / size), where=whole > 0))
 

@@ -1,5 +1,5 @@
-"""Test additive-counts scenarios, by comparing their posteriors with the library's posteriors and with posteriors under
-other priors, and by comparing batches with single cases.
+"""Test additive-counts scenarios: compare the posteriors with the library's posteriors and with posteriors under other
+priors, and compare batches with single cases.
 """
 
 import pandas as pd

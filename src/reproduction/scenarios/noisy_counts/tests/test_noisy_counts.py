@@ -312,8 +312,8 @@ def test_a_release_that_contradicts_its_public_total(tmp_path, total, names):
 
 
 def test_a_scale_for_each_count_with_a_public_total(tmp_path):
-    """Check the posterior means by enumeration of all counts that add up to 50, if every row has a different noise
-    scale.
+    """Check the posterior means against an enumeration of all counts that add up to 50, for rows with different noise
+    scales.
     """
     (tmp_path / "rows.csv").write_text(
         "name,value,scale\nmet,12.3,2\nnot_met,-4.1,1\nfailed,44.2,5\n", encoding="utf-8"

@@ -1,4 +1,4 @@
-"""Test scenarios of noisy shares, by a comparison of their posteriors with enumeration."""
+"""Test scenarios of noisy shares by comparing the posteriors with enumerated posteriors."""
 
 import numpy as np
 import pytest
