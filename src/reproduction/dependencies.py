@@ -66,7 +66,7 @@ def sources(*modules: str) -> list[Path]:
     """
     for module in modules:
         if _file(module) is None:
-            raise ModuleNotFoundError(f"there is no module {module}")
+            raise ModuleNotFoundError(f"the module {module} does not exist")
     return sorted(set().union(*map(_reached, modules)))
 
 

@@ -418,7 +418,7 @@ class Confidence:
         if isinstance(rest, str) or len(rest) != 2:
             raise ValueError(f"rest must contain two names, one per sample, got {rest!r}")
         if any(len(side) != 1 for side in sides):
-            raise ValueError(f"{text!r}: with rest, each side of the hypothesis must be a single count")
+            raise ValueError(f"{text!r}: with the argument `rest`, each side of the hypothesis must be a single count")
         others = [noisy.words.place(name) for name in rest]
         places = np.array([sides[0][0], others[0], sides[1][0], others[1]])
         if len(set(places.tolist())) < 4:

@@ -201,7 +201,7 @@ def parsed(raw: bytes, place: str) -> dict[str, Any]:
     if unknown := sorted(set(record) - set(rules)):
         raise FileFault(
             f"{place}: the key {unknown[0]!r} is not valid for the mechanism "
-            f"{record['mechanism']}. The record may have been written by a newer version"
+            f"{record['mechanism']}. If the record was written by a newer version, update dpmultinomial"
         )
     for words, good in _together(record):
         if not good:

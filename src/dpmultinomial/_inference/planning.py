@@ -147,10 +147,13 @@ class Goal:
     def _check_group(self, among: Sequence[str]) -> None:
         if self.of == "counts":
             raise ValueError(
-                "among must be omitted for counts, because only shares and rates refer to a group of categories"
+                "the argument `among` must be omitted for counts, because only shares and rates refer to a group of "
+                "categories"
             )
         if len(among) < 2 or len(set(among)) < len(among):
-            raise ValueError(f"among must contain at least two different categories, got {', '.join(among)}")
+            raise ValueError(
+                f"the argument `among` must contain at least two different categories, got {', '.join(among)}"
+            )
         for name in among:
             _checks.one_of("among", name, self.names)
 
@@ -414,7 +417,7 @@ def plan(
     runs = _checks.integer("releases", releases, least=100)
     low, high = (_checks.positive("between", end) for end in between)
     if not low < high:
-        raise ValueError(f"between must be (lower, upper) with lower < upper, got {between}")
+        raise ValueError(f"the argument `between` must be (lower, upper) with lower < upper, got {between}")
     simulation = _Simulation(goal, names, p, _checks.integer("total", total, least=1), mechanism_type, prior)
     seeds = _checks.generator(rng).integers(2**62, size=2).tolist()
     search = Search(

@@ -208,7 +208,7 @@ def _public_exposure(regression: Regression, names: tuple[str, ...]) -> Array:
     if regression.family == "shares" and (exposures != np.floor(exposures)).any():
         i = int(np.flatnonzero(exposures != np.floor(exposures))[0])
         raise ValueError(
-            f"for shares, exposure must contain integers (numbers of persons), got {exposures[i]:g} for {names[i]}"
+            f"for shares, exposure must contain integers (population sizes), got {exposures[i]:g} for {names[i]}"
         )
     return exposures
 
@@ -349,7 +349,7 @@ class RegressionPosterior(Posterior):
         binomial = self.regression.family == "shares"
         if binomial and (sizes != np.floor(sizes)).any():
             raise ValueError(
-                "for shares, exposure must contain integers (numbers of persons), got "
+                "for shares, exposure must contain integers (population sizes), got "
                 f"{sizes[sizes != np.floor(sizes)][0]:g}"
             )
         state = self._state(self._rates.error)

@@ -206,7 +206,7 @@ def locked(root: Path, *, wait: float = WAIT) -> Iterator[None]:
             except BlockingIOError:
                 if time.monotonic() >= end:
                     raise TimeoutError(
-                        f"another process is making a release: {_places.FOLDER}/{LOCK} was still "
+                        f"another process is making a release, and {_places.FOLDER}/{LOCK} was still "
                         f"locked after {wait:g} s: run the command again later"
                     ) from None
                 time.sleep(0.02)

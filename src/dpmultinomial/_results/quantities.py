@@ -125,7 +125,7 @@ class Quantities:
         """
         if self._among is None:
             raise Unavailable(
-                "among is available only for shares and rates, but "
+                "the argument `among` is available only for shares and rates, but "
                 f"{', '.join(self.names[:3])} are not shares or rates: use .shares or "
                 ".rates"
             )
@@ -133,7 +133,9 @@ class Quantities:
             if name not in self.places:
                 raise KeyError(f"unknown name {name!r}: choose from {self._listed()}")
         if not 2 <= len(names) == len(set(names)):
-            raise ValueError(f"among must contain at least two different names, got {', '.join(names) or 'none'}")
+            raise ValueError(
+                f"the argument `among` must contain at least two different names, got {', '.join(names) or 'none'}"
+            )
         return self._among(names)
 
     @property

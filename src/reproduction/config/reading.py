@@ -181,7 +181,7 @@ def _refuse_extras(text: str) -> None:
             raise ConfigError(f"{event.tag}: tags are not supported (line {line}): write the value without a tag")
         level += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if level > _DEEPEST + 1:
-            raise ConfigError(f"the value is nested more than {_DEEPEST} levels deep (line {line})")
+            raise ConfigError(f"the value is nested more than {_DEEPEST} levels deep (line {line}): use fewer levels")
 
 
 def _refuse_escapes(node: yaml.Node, text: str) -> None:
@@ -219,7 +219,7 @@ def _refuse_keys(loaded: Any) -> None:
             return
         if len(level) > _MOST:
             break
-    raise ConfigError(f"the value is nested more than {_DEEPEST} levels deep")
+    raise ConfigError(f"the value is nested more than {_DEEPEST} levels deep: use fewer levels")
 
 
 def _strings(value: Any) -> Iterable[str]:

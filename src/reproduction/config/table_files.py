@@ -220,7 +220,10 @@ def _parquet_texts(path: str, column: str, kind: str) -> list[str]:
             known = values.dictionary.to_pylist()
             wide = next((text for text in known if len(str(text)) > LARGEST_NAME), None)
             if wide is not None:
-                raise ValueError(f"{path!r}, column {column!r}: a name is longer than {LARGEST_NAME} characters")
+                raise ValueError(
+                    f"{path!r}, column {column!r}: a name must have at most {LARGEST_NAME} characters, "
+                    f"got {len(str(wide))}"
+                )
             listed = ["" if k is None else str(known[k]) for k in values.indices.to_pylist()]
         else:
             listed = ["" if value is None or value != value else str(value) for value in values.to_pylist()]

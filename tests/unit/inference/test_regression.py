@@ -159,9 +159,7 @@ def test_shares_of_persons():
     assert found.predicted(exposure=30)["area 2"].mean() == pytest.approx(30 * found.rates["area 2"].mean(), rel=1e-6)
     assert found.sample(10, rng=rng)["rates"].max() < 1
     assert found.prior_check(rng=rng)["p"].min() > 0.01
-    with pytest.raises(
-        ValueError, match=r"for shares, exposure must contain integers \(numbers of persons\), got 12\.5"
-    ):
+    with pytest.raises(ValueError, match=r"for shares, exposure must contain integers \(population sizes\), got 12\.5"):
         posterior(data.assign(births=12.5), family="shares")
     with pytest.raises(ValueError, match="exposure must contain public"):
         dpm.Regression(dpm.Release(data["released"], mechanism=LAW), family="shares")

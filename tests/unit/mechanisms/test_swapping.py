@@ -239,7 +239,7 @@ def test_small_strata_are_left_alone():
         ({"match": ["block", "nope"]}, "match must contain only names of columns of the data, got 'nope'"),
         ({"swap": []}, "swap must contain the name of at least one column"),
         ({"swap": ["age", "age"]}, "swap must not contain a column more than once"),
-        ({"match": "name"}, "swap and match must not contain the same column"),
+        ({"match": "name"}, "the arguments `swap` and `match` must not contain the same column"),
     ],
 )
 def test_permutation_swap_refuses(change, message):

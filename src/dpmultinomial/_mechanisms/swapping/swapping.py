@@ -65,7 +65,10 @@ def permutation_swap(
     if not moving:
         raise ValueError("swap must contain the name of at least one column, got none")
     if both := [c for c in moving if c in key]:
-        raise ValueError(f"swap and match must not contain the same column, got {', '.join(map(repr, both))} in both")
+        raise ValueError(
+            f"the arguments `swap` and `match` must not contain the same column, got "
+            f"{', '.join(map(repr, both))} in both"
+        )
     sources = permutation_swaps.sources(strata(data, match=key), rate=rate, rng=rng)
     result = data.copy()
     for column in moving:

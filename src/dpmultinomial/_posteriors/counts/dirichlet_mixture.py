@@ -456,7 +456,8 @@ class DirichletMixture:
         group = range(last + 1) if given is None else [_checks.integer("given", i, most=last) for i in given]
         if _checks.integer("category", category, most=last) not in group or not 2 <= len(group) == len(set(group)):
             raise ValueError(
-                f"given must contain at least two different categories, including category={category}, got {given}"
+                f"the argument `given` must contain at least two different categories, including category={category}, "
+                f"got {given}"
             )
         return category, sorted(i for i in group if i != category)
 

@@ -281,7 +281,7 @@ def _product(one: Window, other: Window) -> Window:
     if low > high:
         raise ValueError(
             "the total is impossible given the noise and the bounds of the counts: the sum of some of the counts would "
-            f"have to lie in [{one.first}, {one.last}] and in [{other.first}, {other.last}], which do not overlap"
+            f"have to lie in the disjoint intervals [{one.first}, {one.last}] and [{other.first}, {other.last}]"
         )
     size = high - low + 1
     weights = _at(one, low, size) * _at(other, low, size)

@@ -376,9 +376,11 @@ class LogOddsMixture(TailedLaw):
     def __init__(self, a: ArrayLike, weights: ArrayLike = (1.0,)) -> None:
         parameters, shares = np.atleast_2d(np.asarray(a, dtype=float)), np.asarray(weights, dtype=float)
         if parameters.shape != (len(shares), 4):
-            raise ValueError(f"a must have shape ({len(shares)}, 4), got shape {parameters.shape}")
+            raise ValueError(f"the argument `a` must have shape ({len(shares)}, 4), got shape {parameters.shape}")
         if not np.all((parameters > 0) & np.isfinite(parameters)):
-            raise ValueError(f"a must be finite and > 0, got values from {parameters.min()} to {parameters.max()}")
+            raise ValueError(
+                f"the argument `a` must be finite and > 0, got values from {parameters.min()} to {parameters.max()}"
+            )
         if not np.all(shares >= 0) or not 0 < shares.sum() < np.inf:
             raise ValueError(f"weights must be >= 0 with a finite, positive sum, got {shares.tolist()}")
         shares = shares / shares.sum()
@@ -551,7 +553,8 @@ def below(a: ArrayLike, x: float) -> NDArray[np.float64]:
     parameters, point = _checks.shaped("a", a, None, 4), _checks.number("x", x)
     if not np.all((parameters > 0) & np.isfinite(parameters)):
         raise ValueError(
-            f"a must be finite and > 0, got {parameters[~((parameters > 0) & np.isfinite(parameters))][0]}"
+            f"the argument `a` must be finite and > 0, got "
+            f"{parameters[~((parameters > 0) & np.isfinite(parameters))][0]}"
         )
     away = point - digamma(parameters) @ SIGNS
     widths = np.sqrt(polygamma(1, parameters).sum(axis=1))

@@ -125,8 +125,8 @@ class TwoRowLaw(PairedLaw):
         }.get(tuple(sorted(others)))
         if size is None:
             raise ValueError(
-                "given must contain all cells of the table, all cells of one row, or all cells of one column, got the "
-                f"cells {sorted({inside, *others})}"
+                "the argument `given` must contain all cells of the table, all cells of one row, or all cells of one "
+                f"column, got the cells {sorted({inside, *others})}"
             )
         s = np.arange(size + 1)
         return s, size - s, self.marginal(inside)[: size + 1]
@@ -392,8 +392,8 @@ class StrataLaw(PairedLaw):
                 beside += law.total
             elif named:
                 raise ValueError(
-                    "given must contain either all cells or no cell of every other stratum, got the cells "
-                    f"{list(others)}"
+                    "the argument `given` must contain either all cells or no cell of every other stratum, got the "
+                    f"cells {list(others)}"
                 )
         law = self.laws[stratum]
         if not side:

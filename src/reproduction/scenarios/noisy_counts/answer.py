@@ -48,7 +48,7 @@ def answer(case: Case) -> Answer:
     settings = case.settings
     release, facts = _release(case)
     if release.total is None and "among" in settings:
-        raise ValueError("among requires the total of all counts: set total, or omit among")
+        raise ValueError("the key 'among' requires the total of all counts: set total, or omit the key 'among'")
     inferred = posterior(release, prior=settings.get("prior"), rng=case.rng)
     facts |= {"total": release.total if isinstance(release.total, int) else inferred.facts.get("total")}
     facts |= {"noise": dict(release.mechanism.settings()), "counts": len(release)}

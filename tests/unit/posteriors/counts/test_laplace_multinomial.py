@@ -205,7 +205,7 @@ def test_bad_calls_of_gibbs_and_mixture_are_named():
     with pytest.raises(TypeError, match="rng must be a numpy"):
         laplace_multinomial.gibbs([1, 2, 3], **chain, rng=1)
     posterior = laplace_multinomial.exact([1, 2, 3], **MODEL)
-    with pytest.raises(ValueError, match="given must contain"):
+    with pytest.raises(ValueError, match="the argument `given` must contain"):
         posterior.mean(category=2, given=(0, 1))
     with pytest.raises(ValueError, match="x must lie in"):
         posterior.cdf(1.5, category=0)

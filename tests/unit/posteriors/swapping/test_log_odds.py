@@ -152,8 +152,8 @@ def test_draws_of_tiny_parameters_do_not_underflow():
     ("call", "match"),
     [
         (lambda: log_odds.below(np.ones((2, 3)), 0.0), "a must have shape"),
-        (lambda: log_odds.below([[1.0, 2.0, 0.0, 1.0]], 0.0), "a must be finite and > 0"),
-        (lambda: log_odds.below([[1.0, 2.0, np.inf, 1.0]], 0.0), "a must be finite and > 0"),
+        (lambda: log_odds.below([[1.0, 2.0, 0.0, 1.0]], 0.0), "the argument `a` must be finite and > 0"),
+        (lambda: log_odds.below([[1.0, 2.0, np.inf, 1.0]], 0.0), "the argument `a` must be finite and > 0"),
         (lambda: log_odds.below(np.ones((2, 4)), np.inf), "x must be finite"),
         (lambda: unswapping.waves(np.zeros((2, 2)), 0.1, [1.0]), "x and values must be one-dimensional"),
         (lambda: unswapping.waves([1.0], 0.1, np.zeros((2, 2))), "x and values must be one-dimensional"),
