@@ -41,7 +41,7 @@ class KindError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """Declaration of a kind of scenario, read from the folder of the kind.
+    """Kind of scenario, which is defined by the files in the folder of the kind.
 
     Parameters
     ----------

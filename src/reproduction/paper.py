@@ -1,5 +1,5 @@
-"""Declarations of the papers, each of which has a folder below `papers`. This module finds, reads and checks these
-folders.
+"""Settings of the reproduced papers, each of which has a folder below `papers`. This module finds, reads and checks
+these folders.
 
 =================  =================================================================================================
 file               what belongs in it
@@ -53,7 +53,7 @@ class PaperError(ValueError):
 
 @dataclass(frozen=True)
 class Table:
-    """Declaration of the table ``results/<paper>/<name>.csv``."""
+    """Settings of the table ``results/<paper>/<name>.csv`` of a reproduced paper."""
 
     by: str
     function: str
@@ -68,7 +68,7 @@ class Table:
 
     @property
     def module(self) -> str:
-        """Return the module of the function that computes the table, below the paper's folder."""
+        """Return the name of the module, in the paper's folder, that contains the function of the table."""
         return self.function.partition(".")[0]
 
 

@@ -31,8 +31,8 @@ _PACKAGES = ("numpy", "scipy", "pandas", "cython", "matplotlib", "snakemake")
 
 @dataclass(frozen=True)
 class Job:
-    """Workflow job that computed a file, given by the name of its rule and by the digest of its parameters as recorded
-    by Snakemake.
+    """Workflow job that computed a file, with its rule and its parameters. The job is identified by the name of the
+    rule and by the digest of the parameters, as recorded by Snakemake.
     """
 
     rule: str = ""

@@ -95,8 +95,8 @@ class People:
         return self._nodes[level]
 
     def branches(self, level: str) -> Iterator[tuple[str, int, int]]:
-        """Yield the code of each branch of the spine, its first node at a level, and the end of its range of nodes at
-        this level.
+        """Yield a triple (code, first node, end) for each branch of the spine. The first node and the end delimit the
+        range of nodes of the branch at a level.
         """
         branch = self.codes[level].astype("<U3")
         for code in np.unique(branch):

@@ -250,8 +250,9 @@ def _loaded(path: Path) -> dict[str, Any] | None:
 
 
 def _named(beside: Path, found: Mapping[str, Any]) -> dict[Path, str]:
-    """Return a mapping from the files listed in a provenance record to their digests, limited to files in the folder of
-    the record whose names begin with the name of the record. If the record is incomplete, all such files are returned.
+    """Return a mapping from the files listed in a provenance record to their digests. The mapping is limited to files
+    in the folder of the record whose names begin with the name of the record. If the record is incomplete, all such
+    files are returned.
     """
     stem = beside.name.removesuffix(SUFFIX)
     named = found.get(FILES) or {name: "" for end in _ENDS if beside.with_name(name := stem + end).is_file()}

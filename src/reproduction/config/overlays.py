@@ -152,8 +152,8 @@ class Asked:
     rest: tuple[str, ...]
 
     def with_one(self, file: Path | None) -> list[str]:
-        """Return the command line arguments for Snakemake, in which all configuration options are replaced by the
-        option for `file`.
+        """Return the command line arguments for Snakemake, in which the option for `file` replaces all configuration
+        options.
         """
         if file is None:
             return list(self.rest)

@@ -141,8 +141,8 @@ def modules(paper: Paper) -> list[str]:
 
 
 def inputs(paper: Paper, table: Table, section: Mapping[str, Any], of_paper: Iterable[Loop]) -> dict[str, str]:
-    """Return, as a mapping from names to files, the tables from which a table is computed, in the order in which they
-    are stacked.
+    """Return the tables from which a table is computed, as a mapping from names to files. The mapping has the order in
+    which the tables are stacked.
 
     Parameters
     ----------

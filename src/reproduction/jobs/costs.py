@@ -81,7 +81,7 @@ def clock(folder: Path) -> tuple[float, float]:
 
 
 def cpu_seconds(folder: Path, rule: str) -> float:
-    """Return the CPU seconds of the only job of a rule in an earlier run, or NaN if `folder` has no row for the job."""
+    """Return the CPU seconds of a rule with a single job in an earlier run, or NaN if `folder` has no row for it."""
     path = folder / f"{rule}.tsv"
     return _row(path)["cpu_time"] if path.is_file() else float("nan")
 

@@ -89,7 +89,8 @@ EFFECTIVE = "results/config.effective.yaml"
 
 @dataclass(frozen=True)
 class Run:
-    """Results of a run in a folder, in which a file that does not exist is treated as not computed.
+    """Results of a run, which are read from the folder of the run. A file that does not exist is treated as not
+    computed.
 
     Parameters
     ----------

@@ -135,7 +135,7 @@ NOT_CONVERGED = "not converged"
 
 @dataclass(frozen=True)
 class NotConverged:
-    """Number of rows that failed their convergence checks, for one table of results."""
+    """Number of rows in one table of results for which a convergence check failed."""
 
     paper: str
     label: str
@@ -145,7 +145,7 @@ class NotConverged:
 
 @dataclass(frozen=True)
 class NotRun:
-    """Statements of a paper that share the reason why they were not computed."""
+    """Group of statements of a paper that were not computed, all for the same reason."""
 
     paper: str
     reason: str

@@ -70,9 +70,7 @@ class Shown:
 
     @property
     def rest(self) -> list[Statement]:
-        """Return the remaining statements about an artefact, which are not among the statements that a page shows
-        first.
-        """
+        """Return the statements about an artefact that a page does not show among its first statements."""
         return [s for s in self.statements if s not in self.first]
 
     @property
@@ -195,7 +193,7 @@ def _shown(
 
 
 def _errata(run: Run, paper: Paper, prose: Prose) -> tuple[list[Erratum], Markup]:
-    """Return the errata in ``errata.md``, with evidence from the run, and the remarks in this file."""
+    """Return the errata and the remarks in ``errata.md``, where each erratum has its evidence from the run."""
     frame = run.read(f"results/{paper.slug}/errata.csv")
     evidence = {} if frame is None else {int(row["number"]): row for row in frame.to_dict("records")}
     path = paper.folder / "errata.md"

@@ -194,9 +194,7 @@ def _printed(row: dict[Any, Any], kind: str) -> str:
 
 
 def _variants(row: dict[Any, Any], kind: str) -> str:
-    """Return, as text, the variant of the method under which a statement holds, and the verdicts under the other
-    variants.
-    """
+    """Return as text the variant of the method for which a statement holds, and the verdicts for other variants."""
     others = [text.partition(": ") for text in texts.text(row["other_variants"]).split("; ") if text]
     variant = _VARIANTS.get(str(row["variant"]), "") if kind in _BY_VARIANT or others else ""
     return "; ".join(

@@ -174,8 +174,8 @@ def _guarantee(cost: Cost, relation: str) -> str:
 
 
 def rounded_up(value: float) -> str:
-    """Return a number >= 1, rounded upwards because it is an upper bound, as text with three digits or all digits of
-    its integer part.
+    """Return a number >= 1 as text, rounded upwards because the number is an upper bound. The text has three digits, or
+    all digits of the integer part if the integer part has more than three digits.
     """
     decimals = max(2 - floor(log10(value)), 0)
     return f"{ceil(value * 10**decimals) / 10**decimals:,.{decimals}f}"

@@ -126,8 +126,8 @@ def _accuracy(states: Sequence[Accuracy]) -> list[dict[str, Any]]:
 
 
 def noise_part(posterior: Posterior, among: Sequence[str]) -> dict[str, float]:
-    """Return a mapping from each rate to the proportion of its posterior variance that is due to noise. The remaining
-    variance is sampling variation.
+    """Return a mapping from each rate to the proportion of its posterior variance that is due to the noise. The
+    remaining variance is sampling variation.
 
     Var(rate | release) = Var(E[rate | counts] | release) + E[Var(rate | counts) | release]; the first term is 0 if the
     counts are known.

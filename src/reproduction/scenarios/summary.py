@@ -209,7 +209,7 @@ def _unit(facts: sentences.Facts) -> dict[str, Any]:
 
 
 def _assumed(facts: sentences.Facts) -> list[str]:
-    """Return the assumptions that hold for all tables of a batch, as far as the settings of the batch state them."""
+    """Return the assumptions for all tables of a batch that are stated in the settings of the batch."""
     settings, lines = facts["settings"], []
     noise, prior = settings.get("noise"), settings.get("prior")
     if noise:

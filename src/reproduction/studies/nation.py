@@ -198,8 +198,8 @@ COLUMNS = ("level", "method", "nodes", "rmse", "coverage", "width", "status", "e
 def write(
     state: str, path: Path, *, root_seed: int, scale: float, sigmas: Mapping[str, float], level: float, deepest: str
 ) -> None:
-    """Generate and analyse one state with noisy measurements, and write the results for all nodes down to a given level
-    to a file.
+    """Generate one synthetic state with noisy measurements, and write the analysis of the measurements to a file. The
+    file contains the results for all nodes down to a given level.
 
     Parameters
     ----------

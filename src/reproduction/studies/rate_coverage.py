@@ -123,7 +123,7 @@ def exact(n: int, p: float, *, scale: float, alpha: float, level: float) -> tupl
 def _simulated(
     k: int, n: int, p: float, *, scale: float, level: float, files: int, rng: np.random.Generator
 ) -> list[tuple[object, ...]]:
-    """Return the coverage for `k` categories, in rows in the format of `table`, computed from simulated files. All
+    """Return the coverage for `k` categories, estimated from simulated files. The rows have the format of `table`. All
     priors are applied to the same releases.
     """
     rates = np.append(p, np.full(k - 1, (1 - p) / (k - 1)))

@@ -98,8 +98,9 @@ def simulated(
 
 
 def judged(released: Array, law: Any, x: Array, exposure: Array, theta: Array, slope: float) -> list[float]:
-    """Return four numbers: 1 if the interval for the slope contains the true slope and 0 otherwise, the proportion of
-    rates inside their intervals, the error of the slope, and the root mean square error of the rates.
+    """Return four measures of the accuracy of a posterior, given the true values. The measures are 1 if the interval
+    for the slope contains the true slope and 0 otherwise, the proportion of rates inside their intervals, the error of
+    the slope, and the root mean square error of the rates.
     """
     inferred = posterior(Release(released, mechanism=law), prior=Regression(exposure, {"x": x}))
     law_of_slope = inferred.parameters["slope of x"]

@@ -229,8 +229,8 @@ def _best(verdict: str) -> int:
 
 
 def _allowed(statement: Any, row: Any) -> str:
-    """Return a remark if the tolerance of a verdict is wide, that is, if the verdict on a number or curve allows a
-    relative error of more than `_WIDE`.
+    """Return a remark if a verdict has a wide tolerance. The tolerance is wide if the verdict on a number or curve
+    allows a relative error of more than `_WIDE`.
     """
     judged = statement.kind in ("number", "curve", "stricter") and row.variant != NOT_RUN and not np.isnan(row.ours)
     if not (judged and abs(statement.value) > 0):

@@ -64,7 +64,7 @@ def bars(x: ArrayLike, low: ArrayLike, high: ArrayLike, *, horizontal: bool = Fa
 
 
 def band(x: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str = "") -> Drawn:
-    """Return the artist of the area between low and high along x."""
+    """Return an artist that represents the area between the values low and high along the x axis."""
     return Drawn("band", tuple(sorted({*_points(x, low), *_points(x, high)})), _hex(colour))
 
 

@@ -1,5 +1,5 @@
-"""Compute a paper's tables and verdicts in the current process, as a run does, for tests that replace code with
-deliberate errors.
+"""Compute the tables and verdicts of a paper in the current process, with the same steps as in a run. Tests that
+replace code with deliberate errors use this module.
 
 Computing the verdicts of a paper takes up to a second, and tests that change one table at a time do this hundreds of
 times. Functions of a paper that take whole tables return the same rows for the same tables, so `Judge` caches their

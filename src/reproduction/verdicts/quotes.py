@@ -35,8 +35,8 @@ _RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 @dataclass(frozen=True)
 class Quote:
-    """Phrase in a document of a paper, with its numbers in double braces, and the function that computes these numbers
-    from a table.
+    """Quoted phrase from a document about a paper, with its numbers in double braces. The numbers are computed from a
+    table by a given function.
     """
 
     document: str
@@ -138,8 +138,9 @@ def of(paper: Paper) -> tuple[Sequence[Quote], Mapping[str, Collection[str]]]:
 
 
 def check(results: Path, papers: Iterable[Paper]) -> Iterator[tuple[str, Quote, str]]:
-    """Yield a triple (slug, quote, reason) for every quote that does not refer to a table, or that refers to a table in
-    the results folder. The reason states why the quote does not hold, and it is empty if the quote holds.
+    """Yield a triple (slug, quote, reason) for every quote that can be checked. A quote can be checked if it does not
+    refer to a table, or if the table is in the results folder. The reason states why the quote does not hold, and it is
+    empty if the quote holds.
     """
     for paper in papers:
         for quote in of(paper)[0]:

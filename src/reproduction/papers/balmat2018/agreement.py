@@ -155,8 +155,8 @@ def _digits(drawn: pd.DataFrame, tiny: pd.DataFrame, total: int) -> Iterator[Row
 
 
 def _footnote_12(points: pd.DataFrame, total: int) -> Row:
-    """Return the row of the comparison table that compares the numbers of digits of some triplets with numbers
-    recomputed from Python's integers, logarithms and log gamma function.
+    """Return the row of the comparison table about the numbers of digits of some triplets. The numbers are compared
+    with numbers that are recomputed with Python's integers, logarithms and log gamma function.
     """
     gaps = []
     for p, digits in zip(points[list(PROBABILITIES)].to_numpy().tolist(), points["pair"], strict=True):
@@ -174,8 +174,9 @@ def _footnote_12(points: pd.DataFrame, total: int) -> Row:
 
 @cache
 def _fewest(total: int, p: tuple[float, ...]) -> float:
-    """Return the smallest number of digits, over all compositions, to which the product of the coefficient and the
-    powers agrees with the formula of R's dmultinom.
+    """Return the smallest number of digits to which two computations of a multinomial probability agree. The first
+    computation is the product of the coefficient and the powers, the second is the formula of R's dmultinom, and the
+    minimum is over all compositions.
     """
     gammas, fewest = [math.lgamma(k + 1) for k in range(total + 1)], math.inf
     first, second, third = ([k * math.log(x) for k in range(total + 1)] for x in p)
@@ -199,8 +200,8 @@ def _compositions(total: int) -> list[tuple[int, int, int, int]]:
 
 
 def _dip(points: Array, digits: Array) -> float:
-    """Return the bias that is described in the paper: the median number of digits for p from 0.1 to 0.6, minus the
-    median number of digits for p below 0.01 or above 0.95.
+    """Return the bias that is described in the paper as a difference of two medians. The difference is the median
+    number of digits for p from 0.1 to 0.6, minus the median number of digits for p below 0.01 or above 0.95.
     """
     outer = (points < 0.01) | (points > 0.95)
     middle = (points >= 0.1) & (points <= 0.6)
@@ -495,8 +496,8 @@ _MISPRINT = "row 5: M!/((M - 2)!0!2!) is the coefficient"
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return a table with the columns artefact, quantity, variant, ours, mc_se and note. Every published quantity has
-    one row for each of its variants.
+    """Return the reproduced values as a table with the columns artefact, quantity, variant, ours, mc_se and note. Every
+    published quantity has one row for each of its variants.
     """
     rows = [*_table_1(tables["table_1"]), _categories(tables["table_1_categories"])]
     rows += [*_equation_3(tables["equation_3"]), *_privacy(tables["privacy"])]
@@ -563,8 +564,8 @@ _RULES = (
 
 
 def _recurrences(table: pd.DataFrame, total: int) -> tuple[float, float]:
-    """Return the largest relative deviations of the computed coefficients from the last column of Table 1 and from the
-    rule in the text of the paper.
+    """Return the largest relative deviations of the computed coefficients from two sources. The sources are the last
+    column of Table 1 and the rule in the text of the paper.
     """
     mc, k, s0 = (table[name].to_numpy(float) for name in ("coefficient", "k", "S0"))
     column, words = [0.0], [0.0]
@@ -641,8 +642,8 @@ def _privacy(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _listings(moments: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of the comparison table that compare the spread of the mean of r over runs of a listing with the
-    spread over Gibbs chains, for the same data.
+    """Return the rows of the comparison table about the variation of the mean of r between runs of a listing. The
+    spread over these runs is compared with the spread over Gibbs chains for the same data.
     """
     of_r = moments[moments["quantity"] == "r"].set_index(["method", "setting"])[["spread", "runs"]]
     gibbs = of_r.loc["gibbs"]
@@ -664,8 +665,8 @@ def _listings(moments: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _no_noise(moments: pd.DataFrame) -> dict[str, Any]:
-    """Return the row of the comparison table about Beta(1 + S1, 1 + S0), the posterior of r without noise, at the
-    counts of the panels.
+    """Return the row of the comparison table about the posterior of r without noise. This posterior is Beta(1 + S1, 1 +
+    S0), evaluated at the counts of the panels.
     """
     about = ("figure_1", "without noise, the posterior has a closed form")
     rows = moments[(moments["quantity"] == "r") & (moments["method"] == "no noise")]

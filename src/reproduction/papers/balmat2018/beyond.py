@@ -46,8 +46,8 @@ def choosing_epsilon(
 
 
 def realised_share(*, settings: dict[str, list[int]], total: int, epsilon: float) -> pd.DataFrame:
-    """Return the posterior of the realised share S1/(S1 + S0), which is the confidential value, and the posterior of r
-    = p1/(p1 + p0).
+    """Return the posteriors of the realised share S1/(S1 + S0) and of r = p1/(p1 + p0). The realised share is the
+    confidential value.
 
     The table is in long format, with the columns setting, kind, x, y and counts (of the setting, as text). Kinds:
     ``share``, the probability of each value; ``r``, the distribution function on a grid; and single numbers at x = NaN:
@@ -153,8 +153,8 @@ _CHUNK = 2000
 
 
 def equation_3(*, counts: list[int], epsilon: float, simulations: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the mean of r, the mean of r given S = counts, and the distance between the distributions of S, under the
-    model and under equation (3). The noisy counts are equal to the counts.
+    """Compare the model with equation (3) by the mean of r, the mean of r given S = counts, and the distance between
+    the distributions of S. The noisy counts are equal to the counts.
 
     Returns
     -------
@@ -197,8 +197,8 @@ def equation_3(*, counts: list[int], epsilon: float, simulations: int, rng: np.r
 
 
 def simplex_nodes() -> tuple[Array, Array, Array]:
-    """Return the nodes and weights of a Gauss-Legendre rule for the uniform distribution on the simplex, as arrays: r
-    of shape (n,), p of shape (n, 3), and weights of shape (n,) that add up to one.
+    """Return the nodes and weights of a Gauss-Legendre rule for the uniform distribution on the simplex. The arrays are
+    r of shape (n,), p of shape (n, 3), and weights of shape (n,) that add up to one.
 
     In the coordinates r = p1/(p1 + p0) and pe, the flat distribution has density 2 (1 - pe) on the unit square.
     """

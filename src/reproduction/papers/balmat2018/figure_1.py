@@ -115,8 +115,8 @@ def share(p: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def frequency_mode(draws: NDArray[np.float64], bins: int = 250, most: int = 5) -> float:
-    """Return the paper's estimate of a mode, which is the mean midpoint of the `most` fullest of `bins` cells (section
-    6.4).
+    """Return the mode of a sample, estimated as in section 6.4 of the paper. The estimate is the mean of the midpoints
+    of the `most` fullest cells in a histogram with `bins` cells.
     """
     heights, edges = np.histogram(draws, bins)
     fullest = np.argsort(-heights, kind="stable")[:most]

@@ -152,8 +152,8 @@ def trapped(
     iterations: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return the numbers of chains that end at a vertex, for step 6.4 as written, p ~ Dirichlet(S), and for the step in
-    which alpha = 1 is added to S.
+    """Return the numbers of chains that end at a vertex, for two variants of step 6.4. The variants are the step as
+    written, p ~ Dirichlet(S), and the step in which alpha = 1 is added to S.
 
     The columns are setting, alpha, chains, iterations, trapped and median_iteration (of the trapped chains).
     """

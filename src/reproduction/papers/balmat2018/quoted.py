@@ -1,5 +1,5 @@
-"""Define the numbers that methods.md and errata.md quote, and the tables or arithmetic expressions from which these
-numbers follow.
+"""Define the numbers that methods.md and errata.md quote, each with the table or the arithmetic expression from which
+it follows.
 """
 
 import sys

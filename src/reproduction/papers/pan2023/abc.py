@@ -145,8 +145,8 @@ def posterior_summary(
 
 
 def _draws_tested(counts: np.ndarray, rng: np.random.Generator) -> dict[str, float]:
-    """Return the joint p-value of tests of the draws of theta given counts (one Kolmogorov test per cell, and a score
-    test for the concentration), and the detection limit.
+    """Return the joint p-value of tests of the draws of theta given counts, and the detection limit. The tests are one
+    Kolmogorov test per cell, and a score test for the concentration.
     """
     theta = posterior_draws(np.repeat(counts[None], _DRAWS, axis=0), rng)
     a = 1.0 + counts

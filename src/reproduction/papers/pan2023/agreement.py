@@ -231,7 +231,7 @@ def _single_swaps(astray: pd.DataFrame) -> Iterator[Row]:
 
 
 def structures(coverage: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about the errors of an analysis that ignores the swapping."""
+    """Yield rows of the comparison table about the errors of an analysis that ignores that records were swapped."""
     naive = coverage[coverage["method"] == "naive"]
     worst = naive.iloc[int(np.argmin(naive["coverage"].to_numpy()))]
     level = worst["level"]
@@ -253,8 +253,8 @@ _ONE_RATE = "This run includes only one swap rate, so that no trend can be compu
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return a table with the columns artefact, quantity, variant, ours, mc_se and note. Every published quantity has
-    one row for each of its variants.
+    """Return the reproduced values as a table with the columns artefact, quantity, variant, ours, mc_se and note. Every
+    published quantity has one row for each of its variants.
     """
     rows = [
         *_algorithm(tables["algorithm"]),
@@ -367,8 +367,8 @@ def _medians(theta: str, mine: pd.DataFrame) -> Iterator[Row]:
 
 
 def _posterior(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table that compare the conjugate posterior of the slide Generating Models with its
-    formula.
+    """Yield rows of the comparison table about the conjugate posterior on the slide "Generating Models". The posterior
+    is compared with its formula.
     """
     naive = table[table["rate"] == 0].set_index("statistic")["value"]
     (weight,) = [name for name in naive.index if name.startswith("weight of ")]

@@ -85,7 +85,7 @@ def _larger(rng):
 
 
 def _agreed(table, rng):
-    """Return chains that passed their convergence checks, or raise an error if a check fails, because the speed of a
+    """Return chains that passed their convergence checks, or raise an error if a check fails. The speed of a
     computation that did not converge is meaningless.
     """
     chains = unswapped.infer(table, rate=0.1, rng=rng)

@@ -60,8 +60,8 @@ def _limit(original: np.ndarray, rate: float) -> float:
 
 
 def _gap(curve: pd.DataFrame, model: tuple[np.ndarray, np.ndarray]) -> float:
-    """Return the largest difference between a plotted density of phi and the density under the model, relative to the
-    largest value of the latter density.
+    """Return the largest relative difference between a plotted density of phi and the density under the model. The
+    difference is relative to the largest value of the density under the model.
     """
     subset = curve.iloc[::_SOME]
     phi = subset["x"].to_numpy(dtype=float)
@@ -262,7 +262,9 @@ def mixture(values: pd.Series) -> tuple[np.ndarray, np.ndarray]:
 
 
 def bonferroni(p_values: Any) -> float:
-    """Return the smallest p-value with a Bonferroni correction, at most 1, or NaN if a p-value is missing."""
+    """Return the smallest p-value after a Bonferroni correction. The result is at most 1, and it is NaN if a p-value is
+    missing.
+    """
     values = np.asarray(p_values, dtype=float)
     return float(np.minimum(1.0, len(values) * values.min()))
 
@@ -285,8 +287,8 @@ def _number(iterations: float, number: float, here: pd.Series) -> Row:
 
 
 def _theta_bars(rows: pd.DataFrame, number: float, tables: Any, weights: Any, cell: int) -> tuple[float, float]:
-    """Return the p-value of a test of a plotted histogram of theta against the plotted exact density, and the detection
-    limit for the concentration of the prior.
+    """Return the p-value of a test of a plotted histogram of theta against the plotted exact density. In addition,
+    return the detection limit for the concentration of the prior.
     """
     bars, exact = (rows[rows["kind"] == kind] for kind in ("accepted", "exact"))
     edges = _edges(bars["x"])
@@ -298,8 +300,8 @@ def _theta_bars(rows: pd.DataFrame, number: float, tables: Any, weights: Any, ce
 def _log_phi_bars(
     rows: pd.DataFrame, number: float, model: tuple[Any, Any], tests: int
 ) -> tuple[float, tuple[float, float]]:
-    """Return the p-value of a test of a plotted histogram of log phi, and the detection limits of this test and of a
-    Kolmogorov-Smirnov test for the concentration of the prior.
+    """Return the p-value of a test of a plotted histogram of log phi, and two detection limits for the concentration of
+    the prior. The detection limits are those of this test and of a Kolmogorov-Smirnov test.
     """
     bars, exact = (rows[rows["kind"] == kind] for kind in ("accepted", "exact"))
     x, again = exact["x"].to_numpy(), formulas.reweighted(*model, 1 + _STEP)

@@ -188,7 +188,9 @@ def _median_panel(axis, rows: pd.DataFrame, totals: list[int]) -> None:
 
 
 def closer_or_farther(table: pd.DataFrame) -> Figure:
-    """Plot the probability that a single swap moves phi away from 1 against n, with one panel per theta*."""
+    """Plot the probability that a single swap moves phi away from 1, as a function of the number of records n. There is
+    one panel per theta*.
+    """
     thetas, rates = list(dict.fromkeys(table["theta"])), sorted(table["rate"].unique())
     figure = Figure(figsize=(DOUBLE, 2.6))
     panels = figure.subplots(1, len(thetas), sharey=True, squeeze=False)[0]

@@ -66,8 +66,8 @@ def _networks(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def _curve(artefact: str, table: pd.DataFrame, name: str, measure: str) -> Row:
-    """Return the row of the comparison table about the score of the Dirichlet mechanism at its middle budget, in the
-    published variant. The note contains the scores at both ends.
+    """Return the row of the comparison table about the scores of the Dirichlet mechanism for one data set, in the
+    published variant. The row contains the score at the middle budget. The note contains the scores at both ends.
     """
     about = (artefact, f"{name}: Dirichlet mechanism at its middle budget")
     mine = table[(table["dataset"] == name) & (table["method"] == "dirichlet") & (table["variant"] == "published")]
@@ -90,8 +90,8 @@ _OTHER_ORDER = "This run does not include the order."
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return a table with the columns artefact, quantity, variant, ours, mc_se and note. Every published quantity has
-    one row for each of its variants.
+    """Return the reproduced values as a table with the columns artefact, quantity, variant, ours, mc_se and note. Every
+    published quantity has one row for each of its variants.
     """
     rows = [*_introduction(tables["introduction"]), *_table_1(tables["table_1"]), *_figure_1(tables["figure_1"])]
     rows += [*_figure_2(tables["figure_2"]), *_figure_3_top(tables["figure_3_top"])]
@@ -307,8 +307,8 @@ def _theorem_2(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _not_refuted(rows: pd.DataFrame) -> float:
-    """Return log10 of the quotient p/`REFUTED`, where p is the joint p-value of the hypothesis that no frequency is
-    above its bound. A p-value below 1e-300 is replaced by 1e-300.
+    """Return log10(p/`REFUTED`) for the joint p-value p of the hypothesis that no frequency is above its bound. A
+    p-value below 1e-300 is replaced by 1e-300.
     """
     if rows[["above", "draws", "bound"]].isna().any(axis=None):
         return np.nan

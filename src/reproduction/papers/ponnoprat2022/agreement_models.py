@@ -70,8 +70,8 @@ def _gap(mine: Score, other: Score, sign: float, relative: bool) -> tuple[float,
 
 
 def worst(gaps: pd.DataFrame) -> tuple[float, float]:
-    """Return the gap between scores that has the smallest ratio to its standard error, and this standard error. A claim
-    about every row holds by this gap, or fails if the gap is negative.
+    """Return the gap between scores whose ratio to its standard error is smallest, together with this standard error. A
+    claim about every row holds by this gap, or fails if the gap is negative.
 
     With n rows, the error is increased as in a Bonferroni correction: two standard errors correspond to the n-th part
     of the tail probability.
@@ -335,8 +335,8 @@ def _judged(
     names: tuple[str, ...],
     limit: tuple[str, float] = (">", 0.0),
 ) -> dict[str, Any]:
-    """Return the row of the comparison table for a claim that compares a margin, for the data sets `names`, with a
-    limit. The row is "not run" unless all of these data sets exist.
+    """Return the row of the comparison table for a claim about a margin, which is compared with a limit. The margin is
+    computed for the data sets `names`. The row is "not run" unless all of these data sets exist.
     """
     available = set(rows.loc[rows["method"] != "not_run", "dataset"])
     if not set(names) <= available:

@@ -69,8 +69,8 @@ def _estimator():
 
 
 def _beside_diffprivlib(tables):
-    """Compare the test errors of Laplace noise (pure epsilon), the Dirichlet mechanism (epsilon and delta = 1e-6) and
-    diffprivlib (pure epsilon) at equal epsilon.
+    """Compare the test errors of Laplace noise, the Dirichlet mechanism and diffprivlib at equal epsilon. The Dirichlet
+    mechanism is (epsilon, 1e-6)-DP, and the other two methods are epsilon-DP.
 
     For both libraries, bounds and levels are taken from the data, and all releases use the same split. Neighbouring
     data sets of diffprivlib differ by adding or removing a record, ours by replacing a record, which is a stricter
@@ -95,8 +95,8 @@ def _beside_diffprivlib(tables):
 
 
 def _arrays(table):
-    """Return the features of a data set as numbers (codes for text), the classes, the bounds and the published split.
-    Constant columns are omitted.
+    """Return the features, the classes, the bounds and the published split of a data set. The features are numbers, and
+    text values are replaced by codes. Constant columns are omitted.
     """
     codes, y = table.features, table.codes[:, -1]
     kept = [k for k in range(codes.shape[1]) if len(table.levels[k]) > 1]

@@ -113,8 +113,8 @@ def laplace_for_dp(target: float, *, delta: float, releases: int) -> float:
 
 
 def gohari_epsilon(r: float, alpha: float, *, total: int, sizes: Sequence[int], delta: float, releases: int) -> float:
-    """Return the epsilon_hat of `releases` Dirichlet releases by the guarantee of Gohari et al. It is the smaller value
-    of basic and advanced composition.
+    """Return the epsilon_hat that the guarantee of Gohari et al. gives for `releases` Dirichlet releases. It is the
+    smaller value of basic and advanced composition.
 
     Parameters
     ----------
@@ -146,8 +146,8 @@ def _one_gohari(r: float, alpha: float, total: int, cells: int, delta: float) ->
 
 
 def _gamma_by_union_bound(delta: float, k: float, alpha: float) -> float:
-    """Return the threshold gamma at which one cell Y_i ~ Beta(alpha, k - alpha) has Pr[Y_i <= gamma] = delta/2, or 0.49
-    if this threshold is larger. By the union bound, this threshold is at most the exact gamma.
+    """Return the threshold gamma with Pr[Y_i <= gamma] = delta/2 for one cell Y_i ~ Beta(alpha, k - alpha). The result
+    is at most 0.49. By the union bound, this threshold is at most the exact gamma.
     """
     return float(min(betaincinv(alpha, k - alpha, delta / 2), 0.49))
 
@@ -174,8 +174,8 @@ def published_dirichlet(epsilon: float, *, delta: float) -> tuple[float, float]:
 
 
 def published_noise(mechanism: str, epsilons: Sequence[float], *, delta: float, share: float) -> Noise:
-    """Return the noise of the author's runs with approximate differential privacy, for one release at each of
-    `epsilons`. The argument `share` is the release's part of delta.
+    """Return the noise of the author's runs with approximate differential privacy. The noise is for one release at each
+    of `epsilons`. The argument `share` is the release's part of delta.
     """
     if mechanism == "dirichlet":
         pairs = np.array([published_dirichlet(e, delta=share) for e in epsilons])

@@ -200,8 +200,8 @@ def clipping_floor(table: pd.DataFrame) -> Figure:
 
 
 def paired_differences(table: pd.DataFrame) -> Figure:
-    """Plot the score of the Dirichlet mechanism minus the score of the Gaussian mechanism, with an interval, for the
-    lower bounds 1e-6 and sigma of the noisy counts.
+    """Plot the score of the Dirichlet mechanism minus the score of the Gaussian mechanism, with an interval. The lower
+    bound of the noisy counts is 1e-6 or sigma.
     """
     table = table[table["method"].isin(["gaussian", "not_run"]) & (table["measure"] == "cross_entropy")]
     looks = {"1e-06": (RED, "--"), "sigma": (BLACK, "-")}
@@ -611,8 +611,8 @@ def _routes(
     sides: tuple[float, float],
     least: float = np.inf,
 ) -> tuple[float, list[float]]:
-    """Return the penalty of a layout and, for each edge, the curvature at which the arrow best avoids other nodes and
-    arrows.
+    """Return the penalty of a layout, and the best curvature of each arrow. The best curvature is the curvature at
+    which the arrow best avoids other nodes and arrows.
 
     The penalty can only increase. If it reaches `least`, the layout cannot be the best, and the partial result is
     returned.

@@ -50,8 +50,8 @@ def calibrated(epsilon: float, order: float) -> tuple[float, float]:
 
 
 def floor(order: ArrayLike, delta: ArrayLike) -> Array:
-    """Return the term that is added in equation 14, log(1/delta)/(lambda - 1) + log(1 - 1/lambda) - log(lambda)/(lambda
-    - 1).
+    """Return the term log(1/delta)/(lambda - 1) + log(1 - 1/lambda) - log(lambda)/(lambda - 1), which is added in
+    equation 14.
     """
     lam = np.asarray(order, dtype=float)
     return np.asarray(-np.log(delta) / (lam - 1) + np.log1p(-1 / lam) - np.log(lam) / (lam - 1))
@@ -292,8 +292,8 @@ def _theorem_2(table: pd.DataFrame) -> Row:
 
 
 def _lemma_3(exact: pd.DataFrame, drawn: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table that compare equation 13, at the plotted epsilon_hat of equation 14, with the
-    exact privacy profile.
+    """Yield rows of the comparison table that compare equation 13 with the exact privacy profile. Equation 13 is
+    evaluated at the plotted epsilon_hat of equation 14.
     """
     rows = drawn[drawn["variant"] == "corrected"]
     order, spare = rows["order"].to_numpy(), rows["epsilon_hat"] - guarantee(rows["r"], rows["order"])

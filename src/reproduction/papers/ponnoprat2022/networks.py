@@ -1,4 +1,4 @@
-"""Compute Figures 6, 7 and 11, which show Bayesian networks on three UCI data sets.
+"""Compute Figures 6, 7 and 11 of the paper, which show results for Bayesian networks on three UCI data sets.
 
 The variants are `published`, the author's protocol (epsilon is divided by 3, the number of data sets, instead of by the
 number of nodes; only cells that occur in the training records are released; test cells without a released cell are

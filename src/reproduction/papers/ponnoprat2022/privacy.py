@@ -59,8 +59,8 @@ def figure_2(
 
 
 def figure_3_top(*, orders: Sequence[float], least: float, most: float, points: int) -> pd.DataFrame:
-    """Return the Rényi divergences for three pairs of histograms (the pair in the text, the pair in the figure, and the
-    worst pair), together with the bound of the paper.
+    """Return the Rényi divergences for three pairs of histograms, together with the bound of the paper. The pairs are
+    the pair in the text, the pair in the figure, and the worst pair.
     """
     rows = []
     for order in orders:
@@ -153,8 +153,8 @@ def figure_8(*, orders: Sequence[float], delta: float, least: float, most: float
 def exact_calibration(
     *, counts: Sequence[int], order: float, least: float, most: float, points: int, delta: float
 ) -> pd.DataFrame:
-    """Return the expected KL divergence for each method of choosing r and alpha, which shows the gain from exact
-    accounting, for Rényi and for approximate differential privacy.
+    """Return the expected KL divergence for each method of choosing r and alpha. The comparison shows the gain from
+    exact accounting, for Rényi and for approximate differential privacy.
 
     `privacy` is ``"renyi"`` (epsilon at `order`) or ``"approximate"`` (epsilon_hat at `delta`, Algorithm 1 at its best
     order). "free alpha" chooses alpha for these counts, which must then be public; it is a bound for comparison.

@@ -182,8 +182,8 @@ def _moments(of: pd.DataFrame) -> tuple[float, str]:
 
 
 def _moments_seen(of: pd.DataFrame, tests: int | None = None, name: str = "a moment") -> str:
-    """Return, as text, the largest detection limit (a relative change) over the given moments, for a test of `tests`
-    moments.
+    """Return, as text, the largest detection limit of the given moments, which is a relative change. The limit holds
+    for a joint test of `tests` moments.
     """
     needed = stats.t.isf(LEVEL / (2 * (tests or len(of))), BATCHES - 1) + stats.norm.ppf(power.SEEN)
     return power.words({name: float((needed * of["se"] / of["expected"].abs()).max())})
@@ -223,7 +223,7 @@ def other_noises(table: pd.DataFrame) -> list[Row]:
 
 
 def _bars(of: pd.DataFrame) -> float:
-    """Return the p-value of a test of a plotted histogram, given the exact probability of every bin."""
+    """Return the p-value of a test of a plotted histogram against the exact probability of every bin."""
     bars, inside = of[of["kind"] == "histogram"], of.loc[of["statistic"] == "inside", "y"].iloc[0]
     seen = bars["y"].to_numpy()[:-1] * np.diff(bars["x"]) * inside
     return pooled(seen, bars["expected"].to_numpy()[:-1] * inside, inside)
@@ -396,8 +396,8 @@ def laws(table: pd.DataFrame) -> list[Row]:
 
 
 def sampler(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the comparison table about the direct sampler, with its bounds, the exactness of its draws, its
-    rejections, and its adaptive knots.
+    """Return rows of the comparison table about the direct sampler. The rows concern its bounds, the exactness of its
+    draws, its rejections, and its adaptive knots.
     """
     rows, artefact = [], "sampler_accuracy"
     fixed = table[table["mc_se"].notna()]
@@ -465,8 +465,8 @@ def _rules(table: pd.DataFrame) -> list[Row]:
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return a table with the columns artefact, quantity, variant, ours, mc_se and note. Every published quantity has
-    one row for each of its variants.
+    """Return the reproduced values as a table with the columns artefact, quantity, variant, ours, mc_se and note. Every
+    published quantity has one row for each of its variants.
     """
     of_one = {
         "formulas": formulas,

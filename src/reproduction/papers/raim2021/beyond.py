@@ -124,8 +124,8 @@ Base = ds.LaplaceBase | ds.GaussianBase | ds.GeometricBase | ds.DiscreteGaussian
 
 
 def sensitivity(*, limits: list[list[float]], sizes: list[int], brute_force_up_to: int) -> pd.DataFrame:
-    """Return the sensitivity Delta_s by limits and n, computed from the exact formula, by brute force over extremal
-    data sets, and as the sum of the ranges of the statistics.
+    """Return the sensitivity Delta_s for each pair of limits and each n, computed by three methods. The methods are the
+    exact formula, brute force over extremal data sets, and the sum of the ranges of the statistics.
 
     Returns
     -------

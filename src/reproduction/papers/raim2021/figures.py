@@ -63,8 +63,8 @@ def _target(table: pd.DataFrame, name: str) -> Figure:
 
 
 def _steps(axis, steps: pd.DataFrame, area: pd.DataFrame) -> None:
-    """Plot the step function from u_L to u_H on a reversed logarithmic scale, with the position of each knot in the
-    order in which the knots are placed.
+    """Plot the step function from u_L to u_H on a reversed logarithmic scale. The position of each knot is shown in the
+    order in which the knots were placed.
     """
     steps = steps.sort_values("x")
     finite = np.isfinite(steps["y"])
@@ -100,8 +100,8 @@ def xi_sse(table: pd.DataFrame) -> Figure:
 
 
 def sampler_accuracy(table: pd.DataFrame) -> Figure:
-    """Plot the exact rejection rate (line), the observed rate (marker) and the bound (dotted line) against the number
-    of knots N, for each rule.
+    """Plot rejection rates of the direct sampler against the number of knots N, for each rule by which knots are
+    placed. The figure shows the exact rate (line), the observed rate (marker) and the bound (dotted line).
     """
     figure = Figure(figsize=(DOUBLE, 2.6))
     panels = figure.subplots(1, 2, sharey=True)

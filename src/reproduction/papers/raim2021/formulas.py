@@ -192,8 +192,8 @@ def _conditional_variance(at: Setting) -> float:
 
 
 def _conditional_gamma(at: Setting) -> float:
-    """Return the relative difference between the printed mean of 1/sigma2 and its value by quadrature in log sigma2,
-    given mu = 0 and the records, with the prior IG(1, 1).
+    """Return the relative difference between the printed mean of 1/sigma2 and its value by quadrature in log sigma2.
+    The mean is conditional on mu = 0 and the records, with the prior IG(1, 1).
     """
     x, t = at.records, np.linspace(-4, 5, 20001)
     logs = -0.5 * len(x) * t - 0.5 * (x**2).sum() * np.exp(-t) - t - np.exp(-t)
@@ -233,8 +233,8 @@ def _marginal_of_u(at: Setting) -> float:
 
 
 def _joint(at: Setting) -> float:
-    """Return the largest difference between the integral of f(x | u) p(u) over u and the density w(x) g(x)/psi, with
-    psi by quadrature, relative to the maximum of the density.
+    """Return the largest difference between the integral of f(x | u) p(u) over u and the density w(x) g(x)/psi. The
+    difference is relative to the maximum of the density, and psi is computed by quadrature.
     """
     gaps = []
     for target in ("xi_mean", "xi_sse"):

@@ -192,8 +192,8 @@ def counts_in_turn(
     z_mean: float, z_sse: float, z_low: float, z_high: float, n: int, lower: float, upper: float,
     delta_s: float, epsilon: float, draws: int, rng: np.random.Generator,
 ) -> pd.DataFrame:  # fmt: skip
-    """Return the distribution of s_c given theta = (0, 1) and the release, for counts that are drawn one after the
-    other, as in the slides, and for counts that are drawn jointly.
+    """Return the distribution of s_c given theta = (0, 1) and the release, for two ways of drawing the counts. The
+    counts are drawn one after the other, as in the slides, or jointly.
 
     Both distributions are computed by enumeration of all (s_low, s_high) under the slides' model. In addition, the
     first sweep of the sampler ``as_written`` is drawn `draws` times.
@@ -227,8 +227,9 @@ def counts_in_turn(
 def _in_turn(
     noise: Laplace, z_low: float, z_high: float, n: int, lower: float, upper: float
 ) -> tuple[Array, Array, Array]:
-    """Return the log weights of s_low given s_high (one row per s_low), the log weights of s_high, and the log
-    probabilities of both counts if they are drawn one after the other.
+    """Return three arrays of log weights or log probabilities for counts that are drawn one after the other. The arrays
+    are the log weights of s_low given s_high (one row per s_low), the log weights of s_high, and the log probabilities
+    of both counts.
     """
     k = np.arange(n + 1)
     q_low, q_high = np.asarray(stats.norm.cdf([lower, -upper]))

@@ -15,8 +15,8 @@ _PLACES = (0, 11, 24, 37, 49)
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return a table with the columns artefact, quantity, variant, ours, mc_se and note. Every published quantity has
-    one row for each of its variants.
+    """Return the reproduced values as a table with the columns artefact, quantity, variant, ours, mc_se and note. Every
+    published quantity has one row for each of its variants.
     """
     rows = [*_figure_1(tables["figure_1"]), *_table_2(tables["table_2"])]
     rows += _moments("table_1", tables["table_1"], "")

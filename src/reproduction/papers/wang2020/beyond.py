@@ -68,7 +68,7 @@ RELEASES = {
 
 
 def precision(*, released: list[int], epsilon: float) -> pd.DataFrame:
-    """Return the posterior means and standard deviations given the same released numbers, for each kind of release. No
+    """Return the posterior means and standard deviations for each kind of release, given the same released numbers. No
     window is used.
 
     The table is in long format, with the columns release, quantity (``N1``, ``N``), mean, sd, and the distribution as

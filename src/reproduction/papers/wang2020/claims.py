@@ -25,8 +25,8 @@ PAIR = (250, 357)
 
 
 def of_pairs(name: str, table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about the posteriors of pairs in Section 4.2, with windows as stated in the
-    paper.
+    """Yield rows of the comparison table about the posteriors of pairs of counts in Section 4.2. The pairs are
+    restricted to the windows that are stated in the paper.
     """
     part = table[table["variant"] == "as_written"].sort_values("row")
     p, pairs = part["probability"].to_numpy(dtype=float), part[["N1", "N2"]].to_numpy(dtype=float)
@@ -164,15 +164,15 @@ class Cells:
         return ratio, ratio * hypot(a_se / a, b_se / b) if a and b else inf
 
     def extremes(self, algorithms: tuple[str, ...], place: str) -> tuple[float, float]:
-        """Return the ratio of the largest to the smallest variance of one count over several algorithms, with its
+        """Return the ratio of the largest to the smallest variance of a count among several algorithms, with its
         standard error.
         """
         order = sorted(algorithms, key=lambda a: self.variance[a, place][0])
         return self.ratio((order[-1], place), (order[0], place))
 
     def spread(self, algorithm: str) -> tuple[float, float]:
-        """Return the ratio of the largest to the smallest variance over the five representative counts, with its
-        standard error.
+        """Return the ratio of the largest to the smallest variance of the five representative counts, with its standard
+        error.
         """
         order = sorted(REPRESENTATIVES, key=lambda p: self.variance[algorithm, p][0])
         return self.ratio((algorithm, order[-1]), (algorithm, order[0]))

@@ -54,8 +54,8 @@ def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the CPU time in seconds and the memory in MB that one case of a censored-sample scenario requires. A case
-    runs Markov chains under two priors.
+    """Return the CPU time in seconds and the memory in MB for one case of a censored-sample scenario. A case runs
+    Markov chains under two priors.
     """
     return 5.0, 50.0 + 1e-4 * (settings.get("rehearsal") or {}).get("records", 0)
 

@@ -1,4 +1,4 @@
-"""Compute the population probabilities implied by a released naive Bayes model or Bayesian network, for every cell."""
+"""Compute the population probability in every table cell of a released naive Bayes model or Bayesian network."""
 
 import json
 from itertools import groupby

@@ -52,8 +52,8 @@ def names(settings: Mapping[str, Any], columns: Columns) -> list[str]:
 
 
 def cells(settings: Mapping[str, Any], columns: Columns) -> list[published_cells.Cell]:
-    """Return, for every given count, the number, the bounds, or neither. Raise ValueError for a cell without a
-    meaning.
+    """Return, for every count in the settings, its number, its bounds, or neither of them. Raise ValueError for a cell
+    without a meaning.
     """
     if columns is not None:
         return published_cells.parsed(columns["value"], settings)
@@ -436,8 +436,8 @@ def depths(columns: Table) -> dict[str, int]:
 
 
 def levels(columns: Table) -> list[str] | None:
-    """Return the names of the levels from the column `level`, beginning with the level of the root, or None if the file
-    does not have this column.
+    """Return the names of the levels from the column `level`, or None if the file does not have this column. The first
+    name is the level of the root.
 
     Parameters
     ----------

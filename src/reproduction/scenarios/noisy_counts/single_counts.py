@@ -74,8 +74,8 @@ def rows_of_total(
 
 
 def decided(posterior: Posterior, level: float) -> pd.DataFrame:
-    """Return, for comparison, the results under a flat prior for all counts whose posterior depends strongly on the
-    prior.
+    """Return the results under a flat prior for all counts whose posterior depends strongly on the prior. The results
+    are shown for comparison.
 
     Parameters
     ----------
@@ -178,8 +178,8 @@ def cells_of_tables(tables: Tables, settings: Mapping[str, Any]) -> tuple[Cells,
 
 
 def _thresholds(tables: Tables, words: Mapping[str, Any]) -> tuple[NDArray[np.float64], dict[int, str]]:
-    """Return, for each table, the limit below which its noisy values were withheld (or NaN), and the mistakes in the
-    counts that are not published as numbers, by the position of the table.
+    """Return, for each table, the limit below which its noisy values were withheld (or NaN). In addition, return the
+    mistakes in the counts that are not published as numbers, as a mapping from the position of the table.
     """
     thresholds, odd = np.full(len(tables.names), float(words.get("threshold", np.nan))), {}
     bounded = np.isfinite(tables.columns[LIMITS[0]]) | np.isfinite(tables.columns[LIMITS[1]])

@@ -93,8 +93,8 @@ def files(settings: Mapping[str, Any]) -> list[str]:
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the CPU time in seconds and the memory in MB that one case of a noisy-measurements scenario requires. Both
-    grow linearly with the size of the files.
+    """Return the CPU time in seconds and the memory in MB for one case of a noisy-measurements scenario. Both grow
+    linearly with the size of the files.
     """
     size = sum(Path(path).stat().st_size for path in files(settings)) / 1e6
     return 1.0 + _PER_MB * size, 300.0 + 0.5 * size

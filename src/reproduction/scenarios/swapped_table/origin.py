@@ -173,8 +173,8 @@ def _texts(record: Mapping[str, object], key: str) -> list[str]:
 
 
 def _codes(release: Published, columns: Sequence[str]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Return a code for the combination of values of each record in several columns, and the list of the combinations
-    in the order of their codes.
+    """Return a code for each record, and the list of the combinations of values that the codes represent. A combination
+    consists of the values of a record in several columns, and the list is in the order of the codes.
     """
     if not columns:
         return np.zeros(len(release.table), dtype=np.int64), ("all",)

@@ -68,8 +68,8 @@ def _shapes(found: list[list[list[int]]]) -> Iterator[tuple[str, str]]:
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the CPU time in seconds and the memory in MB that one case of a swapped-tables scenario requires. Cases
-    that use Markov chains, because no sum is feasible, take longest.
+    """Return the CPU time in seconds and the memory in MB for one case of a swapped-tables scenario. Cases that use
+    Markov chains, because no sum is feasible, take longest.
     """
     return 30.0, 300.0
 

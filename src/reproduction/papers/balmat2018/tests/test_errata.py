@@ -70,8 +70,8 @@ def test_p_that_does_not_move():
 
 
 def test_draws_that_do_not_see_the_release():
-    """Compare the draws of the listing for two different releases and the same random stream. They are equal if the
-    lines are as printed, and different if the lines are joined.
+    """Compare the draws of a listing in the paper for two different releases, using the same random stream. The draws
+    are equal if the lines are as printed, and different if the lines are joined.
     """
     printed, joined = numbers("equal draws is # % as printed and # % with the lines joined", said(2, 400))
     assert printed == 100
@@ -157,8 +157,8 @@ def test_what_the_listings_return():
 
 
 def test_equation_3_is_not_the_joint_law():
-    """Compare the mean of r under the model with a sum over all compositions, in which S has a flat prior and r given S
-    is Beta(1 + S1, 1 + S0).
+    """Compare the mean of r under the model with a sum over all compositions. In this sum, S has a flat prior, and r
+    given S has the distribution Beta(1 + S1, 1 + S0).
     """
     rows = np.array(compositions(50))
     weights = np.exp(-np.abs(rows - [5, 40, 5]).sum(axis=1) / 2)

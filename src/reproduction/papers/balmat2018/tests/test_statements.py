@@ -157,8 +157,8 @@ def test_alpha_keeps_chains_alive():
 
 
 def brute_force_sd(noisy, total, scale):
-    """Return the standard deviation of r by a sum over all compositions, where r ~ Beta(1 + S1, 1 + S0) given S, and S
-    has a flat prior.
+    """Return the posterior standard deviation of r, computed by a sum over all compositions. In the model, r given S
+    has the distribution Beta(1 + S1, 1 + S0), and S has a flat prior.
     """
     parts = []
     for a in range(total + 1):

@@ -20,8 +20,8 @@ def ours(rows):
 
 
 def test_margins_of_table_1():
-    """Check the rows about Table 1 at M = 50. The rows refer to a table with 1,326 rows, to 5,000 iterations, and to
-    the coefficients 1, 50, 50 of (50, 0, 0), (49, 0, 1), (49, 1, 0).
+    """Check the rows of the comparison table about Table 1 of the paper, for M = 50. The rows refer to a table with
+    1,326 rows, to 5,000 iterations, and to the coefficients 1, 50, 50 of (50, 0, 0), (49, 0, 1), (49, 1, 0).
     """
     found = ours(agreement._table_1(tables.table_1(total=50)))
     assert found["rows at M = 50"]["ours"] == 1326
@@ -61,8 +61,8 @@ def test_margins_of_equation_3():
 
 
 def test_margins_of_the_listings():
-    """Check the margin by which the claim about the listings fails, for listings with spreads of 0.3 and 0.2 over 51
-    runs, and for Gibbs chains with spreads of 0.01 and 0.05. The margin is .03 - .3 with the error .3/sqrt(100).
+    """Check the margin by which the claim about the listings fails. The listings have spreads of 0.3 and 0.2 over 51
+    runs, and the Gibbs chains have spreads of 0.01 and 0.05. The margin is .03 - .3 with the error .3/sqrt(100).
     """
     rows = [
         {"quantity": "r", "method": m, "setting": s, "spread": spread, "runs": 51}
@@ -202,8 +202,8 @@ def test_times_of_figure_3():
 
 
 def test_products_of_table_2_are_all_the_same(monkeypatch):
-    """Check, by comparing the results of the calls, that every set-up and every method computes the same products p1^S1
-    p0^S0 perr^Serr.
+    """Check that every set-up and every method computes the same products p1^S1 p0^S0 perr^Serr. The results of the
+    calls are compared.
     """
     made = []
 
@@ -241,8 +241,9 @@ def test_margins_of_table_2():
 
 
 def test_margins_of_calls():
-    """Check the margin log 2 for the shortest of the times (4, 5) relative to the shortest of the times (2, 2.5), and
-    the combined error of the relative errors 0.5/4 and 0.25/2.
+    """Check a margin of log 2 between computing times, and its standard error. The shortest of the times (4, 5) is
+    compared with the shortest of the times (2, 2.5), and the standard error combines the relative errors 0.5/4 and
+    0.25/2.
     """
     rows = [("dmultinom", 4.0), ("dmultinom", 5.0), ("product", 2.0), ("product", 2.5), ("coefficient", 3.0),
             ("coefficient", 3.0), ("weights by apply", 9.0), ("weights by apply", 9.0), ("weights in C", 3.0),
@@ -259,8 +260,8 @@ def test_margins_of_calls():
 
 
 def test_margins_of_figure_3():
-    """Check the ratios of two computing times (8/2 at M = 50 and 9/3 at M = 30), the smaller ratio of 3, and the
-    standard errors 1.2533 sd/(sqrt(runs) median).
+    """Check the ratios of two computing times, 8/2 at M = 50 and 9/3 at M = 30, and their standard errors. The smaller
+    ratio is 3, and the relative standard error of a median is 1.2533 sd/(sqrt(runs) median).
     """
     rows = [
         (IMPROVED, 50, 2.0),
@@ -340,8 +341,8 @@ def test_modes_and_moments_of_draws():
 
 
 def test_the_realised_share_by_enumeration():
-    """Check the realised share against an enumeration, for the counts (2, 1, 0), the scale 2/epsilon = 2 and a flat
-    prior, so that every composition has the weight exp(-distance/2).
+    """Check the posterior of the realised share against an enumeration of all compositions. The counts are (2, 1, 0),
+    the scale is 2/epsilon = 2 and the prior is flat, so that every composition has the weight exp(-distance/2).
     """
     table = beyond.realised_share(settings={"a": [2, 1, 0]}, total=3, epsilon=1.0)
     rows = [(a, b) for a in range(4) for b in range(4 - a)]

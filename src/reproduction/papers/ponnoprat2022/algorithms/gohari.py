@@ -116,8 +116,8 @@ def vertices(concentration: float, eta: float, eta_bar: float, members: int) -> 
 
 
 def delta_by_product_rule(gamma: float, *, concentration: float, eta: float, eta_bar: float, degree: int = 51) -> float:
-    """Return `delta` for two cells in W, computed as 1 minus the integral over the points with both cells above gamma,
-    by a product Gauss rule. This method emulates an error in the printed figure.
+    """Return `delta` for two cells in W, computed by a product Gauss rule. The value is 1 minus the integral over the
+    points at which both cells are above gamma. This method emulates an error in the printed figure.
 
     The integrand is far too peaked for a rule of this degree, and the subtraction turns the error of the rule into a
     floor. The printed figure was computed by another rule of about the same degree.
@@ -209,8 +209,8 @@ def _checked_some_below(gamma: float, a: Array) -> float:
 
 
 def _some_below_by_quantiles(gamma: Array, a: Array) -> Array:
-    """Return the probability that at least one cell other than the last is at most gamma, as Pr[first] + Pr[some other]
-    - Pr[both]. Since Pr[both] is at most either term, no digits are lost by cancellation.
+    """Return the probability that at least one cell other than the last is at most gamma. The probability is computed
+    as Pr[first] + Pr[some other] - Pr[both]. Since Pr[both] is at most either term, no digits are lost by cancellation.
 
     Given Y_1 = y, the other variables are a Dirichlet vector scaled by 1 - y. The variable y runs over quantiles q
     exp(-v) of its distribution below gamma.

@@ -167,8 +167,8 @@ def test_a_claim_is_judged_only_where_all_its_sets_are():
 
 
 def test_margins_of_figures_1_and_2():
-    """Check that the trigamma value 2 between the bounds 1.9 and 2.2 has a relative distance of 0.05 from the nearer
-    bound, and that delta = 2.1e-3 is one decade above 2.1e-4.
+    """Check relative distances in Figures 1 and 2. The trigamma value 2 between the bounds 1.9 and 2.2 has a relative
+    distance of 0.05 from the nearer bound, and delta = 2.1e-3 is one decade above 2.1e-4.
     """
     (row,) = agreement._figure_1(pd.DataFrame({"trigamma": [2.0, 4.0], "lower": [1.9, 3.0], "upper": [2.2, 4.4]}))
     assert row["ours"] == pytest.approx(0.05)
@@ -432,8 +432,8 @@ def test_a_share_and_its_binomial_error():
 
 @pytest.mark.parametrize(("measure", "gap"), [("cross_entropy", -0.3), ("accuracy", 0.3), ("log_likelihood", 0.3)])
 def test_losses_count_down_and_scores_up(measure, gap):
-    """Check the sign of the difference between 0.9 and 0.6, which are either two losses or two scores. A loss of 0.9 is
-    worse by 0.3, and an accuracy or a likelihood of 0.9 is better by 0.3.
+    """Check the sign of the difference between 0.9 and 0.6, both if the two numbers are losses and if they are scores.
+    A loss of 0.9 is worse by 0.3, and an accuracy or a likelihood of 0.9 is better by 0.3.
     """
     table = scores(("A", "dirichlet", 1.0, 0.9, 0.03), ("A", "laplace", 1.0, 0.6, 0.04), measure=measure)
     found = agreement_models.advantage(table, measure, ["laplace"]).iloc[0]

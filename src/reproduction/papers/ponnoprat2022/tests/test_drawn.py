@@ -1,5 +1,5 @@
-"""Tests of the contents of the figures, in which every line, marker, bar and band for synthetic tables is compared with
-the columns of these tables.
+"""Tests of the contents of the figures, which are plotted from synthetic tables. Every line, marker, bar and band is
+compared with the columns of these tables.
 """
 
 import numpy as np

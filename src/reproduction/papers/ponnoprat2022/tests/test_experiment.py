@@ -21,8 +21,8 @@ DELTA = 1e-5
 
 
 def offset(order, delta=DELTA):
-    """Return the offset of equation 14, epsilon_hat - epsilon = log(order - 1) - (log(delta) + order log(order))/(order
-    - 1).
+    """Return epsilon_hat - epsilon = log(order - 1) - (log(delta) + order log(order))/(order - 1), the offset of
+    equation 14.
     """
     return np.log(order - 1) - (np.log(delta) + order * np.log(order)) / (order - 1)
 
@@ -322,8 +322,8 @@ def test_pairs_of_figure_2_have_the_alpha_of_algorithm_1():
 
 
 def test_the_slip_of_figure_3():
-    """Check that equation 14 with delta = 2 gives epsilon = target - offset(2), where r is computed for a squared
-    sensitivity of 1 and alpha = 1 + 4 r.
+    """Check that equation 14 gives epsilon = target - offset(2) if delta is 2. The quantity r in this equation is
+    computed for a squared sensitivity of 1, and alpha = 1 + 4 r.
 
     The pair of the exact profile has the same alpha. Gohari's pair has eta = alpha/k with empty cells, and (r +
     alpha)/k otherwise.

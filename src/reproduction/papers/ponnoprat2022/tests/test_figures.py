@@ -36,8 +36,8 @@ def test_arrows_end_at_the_border_of_the_box_they_point_to():
 
 @pytest.mark.thorough
 def test_no_arrow_runs_through_a_box_that_it_does_not_belong_to():
-    """Check, for all three networks of the paper, that no arrow crosses a box to which it does not belong, because such
-    a crossing would look like an additional edge.
+    """Check, for all three networks of the paper, that no arrow crosses a box to which it does not belong. Such a
+    crossing would look like an additional edge.
     """
     with style.applied():
         figure = figures.figure_6(networks.figure_6())
@@ -71,8 +71,8 @@ def test_the_layout_tells_what_lies_in_the_way():
 
 
 def _plain(edges, spots, half, sides):
-    """Return the penalty of a layout after each edge, and the curvatures of its edges, computed by comparing every
-    curvature with every box and arrow.
+    """Return the penalty of a layout after each edge, and the curvatures of its edges. All curvatures are compared with
+    every box and every arrow.
     """
     drawn, totals, bends = [], [0.0], []
     for edge in edges:

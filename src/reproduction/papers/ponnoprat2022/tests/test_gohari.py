@@ -31,8 +31,8 @@ def test_of_equal_uniform_cells_some_is_small(rule, rel, gamma, cells):
 @pytest.mark.parametrize(("rule", "rel"), RULES)
 @pytest.mark.parametrize("a", [(2.0, 3.0, 5.0), (0.4, 7.0, 2.0), (30.0, 0.8, 40.0)])
 def test_of_three_cells_some_is_small(rule, rel, a):
-    """Check the probability P(Y1 > g, Y2 > g) against a midpoint rule over Y1 with 400,000 nodes. Given Y1 = y, Y2/(1 -
-    y) is Beta(a2, a3).
+    """Check the probability P(Y1 > g, Y2 > g) against the midpoint rule with 400,000 nodes for Y1. Given Y1 = y, Y2/(1
+    - y) is Beta(a2, a3).
     """
     gamma = 0.04
     y = gamma + (1 - 2 * gamma) * (np.arange(400_000) + 0.5) / 400_000

@@ -406,7 +406,7 @@ def uci(name):
 
 
 def test_another_share_of_the_budget_flips_the_values_read_off_figure_7(judge, monkeypatch):
-    """Check that the values read off Figure 7 are reproduced only with a third of epsilon, as used in the printed
+    """Check that the values read off Figure 7 are reproduced only if a third of epsilon is used, as in the printed
     figure. The test requires the UCI files of the three networks.
     """
     sets = {name: uci(name) for name in catalogue.NETWORKS}

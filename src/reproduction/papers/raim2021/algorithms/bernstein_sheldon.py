@@ -36,7 +36,7 @@ def gibbs(
     chains: int = 4,
 ) -> Array:
     """Return dependent draws of (mu, sigma2) from the posterior in which the statistics are approximated by a normal
-    distribution, as a float64 array of shape (chains, draws, 2).
+    distribution. The draws are a float64 array of shape (chains, draws, 2).
 
     Parameters
     ----------

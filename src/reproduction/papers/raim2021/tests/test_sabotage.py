@@ -49,8 +49,8 @@ def honest() -> dict[str, pd.DataFrame]:
 
 
 def flipped(honest, *again: str, **replaced: pd.DataFrame) -> set[tuple[str, str]]:
-    """Return the statements whose verdicts change if the tables in `again` are recomputed and the tables in `replaced`
-    are used instead of the unmodified tables.
+    """Return the statements whose verdicts change if some tables are recomputed or replaced. The tables in `again` are
+    recomputed, and the tables in `replaced` are used instead of the unmodified tables.
     """
     anew = in_process.tables_of(SLUG, SIZES, only=again) if again else {}
     after = JUDGES[0](anew | replaced)

@@ -424,8 +424,8 @@ def _noise_and_draws(counts: Whole, noise: TwoSidedGeometric) -> tuple[Whole, in
 
 
 def _total_moments(total: int, size: int, noise: TwoSidedGeometric) -> tuple[Array, Array]:
-    """Return E[M | n*] and E[M^2 | n*], averaged over the noisy total, for every possible difference between n* and the
-    total.
+    """Return E[M | n*] and E[M^2 | n*] for every possible difference between n* and the total. The moments are averaged
+    over the noisy total.
     """
     logs, reach = additive_release.summed_noise(noise.epsilon, noise.support, size)
     support, p = noise.support, noise.probabilities()

@@ -321,8 +321,8 @@ def test_representatives_are_order_statistics():
 
 
 def test_seats_by_count():
-    """Check that, in the table of seats, the note is at the count seven, the instances add up to fifty, and the counts
-    times the instances add up to 863.
+    """Check the table of seats: the instances add up to fifty, and the counts times the instances add up to 863. In
+    addition, check that the only note is at the count seven.
     """
     table = examples.table_2()
     assert table["instances"].sum() == 50
@@ -488,8 +488,7 @@ def test_margins_of_zeros_and_of_the_comparison():
 
 
 def test_margins_of_the_posteriors():
-    """Check the margins by which the claims about posteriors hold, using Bernoulli variables with P(0) = q and P(1) =
-    p.
+    """Check the margins by which the claims about posteriors hold, for Bernoulli variables with P(0) = q and P(1) = p.
 
     The totals have sd .5 and sqrt(.24) given algorithms 1; N1 has sd .5 and .4 given algorithms 2 and 3.
     """
@@ -569,7 +568,7 @@ def test_order_statistics_of_the_seats_as_they_are_stated():
 
 
 def test_exact_moments_of_every_tie_rule_are_those_of_example_2():
-    """Check that only Example 2 has exact moments under the tie rules ``first`` and ``last``."""
+    """Check that, under the tie rules ``first`` and ``last``, exact moments are given for Example 2 only."""
     table = releases.exact_moments(vector=1, epsilon=1.0, support=3)
     rules = table[table["algorithm"] == "Algorithm 3"].groupby("example")["ties"].agg(set)
     assert {"first", "last"} <= rules["example_2"]

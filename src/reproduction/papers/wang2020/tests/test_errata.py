@@ -129,8 +129,8 @@ def modes_by_fractions(total, weights):
 
 
 def test_ties():
-    """Compare the modes of ten releases, computed exactly with fractions, with the modes by Theorem 1 as printed,
-    computed in floating point. Both computations use the same noise.
+    """Compare the exact modes of ten releases with the modes by Theorem 1 as printed. The exact modes are computed with
+    fractions, and the modes by Theorem 1 are computed in floating point. Both computations use the same noise.
     """
     counts, rng = examples.example_2(), stream(3, "errata")
     noise = TwoSidedGeometric(epsilon=1.0, support=50)

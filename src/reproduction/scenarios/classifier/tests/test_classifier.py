@@ -86,8 +86,8 @@ def test_weights_of_discrete_noise_take_a_lifted_count_as_one_below_the_floor(la
 
 
 def test_moments_of_a_large_conditional_histogram_are_those_of_the_exact_law():
-    """Check that the normal approximation with matched moments agrees with the exact posterior within 2 % at 5,000
-    records, where the prior has a weight of only 4 in 5,000.
+    """Check that the normal approximation with matched moments agrees with the exact posterior within 2 %. The check
+    uses 5,000 records, for which the prior has a weight of only 4 in 5,000.
     """
     how = Mechanism(law="dirichlet", words="", r=0.9, alpha=8.0)
     y = np.array([0.1, 0.2, 0.3, 0.4])
@@ -326,8 +326,8 @@ def test_mistakes(tmp_path, change, said):
 
 
 def test_what_a_rehearsal_costs(tmp_path):
-    """Check that the estimated CPU time for simulated releases of synthetic records is 1 s plus, for each release, 1e-4
-    s and 1e-8 s per byte of the records.
+    """Check the estimated CPU time for simulated releases of synthetic records. The estimate is 1 s plus, for each
+    release, 1e-4 s and 1e-8 s per byte of the records.
     """
     path = tmp_path / "mine.csv"
     path.write_text("x" * 5000)
