@@ -1,5 +1,4 @@
-"""Declarations of the kinds of scenarios, each of which has a folder below `scenarios`. This module finds, reads and
-checks these folders.
+"""Find, read and check the folders of the kinds of scenarios. Each kind has a folder below `scenarios`.
 
 =================  =================================================================================================
 file               what belongs in it
@@ -81,8 +80,8 @@ class Kind:
 
     @property
     def modules(self) -> list[str]:
-        """Return the full names of the modules that a job of the kind imports, including the modules that all kinds
-        share.
+        """Return the full names of the modules that a job for this kind of scenario imports, including the modules that
+        are shared by all kinds.
         """
         files = [f"{self.package}.{Path(file).stem}" for file in NEEDED if file.endswith(".py")]
         return [*(f"{__package__}.scenarios.{name}" for name in ("making", "figure", "batch")), *files]

@@ -60,8 +60,8 @@ def rows(config: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def of_paper(found: paper.Paper, section: Mapping[str, Any], shards: int | str) -> Iterator[Row]:
-    """Yield one row per rule of a paper, that is, for the loops, the tables, the figures, the comparison with the
-    printed statements, and the target of the complete paper.
+    """Yield one row per workflow rule of a paper. There are rules for the loops, the tables, the figures, the
+    comparison with the printed statements, and the complete paper.
     """
     for loop in artefacts.loops(found, section, shards):
         yield Row(loop.rule, f"papers.{loop.function}", loop.file, f"simulation for {loop.settings}")

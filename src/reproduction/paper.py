@@ -74,7 +74,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """Declaration of the figure ``figures/<paper>/<name>.png``, plotted from the table of the same name."""
+    """Settings of the figure ``figures/<paper>/<name>.png``, which is plotted from the table of the same name."""
 
     function: str
     caption: str
@@ -84,7 +84,7 @@ class Figure:
 
     @property
     def module(self) -> str:
-        """Return the module of the function that plots the figure, below the paper's folder."""
+        """Return the name, relative to the paper's package, of the module that plots the figure."""
         return self.function.partition(".")[0]
 
 
@@ -102,7 +102,7 @@ class Artefact:
 
 @dataclass(frozen=True)
 class Paper:
-    """Declaration of a paper, read from the paper's folder."""
+    """Settings of a reproduced paper, read from the folder of the paper."""
 
     slug: str
     folder: Path
@@ -131,8 +131,8 @@ class Paper:
         return [f"figures/{self.slug}/{a.name}.png" for a in self.artefacts if a.figure]
 
     def mistakes(self, section: dict[str, Any]) -> Iterator[tuple[str, str]]:
-        """Yield (path, message) for every mistake in a paper's section of the configuration that the schema of the
-        section cannot detect.
+        """Yield (path, message) for every mistake in a paper's section of the configuration, as far as the schema
+        cannot detect it.
         """
         if (self.folder / "validation.py").is_file():
             yield from import_module(f"{self.package}.validation").mistakes(section)

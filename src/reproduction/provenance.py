@@ -136,8 +136,8 @@ def sources(code: Iterable[Path]) -> dict[str, str]:
 
 
 def _inputs(paths: list[Path]) -> dict[str, str]:
-    """Return a mapping from the names of input files to their SHA-256. A name includes the folder if two files have the
-    same name.
+    """Return a mapping from the names of input files to their SHA-256 checksums. A name includes the folder if two
+    files have the same name.
     """
     names = [path.name for path in paths]
     return {f"{p.parent.name}/{p.name}" if names.count(p.name) > 1 else p.name: sha256(p) for p in paths}

@@ -252,8 +252,8 @@ def names(texts: Sequence[str], noun: str) -> tuple[list[str], str]:
 
 @cache
 def _family(character: str) -> str:
-    """Return the first font family that contains a character, `FIRST` for a character without a shape (a space or
-    joiner), or an empty string if no font contains the character.
+    """Return the first font family that contains a character, or an empty string if no font contains the character. The
+    result is `FIRST` for a character without a shape (a space or joiner).
     """
     if unicodedata.category(character) in _SHAPELESS:
         return FIRST

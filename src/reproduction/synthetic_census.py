@@ -270,8 +270,8 @@ _QUERY_SHARES = {  # shares in the order of QUERIES
 
 
 def variances(product: str, table: str, level: str) -> dict[str, Fraction]:
-    """Return the published noise variance of one cell of every query at a level. Queries that the level does not have
-    are omitted.
+    """Return the published variance of the noise in a single cell, for every query at one level. Queries that the level
+    does not have are omitted.
 
     Parameters
     ----------

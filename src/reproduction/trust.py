@@ -142,8 +142,8 @@ def _removable(files: Iterable[Path], beside: Path) -> tuple[Path, ...]:
 def _consumers(
     root: Path, groups: list[_Group], waiting: list[_Group], requested: Iterable[str] | None
 ) -> Iterator[Fault]:
-    """Yield the files that were computed, directly or indirectly, from untrusted files, except from untrusted files
-    that the run requests.
+    """Yield the files that were computed, directly or indirectly, from untrusted files. Files that were computed only
+    from untrusted files that the run requests are omitted.
     """
     if requested is None:
         return

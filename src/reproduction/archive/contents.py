@@ -59,8 +59,8 @@ def tracked() -> list[str]:
 
 
 def results(run: Path) -> list[str]:
-    """Return the names of the declared results of the papers that are listed under `run`, of the provenance files of
-    these results, and of the agreement tables, the configuration and the summary.
+    """Return the names of the result files of the papers that are listed under `run`. The files are the declared
+    results, their provenance files, the agreement tables, the configuration and the summary.
     """
     try:
         settings = config.read(run / CONFIG)

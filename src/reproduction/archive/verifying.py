@@ -169,8 +169,8 @@ def _own_code(sums: dict[str, str]) -> Iterator[str]:
 
 
 def _described(folder: Path, sums: Mapping[str, str]) -> Iterator[str]:
-    """Yield a message for each part of an archive's description that does not follow from the files and the times in
-    the archive.
+    """Yield a message for each of the two description files of an archive that differs from the description of the
+    actual contents of the archive.
     """
     files = {name: folder / name for name in sorted(sums) if name not in (crate.NAME, claims.NAME)}
     stated = (folder / crate.NAME).read_bytes() if crate.NAME in sums else b""

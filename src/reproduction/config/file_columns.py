@@ -321,8 +321,8 @@ def _is_spread(settings: Mapping[str, Any], found: Names) -> bool:
 
 
 def read_as(settings: Mapping[str, Any], found: Names) -> dict[str, str]:
-    """Return a mapping from each expected name to the differently named columns of the file that are read under this
-    name.
+    """Return a mapping from each expected column name to the column of the file that is read under this name. Columns
+    whose names agree are omitted.
     """
     sources = {ours: JOINT.join(_sources(theirs)) for ours, theirs in found.items()}
     if _is_spread(settings, found):
@@ -345,7 +345,8 @@ def table_of_noise(columns: Sequence[str]) -> dict[str, str]:
 
 
 def with_noise(settings: Mapping[str, Any], found: Names) -> dict[str, Any]:
-    """Return the settings, with the noise distribution in place of the path of a file of OpenDP's ``summarize()``.
+    """Return settings in which the path of a file of OpenDP's ``summarize()`` is replaced by the noise distribution
+    that the file describes.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""Interpretation of the cells in a column of published counts, with the symbols that are specified in the settings of a
-scenario (`table_columns`).
+"""Interpret the cells in a column of published counts. The settings of a scenario (`table_columns`) specify the meaning
+of symbols.
 
 The module is written in plain Python, because it runs before any kernel exists. A symbol has a meaning only if the
 scenario states it: counts below a limit were withheld (`withheld`), or the count is not available (`missing`).

@@ -58,8 +58,8 @@ def _wrong(kind: str, what: Any, names: Sequence[str], whole: str) -> str:
 
 
 def _beyond(kind: str, what: Any, names: Sequence[str], whole: str) -> str:
-    """Return the mistake in a question about a rank or a share, if all names in the question are known but the question
-    is inconsistent.
+    """Return an error message if a question about a rank or a share is inconsistent, and otherwise an empty string. All
+    names in the question are assumed to be known.
     """
     if kind == "rank":
         of = set(names) - {whole} if what["of"] == "all" else what["of"]

@@ -288,8 +288,8 @@ def _by_schema(settings: dict[str, Any], kind: Kind) -> Mistakes:
 
 
 def _by_rules(written: dict[str, Any], kind: Kind, batch: bool) -> Mistakes:
-    """Yield the mistakes that the schema cannot detect, first the mistakes in the file, and then the mistakes in the
-    settings at each grid point.
+    """Yield the mistakes in a scenario that the schema cannot detect. The mistakes in the file come first, followed by
+    the mistakes in the settings at each grid point.
     """
     columns: dict[str, list[str]] | None = None
     by_table: dict[str, Any] = {}

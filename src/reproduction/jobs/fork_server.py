@@ -27,7 +27,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main(place: str, modules: list[str]) -> None:
-    """Listen on a socket, load the modules, and serve until standard input is closed."""
+    """Listen on a socket, load the modules, and serve requests until standard input is closed."""
     # ignore signals from the terminal, because Snakemake decides when its jobs end
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -163,8 +163,8 @@ def made(
 
 
 def stack(pieces: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Return all blocks of a simulation loop, stacked in order, for any number of pieces. Pieces without blocks are
-    omitted.
+    """Return all blocks of a simulation loop, stacked in order. The result does not depend on the number of pieces into
+    which the loop is divided. Pieces without blocks are omitted.
     """
     table = pd.concat([piece for piece in pieces if len(piece)], ignore_index=True)
     return table.sort_values("block", kind="stable", ignore_index=True)

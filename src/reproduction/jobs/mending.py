@@ -34,7 +34,7 @@ _SHOWN = 20  # number of files that are listed for each run
 
 
 def taken_away(papers: Mapping[str, Paper], settings: Mapping[str, Any], words: Sequence[str]) -> list[Path]:
-    """Remove, and report, all results below the working directory that are incomplete, edited or outdated, or that have
+    """Remove and report all incomplete, edited or outdated results below the working directory, and all results with
     missing files.
 
     Snakemake then regenerates the requested files. A piece of a long loop is regenerated only if a table still needs

@@ -1,3 +1,3 @@
-"""Reproductions of papers, in one folder per paper with the contents that are described in ``reproduction.paper``. A
-paper is recognised by its folder.
+"""Reproductions of papers, with one folder per paper. The contents of a folder are described in ``reproduction.paper``.
+A paper is recognised by its folder.
 """

@@ -223,8 +223,8 @@ def together(parts: Sequence[Files], into: Files) -> None:
 
 
 def _moved(part: Files, into: Files, name: str) -> str:
-    """Rename the Parquet file of a grid point, so that its name begins with the prefix of the scenario instead of the
-    prefix of the shard, and return the new name.
+    """Rename the Parquet file of a grid point, and return the new name. The new name begins with the prefix of the
+    scenario instead of the prefix of the shard.
     """
     target = into.start.with_name(into.start.name + name.removeprefix(part.start.name))
     os.replace(part.start.with_name(name), target)

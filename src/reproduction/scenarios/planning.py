@@ -190,7 +190,7 @@ def values(asked: Mapping[str, Any], own: float, key: str) -> list[float]:
 
 
 def release_sentence(found: pd.DataFrame, asked: Mapping[str, Any], source: str) -> str:
-    """Return a sentence that explains the table of a plan, with the meaning of the cost columns and the largest
+    """Return a sentence that explains the table of a plan. It states the meaning of the cost columns and the largest
     parameter value that the budget covers.
     """
     key = str(found.columns[0])

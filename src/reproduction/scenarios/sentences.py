@@ -217,8 +217,8 @@ def cost_text(point: Facts) -> str:
 
 
 def replaced_text(stated: Mapping[str, float], relation: str) -> str:
-    """Return the privacy cost of replacing a record as text, such as ``; epsilon = 4 to replace a record``. Budgets
-    count this cost. The text is empty if the stated cost does not refer to adding or removing a record.
+    """Return a text that states the privacy cost of replacing a record, such as ``; epsilon = 4 to replace a record``.
+    Budgets count this cost. The text is empty if the stated cost does not refer to adding or removing a record.
 
     Parameters
     ----------
@@ -442,7 +442,7 @@ def digits_of(width: float) -> int:
 
 
 def shares(*values: float, width: float) -> list[str]:
-    """Return the shares in one sentence as percentages in text form, all with the same number of decimals."""
+    """Return shares as percentages in text form, all with the same number of decimals."""
     return [percent(value, max(digits_of(width), 1)) for value in values]
 
 
@@ -459,5 +459,5 @@ def real(value: float, width: float) -> str:
 
 
 def listed(names: list[str], word: str = "and") -> str:
-    """Return the text of a list of names in a sentence, such as "a, b and c"."""
+    """Return a list of names as text for use in a sentence, such as "a, b and c"."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}" if names else ""

@@ -171,8 +171,8 @@ def noise_part(posterior: Posterior, among: Sequence[str]) -> dict[str, float]:
 
 
 def _pair(law: TiedCounts | DirichletMixture, i: int, rest: Sequence[int]) -> tuple[np.ndarray, ...]:
-    """Return the joint distribution of one count and of the sum of some other counts, given by every pair of values and
-    the weight of every pair.
+    """Return the joint distribution of one count and the sum of some other counts, as pairs of values and the weight of
+    every pair.
     """
     if isinstance(law, DirichletMixture):
         return law.counts.pair(i, rest)

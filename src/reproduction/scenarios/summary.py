@@ -279,7 +279,7 @@ def _least_squares(row: dict[Any, Any]) -> str:
 
 
 def _confidence(row: dict[Any, Any], kind: str, width: float) -> str:
-    """Return the confidence interval in a row of results as text, which is empty if the row has no confidence
+    """Return the confidence interval in a row of results as text, or an empty string if the row has no confidence
     interval.
     """
     low, high = (_number(row.get(key, "nan"), kind, width, "lower") for key in ("ci_lower", "ci_upper"))

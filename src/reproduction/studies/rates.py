@@ -1,5 +1,5 @@
-"""Compute the coverage of intervals for slopes and rates from protected counts, with the exact likelihood and with an
-analysis that ignores the protection.
+"""Compute the coverage of intervals for slopes and rates that are estimated from protected counts. The intervals are
+based on the exact likelihood or on an analysis that ignores the protection.
 
 The rates are theta = exp(slope x) times a gamma variable with mean 1 and shape 1/cv^2, the exposures are log-normal,
 the counts are Poisson(theta E), and the released values follow the mechanism of the case. Both methods analyse the same

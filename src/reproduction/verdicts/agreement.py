@@ -249,8 +249,8 @@ def _allowed(statement: Any, row: Any) -> str:
 
 
 def _first(statement: Any, rows: list[Any], whole: Any) -> tuple[str, float, Any]:
-    """Return the verdict, the z score and the first row of a statement that has no result under the variant chosen for
-    its table.
+    """Return the verdict and the z score for the first row of a statement, together with this row. The statement has no
+    result under the variant chosen for its table.
     """
     return *_judge(statement, rows[0], whole), rows[0]
 

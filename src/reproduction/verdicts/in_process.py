@@ -83,8 +83,8 @@ def _checked(slug: str, changes: str) -> str:
 
 
 def verdicts(slug: str, made: Mapping[str, pd.DataFrame]) -> pd.Series:
-    """Return the verdict on every printed statement of a paper, indexed by (artefact, quantity), given tables as
-    returned by `tables_of`.
+    """Return the verdict on every printed statement of a paper, computed from given tables. The verdicts are indexed by
+    (artefact, quantity), and the tables have the format of `tables_of`.
     """
     published = _published(discover()[slug].folder / "published.tsv")
     ours = making.find(f"{slug}.agreement.ours")(dict(made))

@@ -1,4 +1,4 @@
-"""Test a printed table as a whole, by a joint test under each variant and by the power of this test against the other
+"""Test all numbers of a printed table jointly under each variant, and compute the power of this test against the other
 variants.
 
 Cells without random error must round to the printed numbers. Cells with random error are standardised; under the
@@ -129,8 +129,8 @@ def _judged(artefact: str, variant: str, cells: Mapping[str, _Cells]) -> dict[st
 
 
 def _power(variant: str, cells: Mapping[str, _Cells]) -> tuple[float, str]:
-    """Return the smallest power of the joint test against the other variants, and the variant with this power. The
-    power is NaN if there is no other variant.
+    """Return the smallest power of the joint test against the other variants, and the variant for which the power is
+    smallest. The power is NaN if there is no other variant.
     """
     mine, powers = cells[variant], []
     for other, theirs in cells.items():

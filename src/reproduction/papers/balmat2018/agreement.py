@@ -418,8 +418,8 @@ def _of(measured: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def _longer(measured: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of the comparison table about the increase of the plotted seconds from each M to the next, where
-    the seconds are medians over the values of epsilon.
+    """Return the rows of the comparison table about the increase in computing time from each M to the next. The plotted
+    seconds are medians over the values of epsilon.
     """
     quantity, steps = "both algorithms take longer as M grows", []
     for name in _SAME:

@@ -78,8 +78,8 @@ def _wide(noise):
 
 
 def _shares(rng):
-    """Measure the computing time of the moments, the density, the mode and an interval of the share of one category
-    relative to two of the three categories, at M = 1,000,000.
+    """Measure the computing times for the share of one category among two of the three categories, at M = 1,000,000.
+    The moments, the density, the mode and an interval are computed.
     """
     for scale in (2.0, 2_000.0, 20_000.0, 200_000.0):
         noise = {"total": 1_000_000, "scale": scale}

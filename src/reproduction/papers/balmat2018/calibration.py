@@ -56,8 +56,9 @@ def simulate(
 def calibration(
     table: pd.DataFrame, *, total: int, epsilons: list[float], gibbs_draws: int, burn_in: int
 ) -> pd.DataFrame:
-    """Return histograms of the probability integral transforms in long format, with the columns epsilon, method,
-    variant, bin (left end), density, and the 99 % band of a uniform bin.
+    """Return histograms of the probability integral transforms in long format. The columns are epsilon, method,
+    variant, bin (left end), density, and the limits of the 99 % band for the density of a bin under the uniform
+    distribution.
 
     The table also contains `ecdf_difference`, the empirical distribution function minus the uniform distribution
     function at the bin's right end, and `band`, Kolmogorov's simultaneous 99 % bound.

@@ -29,7 +29,7 @@ def figure_1(
     bins: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return the curves and histograms of Figure 1 with the columns setting, counts, epsilon, variant, kind (density,
+    """Return the curves and histograms of Figure 1. The columns are setting, counts, epsilon, variant, kind (density,
     exact draws, gibbs, frozen, noise), run, draws (of a histogram), x and y.
 
     All kinds except `noise` have noisy counts equal to the counts, because the noise of the printed figure is unknown.

@@ -73,8 +73,8 @@ def figure_1(table: pd.DataFrame) -> Figure:
 
 
 def figure_2(table: pd.DataFrame) -> Figure:
-    """Plot, against each p, the number of significant digits according to the paper's comparison (above, with one point
-    per triplet) and relative to exact values (below).
+    """Plot the number of significant digits against each p. The upper panels show the paper's comparison with one point
+    per triplet, and the lower panels show the digits relative to exact values.
     """
     figure = Figure(figsize=(DOUBLE, 4.4))
     grid = figure.add_gridspec(2, 3)

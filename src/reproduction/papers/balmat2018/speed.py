@@ -1,5 +1,5 @@
-"""Measure the time of the products p1^S1 p0^S0 perr^Serr and of complete samplers, the growth of the time with M, and
-the time in base R as a baseline.
+"""Measure the computing time of the products p1^S1 p0^S0 perr^Serr and of complete samplers. The growth of the time
+with M is also measured, and the time in base R is the baseline.
 
 The R baseline runs if Rscript is found; otherwise it is reported as not run.
 """

@@ -1,6 +1,4 @@
-"""Compute Table 1, which contains multinomial coefficients computed by the recurrence, and the accuracy of the
-recurrence.
-"""
+"""Compute the multinomial coefficients in Table 1 by the recurrence, and measure the accuracy of the recurrence."""
 
 from math import factorial, lgamma, log, prod
 
@@ -99,7 +97,7 @@ def table_1_accuracy(*, totals: list[int]) -> pd.DataFrame:
 
 
 def _relative_errors(values: NDArray[np.float64], exact: list[int]) -> NDArray[np.float64]:
-    """Return |value/exact - 1|, computed as a correctly rounded quotient of integers."""
+    """Return the relative errors |value/exact - 1|, computed as correctly rounded quotients of integers."""
     ratios = map(float.as_integer_ratio, values.tolist())
     return np.array([abs(top - e * bottom) / (e * bottom) for (top, bottom), e in zip(ratios, exact, strict=True)])
 

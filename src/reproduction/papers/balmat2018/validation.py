@@ -1,5 +1,5 @@
-"""Rules for a configuration of balmat2018 that the schema of the configuration cannot express. The module is plain
-Python, because it runs before any kernel is compiled.
+"""Check a configuration of balmat2018 against the rules that its schema cannot express. The module is plain Python,
+because it runs before any kernel is compiled.
 """
 
 from collections.abc import Iterator

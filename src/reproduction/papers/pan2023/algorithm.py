@@ -36,8 +36,8 @@ ANSWERS_AFTER = [(0, 0), (1, 1), (1, 1), (1, 1), (0, 0)]
 
 
 def swap_example(*, rate: float, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the original table, the roles of its columns, and the result of the swap, both as printed and as computed
-    by one run of the algorithm.
+    """Return the original table, the roles of its columns, and the result of the swap. The result is given as printed
+    and as computed by one run of the algorithm.
 
     The columns are step, variant, match, followed by the columns of the slides. The slides do not state which columns
     form V_Match. For the printed pair, both Sect and #Attend agree, so both are run.
@@ -187,8 +187,8 @@ def _compared(
 
 
 def _worked(match: str, runs: int, rate: float, rng: np.random.Generator) -> tuple[pd.DataFrame, Counter[str]]:
-    """Run the swapping algorithm on `runs` copies of the four records of the worked example at once, with separate
-    strata for each copy.
+    """Run the swapping algorithm on `runs` copies of the four records of the worked example at once. Each copy has
+    separate strata.
     """
     copies = RECORDS.iloc[np.tile(np.arange(len(RECORDS)), runs)].reset_index(drop=True)
     copies["copy"] = np.repeat(np.arange(runs), len(RECORDS))
@@ -222,8 +222,8 @@ def _answers(runs: int, rate: float, rng: np.random.Generator) -> tuple[pd.DataF
 
 
 def _sources(records: int, runs: int, rate: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return, for every record, the position (within its copy of the records) of the record from which its new value
-    comes, as an array of shape (runs, records).
+    """Return the position of the record from which each record receives its new value, as an array of shape (runs,
+    records). Positions are counted within each copy of the records.
     """
     sources = kernel.sources(np.repeat(np.arange(runs), records), rate=rate, rng=rng).reshape(runs, records)
     return sources - records * np.arange(runs)[:, None]

@@ -118,8 +118,8 @@ def _half(median: float, model: tuple[np.ndarray, np.ndarray]) -> float:
 
 
 def _epsilon(table: pd.DataFrame) -> Row:
-    """Compare the plotted curves with the epsilon of the theorem, with twice this epsilon, and with the exact constant
-    (1/2) ln(D_b/D_(b-2)) - ln(o) for b >= 4, p <= 1/2.
+    """Compare the plotted curves with the epsilon of the theorem, with twice this epsilon, and with the exact constant.
+    The exact constant is (1/2) ln(D_b/D_(b-2)) - ln(o) for b >= 4, p <= 1/2.
     """
     about = ("privacy_loss", "the plotted epsilon is ln(b + 1) - ln(o)")
     if table[["group", "x", "y"]].isna().any(axis=None):

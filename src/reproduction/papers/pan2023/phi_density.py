@@ -135,8 +135,8 @@ def phi_density(
     bins: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return the densities of phi as curves, and related summary numbers, in long format, with the columns theta,
-    total, variant, kind, x, y, mc_se.
+    """Return density curves of phi and related summary numbers in long format. The columns are theta, total, variant,
+    kind, x, y and mc_se.
 
     Kinds with x on the phi scale are ``original`` and ``swapped exact`` (densities), ``swapped`` (histogram of `draws`
     posterior draws for each simulated swap), and ``one swap`` (density after the first simulated swap). Kinds with
@@ -204,8 +204,8 @@ def _panel(
 def _tests(
     original: NDArray[np.int64], rate: float, last: NDArray[np.int64], log_phi: NDArray[np.float64], law: LogOddsMixture
 ) -> list[tuple[str, float, float]]:
-    """Return p-values of tests of the swapped tables and of tests of independent draws of log phi, with one draw per
-    swap.
+    """Return the p-values of two kinds of tests: tests of the swapped tables, and tests of independent draws of log phi
+    (one draw per swap).
     """
     p_tables, sees = tables_tested(last, original, rate)
     p_phi = float(kstest(log_phi, cast(Any, law.cdf)).pvalue)

@@ -241,8 +241,8 @@ def _figure_3_bottom(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _smaller(rows: pd.DataFrame) -> tuple[float, int, int]:
-    """Return the proportion of the grid of epsilon_hat on which Algorithm 1 has the smaller divergence, the size of the
-    grid, and the number of grid points at which Algorithm 1 has a value.
+    """Return the proportion of grid points of epsilon_hat at which Algorithm 1 has the smaller divergence. The size of
+    the grid and the number of grid points at which Algorithm 1 has a value are also returned.
     """
     theirs = rows[rows["series"] == "Gohari et al."].sort_values("epsilon_hat")
     grid = rows.loc[rows["series"] == "exact profile", "epsilon_hat"]

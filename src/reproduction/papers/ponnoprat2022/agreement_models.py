@@ -17,8 +17,9 @@ SIGN = {"cross_entropy": -1.0, "accuracy": 1.0, "log_likelihood": 1.0}
 
 
 def advantage(rows: pd.DataFrame, measure: str, others: Sequence[str], *, relative: bool = False) -> pd.DataFrame:
-    """Return the differences between the scores of the Dirichlet mechanism of Algorithm 1 and the best scores of
-    `others`, with one row per data set and budget. A difference is positive if the Dirichlet mechanism is better.
+    """Return the differences between the scores of the Dirichlet mechanism of Algorithm 1 and the best scores of the
+    mechanisms `others`, with one row per data set and budget. A difference is positive if the Dirichlet mechanism is
+    better.
 
     Returns
     -------
@@ -41,8 +42,9 @@ def advantage(rows: pd.DataFrame, measure: str, others: Sequence[str], *, relati
 
 
 def at_same_reach(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Return the differences between the scores of the Dirichlet mechanism by Algorithm 1 and by Gohari et al., in the
-    format of `advantage`. The scores of Algorithm 1's Dirichlet are interpolated in log epsilon_hat.
+    """Return the differences between the scores of the Dirichlet mechanism under the guarantees of Algorithm 1 and of
+    Gohari et al., in the format of `advantage`. The scores of Algorithm 1's Dirichlet are interpolated in log
+    epsilon_hat.
 
     Points outside the Dirichlet's range are omitted.
     """
@@ -368,7 +370,9 @@ def _guessing(artefact: str, table: pd.DataFrame) -> Rows:
 
 
 def settings(losses: pd.DataFrame, likelihoods: pd.DataFrame) -> Rows:
-    """Yield rows of the comparison table about the statements on experiments that correspond to settings of the run."""
+    """Yield rows of the comparison table about the design of the experiments, which is specified by settings of the
+    run.
+    """
     for artefact, table in (("figure_4", losses), ("figure_7", likelihoods)):
         note, reach = "The value is a setting.", table["epsilon"].dropna()
         for quantity, value in (("smallest epsilon", reach.min()), ("largest epsilon", reach.max())):

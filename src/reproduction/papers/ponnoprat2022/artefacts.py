@@ -80,8 +80,8 @@ def _standard_error(group: pd.DataFrame, measure: str) -> float:
 
 
 def paired_differences(table: pd.DataFrame, *, level: float) -> pd.DataFrame:
-    """Return the score of the Dirichlet mechanism minus the score of each other mechanism on the same split, with a t
-    interval over the splits.
+    """Return the paired differences between the score of the Dirichlet mechanism and the score of each other mechanism.
+    The scores are paired by split, and each mean difference has a t interval over the splits.
 
     A negative difference of cross-entropies favours the Dirichlet; `better` names the mechanism if the interval
     excludes 0.

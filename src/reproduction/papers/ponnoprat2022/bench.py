@@ -144,8 +144,8 @@ def _errors(data, mechanism, epsilon, order):
 
 
 def _renyi(epsilon, releases):
-    """Return the Rényi budget and order for (epsilon, delta) privacy at which the Dirichlet mechanism needs the fewest
-    pseudo-records.
+    """Return the Rényi budget and the order at which (epsilon, delta)-differential privacy requires the fewest
+    pseudo-records in the Dirichlet mechanism.
     """
     candidates = []
     for order in 1 + np.geomspace(0.05, 1e5, 60):
@@ -183,8 +183,8 @@ def _compiled(table):
 
 
 def _plain(table):
-    """Run the models of the benchmark in a reference version, which counts in pandas and computes releases and scores
-    in NumPy, one release at a time.
+    """Run the models of the benchmark in a reference version that processes one release at a time. Records are counted
+    in pandas, and releases and scores are computed in NumPy.
     """
     counts, test = experiment.prepared(table, "corrected", 0)
     train = pd.DataFrame(test.train)

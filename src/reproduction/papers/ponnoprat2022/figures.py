@@ -566,7 +566,7 @@ def _layers(rows: pd.DataFrame) -> list[tuple[int, list[str], Array]]:
 
 
 def _places(layers: list[tuple[int, list[str], Array]], layout: int) -> dict[str, tuple[float, float]]:
-    """Return the positions of the nodes of a network in the layout with the given number, which determines the order of
+    """Return the positions of the nodes of a network in one layout. The number of the layout determines the order of
     the nodes in every layer. If a layer has only one node, this node is shifted sideways.
     """
     place: dict[str, tuple[float, float]] = {}
@@ -639,7 +639,7 @@ def _routes(
 
 
 def _beside(harm: Array, curves: Array, drawn: list[Array], bends: NDArray[np.intp]) -> Array:
-    """Return the penalties of several curvatures of an edge, given the arrows that have been plotted so far."""
+    """Return the penalty for each of several curvatures of an edge, given the arrows that have been plotted so far."""
     penalties = harm[bends]
     if not drawn:
         return penalties

@@ -26,8 +26,8 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
 
 
 def trigamma(x: ArrayLike) -> Array:
-    """Return the trigamma function psi'(x) = sum 1/(x + k)^2, in which the first terms are summed and the other terms
-    are computed by the Euler-Maclaurin formula.
+    """Return the trigamma function psi'(x) = sum 1/(x + k)^2. The first terms are summed, and the remainder is computed
+    by the Euler-Maclaurin formula.
     """
     start = np.asarray(x, dtype=float)
     far = start + _SHIFTED
@@ -172,8 +172,8 @@ def _scores(logs: np.ndarray, f: np.ndarray, r: float, alpha: float) -> dict[str
 
 
 def _divergence(logs: np.ndarray, f: np.ndarray, mechanism: Dirichlet) -> tuple[float, float, float]:
-    """Return the z score and the p-value of the sample mean of D_KL(f || y), given its exact mean and variance, and the
-    detection limit for r.
+    """Return the z score and the p-value of the sample mean of D_KL(f || y), and the detection limit for r. The exact
+    mean and variance of D_KL(f || y) are used.
     """
     share = f / f.sum()
     divergences = np.sum(share * np.log(share)) - logs @ share

@@ -1,4 +1,5 @@
-"""Compute Figures 1, 2, 3 and 8, which show the privacy cost and the loss of the Dirichlet mechanism, in closed form.
+"""Compute Figures 1, 2, 3 and 8 from closed-form expressions. The figures show the privacy cost and the loss of the
+Dirichlet mechanism.
 
 The variants are `published`, which emulates the printed figures (the author's pair, a delta of 2 where 1e-5 was
 intended, a quadrature error); `as_written`, which follows the text; and `corrected`, which is exact.
@@ -135,8 +136,8 @@ def gohari_reach(r: float, alpha: float, *, total: int, cells: int, delta: float
 
 
 def figure_8(*, orders: Sequence[float], delta: float, least: float, most: float, points: int) -> pd.DataFrame:
-    """Return the epsilon_hat of equation 14 as a function of r, with the squared sensitivity of the text (2) and of the
-    figure (1).
+    """Return the epsilon_hat of equation 14 as a function of r, for two values of the squared sensitivity: 2 (in the
+    text) and 1 (in the figure).
     """
     rows = []
     for order in orders:

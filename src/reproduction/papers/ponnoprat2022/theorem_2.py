@@ -16,8 +16,8 @@ def simulate(
     etas: Sequence[float],
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return the number of draws q ~ Dirichlet(beta p + alpha), among `size` draws, with D_KL(p || q) > eta, where p is
-    uniform and beta is minimal.
+    """Return the number of draws q ~ Dirichlet(beta p + alpha) for which D_KL(p || q) > eta, among `size` draws. The
+    vector p is uniform, and beta is minimal.
     """
     rows = []
     for d in cells:

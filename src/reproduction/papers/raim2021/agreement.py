@@ -190,8 +190,8 @@ def _moments_seen(of: pd.DataFrame, tests: int | None = None, name: str = "a mom
 
 
 def ignoring(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the comparison table about the naive analysis, whose intervals miss the true value far more often
-    than their level allows.
+    """Return rows of the comparison table about the coverage of the naive analysis. Its intervals miss the true value
+    far more often than their level allows.
     """
     quantity = "ignoring the noise distorts results"
     naive = table[(table["method"] == "naive") & (table["epsilon"] == table["epsilon"].min())]

@@ -1,5 +1,5 @@
-"""Results beyond the slides: the exact sensitivity, better designs of the release, and other noise distributions, whose
-draws are tested.
+"""Results beyond the slides: the exact sensitivity, better designs of the release, and other noise distributions. The
+draws from these noise distributions are tested.
 """
 
 from dataclasses import dataclass, replace
@@ -86,8 +86,8 @@ def masses(edges: Array, x: Array, weight: Weight, noise: Noise) -> Array:
 
 
 def sees(x: Array, weight: Weight, noise: Noise, level: float) -> float:
-    """Return the detection limit of `p_value`, which is the relative change in noise scale that the test rejects at the
-    given level with probability 0.9.
+    """Return the detection limit of the test `p_value`. This limit is the relative change in noise scale that the test
+    rejects at the given level with probability 0.9.
     """
     wider = replace(noise, width=1.01 * noise.width)
     mass, moved = law(x, weight, noise)[1], law(x, weight, wider)[1]

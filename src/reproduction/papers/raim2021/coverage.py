@@ -143,7 +143,9 @@ def median_interval(values: pd.Series) -> tuple[float, float]:
 
 
 def wilson(share: float, size: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a proportion, whose limits p satisfy (share - p)^2 = z^2 p (1 - p)/size."""
+    """Return Wilson's 95 % interval for a proportion. The limits p of the interval satisfy (share - p)^2 = z^2 p (1 -
+    p)/size.
+    """
     middle, spread = share + Z**2 / (2 * size), Z * (share * (1 - share) / size + Z**2 / (4 * size**2)) ** 0.5
     low, high = (float((middle + sign * spread) / (1 + Z**2 / size)) for sign in (-1, 1))
     return low, high

@@ -107,8 +107,8 @@ def exact_laws(*, deltas: list[float], epsilon: float, **setting) -> pd.DataFram
 def sampler_accuracy(
     *, deltas: list[float], epsilon: float, draws: int, knots: list[int], rng: np.random.Generator, **setting
 ) -> pd.DataFrame:
-    """Return the numbers of rejections, the exact rejection rate and its bound, the total variation distance and tests
-    of the draws, by rule and by number of knots N.
+    """Return the accuracy of the sampler, by rule and by number of knots N. The results are the numbers of rejections,
+    the exact rejection rate and its bound, the total variation distance, and tests of the draws.
 
     Returns
     -------

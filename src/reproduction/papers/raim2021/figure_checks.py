@@ -138,8 +138,8 @@ def _weighted(table: pd.DataFrame) -> Row:
 
 
 def _target(name: str, table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about the draws, the density and the knots in every panel of one of the two
-    figures of the slides.
+    """Yield rows of the comparison table about one of the two figures of the slides. The rows concern the draws, the
+    density and the knots in every panel.
     """
     panels = [of for _, of in table.groupby(["variant", "delta_s"])]
     tests = [_bars(name, of) for of in panels]

@@ -1,5 +1,5 @@
-"""Compute the tables of the illustrations in the slides, which show the weighted density, P(A_u), step functions,
-acceptance and rejection, and weights.
+"""Compute the tables of the illustrations in the slides. The illustrations show the weighted density, P(A_u), step
+functions, acceptance and rejection, and weights.
 
 The module also has the setting of the slides that several tables share.
 """
@@ -16,7 +16,7 @@ TARGETS = ("xi_mean", "xi_sse")
 
 
 def weight(target: str, *, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int) -> Any:
-    """Return the weight function of a target, in which the argument `count` is s_c, the number of uncensored
+    """Return the weight function of a target (xi_mean or xi_sse). The argument `count` is s_c, the number of uncensored
     records.
     """
     if target == "xi_mean":

@@ -284,8 +284,8 @@ def privacy_loss(
 
 
 def _laplace_test(noise: Array, scale: float) -> float:
-    """Return twice the smaller of the p-values of Kolmogorov's test of Laplace noise and of a test of the mean absolute
-    value.
+    """Return twice the smaller of two p-values, which belong to Kolmogorov's test of Laplace noise and to a test of the
+    mean absolute value.
     """
     z = (np.abs(noise).mean() / scale - 1) * len(noise) ** 0.5
     whole = float(stats.kstest(noise, stats.laplace(scale=scale).cdf).pvalue)

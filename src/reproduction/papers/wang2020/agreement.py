@@ -62,7 +62,7 @@ def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _ties(fit: pd.DataFrame) -> str:
-    """Return a note with the p-values of the printed row under two tie rules of algorithm 3 (rounding or random)."""
+    """Return a note with the p-values of the printed row of algorithm 3 under two tie rules (rounding or random)."""
     p = fit.set_index("ties")["p_value"]
     return (
         f" A joint test of the ten printed cells of algorithm 3 has p = {p['ieee']:.2g} if ties are resolved by "
@@ -99,8 +99,8 @@ def _printed_error(row: Any, what: str) -> float:
 
 
 def _literal(readings: pd.DataFrame, table: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield rows of the comparison table that compare the first row of Table 3 with releases whose draws must be above
-    0, as the text of the paper states.
+    """Yield rows of the comparison table about the first row of Table 3 and releases whose draws must be above 0. The
+    text of the paper states this condition on the draws.
     """
     name = "Algorithm 1 (ind)"
     errors = {row.representative: row for row in table.itertuples() if row.algorithm == name}

@@ -46,8 +46,8 @@ def table_5(*, released: list[int], epsilon: float, window: int, other_window: i
 
 
 def windows(*, released: list[int], epsilon: float, windows: list[int], rows: int) -> pd.DataFrame:
-    """Return the highest posterior probabilities of pairs of counts for each width of the window, with the columns
-    algorithm, window (NaN if there is no window), row, probability.
+    """Return the highest posterior probabilities of pairs of counts for each width of the window. The columns are
+    algorithm, window (NaN if there is no window), row and probability.
     """
     parts = []
     for algorithm in ("2", "3"):
@@ -93,9 +93,9 @@ def precision(*, released: list[int], epsilon: float) -> pd.DataFrame:
 
 
 def fifty_components(*, epsilon: float, support: int, level: float, rng: np.random.Generator) -> pd.DataFrame:
-    """Return exact posteriors of every component of Example 2, for each kind of release with the same noise. The
-    columns are release (the algorithm, or the noisy counts), component, true, released, mean, sd, lower, upper (central
-    interval), and ``log10_pairs`` of the paper's brute force.
+    """Return the exact posterior of every component of Example 2, for each kind of release. All kinds of release use
+    the same noise. The columns are release (the algorithm, or the noisy counts), component, true, released, mean, sd,
+    lower, upper (central interval), and ``log10_pairs`` of the paper's brute force.
     """
     counts = examples.example_2()
     noise = TwoSidedGeometric(epsilon=epsilon, support=support)

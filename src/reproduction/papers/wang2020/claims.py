@@ -106,7 +106,7 @@ def _sd(of: pd.DataFrame) -> float:
 
 
 def _as_laws(table: pd.DataFrame, laws: Any) -> Iterator[Row]:
-    """Yield rows of the comparison table about the plotted values and probabilities, which must be distributions on the
+    """Yield rows of the comparison table about the plotted probability distributions. They must be distributions on the
     integers with their modes at the released values.
     """
     mass, note = (
@@ -193,7 +193,7 @@ def most(margins: Iterable[Margin]) -> Margin:
 
 
 def cells(table: pd.DataFrame) -> Cells:
-    """Return the exact moments of algorithms 1 and 2, and the simulated moments of the variant of algorithm 3 as
+    """Return the exact moments of algorithms 1 and 2, and the simulated moments of algorithm 3. Algorithm 3 is used as
     written in the paper.
     """
     moments: dict[str, dict[tuple[str, str], tuple[float, float]]] = {"mean": {}, "variance": {}}
@@ -311,8 +311,8 @@ def _independent_and_summed(name: str, c: Cells) -> Iterator[Row]:
 
 
 def _law(name: str, table: pd.DataFrame) -> Row:
-    """Return the row of the comparison table with the Bonferroni-corrected p-value of a test of all simulated means and
-    variances against their exact values.
+    """Return the row of the comparison table about the test of all simulated means and variances against their exact
+    values. The p-value of this test is Bonferroni-corrected.
     """
     z = table.loc[np.isfinite(table["exact_mean"]), ["mean_z", "variance_z"]].to_numpy(dtype=float).ravel()
     p = float(np.minimum(1.0, 2 * z.size * norm.sf(np.abs(z).max()))) if z.size else np.nan

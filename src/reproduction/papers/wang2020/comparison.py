@@ -17,7 +17,7 @@ Whole = NDArray[np.int64]
 
 
 def simulate(size: int, *, vector: int, epsilon: float, support: int, posteriors: int, rng: np.random.Generator):
-    """Return power sums of the errors of every method, with the columns example, method, n, e1, e2, e4, all, all2, t1
+    """Return power sums of the errors of every method. The columns are example, method, n, e1, e2, e4, all, all2, t1
     and t2. The columns e1, e2 and e4 are sums over releases of powers of the error e at the largest component, all and
     all2 are sums for the squared error over all components, and t1 and t2 are sums for the error of the total.
 
@@ -67,8 +67,8 @@ def _errors(released: Whole, counts: Whole) -> dict[str, int]:
 
 
 def comparison(table: pd.DataFrame, *, vector: int, epsilon: float, support: int, posteriors: int) -> pd.DataFrame:
-    """Return a table with the columns example, method, n, bias and variance at the largest component, root mean square
-    error (RMSE) over all components, and variance of the total.
+    """Return the bias, the variance and the root mean square error (RMSE) of each method, by example. The columns are
+    example, method, n, bias and variance at the largest component, RMSE over all components, and variance of the total.
 
     Each value has a standard error (`bias_se`, `variance_se`, `rmse_se`).
     """

@@ -66,8 +66,8 @@ def representatives(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def figure_1(*, vector: int) -> pd.DataFrame:
-    """Return the counts of Example 1 in increasing order, with the columns rank, count and representative (empty for
-    counts that are not representatives).
+    """Return the counts of Example 1 in increasing order, with the columns rank, count and representative. The column
+    representative is empty for counts that are not representatives.
     """
     counts = np.sort(example_1(vector))
     names = dict(zip(_PLACES, REPRESENTATIVES, strict=True))

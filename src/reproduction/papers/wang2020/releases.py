@@ -1,5 +1,5 @@
-"""Compute Tables 1 and 3, which contain means and variances of the released counts over many releases, and compare
-these moments with the exact moments.
+"""Compute Tables 1 and 3, and compare the moments in these tables with the exact moments. The tables contain means and
+variances of the released counts over many releases.
 """
 
 from typing import Any
@@ -24,8 +24,8 @@ _POWERS = ("s1", "s2", "s3", "s4")
 
 
 def simulate(size: int, *, vector: int, epsilon: float, support: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return power sums of the differences between the released and the true counts of the representatives, with the
-    columns example, algorithm, ties, representative, n and s1 .. s4.
+    """Return power sums of the differences between the released and the true counts of the representatives. The columns
+    are example, algorithm, ties, representative, n and s1 .. s4.
 
     The sums are integers, so blocks can be added exactly in any order. Algorithm 3 is run under every tie rule, on
     separate releases.
@@ -104,8 +104,8 @@ def table_3(*, releases: pd.DataFrame, exact_moments: pd.DataFrame) -> pd.DataFr
 
 
 def _side_by_side(releases: pd.DataFrame, exact_moments: pd.DataFrame, example: str) -> pd.DataFrame:
-    """Return a table of the simulated and the exact moments, with the columns algorithm, variant, representative, true,
-    mean, variance, their standard errors, exact values and z.
+    """Return a table that compares the simulated and the exact moments. The columns are algorithm, variant,
+    representative, true, mean, variance, their standard errors, exact values and z.
 
     Algorithm 3 is ``as_written`` with Theorem 1 in doubles and ``corrected`` with exact random ties.
     """

@@ -1,4 +1,4 @@
-"""Rules for an additive-counts scenario that the schema cannot express, and the assumptions of the scenario as
+"""Check an additive-counts scenario against the rules that the schema cannot express, and return its assumptions as
 sentences.
 
 The module is written in plain Python, because it runs before any kernel is compiled.

@@ -1,4 +1,4 @@
-"""Rules for a censored-sample scenario that the schema cannot express, and the assumptions of the scenario as
+"""Check a censored-sample scenario against the rules that the schema cannot express, and return its assumptions as
 sentences.
 
 The module is written in plain Python, because it runs before any kernel is compiled.

@@ -192,8 +192,8 @@ def _judge(question: Mapping[str, Any], tables: int) -> None:
 
 
 def _exact(question: Mapping[str, Any], table: _Table, names: Names, level: float) -> tuple[object, ...] | None:
-    """Return the results for a question whose answer follows from the distribution of a share (mean, standard
-    deviation, limits, level, status and error), or None for any other question.
+    """Return the results for a question whose answer follows from the distribution of a share, or None for any other
+    question. The results are the mean, the standard deviation, the limits, the level, the status and the error.
     """
     if table.law is None:
         return None

@@ -49,8 +49,8 @@ def rows(source: PublishedCounts, level: float) -> pd.DataFrame:
 def rows_of_total(
     posterior: Posterior, released: NDArray[np.float64], level: float, groups: Sequence[str]
 ) -> pd.DataFrame | None:
-    """Return one row of results per quantity, with the columns of the table of a scenario, or None if a group cannot be
-    summarised in one pass.
+    """Return one row of results per quantity, or None if a group cannot be summarised in one pass. The rows have the
+    columns of the result table of a scenario.
 
     Parameters
     ----------

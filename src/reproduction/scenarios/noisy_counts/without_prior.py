@@ -22,8 +22,8 @@ DIFFERENT = 0.5
 
 
 def columns(rows: pd.DataFrame, release: Release, level: float) -> pd.DataFrame:
-    """Return a table of results to which confidence intervals for the counts and, if the total is public, for the rates
-    have been added.
+    """Add confidence intervals to a table of results, and return the extended table. There are intervals for the counts
+    and, if the total is public, for the rates.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def columns(rows: pd.DataFrame, release: Release, level: float) -> pd.DataFrame:
 
 
 def columns_of_cells(rows: pd.DataFrame, cells: Cells, level: float) -> pd.DataFrame:
-    """Return a table of results of single counts to which confidence intervals have been added.
+    """Add confidence intervals to a table of results for single counts, and return the extended table.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Rules for a noisy-measurements scenario that the schema cannot express, and the assumptions of the scenario as
+"""Check a noisy-measurements scenario against the rules that the schema cannot express, and return its assumptions as
 sentences.
 
 The module is written in plain Python and opens no file.

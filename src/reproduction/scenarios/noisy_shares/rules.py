@@ -1,4 +1,5 @@
-"""Rules for a noisy-shares scenario that the schema cannot express, and the assumptions of the scenario as sentences.
+"""Check a noisy-shares scenario against the rules that the schema cannot express, and return its assumptions as
+sentences.
 
 The module is written in plain Python, because it runs before any kernel is compiled.
 """

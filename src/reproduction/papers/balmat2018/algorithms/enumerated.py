@@ -39,8 +39,8 @@ class Posterior:
     scores: dict[str, Array]
 
     def at(self, x: Array, parameters: Sequence[str] = ()) -> list[Array]:
-        """Return the distribution function, or the scores for `parameters`, at points of [0, 1], by linear
-        interpolation on the grid.
+        """Return the distribution function, or the scores for `parameters`, at points of [0, 1]. The values are
+        interpolated linearly on the grid.
         """
         last = len(self.grid) - 2
         place = np.minimum((x * (last + 1)).astype(np.intp), last)
@@ -134,8 +134,8 @@ def _named(pair: tuple[float, float]) -> dict[str, float]:
 
 
 def _mixture(counts: Sequence[float], total: int, scale: float, alpha: float) -> tuple[Array, Array, Array]:
-    """Return the parameters and weights of the mixture of Beta distributions of r, with one component per composition
-    of `total` into three parts.
+    """Return the parameters and weights of the distribution of r, which is a mixture of Beta distributions. The mixture
+    has one component per composition of `total` into three parts.
     """
     parts = _parts(total)
     logs = (gammaln(alpha + parts) - gammaln(parts + 1) - np.abs(np.asarray(counts) - parts) / scale).sum(axis=1)

@@ -241,8 +241,8 @@ def test_frozen_runs_scatter_and_exact_ones_do_not():
 
 
 def test_interpreted_methods_run_on_fewer_vectors():
-    """Check that, for two vectors and three values of M, each compiled or exact method has six measured times and each
-    interpreted method has three.
+    """Check the number of measured times of each method for two vectors and three values of M. Each compiled or exact
+    method has six times, and each interpreted method has three.
     """
     python, _, _ = timings()
     interpreted = {"standard (Python)", "vectorised, no table (NumPy)", "table (NumPy)"}
@@ -335,8 +335,8 @@ def test_posteriors_know_noise_of_scale_two_over_epsilon(name, monkeypatch):
 
 
 def test_shares_of_known_counts_are_beta():
-    """Check that the counts (3, 2, 1) are known almost exactly at epsilon = 1e5, so that the share of a category with
-    count c has the distribution Beta(1 + c, 9 - 1 - c) by conjugacy.
+    """Check the posterior of the shares for the counts (3, 2, 1), which are known almost exactly at epsilon = 1e5. By
+    conjugacy, the share of a category with count c has the distribution Beta(1 + c, 9 - 1 - c).
     """
     table = beyond.six_categories(counts=[3, 2, 1], epsilon=1e5, rng=stream(2, "beta"))
     found = table[table["x"].isna()].set_index(["category", "kind"])["y"]

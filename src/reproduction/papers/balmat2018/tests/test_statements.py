@@ -51,8 +51,8 @@ def test_kolmogorov_is_scipy_s():
 
 
 def test_equation_3_by_a_third_way():
-    """Check equation (3) for the counts (2, 8, 2) at epsilon = 1 by a third method, with sums over all compositions and
-    integrals over p by adaptive quadrature.
+    """Check equation (3) for the counts (2, 8, 2) at epsilon = 1 by a third method. This method sums over all
+    compositions and integrates over p by adaptive quadrature.
     """
     counts, total = (2, 8, 2), 12
     table = beyond.equation_3(counts=list(counts), epsilon=1.0, simulations=4000, rng=stream(2, "joint"))
@@ -108,8 +108,8 @@ def test_a_curve_fits_itself_and_no_other(curve, best):
 
 
 def test_growth_and_the_effect_of_epsilon_of_made_up_times():
-    """Check the rows about growth with M and about the effect of epsilon, for synthetic times that are quadratic in M
-    and 10 % longer at the second epsilon. The standard error is sqrt(pi/2) .1 sqrt(2)/5.
+    """Check the rows about the effects of M and epsilon on computing times, for synthetic times. These times are
+    quadratic in M and 10 % longer at the second epsilon. The standard error is sqrt(pi/2) .1 sqrt(2)/5.
     """
     rows = [
         {"method": "table (compiled)", "total": m, "rows": (m + 1) * (m + 2) / 2, "epsilon": e, "runs": 25, "sd": 0.1}
@@ -198,8 +198,8 @@ def test_six_categories_release_at_scale_two_over_epsilon():
 
 
 def test_dips_are_differences_of_medians_over_their_own_p():
-    """Check the mean difference between the median numbers of significant digits for p = 0.3 and for p near 0 or 1, in
-    two blocks with 13 digits for p = 0.3 and with 12.8 or 12.6 digits for p near 0 or 1. The differences are 0.2 and
+    """Check the mean difference between the median numbers of significant digits for p = 0.3 and for p near 0 or 1. In
+    two blocks, there are 13 digits for p = 0.3, and 12.8 or 12.6 digits for p near 0 or 1. The differences are 0.2 and
     0.4, and the standard error is half the difference between them.
     """
     block = pd.DataFrame({"p1": [0.3, 0.3, 0.005, 0.99], "p0": 0.3, "perr": [0.2, 0.2, 0.2, 0.999]})
@@ -311,8 +311,8 @@ def test_interpreted_chains_are_the_compiled_ones():
 
 
 def test_shares_of_trapped_chains():
-    """Check that 3 trapped chains of 10 give a proportion of 4/12 with standard error sqrt(1/3 2/3/12), after one
-    success and one failure have been added.
+    """Check that 3 trapped chains of 10 give a proportion of 4/12 with standard error sqrt(1/3 2/3/12). One success and
+    one failure are added to the observed numbers.
     """
     share, error = agreement._share(pd.Series({"trapped": 3, "chains": 10}))
     assert (share, error) == pytest.approx((0.3, np.sqrt(2 / 9 / 12)))

@@ -75,8 +75,8 @@ def test_margins_of_the_listings():
 
 
 def test_margin_of_the_closed_form_without_noise():
-    """Check the margin by which the claim about Beta(6, 41) fails: the mean is 6/47, so that the value 0.13 in a table
-    has an error of 0.13 - 6/47.
+    """Check the margin by which the claim about the mean of Beta(6, 41) fails. The mean is 6/47, so that the value 0.13
+    in a table has an error of 0.13 - 6/47.
     """
     table = pd.DataFrame({"quantity": ["r", "pe"], "method": "no noise", "S1": 5, "S0": 40, "mean": [0.13, 9.0]})
     assert agreement._no_noise(table)["ours"] == pytest.approx(1e-6 - (0.13 - 6 / 47))
@@ -146,8 +146,8 @@ def test_margins_of_the_triplets():
 
 
 def test_three_stages_with_a_shorter_second_stage():
-    """Check that Kolmogorov's test at level 1e-4 of 200,000 triplets with a second stage of width 0.8 accepts this
-    width and rejects the full width.
+    """Check that Kolmogorov's test accepts the true width 0.8 of the second stage and rejects the full width. The test
+    of 200,000 triplets has level 1e-4.
     """
     rng = stream(6, "stages")
     first, u = rng.random((2, 200_000))
@@ -366,8 +366,8 @@ def test_the_realised_share_by_enumeration():
 
 
 def test_choosing_epsilon_is_relative_to_no_noise():
-    """Check that r is Beta(1 + S1, 1 + S0) without noise, that the mean standard deviation is given relative to this
-    case, and that noise gives a relative value above 1.
+    """Check that r has the distribution Beta(1 + S1, 1 + S0) if there is no noise. The mean standard deviation is given
+    relative to this case, and noise gives a relative value above 1.
     """
     table = beyond.choosing_epsilon(
         totals=[20], epsilons=[0.5], probabilities=[0.4, 0.4, 0.2], releases=6, rng=stream(2, "choose")
@@ -381,8 +381,8 @@ def test_choosing_epsilon_is_relative_to_no_noise():
 
 
 def test_counts_of_trapped_chains(monkeypatch):
-    """Check the number of trapped chains among three chains, of which the first is trapped at iteration 4, the second
-    at iteration 8, and the third never. Two chains are trapped, at a median iteration of 6.
+    """Check the number of trapped chains and their median iteration for three chains. The first chain is trapped at
+    iteration 4, the second at iteration 8, and the third never. Two chains are trapped, at a median iteration of 6.
     """
     ends = iter([4, None, 8, None, None, None])
     monkeypatch.setattr(laws, "_last_move", lambda *_: next(ends))

@@ -40,8 +40,8 @@ def off(log_phi):
 
 @pytest.mark.parametrize("total", [100, 300])
 def test_medians_before_and_after_one_swap(total):
-    """Check the medians of phi before and after one swap of a table with the shares 0.27, 0.23, 0.23, 0.27, by draws
-    from the posteriors. The tables are swapped by the compiled sampler.
+    """Check the medians of phi before and after one swap against draws from the posteriors. The original table has the
+    shares 0.27, 0.23, 0.23, 0.27. The tables are swapped by the compiled sampler.
     """
     rng = stream(2, "medians")
     table = np.rint(total * np.array([[0.27, 0.23], [0.23, 0.27]])).astype(np.int64)
@@ -167,8 +167,8 @@ def test_shares_after_swapping():
 
 
 def test_nobody_selected():
-    """Check that no record of ten is selected with probability P(K = 0) = .9^10/(1 - 10 x .1 x .9^9), and that a table
-    remains unchanged as often as under the compiled swap.
+    """Check the probability P(K = 0) = .9^10/(1 - 10 x .1 x .9^9) that none of ten records is selected. The frequency
+    with which a table remains unchanged is compared with the compiled swap.
     """
     words = r"no record is selected is #, and the probability that the table does not change is # \(simulated #\)"
     none, stays, simulated = numbers(words, said(10))

@@ -68,8 +68,8 @@ def epsilon(gamma: float, *, concentration: float, eta: float, eta_bar: float, s
 
 
 def delta(gamma: float, *, concentration: float, eta: float, eta_bar: float, members: int = 2) -> float:
-    """Return the largest probability, over the vertices of the parameter region, that at least one of the `members`
-    cells is at most gamma.
+    """Return the probability that at least one of the `members` cells is at most gamma, maximised over the vertices of
+    the parameter region.
 
     Parameters
     ----------
@@ -298,8 +298,8 @@ def degree_50_rule(path: Path = DEGREE_50_RULE) -> tuple[Array, Array]:
 def delta_by_degree_50(
     gamma: float, *, concentration: float, eta: float, eta_bar: float, path: Path = DEGREE_50_RULE
 ) -> float:
-    """Return the delta of Gohari et al. for two cells, computed as 1 minus the integral over the points with both cells
-    above gamma, by the quadrature rule of degree 50.
+    """Return the delta of Gohari et al. for two cells, computed by the quadrature rule of degree 50. Delta is 1 minus
+    the integral of the density over the points at which both cells exceed gamma.
 
     As in `delta_by_product_rule`, the density is too peaked for a rule of this degree, so the error of the rule becomes
     a lower bound of the result.

@@ -54,8 +54,8 @@ def test_scores_of_releases_on_several_splits():
 
 
 def test_paired_differences():
-    """Check the mean and the t interval of the paired differences -2 and -4 of two splits. They have mean -3 and sd
-    sqrt(2), and the 80 % t interval with one degree of freedom has half-width 3.0777.
+    """Check the mean and the t interval of the paired differences on two splits, which are -2 and -4. They have mean -3
+    and sd sqrt(2), and the 80 % t interval with one degree of freedom has half-width 3.0777.
     """
     mine = runs(split=[0, 1], cross_entropy=[1.0, 2.0], accuracy=[0.5, 0.5])
     other = runs(split=[0, 1], cross_entropy=[3.0, 6.0], accuracy=[0.5, 0.5]).assign(method="laplace", floor="sigma")
@@ -78,8 +78,8 @@ def test_paired_differences():
 
 
 def test_floors_that_figures_4_and_5_show():
-    """Check that the figures show all rows of the published variant, and the rows of the corrected variant that have
-    the lower bound sigma, no lower bound, or smoothing 0.1 without noise.
+    """Check which rows of a table of scores the figures show. They show all rows of the published variant, and the rows
+    of the corrected variant with the lower bound sigma, with no lower bound, or with smoothing 0.1 and no noise.
     """
     table = pd.DataFrame({
         "variant": ["published", "corrected", "corrected", "corrected", "corrected", "corrected"],
@@ -252,9 +252,9 @@ def test_margins_of_laws_and_audits():
 
 
 def test_joint_tests_of_theorem_2():
-    """Check the joint test of Theorem 2, whose p-value is P(Bin(10, .1) >= 5) = 0.00163 if 5 of 10 values exceed a
-    bound with probability 0.1. With a second frequency that is not significant, the Bonferroni correction doubles the
-    p-value.
+    """Check the p-value P(Bin(10, .1) >= 5) = 0.00163 of the joint test of Theorem 2. In this case, the divergence
+    exceeds eta for 5 of 10 draws, and the bound on the probability of this event is 0.1. With a second frequency that
+    is not significant, the Bonferroni correction doubles the p-value.
     """
     table = pd.DataFrame({"above": [5, 0], "draws": 10, "bound": [0.1, 0.5]})
     p = 2 * stats.binom(10, 0.1).sf(4)

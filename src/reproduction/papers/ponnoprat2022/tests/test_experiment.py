@@ -135,8 +135,8 @@ def test_laplace_takes_the_better_of_two_accounts():
 
 @pytest.mark.parametrize(("target", "releases"), [(0.5, 20), (6.0, 1)])
 def test_dirichlet_spends_its_budget_at_the_best_order(target, releases):
-    """Check that several Dirichlet releases use their budget completely at the best order. Each release costs o r^2
-    psi'(1 + 3 (o - 1) r) by Theorem 1 with squared sensitivity 2 and alpha = 1 + 4 (o - 1) r.
+    """Check that several Dirichlet releases together use the complete budget at the best order. Each release costs o
+    r^2 psi'(1 + 3 (o - 1) r) by Theorem 1 with squared sensitivity 2 and alpha = 1 + 4 (o - 1) r.
 
     The cost of n releases plus the offset of equation 14 equals the target at the order that alpha implies, and alpha/r
     is not smaller at any other order.
@@ -222,8 +222,8 @@ def test_whole_models_share_delta_among_all_their_histograms(monkeypatch):
 
 @pytest.fixture
 def calibrations(monkeypatch):
-    """Return a list that records the distribution, the epsilons of one release, and the calibration of every call of
-    `calibrated_noise.calibrated`.
+    """Return a list in which every call of `calibrated_noise.calibrated` is recorded. Each entry contains the
+    distribution, the epsilons of one release, and the calibration.
     """
     found, right = [], calibrated_noise.calibrated
 

@@ -244,8 +244,8 @@ def test_a_drawn_curve_two_percent_off(honest, judge, name, column):
 
 @pytest.mark.parametrize("law", ["gaussian", "laplace", "dirichlet"])
 def test_noise_a_tenth_too_small(judge, monkeypatch, law):
-    """Check that a verdict changes if the noise is too small by a tenth. The tests detect errors of 3.5 to 7 % at these
-    sizes.
+    """Check that a verdict changes if the scale of the noise is reduced by a tenth. The tests detect errors of 3.5 to 7
+    % at these sizes.
     """
 
     def less(counts, starts, *, scale, **more):
@@ -293,8 +293,8 @@ def test_what_is_drawn_is_judged(honest):
 
 
 def leaking(mechanism, epsilons, **more):
-    """Return noise with a deliberate error, in which the Dirichlet mechanism releases the data without privacy and the
-    noise of the other mechanisms is a hundred times too large.
+    """Return incorrect noise for all mechanisms, as a deliberate error. The Dirichlet mechanism releases the data
+    without privacy, and the noise of the other mechanisms is a hundred times too large.
     """
     law = CALIBRATED(mechanism, epsilons, **more)
     if law.law != "dirichlet":

@@ -191,8 +191,8 @@ class GammaStatistic(NoiseLaw):
 
     @property
     def _peaked(self) -> bool:
-        """Return whether the distribution is a peak at 0 that is much narrower than z, so that the gamma density of z -
-        xi contains no information about xi.
+        """Return whether the distribution has a peak at 0 whose width is much smaller than z. In this case, the gamma
+        density of z - xi contains no information about xi.
         """
         if not self.z > 0:
             return False

@@ -61,7 +61,7 @@ def test_bad_input_of_the_baseline_is_named(changes, match):
 
 
 def test_a_normal_law_without_covariance_is_said():
-    """Check that an error is raised if moments are NaN, as at sigma2 = 1e-320."""
+    """Check that an error is raised if moments are NaN, which is the case at sigma2 = 1e-320."""
     start = np.array([[0.0, 1e-320, 0.0, 1.0, 0.0, 0.0]])
     with pytest.raises(np.linalg.LinAlgError, match="the covariance of the statistics is not positive definite"):
         baseline_gibbs.statistics((0.0, 1.0, 2.0, 2.0), 30, 1.0, start, rng=stream(13, "none"))

@@ -83,8 +83,8 @@ def test_the_law_of_the_counts_is_that_of_all_pairs(n, limits, theta, scales, re
 
 @pytest.mark.parametrize("form", ["as_written", "corrected"])
 def test_counts_are_the_inverse_of_their_law(form):
-    """Check that drawn counts equal the quantile function of their distribution, evaluated at the uniform numbers of a
-    known random stream. The prior fixes theta.
+    """Check that drawn counts equal the quantiles of their distribution at the uniform random numbers of a known
+    stream. The prior fixes theta.
     """
     n, theta, draws, uniforms = 100, (0.1, 1.2), 2000, {"as_written": 2, "corrected": 1}[form]
     setting = ((0.6, 50.0, 9.5, 12.2), n, -1.0, 1.5, (3.0,) * 4)

@@ -245,8 +245,8 @@ def test_no_draws():
 
 
 def test_open_knots_follow_the_need():
-    """Check that an adaptive sampler rejects few candidates in a case in which the sampler of the slides with 25 knots
-    rejects all but a proportion 2e-15 of the candidates.
+    """Check that an adaptive sampler rejects few candidates in a difficult case. In this case, the sampler of the
+    slides with 25 knots rejects all but a proportion 2e-15 of the candidates.
     """
     weight = ds.GammaWeight(778.56, sigma2=3.0, count=9500)
     sampler = ds.DirectSampler(weight, ds.LaplaceBase(SCALE))

@@ -1,5 +1,5 @@
-"""Tests of the contents of the figures, in which every line, mark, bar and rectangle is compared with the columns of
-synthetic tables.
+"""Tests of the contents of the figures, which are plotted from synthetic tables. Every line, mark, bar and rectangle is
+compared with the columns of these tables.
 """
 
 import numpy as np

@@ -25,8 +25,9 @@ def numbers(pattern, text):
 
 
 def test_the_missing_n():
-    """Check the printed vartheta, which lacks the factor n, for 1,000 records from 3 + N(0, 1), with precision 1000/1 +
-    1/100 and prior mean 0. The check uses many samples, because rounding hides a small error.
+    """Check the printed formula for vartheta, which lacks the factor n, with 1,000 records from 3 + N(0, 1). The
+    precision is 1000/1 + 1/100, and the prior mean is 0. The check uses many samples, because rounding hides a small
+    error.
     """
     for seed in range(100):
         mean = 3 + stream(seed, "errata").standard_normal(1000).mean()

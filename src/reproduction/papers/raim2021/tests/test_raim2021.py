@@ -175,8 +175,8 @@ def test_step_functions_have_the_area_and_start_at_one():
 
 
 def test_candidates_are_uniform_under_the_steps():
-    """Check that the height of a candidate, divided by the height of its step, is uniform, and that a step of height h
-    and width du has the probability h du.
+    """Check that the height of a candidate, divided by the height of its step, is uniformly distributed. A step of
+    height h and width du has the probability h du.
     """
     table = method.accept_reject(**NORMAL, knots=4, candidates=4000, rng=stream(1, "candidates"))
     steps = table[table["kind"] == "step"].sort_values("u")
@@ -404,8 +404,8 @@ def test_noises_have_equal_variance(monkeypatch):
 
 
 def test_pearson():
-    """Check Pearson's chi-squared test, in which the statistic (10 - 20)^2/20 + 0 + (30 - 20)^2/20 = 10 with two
-    degrees of freedom has the p-value exp(-5).
+    """Check Pearson's chi-squared test for a statistic of (10 - 20)^2/20 + 0 + (30 - 20)^2/20 = 10. With two degrees of
+    freedom, the p-value is exp(-5).
     """
     found = beyond.chi_squared(np.array([10.0, 20, 30]), np.array([20.0, 20, 20]))
     assert found == pytest.approx(np.exp(-5))
@@ -461,8 +461,8 @@ def test_worst_pair():
 
 
 def test_counts_in_turn_and_jointly():
-    """Check that the mean of s_c is 953.20 for counts drawn one after the other and 950.60 for counts drawn jointly,
-    and that the total variation distance is 0.184. These values come from an independently written program.
+    """Check that the mean of s_c is 953.20 for counts drawn one after the other and 950.60 for counts drawn jointly.
+    The total variation distance is 0.184. These values come from an independently written program.
     """
     table = statistics_laws.counts_in_turn(
         z_mean=-21.27, z_sse=778.56, z_low=23.0, z_high=27.0, n=1000, lower=-2.0, upper=2.0,
@@ -635,7 +635,7 @@ def test_margins_of_the_mechanism():
 
 
 def test_margins_of_the_noise_that_is_ignored():
-    """Check the margin by which the claim about an analysis that ignores the noise holds at the smallest epsilon. The
+    """Check the margin of the claim about the naive analysis, which ignores the noise, at the smallest epsilon. The
     larger of two coverages is .55 with an interval of width 2 x .0784, so the margin is .95 - .55 with standard error
     .04.
     """

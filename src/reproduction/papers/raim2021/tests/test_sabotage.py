@@ -326,7 +326,9 @@ def test_support_of_the_weight(honest, monkeypatch):
 
 
 def test_doubled_budget(honest, monkeypatch):
-    """Check that noise of half the scale changes the verdict on the noise. It costs twice the stated epsilon."""
+    """Check that the verdict on the noise changes if the scale of the noise is halved. Noise of this scale costs twice
+    the stated epsilon.
+    """
     right = CensoredStatistics.release
     monkeypatch.setattr(
         CensoredStatistics,

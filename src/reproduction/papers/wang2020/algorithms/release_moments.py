@@ -161,8 +161,8 @@ def _reached(a: int, k: Whole, groups: list[Group], total: LawOfCount, ties: str
 
 
 class _Units(NamedTuple):
-    """Numbers of units of every group that come before the k-th unit of the component, for every k. The distributions
-    are stored as spectra of circular distributions around a mean.
+    """Distributions of the number of units in every group that precede the k-th unit of the component, for every k. The
+    distributions are stored as spectra of circular distributions around a mean.
     """
 
     length: int
@@ -174,8 +174,8 @@ class _Units(NamedTuple):
     repeats: Whole  # (G,)
 
     def law(self, rows: Whole, place: Whole, nodes: Array, weights: Array) -> Array:
-        """Return the distribution of the sum of units for the selected rows, integrated over the lost ties, as a
-        float64 array of shape (K, length).
+        """Return the distribution of the sum of units for the selected rows, as a float64 array of shape (K, length).
+        The distribution is integrated over the lost ties.
         """
         about = {"rows": rows, "nodes": nodes, "weights": weights}
         return np.fft.irfft(integrated(self.every, self.some, place, self.repeats, **about), n=self.length)
@@ -215,7 +215,9 @@ def _units(a: int, k: Whole, groups: list[Group]) -> _Units:
 
 
 def _cumulated(law: Array, centres: Whole, k: Whole, total: LawOfCount) -> Array:
-    """Return P(k + sum <= total), computed from the circular distribution of the sum around its mean."""
+    """Return the probability that k plus a sum of units is at most a random total, for every k. The circular
+    distribution of the sum around its mean is given.
+    """
     half = law.shape[1] // 2
     shift, near = centres.T[..., None]
     turned = np.take_along_axis(law, (np.arange(law.shape[1]) + near - half) % law.shape[1], axis=1)
@@ -275,8 +277,8 @@ def clipped(count: int, noise: TwoSidedGeometric, least: int = 0) -> Law:
 
 
 def posterior_draw(count: int, noise: TwoSidedGeometric, least: int = 0) -> tuple[int, Array]:
-    """Return the joint distribution of the noisy count n and of the posterior draw x >= `least` given n (equations 4
-    and 5).
+    """Return the joint distribution of the noisy count n and the posterior draw x (equations 4 and 5). Given n, x is
+    drawn with the constraint x >= `least`.
 
     Parameters
     ----------
@@ -381,8 +383,8 @@ def _independent(laws: list[Law], index: int, total: Law) -> tuple[float, float]
 
 
 def _summed(counts: Whole, index: int, noise: TwoSidedGeometric) -> tuple[float, float]:
-    """Return the first two moments of a component released by ``1-summed``. The first moment is E[X] = E[m1(n*) theta],
-    where m1 and m2 are the moments of M given n*.
+    """Return the first two moments of a component that is released by the summed variant of algorithm 1 (``1-summed``).
+    The first moment is E[X] = E[m1(n*) theta], where m1 and m2 are the moments of M given n*.
     """
     rest = np.delete(counts, index)
     gaps, low, law = _noise_and_draws(rest, noise)

@@ -62,8 +62,8 @@ def remade(honest: Tables, exact: pd.DataFrame | None = None) -> Tables:
 def posterior_of(
     patch: pytest.MonkeyPatch, change: Callable[[Any, dict[str, Any]], tuple[Any, dict[str, Any]]]
 ) -> None:
-    """Replace the posterior of every pair of counts by the posterior for changed arguments, as a deliberate error. The
-    function `change(released, settings)` returns the modified arguments.
+    """Compute the posterior of every pair of counts from modified arguments, as a deliberate error. The function
+    `change(released, settings)` returns the modified arguments.
     """
     true = beyond.additive_counts.posterior
 
@@ -165,7 +165,9 @@ def tied_noise(patch, honest):
 
 
 def no_mode(patch, honest):
-    """Move one unit of the mode of Theorem 1 from the first nonzero component to the last component."""
+    """Move one unit of the mode of Theorem 1 from the first nonzero component to the last component, as a deliberate
+    error.
+    """
     true = draws.additive_release.modes
 
     def wrong(totals, weights, **settings):
@@ -279,7 +281,9 @@ def exchanged_methods(patch, honest):
 
 
 def crowded(patch, honest):
-    """Reduce the counts of Example 1 to a third, so that they are no longer uniform up to 1000."""
+    """Reduce the counts of Example 1 to a third, as a deliberate error. The counts are then no longer uniform up to
+    1000.
+    """
     true = examples.example_1
     patch.setattr(examples, "example_1", lambda vector: true(vector) // 3)
     return again(honest, "figure_1")

@@ -366,8 +366,8 @@ def test_notes_on_windows():
 
 
 def test_laws_of_a_release_by_loops():
-    """Check the distribution of the count N1 under algorithm 2 against a four-fold loop. The mean and the sd of every
-    distribution are checked against its values and probabilities.
+    """Check the distribution of the count N1 under algorithm 2 against a computation with four nested loops. The mean
+    and the sd of every distribution are checked against its values and probabilities.
     """
     table = beyond.precision(released=[12, 11], epsilon=3.0)
     loop, near = literal.pair_table([12, 11], epsilon=3.0, window=5), np.arange(-5, 6)
@@ -577,7 +577,9 @@ def test_exact_moments_of_every_tie_rule_are_those_of_example_2():
 
 
 def test_rules_of_the_tables_of_pairs():
-    """Check that only algorithm 3 has a tie rule, and that the width of the window is NaN if there is no window."""
+    """Check that algorithm 3 is the only algorithm with a tie rule in the table. The width of the window is NaN if
+    there is no window.
+    """
     second = beyond.table_4(released=[6, 5], epsilon=1.0, window=4, other_window=2, rows=2)
     third = beyond.table_5(released=[6, 5], epsilon=1.0, window=4, other_window=2, rows=2)
     assert set(second["ties"]) == {""}

@@ -64,8 +64,8 @@ def test_draws_above_zero_or_not():
 
 
 def test_windows():
-    """Check the ten largest probabilities of pairs against the four-fold sum of section 3.2 over windows of +-9, +-10
-    and +-11.
+    """Check the ten largest probabilities of pairs against the quadruple sum of section 3.2, computed over windows of
+    +-9, +-10 and +-11.
     """
     text = said(2)
     for window in (9, 10, 11):

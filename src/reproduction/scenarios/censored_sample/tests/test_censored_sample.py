@@ -1,5 +1,5 @@
-"""Test scenarios of censored samples with almost no noise against the posterior of the sample without noise, and test
-the comparison that ignores the noise.
+"""Test scenarios of censored samples with almost no noise against the posterior of the sample without noise. The
+comparison that ignores the noise is also tested.
 """
 
 import pytest

@@ -55,8 +55,8 @@ def beta_mixture(x, a, b, p):
 
 
 def test_the_screen_and_the_page_state_why_shares_are_omitted(tmp_path, monkeypatch):
-    """Check the sentence about omitted shares, if a noisy total has more possible pairs of a count and a total than the
-    limit, which is 1,000 in this test.
+    """Check the sentence that explains why shares are omitted. A noisy total has more possible pairs of a count and a
+    total than the limit, which is 1,000 in this test.
     """
     monkeypatch.setattr(counts_with_total, "SHARES", 1000)
     noise = {"law": "discrete_laplace", "scale": 3.0}

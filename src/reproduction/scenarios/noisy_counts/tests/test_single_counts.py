@@ -327,8 +327,8 @@ def test_every_prior_is_answered_beside_a_noisy_total(prior, tmp_path):
 
 
 def test_a_batch_without_a_total_shows_what_a_flat_prior_says_where_a_single_file_does(made, tmp_path):
-    """Check that a batch with one table of 60 counts gives the same comparison with a flat prior as a single file with
-    these counts, because the fitted prior is the same.
+    """Check that the comparison with a flat prior is the same for a batch with one table of 60 counts and for a single
+    file with these counts. The fitted prior is also the same.
     """
     rng = stream(8, "beside")
     values = rng.poisson(20, 60) + rng.normal(0, 3, 60).round(3)

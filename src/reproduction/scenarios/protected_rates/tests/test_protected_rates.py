@@ -102,8 +102,8 @@ def test_values_as_agencies_publish_them(counties, tmp_path):
 
 
 def test_rates_are_drawn_against_the_covariate(counties, tmp_path):
-    """Check that the last panel shows the rates with their intervals at the values of the covariate, and the naive
-    rates as crosses.
+    """Check that the last panel shows the rates with their intervals, plotted against the covariate. Naive rates are
+    shown as crosses.
     """
     rows, comparison, facts = making.read(made(tmp_path))
     rates = rows[rows["type"] == "rate"]
