@@ -158,8 +158,8 @@ def bulk_ess(draws: ArrayLike) -> float:
 
 
 def mean_ess(draws: ArrayLike) -> float:
-    """Return the effective sample size for the mean, computed from the half chains without ranks. Arguments, result and
-    errors are those of `bulk_ess`.
+    """Return the effective sample size for the mean, computed from the two halves of every chain without rank
+    normalisation. Arguments, result and errors are those of `bulk_ess`.
     """
     return _ess(_halves(_chains(draws)))
 

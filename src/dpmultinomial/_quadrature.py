@@ -1,4 +1,4 @@
-"""Gauss-Legendre quadrature rules, which are computed once for each number of nodes and cached."""
+"""Gauss-Legendre quadrature rules, with a cache of the computed rules."""
 
 from functools import lru_cache
 

@@ -109,8 +109,8 @@ def dp_to_rdp(epsilon_hat: float, *, order: float, delta: float) -> float:
 
 
 def dp_to_rdp_unchecked(epsilon_hat: float, *, order: float, delta: float) -> float:
-    """Compute the conversion of `dp_to_rdp` for any delta > 0, including delta > 1, to reproduce an error in a
-    published figure. The result is not a privacy guarantee.
+    """Compute the conversion of `dp_to_rdp` for any delta > 0. The function also accepts delta > 1, to reproduce an
+    error in a published figure. The result is not a privacy guarantee.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ class _Cost:
         _checks.one_of("relation", self.relation, RELATIONS)
 
     def dp(self, delta: float) -> "Epsilon":
-        """Return the smallest epsilon for which this cost is known to imply (epsilon, delta)-DP (see `Total.dp`)."""
+        """Return the smallest known epsilon for which this cost implies (epsilon, delta)-DP (see `Total.dp`)."""
         return compose(self).dp(delta)
 
 
@@ -334,7 +334,7 @@ class Total:
         return best
 
     def converted(self, delta: float) -> float:
-        """Return the smallest epsilon, at a given `delta`, that the known conversions yield for the total cost.
+        """Return the smallest epsilon for the total cost at a given `delta`, over all known conversions.
 
         Parameters
         ----------
@@ -536,7 +536,7 @@ def compose(*costs: _Cost) -> Total:
 
 
 def pure_of_replacement(epsilon: float) -> float:
-    """Return the epsilon for replacing a record, given the epsilon for adding or removing a record.
+    """Return the epsilon for replacing a record, computed from the epsilon for adding or removing a record.
 
     Parameters
     ----------
@@ -551,8 +551,8 @@ def pure_of_replacement(epsilon: float) -> float:
 
 
 def approximate_of_replacement(epsilon: float, *, delta: float) -> tuple[float, float]:
-    """Return (epsilon, delta) for replacing a record, given (epsilon, delta) for adding or removing a record. A delta
-    of 1 or more is not a guarantee.
+    """Return (epsilon, delta) for replacing a record, computed from (epsilon, delta) for adding or removing a record. A
+    delta of 1 or more is not a guarantee.
 
     Parameters
     ----------

@@ -98,8 +98,8 @@ class Composition:
         return [(one.gridded(step, log_mass), n) for one, n in often.items()]
 
     def log_moment(self, power: float) -> float:
-        """Return the log moment generating function log E[exp(power loss)] at `power`, where the expected value
-        includes only finite losses.
+        """Return the log moment generating function log E[exp(power loss)] at `power`. The expected value includes only
+        finite losses.
         """
         return math.fsum(n * _log_sum(logs + power * values) for logs, values, n in self._finite)
 
@@ -199,8 +199,8 @@ class Composition:
 
 
 class Tail:
-    """Log of an upper bound on the contribution of finite losses to delta(epsilon), computed from tilted probabilities
-    of the total loss.
+    """Log of an upper bound on the contribution of finite losses to delta(epsilon). The bound is computed from tilted
+    probabilities of the total loss.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ class Losses:
 
 
 class Mechanism(Protocol):
-    """Interface of a mechanism whose privacy loss has a known distribution. Every mechanism is hashable.
+    """Interface for mechanisms whose privacy loss has a known distribution. Every mechanism is hashable.
 
     ``step``      distance of the lattice of its losses; None if they are not on a lattice
     ``spread``    standard deviation of the loss, roughly
@@ -491,8 +491,8 @@ class PureLoss:
 
 @dataclass(frozen=True)
 class TableLoss:
-    """Largest privacy loss of a mechanism with a table of P(released | true), over all pairs of neighbouring true
-    counts.
+    """Largest privacy loss over all pairs of neighbouring true counts, for a mechanism that is given by a table of
+    P(released | true).
 
     Parameters
     ----------
@@ -548,8 +548,8 @@ class SplitLoss:
         return min(one.spread for case in self.cases for one in case)
 
     def lattice(self, log_mass: float) -> Losses:
-        """Return the privacy loss distribution on a grid whose step is 1/100 of the smallest spread of the loss over
-        all possible changes in the counts.
+        """Return the privacy loss distribution on a grid. The step is 1/100 of the smallest spread of the loss over all
+        possible changes in the counts.
         """
         return self.gridded(self.spread / 100, log_mass)
 

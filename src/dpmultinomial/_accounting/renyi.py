@@ -231,8 +231,8 @@ def laplace_scale(epsilon: float, *, order: float, l1: float, cells: int = 1) ->
 
 
 def gaussian(sigma: float, *, order: float, l2_squared: float) -> float:
-    """Return the Rényi divergence between N(0, sigma^2) noise in every cell and the same noise with its centre shifted
-    by `l2_squared` in squared L2 norm.
+    """Return the Rényi divergence between N(0, sigma^2) noise in every cell and the same noise with a shifted centre.
+    The squared L2 norm of the shift is `l2_squared`.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def concentrated_gaussian(sigma: float, *, l2_squared: float) -> float:
 
 
 def concentrated_gaussian_sigma(rho: float, *, l2_squared: float) -> float:
-    """Return the sigma at which Gaussian noise has a zero-concentrated privacy cost of `rho`."""
+    """Return the standard deviation sigma for which Gaussian noise satisfies rho-zCDP."""
     return float(np.sqrt(_checks.positive("l2_squared", l2_squared) / (2 * _checks.positive("rho", rho))))
 
 

@@ -1,5 +1,5 @@
-"""Privacy loss of permutation swapping given its invariants: the bound of Bailie, Gong and Meng (2023) and the exact
-loss.
+"""Privacy loss of permutation swapping under its invariants. The module computes the bound of Bailie, Gong and Meng
+(2023) and the exact loss.
 
 The guarantee is a Lipschitz bound: two data sets with the same invariants at Hamming distance d (records that differ,
 order ignored) have output distributions within exp(epsilon d) of each other. Distance 1 never occurs, since margins are

@@ -1,4 +1,4 @@
-"""Confidence statements about a release, computed without a prior: intervals, tests and answers to questions."""
+"""Confidence statements about a release that require no prior: intervals, tests and answers to questions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ MANY_RATES = 1000  # number of categories up to which the summary contains rates
 
 
 class PValue(float):
-    """P-value of a test: a float with the hypothesis, the method, and the accuracy status of the p-value.
+    """P-value of a test: a float with attributes for the hypothesis, the method and the accuracy status.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Confidence:
 
     @property
     def counts(self) -> ByName:
-        """Confidence statements about the true counts, as a mapping from the names of the counts."""
+        """Mapping from the name of each count to the confidence statements about the true count."""
         noisy = self._noisy
 
         def ends(level: float) -> tuple[Any, Any]:

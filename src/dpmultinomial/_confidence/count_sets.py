@@ -76,8 +76,8 @@ def tail(noise: AddedNoise, distance: Array, parameter: Array) -> Array:
 
 
 def halfwidths(noise: AddedNoise, level: Any, parameter: Array) -> Array:
-    """Return, for each parameter of the noise, the largest distance h with P(noise >= h) > (1 - level)/2, found by
-    bisection.
+    """Return, for each noise parameter, the largest distance h with P(noise >= h) > (1 - level)/2. The distance is
+    computed by bisection.
 
     Parameters
     ----------

@@ -1,5 +1,4 @@
-"""Hypothesis tests based on noisy counts, for the hypotheses that rates have given values and that two samples have
-equal rates.
+"""Hypothesis tests, based on noisy counts, for given values of rates and for equal rates of two samples.
 
 Two groups of public size (`TwoRates`): the statistic is the difference of the two released shares over its standard
 deviation, noise included. Its p-value is the largest probability, over the rates p in a confidence set of level 1 -
@@ -320,14 +319,16 @@ class TwoRates:
 
     @cached_property
     def _common(self) -> tuple[float, float] | None:
-        """Smallest and largest common rate of the two samples that a test on the sum of the two counts does not reject
-        at level gamma.
+        """Smallest and largest common rate of the two samples that are not rejected at level gamma by a test based on
+        the sum of the two counts.
         """
         return Sample(sum(self.y), sum(self.n), convolved(*self.noise)).accepted(1 - GAMMA)
 
     @cached_property
     def _second(self) -> tuple[float, float] | None:
-        """Rates of the second sample that a test based on the count of this sample does not reject at level gamma."""
+        """Rates of the second sample that are not rejected at level gamma by a test based on the count of the second
+        sample.
+        """
         return self._samples[1].accepted(1 - GAMMA)
 
     def pvalue(self, shift: float = 0.0, target: float | None = None) -> float:
@@ -429,8 +430,8 @@ class TwoPoissonRates:
         return min(_bound((one, two), self._statistic, two.grid(*ends, size), target=least) + GAMMA, 1.0)
 
     def _accepted(self, angle: float, level: float) -> bool:
-        """Return whether the ratio tan(angle) of two rates is accepted, that is, whether the rates are equal after the
-        exposures have been multiplied by the sine and the cosine of the angle.
+        """Return whether the ratio tan(angle) of two rates is accepted. The method tests whether the rates are equal
+        after multiplication of the exposures by the sine and the cosine of the angle.
         """
         e1, e2 = self.exposures
         scaled = replace(self, exposures=(e1 * max(np.sin(angle), 0.0), e2 * max(np.cos(angle), 0.0)))

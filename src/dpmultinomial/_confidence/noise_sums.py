@@ -78,8 +78,8 @@ class NoiseSum:
         )
 
     def left(self, distance: ArrayLike) -> Array:
-        """Return P(sum <= distance) for the sum of the noise terms, or an upper bound on this probability if the sum is
-        not on a lattice.
+        """Return P(sum <= distance) for the sum of the noise terms. The result is an upper bound on this probability if
+        the sum is not on a lattice.
         """
         positions = np.floor(np.asarray(distance, float) / self.step + 1e-9) - self.first + 1
         return np.asarray(
@@ -210,8 +210,8 @@ _REFINED = 45  # bisection steps that refine each end of the grid
 
 @dataclass(frozen=True)
 class SignedSum:
-    """Signed sum of counts, described by limits for the sum of the noisy values and by the distribution of the sum of
-    the noise.
+    """Signed sum of counts, with limits for the sum of the noisy values and with the distribution of the sum of the
+    noise terms.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ class SignedSum:
     noise: NoiseSum
 
     def interval(self, level: float) -> tuple[float, float]:
-        """Return the smallest and the largest accepted sum, as integers or as infinity if the sum has no limit.
+        """Return the smallest and the largest accepted sum, as integers. A limit that does not exist is infinite.
 
         Parameters
         ----------
@@ -315,7 +315,8 @@ class Ratio:
         return min(float(mass @ tails) + self.bottom.noise.lost, 1.0)
 
     def interval(self, level: float) -> tuple[float, float, bool] | None:
-        """Return the smallest and the largest accepted ratio, and whether the confidence set has a gap between them.
+        """Return the smallest and the largest accepted ratio. Also return whether the confidence set has a gap between
+        these limits.
 
         Parameters
         ----------

@@ -49,7 +49,7 @@ class NoisyCounts:
 
     @cached_property
     def words(self) -> Names:
-        """Names of the counts, as they appear in the text of a hypothesis."""
+        """Names of the counts in the form that is used in the text of a hypothesis."""
         return Names(self.names)
 
     @cached_property

@@ -175,7 +175,8 @@ def accepted_range(
 
 
 def rate_interval(tails: TailsGivenCount, level: float, rounds: int = _STEPS) -> tuple[float, float] | None:
-    """Return the accepted rates p, for which P_p(Y >= y) > alpha/2 and P_p(Y <= y) > alpha/2.
+    """Return the limits of the set of accepted rates p. A rate is accepted if P_p(Y >= y) > alpha/2 and P_p(Y <= y) >
+    alpha/2.
 
     Parameters
     ----------
@@ -271,8 +272,8 @@ class Pair:
         return float(np.sqrt(n * p * (1 - p) + noise))
 
     def interval(self, level: float) -> tuple[float, float, bool] | None:
-        """Return the smallest and the largest accepted rate, and whether the grid contains a rejected rate between
-        them.
+        """Return the smallest and the largest accepted rate. Also return whether the grid contains a rejected rate
+        between these limits.
 
         Parameters
         ----------

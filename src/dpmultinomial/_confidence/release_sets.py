@@ -34,8 +34,8 @@ _LONGEST = 10_000  # largest number of rows after which a table repeats
 
 
 def likelihood_ratio_pvalues(weights: Array) -> Array:
-    """Return the p-value of every pair of true count and released value of a table, with the released values ordered by
-    their likelihood ratios.
+    """Return the p-value of every pair of true count and released value in a noise table. The released values are
+    ordered by their likelihood ratios.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def likelihood_ratio_pvalues(weights: Array) -> Array:
 
 
 class OrderedSets(ABC):
-    """Confidence sets of counts that were released by a table or by random rounding, based on likelihood ratios.
+    """Confidence sets, based on likelihood ratios, of counts that were released by a noise table or by random rounding.
 
     Attributes
     ----------
@@ -258,9 +258,9 @@ class TableSets(OrderedSets):
 
 
 def _extended(law: Perturbation) -> tuple[NDArray[np.int64], NDArray[np.int64], Array, int]:
-    """Return the true counts, released values and probabilities of a noise table, and the released value above which
-    the confidence sets are shifted copies of each other. If the last rows of the table repeat, the table is continued
-    above its last count.
+    """Return the true counts, released values and probabilities of a noise table. Also return the released value above
+    which the confidence sets are shifted copies of each other. If the last rows of the table repeat, the table is
+    continued above its last count.
     """
     if not law.period:
         return law.true, law.values, law.weights, 0
@@ -301,7 +301,7 @@ class RoundingSets(OrderedSets):
             raise ValueError(f"values must be multiples of the base {law.base}, got {values[~good][0]:g}")
 
     def _distance(self, level: Array) -> Array:
-        """Return the largest distance between an accepted count and the released value, for each level."""
+        """Return, for each level, the largest distance between an accepted count and the released value."""
         gaps = np.arange(self.base)
         likely = 1 - gaps / self.base
         fits = (likely >= 0.5) | (likely > 1 - np.asarray(level)[..., None])

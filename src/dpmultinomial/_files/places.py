@@ -1,4 +1,4 @@
-"""Check that the file at a path is not confidential, even if the path is a different name of the file. All readers of
+"""Check that a path does not refer to a confidential file, not even under a different name of the file. All readers of
 user files call this check, so that only `_releases` opens confidential files.
 
 A file is confidential if it is in a folder named ``confidential``, if it is in the folder to which ``confidential/`` of
@@ -26,8 +26,8 @@ _WAY_OUT = (
 
 
 def public(path: str | Path) -> Path:
-    """Return the path if the file is not confidential, and raise an error otherwise. Every reader of files that a user
-    names calls this check.
+    """Return the path of a file, or raise an error if the file is confidential. Every reader of files that a user names
+    calls this check.
 
     Parameters
     ----------

@@ -292,8 +292,8 @@ def _counted(record: Mapping[str, Any]) -> bool:
 
 
 def _levels(record: Mapping[str, Any], words: str) -> list[tuple[str, bool]]:
-    """Return the relations that the record of a tree must satisfy. For example, every measured level has a noise
-    distribution and a share of the cost.
+    """Return the relations that the values in the record of a tree must satisfy. For example, every measured level has
+    a noise distribution and a share of the cost.
     """
     public, levels = record["total"] is not None, record["levels"]
     parts = [record[key] for key in ("shares", "scale", "cost_of_each")]
@@ -502,8 +502,8 @@ def open_release(folder: str | Path) -> Published:
 
 
 def _named_by_ledger(folder: Path, record: Mapping[str, object], digest: str) -> None:
-    """Check that the name and the digests of a release agree with its folder and with the ledger two folders above, if
-    that ledger exists.
+    """Check that the name and the digests of a release agree with its folder. The function also checks the ledger two
+    folders above, if this ledger exists.
     """
     ledger = folder.resolve().parents[1] / LEDGER
     if not ledger.is_file():

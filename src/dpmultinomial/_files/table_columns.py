@@ -99,8 +99,8 @@ def shown(bounds: Bounds) -> str:
 def censored(
     cells: Sequence[Cell], names: Sequence[str], noise: str, threshold: float | None
 ) -> tuple[float | None, Limits | None]:
-    """Return the threshold below which the noisy counts are withheld, and the bounds on the counts that follow from
-    ranges, limits and withheld counts.
+    """Return the threshold below which noisy counts are withheld, and the bounds on the true counts. The bounds follow
+    from ranges, limits and withheld counts.
 
     Without added noise, a range contains the true count: it is a bound. With noise, the noisy value was withheld below
     one limit, which becomes the threshold of the distribution.

@@ -27,8 +27,8 @@ _BURN_IN, _DRAWS, _CHAINS = 500, 1000, 4
 
 
 def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
-    """Compute the posterior distribution of counts, shares and rates given a `Release` of counts, or of shares with a
-    total.
+    """Compute the posterior distribution of counts, shares and rates, given a `Release`. The release contains counts,
+    or shares with a total.
 
     Parameters
     ----------
@@ -133,8 +133,8 @@ def _tail_of_sum(released: NDArray[np.float64], laws: Sequence[Any], total: int)
 
 
 def _of_many(release: Release, alpha: NDArray[np.float64]) -> Posterior:
-    """Compute the posterior distribution of many counts with an exact total, by convolutions on windows whose size does
-    not increase with the total.
+    """Compute the posterior distribution of many counts with an exact total. The method uses convolutions on windows
+    whose size does not increase with the total.
     """
     prior = {"law": "multinomial", "alpha": alpha}
     facts = {"prior": {"law": "Dirichlet", "concentration": alpha.tolist()}, "total": release.total} | release.facts

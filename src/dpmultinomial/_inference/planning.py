@@ -39,8 +39,8 @@ _ROUNDING = 1e-12  # tolerance for the ends of an interval of shares
 
 @dataclass(frozen=True)
 class Goal:
-    """Goal of a planned release: either a maximum width of an interval, or a comparison that must be decided by means
-    of the release.
+    """Goal of a planned release: either a maximum width of an interval, or a comparison whose truth must be decided
+    from the release.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class Goal:
 
     @cached_property
     def compared(self) -> Comparison:
-        """Parsed form of the comparison that must be decided by means of the planned release."""
+        """Parsed form of the comparison whose truth must be decided from the planned release."""
         return comparison(self.question or "", Names(self.members))
 
     def truth(self, values: NDArray[np.float64]) -> float | bool:
@@ -435,8 +435,8 @@ def plan(
 
 @dataclass(frozen=True)
 class _Simulation:
-    """Simulation of data files with the planned shares, of releases of these files, and of the answers computed from
-    these releases.
+    """Simulation of a planned release: data files with the planned shares, releases of these files, and answers
+    computed from the releases.
     """
 
     goal: Goal
@@ -447,8 +447,8 @@ class _Simulation:
     prior: Any
 
     def seen(self, epsilon: float, releases: int, seed: int) -> Seen:
-        """Return masks of the simulated releases that are conclusive and correct, and of the releases that are
-        conclusive and wrong, as bool (releases, 2). Release i uses the same random stream at every epsilon.
+        """Return two masks of the simulated releases, bool (releases, 2): releases with a conclusive correct answer,
+        and releases with a conclusive wrong answer. Release i uses the same random stream at every epsilon.
         """
         law = self.made(epsilon)
         return np.array([self._one(law, stream(seed, "plan", i)) for i in range(releases)], dtype=bool)

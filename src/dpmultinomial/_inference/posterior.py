@@ -34,7 +34,8 @@ TOTAL = "total"
 
 
 def _additive_posterior(release: Release, *, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
-    """Compute the posterior distribution of the true counts given a `Release` by the mechanism `AdditiveCounts`.
+    """Compute the posterior distribution of the true counts, given a `Release` that was produced by the mechanism
+    `AdditiveCounts`.
 
     Parameters
     ----------
@@ -91,7 +92,8 @@ COUNTS = ("below", "above")
 
 
 def _censored_posterior(release: Release, *, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
-    """Compute the posterior distribution of mean and variance given a `Release` by the mechanism `CensoredStatistics`.
+    """Compute the posterior distribution of mean and variance, given a `Release` that was produced by the mechanism
+    `CensoredStatistics`.
 
     Parameters
     ----------

@@ -235,7 +235,7 @@ def _noisy_exposure(release: Release, names: tuple[str, ...]) -> tuple[Array, Ar
 
 
 def _without_exposure(cells: Cells, names: tuple[str, ...], rows: NDArray[np.int64]) -> None:
-    """Raise an error if an area has no exposure, but its released value excludes a count of 0."""
+    """Raise an error if an area has an exposure of 0 and a released value that excludes a count of 0."""
     for i in rows:
         part = cells.take(np.array([i]))
         possible = part.lower[0] <= 0 <= part.upper[0]

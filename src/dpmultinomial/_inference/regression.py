@@ -1,5 +1,5 @@
-"""Regression of rates or shares on covariates, used as a prior for protected counts, with exposures and covariates that
-are matched to the areas.
+"""Regression of rates or shares on covariates, used as a prior for protected counts. The exposures and covariates are
+matched to the areas.
 """
 
 from collections.abc import Mapping, Sequence
@@ -116,8 +116,8 @@ class Design:
     scales: Array
 
     def user(self) -> Array:
-        """Return the matrix that converts coefficients of standardised covariates to the user's scale,
-        float64 (p, p).
+        """Return the matrix that converts coefficients of standardised covariates to coefficients of the original
+        covariates, float64 (p, p).
         """
         out = np.diag(np.r_[1.0, 1 / self.scales])
         out[0, 1:] = -self.centres / self.scales

@@ -99,7 +99,7 @@ def _by_node(
 
 
 def laws_by_row(mechanism: Any, size: int) -> NoiseLaw:
-    """Return the noise distributions of released values, with one distribution per value.
+    """Return the noise distributions of the released values, one distribution per value.
 
     Parameters
     ----------
@@ -307,8 +307,8 @@ def _crossed_tree(release: Release, rows: list[str]) -> tuple[Tree, list[int]]:
 
 
 def _noise(release: Release, columns: list[str]) -> LawByRow:
-    """Return the noise distributions of all released numbers, one per number. A mapping from queries to distributions
-    assigns one distribution per column.
+    """Return the noise distributions of all released numbers, one distribution per number. A mapping from queries to
+    distributions assigns one distribution per column.
     """
     kind: Any = release.mechanism
     if isinstance(kind, Mapping) and "law" not in kind:
@@ -334,8 +334,8 @@ def _names(crossed: Crossed, alone: bool) -> list[str]:
 
 
 def _least_squares(crossed: Crossed, laws: crossed_cells.Laws, names: list[str]) -> dict[str, list[float | None]]:
-    """Return the least-squares estimates of all cells and sums in all nodes, by name. Every cell and every sum has a
-    separate tree, so the estimate of a cell ignores the other cells.
+    """Return the least-squares estimates of all cells and sums in all nodes of the tree, indexed by name. Every cell
+    and every sum has a separate tree, so the estimate of a cell ignores the other cells.
     """
     each = [list(least_squares_by_name(law.least_squares).values()) for law in laws]
     pairs = [each[t][v] for v in range(len(crossed.tree)) for t in range(len(laws))]

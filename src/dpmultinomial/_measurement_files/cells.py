@@ -240,7 +240,7 @@ class _MixtureTogether:
         return self._mixed(places[:1], places[1:], plus=True)
 
     def pair_of(self, first: Sequence[int], second: Sequence[int]) -> Pair | None:
-        """Return None, because joint distributions of two sums are not tabulated and ratios are computed from draws
+        """Return None, because joint distributions of two sums are not tabulated. Ratios are computed from draws
         instead.
         """
         return None

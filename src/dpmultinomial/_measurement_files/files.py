@@ -333,15 +333,15 @@ class Spine:
 
     @property
     def tabulated(self) -> tuple[str, ...]:
-        """Levels whose units can be named: the levels of the spine and, if the spine has blocks, all tabulation
-        geographies.
+        """Levels whose geographic units can be named. These are the levels of the spine and, if the spine has blocks,
+        all tabulation geographies.
         """
         more = tuple(level for level in GEOID_DIGITS if level not in self.levels) if self.blocks is not None else ()
         return self.levels + more
 
     def places(self, level: str) -> dict[str, list[int]]:
-        """Return a mapping from the GEOID of each geographic unit of a level to the positions of the fewest nodes whose
-        counts add up to the count of the unit.
+        """Return a mapping from the GEOID of each geographic unit of a level to the positions of nodes. The nodes are
+        the fewest nodes whose counts add up to the count of the unit.
 
         Parameters
         ----------
@@ -369,8 +369,8 @@ class Spine:
         return min(map(self.levels.index, finer))
 
     def _covers(self, labels: Texts, depth: int) -> dict[str, list[int]]:
-        """Return, for every label of the blocks, the largest nodes (at level `depth` or below) in which all blocks have
-        this label.
+        """Return, for every label of the blocks, the largest nodes in which all blocks have this label. Only nodes at
+        level `depth` or below are considered.
         """
         names, numbers = np.unique(labels, return_inverse=True)
         least, most = np.full(len(self.codes), len(names)), np.full(len(self.codes), -1)

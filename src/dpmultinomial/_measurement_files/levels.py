@@ -1,5 +1,4 @@
-"""Measurements on one level of the spine, that is, the information in the files of the level about one cell in each
-node.
+"""Measurements of one cell in each node of one level of the spine, as read from the files of the level.
 
 The estimate of a cell of a histogram is the best linear combination of the queries and constraints that involve it.
 
@@ -31,7 +30,8 @@ MARGIN = 1.01  # queries whose omission increases the standard deviation by less
 
 @dataclass(frozen=True)
 class Sums:
-    """Grouping of the cells of a query into classes of cells that the query measures together.
+    """Grouping of the cells of a query into classes of cells. The query measures only the sum of the cells in each
+    class.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class Target:
 
 
 def _total(unknowns: int) -> Sums:
-    """Return the specification of the total of a histogram, in the form of a query with a single number."""
+    """Return the query that specifies the total of a histogram. The answer to this query is a single number."""
     return Sums(np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64), np.ones((1, unknowns)))
 
 
@@ -251,8 +251,8 @@ def worth_reading(parts: Sequence[Sums], variances: Sequence[float], target: Tar
 
 @dataclass(frozen=True)
 class Bound:
-    """Weights with which the values of a constraint enter the lower and the upper bound on the count of a cell. A bound
-    that does not exist is None.
+    """Weights of the values of a constraint in the lower and the upper bound on the count of a cell. A bound that does
+    not exist is None.
     """
 
     lower: Array | None
@@ -463,7 +463,7 @@ class _Plan:
             _add(self.released, batch, codes, self.which, self.combined, self.found, self.queries.index(batch.query))
 
     def level(self, codes: Texts, limits: tuple[Array, Array, list[str]], strange: list[str]) -> Level:
-        """Return the estimates of a level, given the bounds of the counts and the names of constraints without
+        """Return the estimates of a level, given the bounds on the counts and the names of the constraints that have no
         effect.
         """
         variance, slope = self._each("variance"), np.zeros(len(codes))

@@ -1,5 +1,5 @@
-"""Counts of geographic units (such as counties, named by their GEOIDs) from the posterior of the nodes of a tree, as
-tables and as answers to questions.
+"""Counts of geographic units, such as counties, computed from the posterior distribution of the nodes of a tree. The
+units are named by their GEOIDs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ _GAUSSIAN = "the combined error of several measurements is treated as Gaussian; 
 
 
 class Places:
-    """Posterior of a cell's count in every geographic unit.
+    """Posterior distributions of the count of one cell in all geographic units.
 
     Parameters
     ----------

@@ -206,12 +206,12 @@ class Product:
         return all(spec in axis.all_binnings for axis, spec in zip(self.axes, specs, strict=True))
 
     def query_shape(self, specs: tuple[str, ...]) -> tuple[int, ...]:
-        """Return the number of cells along each axis of a query whose binnings are known."""
+        """Return the number of cells along each axis of a query. The binnings of the query must be known."""
         return tuple(len(axis.all_binnings[spec]) for axis, spec in zip(self.axes, specs, strict=True))
 
     def name(self, specs: tuple[str, ...]) -> str:
-        """Return the name of a query from its binnings, in the form that a user may pass, such as ``total``,
-        ``votingage*hispanic`` or ``detailed``.
+        """Return the name of the query with given binnings. Examples are ``total``, ``votingage*hispanic`` and
+        ``detailed``.
         """
         if set(specs) == {SINGLE}:
             return SINGLE
@@ -265,7 +265,7 @@ def product_of(product: str, table: str) -> Product:
 
 
 def masks(product: Product, cell: dict[str, object]) -> tuple[Mask, ...]:
-    """Return one boolean mask per axis for the levels that make up a cell.
+    """Return one boolean mask per axis that selects the levels of a cell.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ class MeasuredCell:
 
     @cached_property
     def whole(self) -> Level:
-        """Measurements of all levels as a single object, in the order of the nodes of the spine."""
+        """Measurements of all levels in one object, in the order of the nodes of the spine."""
         size = len(self.spine.codes)
         parts = {
             "released": np.nan,
@@ -75,7 +75,7 @@ class MeasuredCell:
 
     @cached_property
     def tree(self) -> Tree:
-        """Tree of totals, with nodes named by geocodes and with the bounds from the constraints."""
+        """Tree of totals whose nodes are named by geocodes. The bounds on the totals come from the constraints."""
         whole = self.whole
         return Tree(
             self.spine.parent,

@@ -85,7 +85,7 @@ def release_all(
     support: int | None = None,
     ties: str = "random",
 ) -> NDArray[np.int64]:
-    """Draw releases with several algorithms that use the same noise, as in the comparison of Wang (2020).
+    """Draw releases by several algorithms with the same noise, for comparisons such as the comparison of Wang (2020).
 
     Parameters
     ----------

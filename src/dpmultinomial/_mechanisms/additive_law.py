@@ -58,7 +58,7 @@ class AdditiveLaw(Coarsenable, ABC):
 
     @abstractmethod
     def variance(self) -> float | Array:
-        """Return the variance of the noise for each row."""
+        """Return the variance of the noise of each row."""
 
     @abstractmethod
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[Any]:
@@ -345,7 +345,8 @@ class GaussianFamily(Family):
 
     @classmethod
     def calibrated(cls, rho: float, *, sensitivity: float | None = None, l2_squared: float | None = None) -> Self:
-        """Return the mechanism that is rho-zCDP for queries with a squared L2 sensitivity of at most `l2_squared`.
+        """Return the mechanism that satisfies rho-zCDP for queries with a squared L2 sensitivity of at most
+        `l2_squared`.
 
         Parameters
         ----------

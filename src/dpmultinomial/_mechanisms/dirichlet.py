@@ -87,8 +87,8 @@ def calibrate_exact(epsilon: float, *, order: float, alpha_per_r: float | None =
 
 
 def calibrate_for_kl(epsilon: float, *, order: float, counts: ArrayLike) -> tuple[float, float]:
-    """Compute r and alpha that minimise the expected KL divergence for a public histogram `counts`, among all pairs
-    whose exact worst-case Rényi divergence is `epsilon`.
+    """Compute the pair (r, alpha) that minimises the expected KL divergence for a public histogram `counts`. The
+    minimum is over all pairs whose exact worst-case Rényi divergence is `epsilon`.
 
     The argument `counts` must not be the data that are then released. Choose it from public knowledge, such as an
     earlier histogram.

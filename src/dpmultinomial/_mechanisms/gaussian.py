@@ -255,8 +255,8 @@ def _moments(sigma: Array) -> tuple[Array, Array]:
 
 
 def _log_waves(sigma: Array) -> Array:
-    """Return the log normalising constant of the discrete Gaussian distribution by Poisson summation, for an array of
-    sigmas >= 1.
+    """Return the log normalising constants of discrete Gaussian distributions with sigma >= 1, computed by Poisson
+    summation.
     """
     waves = np.zeros(sigma.shape)
     for n in (1, 2, 3):
@@ -381,7 +381,7 @@ class DiscreteGaussian(GaussianFamily):
 
     @cached_property
     def log_normaliser(self) -> float | Array:
-        """Return the log normalising constant log sum_d exp(-d^2/(2 sigma^2)), with an error of 1e-15. The sum is
+        """Return the log normalising constant log sum_d exp(-d^2/(2 sigma^2)), up to an error of 1e-15. The sum is
         computed directly or, for sigma >= 1, by its Poisson transform.
         """
         return log_normaliser(self.sigma)
@@ -417,7 +417,7 @@ class DiscreteGaussian(GaussianFamily):
         return renyi.concentrated_gaussian(self.sigma, l2_squared=l2_squared)
 
     def epsilon(self, *, delta: float, l2_squared: float) -> float:
-        """Return an upper bound on the epsilon of (epsilon, delta)-DP, from the zero-concentrated privacy cost."""
+        """Return an upper bound on the epsilon of (epsilon, delta)-DP, computed from the zCDP parameter rho."""
         return renyi.to_dp(self.rho(l2_squared=l2_squared), delta=delta)
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:

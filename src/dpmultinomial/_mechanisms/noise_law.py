@@ -1,4 +1,5 @@
-"""Interface of all noise distributions, and noise distributions that differ between the rows of one release.
+"""Interface of all noise distributions, and a class for noise distributions that differ between the rows of one
+release.
 
 The normalised likelihood of a released value given a true count is also accurate in the extreme tails.
 

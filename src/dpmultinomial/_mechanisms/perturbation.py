@@ -120,8 +120,8 @@ class Perturbation(Coarsenable):
         return dict(zip(self.values[nonzero + self._start[i]].tolist(), self._band[i, nonzero].tolist(), strict=True))
 
     def _limited(self, last: int, row: Mapping[int, float]) -> bool:
-        """Return whether the last row of the table is symmetric about its count, and whether some, but not all, of the
-        row's values minus 1 are released values of the table.
+        """Return whether two conditions hold: the last row of the table is symmetric about its count, and some but not
+        all of its values, reduced by 1, are released values of the table.
         """
         mirrored = max(abs(p - row.get(2 * last - value, 0.0)) for value, p in row.items())
         known = np.isin([value - 1 for value in row], self.values)
@@ -148,7 +148,7 @@ class Perturbation(Coarsenable):
 
     @cached_property
     def _sums(self) -> Array:
-        """Cumulative sums of the probabilities in each row of the table, starting with 0."""
+        """Cumulative sums of the probabilities in each row of the table, with a leading 0."""
         return np.column_stack([np.zeros(len(self._band)), np.cumsum(self._band, axis=1)])
 
     def _excess(self, counts: Array) -> Array:
@@ -349,7 +349,9 @@ class Perturbation(Coarsenable):
 
 
 def _period(beyond: Any) -> int:
-    """Return the number of rows that are repeated beyond the table, or 0 if no row is repeated."""
+    """Return the number of last rows of the noise table that are repeated for larger counts, or 0 if no row is
+    repeated.
+    """
     if isinstance(beyond, Mapping):
         if set(beyond) != {"period"}:
             raise ValueError(f"beyond must be none, shift or {{period: number}}, got {dict(beyond)!r}")

@@ -1,6 +1,4 @@
-"""Random or fixed rounding to a multiple of a base, as in counts published by statistical agencies (base 3, 5 or
-10).
-"""
+"""Random or fixed rounding of counts to multiples of a base. Statistical agencies use base 3, 5 or 10."""
 
 from dataclasses import dataclass
 

@@ -53,8 +53,8 @@ class CensoredStatistics:
     def calibrated(
         cls, epsilon: float, *, n: int, lower: float, upper: float, shares: ArrayLike = SHARES, sums: bool = False
     ) -> "CensoredStatistics":
-        """Return the mechanism with total privacy cost `epsilon` if one of n records is replaced. The cost is divided
-        among the statistics in proportion to `shares` (`scales`).
+        """Return the mechanism whose total privacy cost for replacing one of n records is `epsilon`. The cost is
+        divided among the statistics in proportion to `shares` (`scales`).
         """
         scales = cls(lower=lower, upper=upper).scales(n, epsilon=epsilon, shares=shares, sums=sums)
         return cls(lower=lower, upper=upper, scale=tuple(scales.tolist()), sums=sums)

@@ -140,8 +140,8 @@ def _mechanism(law: str, scale: float, alpha: float) -> calibrated_noise.Mechani
 
 
 def _approximate(mechanism: calibrated_noise.Mechanism, releases: int) -> tuple[float, bool]:
-    """Return the smallest known upper bound on the epsilon of all releases together at delta = `DELTA`, and whether
-    this bound is exact.
+    """Return the smallest known upper bound on the total epsilon of all releases at delta = `DELTA`. Also return
+    whether this bound is exact.
     """
     costs = {o: releases * calibrated_noise.exact_renyi(mechanism, order=o) for o in _ORDERS}
     finite = {o: e for o, e in costs.items() if np.isfinite(e)}
@@ -287,7 +287,7 @@ def add_up(name: str, probabilities: NDArray[np.float64], axis: int) -> None:
 
 
 def texts(name: str, values: object) -> list[str]:
-    """Check that a value is a list of distinct strings, and return this list.
+    """Check that a value is a list of distinct strings, and return the list.
 
     Parameters
     ----------

@@ -331,8 +331,8 @@ def fit(
     smoothing: float = 1.0,
     rng: np.random.Generator | None = None,
 ) -> Network:
-    """Fit a Bayesian network, with or without privacy, with a cell for every combination of parent configuration and
-    category.
+    """Fit a Bayesian network with or without differential privacy. The table of each node has a cell for every
+    combination of parent configuration and category.
 
     Parameters
     ----------

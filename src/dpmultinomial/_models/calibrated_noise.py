@@ -242,7 +242,8 @@ def dp_claim(mechanism: Mechanism, *, epsilon: float, delta: float) -> Audit:
 
 
 def exact_renyi(mechanism: Mechanism, *, order: float) -> float:
-    """Return the largest Rényi divergence between the releases of two data sets that differ by replacing one record.
+    """Return the largest Rényi divergence between the release distributions of two data sets that differ in one
+    replaced record.
 
     Parameters
     ----------

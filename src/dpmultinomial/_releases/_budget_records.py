@@ -111,8 +111,8 @@ class Memory:
         yield from (entry for entry in self._files() if isinstance(entry, Remembered))
 
     def unreadable(self) -> list[Unreadable]:
-        """Return the unreadable files among the user account's copies of journals. Each file concerns only the project
-        whose journal it contained.
+        """Return the unreadable copies of journals in the folder of the user account. Each file concerns only the
+        project whose journal it contained.
         """
         return [entry for entry in self._files() if isinstance(entry, Unreadable)]
 
@@ -406,7 +406,7 @@ class Journal:
         return [line for line, _ in self._chained(self.text if text is None else text)]
 
     def intact(self, text: bytes) -> list[Line]:
-        """Return the lines of a copy up to the first line that breaks the chain of digests."""
+        """Return the lines of a copy of the journal before the first line that breaks the chain of digests."""
         valid = []
         try:
             for line, _ in self._chained(text):
@@ -477,7 +477,9 @@ class Journal:
 
 @dataclass(frozen=True)
 class Ledger:
-    """Ledger of releases in the file `path`. The ledger may be changed only while the lock of `_protocol` is held."""
+    """Ledger of releases in the file `path`. Programs may change the ledger only while they hold the lock of
+    `_protocol`.
+    """
 
     path: Path
 
@@ -491,7 +493,7 @@ class Ledger:
         return self.path.read_bytes() if self.path.exists() else b""
 
     def lines(self) -> list[Entry]:
-        """Return every complete line of the ledger after the header.
+        """Return all complete lines of the ledger after the header.
 
         Raises
         ------
@@ -509,7 +511,7 @@ class Ledger:
         return entries
 
     def entries(self) -> list[Entry]:
-        """Return every release of the ledger in its latest state. The errors are those of `lines`."""
+        """Return the latest state of every release in the ledger. The errors are those of `lines`."""
         return list(latest_entries(self.lines()).values())
 
     def mend(self) -> None:
@@ -556,8 +558,7 @@ class Books:
     memory: Memory
 
     def agreed(self) -> list[Line]:
-        """Return every line of the journal, after all budget records have been compared with each other and the traces
-        of a crash have been repaired.
+        """Compare all budget records, repair the traces of a crash, and return every line of the journal.
 
         Raises
         ------
@@ -688,7 +689,7 @@ class Books:
 
 
 def readable_memory(memory: Memory, identity: str, place: Path) -> None:
-    """Reject a release if the user account contains an unreadable copy of the journal.
+    """Reject a release if a copy of the journal in the folder of the user account is unreadable.
 
     Parameters
     ----------
@@ -777,5 +778,5 @@ def _spent_before(root: Path, place: Path, spent: set[tuple[str, int]], memory: 
 
 
 def latest(lines: Sequence[Line]) -> dict[tuple[str, int], Entry]:
-    """Return every release in its latest state."""
+    """Return the latest state of every release in the budget records."""
     return latest_entries([line.entry for line in lines])

@@ -168,7 +168,7 @@ def _verify(table: CsvTable, data: bytes, moving: Sequence[str], sources: NDArra
 
 
 def _parsed(table: CsvTable, data: bytes) -> CsvTable:
-    """Parse a file that is written in the format of `table`."""
+    """Parse a file of records that is written in the format of `table`."""
     encoding = None if table.source.mark else table.source.stored
     return parse(data, name=table.name, confidential=True, delimiter=table.delimiter, encoding=encoding)
 

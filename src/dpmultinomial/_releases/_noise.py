@@ -55,7 +55,7 @@ def total(parts: Iterable[float]) -> float:
 def within(
     most: float, scales: Mapping[str, float], cost: Callable[[str, float], float]
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return noise scales whose privacy costs add up to at most `most`, and the cost of each scale.
+    """Return noise scales with a total privacy cost of at most `most`, and the cost of each scale.
 
     Parameters
     ----------

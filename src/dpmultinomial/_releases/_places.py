@@ -1,5 +1,5 @@
-"""Location of confidential files, which is the folder ``confidential/`` next to the configuration file. Only the owner
-of this folder can open it.
+"""Location of confidential files: the folder ``confidential/`` next to the configuration file. Only the owner of this
+folder can open it.
 
 ``confidential/`` may be a link to the folder of the data, outside of this project. Confidential files in other folders
 are rejected, so that the journal of spending, its key and its lock are always next to the data.

@@ -27,7 +27,7 @@ from .spending import Cost, beyond
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """Requested release, with the name, the generation and the folders of the release.
+    """Requested release, with its name, its generation and its folders.
 
     Parameters
     ----------
@@ -126,7 +126,8 @@ def affordable(asked: Asked, cost: Cost, lines: Sequence[Line]) -> None:
 def one_source(
     asked: Asked, lines: Sequence[Line], *, file: str, name: str, bound: Callable[[Entry], str] = lambda _: ""
 ) -> None:
-    """Raise ValueError, with the name of the earlier release, if a file was already released from another source.
+    """Raise ValueError if a file was already released from another source. The message contains the name of the earlier
+    release.
 
     Parameters
     ----------
@@ -149,8 +150,8 @@ def one_source(
 
 
 def unchanged(asked: Asked, entry: Entry, *, settings: Sequence[str], data: str) -> None:
-    """Raise ValueError if budget was already spent on a generation with other settings or other data. The message
-    states the remedy.
+    """Raise ValueError if budget was already spent on the same generation of a release with other settings or other
+    data. The message states the remedy.
 
     Parameters
     ----------
@@ -255,8 +256,7 @@ def finish(asked: Asked, entry: Entry, books: Books) -> Path:
 
 
 def release(asked: Asked, books: Books, line: Line, *, data: bytes, record: bytes, files: Sequence[str] = ()) -> Path:
-    """Write the files in a private folder, record the cost, and publish the files under their final name with mode
-    0444.
+    """Write the files in a private folder, record the privacy cost, and publish the files with mode 0444.
 
     Parameters
     ----------

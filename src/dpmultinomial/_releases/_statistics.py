@@ -212,8 +212,8 @@ def _scales(mechanism: str, get: Mapping[str, Any]) -> Iterator[tuple[str, float
 
 
 def _change(get: Mapping[str, Any]) -> int:
-    """Return the sensitivity of the counts, or of one level of a tree. It is half that of a replacement if records are
-    added or removed.
+    """Return the sensitivity of the counts of a release or of one level of a tree. It is half that of a replacement if
+    records are added or removed.
     """
     tree = bool(get["levels"] or get["relation"]) and get["relation"] != "replace a record"
     return -(-get["sensitivity"] // 2) if tree else int(get["sensitivity"])

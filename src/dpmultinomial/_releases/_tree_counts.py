@@ -48,7 +48,8 @@ def equal(levels: int) -> list[float]:
 
 
 def narrowing(shape: Hierarchy, *, mechanism: str, targets: Sequence[int], known: bool) -> list[float]:
-    """Return the budget shares of the measured levels that minimise the mean interval widths at selected levels.
+    """Return the shares of the budget for the measured levels, chosen such that the mean interval widths at selected
+    levels are minimal.
 
     Parameters
     ----------

@@ -137,8 +137,8 @@ Problems = list[tuple[str, str]]
 def problems(
     name: str, settings: Mapping[str, Any], *, budgets: Mapping[str, Mapping[str, float]], root: Path, left: bool = True
 ) -> Problems:
-    """Return all errors as pairs of the path in the configuration and a description of the fault and the rule, or an
-    empty list if there is no error.
+    """Return a list of all errors in the configuration. Each error is a pair of the path in the configuration and a
+    description of the fault and the rule.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def filled(settings: Mapping[str, Any], *, plain: bool = True) -> dict[str, Any]
 
 
 def _plain(value: Any, kind: str) -> Any:
-    """Convert the numbers in the value of a key to floats if the key is real-valued."""
+    """Convert all numbers in the value of a key to floats if the key takes real numbers."""
     if kind == "number":
         return None if value is None else float(value)
     if kind in ("fractions", "positives", "parts") and isinstance(value, Mapping):

@@ -94,7 +94,7 @@ def half_width(law: str, scale: float, level: float) -> float:
 
 
 def spent(root: Path, *sources: str) -> list[Cost]:
-    """Return the costs of the earlier releases from given sources, according to the public ledger below `root`."""
+    """Return the privacy costs of earlier releases from given sources, as listed in the public ledger below `root`."""
     ledger = _budget_records.Ledger(root / _budget_records.FOLDER / "ledger.tsv")
     return _budget_records.costs(_budget_records.read(ledger), *sources)
 
@@ -196,8 +196,8 @@ def _of_tree(settings: Mapping[str, Any], level: float, shape: Hierarchy | None)
 
 
 def _least_squares(mechanism: str, scales: Sequence[float], level: float, shape: Hierarchy | None) -> list[float]:
-    """Return the mean half-width of the normal least-squares intervals of each level, or NaN if the shape of the tree
-    is not known.
+    """Return the mean half-width of the normal least-squares intervals of each level. The value is NaN if the shape of
+    the tree is not known.
     """
     if shape is None:
         return [math.nan] * len(scales)

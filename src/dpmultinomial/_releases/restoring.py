@@ -244,7 +244,7 @@ def _union(vouched: Iterable[Line], others: Iterable[Line]) -> list[Line]:
 
 
 def _weight(line: Line) -> float:
-    """Return the size of a privacy cost, for comparison with other costs of the same kind."""
+    """Return the size of a privacy cost as a number that can be compared with other costs of the same kind."""
     cost = line.entry.spent
     return (cost.epsilon or 0.0) + (cost.rho or 0.0)
 

@@ -119,7 +119,7 @@ class Cost:
 
 
 def read(text: str) -> Cost:
-    """Parse a privacy cost from the string that `str` returns for it."""
+    """Parse a privacy cost from a string in the format that `str` returns for a cost."""
     fields = json.loads(text)
     return Cost(
         relation=fields["relation"], epsilon=fields.get("epsilon"), rho=fields.get("rho"), order=fields.get("order")
@@ -185,8 +185,8 @@ def epsilon_at(costs: Sequence[Cost], *, delta: float) -> float:
 
 
 def _upwards(epsilon: float) -> float:
-    """Return an upper bound on the exact value of equation 14 of Ponnoprat (2022), given the value `epsilon` computed
-    in floating-point arithmetic at the same order.
+    """Return an upper bound on the exact value of equation 14 of Ponnoprat (2022). The argument `epsilon` is the value
+    at the same order, computed in floating-point arithmetic.
 
     At the orders that are tried, the terms are at most 64 + |epsilon| in size; the function allows for 16 roundings of
     these terms.
@@ -208,8 +208,8 @@ def _composable(cost: Cost, orders: Sequence[float]) -> composition.Cost:
 
 
 def rho_of(costs: Iterable[Cost]) -> float:
-    """Return the total zero-concentrated cost of several releases, rounded upwards. A pure cost contributes
-    epsilon^2/2, and the result is ``inf`` if there is a Rényi cost.
+    """Return the total zCDP parameter rho of several releases, rounded upwards. A pure cost contributes epsilon^2/2,
+    and the result is ``inf`` if there is a Rényi cost.
     """
     parts = list(costs)
     if any(c.order is not None for c in parts):

@@ -79,8 +79,8 @@ class _Tilted:
         self.logs = np.full(self.size, -np.inf)
 
     def covered(self, smallest: float) -> Array | None:
-        """Return the convolution, or None if the tilted transforms do not yield all entries above `smallest` times the
-        largest entry.
+        """Return the entries of the convolution as an array. The result is None if the tilted transforms do not yield
+        all entries above `smallest` times the largest entry.
         """
         first, last, _ = self._covered_by(0.0, 0, self.size)
         if first is None or last is None:
@@ -91,8 +91,8 @@ class _Tilted:
         return np.asarray(np.exp(self.logs + self.log_scale))
 
     def _outwards(self, first: int, last: int, side: int, log_smallest: float) -> bool:
-        """Compute the entries on one side of first..last, and return whether all large entries on this side have been
-        computed.
+        """Compute the entries of the convolution on one side of first..last. Return whether all large entries on this
+        side have been computed.
         """
         edge, inner, end = (first, last, 0) if side < 0 else (last, first, self.size - 1)
         for _ in range(MOST_TILTS):

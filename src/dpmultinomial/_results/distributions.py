@@ -236,7 +236,7 @@ class Discrete(Marginal):
 
 
 class RealLaw(Protocol):
-    """Interface that `Continuous` requires of the distribution of a real number."""
+    """Interface of the distributions of real numbers that `Continuous` accepts."""
 
     def mean(self) -> float: ...
 

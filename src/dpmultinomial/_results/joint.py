@@ -1,4 +1,4 @@
-"""Joint distributions of counts, distributions of their sums and differences, and draws.
+"""Joint distributions of counts, with the distributions of sums and differences, and with draws.
 
 Counts are independent, listed, or independent except for a weight on their sum (`Coupled`). The weights of a sum are
 those of consecutive integers (`Window`).
@@ -232,7 +232,7 @@ class Pair:
 
 
 class Together(Protocol):
-    """Interface of integer-valued quantities whose joint distribution is known.
+    """Interface for integer-valued quantities whose joint distribution is known.
 
     ``unit``      unit of which a quantity is a multiple: 1 for counts, 1/total for shares of a public total
     ``pair_of``   joint distribution of two sums; None if it is not a `Pair`
@@ -490,8 +490,8 @@ class Coupled:
 
     @cached_property
     def _kind_ties(self) -> list[Window]:
-        """Weights of one count of each kind (counts with equal factors), given all other counts and the factor g of the
-        sum.
+        """Weights of one count from each group of counts with equal factors, given all other counts and the factor g of
+        the sum.
         """
         ties = self._kinds.ties(self.root)
         if self._kinds.tails:
@@ -578,8 +578,8 @@ class Coupled:
         return sums
 
     def _tie(self, places: Places, low: int, high: int) -> Window:
-        """Return the weights of the sums low..high of the counts at `places`, given all other counts and the factor g
-        of the sum of all counts.
+        """Return the weights of the values low..high for the sum of the counts at `places`, given all other counts and
+        the factor g of the sum of all counts.
         """
         if len(places) <= MOST and self._spectrum is not None:
             tie = self._spectrum.tie(places, low, high)
@@ -659,7 +659,7 @@ class _Kinds:
         self.free = self.levels[-1][0]
 
     def ties(self, root: Window) -> list[Window]:
-        """Return the weights of one count of each kind (counts with equal factors), given all other counts and the
+        """Return the weights of one count from each group of counts with equal factors, given all other counts and the
         factor g of the sum.
         """
         ties = _ties(self.levels, root, tails=self.tails)
@@ -715,8 +715,8 @@ def _sums_of_pairs(parts: list[Window]) -> list[list[Window]]:
 
 
 def _ties(levels: list[list[Window]], root: Window, *, tails: bool = True) -> list[Window]:
-    """Return the weights of every part of a binary tree of sums, given all other parts and the factor g of the sum,
-    computed from the top downwards.
+    """Return the weights of every partial sum in a binary tree of sums, given all other partial sums and the factor g
+    of the total sum.
     """
     ties = [_message(root, Window(0, np.ones(1)), levels[-1][0], tails=tails)]
     for row in steps(reversed(levels[:-1]), len(levels) - 1, "levels of sums"):

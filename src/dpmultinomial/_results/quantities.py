@@ -1,4 +1,4 @@
-"""Distributions of several named quantities of one type. A single quantity is accessed by its name; other methods
+"""Distributions of several named quantities of the same type. A single quantity is accessed by its name; other methods
 select some quantities or evaluate all of them in one call.
 
 `Chance` is a probability with an accuracy status.
@@ -40,7 +40,7 @@ class Columns(NamedTuple):
 
 
 class Quantities:
-    """Named quantities of one type. The expression ``quantities[name]`` returns the `Marginal` of one quantity, and the
+    """Named quantities of one type. The expression ``quantities[name]`` returns the `Marginal` of one quantity. The
     methods return results for all quantities, as a mapping from the names or as a table.
 
     Parameters
@@ -106,7 +106,8 @@ class Quantities:
         return len(self.names)
 
     def among(self, *names: str) -> "Quantities":
-        """Return the share of each category in `names`: the quantity divided by the sum of the quantities over `names`.
+        """Return the share of each category in `names`, which is its quantity divided by the sum of the quantities of
+        all categories in `names`.
 
         Parameters
         ----------

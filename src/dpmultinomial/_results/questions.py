@@ -112,8 +112,8 @@ def _of_pair(pair: Pair, plus: float, minus: float, unit: float, asked: Comparis
 
 
 def _of_multiples(together: Independent, asked: Comparison) -> float | None:
-    """Return the probability that a comparison is true for a sum of different multiples of independent numbers, if all
-    coefficients are small integer multiples of a common unit.
+    """Return the probability that a comparison is true for a linear combination of independent numbers. All
+    coefficients must be small integer multiples of a common unit.
     """
     step = _common(asked.coefficients)
     if step is None:
@@ -280,8 +280,8 @@ class Drawer:
 
     @property
     def state(self) -> Accuracy:
-        """Accuracy status of answers computed from draws: the convergence status if the posterior was sampled by Markov
-        chains, and otherwise ``approximate``.
+        """Accuracy status of answers that are computed from draws. It is the convergence status if the posterior was
+        sampled by Markov chains, and otherwise ``approximate``.
         """
         base = self.group[self.group.names[0]].accuracy
         if base.status in ("converged", "not converged"):
@@ -556,11 +556,11 @@ class Asked:
         return Accuracy("exact", 0.0, f"given that the denominator is not 0, which has probability {1 - undefined:.6g}")
 
     def _every(self) -> list[int]:
-        """Return the positions of all quantities except a quantity that is the sum of all others."""
+        """Return the positions of all quantities, without a quantity that is the sum of all others."""
         return [place for place, name in enumerate(self.group.names) if name != self.group.whole]
 
     def _places(self, kind: str, names: Any) -> list[int]:
-        """Return the positions of the named quantities, given one name, several different names, or ``all``."""
+        """Return the positions of the quantities that are selected by one name, several different names, or ``all``."""
         if isinstance(names, str) and names == "all" and names not in self.group.places:
             return self._every()
         listed = [names] if isinstance(names, str) else names

@@ -57,8 +57,9 @@ def subfactorials(n: int) -> list[int]:
 
 @lru_cache(maxsize=64)
 def mixture_coefficients(n: int, rate: float, bits: int) -> tuple[int, ...]:
-    """Return the coefficients a_0..a_n of the exact distribution of a swap as a mixture with positive and negative
-    weights. The coefficients are multiples of 2^-bits. The error of each coefficient is at most 2^-bits.
+    """Return the coefficients a_0..a_n of the mixture that represents the exact distribution of a swap. Some
+    coefficients may be negative. The coefficients are multiples of 2^-bits. The error of each coefficient is at most
+    2^-bits.
 
     Parameters
     ----------
@@ -167,8 +168,9 @@ def eigenvalues(n: int, rate: float, count: int, bits: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=16)
 def _hahn(n: int, small: int, other: int, bits: int) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]:
-    """Return the eigenfunctions Q_j(x), j, x = 0..small, of a swap, normalised to Q_j(0) = 1, and the reciprocals of
-    their squared norms with respect to the hypergeometric distribution h. All numbers are multiples of 2^-bits.
+    """Return the eigenfunctions Q_j(x) of a swap for j, x = 0..small, and the reciprocals of their squared norms. The
+    eigenfunctions are normalised to Q_j(0) = 1, and the norms refer to the hypergeometric distribution h. All numbers
+    are multiples of 2^-bits.
 
     Let x be the number of records in one category of each variable, of sizes `small` (the smallest margin) and `other`.
     Q_j solves the difference equation of the random walk that exchanges the values of two random records.
@@ -256,8 +258,8 @@ def _symmetric(n: int, small: int, other: int, at: int, rate: float, depth: int 
 def class_law(
     table: ArrayLike, *, rate: float, depth: int | None = None, most_work: float = MOST_WORK
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return all tables with the same margins as `table` and, for each of these tables, the log probability of a swap
-    from `table` to it and the log probability of a swap back.
+    """Return all tables with the same margins as `table`, and the log probabilities of the swap from `table` to each of
+    these tables and of the reverse swap.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""Permutation swapping (Bailie, Gong and Meng 2023) of the records in data frames and tables, the exact distribution of
-swapped tables, and the attenuation of associations.
+"""Permutation swapping (Bailie, Gong and Meng 2023) of the records in data frames and tables. The module also computes
+the exact distribution of swapped tables and the attenuation of associations.
 
 `Swap` is permutation swapping as a mechanism, for records or tables, with its privacy cost.
 """
@@ -137,8 +137,8 @@ def swap_law(table: ArrayLike, *, rate: float) -> tuple[NDArray[np.int64], NDArr
 
 
 def selected_share(n: int, *, rate: float) -> float:
-    """Return the expected fraction of the records of a stratum that are selected, given that the selection is not a
-    single record.
+    """Return the expected fraction of records of a stratum that are selected, conditional on a selection that does not
+    consist of exactly one record.
 
     Parameters
     ----------
@@ -383,7 +383,7 @@ class Swap:
         changes: Sequence[float] | None = None,
         source: str = "data",
     ) -> PureDP:
-        """Return the privacy cost of a swap for two data sets that have equal invariants and differ by exchanges.
+        """Return the privacy cost of a swap for pairs of data sets with equal invariants that differ by exchanges.
 
         Parameters
         ----------

@@ -145,7 +145,7 @@ def row(table: ArrayLike, *, rate: float, log_prior: NDArray[np.float64] | None 
 
 @lru_cache(maxsize=64)
 def _weights(n: int, small: int, rate: float) -> NDArray[np.float64]:
-    """Return a cached array for the log weights of a swap of given size and rate. Entries are NaN until the weight is
+    """Return a cached array for the log weights of a swap with given size and rate. Entries are NaN until the weight is
     computed.
     """
     return np.full(small + 1, np.nan)

@@ -241,8 +241,8 @@ class CoupledCounts:
 
     @property
     def _first(self) -> int:
-        """Return the first total at which the factor g of the total is defined, minus the sum of the lowest values of
-        the components.
+        """Return the lowest total at which the factor g is defined, minus the sum of the lowest values of all
+        components.
         """
         return int(self.total_low - self.low.sum())
 
@@ -280,8 +280,8 @@ _TERM_NUMBERS = 1_000_000  # number of array entries that are processed together
 def windows(
     released: NDArray[np.int64], noise: Noise, window: int | None, *, drawn: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return, for every component, the lowest and the highest true count over which the posterior is summed. They are
-    the ends of the window of Wang (2020), or of the range of all counts that are not negligible.
+    """Return the lowest and the highest true count of every component in the sums over the posterior. They are the ends
+    of the window of Wang (2020), or of the range of all counts that are not negligible.
 
     Parameters
     ----------
@@ -425,8 +425,8 @@ def _levels(released: Whole, noise: Noise) -> Whole:
 
 
 def _beyond(noise: Noise, size: int) -> tuple[int, int]:
-    """Return the largest non-negligible distances by which the sum of max(n_s, 0) over all noisy components n_s is
-    below and above the noisy total. The distance above is computed for noise that is clipped at 0 from below.
+    """Return the largest non-negligible distances of the sum of max(n_s, 0) below and above the noisy total. The sum is
+    over all noisy components n_s. The distance above is computed for noise that is clipped at 0 from below.
     """
     positive = noise.p[noise.reach :].copy()
     positive[0] = noise.p[: noise.reach + 1].sum()
@@ -468,8 +468,8 @@ def _boxes(released: Whole, x: Whole, levels: Whole, ties: str) -> tuple[Array, 
 
 
 def _log_remainder(released: NDArray[np.int64], ties: str) -> float:
-    """Return the log probability that the tie rule assigns the units left over by an equal division to the components
-    that received them.
+    """Return the log probability that the tie rule assigns the remaining units to the components that received them.
+    Units remain after an equal division of the total.
     """
     size, extra = len(released), int(released.sum()) % len(released)
     if ties == "random":
@@ -480,8 +480,8 @@ def _log_remainder(released: NDArray[np.int64], ties: str) -> float:
 
 
 def _tilts(factors: Array, low: Whole, noise: Noise, total_low: int, total_factor: Array) -> Array:
-    """Return the exponential tilt of every term of the mixture: the value on a grid that minimises an upper bound on
-    the weight of the term. Tilts at which the tilted weights could overflow are excluded.
+    """Return the exponential tilt of every term of the mixture. The tilt is the value on a grid that minimises an upper
+    bound on the weight of the term. Tilts at which the tilted weights could overflow are excluded.
     """
     terms, size, width = factors.shape
     totals = total_low + np.arange(len(total_factor))
@@ -556,8 +556,8 @@ class Certificate:
         return self.pruned + self.wrapped + self.cut + _ROUNDING * self.condition
 
     def accuracy(self) -> Accuracy:
-        """Return the accuracy status of the distribution, which is ``exact`` if the error bound is within the rounding
-        tolerance, and otherwise ``approximate`` with the bound.
+        """Return the accuracy status of the distribution. The status is ``exact`` if the error bound is within the
+        rounding tolerance, and otherwise ``approximate`` with the bound.
         """
         if self.error < _TOLERANCE:
             return EXACT
@@ -644,7 +644,7 @@ class TransformedCounts:
         return self._terms.log_probabilities(vectors)
 
     def top(self, k: int) -> tuple[Whole, Array]:
-        """Return the k most probable vectors of counts and their probabilities."""
+        """Return the k most probable vectors of counts, with their probabilities."""
         start = np.array([np.rint(v @ p) for v, p in map(self.marginal, range(self.components))], dtype=np.int64)
         vectors, logs = most_probable(self.log_probabilities, start, k)
         return vectors, np.exp(logs)

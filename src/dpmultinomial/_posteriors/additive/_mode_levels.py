@@ -1,5 +1,5 @@
-"""Levels of algorithm 3 of Wang (2020): intervals of noisy counts for which the released vector is a mode, and upper
-bounds on the weights of the levels.
+"""Levels of algorithm 3 of Wang (2020), with their intervals of noisy counts. In these intervals, the released vector
+is a mode. Upper bounds on the weights of the levels are also computed.
 
 The released r is a mode of the noisy weights n exactly if the smallest quotient n_j/r_j that received a unit is at
 least the largest quotient n_i/(r_i + 1) that did not. Given this level p/q, every n_s lies in an open interval, ]p
@@ -53,8 +53,8 @@ class Columns:
 
 
 def columns(released: Whole, shapes: Array, *, together: bool) -> Columns:
-    """Return the groups of equal components of a release (columns) if `together` is true, and otherwise one column per
-    component, for tie rules that depend on the order.
+    """Return the groups of components of a release (columns). If `together` is true, a column is a group of equal
+    components. Otherwise, each component is a column, as required by tie rules that depend on the order.
 
     Parameters
     ----------
@@ -77,8 +77,8 @@ def columns(released: Whole, shapes: Array, *, together: bool) -> Columns:
 
 @dataclass(frozen=True)
 class Levels:
-    """Intervals of noisy counts for which the released vector is a mode, for every level of algorithm 3 of Wang (2020)
-    (rows) and every group of components (columns).
+    """Intervals of the noisy counts for which the released vector is a mode. The rows are the levels of algorithm 3 of
+    Wang (2020), and the columns are the groups of components.
 
     Attributes
     ----------
@@ -111,8 +111,8 @@ class Levels:
         )
 
     def with_empty(self) -> "Levels":
-        """Return all levels of algorithm 3 of Wang (2020), followed by an additional level at which all noisy counts
-        are 0 or less.
+        """Return all levels of algorithm 3 of Wang (2020), and an additional last level for the case that all noisy
+        counts are 0 or less.
         """
         nothing, size = np.array([0]), self.got.shape[1]
         none = np.full((1, size), NOTHING)
@@ -185,8 +185,8 @@ def nodes(claims: int) -> tuple[Array, Array]:
 
 @lru_cache(maxsize=1024)
 def rule(claims: int, ties: str) -> tuple[Array, Array, Array]:
-    """Return the arrays (early, late, weight) that `_frequency_products` needs for the terms of one level under a tie
-    rule.
+    """Return the arrays (early, late, weight) for the terms of one level under a tie rule, in the form required by
+    `_frequency_products`.
 
     Among equal claims, the claims that received a unit precede the claim that received the last unit. ``"first"``: a
     lower index precedes, so components before the last served component may have received a unit on an equal claim, and
@@ -404,8 +404,8 @@ def _interval_sums(values: Array, start: Whole, end: Whole) -> Array:
 
 
 def _claims(clear: Array, got: Array, lost: Array, repeats: Whole, claims: int, ties: str) -> Array:
-    """Return the log mass of all components whose noisy count can be at an end of its interval, for several levels, as
-    an array (G, n). The mass is a sum over the quadrature nodes and over the component that receives the last unit.
+    """Return the log mass of all components whose noisy count can be at an end of its interval, as an array (G, n) with
+    one row per level. The mass is a sum over the quadrature nodes and over the component that receives the last unit.
     """
     early, late, weight = rule(claims, ties)
     with np.errstate(divide="ignore", invalid="ignore"):

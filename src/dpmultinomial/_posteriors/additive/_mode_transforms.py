@@ -379,8 +379,8 @@ class _Sweep:
         return float(max(need[up].min(), need[~up].min()))
 
     def _choose_windows(self) -> None:
-        """Choose the range of true counts of every column: its intervals, extended on both sides by the distance within
-        which the noise is not negligible.
+        """Choose the range of true counts for every column. The range contains the intervals of the column, extended on
+        both sides by the largest non-negligible noise.
         """
         levels, noise = self.levels.take(self.kept), self.problem.noise
         rise = self.free - self.free[self.place] + _RESERVE + 6.0
@@ -493,8 +493,8 @@ class _Sweep:
 
 
 def _different(*columns: Whole) -> tuple[Whole, Whole]:
-    """Return the position of the first row of every group of equal rows, in increasing order of the rows, and the index
-    of the group of every row.
+    """Return the position of the first row of every group of equal rows, and the group index of every row. The groups
+    are in increasing order of the rows.
     """
     order = np.lexsort(columns[::-1])
     new = np.ones(len(order), dtype=bool)

@@ -76,7 +76,9 @@ class NoiseModel:
 
     @cached_property
     def far(self) -> int:
-        """Largest absolute noise that is not negligible, that is, with a relative probability of at least exp(-60)."""
+        """Largest absolute noise value that is not negligible. Negligible values have a relative probability below
+        exp(-60).
+        """
         return int(min(self.support, ceil(_DIGITS / self.epsilon)))
 
     @cached_property
@@ -275,7 +277,7 @@ def dirichlet_multinomial(concentration: ArrayLike, size: int) -> CountsPrior:
 
 
 def of(prior: str | ArrayLike | CountsPrior, size: int) -> CountsPrior:
-    """Return the prior of the true counts that the argument `prior` describes.
+    """Return the prior distribution of the true counts that is described by the argument `prior`.
 
     Parameters
     ----------

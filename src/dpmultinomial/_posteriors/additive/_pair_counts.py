@@ -249,8 +249,8 @@ def _drawn_shares(released: Whole, wide: list[Whole], noise: Noise) -> Array:
 
 
 def widest(released: Whole, noise: Noise, *, algorithm: str, window: int | None) -> tuple[int, int]:
-    """Return the number of rows in a table of all pairs of true counts, and the largest number of rows for which the
-    table is computed (1 GB, a few seconds).
+    """Return the number of rows in a table of all pairs of true counts, and the largest permitted number of rows. A
+    table with the largest permitted number of rows needs 1 GB and a few seconds.
 
     Parameters
     ----------
@@ -292,8 +292,8 @@ def share_likelihood(released: Whole, n1: Whole, n2: Whole) -> Array:
 
 
 def mode_likelihood(released: Whole, n1: Whole, n2: Whole, *, ties: str) -> Array:
-    """Return the probability that the mechanism reports the released vector as the mode, given the multinomial weights
-    max(n, 0). The probability is 0 or 1, or one half if a random tie decides.
+    """Return the probability that the mechanism selects the released vector as the mode of the multinomial distribution
+    with weights max(n, 0). The probability is 0 or 1, or one half if a random tie decides.
 
     Parameters
     ----------

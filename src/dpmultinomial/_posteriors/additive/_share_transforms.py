@@ -66,8 +66,8 @@ class Frame:
 
 
 class Tilted:
-    """Product of the factors of the components and of the total, with the cumulants of the sum of the components minus
-    the total under an exponential tilt.
+    """Product of the factors of the components and the factor of the total. The cumulants of the sum of the components
+    minus the total are computed under an exponential tilt.
     """
 
     def __init__(self, frame: Frame, factors: Array) -> None:
@@ -79,8 +79,8 @@ class Tilted:
         self.steepest = min(frame.rate, _STEEPEST / factors.shape[1])
 
     def cumulants(self, theta: float) -> tuple[float, float, float]:
-        """Return the log of the sum of the exponentially tilted weights, and the mean and the variance of the sum of
-        the components minus the total.
+        """Return the log of the sum of the exponentially tilted weights. Also return the mean and the variance of the
+        sum of the components minus the total under the tilt.
         """
         repeats = self.frame.columns.repeats
         s0, s1, s2 = (self.factors @ (self.powers * np.exp(theta * self.x)[:, None])).T
@@ -381,7 +381,7 @@ class Problem:
 
     @cached_property
     def columns(self) -> Columns:
-        """Groups of components (columns) with the same released count and prior."""
+        """Groups of components (columns) with the same released count and the same prior."""
         return _mode_levels.columns(self.released, self.prior.shapes(len(self.released)), together=True)
 
     @cached_property
@@ -492,7 +492,7 @@ def _windows(problem: Problem) -> tuple[Whole, int]:
 
 
 def _totals(problem: Problem) -> tuple[Whole, Array]:
-    """Return the true totals T that are not negligible, and the log of P(released total | T), up to a constant."""
+    """Return the true totals T with non-negligible probability, and log P(released total | T) up to a constant."""
     noise, total = problem.noise, problem.total
     reach = int(min(noise.support, problem.span // problem.doses))
     totals = np.arange(max(total - problem.doses * reach, 0), total + problem.doses * reach + 1)

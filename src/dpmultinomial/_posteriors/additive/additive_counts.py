@@ -1,4 +1,5 @@
-"""Exact posteriors of true counts given an additive release of counts (Wang, 2020), for any number of components.
+"""Exact posterior distributions of the true counts given an additive release of counts (Wang, 2020) with any number of
+components.
 
 For two components, the paper sums by brute force, and it leaves more components to future work. As in the paper, the
 true counts have a flat prior on the integers >= 0. The posterior is computed exactly, without MCMC or sampling.
@@ -160,8 +161,8 @@ class AdditivePosterior:
         return self.law.total()
 
     def interval(self, i: int, *, level: float = 0.9) -> tuple[int, int]:
-        """Return the central credible interval of one component. Its ends are the smallest counts at which the
-        cumulative distribution function is at least (1 - level)/2 and (1 + level)/2.
+        """Return the central credible interval of the true count of one component. Its ends are the smallest counts at
+        which the cumulative distribution function is at least (1 - level)/2 and (1 + level)/2.
         """
         _checks.fraction("level", level)
         return _central(*self.marginal(i), level)
@@ -323,8 +324,8 @@ def _refuse_wide(noise: NoiseModel, algorithm: str) -> None:
 
 
 def _window_accuracy(counts: Whole, noise: NoiseModel, algorithm: str, ties: str, window: int) -> Accuracy:
-    """Return the accuracy status of a posterior in which each true count is at most `window` away from the released
-    count. The neglected mass is computed from the distribution without this restriction.
+    """Return the accuracy status of a posterior distribution that is restricted to true counts at most `window` away
+    from the released counts. The neglected mass is computed from the distribution without this restriction.
     """
     if algorithm == "1-summed" or ties == "ieee":
         return Accuracy("approximate", float("nan"), f"true counts and noise are truncated at +-{window}")
@@ -342,8 +343,8 @@ def _window_accuracy(counts: Whole, noise: NoiseModel, algorithm: str, ties: str
 def _summed(
     counts: Whole, noise: NoiseModel, algorithm: str, window: int | None, largest: int | None, ties: str
 ) -> CountsLaw:
-    """Compute the posterior distribution of the true counts by sums of products: a table of all pairs for two
-    components, and otherwise forward and backward sums.
+    """Compute the posterior distribution of the true counts by sums of products. The method uses a table of all pairs
+    for two components, and otherwise forward and backward sums.
     """
     if window is None:
         _refuse_wide(noise, algorithm)

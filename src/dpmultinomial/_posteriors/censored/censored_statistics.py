@@ -444,7 +444,7 @@ class Conflict:
 
     @property
     def least(self) -> float:
-        """Smallest of the six p-values, multiplied by six (Bonferroni correction), and at most 1."""
+        """Smallest of the six p-values, multiplied by six (Bonferroni correction) and limited to at most 1."""
         return min(1.0, 6 * min(self.predictive + self.parameters))
 
     @property
@@ -583,7 +583,7 @@ class CensoredPosterior:
         return Accuracy(word, self.law_error, f"{reason}; {self.conflict}")
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
-        """Draw pairs (mu, sigma2) with replacement from the posterior draws, float64 (size, 2)."""
+        """Draw pairs (mu, sigma2) with replacement from the posterior draws, as a float64 array of shape (size, 2)."""
         pooled = self.draws.reshape(-1, 2)
         return pooled[_checks.generator(rng).integers(len(pooled), size=_checks.integer("size", size))]
 

@@ -78,7 +78,7 @@ class Prior:
         return cls(0.5 * (float(lower) + float(upper)), (0.5 * width) ** 2, SHAPE, SHARE * width**2)
 
     def standardised(self, lower: float, upper: float) -> "Prior":
-        """Return the prior in the unit u = (x - middle)/(width/2), for which the limits are -1 and 1."""
+        """Return the prior for the rescaled values u = (x - middle)/(width/2), whose limits are -1 and 1."""
         half = 0.5 * (upper - lower)
         mu0 = (self.mu0 - 0.5 * (lower + upper)) / half
         return Prior(mu0, self.var0 / half**2, self.shape0, self.rate0 / half**2)
@@ -173,7 +173,7 @@ class GridPosterior:
         return np.array([self.mass.sum(axis=1) @ self.mu, self.mass.sum(axis=0) @ np.exp(self.log_sigma2)])
 
     def sd(self) -> Array:
-        """Return the posterior standard deviations of mu and sigma2, float64 (2,)."""
+        """Return the posterior standard deviations of mu and sigma2, as a float64 array of shape (2,)."""
         square = [self.mass.sum(axis=1) @ (self.mu - self.mean()[0]) ** 2]
         square += [self.mass.sum(axis=0) @ (np.exp(self.log_sigma2) - self.mean()[1]) ** 2]
         return np.sqrt(square)
@@ -245,8 +245,8 @@ def posterior(
 def naive(
     release: ArrayLike | Mapping[str, float], *, n: int, lower: float, upper: float, prior: Prior | None = None
 ) -> GridPosterior:
-    """Compute the posterior distribution of (mu, sigma2) under the false assumption that the release has no noise. The
-    released values are treated as the statistics, and are changed only if the formulas require it.
+    """Compute the posterior distribution of (mu, sigma2) under the incorrect assumption that the release contains no
+    noise. The released values are treated as the statistics, and are changed only if the formulas require it.
 
     Counts are rounded and clipped to [0, n] (low first, then high to the remainder), and the sum of squares is
     increased to at least 0. The mean is not changed. The parameters, the result and the errors are as in `posterior`.
@@ -296,8 +296,8 @@ def _on_grid(
 
 
 def _cover(log_density: Callable[[Array, Array], Array], mode: Array, top: float, axis: int) -> Array:
-    """Return a grid for coordinate `axis` that covers the profile of the density down to exp(-DEPTH) of its maximum.
-    The profile has a single mode.
+    """Return a grid for coordinate `axis` that covers the main part of the density. The grid contains all points at
+    which the profile of the density is at least exp(-DEPTH) times its maximum. The profile has a single mode.
     """
 
     def falls(reach: float) -> bool:

@@ -211,7 +211,7 @@ class BetaMixture(TailedLaw):
 
 
 def _tail(parts: Components, z: float, upper: bool) -> float:
-    """Return the tail probability P(X <= x) or P(X > x) of a mixture at z = log(x/(1 - x)), as a sum of
+    """Return the tail probability P(X <= x) or P(X > x) of a mixture at z = log(x/(1 - x)), computed as a sum of
     positive terms.
     """
     a, b, weights = parts
@@ -281,8 +281,8 @@ class ExplicitLaw(PairedLaw):
         return np.asarray(np.bincount(self.rows[:, category], self.weights, self.total + 1), dtype=np.float64)
 
     def pair(self, inside: int, others: Sequence[int]) -> Pairs:
-        """Return the joint distribution of one count s and of the sum t of the counts in `others`, as arrays (s, t,
-        weight) with one entry per possible vector.
+        """Return the joint distribution of one count s and the sum t of the counts in `others`, as arrays (s, t,
+        weight).
         """
         return self.rows[:, inside], self.rows[:, others].sum(axis=1), self.weights
 

@@ -182,7 +182,9 @@ def _flat(noisy_counts: ArrayLike | Sequence[ArrayLike], starts: ArrayLike | Non
 
 
 def _entries(name: str, values: ArrayLike, sizes: NDArray[np.int64]) -> Array:
-    """Return an array with one value per entry, given a single value, one value per table or one value per entry."""
+    """Return an array with one value per entry, computed from a single value, one value per table or one value per
+    entry.
+    """
     array = _checks.floats(name, values)
     if array.ndim == 0:
         return np.full(int(sizes.sum()), float(array))
@@ -197,7 +199,7 @@ def _entries(name: str, values: ArrayLike, sizes: NDArray[np.int64]) -> Array:
 
 
 def _reasons(noisy: Array, bounds: NDArray[np.int64], sums: Array, scales: Array, alphas: Array) -> list[str]:
-    """Return the reason why each table is invalid, as a list of strings. The string of a valid table is empty."""
+    """Return a list of strings with the reason why each table is invalid. The string of a valid table is empty."""
     if not len(sums):
         return []
     with np.errstate(invalid="ignore"):

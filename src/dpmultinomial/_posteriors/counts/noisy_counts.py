@@ -99,8 +99,8 @@ class FixedSumLaw:
         return s, t, weights
 
     def share(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:
-        """Return the distribution of the share of category `inside` in the sum of the categories `inside` and `others`,
-        or None if the list of pairs is short enough to be used instead.
+        """Return the distribution of the share of category `inside` among the categories `inside` and `others`. The
+        result is None if the list of pairs is short enough to be used instead.
         """
         outside = [i for i in range(self.categories) if i != inside and i not in others]
         if self._listed(inside, others, outside):
@@ -150,8 +150,8 @@ class FixedSumLaw:
 
 
 class NoiseLaw(Protocol):
-    """Interface of a noise distribution, that is, of the distribution of a released count given the true count. The
-    package `_mechanisms` contains Laplace, DiscreteLaplace and DiscreteGaussian.
+    """Interface for distributions of a released count given the true count (noise distributions). The package
+    `_mechanisms` contains Laplace, DiscreteLaplace and DiscreteGaussian.
     """
 
     def log_weights(self, noisy: ArrayLike, counts: ArrayLike) -> NDArray[np.float64]:

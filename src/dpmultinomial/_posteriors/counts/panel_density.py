@@ -108,8 +108,8 @@ class TailedLaw(ABC):
         return np.array(quantiles, dtype=np.float64).reshape(levels.shape)
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return a summary of the distribution: a table with one row that contains the mean, standard deviation and
-        central interval (`_accuracy.summary_frame`).
+        """Return a table with one row that contains the mean, standard deviation and central interval of the
+        distribution (`_accuracy.summary_frame`).
 
         Parameters
         ----------
@@ -128,7 +128,9 @@ class TailedLaw(ABC):
 
     @abstractmethod
     def _probability(self, x: ArrayLike, *, upper: bool) -> Array:
-        """Return the tail probability P(X > x) if `upper` is true, and otherwise P(X <= x)."""
+        """Return the upper tail probability P(X > x) if `upper` is true, and otherwise the lower tail probability P(X
+        <= x).
+        """
 
     def _log_probability(self, x: ArrayLike, *, upper: bool) -> Array:
         """Return the log of a tail probability, computed from the tail or from its complement, whichever is more
@@ -361,8 +363,8 @@ class PanelDensity:
         return self._laid[-1][:left][::-1] + self._laid[1][:right]
 
     def _with(self, side: int, number: int) -> tuple[int, int]:
-        """Return the numbers of panels to the left and to the right of the centre: `number` on the side `side`, and the
-        number of panels of the core on the opposite side.
+        """Return the numbers of panels to the left and to the right of the centre. The number is `number` on the side
+        `side`, and the number of panels of the core on the opposite side.
         """
         return (number, self._core[1]) if side < 0 else (self._core[-1], number)
 
@@ -376,8 +378,8 @@ class PanelDensity:
         return True
 
     def _as_far_as(self, side: int, z: float) -> int:
-        """Return the number of panels from the centre up to z, or up to the point at which the density is
-        negligible.
+        """Return the number of panels from the centre up to z. The panels end earlier if the density becomes negligible
+        before z.
         """
         number = self._core[side]
         while (
@@ -389,8 +391,8 @@ class PanelDensity:
         return number
 
     def _reaching(self, side: int, log_level: float) -> int:
-        """Return the number of panels on the given side of the centre beyond which the mass is negligible compared with
-        a tail of log probability `log_level`.
+        """Return the number of panels that are required on the given side of the centre. The mass beyond these panels
+        is negligible compared with a tail of log probability `log_level`.
         """
         number = self._core[side]
         while self._beyond(side, number) > log_level - _BEYOND and self._exists(side, number + 1):

@@ -173,8 +173,8 @@ def _blocks(part: Window, step: int) -> Window:
 
 
 def log_weight(mine: Window, theirs: Window, of_total: Window) -> float:
-    """Return the log of the sum, over all pairs (s, t), of the products of the weights of s, t and s + t, computed by
-    one convolution.
+    """Return the log of the sum over all pairs (s, t) of the product of the weights of s, t and s + t. The sum is
+    computed by one convolution.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""Distribution of independent counts given a large sum, computed on windows that contain all but a negligible part of
-the probability.
+"""Distribution of independent counts given a large sum. The distribution is computed on windows that contain all but a
+negligible part of the probability.
 
 The weights of count i are a_i(s) = exp(theta s) prior(s) likelihood(s), with the tilt theta at which the unconditional
 sum of the counts has a mean near the total; the tilt cancels given the total. A window contains the weights above
@@ -78,7 +78,7 @@ def _refuse(weights: int, total: int) -> None:
 
 
 class _Part:
-    """Log weights of a single count under an exponential tilt."""
+    """Exponentially tilted log weights of a single count."""
 
     def __init__(self, likelihood: Logs, alpha: float, total: int) -> None:
         self.likelihood, self.alpha, self.total = likelihood, alpha, total
@@ -123,8 +123,8 @@ class _Part:
 
 
 def _tilt(parts: Sequence[_Part], total: int) -> float:
-    """Return an exponential tilt at which the mean of the sum of the counts is within one standard deviation of the
-    total.
+    """Return an exponential tilt for which the mean of the sum of the counts differs from the total by at most one
+    standard deviation.
     """
     theta, low, high, step = 0.0, -np.inf, np.inf, 1.0 / max(total, 1)
     for _ in range(_STEPS):
@@ -238,7 +238,7 @@ class WindowedSumLaw:
 
     @cached_property
     def together(self) -> joint.Coupled:
-        """Joint distribution of all counts given their sum, which is used for results that involve several counts."""
+        """Joint distribution of all counts given their sum, for results that involve several counts."""
         factors = [joint.Window(part.first, part.weights).trimmed() for part in self.windows]
         return joint.Coupled(factors, joint.Window(self.total, np.ones(1)))
 

@@ -184,8 +184,8 @@ def _column(name: str, values: ArrayLike) -> Array:
 
 
 def _mended(words: Mapping[str, Any], n: int) -> tuple[dict[str, Any], NDArray[np.bool_]]:
-    """Return the settings of a noise distribution in which every scale that is not a number > 0 is replaced by 1, and a
-    mask of these scales.
+    """Return the settings of a noise distribution with every invalid scale replaced by 1, and a mask of the invalid
+    scales. A scale is invalid if it is not a number > 0.
     """
     settings, spoilt = dict(words), np.zeros(n, dtype=bool)
     for key in _SCALES:
@@ -199,8 +199,8 @@ def _mended(words: Mapping[str, Any], n: int) -> tuple[dict[str, Any], NDArray[n
 
 
 def _withholds(law: Any) -> Any:
-    """Return whether a missing value contains information about its count because the mechanism withholds small values,
-    bool of shape () or (n,).
+    """Return whether the mechanism withholds small values, so that a missing value contains information about its
+    count. The result is a bool array of shape () or (n,).
     """
     if isinstance(law, LawByRow):
         return np.array([_withholds(part_law) for part_law in law.laws], dtype=bool)[law.which]

@@ -176,7 +176,7 @@ def _added(law: NoiseLaw) -> AddedNoise:
 
 
 def _tail(cells: Cells, counts: Array, side: str) -> Array:
-    """Return the tail probability of each released value given the true count, which is P(value <= observed | count) if
+    """Return the tail probability of each released value given the true count. It is P(value <= observed | count) if
     `side` is ``"low"``, and P(value >= observed | count) otherwise. The observed value is the interval that the
     released value represents. The result is 1 if a row has no count.
     """

@@ -185,7 +185,7 @@ class PublishedCounts:
         return replace(self.cells, reasons=self._numbers.reasons)
 
     def quantities(self) -> Quantities:
-        """Return the posterior distributions of the counts, by name."""
+        """Return the posterior distributions of the counts, indexed by name."""
         joint = Independent(self.law)
         every = range(len(self.names))
         return Quantities(

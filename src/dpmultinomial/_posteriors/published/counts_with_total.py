@@ -187,7 +187,9 @@ class Leaves:
         ]
 
     def neglected(self, theta: float) -> float:
-        """Return an upper bound on the unconditional probability outside the windows under an exponential tilt."""
+        """Return an upper bound on the probability outside the windows, computed under an exponential tilt and without
+        the condition on the total.
+        """
         logs = self.logs + theta * (self.counts - self.counts[:, :1])
         log_totals = np.logaddexp.reduce(logs, axis=1)
         last = self.width - 1
@@ -361,7 +363,7 @@ Kinds = tuple[NDArray[np.int64], NDArray[np.int64]]  # one row per group of equa
 
 
 def _kinds(cells: Cells, priors: Sequence[CountPrior]) -> Kinds:
-    """Return the index of one row of each group of equal counts with equal priors, and the index of the group of every
+    """Return the index of one row from each group of equal counts with equal priors, and the group index of every
     count. If there are few counts, every count is a separate group.
     """
     if len(cells) < SHARED:
@@ -409,8 +411,8 @@ def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass:
 
 
 def _root_tail(logs: Array, open_end: bool) -> float:
-    """Return the largest weight of the total beyond an end of its window, or 0 if the window ends at a bound. This is
-    the first weight beyond the end if the weights decrease, and otherwise infinity.
+    """Return the largest weight among the totals beyond one end of the window, or 0 if the window ends at a bound. This
+    is the first weight beyond the end if the weights decrease, and otherwise infinity.
     """
     if not open_end or logs[0] == -np.inf:
         return 0.0
@@ -428,7 +430,7 @@ class _Numbers(NamedTuple):
 
 
 class TiedCounts:
-    """Posterior distribution of counts that are coupled by their total, with the data and the priors.
+    """Posterior distribution of counts that depend on each other because of their total, with the data and the priors.
 
     Parameters
     ----------

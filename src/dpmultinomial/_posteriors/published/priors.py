@@ -37,8 +37,8 @@ _LOG_ZERO = -np.inf
 
 
 class Flat:
-    """Flat prior, which is improper and gives every count the same weight. Flat priors for many counts imply an
-    assumption about their sum.
+    """Improper flat prior that gives every count the same weight. Flat priors for many counts imply an assumption about
+    their sum.
     """
 
     proper, peak, first, last = False, 0.0, -np.inf, np.inf
@@ -110,9 +110,7 @@ class Geometric:
         return np.asarray(-np.expm1(-n * np.log1p(1 / self.mean)))
 
     def reach(self, log_mass: float) -> tuple[float, float]:
-        """Return the first and the last count of a range that contains all but exp(-log_mass) of the prior
-        probability.
-        """
+        """Return the first and the last count of a range with prior probability at least 1 - exp(-log_mass)."""
         return 0.0, float(np.ceil(log_mass / np.log1p(1 / self.mean)))
 
     def settings(self) -> dict[str, object]:
@@ -150,9 +148,7 @@ class NegativeBinomial:
         return np.where(n > 0, betainc(self.shape, np.maximum(n, 1.0), self.shape / (self.shape + self.mean)), 0.0)
 
     def reach(self, log_mass: float) -> tuple[float, float]:
-        """Return the first and the last count of a range that contains all but exp(-log_mass) of the prior
-        probability.
-        """
+        """Return the first and the last count of a range with prior probability at least 1 - exp(-log_mass)."""
         last = np.ceil(self.mean + self.shape + 1.0)
         while True:
             fall = (
@@ -213,7 +209,7 @@ class Listed:
         return self.first, self.last
 
     def settings(self) -> dict[str, object]:
-        """Return the description of the prior as configuration keys and values, without the list of counts."""
+        """Return the configuration keys and values that describe the prior, without the list of counts."""
         return {"law": "table", "counts": len(self.counts)}
 
 
@@ -411,8 +407,8 @@ def largest(likelihood: Array, times: Array, width: Array) -> tuple[Array, float
 
 
 class _Problem:
-    """Penalised log evidence as a function of the log densities of a histogram prior, with its gradient and information
-    matrix.
+    """Penalised log evidence as a function of the log densities of a histogram prior, with the gradient and the
+    information matrix of this function.
     """
 
     def __init__(self, likelihood: Array, times: Array, width: Array) -> None:
@@ -553,7 +549,9 @@ class Fitted:
         self.first, self.last = 0.0, float(self.edges[-1] - 1)
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """Return the log prior probabilities of given counts, which are -inf outside the cells of the histogram."""
+        """Return the log prior probabilities of given counts. The value is -inf for counts outside the cells of the
+        histogram.
+        """
         n = np.asarray(counts, dtype=np.float64)
         cell = np.searchsorted(self.edges, n, side="right") - 1
         inside = (cell >= 0) & (cell < len(self.logs))

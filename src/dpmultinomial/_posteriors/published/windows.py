@@ -120,8 +120,8 @@ def spans(cells: Cells, prior: CountPrior, log_mass: float) -> tuple[Array, Arra
 
 
 def around(low: Array, high: Array, half: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> tuple[Array, Array]:
-    """Extend windows, if necessary, so that each lower end is at most `upper` - `half` and each upper end is at least
-    `lower` + `half`, and return the ends of the windows.
+    """Extend windows if necessary, and return their ends. Each lower end becomes at most `upper` - `half`, and each
+    upper end at least `lower` + `half`.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ class Settled:
     reasons: NDArray[np.object_]
 
     def answers(self) -> Answers:
-        """Return the posterior summaries as an object with one array per column."""
+        """Return the posterior summaries of all counts as an object with one array per column."""
         evidence, mean, sd, lower, upper = np.ascontiguousarray(self.numbers.T)
         return Answers(mean, sd, lower, upper, evidence, self.error, self.reasons)
 

@@ -43,9 +43,7 @@ class Points:
 def _points(
     model: Model, hyper: Hyperparameters, fits: Sequence[Fit], weights: Array, rule: tuple[Array, Array]
 ) -> Points:
-    """Return the product of a quadrature rule for log a and of a quadrature rule for x_i'b given log a, separately for
-    each area.
-    """
+    """Return, for each area, the product of a quadrature rule for log a and a quadrature rule for x_i'b given log a."""
     first, second = [], []
     for fit in fits:
         sd = np.sqrt(np.einsum("ij,jk,ik->i", model.design, fit.covariance, model.design))
@@ -75,7 +73,7 @@ class Numbers:
 
 
 class AreaRates:
-    """Posterior distributions of the rates of all areas of a regression.
+    """Posterior distributions of the rates of all areas in a regression.
 
     Parameters
     ----------
@@ -220,8 +218,8 @@ class AreaRates:
         return _negative_binomial(d, a, b * e)
 
     def predicted(self, i: int, exposure: float) -> tuple[Whole, Array]:
-        """Return the predictive distribution of a new count of an area with the same rate, as possible values and their
-        probabilities.
+        """Return the predictive distribution of a new count of an area, as possible values and their probabilities. The
+        new count has the same rate as the observed count.
 
         Parameters
         ----------

@@ -191,8 +191,8 @@ class Hyperparameters:
 
     @cached_property
     def log_evidence(self) -> float:
-        """Log of the probability of the release after integration over the hyperparameters (log density for real
-        values).
+        """Log evidence: the log probability of the release after integration over the hyperparameters. For real
+        released values, it is a log density.
         """
         grid = self.grid
         step = float(grid.values[1] - grid.values[0])
@@ -200,8 +200,8 @@ class Hyperparameters:
 
     @cached_property
     def held(self) -> tuple[bool, NDArray[np.bool_]]:
-        """Indicator of whether the prior, and not the data, determines log a, and a mask of the coefficients that the
-        prior determines.
+        """Indicator that log a is determined by the prior and not by the data, and a mask of the coefficients that are
+        determined by the prior.
         """
         sd = np.sqrt(np.diag(self.fit.covariance))
         return bool(sd[0] > HELD_SHAPE), sd[1:] > HELD_SLOPE * self.model.prior.slopes

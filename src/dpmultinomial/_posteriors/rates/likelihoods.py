@@ -52,7 +52,8 @@ class CountLikelihood(NamedTuple):
 
 @dataclass(frozen=True)
 class Likelihoods:
-    """Likelihoods of the possible values of all counts on their windows, stored one window after the other.
+    """Likelihoods of the possible values of all counts. The possible values of each count are consecutive integers (its
+    window), and the likelihoods of all windows are concatenated.
 
     Parameters
     ----------
@@ -117,7 +118,8 @@ class Likelihoods:
 
 
 def likelihoods_of(cells: Cells, log_mass: float = 40.0) -> Likelihoods:
-    """Compute the likelihoods of the possible true counts given noisy counts, on one window per count.
+    """Compute the likelihoods of the possible true counts given noisy counts, on one window of consecutive integers per
+    count.
 
     Parameters
     ----------
@@ -276,7 +278,7 @@ def _rectangle(table: Likelihoods, rows: NDArray[np.int64]) -> tuple[Array, Arra
 
 
 def gauss(x: Array, w: Array, count: int) -> tuple[Array, Array]:
-    """Return the Gauss quadrature rule for the discrete distribution in every row.
+    """Return a Gauss quadrature rule for the discrete distribution in each row.
 
     Parameters
     ----------

@@ -103,7 +103,7 @@ def log_parts(a: Array, s: Complex) -> Complex:
 
 
 def _log_gamma_ratios(a: Array, s: Complex) -> Complex:
-    """Return the log of the ratio Gamma(a + s)/Gamma(a) for complex s, without cancellation of large logarithms.
+    """Return log(Gamma(a + s)/Gamma(a)) for complex s, computed without cancellation between large logarithms.
 
     Parameters
     ----------
@@ -184,8 +184,8 @@ class UpperTail:
         return self._tail(x)[0]
 
     def quantile(self, wanted: float) -> float:
-        """Return the quantile x at which the tail probability P(X > x) has a given value, computed by Newton's method
-        on the log probability within a bracket.
+        """Return the quantile x for which the tail probability P(X > x) has a given value. Newton's method is applied
+        to the log probability within a bracket.
         """
         x = max(group.place(wanted) for group in self._groups if group.whole > wanted)
         low, high = -np.inf, np.inf
@@ -335,8 +335,8 @@ class _Group:
         return float(min((np.array(logs) + _DIGITS) / gaps))
 
     def _transform(self, c: float, place: float, t: Array) -> NDArray[np.complex128]:
-        """Return the transform E exp((c + i t)(X - place)) of a group of components, without the components that are
-        negligible at this tilt.
+        """Return the transform E exp((c + i t)(X - place)) of a group of components. Components that are negligible at
+        the tilt c are omitted.
         """
         shares = self._log_shares(self._a + c * SIGNS)
         kept = shares > shares.max() - _DIGITS - np.log(len(shares))
@@ -482,8 +482,8 @@ class LogOddsMixture(TailedLaw):
         return UpperTail(np.ascontiguousarray(parameters[:, [1, 0, 3, 2]]), shares)
 
     def central_interval(self, level: float) -> tuple[float, float]:
-        """Return the central interval of the log odds ratio, computed by Newton's method from a normal approximation.
-        This method is ten times faster than `interval` and accurate to 1e-10.
+        """Return the central interval of the log odds ratio. Newton's method computes the limits, starting from a
+        normal approximation. This method is ten times faster than `interval` and accurate to 1e-10.
 
         Parameters
         ----------
@@ -737,7 +737,7 @@ def common_odds_ratio(
 
 def _stratum(table: ArrayLike, rate: float) -> tuple[Array, Array, Array] | None:
     """Return x - s, log P(x | s) and log(h(x)/h(s)) for all possible original counts x of a stratum with the swapped
-    count s, where h is the hypergeometric probability mass function. Return None if a margin is 0.
+    count s. The function h is the hypergeometric probability mass function. Return None if a margin is 0.
     """
     counts = _checks.table("swapped", table)
     x, _ = two_by_two.orient(counts)

@@ -120,7 +120,7 @@ def _lines(
 
 
 def _split(data: pd.DataFrame, rated: bool) -> Iterator[tuple[object, Cells]]:
-    """Yield the cells of each table as arrays, in the order of first appearance of the tables. One data frame per table
+    """Yield the cells of each table as arrays, in the order in which the tables first appear. One data frame per table
     would be slow.
     """
     owner, names = pd.factorize(data["table"], use_na_sentinel=False)

@@ -292,8 +292,8 @@ _WINDOW = 75.0  # the same on the log scale for large tables: e^-75 = 3e-33
 
 
 class SwappedTablePosterior(DirichletMixture):
-    """Posterior distribution of the cell probabilities given a swapped table: a `DirichletMixture` over the cells, row
-    by row, with additional functions for the swap.
+    """Posterior distribution of the cell probabilities given a swapped table, as a `DirichletMixture` over the cells in
+    row-major order.
 
     Parameters
     ----------

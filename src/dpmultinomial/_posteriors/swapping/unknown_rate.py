@@ -78,7 +78,7 @@ class RateLaw(TailedLaw):
         return self._moments[1]
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Return the posterior density of the swap rate at points strictly between 0 and 1."""
+        """Return the posterior density of the swap rate at points in the open interval (0, 1)."""
         points = np.asarray([_checks.inside("x", value) for value in np.ravel(x).tolist()])
         z = logit(points)
         densities = np.exp(self._log_density(z) - self._log_mass) / (points * (1 - points))
@@ -155,8 +155,8 @@ class RateLaw(TailedLaw):
 
     @cached_property
     def _discrete(self) -> tuple[Array, Array]:
-        """Return a discrete approximation of the posterior distribution of the swap rate: the nodes of the panels and
-        both end points, with their probabilities. Expected values of smooth functions are accurate.
+        """Return a discrete approximation of the posterior distribution of the swap rate. It consists of the nodes of
+        the panels and both end points, with their probabilities. Expected values of smooth functions are accurate.
         """
         z, mass = self._density.rule()
         edges = [self._density.panels[0].low, self._density.panels[-1].high]

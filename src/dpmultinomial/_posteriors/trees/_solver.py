@@ -72,8 +72,8 @@ def solve(
     start: Array | None = None,
     blind: bool = True,
 ) -> Solved:
-    """Compute the messages of a tree with an error bound of at most `goal`. If this fails, return the messages with the
-    smallest error bound.
+    """Compute the sum-product messages of a tree, with a bound of at most `goal` on the error. If this fails, return
+    the messages with the smallest error bound.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def _layers(tree: Tree) -> list[tuple[int, int]]:
 
 
 def _sums(tree: Tree, values: NDArray[np.int64], start: int, end: int) -> NDArray[np.int64]:
-    """Return the sums of given values over the children of every inner node of one layer."""
+    """Return, for every inner node of one layer, the sum of given values over its children."""
     inner = np.arange(start, end)[tree.count[start:end] > 0]
     if not len(inner):
         return np.zeros(0, dtype=np.int64)
@@ -244,9 +244,7 @@ def _words(tree: Tree, sites: NDArray[Any], row: int, state: str) -> str:
 
 
 def _too_wide(tree: Tree, sites: NDArray[Any], row: int) -> str:
-    """Return the text of the error message about a node whose count, or the count of a child, has too many possible
-    values.
-    """
+    """Return the error message for a node if its count or the count of a child has too many possible values."""
     first, size = int(tree.first[row]), int(tree.count[row])
     rows = np.array([row, *range(first, first + size)] if size else [row])
     site, far = sites[rows], -np.log(DROP)

@@ -567,8 +567,8 @@ class TreeLaw:
         return Columns(mean, sd, lower, upper, self.accuracy)
 
     def implied_totals(self) -> pd.DataFrame | None:
-        """Return the prior mean and the prior standard deviation of every total (`implied_totals`), or None if the
-        prior is a prior of splits.
+        """Return the prior mean and the prior standard deviation of every total (`implied_totals`). The result is None
+        if the prior is a prior of splits.
         """
         return implied_totals(self.tree, self.prior) if isinstance(self.prior, Leaves) else None
 

@@ -1,5 +1,5 @@
-"""Fast approximate posterior distribution of crossed cells: least squares over the sums of each node, followed by a
-separate tree for each cell.
+"""Fast approximate posterior distribution of crossed cells. The method applies least squares to the sums of each node,
+and then uses a separate tree for each cell.
 """
 
 from dataclasses import dataclass
@@ -131,8 +131,8 @@ def laws(crossed: Crossed, prior: Splits | Leaves | None) -> Laws:
 
 
 def _noise(crossed: Crossed, one: Combined) -> NoiseLaw:
-    """Return the noise distribution of each estimate: the noise distribution of the measured value if the estimate uses
-    a single value, and otherwise a normal distribution.
+    """Return the noise distribution of each estimate. It is the noise distribution of the measured value if the
+    estimate uses a single value, and otherwise a normal distribution.
     """
     spreads, which = np.unique(one.variance, return_inverse=True)
     laws: list[NoiseLaw] = [Gaussian(sigma=float(np.sqrt(v))) if v > 0 else Exact() for v in spreads]

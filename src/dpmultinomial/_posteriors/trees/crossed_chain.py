@@ -59,7 +59,7 @@ Whole = NDArray[np.int64]
 
 
 class Crossed:
-    """Noisy sums over the cells of a histogram, in any nodes of a tree.
+    """Noisy sums over the cells of a histogram, measured in any nodes of a tree.
 
     Parameters
     ----------
@@ -229,8 +229,8 @@ MOST_CELLS = 40  # largest number of cells for which moves of four cells are use
 
 
 def directions(cells: int, exact: Whole) -> Whole:
-    """Return the directions in which a Markov chain moves: single cells, pairs of cells with a constant sum and, if
-    exact sums require them, groups of four cells of a table.
+    """Return the directions in which a Markov chain moves. They are single cells, pairs of cells with a constant sum
+    and, if required by exact sums, groups of four cells of a table.
 
     Parameters
     ----------
@@ -429,8 +429,8 @@ class Moves:
         self.bound = 0.0
 
     def move(self, state: Whole, which: int, rng: np.random.Generator) -> bool:
-        """Redraw all counts along one direction from their exact conditional distribution. The method returns whether
-        any count could change.
+        """Replace all counts that change along one direction by a draw from their exact conditional distribution. The
+        method returns whether any count could change.
 
         Parameters
         ----------
@@ -450,8 +450,8 @@ class Moves:
         return True
 
     def weights(self, state: Whole, which: int) -> tuple[NDArray[Any], Array] | None:
-        """Return the weights of the count of the first cell of a direction, given all other counts, or None if no count
-        can change.
+        """Return the weights of the count of the first cell of a direction, given all other counts. The result is None
+        if no count can change.
 
         Parameters
         ----------
@@ -518,8 +518,8 @@ class Moves:
         return _solver.solve(self.tree, sites, tables, goal=_solver.ENOUGH)
 
     def _list(self, sites: NDArray[Any], lists: Lists, state: Whole, direction: Whole) -> None:
-        """Store the log prior weights of the cells that change along a direction as lists over all possible counts,
-        including counts beyond the cached tables.
+        """Store the log prior weights of the cells that change along a direction. Each cell has one list over all
+        possible counts, including counts beyond the cached tables.
         """
         low, sizes = sites["lower"].copy(), sites["upper"] - sites["lower"] + 1
         row = np.repeat(np.arange(len(low)), sizes)

@@ -75,8 +75,8 @@ class LeastSquares:
         return np.sqrt(self._variance)
 
     def covariance(self, first: int, second: int) -> float:
-        """Return the covariance of the least-squares estimates of two nodes, given the positions of the nodes, or NaN
-        if one of the estimates is not determined.
+        """Return the covariance of the least-squares estimates of the nodes at two positions. The value is NaN if one
+        of the estimates is not determined.
         """
         if np.isinf(self._variance[[first, second]]).any():
             return float("nan")
@@ -99,16 +99,16 @@ class LeastSquares:
         return float(self._gain[a] * self._gain[b] * self._variance[top] - apart)
 
     def difference(self, first: int, second: int) -> tuple[float, float]:
-        """Return the least-squares estimate, and its standard deviation, of the difference of the counts of two nodes
-        (first minus second).
+        """Return the least-squares estimate of the difference of the counts of two nodes (first minus second), and the
+        standard deviation of this estimate.
         """
         spread = self._variance[first] + self._variance[second] - 2 * self.covariance(first, second)
         return float(self.estimate[first] - self.estimate[second]), float(np.sqrt(max(spread, 0.0)))
 
 
 def _combined(tree: Tree, rows: Whole, values: Array, spreads: Array) -> tuple[Array, Array]:
-    """Return the combined measured value of every node, and the variance of this value, which is infinite for nodes
-    without measurements.
+    """Return the combined measured value of every node, and its variance. The variance is infinite for nodes without
+    measurements.
     """
     size = len(tree)
     exact = spreads == 0

@@ -51,8 +51,8 @@ class Shapes:
 
 
 def shapes(released: ArrayLike, noise: NoiseLaw) -> Shapes:
-    """Return the functional forms of the log likelihoods of released values: quadratic, linear in the absolute
-    deviation, a single point, or a list.
+    """Return the functional form of the log likelihood of each released value. The possible forms are quadratic, linear
+    in the absolute deviation, a single point, or a list.
 
     Parameters
     ----------
@@ -170,8 +170,8 @@ def _logs(law: NoiseLaw, value: Array, first: int, last: int) -> Array:
 
 
 def same(released: float, noise: NoiseLaw, row: int) -> tuple[tuple[object, ...], int]:
-    """Return a key that identifies the list of log weights of a released value up to a shift, and this shift. Two lists
-    have the same key if they are equal up to a shift.
+    """Return a key for the list of log weights of a released value, and a shift. The key identifies the list up to this
+    shift. Two lists have the same key if they are equal up to a shift.
 
     Parameters
     ----------
@@ -622,7 +622,9 @@ class Measurements:
         return bool((shapes(self.released, self.noise).kind == LISTED).any())
 
     def within(self, part: Tree, kept: Whole) -> "Measurements":
-        """Return the measurements of a part of the tree, given the positions of its nodes in the full tree."""
+        """Return the measurements of a part of the tree. The part is given by the positions of its nodes in the full
+        tree.
+        """
         place = np.full(len(self.tree), -1, dtype=np.int64)
         place[kept] = np.arange(len(kept))
         rows = np.flatnonzero(place[self.nodes] >= 0)

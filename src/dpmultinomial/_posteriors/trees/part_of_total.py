@@ -61,7 +61,7 @@ class Windows:
 
     @property
     def node(self) -> Whole:
-        """Index of the node to which each probability of the concatenated array belongs."""
+        """Index of the node for each probability in the concatenated array."""
         return np.repeat(np.arange(len(self.low)), self.size)
 
     @property
@@ -166,8 +166,8 @@ class Mixture:
 
     @property
     def difference(self) -> Array:
-        """Return, for every node, the total variation distance between the two halves of the mixture, or 1 if the
-        mixture has only one component.
+        """Return the total variation distance between the two halves of the mixture for every node. The distance is 1
+        if the mixture has only one component.
         """
         return distance(*self.halves) if len(self.halves) == 2 else np.ones(len(self.halves[0].low))
 
@@ -186,8 +186,7 @@ def windows(law: TreeLaw) -> Windows:
 
 
 def combined(law: TreeLaw, one: int, two: int, *, minus: bool = False) -> tuple[int, Array]:
-    """Return the distribution of the sum, or of the difference, of two counts of a tree, as (smallest value,
-    probabilities).
+    """Return the distribution of the sum or the difference of two counts of a tree, as (smallest value, probabilities).
 
     Parameters
     ----------
@@ -277,9 +276,9 @@ class PartOfTotal:
         return self._consistent(np.maximum(low, 0), np.minimum(cell_sites["upper"][place], t - other["lower"][place]))
 
     def _consistent(self, low: Whole, high: Whole) -> tuple[Whole, Whole]:
-        """Return the smallest and the largest count of every node that are possible given the limits of its children
-        and its parent. Without this step, counts that are known through other counts would need windows as wide as the
-        noise of the measurements.
+        """Return the smallest and the largest possible count of every node, given the limits on the counts of its
+        children and its parent. Without this step, counts that are known through other counts would need windows as
+        wide as the noise of the measurements.
 
         Raises
         ------

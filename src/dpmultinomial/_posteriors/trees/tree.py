@@ -246,8 +246,8 @@ def _ranges(starts: Whole, counts: Whole) -> Whole:
 
 
 def _families(parent: Whole, rows: list[Whole]) -> tuple[Whole, Whole, Whole, Whole, list[int]]:
-    """Return the order, parents, first children, numbers of children and layers of the internal tree, in which the
-    children of large families are divided into groups.
+    """Return the order, parents, first children, numbers of children and layers of the internal tree. In the internal
+    tree, the children of large families are divided into groups.
     """
     grown, size = parent, len(parent)
     if size == 1:  # a family needs a parent
@@ -433,7 +433,9 @@ class Histogram:
         self.peak = float(self.logs.max())
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """Return the log prior probabilities of given counts, which are -inf outside the cells of the histogram."""
+        """Return the log prior probabilities of given counts. The value is -inf for counts outside the cells of the
+        histogram.
+        """
         n = np.asarray(counts, dtype=np.float64)
         cell = np.searchsorted(self.edges, n, side="right") - 1
         inside = (cell >= 0) & (cell < len(self.logs))

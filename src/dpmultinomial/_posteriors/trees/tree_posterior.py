@@ -40,7 +40,7 @@ SINGLE = 6  # number of counts with separate cells
 
 @dataclass(frozen=True)
 class FittedSplits:
-    """Fitted concentrations of the splits into every level of a tree, with details of the fit.
+    """Fitted concentration parameters of the splits of counts, one for every level of a tree, with details of the fit.
 
     Parameters
     ----------
@@ -157,8 +157,8 @@ class _Evidence:
         self.best: tuple[float, Array] | None = None
 
     def cost(self, logs: Array) -> tuple[float, Array]:
-        """Return the cost of given log concentrations (minus the log evidence, minus the log of the weak prior), and
-        the derivatives of the cost.
+        """Return the objective function at given log concentrations, and its derivatives. The objective function is
+        minus the log evidence minus the log of the weak prior.
 
         If no messages can be computed, the cost is a quadratic penalty around the best point so far.
         """
@@ -200,7 +200,7 @@ def _slope(tree: Tree, takers: NDArray[np.bool_], values: Array, digammas: Array
 
 
 def thinned(tree: Tree, most: int) -> tuple[Tree, Whole]:
-    """Return a part of a large tree, and the positions of the nodes of this part in the full tree. The part contains
+    """Return a part of a large tree, and the positions in the full tree of the nodes in this part. The part contains
     complete families of every level, evenly spaced, up to `most` nodes. If a family is larger, the part contains `most`
     of its children and, after all other nodes, one node for the sum of the remaining children.
     """
@@ -364,8 +364,8 @@ def infer(
 def _solved(
     measurements: Measurements, prior: Splits | Leaves, reach: float
 ) -> tuple[Solved, float, Splits | Leaves, dict[str, object]]:
-    """Return the messages of the tree, the part of the log evidence that the messages omit, the prior with all fitted
-    values, and facts about the fit.
+    """Return the messages of the tree, the part of the log evidence that is not contained in the messages, the prior
+    with all fitted values, and facts about the fit.
     """
     tree = measurements.tree
     sites, lists, constant = measurements.weigh(reach)
