@@ -161,8 +161,8 @@ class Composition:
         return float(brentq(lambda e: self._chernoff(e)[1] - left, 0.0, high, xtol=1e-6 * top))
 
     def _solved(self, tail: "Tail", left: float, top: float) -> float:
-        """Return an epsilon at which the bound on delta is at most `left`, with all losses increased by their rounding
-        errors.
+        """Return an epsilon at which the bound on delta is at most `left`. For this bound, all losses are increased by
+        their rounding errors.
         """
         if tail(-self.shift) <= left:
             return 0.0

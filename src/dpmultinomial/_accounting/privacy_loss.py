@@ -309,8 +309,8 @@ class GaussianLoss:
 
 
 def _cells(low: float, high: float, step: float, widest: float) -> tuple[Array, Array]:
-    """Return the nodes and weights of a Gauss-Legendre rule on cells of equal width, whose limits include the points of
-    a grid.
+    """Return the nodes and weights of a Gauss-Legendre rule on cells of equal width. The limits of the cells include
+    the points of a grid.
 
     Parameters
     ----------
@@ -339,8 +339,8 @@ def _cells(low: float, high: float, step: float, widest: float) -> tuple[Array, 
 
 @dataclass(frozen=True)
 class DirichletLoss:
-    """Privacy loss of Dirichlet(r counts + alpha) if one record moves from one cell to another: r log(w/(1 - w)), where
-    w has a Beta(alpha + r, alpha) distribution.
+    """Privacy loss of Dirichlet(r counts + alpha) if one record moves from one cell to another. The loss is r log(w/(1
+    - w)), where w has a Beta(alpha + r, alpha) distribution.
 
     Parameters
     ----------
@@ -554,8 +554,8 @@ class SplitLoss:
         return self.gridded(self.spread / 100, log_mass)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return a privacy loss distribution on a grid, with delta(epsilon) equal to the largest delta(epsilon) over
-        all possible changes.
+        """Return a privacy loss distribution on a grid. Its delta(epsilon) is the largest delta(epsilon) over all
+        possible changes.
         """
         losses = []
         for case in self.cases:

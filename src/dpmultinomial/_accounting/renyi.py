@@ -71,8 +71,8 @@ def dirichlet_divergence(u: ArrayLike, v: ArrayLike, *, order: float) -> float:
 
 
 def dirichlet_bound(r: float, *, order: float, l2_squared: float = 2.0, linf: float = 1.0) -> float:
-    """Return the Rényi bound in Theorem 1 of Ponnoprat (2022) for Dirichlet(r f + alpha), with alpha = 1 + 4(order - 1)
-    r linf as in line 1 of Algorithm 1.
+    """Return the Rényi bound in Theorem 1 of Ponnoprat (2022) for Dirichlet(r f + alpha). As in line 1 of Algorithm 1,
+    alpha = 1 + 4(order - 1) r linf.
 
     Parameters
     ----------
@@ -141,8 +141,8 @@ def _unit_rule() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def laplace(scale: float, *, order: float, l1: float, cells: int = 1) -> float:
-    """Return the Rényi divergence between Laplace(scale) noise and the same noise with its centre shifted by `l1` in
-    total (Mironov 2017, Corollary 2).
+    """Return the Rényi divergence between Laplace(scale) noise and the same noise shifted by a total of `l1` (Mironov
+    2017, Corollary 2).
 
     Parameters
     ----------
@@ -270,8 +270,8 @@ def gaussian_sigma(epsilon: float, *, order: float, l2_squared: float) -> float:
 
 
 def concentrated_gaussian(sigma: float, *, l2_squared: float) -> float:
-    """Return the zero-concentrated cost rho = l2_squared/(2 sigma^2) of N(0, sigma^2) noise or of discrete Gaussian
-    noise (Canonne, Kamath, Steinke 2020, Theorem 4).
+    """Return the zCDP parameter rho = l2_squared/(2 sigma^2) of N(0, sigma^2) noise or of discrete Gaussian noise
+    (Canonne, Kamath, Steinke 2020, Theorem 4).
 
     Parameters
     ----------

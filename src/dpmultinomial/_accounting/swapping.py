@@ -37,8 +37,8 @@ def largest_stratum(strata: Sequence[tuple[int, int, int]]) -> int:
 
 
 def epsilon(largest: int, *, rate: float) -> float:
-    """Return the privacy loss ln(b + 1) - ln(o) of a swap per unit of Hamming distance, where b is the size of the
-    largest stratum and o = rate/(1 - rate) (theorem of Bailie, Gong and Meng).
+    """Return the privacy loss ln(b + 1) - ln(o) of a swap per unit of Hamming distance (theorem of Bailie, Gong and
+    Meng). The size of the largest stratum is b, and o = rate/(1 - rate).
 
     Parameters
     ----------
@@ -112,8 +112,8 @@ def rate_for(epsilon: float, *, largest: int) -> float:
 
 
 def exact_loss(largest: int, distance: int, *, rate: float) -> float:
-    """Return the largest privacy loss of swapping for two data sets that differ in `distance` records, if all values of
-    both variables are distinct.
+    """Return the largest privacy loss of swapping for two data sets that differ in `distance` records. The result
+    assumes that all values of both variables are distinct.
 
     A permutation with k moved records has probability o^k/D_k up to a constant, and a difference in d records changes k
     by at most d. The loss is therefore the maximum over reachable (k, k') of f(k') - f(k), with f(k) = ln D_k - k ln o.

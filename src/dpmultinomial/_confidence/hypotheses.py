@@ -207,7 +207,7 @@ class Sample:
         return poisson(x, self.size * rate_column) if self.poisson else binomial(x, int(self.size), rate_column)
 
     def released(self, x: Array) -> Array:
-        """Return the probabilities of the released values, with one row per number of records, for consecutive numbers
+        """Return the probabilities of the released values, with one row for each of the consecutive numbers of records
         `x`.
         """
         mass = self.noise.mass
@@ -262,8 +262,8 @@ def _bound(
     shift: float = 0.0,
     target: float | None = None,
 ) -> float:
-    """Return an upper bound, over a range of rates of the second sample, on the probability that a statistic is at
-    least as large as its released value. The rate of the first sample is larger by `shift`.
+    """Return an upper bound on the probability that a statistic is at least as large as its released value. The bound
+    holds for a range of rates of the second sample. The rate of the first sample is larger by `shift`.
     """
     one, two = samples
     observed = abs(float(statistic(np.array(one.y), np.array(two.y))))

@@ -34,8 +34,7 @@ _STEPS = 55  # bisection steps for each end of an interval
 
 @dataclass(frozen=True)
 class TailsGivenCount:
-    """Tail probabilities of a statistic given the number of records in a category, as functions of this number x =
-    0..n.
+    """Tail probabilities of a statistic given the number x = 0..n of records in a category, as functions of x.
 
     Parameters
     ----------
@@ -132,9 +131,7 @@ def rate_tails(tails: TailsGivenCount, p: float) -> tuple[float, float]:
 
 
 def enveloped(tails: TailsGivenCount) -> TailsGivenCount:
-    """Return upper bounds on the tail probabilities that are monotone in x, computed as running maxima over x =
-    0..n.
-    """
+    """Return upper bounds on the tail probabilities, made monotone in x by running maxima over x = 0..n."""
     x = np.arange(tails.n + 1, dtype=np.float64)
     right = np.maximum.accumulate(tails.right(x))
     left = np.maximum.accumulate(tails.left(x)[::-1])[::-1]
@@ -305,8 +302,8 @@ class Pair:
         )
 
     def normal_interval(self, level: float) -> tuple[float, float, float]:
-        """Return the confidence interval under a normal approximation to the statistic T_p, and the error of the
-        confidence level at the estimated rate.
+        """Return the confidence interval of a rate under a normal approximation to the statistic T_p. Also return the
+        error of the confidence level at the estimated rate.
 
         Parameters
         ----------

@@ -218,8 +218,8 @@ class TableSets(OrderedSets):
         return float(self.pvalues[rows[0], self.column[place]]) if rows[0] >= 0 else 0.0
 
     def _rows(self, place: int, counts: Array) -> NDArray[np.int64]:
-        """Return the position, in the noise table, of each count relative to the released value, or -1 if the count is
-        below or above the table.
+        """Return the position of each count in the noise table, relative to the released value. The position is -1 if
+        the count is below or above the table.
         """
         offsets = counts - self.moved[place]
         rows = np.minimum(np.searchsorted(self.true, offsets), len(self.true) - 1)
@@ -396,8 +396,8 @@ def law_of_counts(mechanism: Any, shape: tuple[int, ...]) -> Any:
 
 
 def coarsened_table(law: Coarsened, values: Array) -> tuple[Perturbation, Array]:
-    """Return the probability table of coarsened values, in which the possible values are numbered in increasing order,
-    and the number of each given value.
+    """Return the probability table of coarsened values, with the possible values in increasing order. Also return the
+    position of each given value in this order.
 
     Parameters
     ----------
@@ -555,8 +555,8 @@ class SetsByRow:
         return sets.pvalue(position, count, side)
 
     def tails(self, place: int, counts: Array) -> tuple[Array, Array]:
-        """Return P(Y >= y) and P(Y <= y) for the released value y at a given position, for each of several hypothetical
-        true counts.
+        """Return P(Y >= y) and P(Y <= y) for each of several hypothetical true counts. The released value y is the
+        value at a given position.
         """
         sets, position = self._at(place)
         return sets.tails(position, counts)

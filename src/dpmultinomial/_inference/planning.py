@@ -117,8 +117,7 @@ class Goal:
         return float(asked) if np.isnan(asked) else bool(self.compared.holds(np.asarray(asked)))
 
     def met(self, found: Posterior, truth: float | bool, *, rng: np.random.Generator) -> tuple[bool, bool]:
-        """Return whether a posterior is conclusive and correct, and whether it is conclusive and wrong, as two
-        booleans.
+        """Return two booleans: whether a posterior is conclusive and correct, and whether it is conclusive and wrong.
 
         Parameters
         ----------

@@ -1,5 +1,5 @@
-"""Reader of releases from disk: either the folder of a release that was made with this project, whose record describes
-the mechanism, or a CSV file of published numbers.
+"""Reader of releases that are stored on disk. The input is either the folder of a release that was made with this
+project, whose record describes the mechanism, or a CSV file of published numbers.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -194,8 +194,8 @@ def _counts(law: Callable[[float], Any]) -> Callable[[Published], Release]:
 
 
 def _tree(found: Published, law: Callable[[float], Any]) -> Release:
-    """Build a release of counts of a tree in which every node has the noise distribution of its level. The count of the
-    root is exact if it is public.
+    """Build a `Release` of the counts of all nodes of a tree. Every node has the noise distribution of its level. The
+    count of the root is exact if it is public.
     """
     record: Mapping[str, Any] = found.record
     names, levels = found.table.texts("category"), list(record["levels"])

@@ -23,8 +23,8 @@ _RANK = 1e-9  # singular value, relative to the largest, below which covariates 
 
 
 class Regression:
-    """Prior for protected counts in which the rates (or shares) of many areas depend on covariates and vary around the
-    regression.
+    """Regression prior for the protected counts of many areas. The rates (or shares) of the areas depend on covariates
+    and vary around the regression.
 
     ``"rates"``: the rate of area i has a gamma distribution with shape a and mean exp(x_i'b), and its count is Poisson
     with mean rate times exposure. ``"shares"``: the share has a beta distribution with mean 1/(1 + exp(-x_i'b)) and
@@ -124,8 +124,8 @@ class Design:
         return out
 
     def of(self, columns: Array) -> Array:
-        """Return the design matrix of further areas, float64 (areas, p), given their covariates on the user's scale,
-        float64 (areas, p - 1).
+        """Return the design matrix of further areas, float64 (areas, p). The covariates, float64 (areas, p - 1), are
+        given on the user's scale.
         """
         return np.column_stack([np.ones(len(columns)), (columns - self.centres) / self.scales])
 
@@ -144,7 +144,7 @@ def columns_of(covariates: Any) -> dict[str, Any]:
 
 
 def aligned(what: str, given: Any, names: Sequence[str]) -> Array:
-    """Return numbers in the order of the areas, one per area, with NaN for missing numbers.
+    """Return one number per area, in the order of the areas, with NaN for missing numbers.
 
     Parameters
     ----------

@@ -29,7 +29,8 @@ from .release import Release
 
 
 def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
-    """Compute the posterior distribution of all counts of a tree, given a `Release` with parents.
+    """Compute the posterior distribution of all counts of a tree, given a `Release` that states the parent of every
+    node.
 
     Parameters
     ----------

@@ -289,7 +289,7 @@ class Spine:
     starts: tuple[int, ...]
 
     def rows(self, level: str) -> Whole:
-        """Return the positions of the nodes on a level."""
+        """Return the positions of the nodes on a level of the geographic spine."""
         depth = self.levels.index(level)
         return np.arange(self.starts[depth], self.starts[depth + 1])
 

@@ -133,8 +133,8 @@ class AdditiveLaw(Coarsenable, ABC):
         return self.log_density(values - np.asarray(counts, dtype=np.float64), self.by_row(values))
 
     def log_density(self, gaps: Array, parameter: Array) -> Array:
-        """Return the log probability or log density of the noise at `gaps`. If the distribution is discrete, `gaps` are
-        integers.
+        """Return the log probability or log density of the noise at the values `gaps`. If the distribution is discrete,
+        `gaps` are integers.
 
         Parameters
         ----------
@@ -148,8 +148,8 @@ class AdditiveLaw(Coarsenable, ABC):
         return np.asarray(self._log_kernel(gaps, parameter) - self._log_norm(parameter))
 
     def log_within(self, low: ArrayLike, high: ArrayLike, parameter: ArrayLike) -> Array:
-        """Return log P(low <= noise <= high), with relative accuracy in the tails and with the arguments broadcast
-        against each other.
+        """Return log P(low <= noise <= high), with relative accuracy in the tails. The arguments are broadcast against
+        each other.
 
         Parameters
         ----------
@@ -180,8 +180,8 @@ class AdditiveLaw(Coarsenable, ABC):
         return np.asarray(out.reshape(shape) - norm)
 
     def log_at_most(self, end: ArrayLike, parameter: ArrayLike) -> Array:
-        """Return log P(noise <= end) as `log_within` does, with a single evaluation per limit if the noise is
-        real-valued. Since the noise is symmetric, this is also log P(noise >= -end).
+        """Return log P(noise <= end), computed as in `log_within`. If the noise is real-valued, each limit needs only a
+        single evaluation. Since the noise is symmetric, this is also log P(noise >= -end).
         """
         if self.discrete:
             return self.log_within(-np.inf, end, parameter)
@@ -450,8 +450,7 @@ def known_mechanisms(
 def _largest_by_row(
     law: AdditiveLaw, sizes: tuple[float, ...] | None, relation: str, norm: float | None, *, power: int
 ) -> tuple[Mechanism, ...] | None:
-    """Return mechanisms whose privacy losses are at least the privacy losses of all records, if the noise parameter
-    differs between rows.
+    """Return mechanisms that bound the privacy loss of every record if the noise parameter differs between rows.
 
     Laplace, discrete Laplace and Gaussian noise with a larger parameter is noise with a smaller parameter plus
     independent noise. The rows with the smallest parameters are therefore the worst, and if the changes are given

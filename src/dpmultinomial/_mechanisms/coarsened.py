@@ -116,8 +116,8 @@ class Coarsened:
         return replace(self, step=step, ties=ties)
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
-        """Return log P(release | count), or the log density if a value is neither rounded nor clipped, with the
-        arguments broadcast against each other.
+        """Return log P(release | count), or the log density if a value is neither rounded nor clipped. The arguments
+        are broadcast against each other.
 
         Parameters
         ----------

@@ -58,8 +58,8 @@ class Exact(WithoutCost, Coarsenable):
         return self.log_within(-np.inf, end, parameter)
 
     def log_density(self, gaps: Array, parameter: Array) -> Array:
-        """Return the log probability of a gap between release and count, which is 0 if the gap is 0 and -inf
-        otherwise.
+        """Return the log probability of a difference between release and count, which is 0 if the difference is 0 and
+        -inf otherwise.
         """
         return np.where(gaps == 0, 0.0, -np.inf)
 

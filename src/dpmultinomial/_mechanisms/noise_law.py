@@ -208,7 +208,7 @@ class WithoutCost:
 
 
 class LawByRow(WithoutCost):
-    """Noise distributions by row, in which row i of a release has the distribution ``laws[which[i]]``.
+    """Noise distributions that may differ between rows: row i of a release has the distribution ``laws[which[i]]``.
 
     Parameters
     ----------
@@ -319,7 +319,9 @@ class LawByRow(WithoutCost):
         return out
 
     def settings(self) -> dict[str, object]:
-        """Return the distributions as configuration keys and values, and the number of rows of each."""
+        """Return the distributions as configuration keys and values, each with the number of rows that have this
+        distribution.
+        """
         sizes = np.bincount(self.which, minlength=len(self.laws))
         return {"laws": [{**law.settings(), "rows": int(n)} for law, n in zip(self.laws, sizes, strict=True)]}
 

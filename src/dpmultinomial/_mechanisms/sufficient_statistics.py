@@ -18,9 +18,9 @@ SHARES = (0.4, 0.3, 0.15, 0.15)  # default fractions of epsilon
 
 @dataclass(frozen=True, kw_only=True)
 class CensoredStatistics:
-    """Mechanism for the sufficient statistics (s_mean, s_sse, s_low, s_high) of records censored to [a, b]: the mean of
-    the records in [a, b], the sum of their squared deviations from this mean, and the numbers of records below a and
-    above b.
+    """Mechanism for the sufficient statistics (s_mean, s_sse, s_low, s_high) of records censored to [a, b]. The
+    statistics are the mean of the records in [a, b], the sum of their squared deviations from this mean, and the
+    numbers of records below a and above b.
 
     Parameters
     ----------
@@ -84,8 +84,8 @@ class CensoredStatistics:
         return np.array([mean, ((inside - mean) ** 2).sum(), (x < self.lower).sum(), (x > self.upper).sum()])
 
     def sums_of(self, records: ArrayLike) -> NDArray[np.float64]:
-        """Return the sums of d and d^2 over the records in [a, b], where d is the deviation from the middle of [a, b],
-        and the two tail counts, as float64 (4,).
+        """Return the sums of d and d^2 over the records in [a, b], and the two tail counts, as float64 (4,). The
+        deviation d is measured from the middle of [a, b].
 
         Parameters
         ----------
@@ -164,8 +164,9 @@ class CensoredStatistics:
         return max(low + high, lost + max(low, high), kept)
 
     def _changes(self, n: int, mean: float, sse: float) -> tuple[float, float]:
-        """Return the largest weighted change of (mean, sse) for a replaced record that leaves [a, b] and for a replaced
-        record that stays in [a, b]. Each change is multiplied by the rate of its statistic.
+        """Return the largest weighted change of (mean, sse) if one record is replaced. The result is separate for a
+        record that leaves [a, b] and for a record that stays in [a, b]. Each change is multiplied by the rate of its
+        statistic.
         """
         w = self.width
         lost = [w / 2 * mean] + [w / m * mean + w**2 * (1 - 1 / m) * sse for m in {2, n} if 2 <= m <= n]
@@ -253,8 +254,8 @@ class CensoredStatistics:
         return float(max(2.0, 1 + half + half**2, inside))
 
     def brute_force_sensitivity(self, n: int, *, inside: int = 3) -> float:
-        """Compute the L1 sensitivity by enumerating all neighbouring data sets whose records are censored or at one of
-        `inside` points of [a, b].
+        """Compute the L1 sensitivity by enumerating all neighbouring data sets on a few points. Every record is
+        censored or at one of `inside` points of [a, b].
 
         This function is intended for checks, with n up to about 8: the number of pairs grows as C(n + inside + 1, n) n
         (inside + 2).

@@ -108,7 +108,7 @@ class NodeCounts(NodeLayout):
     counts: NDArray[np.float64]
 
     def layout(self) -> NodeLayout:
-        """Return the layout of the table of the node without the counts."""
+        """Return the layout of the node's table, which does not include the counts."""
         return NodeLayout(
             node=self.node, parents=self.parents, starts=self.starts, index=self.index, strides=self.strides
         )
@@ -250,8 +250,8 @@ def log_likelihoods(
     *,
     columns: Sequence[str],
 ) -> tuple[NDArray[np.float64], float]:
-    """Return the log-likelihood of test records under every release, and the fraction of all (record, node) pairs that
-    the log-likelihood includes.
+    """Return the log-likelihood of test records under every release. Also return the fraction of all (record, node)
+    pairs that are included in the log-likelihood.
 
     A term is omitted if the release does not contain its cell. With public support, no terms are omitted.
 

@@ -103,7 +103,7 @@ def calibrated(
 
 
 def floors(rule: float | str, noise: Noise, *, smoothing: float = 0.0) -> Array:
-    """Return the lower bounds to which smaller noisy counts are raised, with one bound per release.
+    """Return the lower bound of the noisy counts for each release. Smaller noisy counts are raised to this bound.
 
     Parameters
     ----------

@@ -56,8 +56,8 @@ def naive_bayes(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 
 
 def bayesian_network(settings: Mapping[str, Any], table: CsvTable) -> Plan:
-    """Plan a release of a Bayesian network with the given structure: one table for each node given the parents of the
-    node.
+    """Plan a release of a Bayesian network with a given structure. The release contains one table for each node given
+    the parents of the node.
     """
     return _plan(settings, table, {node: list(parents) for node, parents in settings["network"].items()})
 
@@ -140,7 +140,7 @@ class _Law:
 
 
 def _dirichlet(settings: Mapping[str, Any], tables: int) -> _Law:
-    """Return Dirichlet noise for which each table uses an equal share of the Rényi budget."""
+    """Return the Dirichlet mechanism that divides the Rényi budget equally among the tables."""
     share, order = settings["epsilon"] / tables, float(settings["order"])
     r, alpha = dirichlet.calibrate(share, order=order)
     exact = {"epsilon": share, "delta": float(privacy_profiles.dirichlet_delta(share, r=r, alpha=alpha))}

@@ -283,8 +283,8 @@ def conditioned(least: NDArray[np.int64], *, scale: float, rng: np.random.Genera
 
 
 def summed_total(total: int, summed: int, size: int, *, scale: float, rng: np.random.Generator) -> int:
-    """Draw a total M >= 0 with probability proportional to exp(-|M - total|/scale) P(sum of `size` noise terms = summed
-    - M), by equation 6 of Wang (2020).
+    """Draw a total M >= 0 by equation 6 of Wang (2020). The probability of M is proportional to exp(-|M - total|/scale)
+    P(sum of `size` noise terms = summed - M).
 
     The sum is a difference of two negative binomial variables, and its distribution is summed term by term. M is
     searched within 40 scales of `total` and of `summed` (the neglected mass is below 1e-16).

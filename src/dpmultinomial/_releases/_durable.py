@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def nothing(name: str) -> None:
-    """Do nothing, as the default of a function that is called at every step with the name of the step."""
+    """Do nothing: this function is the default of a function that is called with the name of every step."""
 
 
 at: Callable[[str], None] = nothing
@@ -118,8 +118,8 @@ def cut(path: Path, size: int) -> None:
 
 
 def folder(path: Path, *, mode: int = 0o755) -> None:
-    """Create a folder and its missing parents, and return when each new entry is on disk. An existing folder is not
-    changed.
+    """Create a folder and its missing parents, and wait until every new directory entry is on disk. An existing folder
+    is not changed.
     """
     if path.is_dir():
         return

@@ -226,7 +226,8 @@ KEYS: dict[str, tuple[Key, ...]] = {
 
 
 def parameter(settings: Mapping[str, Any]) -> str:
-    """Return the name of the setting that is varied when a release is planned: ``"epsilon"``, ``"rho"`` or ``"rate"``.
+    """Return the name of the setting that is varied when a release is planned. The name is ``"epsilon"``, ``"rho"`` or
+    ``"rate"``.
 
     Parameters
     ----------
@@ -300,8 +301,8 @@ def shown_name(name: str) -> str:
 
 
 def has_controls(name: str) -> bool:
-    """Return whether a name contains control characters (such as line breaks, tabs, or characters that a terminal
-    interprets) or marks that change the direction in which a line is read.
+    """Return whether a name contains control characters, or marks that change the direction in which a line is read.
+    Control characters are, for example, line breaks, tabs, and characters that a terminal interprets.
     """
     return has_unprintable(name) or "\n" in name or "\t" in name
 

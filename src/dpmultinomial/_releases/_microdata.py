@@ -35,8 +35,8 @@ _EXACT_UP_TO, _LEVELS = 2_000, 50
 
 @dataclass(frozen=True, repr=False)
 class Coded:
-    """Columns of a file, coded as integers: the strata, the joint values of the swapped columns, and the joint values
-    of the columns that are not swapped (held), each int64 (records,).
+    """Columns of a file, coded as integers, each int64 (records,). The columns are the strata, the joint values of the
+    swapped columns, and the joint values of the columns that are not swapped (held).
 
     Parameters
     ----------

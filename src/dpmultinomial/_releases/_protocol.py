@@ -355,8 +355,8 @@ def _published(entry: Entry, books: Books) -> None:
 
 
 def _intact(folder: Path, entry: Entry) -> bool:
-    """Return whether `folder` contains exactly the two files of a release, with the SHA-256 values in the entry of the
-    ledger.
+    """Return whether `folder` contains exactly the two files of a release, with the SHA-256 values that the ledger
+    states.
     """
     wanted = {DATA: entry.sha256, RECORD: entry.record_sha256}
     if not folder.is_dir() or {p.name for p in folder.iterdir()} != set(wanted):

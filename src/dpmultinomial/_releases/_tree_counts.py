@@ -105,7 +105,9 @@ def _lowered(width: Callable[[Array], float], start: Array) -> tuple[Array, floa
 
 
 def _kept(shares: Array) -> Array:
-    """Return shares of the levels that add up to 1 and are at least `LEAST` divided by the number of levels."""
+    """Return shares of the budget, one per level, that add up to 1 and are at least `LEAST` divided by the number of
+    levels.
+    """
     least = LEAST / len(shares)
     bounded: Array = shares / shares.sum()
     for _ in range(len(bounded)):
@@ -118,8 +120,8 @@ def _kept(shares: Array) -> Array:
 
 
 def _width(shape: Hierarchy, *, power: int, targets: Sequence[int], first: int) -> Callable[[Array], float]:
-    """Return a function of the shares of the budget: the sum, over the target levels, of the log of the mean
-    least-squares standard deviation.
+    """Return a function of the shares of the budget that measures the noise on the target levels. The function value is
+    the sum, over the target levels, of the log of the mean least-squares standard deviation.
     """
     from .._posteriors.trees.least_squares import LeastSquares  # needed only if a budget is split
     from .._posteriors.trees.tree import Tree
@@ -209,8 +211,8 @@ def release(settings: Mapping[str, Any], table: CsvTable, names: list[str], coun
 def _in_order(
     names: list[str], above: list[str], counts: NDArray[np.int64], shape: Hierarchy
 ) -> tuple[list[str], list[str], NDArray[np.int64], Hierarchy]:
-    """Return the nodes sorted by depth, name of the parent and name, because the order of the file may depend on the
-    counts.
+    """Return the nodes sorted by depth, name of the parent and name. The order in the file is not used, because it may
+    depend on the counts.
     """
     order = sorted(range(len(names)), key=lambda node: (shape.depth[node], above[node], names[node]))
     place = {node: k for k, node in enumerate(order)} | {-1: -1}

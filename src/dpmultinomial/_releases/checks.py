@@ -328,8 +328,8 @@ def _bounded(
 def _by_ledger(
     name: str, settings: Mapping[str, Any], budgets: Mapping[str, Mapping[str, float]], root: Path
 ) -> Problems:
-    """Report a release that is not in the public ledger if its generation is not the next generation, or if its cost
-    according to the settings exceeds the remaining budget.
+    """Check a release that is not in the public ledger. Report an error if its generation is not the next generation,
+    or if its cost according to the settings exceeds the remaining budget.
     """
     source, get = settings.get("source") or name, filled(settings)
     if not budgets.get(source) and get["generation"] == 1:

@@ -29,7 +29,7 @@ NO_COST = "the cost of a swap depends on the confidential file"
 
 
 def widths(settings: Mapping[str, Any], *, level: float, shape: Hierarchy | None = None) -> pd.DataFrame:
-    """Return a table of the noise on every published quantity of a release.
+    """Return a table that describes the noise on every published quantity of a release.
 
     Parameters
     ----------

@@ -17,8 +17,8 @@ from ._places import Refused
 
 
 def state(root: Path) -> list[str]:
-    """Return lines of text with the spending so far, one line per release, and a statement on the agreement of all
-    budget records. The function changes nothing.
+    """Return lines of text that state the spending of every release so far, and whether all budget records agree. The
+    function changes nothing.
 
     Parameters
     ----------
@@ -168,13 +168,13 @@ def _remembered(journal: Journal, memory: Memory, take_over: Sequence[str]) -> l
 
 
 def _vouched(journal: Journal, old: Iterable[Remembered]) -> Iterator[Line]:
-    """Yield every line of the journal and of its copies that is authenticated by the key of the journal."""
+    """Yield all lines of the journal and of its copies that are authenticated by the key of the journal."""
     for text in (journal.text, *(copy.text for copy in old)):
         yield from journal.intact(text)
 
 
 def _unvouched(journal: Journal, ledger: Ledger, old: Iterable[Remembered]) -> Iterator[Line]:
-    """Yield every readable line from any source, authenticated or not."""
+    """Yield every readable line of the journal, its copies and the ledger, whether or not the line is authenticated."""
     for text in (journal.text, *(copy.text for copy in old)):
         for raw in text.split(b"\n")[1:]:
             values = raw.decode("utf-8", errors="replace").split("\t")[: len(_budget_records.COLUMNS)]
@@ -184,8 +184,8 @@ def _unvouched(journal: Journal, ledger: Ledger, old: Iterable[Remembered]) -> I
 
 
 def _on_disk(root: Path, vouched: Sequence[Line]) -> Iterator[Line]:
-    """Yield every release on disk. If the record or the public file of a release is damaged or missing, but the other
-    file belongs to an authenticated line, the release is already counted and is omitted.
+    """Yield every release on disk. A release with one damaged or missing file (record or public file) is omitted if the
+    other file belongs to an authenticated line, because the release is already counted.
     """
     digests = {line.entry.record_sha256: line.entry.sha256 for line in vouched}
     named = {line.entry.name: line.entry for line in vouched}

@@ -39,8 +39,8 @@ _SPENT = {"epsilon": ("cost", "epsilon"), "rho": ("cost", "rho")}
 
 
 def elsewhere(name: str, settings: Mapping[str, Any], root: Path) -> Path | None:
-    """Return the folder of a published release whose confidential file is not on this machine, so that only its public
-    files can be used.
+    """Return the folder of a published release whose confidential file is not on this machine. Only the public files of
+    such a release can be used.
 
     Parameters
     ----------

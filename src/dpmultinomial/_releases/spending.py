@@ -195,8 +195,8 @@ def _upwards(epsilon: float) -> float:
 
 
 def _composable(cost: Cost, orders: Sequence[float]) -> composition.Cost:
-    """Convert a privacy cost to the classes of `_accounting.composition`. A Rényi guarantee is converted at every order
-    at which it is valid.
+    """Convert a privacy cost to an instance of a class in `_accounting.composition`. A Rényi guarantee is converted at
+    every order at which it is valid.
     """
     if cost.rho is not None:
         return composition.ZCDP(source="releases", relation=cost.relation, rho=cost.rho)

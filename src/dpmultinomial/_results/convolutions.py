@@ -66,9 +66,7 @@ def convolved_once(a: Array, b: Array) -> Array:
 
 
 class _Tilted:
-    """Logs of the entries of a convolution, in which different entries are computed with different exponential
-    tilts.
-    """
+    """Logs of the entries of a convolution, computed with different exponential tilts for different entries."""
 
     def __init__(self, a: Array, b: Array) -> None:
         self.size = len(a) + len(b) - 1

@@ -396,8 +396,8 @@ class SpectralTies:
         self.waves = self._waves(self.frequencies, min(MOST * widest, _LARGEST // (2 * len(self.frequencies))))
 
     def tie(self, places: Sequence[int], low: int, high: int) -> Window | None:
-        """Return the weights of the sums low..high over `places`, up to a factor, or None if the frequencies do not
-        determine the weights to 1e-12.
+        """Return the weights of the values low..high of the sum over `places`, up to a common factor. Return None if
+        the frequencies do not determine the weights to 1e-12.
 
         Parameters
         ----------
@@ -549,8 +549,8 @@ class Coupled:
 
     @cached_property
     def _ties(self) -> list[Window]:
-        """Compute, for every count, the weights of its values given all other counts and the factor g of the sum, from
-        the top of the tree downwards.
+        """Compute, for every count, the weights of its values given all other counts and the factor g of the sum. The
+        computation starts at the top of the tree.
         """
         return _ties(self._levels, self.root)
 
@@ -590,8 +590,8 @@ class Coupled:
 
     @cached_property
     def _spectrum(self) -> SpectralTies | None:
-        """Return the solver for questions about a small subset of many counts, or None if the number of counts is small
-        or the counts have too many possible values.
+        """Return the solver for questions about a small subset of many counts. Return None if the number of counts is
+        small or if the counts have too many possible values.
         """
         try:
             many = self.size >= FEWEST
@@ -630,7 +630,7 @@ def _between(ordered: Whole, first: int, last: int) -> int:
 
 
 def _message(tie: Window, sibling: Window, own: Window, *, tails: bool = True) -> Window:
-    """Return the weights of one integer-valued quantity, given the weights (tie) of its sum with a sibling."""
+    """Return the weights of one integer-valued quantity, given the weights `tie` of its sum with a sibling."""
     size = len(own.weights) + len(sibling.weights) - 1
     weights = _correlated(tie.at(own.first + sibling.first, size), sibling.weights, len(own.weights), tails=tails)
     return Window(own.first, weights / max(float(weights.max()), np.finfo(float).tiny))
@@ -730,7 +730,9 @@ def _ties(levels: list[list[Window]], root: Window, *, tails: bool = True) -> li
 
 
 def _correlated(along: Array, weights: Array, size: int, *, tails: bool = True) -> Array:
-    """Return sum_r along(k + r) weights(r) for k < size, with a small relative error per entry if `tails` is true."""
+    """Return sum_r along(k + r) weights(r) for every k < size. If `tails` is true, every entry has a small relative
+    error.
+    """
     seen = np.flatnonzero(along)
     if not len(seen) * len(weights):
         return np.zeros(size)

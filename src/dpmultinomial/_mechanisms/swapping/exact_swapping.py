@@ -192,8 +192,8 @@ def _hahn(n: int, small: int, other: int, bits: int) -> tuple[tuple[tuple[int, .
 
 
 def row(table: ArrayLike, *, rate: float, depth: int | None = None) -> Row:
-    """Compute one row and one column of the transition matrix of a swapped 2 x 2 table, with full relative accuracy of
-    each probability.
+    """Compute one row and one column of the transition matrix for swaps of a 2 x 2 table. Every probability has full
+    relative accuracy.
 
     Parameters
     ----------
@@ -304,8 +304,8 @@ def class_law(
 def listed_law(
     counts: NDArray[np.int64], rate: float, most_work: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]] | str:
-    """Compute the exact distributions of swaps, as `class_law` does, for a checked table larger than 2 x 2. If there
-    are too many tables with the same margins, return the reason.
+    """Compute the exact distributions of swaps for a checked table larger than 2 x 2, as in `class_law`. If there are
+    too many tables with the same margins, return the reason.
 
     Parameters
     ----------

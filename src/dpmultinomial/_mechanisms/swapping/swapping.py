@@ -268,7 +268,7 @@ def cell_sd(table: ArrayLike, *, rate: float) -> float:
 
 
 def limit_odds_ratio(theta: ArrayLike, *, rate: float) -> float:
-    """Return the odds ratio after swapping infinitely many records with the cell probabilities `theta` (00, 01, 10,
+    """Return the odds ratio after a swap of infinitely many records whose cell probabilities are `theta` (00, 01, 10,
     11).
 
     The margins do not change, and the distance to independence is multiplied by 1 - rate.

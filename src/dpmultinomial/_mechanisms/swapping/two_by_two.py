@@ -15,8 +15,8 @@ _CLASS_LIMIT = 20_000_000  # largest number of tables in a class; the logs of th
 
 @dataclass(frozen=True)
 class Row:
-    """All tables with the same margins as a 2 x 2 table, with the probabilities of swaps from this table to each of
-    them and back.
+    """All tables with the same margins as a given 2 x 2 table, with the probabilities of swaps from the given table to
+    each of these tables and back.
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ class Row:
 
 @dataclass(frozen=True)
 class Orientation:
-    """All tables with the same margins as a 2 x 2 table, arranged with the smallest margin first, so that the possible
-    numbers of records in the first category of both variables begin at 0.
+    """All tables with the same margins as a 2 x 2 table, arranged with the smallest margin first. With this order, the
+    possible numbers of records in the first category of both variables begin at 0.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ class Orientation:
 
 
 def refusal(counts: NDArray[np.int64]) -> str:
-    """Return an error message if a checked 2 x 2 table has the same margins as too many tables to list, and an empty
-    string otherwise.
+    """Return an error message if too many tables have the same margins as a checked 2 x 2 table, and an empty string
+    otherwise.
     """
     n, r1, c1 = int(counts.sum()), int(counts[1].sum()), int(counts[:, 1].sum())
     size = min(r1, c1) - max(0, r1 + c1 - n) + 1
@@ -99,7 +99,7 @@ def orient(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Orientation]:
 
 
 def row(table: ArrayLike, *, rate: float, log_prior: NDArray[np.float64] | None = None, window: float = np.inf) -> Row:
-    """Compute one row and one column of the transition matrix of a 2 x 2 swap.
+    """Compute one row and one column of the transition matrix for swaps of a 2 x 2 table.
 
     Parameters
     ----------
@@ -152,8 +152,8 @@ def _weights(n: int, small: int, rate: float) -> NDArray[np.float64]:
 
 
 def _log_hypergeometric_ratios(view: Orientation) -> NDArray[np.float64]:
-    """Return the log ratios log h(y) - log h(at), y = 0..small, of the hypergeometric distribution h, with respect to
-    which the swap is reversible. The ratios are summed outwards from `at`.
+    """Return the log ratios log h(y) - log h(at), y = 0..small, of a hypergeometric distribution h. The swap is
+    reversible with respect to this distribution. The ratios are summed outwards from `at`.
     """
     y = np.arange(view.small, dtype=np.float64)
     up = (view.other - y) * (view.small - y) / ((y + 1) * (view.n - view.other - view.small + y + 1))

@@ -307,8 +307,8 @@ def windows(
 
 
 def multinomial(released: NDArray[np.int64], noise: Noise, window: int | None, *, drawn: bool) -> Terms:
-    """Return the terms of the mixture for a release that was produced by algorithm 2 of Wang (2020) or, if `drawn` is
-    true, by algorithm 1 (independent).
+    """Return the terms of the mixture for a release by algorithm 1 or 2 of Wang (2020). The release was produced by
+    algorithm 1 (independent) if `drawn` is true, and otherwise by algorithm 2.
 
     Parameters
     ----------
@@ -447,9 +447,9 @@ def _far(law: Array, noise: Noise, size: int) -> int:
 
 
 def _boxes(released: Whole, x: Whole, levels: Whole, ties: str) -> tuple[Array, Array]:
-    """Return the likelihood factors (stay0, move, stay1) for given levels of algorithm 3 of Wang (2020), float64 (T, 3,
-    S, W), and the log weights of the quadrature nodes, float64 (T,). With random ties, both arrays have one entry per
-    level and node.
+    """Return the likelihood factors (stay0, move, stay1), float64 (T, 3, S, W), and the log weights of the quadrature
+    nodes, float64 (T,). The factors are computed for given levels of algorithm 3 of Wang (2020). With random ties, both
+    arrays have one entry per level and node.
     """
     r, p, q = released[:, None], levels[:, 0, None, None], levels[:, 1, None, None]
     place, least, most = q * x, p * r, p * (r + 1)

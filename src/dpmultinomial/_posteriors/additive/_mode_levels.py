@@ -127,8 +127,8 @@ class Levels:
 
     @property
     def claimed(self) -> NDArray[np.bool_]:
-        """Return a mask of the levels of algorithm 3 of Wang (2020) (rows) and groups of components (columns) with a
-        possible tie, that is, with a noisy count exactly at an end of its interval.
+        """Return a mask of the entries with a possible tie, that is, with a noisy count exactly at an end of its
+        interval. The rows are the levels of algorithm 3 of Wang (2020), and the columns are the groups of components.
         """
         return (self.got >= 0) | (self.lost >= 0)
 
@@ -228,8 +228,8 @@ class Masses:
     totals: Array
 
     def bounds(self) -> Array:
-        """Return the log of an upper bound on the weight of every level of algorithm 3 of Wang (2020), float64 (T,),
-        minimised over the tilts.
+        """Return, for every level of algorithm 3 of Wang (2020), the log of an upper bound on its weight, float64 (T,).
+        Each bound is minimised over the tilts.
         """
         return np.asarray((self.levels + self.edge[:, None]).min(axis=0))
 
@@ -269,8 +269,8 @@ def masses(
 
 
 class _Claims:
-    """Store of the components whose noisy count can be at an end of its interval (a possible tie, called a claim). It
-    is filled column by column and read level by level.
+    """Store of all components with a possible tie (called a claim), that is, with a noisy count that can be at an end
+    of its interval. It is filled column by column and read level by level.
     """
 
     def __init__(self) -> None:

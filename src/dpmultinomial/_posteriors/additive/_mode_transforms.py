@@ -65,8 +65,8 @@ class Frame:
     tail: Array
 
     def boxes(self, lower: Whole, upper: Whole, kind: NDArray[np.integer], length: int) -> Array:
-        """Return the weights of the true counts of one column of components, given that the noisy count lies in each of
-        several intervals, float64 (rows, length).
+        """Return the weights of the true counts of one column of components, float64 (rows, length). Each row is
+        conditional on a noisy count in one of several intervals.
         """
         return geometric.boxes(
             np.maximum(lower, -geometric.LARGEST),
@@ -170,7 +170,7 @@ class ModeTerms:
         self.frame, self.terms, self.totals, self.log_g, self.log_whole = frame, terms, totals, log_g, log_whole
 
     def chain(self, term: int) -> Chain:
-        """Return the factors of the term of the mixture that belongs to one level and one quadrature node."""
+        """Return the factors of the mixture term for one level and one quadrature node."""
         s = self.frame
         row, early, late = (part[term] for part in self.terms[:3])
         level, of = s.levels.take(np.array([row])), s.columns.of
@@ -368,8 +368,8 @@ class _Sweep:
         self.length = int(lengths[self.place])
 
     def _length(self, k: int, reserve: float) -> float:
-        """Return the shortest transform length L at which the wrapped-around probability mass of the totals (at
-        distances L, 2 L, ..) is at most exp(-reserve) times the sum of all tilted weights at tilt k.
+        """Return the shortest transform length L at which the wrapped-around probability mass of the totals is small
+        enough. The mass at distances L, 2 L, .. is at most exp(-reserve) times the sum of all tilted weights at tilt k.
         """
         gap = self.masses.tilts - self.masses.tilts[k]
         if k in (0, len(gap) - 1):

@@ -88,7 +88,9 @@ class NoiseModel:
 
     @cached_property
     def reach(self) -> int:
-        """Half-width of the noise: the probability of larger absolute noise is 0 or underflows."""
+        """Largest absolute noise that is considered, because the probability of larger absolute noise is 0 or
+        underflows.
+        """
         return int(min(self.support, ceil(_UNDERFLOW / self.epsilon)))
 
     def at_least(self, d: ArrayLike) -> Array:
@@ -154,8 +156,9 @@ class Noise:
         return np.minimum(low, self.largest), np.minimum(high, self.largest)
 
     def spread(self, likelihood: Array) -> Array:
-        """Convert a likelihood L(n) of noisy counts to the likelihood sum_n p(n - N) L(n) of true counts N, in blocks.
-        The input has the shape (.., W + 2 reach), and the output has the shape (.., W).
+        """Convert a likelihood L(n) of noisy counts n to the likelihood sum_n p(n - N) L(n) of true counts N. Narrow
+        noise distributions are processed in blocks. The input has the shape (.., W + 2 reach), and the output has the
+        shape (.., W).
         """
         width = likelihood.shape[-1] - 2 * self.reach
         if self.reach > BANDED:
@@ -193,8 +196,8 @@ class Noise:
         return self.spread(likelihood) / allowed
 
     def total_factor(self, released: int, *, drawn: bool) -> tuple[int, Array]:
-        """Return the probabilities P(released total | true total), as a pair of the lowest true total with a positive
-        probability and the array of probabilities from this total on.
+        """Return the probabilities P(released total | true total). The result is a pair: the lowest true total with a
+        positive probability, and the array of probabilities from this total on.
 
         A window restricts only the components. The total has the full range of its noise.
         """

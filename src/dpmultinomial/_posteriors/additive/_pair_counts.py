@@ -145,8 +145,8 @@ def _over_totals(summed: Array, own: Array) -> Array:
 
 
 def _factor(released: int, totals: Whole, noise: Noise, support: int) -> tuple[Array, Whole]:
-    """Return the probabilities P(released total | true total, n_1 + n_2), with one row per true total and one column
-    per non-negligible sum n_1 + n_2 of noisy counts. Also return the sums.
+    """Return the probabilities P(released total | true total, n_1 + n_2). The rows are the true totals, and the columns
+    are the non-negligible sums n_1 + n_2 of noisy counts. Also return the sums.
     """
     chance, sums = _chance(released, noise, support)
     n = released + np.arange(-noise.reach, noise.reach + 1)

@@ -108,7 +108,7 @@ class Tilted:
         return h / h.sum(axis=1, keepdims=True), g / g.sum()
 
     def best(self) -> float:
-        """Return the tilt at which the sum of the components minus the total has mean 0, up to half a standard
+        """Return the tilt at which the sum of the components minus the total has mean 0, to within half a standard
         deviation. The size of the tilt is limited by the rate at which the noise decays.
         """
         limit = 0.9 * self.steepest
@@ -272,8 +272,8 @@ class _ProductTerms:
 
 
 def _edges(frame: Frame, parts: list[Product], weights: Array) -> float:
-    """Return an upper bound on the posterior mass outside the windows, computed from the probabilities at both ends of
-    the windows and the slowest decay of the noise.
+    """Return an upper bound on the posterior mass of the neglected counts. The bound is computed from the probabilities
+    at both ends of the windows and the slowest decay of the noise.
     """
     if not frame.endless:
         return 0.0
@@ -358,8 +358,8 @@ _DIGITS = 38.0  # minus the log of exp(-38), the quadrature error and the mass n
 
 @dataclass(frozen=True)
 class Problem:
-    """Release of counts that was produced by algorithm 2 of Wang (2020) or, if `drawn` is true, by algorithm 1
-    (independent), with the noise and the prior of the counts.
+    """Release of counts by algorithm 1 or 2 of Wang (2020), with the noise and the prior of the counts. The release was
+    produced by algorithm 1 (independent) if `drawn` is true, and otherwise by algorithm 2.
 
     Parameters
     ----------

@@ -289,8 +289,8 @@ def posterior(
 
 
 def _chain_is_quick(counts: Whole, total: int, noise: NoiseModel) -> bool:
-    """Return whether the method ``"chain"`` is fast and, under a flat prior, truncation of the noise at 38/epsilon has
-    a negligible effect.
+    """Return whether the method ``"chain"`` is fast and truncation of the noise at 38/epsilon has a negligible effect.
+    The effect is assessed under a flat prior.
     """
     far = min(noise.support, 38 / noise.epsilon)
     size = len(counts)

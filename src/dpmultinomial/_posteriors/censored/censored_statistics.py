@@ -211,8 +211,8 @@ def approximate(release: Release, theta: Array) -> Array:
 
 
 def explore(release: Release, rng: np.random.Generator) -> tuple[Array, Array, Array]:
-    """Return the mean and covariance of (mu, log sigma2) under the approximate posterior (`approximate`), and particles
-    (PARTICLES, 2) that are resampled in proportion to their weights.
+    """Return the mean and covariance of (mu, log sigma2) under the approximate posterior (`approximate`). Also return
+    particles (PARTICLES, 2) that are resampled in proportion to their weights.
 
     Importance sampling starts from the prior and continues from t_4 distributions. In each step, the exponent of the
     posterior density is increased until the effective sample size is one eighth of the particles.
@@ -259,8 +259,8 @@ def _tempered(log_to: Array, log_from: Array) -> tuple[float, Array]:
 
 
 def prepare(release: Release, chains: int, rng: np.random.Generator) -> tuple[list[State], Proposal]:
-    """Run the pilot phase of several Markov chains, and return the states of the chains and the proposal distribution,
-    which does not change afterwards.
+    """Run the pilot phase of several Markov chains, and return the states of the chains and the proposal distribution.
+    The proposal distribution does not change afterwards.
 
     Parameters
     ----------
@@ -308,8 +308,8 @@ def _adapt(by: Proposal, kept: list[Array], moves: NDArray[np.int64], full: Arra
 
 
 def _feasible(release: Release, by: Proposal, particles: Array, rng: np.random.Generator) -> State:
-    """Return a feasible starting point of a Markov chain: a particle with statistics at their means or, if this is
-    infeasible, with increasingly random statistics.
+    """Return a feasible starting point of a Markov chain. The point is a particle with statistics at their means or, if
+    this is infeasible, with increasingly random statistics.
     """
     for k in range(400):
         y = np.concatenate([particles[rng.integers(len(particles))], 0.01 * k * rng.standard_normal(4)])
@@ -331,8 +331,8 @@ STEP = 0.4  # step of the trapezoid rule in orthonormal coordinates: aliasing be
 
 
 def log_ratio(mean: Array, sse: Array, counts: NDArray[np.int64]) -> Array:
-    """Compute the log ratio of the exact density to the saddlepoint density of (mean, sum of squares), log h_c - log
-    h_saddle, by two-dimensional inversion. The error is about 1e-8 or 1e-12 c.
+    """Compute log h_c - log h_saddle, the log ratio of the exact density of (mean, sum of squares) to its saddlepoint
+    density, by two-dimensional inversion. The error is about 1e-8 or 1e-12 c.
 
     Parameters
     ----------
@@ -360,8 +360,8 @@ def log_ratio(mean: Array, sse: Array, counts: NDArray[np.int64]) -> Array:
 
 
 def total_variation(mean: Array, sse: Array, counts: NDArray[np.int64], *, checks: int = 24) -> tuple[float, int]:
-    """Return the upper bound (e^D - 1)/2 on the total variation distance between the sampled and the exact posterior,
-    and the number of draws at which the density ratio R was computed.
+    """Return the upper bound (e^D - 1)/2 on the total variation distance between the sampled and the exact posterior.
+    Also return the number of draws at which the density ratio R was computed.
 
     A third of the `checks` are the draws with the smallest and the largest second-order term divided by c, at which R
     is farthest from 1. The remaining checks are evenly spaced. Draws with fewer than 64 records are exact (log R = 0).

@@ -240,8 +240,8 @@ class CountsLaw(Protocol):
 
 
 class PairedLaw(ABC):
-    """Base class of distributions of counts for which the pairs (count, sum of other counts) of a share can
-    be listed.
+    """Base class of distributions of counts that can list the possible pairs (count, sum of other counts) for every
+    share.
     """
 
     least = 0.0
@@ -315,8 +315,8 @@ class DirichletMixture:
         self._betas: dict[tuple[int, tuple[int, ...] | None], BetaMixture | ShareLaw] = {}
 
     def mean(self, *, category: int | None = None, given: Sequence[int] | None = None) -> NDArray[np.float64] | float:
-        """Return the expected values of all shares, float64 (k,), or of the shares among the categories `given`. If
-        `category` is passed, return a single number.
+        """Return the expected value of every share, float64 (k,), relative to all categories or to the categories
+        `given`. If `category` is passed, return a single number.
         """
         return self._each(category, given, lambda law: law.mean())
 

@@ -108,8 +108,8 @@ class FixedSumLaw:
         return self.interpolated(inside, others, alpha=alpha, beta=beta)
 
     def interpolated(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw:
-        """Return the distribution of a share by interpolation of its density, for any number of pairs of counts. Tail
-        probabilities have a small relative error.
+        """Return the distribution of a share, computed by interpolation of its density. The number of pairs of counts
+        is not limited. Tail probabilities have a small relative error.
         """
         outside = [i for i in range(self.categories) if i != inside and i not in others]
         w = self.windows

@@ -146,8 +146,8 @@ class TailedLaw(ABC):
 
 
 def nearer_tail(level: float) -> tuple[float, bool]:
-    """Return the log of the smaller tail probability, min(level, 1 - level), and whether this tail is the upper tail,
-    for a level strictly between 0 and 1.
+    """Return the log of the smaller tail probability, min(level, 1 - level), and whether this tail is the upper tail.
+    The level is strictly between 0 and 1.
     """
     upper = level > 0.5
     return float(np.log1p(-level) if upper else np.log(level)), upper
@@ -268,8 +268,8 @@ class PanelDensity:
         return float(np.abs(np.expm1(interpolated.ravel() - self._log_density(z.ravel()))).max()) + _ROUNDING
 
     def log_density(self, z: Array) -> Array:
-        """Return the log density at points z, by interpolation, or by linear extrapolation where the log density is
-        more than `_DEEP` below its largest value.
+        """Return the log density at points z, computed by interpolation. Linear extrapolation is used where the log
+        density is more than `_DEEP` below its largest value.
         """
         ends = [self._as_far_as(-1, float(z.min())), self._as_far_as(1, float(z.max()))] if z.size else [1, 1]
         panels = self._between(*ends)
@@ -357,8 +357,8 @@ class PanelDensity:
         return panel.log_mass if low == panel.low and high == panel.high else panel.log_integral(low, high)
 
     def _between(self, left: int, right: int) -> list[Panel]:
-        """Return the innermost panels to the left and to the right of the centre, with a given number of panels on each
-        side, ordered from left to right.
+        """Return the innermost panels on both sides of the centre, ordered from left to right. The arguments are the
+        numbers of panels on each side.
         """
         return self._laid[-1][:left][::-1] + self._laid[1][:right]
 
@@ -448,8 +448,8 @@ class PanelDensity:
         return True
 
     def _guess(self, side: int) -> float:
-        """Return a width of the next panel at which the panel is not much wider than its neighbour and the log density
-        changes by at most `_CHANGE`.
+        """Return an initial width for the next panel of the interpolation. With this width, the panel is not much wider
+        than its neighbour and the log density changes by at most `_CHANGE`.
         """
         neighbours = self._laid[side] or self._laid[-side][:1]
         if not neighbours:

@@ -69,8 +69,9 @@ class Window:
 
 
 def window(weights: NDArray[np.float64], *, first: int = 0, smallest: float = SMALLEST) -> Window:
-    """Return the window of the weights that exceed `smallest` times the largest weight, scaled to a largest entry of 1.
-    The weights are non-negative, and at least one weight is positive.
+    """Return the weights without the negligible weights at both ends, divided by the largest weight. A weight is
+    negligible if it does not exceed `smallest` times the largest weight. The weights are non-negative, and at least one
+    weight is positive.
 
     Parameters
     ----------
@@ -203,7 +204,7 @@ def log_weight(mine: Window, theirs: Window, of_total: Window) -> float:
 
 
 def _common(mine: Window, theirs: Window, of_total: Window) -> tuple[int, int]:
-    """Return the smallest and the largest sum of two counts with positive weight."""
+    """Return the smallest and the largest value of the sum of two counts that have positive weight."""
     low = max(of_total.first, mine.first + theirs.first)
     high = min(of_total.last, mine.last + theirs.last)
     if low > high:
@@ -249,8 +250,8 @@ def _combined(
     weights: NDArray[np.float64],
     n: NDArray[np.float64],
 ) -> ShareMoments:
-    """Return the mean and variance of a share, computed from sums over s for every n. The variance is the variance
-    between the components plus the mean variance within the components.
+    """Return the mean and variance of a share, computed from sums over the count s for every total n. The variance is
+    the variance between the components plus the mean variance within the components.
     """
     weight_sum = float(weights @ zero)
     if not weight_sum > 0:
@@ -294,8 +295,8 @@ class ShareWeights:
 
     @cached_property
     def bulk(self) -> Triple:
-        """Weights of the counts s, t and s + t with a small absolute error, which are sufficient for moments. They are
-        computed much faster than `precise` if convolutions are long.
+        """Weights of the counts s, t and s + t with a small absolute error. This accuracy is sufficient for moments.
+        They are computed much faster than `precise` if convolutions are long.
         """
         return self._combined(tails=False)
 
@@ -345,8 +346,8 @@ _LEAST_X, _MOST_X = float(expit(-40.0)), 1 - 2.0**-53
 
 
 class ShareLaw(TailedLaw):
-    """Distribution of a share x with x | s, t ~ Beta(alpha + s, beta + t), where the weight of the counts (s, t) is a
-    product of three factors that depend on s, on t and on s + t.
+    """Distribution of a share x with x | s, t ~ Beta(alpha + s, beta + t). The weight of the counts (s, t) is a product
+    of three factors that depend on s, on t and on s + t.
 
     Probabilities above 1e-15 have the relative error `error`, and their logarithms have this absolute error. At
     quantiles of levels from 1e-15 to 1 - 1e-15, the smaller tail probability has this relative error.

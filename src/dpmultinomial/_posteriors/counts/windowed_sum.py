@@ -217,9 +217,9 @@ class WindowedSumLaw:
         return s, t, mine.weights[s - mine.first] * theirs.weights[t - theirs.first] * rest.weights[left - rest.first]
 
     def share(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:
-        """Return the distribution of the share of category `inside` in the sum of the categories `inside` and `others`.
-        Return None if this sum contains all counts and the share has few possible values, which are then listed
-        instead.
+        """Return the distribution of the share of category `inside` in the sum of the counts of the categories `inside`
+        and `others`. Return None if this sum contains all counts and the share has few possible values, which are then
+        listed instead.
         """
         listed = not self._outside(inside, others) and len(self.windows[inside].weights) <= LISTED_COUNTS
         return None if listed else self.interpolated(inside, others, alpha=alpha, beta=beta)

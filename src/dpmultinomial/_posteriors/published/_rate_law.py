@@ -111,7 +111,7 @@ class RateLaw:
 
 
 def _later(weights: Array) -> Array:
-    """Return the sum of all later weights for each entry of an array. The sums start at the last weight, so that small
-    sums keep full relative accuracy.
+    """Return, for each entry of an array of weights, the sum of all later entries. The sums start at the last weight,
+    so that small sums keep full relative accuracy.
     """
     return np.asarray(np.append(np.cumsum(weights[:0:-1])[::-1], 0.0))

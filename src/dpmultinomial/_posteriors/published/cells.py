@@ -52,8 +52,8 @@ class Cells:
         return Cells(self.released[rows], self.noise.take(rows), *ends, self.measured[rows], self.reasons[rows])
 
     def with_reason(self, bad: NDArray[np.bool_], text: str) -> "Cells":
-        """Return a copy in which the error message `text` is added to each row for which `bad` is true and that has no
-        error message yet.
+        """Return a copy with the error message `text` in each row for which `bad` is true, unless the row already has
+        an error message.
         """
         return replace(self, reasons=np.where(bad & (self.reasons == ""), text, self.reasons))
 

@@ -151,8 +151,8 @@ def of_mixture(released: float, law: NoiseLaw, counts: Array, probabilities: Arr
 
 
 def at_counts(released: Array, law: NoiseLaw, counts: Array) -> Array:
-    """Return the probability of a released value that is at least as extreme as the observed value, given the true
-    count, for each observed value.
+    """Return, for each observed value, the probability of a released value that is at least as extreme, given the true
+    count.
 
     Parameters
     ----------

@@ -389,8 +389,8 @@ class Batch:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the results, which is always ``exact``, because the posterior probability outside every
-        window is below 1e-12.
+        """Accuracy status of the results, which is always ``exact``. For every count, the posterior probability of the
+        neglected values is below 1e-12.
         """
         return EXACT
 

@@ -334,7 +334,7 @@ def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
 
 
 def foreseen(cells: Cells, priors: Sequence[CountPrior], total: Total, *, tails: bool = True) -> Window | None:
-    """Return the distribution of the sum of the counts given the released counts, but not the released total.
+    """Return the distribution of the sum of the counts, given the released counts but not the released total.
 
     Parameters
     ----------
@@ -481,8 +481,8 @@ class TiedCounts:
         return counts.flat_comparison(self.names, self.cells.released, *both, self.tails[:-1])
 
     def facts(self) -> dict[str, object]:
-        """Return the results of the checks in a form that can be written as JSON: whether counts and total are in
-        conflict, and the counts for which flat priors give different results.
+        """Return the results of the checks in a form that can be written as JSON. The results state whether counts and
+        total are in conflict, and for which counts flat priors give different results.
         """
         try:
             decided = counts.facts(self.comparison())
@@ -635,7 +635,7 @@ class _Parts:
         return self._group("shares", lambda i: self._share(i, group), together, group, self.shares)
 
     def rates(self, group: Group = None) -> Quantities:
-        """Return the posterior distributions of the rates in the population, among all or a subset of the
+        """Return the posterior distributions of the population rates, relative to all categories or to a subset of the
         categories.
         """
         return self._group("rates", lambda i: self._rate(i, group), None, group, self.rates)

@@ -76,7 +76,7 @@ def too_wide(counts: float) -> str:
 
 @dataclass(frozen=True)
 class Block:
-    """Group of rows of noisy counts whose windows have similar widths.
+    """Group of rows of noisy counts whose windows (ranges of counts) have similar widths.
 
     Parameters
     ----------
@@ -94,8 +94,8 @@ class Block:
 
 
 def spans(cells: Cells, prior: CountPrior, log_mass: float) -> tuple[Array, Array]:
-    """Return the smallest and the largest count of the window of every row. The ends are infinite if a window is
-    unbounded.
+    """Return the limits of the window of every row, that is, the smallest and the largest count that is considered. The
+    ends are infinite if a window is unbounded.
 
     Parameters
     ----------
@@ -138,7 +138,8 @@ def around(low: Array, high: Array, half: ArrayLike, lower: ArrayLike, upper: Ar
 
 
 def blocks(cells: Cells, rows: Whole, low: Array, high: Array) -> Iterator[Block]:
-    """Yield the windows of the given rows in blocks, each with at most `_ENTRIES` counts or with a single row.
+    """Yield the windows (ranges of counts) of the given rows in blocks. Each block has at most `_ENTRIES` counts,
+    unless it consists of a single row.
 
     Parameters
     ----------

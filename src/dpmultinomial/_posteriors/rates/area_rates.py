@@ -127,9 +127,9 @@ class AreaRates:
 
     @cached_property
     def error(self) -> float:
-        """Largest error of a tail probability at an end of a 95 % interval, over at most `_SAMPLE` areas. These areas
-        are evenly spaced in the order of the standard deviations of x_i'b. The error is the difference from a rule with
-        more nodes, plus twice `bend` times the change of the probability over the nodes of x_i'b.
+        """Largest error of the tail probabilities at the ends of the 95 % intervals of at most `_SAMPLE` areas. These
+        areas are evenly spaced in the order of the standard deviations of x_i'b. The error is the difference from a
+        rule with more nodes, plus twice `bend` times the change of the probability over the nodes of x_i'b.
         """
         hyper, fit = self.hyperparameters, self.hyperparameters.fit
         spread = np.einsum("ij,jk,ik->i", self.model.design, fit.covariance[1:, 1:], self.model.design)

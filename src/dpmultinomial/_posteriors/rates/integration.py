@@ -36,7 +36,7 @@ HELD_SLOPE = 0.5  # the same for b, in standard deviations of its prior
 
 @dataclass(frozen=True)
 class Nodes:
-    """Quadrature nodes of log a with their weights, and the mode of b given each node.
+    """Quadrature nodes of log a with their weights, and the mode of the regression coefficients b at each node.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Nodes:
 
 @dataclass(frozen=True)
 class Grid:
-    """Grid of values of log a, with the mode of b given each value.
+    """Grid of values of log a, with the mode of the regression coefficients b given each value.
 
     Parameters
     ----------
@@ -208,9 +208,9 @@ class Hyperparameters:
 
     @cached_property
     def bend(self) -> float:
-        """Largest error of the normal approximation to the distribution function of a linear combination of b. The
-        error follows from the third and fourth derivatives of the log posterior at the mode along the arms of `star`:
-        max over z of |c3 (z^2 + 2) phi(z)| + |c4 (z^3 + 3 z) phi(z)|.
+        """Largest error of the normal approximation to the distribution function of a linear combination of the
+        regression coefficients b. The error follows from the third and fourth derivatives of the log posterior at the
+        mode along the arms of `star`: max over z of |c3 (z^2 + 2) phi(z)| + |c4 (z^3 + 3 z) phi(z)|.
         """
         fit = self._central
         points, _ = star(fit.parameters[1:], fit.covariance)

@@ -1,5 +1,5 @@
-"""Likelihoods p(y | D = d) of released values y of protected counts D, each on a range of true counts d (window)
-outside which the likelihood is negligible.
+"""Likelihoods p(y | D = d) of released values y of protected counts D. Each likelihood is stored on a range of true
+counts d (window) outside which the likelihood is negligible.
 
 A window is chosen without a prior. Let h be a half-width of the noise with P(|noise| > h) <= exp(-log_mass). The window
 contains all counts within h of the counts that the released value represents. Under any model whose probabilities are
@@ -79,7 +79,7 @@ class Likelihoods:
 
     @property
     def last(self) -> Whole:
-        """Largest true count in the window of every released count."""
+        """Largest true count with a non-negligible likelihood, for every released count."""
         return self.low + np.diff(self.start) - 1
 
     def of(self, rows: slice) -> tuple[Array, Whole, Whole, Whole]:

@@ -168,8 +168,8 @@ class Model:
     def _shares(
         self, A: Array, B: Array, u: Array, v: Array, uu: Array, uv: Array, vv: Array, tu: Array, tv: Array
     ) -> tuple[tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]]:
-        """Return the posterior means of the scores with respect to (log a, logit mu) for every area, the variances of
-        the scores, and the means of the second derivatives.
+        """Return the posterior means and variances of the scores for every area, and the posterior means of the second
+        derivatives. The scores are derivatives with respect to (log a, logit mu).
         """
         A, B = A[:, None], B[:, None]
         a, n = A + B, self.exposure

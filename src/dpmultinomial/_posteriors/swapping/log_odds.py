@@ -140,7 +140,8 @@ _MARGIN = 18.0
 
 @dataclass(frozen=True)
 class Line:
-    """Transform of a mixture along the line Re s = tilt: midpoints t and the values E exp((tilt + i t)(X - place)).
+    """Transform of a mixture along the line Re s = tilt. The transform is given by midpoints t and the values E
+    exp((tilt + i t)(X - place)).
 
     Parameters
     ----------
@@ -313,8 +314,8 @@ class _Group:
         return Line(c, place, t, values, self.whole)
 
     def _period(self, c: float, place: float) -> float:
-        """Return a period of the inversion at which the aliased mass is negligible compared with the tail, computed
-        from Chernoff bounds on both sides.
+        """Return a period of the inversion at which the aliased mass is negligible compared with the tail. The period
+        is computed from Chernoff bounds on both sides.
         """
         log_mass = self._first_two(c)[0]
         if c == 0:  # the line is used from half a period below its place up to the next line
@@ -324,8 +325,8 @@ class _Group:
         return max((_DIGITS - log_tail) / c, self._reach(c, place, log_tail, 1))
 
     def _reach(self, c: float, place: float, log_tail: float, side: int) -> float:
-        """Return the distance from a point (`place`) beyond which the tilted lower tail (`side` < 0) or upper tail
-        (`side` > 0) is negligible by Chernoff's bound.
+        """Return the distance from a point (`place`) beyond which a tilted tail is negligible by Chernoff's bound. The
+        tail is the lower tail if `side` < 0, and the upper tail if `side` > 0.
         """
         room = self._limits[0] if side < 0 else self._limits[1] - c
         widths = np.minimum(np.array([1, 2, 4, 8]) / self._cumulants(c)[2] ** 0.5, 0.9 * room)
@@ -460,8 +461,8 @@ class LogOddsMixture(TailedLaw):
         return out
 
     def _central(self, x: ArrayLike, *, upper: bool) -> NDArray[np.float64]:
-        """Return the probability that the log odds ratio is above x if `upper` is true, and otherwise below x, with an
-        absolute error of 1e-14.
+        """Return the probability that the log odds ratio is above x (if `upper` is true) or below x (if `upper` is
+        false). The absolute error is at most 1e-14.
         """
         part = self._invert(x, self._values / self._t).imag * (self._step / np.pi)
         inside = np.clip(0.5 + part if upper else 0.5 - part, 0.0, 1.0)
@@ -633,15 +634,15 @@ class CommonOdds(TailedLaw):
 
     @cached_property
     def error(self) -> float:
-        """Estimated relative error of any probability down to 1e-15, and of the smaller tail probability at a quantile.
-        The estimate is twice the error of the density at three points between the nodes of every panel, because both
-        the numerator and the denominator have this error.
+        """Estimated relative error of any probability of at least 1e-15, and of the smaller tail probability at a
+        quantile. The estimate is twice the error of the density at three points between the nodes of every panel,
+        because both the numerator and the denominator have this error.
         """
         return 2 * self.law.error(_LEAST_LEVEL + self._log_mass)
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the posterior distribution: ``approximate``, with the estimated error `error`."""
+        """Accuracy status of the posterior distribution, which is ``approximate``, with the estimated error `error`."""
         return Accuracy("approximate", self.error, "relative error of probabilities, from the interpolated density's")
 
     @cached_property

@@ -195,8 +195,8 @@ def _numbers(
     name: str,
     odds: bool,
 ) -> tuple[NDArray[np.float64], str, bool]:
-    """Return the posterior mean, standard deviation and interval of the cells and of the log odds ratio, (cells and
-    odds, 4). Also return the status, and whether the status applies to identical tables with other names.
+    """Return the posterior mean, standard deviation and interval limits of the cells and of the log odds ratio, with
+    one row per quantity. Also return the status, and whether the status applies to identical tables with other names.
     """
     prior = _checks.positives("alpha", alpha, table.size)
     if table.shape == (2, 2):

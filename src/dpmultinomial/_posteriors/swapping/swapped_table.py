@@ -351,8 +351,8 @@ class SwappedTablePosterior(DirichletMixture):
         return LogOddsMixture(self.alpha + self.tables.reshape(-1, 4), self.weights)
 
     def summary(self, level: float = LEVEL, *, given: Sequence[int] | None = None) -> pd.DataFrame:
-        """Return the posterior mean, standard deviation and central interval of every cell probability, and of the log
-        odds ratio of a 2 x 2 table.
+        """Return the posterior mean, standard deviation and central interval of every cell probability. For a 2 x 2
+        table, also summarise the log odds ratio.
 
         Parameters
         ----------

@@ -120,7 +120,9 @@ class RateLaw(TailedLaw):
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the posterior of the swap rate: ``approximate``, with the estimated error `error`."""
+        """Accuracy status of the posterior of the swap rate, which is ``approximate``, with the estimated error
+        `error`.
+        """
         return Accuracy("approximate", self.error, "relative error of probabilities, from the interpolated likelihood")
 
     def nodes(self, size: int) -> tuple[Array, Array]:
@@ -171,8 +173,8 @@ class RateLaw(TailedLaw):
         return mean, float(mass @ (x - mean) ** 2)
 
     def _fitted(self, tolerance: float) -> list[tuple[float, float, Array, float]]:
-        """Return the interpolation panels of theta = arcsin(sqrt(rate)) in increasing order, each with its ends, its
-        Chebyshev series, and the largest log density of the logit of the rate.
+        """Return the interpolation panels of theta = arcsin(sqrt(rate)) in increasing order. Each panel is given by its
+        ends, its Chebyshev series, and the largest log density of the logit of the rate.
         """
         waiting, done, top = [(0.0, np.pi / 2, 0)], [], -np.inf
         while waiting:

@@ -214,8 +214,8 @@ class TwoRowLaw(PairedLaw):
         return np.maximum(irfft2(transform, self._size), 0.0)
 
     def _without(self, j: int) -> Array:
-        """Return the joint distribution of two sums over all columns except column j: of the original counts x in one
-        row, and of the numbers u of crossing records.
+        """Return the joint distribution of two sums over all columns except column j. The terms are the original counts
+        x in one row and the numbers u of records that cross between the rows.
         """
         return self._inverse(self._products(0, skipped=j))
 
@@ -248,8 +248,8 @@ def _column(size: int, seen: int, mine: float, rest: float) -> Array:
 
 
 def _pick(pairs: Array, rest: Array, a: int, t: int, size: int, rng: np.random.Generator) -> Counts:
-    """Draw the counts (x, u) of one column of a table, given the sums a and t that remain for this column and the later
-    columns, int64 (size, 2).
+    """Draw the counts (x, u) of one column of a table, int64 (size, 2). The sums a and t are the sums that remain for
+    this column and the later columns.
     """
     x_low, u_low = max(0, a - rest.shape[0] + 1), max(0, t - rest.shape[1] + 1)
     x_top, u_top = min(pairs.shape[0] - 1, a), min(pairs.shape[1] - 1, t)
@@ -341,7 +341,7 @@ def sample(
 
 
 def _diagnostics(originals: Counts, moved: Counts, alpha: Array) -> tuple[Array, Array]:
-    """Return the bulk effective sample size and the R-hat of all quantities that vary along the chains."""
+    """Return the bulk effective sample size and the R-hat of every quantity that varies along the chains."""
     log_prior = np.round((gammaln(originals + alpha) - gammaln(originals + 1.0)).sum(axis=2), 9)
     quantities = [*np.moveaxis(originals, 2, 0).astype(float), moved.astype(float), log_prior]
     varying = [q for q in quantities if np.ptp(q) > 0]

@@ -58,7 +58,7 @@ class Solved:
 
     @property
     def excess(self) -> float:
-        """Return the ratio of the error bound of the messages to the fraction that a single truncation may drop."""
+        """Return the error bound of the messages, divided by the fraction that a single truncation may drop."""
         return self.bound / self.drop
 
 

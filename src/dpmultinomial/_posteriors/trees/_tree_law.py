@@ -184,8 +184,8 @@ def _up(tree: Tree, row: int) -> list[int]:
 
 
 def _chain(tree: Tree, messages: SumProduct, path: list[int], reach: Callable[[int], None]) -> _Given | None:
-    """Return the conditional distributions of the count of the first node of a path, with one column per count of the
-    last node. Return None if the path has only one node.
+    """Return the conditional distributions of the count of the first node of a path, given the count of the last node.
+    There is one column per count of the last node. Return None if the path has only one node.
     """
     conditional: _Given | None = None
     for child, parent in pairwise(path):
@@ -212,7 +212,7 @@ def _chain(tree: Tree, messages: SumProduct, path: list[int], reach: Callable[[i
 
 
 def _window_of(tree: Tree, messages: SumProduct, row: int) -> _Window:
-    """Return the window of possible counts of an inner node of the tree."""
+    """Return the range of possible counts of an inner node of the tree."""
     low, size, _ = messages.nodes()[row]
     return _Window(int(low), np.zeros(int(size)))
 
@@ -591,8 +591,8 @@ class TreeLaw:
         return self._law_at(row)
 
     def children(self, row: int) -> list[tuple[int, Array]]:
-        """Return the posterior distribution of the count of every child of a node, as (smallest count, probabilities),
-        given the position of the node in the order of the compiled kernels.
+        """Return the posterior distribution of the count of every child of a node, as (smallest count, probabilities).
+        The node is given by its position in the order of the compiled kernels.
         """
         self._reach(row)
         return self._messages.family(row)[2]

@@ -128,8 +128,8 @@ def _testable(m: Measurements) -> NDArray[np.bool_]:
 
 
 def _parts(m: Measurements, rows: Whole) -> list[tuple[Any, Whole]]:
-    """Return the distinct noise distributions of the selected released values, each with the indices of
-    these values.
+    """Return the distinct noise distributions of the selected released values, each with the indices of the values that
+    have this noise distribution.
     """
     noise = m.noise.take(rows)
     if isinstance(noise, LawByRow):

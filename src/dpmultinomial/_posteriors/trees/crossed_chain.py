@@ -1,5 +1,5 @@
-"""Joint posterior distribution of crossed cells, simulated by Markov chains whose moves draw all counts of a tree
-exactly.
+"""Joint posterior distribution of crossed cells, simulated by Markov chains. Each move of a chain draws the counts of a
+whole tree exactly.
 
 Crossed cells are a histogram in every node of a tree, with noisy sums over several cells of the histogram.
 
@@ -535,8 +535,8 @@ class Moves:
         lists.put_many(sites, low, sizes, logs)
 
     def _tables(self, most: int) -> Array:
-        """Return the log prior weights of the counts up to at least `most`, with one row for each distinct distribution
-        in the priors of the cells. The weights do not depend on the state.
+        """Return the log prior weights of all counts up to at least `most`. The array has one row for each distinct
+        distribution in the priors of the cells. The weights do not depend on the state.
         """
         if most >= self._known.shape[1]:
             n = np.arange(2 * most + 64)

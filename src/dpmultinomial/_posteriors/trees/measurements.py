@@ -236,8 +236,8 @@ class Lists:
         return other
 
     def put(self, sites: NDArray[Any], rows: Whole | int, part: Listed, shift: int = 0) -> int:
-        """Store a list of log weights, assign the list, shifted by `shift` counts, to several nodes (sites), and return
-        the index of the list.
+        """Store a list of log weights, and assign it to several nodes after a shift by `shift` counts. Return the index
+        of the list.
         """
         self._parts.append(part)
         self._starts.append(self._starts[-1] + len(part.logs))
@@ -265,8 +265,8 @@ class Lists:
         sites["highest"], sites["swing"] = highest, highest - lowest
 
     def put_released(self, sites: NDArray[Any], row: int, released: float, noise: NoiseLaw, i: int) -> None:
-        """Store the log likelihood of one released value as a list, and assign this list to a node (the site in row
-        `row`). The noise has the distribution of row `i`.
+        """Store the log likelihood of one released value as a list, and assign this list to the node in row `row`. The
+        noise has the distribution of row `i`.
         """
         key, shift = same(released, noise, i)
         if key in self._known:
@@ -275,7 +275,7 @@ class Lists:
             self._known[key] = self.put(sites, row, listed(released - shift, noise, i, self.reach), shift)
 
     def of(self, sites: NDArray[Any], row: int) -> Listed:
-        """Return the list of log weights to which the entry of a node (its site) refers."""
+        """Return the list of log weights that is assigned to the node in a given row."""
         number = bisect_right(self._starts, int(sites["table"][row])) - 1
         return replace(self._parts[number], first=int(sites["begin"][row]))
 
@@ -293,8 +293,8 @@ class Lists:
 
 
 def bounded(tree: Tree) -> NDArray[Any]:
-    """Return the weights of the nodes of a tree (sites) that contain the known bounds, but neither measurements nor a
-    prior, in the order of the compiled kernels.
+    """Return the initial weights of the nodes of a tree, in the order of the compiled kernels. The weights contain the
+    known bounds, but neither measurements nor a prior.
     """
     sites = np.zeros(len(tree.order), dtype=SITE)
     sites["own"] = sites["others"] = 1.0
@@ -445,9 +445,9 @@ def _goes_on(one: Listed, two: Listed) -> bool:
 
 
 def _beyond(one: Listed, two: Listed, end: int, way: int) -> float:
-    """Return a lower bound on the decrease per count, beyond `end`, of the sum of two lists of log weights, at least
-    one of which ends at `end`. The other list may still increase beyond `end`, so its largest increase is subtracted
-    once.
+    """Return a lower bound on the decrease per count, beyond `end`, of the sum of two lists of log weights. At least
+    one of the lists ends at `end`. The other list may still increase beyond `end`, so its largest increase is
+    subtracted once.
     """
     total = 0.0
     ends = [(part, *((part.last, part.above) if way > 0 else (part.first, part.below))) for part in (one, two)]
@@ -467,8 +467,8 @@ def _beyond(one: Listed, two: Listed, end: int, way: int) -> float:
 
 
 def multiply_splits(sites: NDArray[Any], tree: Tree, by_level: Array) -> float:
-    """Multiply the weights of the nodes (sites) by the prior on the splits, and return the part of the log prior that
-    these weights do not contain.
+    """Multiply the weights of the nodes by the prior on the splits, and return the part of the log prior that these
+    weights do not contain.
 
     Parameters
     ----------
@@ -501,8 +501,8 @@ def split_takers(tree: Tree) -> NDArray[np.bool_]:
 
 
 def assume_prior(sites: NDArray[Any], lists: Lists, tree: Tree, prior: CountPrior | Histogram, nodes: Whole) -> float:
-    """Multiply the weights of several leaves (sites) by a prior of single counts, and return the part of the log prior
-    that the sites do not contain.
+    """Multiply the weights of several leaves by a prior of single counts. Return the part of the log prior that the
+    weights do not contain.
 
     Parameters
     ----------
@@ -618,7 +618,9 @@ class Measurements:
 
     @property
     def listed(self) -> bool:
-        """Return whether the likelihood of any released value is stored as a list for a limited range of counts."""
+        """Return whether the likelihood of at least one released value is stored as a list for a limited range of
+        counts.
+        """
         return bool((shapes(self.released, self.noise).kind == LISTED).any())
 
     def within(self, part: Tree, kept: Whole) -> "Measurements":

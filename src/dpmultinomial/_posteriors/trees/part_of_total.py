@@ -56,7 +56,7 @@ class Windows:
 
     @property
     def begin(self) -> Whole:
-        """Index of the first probability of each node in the array of the concatenated probabilities of all nodes."""
+        """Index of each node's first probability in the array that concatenates the probabilities of all nodes."""
         return np.asarray(np.cumsum(self.size) - self.size)
 
     @property
@@ -123,7 +123,7 @@ class Windows:
 
 
 def distance(one: Windows, other: Windows) -> Array:
-    """Return the total variation distance between two distributions of the count of every node, float64 (n,)."""
+    """Return, for every node, the total variation distance between two distributions of its count, float64 (n,)."""
     low, size = _together(one, other)
     a, b = one.scaled().on(low, size), other.scaled().on(low, size)
     return np.asarray(0.5 * a._sums(np.abs(a.p - b.p)), dtype=np.float64)
@@ -151,7 +151,7 @@ class Mixture:
         self.number = 0
 
     def add(self, windows: Windows) -> None:
-        """Add a component to the mixture and, alternately, to the first and the second half of the mixture."""
+        """Add a component to the mixture, and alternately to the first and the second half of the mixture."""
         half = self.number % 2
         if len(self.halves) <= half:
             self.halves.append(windows)

@@ -140,7 +140,7 @@ class Tree:
         return {name: i for i, name in enumerate(self.names)}
 
     def position(self, name: str) -> int:
-        """Return the position of the node of the tree with a given name.
+        """Return the position in the tree of the node with a given name.
 
         Parameters
         ----------

@@ -298,8 +298,8 @@ def histograms(
 
 
 def grid(last: float) -> Whole:
-    """Return the cell edges of a histogram of counts: cells of a single count 0, 1, .., followed by cells of increasing
-    width, up to at least `last`.
+    """Return the bin edges of a histogram of counts, which cover all counts up to at least `last`. The first bins
+    contain a single count 0, 1, .., and are followed by bins of increasing width.
     """
     edges = list(range(SINGLE + 1))
     while edges[-1] <= last:
