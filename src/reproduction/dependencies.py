@@ -34,8 +34,8 @@ def extension_file(kernel: str | Path) -> Path:
 
 
 def kernel_sources(kernel: str) -> list[Path]:
-    """Return the .pyx file of `kernel`, and all .pxd files and C headers in the same folder that this file includes.
-    The list is empty for the source code of Cython itself.
+    """Return the .pyx file of `kernel`, and all .pxd files and C headers that the .pyx file includes directly or
+    indirectly. The list is empty for the source code of Cython itself.
     """
     files: dict[Path, None] = {}
     todo = [SRC / f"{kernel}.pyx", SRC / f"{kernel}.pxd"]

@@ -40,7 +40,7 @@ class KindError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """Kind of scenario, which is defined by the files in the folder of the kind.
+    """Kind of scenario, which is defined by the files in one folder.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class Kind:
         return [*(f"{__package__}.scenarios.{name}" for name in ("making", "figure", "batch")), *files]
 
     def rule(self, name: str) -> Any:
-        """Return a function from the module ``rules.py`` of the kind."""
+        """Return a function from the module ``rules.py`` of this kind of scenario."""
         return getattr(import_module(f"{self.package}.rules"), name)
 
     def files(self, points: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -111,7 +111,7 @@ class Kind:
 
 
 def resolved(part: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a part of a schema in which references are resolved."""
+    """Return a part of a schema, with its reference to a definition resolved."""
     reference = str(part.get("$ref", "")).rpartition("/")[2]
     return {**schema["$defs"][reference], **part} if reference else dict(part)
 

@@ -1,5 +1,5 @@
-"""List of all rules of the workflow with the function, file and artefact of each rule, which ``make rules`` (``python
--m reproduction.listing``) prints.
+"""List of all rules of the workflow, with the function, the file and the artefact of each rule. The command ``make
+rules`` (``python -m reproduction.listing``) prints the list.
 """
 
 import sys

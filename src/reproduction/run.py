@@ -104,8 +104,8 @@ def _caches() -> None:
 
 
 def owner() -> int | None:
-    """Return the process ID of the live process on the current machine that runs the workflow in the current folder, or
-    None if there is no such process.
+    """Return the process ID of the process that runs the workflow in the current folder, or None if there is no such
+    process. Only live processes on the current machine are considered.
     """
     mark = _mark()
     try:

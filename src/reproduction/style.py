@@ -143,8 +143,9 @@ def log_scale(axis: Axes, which: str = "y", at: Iterable[float] | None = None) -
 
 
 class _PlainTicks(LogLocator):
-    """Locator for the ticks of a logarithmic axis, at 1, 2 and 5 times powers of ten if the axis covers at most 1.7
-    decades, and at powers of ten otherwise. If fewer than three ticks remain on a short axis, round numbers are used.
+    """Locator for the ticks of a logarithmic axis. The ticks are at 1, 2 and 5 times powers of ten if the axis covers
+    at most 1.7 decades, and at powers of ten otherwise. If fewer than three ticks remain on a short axis, round numbers
+    are used.
 
     A vertical axis has space for more labels. It uses the first of the lists (1, 2, 5), (1, 2, 3, 5, 7) and (1, 3) that
     gives three to six ticks, the lowest of which is near the lower end of the axis.

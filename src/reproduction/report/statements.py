@@ -203,8 +203,8 @@ def _variants(row: dict[Any, Any], kind: str) -> str:
 
 
 def _ours(row: dict[Any, Any], kind: str) -> str:
-    """Return the reproduced value as text: both sides of the relation that a claim states, a p-value, or a number with
-    two decimals more than the printed number.
+    """Return the reproduced value of a statement as text. The text contains both sides of the relation that a claim
+    states, a p-value, or a number with two decimals more than the printed number.
     """
     value = float(row["ours"])
     if relation := texts.text(row["relation"]):

@@ -1,5 +1,5 @@
-"""Compute scenarios and write their files, either for one shard of the grid points or of the tables, or for all shards
-together.
+"""Compute scenarios and write their files. The files are written for one shard of the grid points or of the tables, or
+for all shards together.
 
 A single case is a grid of one point. The files are identical for any number of shards. Tables of places may be large.
 Their rows get the columns of a scenario's table (`as_quantities`), and a table with more than `MOST` rows is also

@@ -198,8 +198,8 @@ def by_point(points: Sequence[dict[str, Any]], texts: Sequence[Sequence[str]], e
 
 
 def _unit(facts: sentences.Facts) -> dict[str, Any]:
-    """Return the entries of a point's metadata that state the unit of the rates. The result is empty if the rates are
-    probabilities.
+    """Return the metadata entries of a grid point that state the unit of the rates. The result is empty if the rates
+    are probabilities.
     """
     settings = facts["settings"]
     if facts["kind"] != "protected_rates" or settings.get("family") == "shares":

@@ -1,5 +1,5 @@
-"""Measure how the computing time of a posterior grows with the problem size, and simulate the duration of runs as a
-function of the number of cores.
+"""Measure how the computing time of a posterior grows with the problem size. In addition, simulate the duration of runs
+as a function of the number of cores.
 
 A simulated run starts each job as soon as a core is free (`makespan`).
 """

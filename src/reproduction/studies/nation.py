@@ -1,5 +1,5 @@
-"""Accuracy of the counts of a synthetic nation by level, computed from Parquet files of its states. Each file is
-written by one job, and all files are read by row group.
+"""Accuracy of the counts of a synthetic nation at each geographic level, computed from the Parquet files of its states.
+Each file is written by one job, and all files are read by row group.
 
 The states are synthetic, but they have the size of the states of a real nation. Each state has a tree, true counts, and
 noisy counts with the noise scales of a census release. The population of each state in 2020 and its number of counties
@@ -296,8 +296,8 @@ def accuracy(paths: Sequence[Path]) -> pd.DataFrame:
 
 
 def largest(paths: Sequence[Path], level: str, top: int) -> pd.DataFrame:
-    """Return the nodes of a level with the largest expected counts in the nation. At most one row group is in memory at
-    a time.
+    """Return the nodes with the largest expected counts at one level of the nation. At most one row group is in memory
+    at a time.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""Write the summary at the end of a run: the files that were written, the agreement with the printed numbers, and the
-statements that were not run, with reasons.
+"""Write a summary of the results at the end of a run. The summary lists the files that were written, the agreement with
+the printed numbers, and the statements that were not run, with reasons.
 """
 
 from collections.abc import Mapping, Sequence

@@ -153,8 +153,8 @@ _CHUNK = 2000
 
 
 def equation_3(*, counts: list[int], epsilon: float, simulations: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Compare the model with equation (3) by the mean of r, the mean of r given S = counts, and the distance between
-    the distributions of S. The noisy counts are equal to the counts.
+    """Compare three quantities under the model and under equation (3). These are the mean of r, the mean of r given S =
+    counts, and the distance between the distributions of S. The noisy counts are equal to the counts.
 
     Returns
     -------

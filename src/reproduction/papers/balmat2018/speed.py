@@ -205,8 +205,8 @@ def _dmultinom(s: list[int], p: NDArray) -> float:
 
 
 def figure_3(*, figure_3_timings: pd.DataFrame, r_timings: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean, the median, the standard deviation and the 10 % and 90 % quantiles of the run times in seconds,
-    by method, total and epsilon. R is included if it was found.
+    """Return statistics of the run times in seconds, by method, total and epsilon. The statistics are the mean, the
+    median, the standard deviation and the 10 % and 90 % quantiles. R is included if it was found.
 
     Methods that were not measured, because R was not found, have one row with missing seconds and the reason in `note`.
     """
@@ -236,8 +236,8 @@ _TABLE = "table (compiled)"
 
 
 def figure_3_growth(*, figure_3: pd.DataFrame) -> pd.DataFrame:
-    """Fit the seconds of every method by a straight line in the number of table rows, by a straight line in M, and by
-    an exponential in M.
+    """Fit three functions to the seconds of every method. The functions are a straight line in the number of table
+    rows, a straight line in M, and an exponential in M.
 
     The number of rows is quadratic in M, so a straight line in the number of rows is quadratic growth in M: neither
     exponential (as the paper states for the standard algorithm) nor linear (as the paper states for its table).

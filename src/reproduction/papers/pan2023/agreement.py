@@ -135,8 +135,8 @@ def findings(density: pd.DataFrame) -> Iterator[Row]:
 
 
 def results(by_rate: pd.DataFrame, astray: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about claims 1 and 2 of the slide Result, and about the reason that is given
-    on the slide for these claims.
+    """Yield rows of the comparison table about claims 1 and 2 on the slide "Result", and about the reason that this
+    slide gives.
     """
     single = by_rate[by_rate["x"].isna()]
     wide = single.pivot_table(index=["theta", "total", "rate"], columns="kind", values="y", sort=False, dropna=False)

@@ -1,5 +1,5 @@
-"""Study the coverage of intervals for log phi from swapped data, for intervals that ignore the swap and for intervals
-that account for the swap.
+"""Study the coverage of intervals for log phi that are computed from swapped data. The intervals either ignore the swap
+or account for the swap.
 """
 
 import numpy as np

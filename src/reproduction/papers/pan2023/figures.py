@@ -100,8 +100,8 @@ PHI = r"$\phi=\theta_1\theta_4/(\theta_2\theta_3)$"
 
 
 def phi_density(table: pd.DataFrame) -> Figure:
-    """Plot the original density and the pooled and exact densities after swapping, with one column of panels per theta*
-    and one row per number of records.
+    """Plot the original density of phi, and the pooled and exact densities after swapping. There is one column of
+    panels per theta* and one row per number of records.
     """
     thetas, totals = list(dict.fromkeys(table["theta"])), list(dict.fromkeys(table["total"]))
     figure = Figure(figsize=(DOUBLE, 2.1 * len(totals) + 0.4))

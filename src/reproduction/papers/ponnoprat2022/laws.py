@@ -75,8 +75,8 @@ def divergence(counts: ArrayLike, r: ArrayLike, alpha: ArrayLike) -> tuple[Array
 
 
 def some_below(gamma: float, concentration: float, eta: float, eta_bar: float) -> float:
-    """Return the largest probability, over both vertices of the region of parameters, that at least one of two cells is
-    at most gamma.
+    """Return the largest probability that at least one of two cells is at most gamma, over both vertices of the region
+    of parameters.
     """
     return max(_some_below(gamma, concentration, eta, other) for other in (eta, 1 - eta_bar - eta))
 

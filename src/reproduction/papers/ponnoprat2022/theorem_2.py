@@ -38,8 +38,8 @@ def least_beta(cells: int, alpha: float, eta: float) -> float:
 def theorem_2(
     table: pd.DataFrame, *, alphas: Sequence[float], cells: Sequence[int], etas: Sequence[float]
 ) -> pd.DataFrame:
-    """Return the frequency of a divergence above eta with its standard error, the bound of Theorem 2, the exact mean of
-    the divergence, and whether the bound fails.
+    """Return the frequency of a divergence above eta, and the bound of Theorem 2 on its probability. In addition,
+    return the standard error of the frequency, the exact mean of the divergence, and whether the bound fails.
 
     `broken` requires a frequency that is more than five standard errors above the bound (false alarm rate below 1e-6).
     """

@@ -1,5 +1,5 @@
-"""Compare the distributions that the slides give for the four statistics with simulated censored samples, and define
-the targets of the sampler.
+"""Compare the distributions that the slides give for the four statistics with simulated censored samples. In addition,
+define the targets of the sampler.
 """
 
 from dataclasses import dataclass, fields
@@ -177,7 +177,7 @@ def statistics_laws(
 
 
 def _sd(law) -> float:
-    """Return the standard deviation of the mixture, over all data sets, of the distributions of a statistic."""
+    """Return the standard deviation of a statistic under the mixture of its distributions for all data sets."""
     return float(np.sqrt(np.mean(law.var()) + np.var(law.mean())))
 
 

@@ -208,8 +208,8 @@ def cells(table: pd.DataFrame) -> Cells:
 
 
 def of_moments(name: str, table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about Tables 1 and 3 (sections 4.1.1, 4.1.2, 5.1), including comparisons of
-    simulated releases with their exact distribution.
+    """Yield rows of the comparison table about Tables 1 and 3 (sections 4.1.1, 4.1.2, 5.1). Some rows compare simulated
+    releases with their exact distribution.
     """
     c = cells(table)
     far = most((abs(m - c.true[p]), se) for (_, p), (m, se) in c.mean.items())
@@ -385,8 +385,8 @@ def of_checks(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def of_zeros(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about the statement of Section 5.1 that the released values of a few large
-    counts are reduced by many zeros. The values are exact.
+    """Yield rows of the comparison table about a statement of Section 5.1 on zeros. According to this statement, many
+    zeros reduce the released values of a few large counts. The values are exact.
     """
     bias = table.set_index("algorithm")["bias"]
     for name, of in (("algorithms 1 and 2", ["Algorithm 1 (ind)", "Algorithm 2"]), ("algorithm 3", ["Algorithm 3"])):

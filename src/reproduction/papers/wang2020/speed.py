@@ -1,5 +1,5 @@
-"""Measure the computing times of the compiled releases and of the exact posteriors, and compare them with the computing
-times of the procedures as written in the paper.
+"""Compare the computing times of the compiled releases and of the exact posteriors with the computing times of the
+procedures in the paper. The procedures are implemented as written.
 """
 
 from collections.abc import Callable

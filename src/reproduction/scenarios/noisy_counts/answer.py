@@ -1,5 +1,5 @@
-"""Compute, from noisy counts, the posterior of the counts and shares in a file, and of the rates in the population from
-which the file was sampled.
+"""Compute the posterior of counts, shares and rates from noisy counts. The counts and shares are those in a file, and
+the rates are those in the population from which the file was sampled.
 
 The posterior of a tree of counts has one row per node, with least-squares estimates and the names of the levels.
 """

@@ -16,7 +16,7 @@ def table_chain(
     burn_in: int,
     rng: np.random.Generator,
 ) -> Array:
-    """Return draws with the same distribution and random stream as `_fixed_sum.table_chain`."""
+    """Return draws that have the same distribution and use the same random stream as `_fixed_sum.table_chain`."""
     rows = counts.astype(float)
     p, out = np.asarray(initial, dtype=float), np.empty((draws, counts.shape[1]))
     for t in range(burn_in + draws):
@@ -40,7 +40,7 @@ def convolution_chain(
     burn_in: int,
     rng: np.random.Generator,
 ) -> Array:
-    """Return draws with the same distribution and random stream as `_fixed_sum.convolution_chain`."""
+    """Return draws that have the same distribution and use the same random stream as `_fixed_sum.convolution_chain`."""
     categories, n = static.shape
     p, out = np.asarray(initial, dtype=float), np.empty((draws, categories))
     for t in range(burn_in + draws):

@@ -257,8 +257,8 @@ def test_interpreted_methods_run_on_fewer_vectors():
 
 
 def test_a_mode_by_histogram_is_the_mean_midpoint_of_the_fullest_cells():
-    """Check that the estimated mode is the mean midpoint of the fullest cells, for four cells of width 1 from 10 to 14
-    with the counts 2, 5, 4 and 1. The mode is 11.5 from the fullest cell, and 12 from the two fullest cells.
+    """Check that the estimated mode is the mean midpoint of the fullest cells. The four cells of width 1 from 10 to 14
+    have the counts 2, 5, 4 and 1. The mode is 11.5 from the fullest cell, and 12 from the two fullest cells.
     """
     draws = np.repeat([10.0, 11.2, 12.5, 14.0], [2, 5, 4, 1])
     assert figure_1.frequency_mode(draws, 4, 1) == pytest.approx(11.5)
@@ -353,8 +353,8 @@ def test_shares_of_known_counts_are_beta():
 
 
 def test_noise_itself_has_scale_two_over_epsilon(monkeypatch):
-    """Check that the noise at epsilon = 1/2 is drawn with scale 4 in Figure 1, in the extension to six categories, and
-    in the study of the calibration.
+    """Check that the noise at epsilon = 1/2 is drawn with scale 4. The check covers Figure 1, the extension to six
+    categories, and the study of the calibration.
     """
     scales = []
     right = Laplace.sample
@@ -403,7 +403,7 @@ def test_what_is_lost_to_the_printed_noises():
 
 
 def test_the_erratum_on_the_scale_names_what_each_costs():
-    """Check that, at EPSILON = 1, the erratum states a privacy cost of 2 for the scale 1 in the text and a cost of 1
+    """Check the privacy costs that the erratum states at EPSILON = 1. The cost is 2 for the scale 1 in the text, and 1
     for the scale 2 in the listings.
     """
     assert errata.EPSILON == 1
@@ -413,8 +413,8 @@ def test_the_erratum_on_the_scale_names_what_each_costs():
 
 
 def test_intervals_of_the_calibration_are_of_95_percent():
-    """Check the calibration statistics that are computed from the PIT values (i + 1/2)/400. Of these, 95 % lie between
-    0.025 and 0.975, and the 99 % band of 20 bins has the half-width 2.576 sqrt(20/400).
+    """Check the calibration statistics for the evenly spaced PIT values (i + 1/2)/400. Of these, 95 % lie between 0.025
+    and 0.975, and the 99 % band of 20 bins has the half-width 2.576 sqrt(20/400).
     """
     frame = pd.DataFrame({"epsilon": 1.0, **dict.fromkeys(calibration.METHODS, (np.arange(400) + 0.5) / 400)})
     asked = {"total": 50, "epsilons": [1.0], "gibbs_draws": 1, "burn_in": 0}

@@ -173,8 +173,8 @@ def test_equation_3_is_not_the_joint_law():
 
 
 def test_r_that_fails_is_no_evidence(monkeypatch, tmp_path):
-    """Check that an error is raised if Rscript prints text and fails, and that the output is quoted if Rscript
-    succeeds.
+    """Check that an error is raised if Rscript prints text and fails. In addition, check that the output is quoted if
+    Rscript succeeds.
     """
     script = tmp_path / "Rscript"
     monkeypatch.setattr(errata.shutil, "which", lambda _: str(script))

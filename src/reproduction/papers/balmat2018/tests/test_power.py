@@ -72,8 +72,8 @@ def test_what_is_seen_is_refused_nine_times_of_ten():
 
 
 def test_the_full_size_sees_two_percent_of_the_noise_and_five_of_the_prior():
-    """Check by Fisher information that, at the default settings, the tests of the long samples detect changes of 2 % in
-    the noise scale and of 5 % in the prior's concentration.
+    """Check the power of the tests of the long samples by Fisher information. At the default settings, the tests detect
+    changes of 2 % in the noise scale and of 5 % in the prior's concentration.
     """
     sections = discover()["balmat2018"].settings["sections"]
     draws = sections["figure_1_laws"]["properties"]["exact_draws"]["default"]

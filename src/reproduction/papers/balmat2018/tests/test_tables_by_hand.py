@@ -118,8 +118,8 @@ def test_margins_of_figure_2(monkeypatch):
 
 
 def test_digits_of_footnote_12_by_hand(monkeypatch):
-    """Check the numbers of digits at M = 1, where the composition (1, 0, 0) has the coefficient 1 and the product p1.
-    An error of d in log gamma then causes an error of p1 (e^d - 1).
+    """Check the numbers of significant digits for M = 1. In this case, the composition (1, 0, 0) has the coefficient 1
+    and the product p1. An error of d in log gamma then causes an error of p1 (e^d - 1).
     """
     real, fewest = agreement.math.lgamma, agreement._fewest.__wrapped__  # cached values do not depend on the patch
     monkeypatch.setattr(agreement.math, "lgamma", lambda x: real(x) + (1e-6 if x == 2 else 0.0))
@@ -224,7 +224,7 @@ def test_products_of_table_2_are_all_the_same(monkeypatch):
 
 
 def test_margins_of_table_2():
-    """Check the margins by which the claims about Table 2 hold, for ratios of 0.8 and 0.3 with standard deviations of
+    """Check the margins by which the claims about Table 2 hold. The ratios are 0.8 and 0.3, with standard deviations of
     0.1 and 0.06 over 4 repeats. The margins are 1 - .8 and .8 - .3. If a ratio is above 1, the first method is faster.
 
     The standard error of a median of normal numbers is sqrt(pi/2) = 1.2533 times that of their mean.
@@ -301,8 +301,8 @@ def test_margins_of_growth():
 
 
 def test_bands_of_the_calibration():
-    """Check the calibration statistics of 400 evenly spaced PIT values: a density of 1, a band of 2.576 sqrt(20/400), a
-    coverage of exactly 0.95, and a chi-squared statistic of 0.
+    """Check the calibration statistics of 400 evenly spaced PIT values. The density is 1, the band has the half-width
+    2.576 sqrt(20/400), the coverage is exactly 0.95, and the chi-squared statistic is 0.
     """
     pits = (np.arange(400) + 0.5) / 400
     table = pd.DataFrame({"epsilon": 1.0, **dict.fromkeys(calibration.METHODS, pits)})

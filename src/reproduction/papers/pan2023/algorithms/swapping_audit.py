@@ -1,5 +1,5 @@
-"""Compute the privacy loss of swapped tables exactly, over every pair of original tables with the same margins and
-every output.
+"""Compute the exact privacy loss of swapped tables. The loss is computed for every output and every pair of original
+tables with the same margins.
 
 The theorem states epsilon per unit of Hamming distance, and therefore 2 epsilon for one exchange. If epsilon is read as
 the loss of one exchange, the theorem is false; `two_by_two` computes the difference.

@@ -111,8 +111,9 @@ def test_privacy_of_ten_records():
 
 
 def test_the_worst_pair_of_ten_records_by_enumeration():
-    """Check by enumeration the pair of tables with the largest privacy loss, for ten records, of which five have V1 = 1
-    and five have V2 = 1. The originals (5, 0, 0, 5) and (4, 1, 1, 4) are swapped into (0, 5, 5, 0), or the reverse.
+    """Check the pair of tables with the largest privacy loss by enumeration, for ten records. Five records have V1 = 1,
+    and five records have V2 = 1. The originals (5, 0, 0, 5) and (4, 1, 1, 4) are swapped into (0, 5, 5, 0), or the
+    reverse.
 
     K = k records are selected with probability C(10, k) p^k q^(10 - k), k not 1. Derangements of k records are uniform,
     so the value that a record receives is that of any other selected record.

@@ -276,8 +276,8 @@ def test_the_bound_of_theorem_2():
 
 
 def test_references_of_a_model():
-    """Check the reference scores: cross-entropy log 3 and accuracy 1/3 for random guessing among three classes, and
-    accuracy 1/2 for the largest class, which contains two of four test records.
+    """Check the reference scores of random guessing and of the largest class. Random guessing among three classes has
+    cross-entropy log 3 and accuracy 1/3. The largest class contains two of four test records and has accuracy 1/2.
     """
 
     class Counts:
@@ -301,8 +301,8 @@ def test_references_of_a_model():
 
 
 def test_smoothings_of_the_models_without_privacy(monkeypatch):
-    """Check that the published variants use the smoothing constant 0.1 printed in the paper, and that the corrected
-    variant also uses Laplace smoothing with constant 1.
+    """Check the smoothing constants of the models without privacy. The published variants use the constant 0.1 printed
+    in the paper, and the corrected variant also uses Laplace smoothing with constant 1.
     """
     asked = {}
 

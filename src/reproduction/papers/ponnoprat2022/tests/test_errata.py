@@ -47,8 +47,8 @@ def test_the_slip_of_figure_3():
 
 
 def test_the_quadrature_of_figure_2():
-    """Check that the fine quadrature rule for Figure 2 agrees with the exact value, and that delta(gamma) = 1e-5 at the
-    printed k = 171.87 and alpha = 4.88.
+    """Check that the fine quadrature rule for Figure 2 agrees with the exact value. In addition, check that
+    delta(gamma) = 1e-5 at the printed k = 171.87 and alpha = 4.88.
     """
     text = said(3)
     assert float(re.search(r"degree 301 gives ([\d.]+)", text)[1]) == pytest.approx(1.0, abs=2e-6)
@@ -98,8 +98,8 @@ def test_the_bias_that_no_budget_lowers():
 
 
 def test_the_introduction():
-    """Check that the KL divergence 0.1 log(0.1/0.001) + 0.9 log(0.9/0.862) is 0.4993, and that normalising the sum
-    0.863 changes this value by log 0.863.
+    """Check the KL divergence in the introduction, 0.1 log(0.1/0.001) + 0.9 log(0.9/0.862) = 0.4993. Normalising the
+    sum 0.863 changes this value by log 0.863.
     """
     plain = 0.1 * np.log(100) + 0.9 * np.log(0.9 / 0.862)
     text = said(9)

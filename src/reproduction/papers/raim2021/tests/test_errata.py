@@ -134,8 +134,8 @@ def test_the_envelope_below_its_first_knot():
 
 
 class Cut:
-    """Weight function of the Laplace noise xi of scale 8.494: the gamma density with shape 949/2 and scale 2 at z - xi,
-    divided by its maximum.
+    """Weight function of Laplace noise xi with scale 8.494. The weight is the gamma density with shape 949/2 and scale
+    2 at z - xi, divided by its maximum.
     """
 
     noise = stats.laplace(scale=8.494)

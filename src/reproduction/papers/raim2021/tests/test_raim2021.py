@@ -436,8 +436,8 @@ def test_chains_of_the_baseline_are_put_one_after_the_other():
 
 
 def test_median_interval():
-    """Check that the interval for the median of ten values extends from the second to the ninth value, because
-    P(Bin(10, 1/2) <= 1) = 11/1024 < .025 < 56/1024 = P(Bin(10, 1/2) <= 2).
+    """Check that the interval for the median of ten values extends from the second to the ninth value. The reason is
+    that P(Bin(10, 1/2) <= 1) = 11/1024 < .025 < 56/1024 = P(Bin(10, 1/2) <= 2).
     """
     values = pd.Series([7.0, 1, 9, 3, 5, 2, 8, 4, 10, 6])
     assert coverage.median_interval(values) == (2, 9)

@@ -402,8 +402,8 @@ def _summed(counts: Whole, index: int, noise: TwoSidedGeometric) -> tuple[float,
 
 
 def _noise_and_draws(counts: Whole, noise: TwoSidedGeometric) -> tuple[Whole, int, Array]:
-    """Return the joint distribution of the sum of the noise terms and the sum of the draws, as a tuple (noise values,
-    first draw value, table).
+    """Return the joint distribution of the sum of the noise terms and the sum of the draws. The result is a tuple
+    (noise values, first draw value, table).
     """
     reach = noise.support
     kinds, repeats = np.unique(

@@ -112,8 +112,8 @@ def test_a_component_of_weight_zero():
 
 
 def modes_by_fractions(total, weights):
-    """Return the two modes of a multinomial distribution in which the first or the last component wins ties, computed
-    with fractions.
+    """Return two modes of a multinomial distribution, computed with fractions. In the first mode, the first component
+    wins ties, and in the second mode, the last component wins ties.
     """
     quotients = sorted((Fraction(int(w), k), -i) for i, w in enumerate(weights) for k in range(1, int(w) + 50))[::-1]
     least = quotients[total - 1][0]
@@ -213,8 +213,8 @@ def test_alpha_and_what_a_release_costs():
 
 
 def test_weights_that_are_all_zero():
-    """Check that, for a total of 0, the mean released total is E max(noise, 0) = a/(1 - a^2), and that each component
-    has half of this mean.
+    """Check the means of the released counts if the total is 0. The mean released total is E max(noise, 0) = a/(1 -
+    a^2), and each component has half of this mean.
     """
     found = np.array(numbers(r"means are \[([\d.]+), ([\d.]+)\]", said(12, 20_000)))
     assert found == pytest.approx(A / (1 - A**2) / 2, abs=4 * (VARIANCE / 20_000) ** 0.5)

@@ -225,8 +225,8 @@ def test_the_command_line(counties, capsys):
 
 
 def test_areas_that_the_file_does_not_list(counties, tmp_path):
-    """Check that areas that the file does not list have the same results as rows with a count of zero, in a single file
-    and in a batch.
+    """Check that areas that the file does not list have the same results as rows with a count of zero. The check covers
+    a single file and a batch.
     """
     less = counties[counties.index % 5 != 2]
     counties.drop(columns="value").to_csv("areas.csv", index=False)
