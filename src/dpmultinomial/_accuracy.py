@@ -77,8 +77,8 @@ def of_chains(ess: ArrayLike, rhat: ArrayLike) -> Accuracy:
 
 
 def worst(states: Sequence[Accuracy]) -> Accuracy:
-    """Return the worst of several accuracies: the worst status and, among accuracies of equal status, the largest error
-    (NaN counts as the largest).
+    """Return the worst of several `Accuracy` objects. It has the worst status and, among accuracies of equal status,
+    the largest error (NaN counts as the largest).
     """
     order = ("exact", "approximate", "converged", "not converged")
     return max(states, key=lambda state: (order.index(state.status), inf if isnan(state.error) else state.error))
@@ -165,8 +165,8 @@ def mean_ess(draws: ArrayLike) -> float:
 
 
 def rhat(draws: ArrayLike) -> float:
-    """Return the larger of two values of the rank-normalised split R-hat: for the draws, and for the distances of the
-    draws from their median.
+    """Return the larger of two values of the rank-normalised split R-hat. One value is for the draws, and the other is
+    for the distances of the draws from their median.
 
     The arguments, the result and the errors are those of `bulk_ess`.
     """

@@ -80,7 +80,9 @@ def reals(name: str, values: ArrayLike, *, least_size: int = 1) -> NDArray[np.fl
 
 
 def positives(name: str, values: ArrayLike, size: int) -> NDArray[np.float64]:
-    """Return `size` finite numbers > 0 as an array. A single number is repeated `size` times."""
+    """Check that `values` are finite numbers > 0, and return them as an array with `size` entries. A single number is
+    repeated `size` times.
+    """
     array = floats(name, values)
     if array.ndim == 0:
         array = np.full(size, float(array))

@@ -1,1 +1,3 @@
-"""Privacy cost of a release, by Rényi divergences, conversions to (epsilon, delta), exact profiles, and composition."""
+"""Privacy cost of releases: Rényi divergences, conversions to (epsilon, delta), exact privacy profiles, and
+composition.
+"""

@@ -185,8 +185,8 @@ class PureDP(_Cost):
 
 @dataclass(frozen=True, kw_only=True)
 class ZCDP(_Cost):
-    """Privacy cost of a release that satisfies zero-concentrated differential privacy (rho-zCDP), with the Rényi
-    epsilon rho * order at every order.
+    """Privacy cost of a release that satisfies rho-zCDP (zero-concentrated differential privacy). The Rényi epsilon is
+    rho * order at every order.
 
     Parameters
     ----------
@@ -254,7 +254,8 @@ Cost = PureDP | ZCDP | RenyiDP | ApproxDP
 
 
 class Epsilon(float):
-    """Value of epsilon: a float whose attribute ``method`` names the accounting method that computed the value.
+    """Value of epsilon, as a float with an attribute ``method``. The attribute names the accounting method that was
+    used.
 
     Attributes
     ----------
@@ -475,7 +476,8 @@ def _sum(source: str, relation: str, costs: list[Cost]) -> Total:
 
 
 def _mechanisms(costs: list[Cost]) -> Counter[Mechanism] | None:
-    """Return the mechanisms of all costs, or None if a cost has an unknown mechanism or no cost has a mechanism.
+    """Return the mechanisms of all privacy costs. The result is None if a cost has an unknown mechanism or if no cost
+    has a mechanism.
 
     A pure cost without a known mechanism is treated as the cost of randomised response, which is the least private
     mechanism with the same epsilon.
@@ -569,8 +571,7 @@ def approximate_of_replacement(epsilon: float, *, delta: float) -> tuple[float, 
 
 
 def concentrated_of_replacement(rho: float) -> float:
-    """Return the rho of zero-concentrated differential privacy for replacing a record, given the rho for adding or
-    removing a record.
+    """Return the zCDP parameter rho for replacing a record, computed from the rho for adding or removing a record.
 
     Parameters
     ----------

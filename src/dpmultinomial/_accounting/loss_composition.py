@@ -152,8 +152,8 @@ class Composition:
         return best
 
     def _start(self, left: float, top: float) -> float:
-        """Return the smaller of two starting values: the epsilon at which the Chernoff bound equals delta, and a value
-        just below the largest loss.
+        """Return the smaller of two starting values for epsilon. One value is the epsilon at which the Chernoff bound
+        equals delta, and the other value is just below the largest loss.
         """
         high = _INSIDE * top
         if self._chernoff(high)[1] >= left or self._chernoff(0.0)[1] <= left:
@@ -230,8 +230,8 @@ class Tail:
 
 
 def tilt(part: Losses, power: float) -> tuple[Array, float]:
-    """Return tilted probabilities y, whose sum is near 1, and the log of a factor K such that every probability is at
-    most K y exp(-power loss).
+    """Return tilted probabilities y and the logarithm of a factor K. The sum of y is near 1, and every probability is
+    at most K y exp(-power loss).
 
     Parameters
     ----------

@@ -77,8 +77,8 @@ class Mechanism(Protocol):
 
 
 def split(losses: Array, masses: Array, *, step: float, infinite: float, relative: float = 0.0) -> Losses:
-    """Split the probability of each privacy loss between the two neighbouring grid points, such that the total
-    probability under each of the two neighbouring data sets is unchanged.
+    """Split the probability of each privacy loss between the two neighbouring grid points. The total probability under
+    each of the two neighbouring data sets does not change.
 
     Parameters
     ----------
@@ -132,9 +132,9 @@ class DiscreteGaussianLoss:
         return self.change / self.sigma
 
     def _noise(self, log_mass: float) -> tuple[Array, Array, float, float]:
-        """Return the values of the noise, their probabilities, the neglected probability, and the relative error of the
-        probabilities. The neglected probability follows from the sub-Gaussian tails in Canonne et al. (2020), corollary
-        17. The error assumes that exp(-x) has an error of 4 x + 4 roundings.
+        """Return the values of the noise and their probabilities. Also return the neglected probability and the
+        relative error of the probabilities. The neglected probability follows from the sub-Gaussian tails in Canonne et
+        al. (2020), corollary 17. The error assumes that exp(-x) has an error of 4 x + 4 roundings.
         """
         half = int(self.sigma * math.sqrt(2 * (log_mass + 1))) + 2
         x = np.arange(-half, half + 1, dtype=np.float64)
@@ -291,7 +291,9 @@ class GaussianLoss:
         return self.change / self.sigma
 
     def lattice(self, log_mass: float) -> Losses:
-        """Return the privacy loss distribution on a grid whose step is 1/100 of the standard deviation of the loss."""
+        """Return the privacy loss distribution on a grid. The step of the grid is 1/100 of the standard deviation of
+        the loss.
+        """
         return self.gridded(self.spread / 100, log_mass)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
@@ -370,7 +372,9 @@ class DirichletLoss:
         return self.r * math.sqrt(float(polygamma(1, self.alpha + self.r)) + float(polygamma(1, self.alpha)))
 
     def lattice(self, log_mass: float) -> Losses:
-        """Return the privacy loss distribution on a grid whose step is 1/100 of the standard deviation of the loss."""
+        """Return the privacy loss distribution on a grid. The step of the grid is 1/100 of the standard deviation of
+        the loss.
+        """
         return self.gridded(self.spread / 100, log_mass)
 
     def _end(self, inner: float, outer: float, log_mass: float) -> float:
@@ -516,8 +520,8 @@ class TableLoss:
         return self.gridded(self.spread / 1000, log_mass)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return a privacy loss distribution on a grid, with delta(epsilon) equal to the largest delta(epsilon) over
-        all pairs of neighbouring counts.
+        """Return a privacy loss distribution on a grid. Its delta(epsilon) equals the largest delta(epsilon) over all
+        pairs of neighbouring counts.
         """
         parts = []
         for losses, p in self.pairs:  # a difference of two logs, each at least -745, has an error below 2e-13

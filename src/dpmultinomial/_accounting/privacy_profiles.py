@@ -151,7 +151,7 @@ def dirichlet_calibration(
 
 
 def laplace_delta(epsilon: ArrayLike, *, scale: float) -> NDArray[np.float64]:
-    """Return the smallest delta for which counts plus Laplace(scale) noise are (epsilon, delta)-DP.
+    """Return the smallest delta for which a release of counts with Laplace(scale) noise is (epsilon, delta)-DP.
 
     Parameters
     ----------
@@ -185,7 +185,8 @@ def laplace_delta(epsilon: ArrayLike, *, scale: float) -> NDArray[np.float64]:
 
 
 def geometric_delta(claimed: float, *, epsilon: float, changed: int = 2, support: int = 50) -> float:
-    """Return the smallest delta for which counts with truncated two-sided geometric noise are (claimed, delta)-DP.
+    """Return the smallest delta for which a release of counts with truncated two-sided geometric noise is (claimed,
+    delta)-DP.
 
     Parameters
     ----------

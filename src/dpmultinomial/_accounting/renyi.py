@@ -91,8 +91,8 @@ def dirichlet_bound(r: float, *, order: float, l2_squared: float = 2.0, linf: fl
 
 
 def dirichlet_worst_case(r: float, *, alpha: float, order: float) -> float:
-    """Return the largest Rényi divergence of the Dirichlet mechanism over all pairs of histograms that differ by
-    replacing one record, for any number of categories and any counts.
+    """Return the largest Rényi divergence of the Dirichlet mechanism over all pairs of histograms that differ in one
+    replaced record.
 
     A record moves from cell i to cell j. The totals cancel, and each of the two terms decreases in its own count, so
     the supremum is attained with one record in i and none in j (methods of Ponnoprat, 2022, in the documentation).
@@ -175,8 +175,8 @@ def _laplace(scale: float, order: float, l1: float, cells: int) -> float:
 
 
 def _laplace_near_one(shift: float, excess: float) -> float:
-    """Compute, without cancellation, the Rényi divergence of Laplace noise in one cell for orders near 1 or small
-    shifts.
+    """Compute the Rényi divergence of Laplace noise in one cell for orders near 1 or for small shifts. The computation
+    avoids cancellation.
 
     The moment is 1 + excess y with y = (1 + excess)/(1 + 2 excess) times the integral over t from 0 to shift of
     exp(excess t) - exp(-(1 + excess) t), which is positive; for a shift above 1 it is evaluated in closed form.

@@ -1,4 +1,4 @@
-"""Confidence sets of many counts with added noise, computed in one pass.
+"""Confidence sets of many counts with added noise, computed simultaneously.
 
 A count d is accepted if neither tail of the released value is small under d: P_d(Y >= y) > alpha/2 and
 P_d(Y <= y) > alpha/2.
@@ -39,7 +39,7 @@ class Ends(NamedTuple):
 
 
 class CountSets(Protocol):
-    """Interface of the confidence sets of several counts.
+    """Interface for the confidence sets of several counts.
 
     ``method``        name of the order in which outcomes are rejected
     ``ends``          intervals of all counts at a level

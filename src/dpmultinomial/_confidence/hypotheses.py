@@ -63,7 +63,7 @@ def goodness_of_fit(
 
 
 def sampled(law: Any, counts: NDArray[np.int64], rng: np.random.Generator) -> Array:
-    """Draw noisy counts, as an array of shape (draws, k), under the noise distribution of each count.
+    """Draw noisy counts from the noise distribution of each count, as an array of shape (draws, k).
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ class Sample:
         return scipy.linalg.toeplitz(np.append(mass[0], np.zeros(len(x) - 1)), np.append(mass, np.zeros(len(x) - 1)))
 
     def information(self, rates: Array) -> Array:
-        """Return the Fisher information about each rate that the number of records without noise contains."""
+        """Return the Fisher information that the number of records without noise contains about each rate."""
         with np.errstate(divide="ignore", invalid="ignore"):
             fisher = self.size / (rates if self.poisson else rates * (1 - rates))
         return np.asarray(fisher if self.size > 0 else np.zeros_like(rates))

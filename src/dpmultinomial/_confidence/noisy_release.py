@@ -26,7 +26,7 @@ LISTED = 100_000  # largest total for which the tails are computed once for all 
 
 @dataclass(frozen=True, eq=False)
 class NoisyCounts:
-    """Released counts, their noise distributions, and the public facts about the release.
+    """Released counts with their noise distributions and with the public facts about the release.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class NoisyCounts:
 
     @cached_property
     def plain(self) -> bool:
-        """Return whether every count was measured with added noise and no released value is rounded, clipped or
+        """Return whether all counts were measured with added noise and no released value is rounded, clipped or
         withheld.
         """
         laws = self.law.laws if isinstance(self.law, LawByRow) else [self.law]

@@ -83,8 +83,8 @@ def poisson(x: Array, mean: float | Array) -> Array:
 
 
 def window(n: int, p: float) -> Array:
-    """Return the numbers x with non-negligible binomial probability. All other numbers together have a probability of
-    at most 1e-15.
+    """Return the numbers x that have a non-negligible binomial probability. All other numbers together have a
+    probability of at most 1e-15.
     """
     return _between(n * p, n * p, n * p * (1 - p), n)
 
@@ -143,8 +143,8 @@ def enveloped(tails: TailsGivenCount) -> TailsGivenCount:
 def accepted_range(
     tails: Callable[[float], tuple[float, float]], level: float, highest: float, rounds: int = _STEPS
 ) -> tuple[float, float] | None:
-    """Return the accepted values of a parameter from 0 to `highest`, for which both tail probabilities exceed (1 -
-    level)/2.
+    """Return the accepted values of a parameter between 0 and `highest`. A value is accepted if both tail probabilities
+    exceed (1 - level)/2.
 
     Parameters
     ----------
@@ -219,8 +219,8 @@ class Pair:
         return np.arange(max(low, 0.0), max(high, 0.0) + 1)
 
     def tails(self, p: float, n: int) -> tuple[float, float]:
-        """Return the tail probabilities P(T_p >= t) and P(T_p <= t) of the statistic T_p at its released value t, given
-        a sample of n records.
+        """Return the tail probabilities P(T_p >= t) and P(T_p <= t) of the statistic T_p for a sample of n records. The
+        number t is the released value of T_p.
 
         Parameters
         ----------

@@ -532,7 +532,7 @@ class SetsByRow:
         self.method = " or ".join(sorted({sets.method for _, sets in self.parts}))
 
     def ends(self, level: Any) -> Ends:
-        """Return the confidence intervals of all counts, for one common level or for one level per count."""
+        """Return the confidence intervals of all counts, for one common confidence level or for one level per count."""
         level = np.broadcast_to(np.asarray(level, dtype=np.float64), (self.size,))
         columns: list[NDArray[Any]] = [np.zeros(self.size) for _ in range(5)]
         for rows, sets in self.parts:

@@ -447,7 +447,7 @@ def read(path: str | Path, *, delimiter: str | None = None, encoding: str | None
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """Return all bytes of a public file of at most 4 GiB, and raise the same errors as `read`."""
+    """Return all bytes of a public file with a size of at most 4 GiB. The errors are the same as for `read`."""
     with open(places.public(path), "rb") as file:
         about = os.fstat(file.fileno())
         if about.st_size > LARGEST_FILE:

@@ -232,8 +232,8 @@ def _holds(rule: Rule, value: Any) -> bool:
 
 
 def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
-    """Return the relations that the numbers of a record must satisfy. Each relation is a description with a flag that
-    is true if the relation is satisfied.
+    """Return the relations that the numbers in the record of a release must satisfy. Each relation is a description
+    with a flag that is true if the relation is satisfied.
     """
     mechanism, cost = record["mechanism"], record["cost"]
     relations = [("neighbours must be equal to the relation in cost", record["neighbours"] == cost["relation"])]

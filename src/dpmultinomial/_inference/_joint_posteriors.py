@@ -94,9 +94,9 @@ class _Parts:
         return np.arange(len(chances)), chances
 
     def shares(self, members: tuple[str, ...], group: Group = None) -> Quantities:
-        """Return the posterior distributions of the category shares in the confidential file, relative to all
-        categories or to a subset of the categories. The distribution of a share is conditional on a denominator other
-        than 0.
+        """Return the posterior distributions of the shares of categories in the confidential file. The denominator is
+        the sum over all categories or over a subset of the categories. The distribution of a share is conditional on a
+        denominator other than 0.
         """
 
         def one(i: int) -> Discrete:
@@ -156,8 +156,8 @@ class _Parts:
         return lambda members: made(members, tuple(self.place[name] for name in members))
 
     def _joint(self, what: str, group: Group, whole: int) -> Joint:
-        """Return a function that draws the counts or rates of a group of categories, divided by their sum over the
-        group or by a fixed number. A ratio 0/0 is returned as NaN.
+        """Return a function that draws shares of a group of categories. The shares are counts or rates divided by their
+        sum over the group or by a fixed number. A ratio 0/0 is returned as NaN.
         """
 
         def joint(size: int, rng: np.random.Generator) -> NDArray[np.float64]:

@@ -105,8 +105,8 @@ def _conflict(release: Release, laws: Sequence[Any], total: int, alpha: NDArray[
 
 
 def _tail_of_sum(released: NDArray[np.float64], laws: Sequence[Any], total: int) -> float:
-    """Return the probability that the sum of all noise terms is at least as extreme as the released sum minus the
-    public total, on the same side. This probability does not depend on the true counts or the prior.
+    """Return the one-sided probability that the sum of all noise terms is at least as extreme as the released sum minus
+    the public total. This probability does not depend on the true counts or the prior.
 
     If a value was rounded, clipped or withheld, the released sum is replaced by the nearest end of the interval of the
     noisy values that it can represent, so the probability is an upper bound.

@@ -214,7 +214,7 @@ def _public_exposure(regression: Regression, names: tuple[str, ...]) -> Array:
 
 
 def _noisy_exposure(release: Release, names: tuple[str, ...]) -> tuple[Array, Array]:
-    """Return quadrature nodes and log weights of exposures that are protected counts, in the order of the areas."""
+    """Return quadrature nodes and log weights for the exposures of all areas if the exposures are protected counts."""
     places = {name: i for i, name in enumerate(release.names)}
     if missing := [name for name in names if name not in places]:
         more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
@@ -249,7 +249,9 @@ def _without_exposure(cells: Cells, names: tuple[str, ...], rows: NDArray[np.int
 
 
 def _at_most(cells: Cells, names: tuple[str, ...], persons: Array) -> Cells:
-    """Return the noisy counts of all areas, with upper bounds that do not exceed the number of persons of each area."""
+    """Return the noisy counts of all areas with upper bounds. The upper bound on the count of each area is at most the
+    number of persons in the area.
+    """
     upper = np.minimum(cells.upper, persons)
     bounded = Cells(cells.released, cells.noise, cells.lower, upper, cells.measured, cells.reasons)
     bad = np.flatnonzero(cells.lower > persons)

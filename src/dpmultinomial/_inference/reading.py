@@ -131,8 +131,8 @@ def _numbers(
 
 
 def _cells(table: CsvTable, withheld: Mapping[str, int], missing: Sequence[str]) -> list[table_columns.Cell]:
-    """Return the parsed content of every cell in the column of values of a table of published numbers. All cells that
-    cannot be parsed are reported in a single error.
+    """Return the parsed cells of the column of values in a table of published numbers. All cells that cannot be parsed
+    are reported in a single error.
     """
     texts = table.texts("value")
     known: dict[str, table_columns.Cell] = {}

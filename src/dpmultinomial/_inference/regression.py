@@ -131,8 +131,8 @@ class Design:
 
 
 def columns_of(covariates: Any) -> dict[str, Any]:
-    """Return the columns of covariates as a mapping from their names, and raise TypeError if the columns
-    have no names.
+    """Return a mapping from the names of the covariates to their columns, or raise TypeError if the columns have no
+    names.
     """
     if covariates is None:
         return {}

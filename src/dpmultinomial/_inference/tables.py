@@ -111,8 +111,8 @@ def _by_rejection(
     facts: dict[str, object],
     rng: np.random.Generator | None,
 ) -> Posterior:
-    """Draw from the posterior by rejection sampling, until several thousand proposals are accepted or the largest
-    number of proposals is reached.
+    """Draw from the posterior by rejection sampling. The sampling ends when several thousand proposals are accepted or
+    the largest number of proposals is reached.
     """
     if rng is None:
         raise ValueError("method 'abc' draws random numbers, so rng is required: pass a numpy Generator")

@@ -217,7 +217,7 @@ class CellPlaces(Places):
         )
 
     def _error_of_questions(self, questions: Mapping[str, Any]) -> float:
-        """Return the largest error among the probabilities for nodes that appear in a question."""
+        """Return the largest error of the probabilities for the nodes that appear in a question."""
         names = {name for text in _texts(questions) for name in (text, *_NAME.findall(text))}
         rows = [i for i, name in enumerate(self.law.tree.names) if name in names]
         return float(self.error[rows].max()) if rows else self.accuracy.error
@@ -319,7 +319,7 @@ def _gathered(tree: Tree, kept: Whole, lower: Array, upper: Array) -> tuple[Arra
 
 
 def _concentrations(law: TreeLaw) -> Array:
-    """Return the concentrations of the prior, one per depth of the tree, with an unused entry for the root."""
+    """Return the concentration parameters of the prior, one per depth of the tree. The entry of the root is unused."""
     assert isinstance(law.prior, Splits)
     concentrations = law.prior.by_level(law.tree)
     return np.ones(len(law.tree.levels)) if concentrations is None else concentrations

@@ -513,8 +513,8 @@ def _places(codes: Texts, own: pa.Array) -> Whole:
 
 
 def _once(name: str, codes: Texts, parts: Sequence[pa.Array], different: int) -> None:
-    """Raise ValueError if a query measured a node twice, in one file or in several files, because the two values would
-    be summed.
+    """Raise ValueError if a query measured a node twice, in one file or in several files. Otherwise, the two values
+    would be summed by mistake.
     """
     if different < sum(map(len, parts)):
         times = np.bincount(np.concatenate([_places(codes, part) for part in parts]))
@@ -525,8 +525,8 @@ def _once(name: str, codes: Texts, parts: Sequence[pa.Array], different: int) ->
 
 
 def _combined(found: Sequence[Sums], known: Array, target: Target) -> tuple[Whole, list[Combination]]:
-    """Return the index of the combination of the queries for each node, and the distinct combinations. Nodes whose
-    measurements have the same variances share a combination.
+    """Return, for each node, the index of its combination of queries, and the list of the distinct combinations. Nodes
+    whose measurements have the same variances share a combination.
     """
     kinds, which = np.unique(known, axis=0, return_inverse=True)
     plans = []

@@ -337,7 +337,7 @@ def data_folder(folder: Path, product: Product, state: int) -> Path:
 
 
 def levels_there(data: Path, product: Product, state: int) -> dict[str, list[Path]]:
-    """Return the folders that exist for the levels of a state, in both branches of the spine.
+    """Return the existing folders for the levels of a state, in both branches of the spine.
 
     Parameters
     ----------
@@ -375,8 +375,8 @@ def levels_there(data: Path, product: Product, state: int) -> dict[str, list[Pat
 
 
 def parts(folders: Iterable[Path], kind: str) -> list[Path]:
-    """Return the Parquet files of one kind (``DPQuery`` or ``Constraint``) in the folders of a state, including files
-    split by county.
+    """Return the Parquet files of one kind (``DPQuery`` or ``Constraint``) in the folders of a state, including the
+    separate files of counties.
 
     Parameters
     ----------

@@ -104,8 +104,8 @@ class MeasuredCell:
 
     @property
     def error(self) -> float:
-        """Upper bound on the error of any probability due to the Gaussian approximation of combinations: the sum of the
-        errors at all nodes.
+        """Upper bound on the error of any probability due to the Gaussian approximation of combined noise. The bound is
+        the sum of the errors at all nodes.
         """
         return float(min(self.whole.error[self.measured].sum(), 1.0))
 

@@ -122,8 +122,8 @@ def release_from_noisy(
     support: int | None = None,
     ties: str = "random",
 ) -> NDArray[np.int64]:
-    """Compute releases from existing noisy counts, such that the counts of each release add up to its total. This
-    post-processing has no additional privacy cost.
+    """Compute releases from existing noisy counts. The counts of each release add up to its total. This post-processing
+    has no additional privacy cost.
 
     Parameters
     ----------
@@ -291,8 +291,8 @@ class AdditiveCounts:
         changes: Sequence[float] | None = None,
         source: str = "data",
     ) -> PureDP | ApproxDP:
-        """Return the privacy cost of one release: epsilon times the sum of the changes in the components and in their
-        total, with a delta if the noise is truncated.
+        """Return the privacy cost of one release, which is epsilon times the sum of the changes in the components and
+        in their total. The cost has a delta if the noise is truncated.
 
         One record changes the total and one component, or two components: 2 epsilon. Algorithms 1 to 3 are
         post-processing.

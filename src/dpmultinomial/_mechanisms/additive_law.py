@@ -385,8 +385,8 @@ class GaussianFamily(Family):
         changes: Sequence[float] | None = None,
         source: str = "data",
     ) -> ZCDP:
-        """Return the zero-concentrated privacy cost of one release. For the discrete distribution see Canonne, Kamath,
-        Steinke (2020), Theorem 14.
+        """Return the privacy cost of one release in zCDP (zero-concentrated differential privacy). For the discrete
+        distribution see Canonne, Kamath, Steinke (2020), Theorem 14.
 
         Parameters
         ----------

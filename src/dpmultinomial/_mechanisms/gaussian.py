@@ -413,7 +413,7 @@ class DiscreteGaussian(GaussianFamily):
         return self._as_given(self.parameter * width + 1)
 
     def rho(self, *, l2_squared: float) -> float:
-        """Return the zero-concentrated differential privacy cost l2_squared/(2 sigma^2) of one release."""
+        """Return the zCDP parameter rho = l2_squared/(2 sigma^2) of one release."""
         return renyi.concentrated_gaussian(self.sigma, l2_squared=l2_squared)
 
     def epsilon(self, *, delta: float, l2_squared: float) -> float:

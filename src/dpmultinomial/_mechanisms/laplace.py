@@ -58,7 +58,7 @@ class Laplace(LaplaceFamily):
         return LaplaceLoss(float(self.parameter), change)
 
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Return, for each row, the distance that the absolute noise exceeds with probability exp(-log_mass)."""
+        """Return, for each row, the distance that is exceeded by the absolute noise with probability exp(-log_mass)."""
         return self._as_given(self.parameter * log_mass)
 
     def _log_kernel(self, gaps: Array, parameter: Array) -> Array:
@@ -199,7 +199,7 @@ class TwoSidedGeometric:
         return float(self.values() ** 2 @ self.probabilities())
 
     def tail_delta(self) -> float:
-        """Return the delta due to truncation, which is the probability of outcomes that are impossible for a
+        """Return the delta due to truncation of the noise. It is the probability of outcomes that are impossible for a
         neighbouring data set. A release is (epsilon, tail_delta)-DP and not pure DP.
         """
         return float(self.probabilities()[0])

@@ -168,7 +168,7 @@ def _only(name: str, given: Mapping[str, Any], allowed: tuple[str, ...]) -> None
 
 
 def _same_family(name: str, laws: tuple[str, ...]) -> str | None:
-    """Return the noise distribution to which a misspelt name probably refers, if the name states the shape (Laplace,
+    """Return the noise distribution to which a misspelt name probably refers. The name must state the shape (Laplace or
     Gaussian) and whether the distribution is discrete.
     """
     plain = name.lower().replace("-", "_").replace(" ", "_")

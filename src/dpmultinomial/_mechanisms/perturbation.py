@@ -244,7 +244,7 @@ class Perturbation(Coarsenable):
 
     @cached_property
     def _repeated(self) -> list[tuple[int, int]]:
-        """Possible pairs (true count, released value) in the last rows of the table, which are repeated for larger
+        """Possible pairs (true count, released value) in the last rows of the table. These rows are repeated for larger
         counts.
         """
         rows, columns, _ = self._entries

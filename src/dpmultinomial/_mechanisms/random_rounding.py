@@ -106,7 +106,7 @@ class RandomRounding(WithoutCost, Coarsenable):
         return np.asarray(remainder >= least, dtype=np.float64)
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
-        """Return the smallest and largest true counts that can lead to each released value."""
+        """Return the smallest and the largest possible true count for each released value."""
         y = np.asarray(_checks.integral("noisy_counts", released), dtype=np.float64)
         half = self.base // 2
         below, above = {

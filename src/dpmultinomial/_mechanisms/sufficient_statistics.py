@@ -242,7 +242,9 @@ class CensoredStatistics:
         return max(2.0, *lost, *kept)
 
     def range_bound(self) -> float:
-        """Return an upper bound on the L1 sensitivity, which is the sum 2 + w + w^2 of the ranges of the statistics."""
+        """Return an upper bound on the L1 sensitivity. The bound 2 + w + w^2 is the sum of the ranges of the
+        statistics.
+        """
         return 2 + self.width + self.width**2
 
     def sums_sensitivity(self) -> float:

@@ -60,7 +60,8 @@ def graph(parents: Mapping[str, Sequence[str]], *, columns: Sequence[str]) -> "n
 
 @dataclass(frozen=True, kw_only=True)
 class NodeLayout:
-    """Layout of the probability table of a node in the format of `private_blocks`, without the counts.
+    """Layout, in the format of `private_blocks`, of the probability table of one node of a Bayesian network, without
+    the counts.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ class NodeLayout:
 
 @dataclass(frozen=True, kw_only=True)
 class NodeCounts(NodeLayout):
-    """Layout of the probability table of a node, with the counts of the training records.
+    """Layout of the probability table of one node of a Bayesian network, with the counts of the training records.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ class Noise:
     alpha: Array
 
     def sd(self) -> Array:
-        """Standard deviation of the additive noise of every release, float64 (releases,), or 0 for the Dirichlet
+        """Standard deviation of the additive noise of every release, float64 (releases,). It is 0 for the Dirichlet
         mechanism.
         """
         return self.scale * float({"dirichlet": 0.0, "gaussian": 1.0, "laplace": np.sqrt(2.0)}[self.law])

@@ -181,7 +181,8 @@ FORMAT = "dpmultinomial naive Bayes 1"
 
 
 class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Naive Bayes classifier for categorical or binned features, fitted to counts that a private mechanism releases.
+    """Naive Bayes classifier for categorical or binned features, fitted to counts that are released by a differentially
+    private mechanism.
 
     Parameters
     ----------
@@ -247,7 +248,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     def fit(
         self, X: pd.DataFrame | ArrayLike, y: ArrayLike, rng: np.random.Generator | None = None
     ) -> "PrivateNaiveBayes":
-        """Fit a private naive Bayes model to the records. Each call is one release of a model.
+        """Fit a differentially private naive Bayes model to the records. Each call is one release of a model.
 
         Parameters
         ----------

@@ -16,8 +16,8 @@ from . import restoring
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print the spending, or restore the budget records and print what was done. Exit with a message if this is not
-    possible.
+    """Print the privacy spending, or restore the budget records and print the steps that were performed. Exit with a
+    message if this is not possible.
     """
     word, *folders = arguments or ["state"]
     if word not in ("state", "restore") or (word == "state" and folders):

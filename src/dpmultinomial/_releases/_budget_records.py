@@ -51,7 +51,7 @@ _NO_HOME = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR,
 
 @dataclass(frozen=True, kw_only=True)
 class Remembered:
-    """Copy of a journal in the folder of the user account that contains such copies.
+    """Copy of a journal in the folder for copies of journals in the user account.
 
     Parameters
     ----------
@@ -105,8 +105,8 @@ class Memory:
         return os.access(self.folder, os.W_OK | os.X_OK)
 
     def all(self) -> Iterator[Remembered]:
-        """Yield every readable copy of a journal in the user account's folder of copies. The method `unreadable`
-        returns the other files.
+        """Yield all readable copies of journals in the folder of the user account. The method `unreadable` returns the
+        other files.
         """
         yield from (entry for entry in self._files() if isinstance(entry, Remembered))
 

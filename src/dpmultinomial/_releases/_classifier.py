@@ -47,8 +47,8 @@ class Tables:
 
 
 def naive_bayes(settings: Mapping[str, Any], table: CsvTable) -> Plan:
-    """Plan a release of a naive Bayes model: one table for the target and, for each other column, one table given the
-    target.
+    """Plan a release of the tables of a naive Bayes model. The release has one table for the target and, for each other
+    column, one table given the target.
     """
     target = settings["target"]
     others = [c for c in (*settings["numeric"], *settings["levels"]) if c != target]

@@ -147,8 +147,8 @@ def has_key(place: Path) -> bool:
 
 
 def fingerprint(secret: bytes, *parts: bytes) -> str:
-    """Return HMAC-SHA256 of several parts, each preceded by its length. Without the secret, the result reveals nothing
-    about the parts.
+    """Return the HMAC-SHA256 of several byte strings, each preceded by its length. Without the secret, the result
+    reveals nothing about the parts.
     """
     code = hmac.new(secret, digestmod=hashlib.sha256)
     for part in parts:

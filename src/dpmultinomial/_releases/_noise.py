@@ -1,5 +1,5 @@
-"""Noise that cannot be reproduced, from exact integer samplers that use random bits of the operating system, and from a
-stream of random numbers whose key is discarded.
+"""Random noise that cannot be reproduced from a seed. The sources are exact integer samplers that use random bits of
+the operating system, and a stream of random numbers whose key is discarded.
 
 Discrete Laplace noise has P(k) ~ exp(-|k|/scale), and discrete Gaussian noise P(k) ~ exp(-k^2/(2 scale^2)), on all
 integers. Both are drawn by the exact samplers of Canonne, Kamath and Steinke (2020) in OpenDP, with rational instead of
@@ -123,8 +123,7 @@ def laplace_scale(epsilon: float, *, sensitivity: int) -> float:
 
 
 def gaussian_rho(scale: float, *, l2_squared: int) -> float:
-    """Return the zero-concentrated privacy cost rho = l2_squared/(2 scale^2) of discrete Gaussian noise, rounded
-    upwards.
+    """Return the zCDP parameter rho = l2_squared/(2 scale^2) of discrete Gaussian noise, rounded upwards.
 
     Parameters
     ----------

@@ -64,8 +64,8 @@ def own_file(path: Path) -> None:
 
 
 def public_file(path: Path) -> None:
-    """Raise ValueError if a link, a folder, a pipe or a device is in the place of a public file. A link could lead to
-    any other file of the account, to which the line of a release would be appended.
+    """Raise ValueError if the path of a public file is a link, a folder, a pipe or a device. A link could lead to any
+    other file of the account, to which the line of a release would be appended.
     """
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise Refused(
@@ -102,8 +102,8 @@ def _open(home: Path, path: Path) -> list[str]:
 
 
 def _tracked(root: Path, home: Path) -> list[str]:
-    """Return the parts of the confidential folder that git tracks, now or in the history of the repository. A failure
-    of git is an error.
+    """Return the parts of the confidential folder that are tracked by git, now or in an earlier commit of the
+    repository. A failure of git is an error.
     """
     named = root / FOLDER
     for place, what in ((home, "."), *(((root, FOLDER),) if named.is_symlink() else ())):

@@ -94,8 +94,8 @@ def state(asked: Asked, lines: Sequence[Line]) -> Entry | None:
 
 
 def _own_folders(asked: Asked) -> None:
-    """Reject a release if the path of one of its folders is a file or a link, before any data are read and any noise is
-    drawn.
+    """Reject a release if the path of one of its folders is a file or a link. This check precedes the reading of data
+    and the drawing of noise.
     """
     parent = asked.folder.parent
     if os.path.lexists(parent) and not parent.is_dir():

@@ -210,8 +210,8 @@ def ceilings(budgets: Any) -> Problems:
 
 
 def filled(settings: Mapping[str, Any], *, plain: bool = True) -> dict[str, Any]:
-    """Return the checked settings of a release, completed with the default values. A single string becomes a list if
-    several values are allowed.
+    """Return the checked settings of a release, with default values for all missing settings. A single string becomes a
+    list if several values are allowed.
 
     Parameters
     ----------
@@ -273,7 +273,8 @@ def wrong(key: Key, value: Any) -> str | None:
 
 
 def weak(*, epsilon: float = 0.0, rho: float = 0.0, delta: float = 0.0) -> str | None:
-    """Return the reason why a cost requires `accept_weak_privacy`, or None if the setting is not required.
+    """Return the reason why a privacy cost requires the setting `accept_weak_privacy`, or None if the setting is not
+    required.
 
     Parameters
     ----------

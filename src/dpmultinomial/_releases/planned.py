@@ -100,8 +100,8 @@ def spent(root: Path, *sources: str) -> list[Cost]:
 
 
 def costs(settings: Mapping[str, Any], ceiling: Mapping[str, float], spent: Sequence[Cost]) -> tuple[Cost | None, str]:
-    """Return the cost of a release, and a sentence that states whether the budget of its source covers this cost in
-    addition to the costs of earlier releases.
+    """Return the privacy cost of a release, and a sentence about the budget of its source. The sentence states whether
+    the budget covers this cost in addition to the costs of earlier releases.
 
     Parameters
     ----------

@@ -43,8 +43,8 @@ def state(root: Path) -> list[str]:
 
 
 def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protocol.WAIT) -> list[str]:
-    """Make the journal, the ledger and the user account's copy of the journal identical, so that each of them contains
-    every line that was in at least one of them.
+    """Make the journal, the ledger and the user account's copy of the journal identical. Afterwards, each of them
+    contains every line that was in at least one of them.
 
     Parameters
     ----------
@@ -255,8 +255,8 @@ def _blank(line: Line) -> Line:
 
 
 def _journal_written(journal: Journal, lines: list[Line]) -> tuple[list[Line], list[str]]:
-    """Return all lines of the journal after restoration, and a description of each step. Lines are only appended to a
-    valid journal.
+    """Return all lines of the journal after its restoration, and a description of each step of the restoration. Lines
+    are only appended to a valid journal.
     """
     try:
         journal.begin()

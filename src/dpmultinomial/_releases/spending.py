@@ -220,7 +220,7 @@ def rho_of(costs: Iterable[Cost]) -> float:
 
 
 def beyond(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str | None:
-    """Return the reason why `costs` exceed a budget, or None if they do not.
+    """Return the reason why the sum of `costs` exceeds a budget, or None if it does not exceed the budget.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def beyond(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str | None:
 
 
 def of_ceiling(cost: Cost, ceiling: Mapping[str, float]) -> str:
-    """Return the part of a budget that one release uses, in the neighbour relation of the budget.
+    """Return the part of a budget that one release uses, under the neighbour relation of the budget.
 
     Parameters
     ----------

@@ -109,7 +109,8 @@ class _Tilted:
         return False
 
     def _covered_by(self, theta: float, low: int, high: int, side: int = 0) -> tuple[int | None, int | None, float]:
-        """Compute the entries from low to high - 1 for which the Fourier transform under one tilt is reliable.
+        """Compute the entries of the convolution from low to high - 1 for which the Fourier transform under one tilt is
+        accurate.
 
         Returns
         -------

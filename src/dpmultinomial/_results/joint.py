@@ -125,8 +125,8 @@ def added_up(parts: list[Window]) -> Window:
 
 
 def window_of(values: Whole, probabilities: Array) -> Window:
-    """Return the weights of consecutive integers, given the probabilities of listed integers in increasing order.
-    Integers that are not listed have weight 0.
+    """Return the weights of consecutive integers. The argument contains the probabilities of listed integers in
+    increasing order. Integers that are not listed have weight 0.
     """
     first = int(values[0])
     weights = np.zeros(int(values[-1]) - first + 1)
@@ -542,7 +542,7 @@ class Coupled:
         return np.stack([sums[i] for i in places], axis=1)
 
     def scaled(self, unit: float) -> "Coupled":
-        """Return the joint distribution of the same quantities as multiples of another unit."""
+        """Return the joint distribution of the same quantities, expressed as multiples of another unit."""
         same = copy(self)
         same.unit = unit
         return same
@@ -555,9 +555,7 @@ class Coupled:
         return _ties(self._levels, self.root)
 
     def beside(self, place: int) -> tuple[Window, Window]:
-        """Return the weights of one count, and the weights of the sum of all other counts, over the range that the
-        values of the count and the factor g of the sum require.
-        """
+        """Return the weights of one count and the weights of the sum of all other counts."""
         return self.own(place), self._others[place]
 
     def own(self, place: int) -> Window:
@@ -637,8 +635,8 @@ def _message(tie: Window, sibling: Window, own: Window, *, tails: bool = True) -
 
 
 class _Kinds:
-    """Distributions of sums of many counts with few distinct factors, computed from convolution powers of the factors
-    and from convolutions of these powers.
+    """Distributions of sums of many counts with few distinct factors. They are computed from convolution powers of the
+    factors and from convolutions of these powers.
 
     Parameters
     ----------

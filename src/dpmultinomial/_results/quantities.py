@@ -197,7 +197,9 @@ class Quantities:
         return pd.DataFrame([self[name].quantile(levels) for name in self], index=list(self.names), columns=levels)
 
     def interval(self, level: float = LEVEL, *, kind: str = "central") -> pd.DataFrame:
-        """Return the limits of intervals, in columns lower and upper, with one row per name (`Marginal.interval`)."""
+        """Return the interval of every quantity, with the columns lower and upper and one row per name
+        (`Marginal.interval`).
+        """
         if self._numbers is not None and kind == "central":
             numbers = self._default if level == LEVEL else self.numbers(level)
             return pd.DataFrame({"lower": numbers.lower, "upper": numbers.upper}, index=list(self.names))

@@ -127,8 +127,8 @@ def _of_multiples(together: Independent, asked: Comparison) -> float | None:
 
 
 def _common(coefficients: Mapping[int, float]) -> float | None:
-    """Return the largest unit of the form 1/d, with an integer d <= 60, of which all coefficients are small integer
-    multiples.
+    """Return the largest unit 1/d with an integer d <= 60 such that all coefficients are small integer multiples of
+    this unit.
     """
     for denominator in range(1, 61):
         scaled = [c * denominator for c in coefficients.values()]
@@ -138,8 +138,8 @@ def _common(coefficients: Mapping[int, float]) -> float | None:
 
 
 def _where(values: NDArray[Any], weights: Array, asked: Comparison) -> float:
-    """Return the probability that values satisfy a comparison, computed from the smaller of this probability and its
-    complement.
+    """Return the probability that values satisfy a comparison. It is computed from the smaller of this probability and
+    its complement.
     """
     true = asked.holds(values)
     yes, no = float(weights[true].sum()), float(weights[~true].sum())
@@ -170,7 +170,7 @@ class Rank:
 
 
 def exact_ranks(together: Independent, places: Sequence[int], top: int) -> list[Rank] | None:
-    """Compute the distributions of the ranks of the quantities with the smallest expected ranks.
+    """Compute the distributions of the ranks for the quantities with the smallest expected ranks.
 
     Parameters
     ----------
@@ -495,8 +495,8 @@ class Asked:
         return self.drawer.chance(asked.holds(values))
 
     def _of_one(self, asked: Comparison) -> Chance | None:
-        """Return the probability that a comparison of one quantity with a number is true, or None if the distribution
-        of the quantity is known only from draws.
+        """Return the probability that a comparison of one quantity with a number is true. The result is None if the
+        distribution of the quantity is known only from draws.
         """
         if not asked.coefficients:
             return Chance(float(asked.holds(np.zeros(1))[0]), EXACT)

@@ -234,9 +234,9 @@ def _log(value: int, bits: int) -> float:
 
 
 def _symmetric(n: int, small: int, other: int, at: int, rate: float, depth: int | None) -> tuple[list[int], int]:
-    """Return P(y | x)/h(y) for a fixed x and all y, in multiples of 2^-bits, and the number of bits, where h is the
-    hypergeometric probability mass function. This number is 2 n bits for rounding errors plus 64 bits below the
-    smallest requested value.
+    """Return P(y | x)/h(y) for a fixed x and all y, in multiples of 2^-bits, and the number of bits. The function h is
+    the hypergeometric probability mass function. The total number is 2 n bits for rounding errors plus 64 bits below
+    the smallest requested value.
     """
     lost = 2 * n
     bits = lost + _DIGITS + (depth or _DIGITS)

@@ -69,8 +69,8 @@ def refusal(counts: NDArray[np.int64]) -> str:
 
 
 def orient(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Orientation]:
-    """Return the possible values of the last cell among the 2 x 2 tables with the same margins, in increasing order,
-    and the orientation of these tables.
+    """Return the possible values of the last cell of a 2 x 2 table with given margins, in increasing order, and the
+    orientation of the tables.
 
     Parameters
     ----------
@@ -166,8 +166,8 @@ def _outwards(steps: NDArray[np.float64], at: int) -> NDArray[np.float64]:
 
 
 def log_prior_ratios(table: NDArray[np.int64], alpha: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the log Dirichlet-multinomial probability of every 2 x 2 table with the margins of `table`, minus the log
-    probability of `table`, in increasing order of the last cell.
+    """Return the log Dirichlet-multinomial probabilities of all 2 x 2 tables with the margins of `table`, minus the log
+    probability of `table`. The tables are in increasing order of the last cell.
 
     Parameters
     ----------

@@ -117,7 +117,7 @@ class Terms:
 
 
 class CoupledCounts:
-    """Distribution of counts that is given by the terms of a mixture and a factor of the total.
+    """Distribution of counts that is a mixture of products, multiplied by a factor of the total.
 
     Parameters
     ----------
@@ -434,8 +434,8 @@ def _beyond(noise: Noise, size: int) -> tuple[int, int]:
 
 
 def _far(law: Array, noise: Noise, size: int) -> int:
-    """Return a limit that is exceeded only with negligible probability by the sum of the noise of the total and of
-    `size` independent draws from a distribution.
+    """Return a limit for the sum of the noise of the total and `size` independent draws from a distribution. The sum
+    exceeds the limit only with negligible probability.
     """
     out = noise.of_total.p
     for _ in range(size):
@@ -568,8 +568,8 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Chain:
-    """One term of a mixture of products: the factors of all components at the counts low_s, low_s + 1, .., and the
-    factor of the total.
+    """One term of a mixture of product distributions. It contains the factors of all components at the counts low_s,
+    low_s + 1, .., and the factor of the total.
 
     Attributes
     ----------
@@ -673,9 +673,9 @@ def _trimmed(first: np.int64, law: Array) -> tuple[Whole, Array]:
 
 
 def _afterwards(chain: Chain) -> list[Array]:
-    """Return, for every component, the weight of the total and of all later components, as a function of the sum t of
-    this and the earlier components. Each array has shape (1 or 2, L), with the value for t at index -t modulo L. The
-    second row applies once a component has received the last unit.
+    """Return, for every component, the combined weight of the total and of all later components. The weight is a
+    function of the sum t of this component and the earlier components. Each array has shape (1 or 2, L), with the value
+    for t at index -t modulo L. The second row applies once a component has received the last unit.
     """
     length = len(chain.tail)
     late = scipy.fft.rfft(chain.tail)

@@ -134,8 +134,8 @@ class Levels:
 
 
 def levels(released: Whole, lowest: float, highest: float) -> Levels:
-    """Return all levels a/r_j of a release that was produced by algorithm 3 of Wang (2020) between `lowest` and
-    `highest`, for integers a and released counts r_j > 0.
+    """Return all levels between `lowest` and `highest` of a release that was produced by algorithm 3 of Wang (2020).
+    The levels are the numbers a/r_j for integers a and released counts r_j > 0.
 
     Parameters
     ----------
@@ -171,8 +171,8 @@ def _boxes(released: Whole, p: Whole, q: Whole) -> Levels:
 
 
 def nodes(claims: int) -> tuple[Array, Array]:
-    """Return quadrature nodes and weights on [0, 1] for an integral over the probability that, with random ties, a tied
-    component precedes the component that received the last unit.
+    """Return quadrature nodes and weights on [0, 1] for an integral over a probability. It is the probability that,
+    with random ties, a tied component precedes the component that received the last unit.
 
     The integrand is a polynomial of degree claims - 1, so (claims + 1) // 2 Gauss-Legendre nodes are exact. The
     integrand is a product of many similar factors and therefore smooth, so 5 sqrt(claims) + 3 nodes are accurate up to
@@ -284,8 +284,9 @@ class _Claims:
         self._masses.append((clear, got, lost))
 
     def add_to(self, whole: Array, edge: Array, ties: str) -> None:
-        """Add the log mass of the components whose noisy count can be at an end of its interval (a possible tie) to an
-        array float64 (G, T). The mass is a crude bound that is refined for levels that are not negligible.
+        """Add to an array float64 (G, T) the log mass of the components with a possible tie. A tie is possible if the
+        noisy count can be at an end of its interval. The mass is a crude bound that is refined for levels that are not
+        negligible.
         """
         level, repeats = np.concatenate(self._level), np.concatenate(self._repeats)
         order = np.argsort(level, kind="stable")
@@ -322,8 +323,8 @@ class _Claims:
 def _batched(
     levels: Whole, begin: Whole, end: Whole, claims: Whole, parts: tuple[Array, Array, Array, Whole], ties: str
 ) -> Iterator[tuple[int, Array]]:
-    """Yield batches of levels of algorithm 3 of Wang (2020) with the same numbers of possible ties (claims) and
-    columns, each with the result of `_claims`.
+    """Yield batches of levels of algorithm 3 of Wang (2020), each with the result of `_claims`. All levels of a batch
+    have the same number of possible ties (claims) and the same number of columns.
     """
     alike: dict[tuple[int, int], list[int]] = {}
     for i in levels.tolist():

@@ -82,8 +82,8 @@ class Frame:
 
 
 class Chunk:
-    """Consecutive levels that fit into memory together, with their distinct intervals, the rows of these intervals that
-    each term uses, and the terms.
+    """Consecutive levels that fit into memory together, with their terms and their distinct intervals. Each term uses
+    some rows of these intervals.
     """
 
     def __init__(self, frame: Frame, rows: Whole) -> None:
@@ -220,8 +220,8 @@ class ModeTerms:
         return np.asarray(base + np.logaddexp.reduce(each, axis=0))
 
     def _box(self, lower: Whole, upper: Whole, x: Whole) -> Array:
-        """Return the sum of exp(-epsilon |n - x|) over the noisy counts n in each interval that are within the
-        half-width of the noise, float64 (T, n).
+        """Return the sum of exp(-epsilon |n - x|) over the noisy counts n in each interval, float64 (T, n). The sum
+        includes only noisy counts within the half-width of the noise.
         """
         noise = self.frame.noise
         e, reach = noise.epsilon, noise.reach
@@ -353,8 +353,8 @@ class _Sweep:
             span *= 2.0
 
     def _choose_tilt(self, reserve: float) -> None:
-        """Choose the tilt with the shortest transform, among tilts near the minimum of the upper bound Phi on the mass
-        that wraps around.
+        """Choose the exponential tilt with the shortest transform. The candidates are tilts near the minimum of the
+        upper bound Phi on the mass that wraps around.
         """
         self.free = self.masses.free(self.kept)
         tilts = self.masses.tilts
@@ -394,8 +394,8 @@ class _Sweep:
         self.width = last + self.beyond[1] - self.low + 1
 
     def _scale(self) -> None:
-        """Set the factor that multiplies the weights of every column: the exponential tilt, times the prior, times a
-        scale that keeps products near 1.
+        """Set the factor that multiplies the weights of every column. It is the product of the exponential tilt, the
+        prior, and a scale that keeps products near 1.
         """
         noise, c, tilt = self.problem.noise, self.problem.columns, self.masses.tilts[self.place]
         self.tilt = float(tilt)
@@ -410,7 +410,7 @@ class _Sweep:
             self.rise[u, : self.width[u]] = noise.peak * np.exp(logs - self.scale[u])
 
     def law(self) -> TransformedCounts:
-        """Process all levels that are not negligible, and return the posterior distribution of the counts."""
+        """Return the posterior distribution of the counts, computed from all levels that are not negligible."""
         c = self.problem.columns
         log_tail = self.log_g - self.tilt * (self.totals - self.problem.total)
         self.log_top = float(log_tail.max())

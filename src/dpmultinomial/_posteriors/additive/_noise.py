@@ -100,8 +100,8 @@ class NoiseModel:
         return np.asarray(self.peak * np.exp(-self.epsilon * values) * rest / -np.expm1(-self.epsilon))
 
     def above_zero(self, noisy: Whole) -> Array:
-        """Return P(noisy + D >= 0), the normalising constant of a posterior draw of a count given its noisy count
-        (equation 5), or 1 if this probability underflows.
+        """Return P(noisy + D >= 0), which is the normalising constant of a posterior draw of a count given its noisy
+        count (equation 5). The result is 1 if this probability underflows.
         """
         below = self.at_least(-np.minimum(noisy, 0))
         chance = np.where(noisy > 0, 1.0 - self.at_least(np.maximum(noisy, 0) + 1), below)
@@ -230,14 +230,14 @@ class CountsPrior:
     concentration: Array | None = None
 
     def shapes(self, size: int) -> Array:
-        """Return the exponents a_s of the prior, for which the prior factor w_s(N) of a count is proportional to N^(a_s
-        - 1) for large N, float64 (size,).
+        """Return the exponents a_s of the prior factors, float64 (size,). For large N, the prior factor w_s(N) of a
+        count is proportional to N^(a_s - 1).
         """
         return np.ones(size) if self.concentration is None else self.concentration
 
     def log_component(self, counts: ArrayLike, shape: float) -> Array:
-        """Return the log of the prior factor w(N) of one component with concentration `shape`, for an array of integers
-        N >= 0 of any shape.
+        """Return the log prior factor log w(N) of one component with concentration `shape`. The argument is an array of
+        integers N >= 0 of any shape.
         """
         values = np.asarray(counts, dtype=float)
         if self.concentration is None or shape == 1.0:
@@ -245,7 +245,7 @@ class CountsPrior:
         return np.asarray(gammaln(values + shape) - gammaln(values + 1.0) - gammaln(shape))
 
     def log_total(self, totals: ArrayLike) -> Array:
-        """Return the log of the prior factor v(T) of the total, for an array of integers T >= 0 of any shape."""
+        """Return the log prior factor log v(T) of the total, for an array of integers T >= 0 of any shape."""
         values = np.asarray(totals, dtype=float)
         if self.concentration is None:
             return np.zeros(values.shape)

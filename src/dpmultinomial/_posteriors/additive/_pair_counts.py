@@ -33,8 +33,8 @@ _DENSE = 257
 
 
 def summed_table(released: int, low: Whole, likelihood: Array, noise: Noise, support: int) -> Array:
-    """Compute the joint posterior distribution of two true counts, given a release that was produced by algorithm 1
-    (summed) of Wang (2020), up to a constant.
+    """Compute the unnormalised joint posterior distribution of two true counts, given a release that was produced by
+    algorithm 1 (summed) of Wang (2020).
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ def summed_table(released: int, low: Whole, likelihood: Array, noise: Noise, sup
 
 
 def _along_sums(likelihood: Array, first: int, size: int) -> Array:
-    """Return the sums of a likelihood over all pairs of noisy counts with the same sum n_1 + n_2, for `size`
-    consecutive values of this sum.
+    """Return sums of a likelihood over pairs of noisy counts, for `size` consecutive values of n_1 + n_2. Each sum is
+    over all pairs with the same value of n_1 + n_2.
     """
     sums = np.zeros(max(sum(likelihood.shape), first + size))
     for row, values in enumerate(likelihood):
@@ -138,7 +138,7 @@ def _chance(released: int, noise: Noise, support: int) -> tuple[Array, Whole]:
 
 
 def _over_totals(summed: Array, own: Array) -> Array:
-    """Return the matrix product of two arrays over their second axis (the totals), float64 (sums, n)."""
+    """Return the matrix product of two arrays, summed over their second axis (the totals), float64 (sums, n)."""
     if summed.shape[1] <= _DENSE:
         return np.asarray((own[None] * summed[:, None]).sum(axis=2))
     return np.asarray(summed @ own.T)
@@ -233,7 +233,7 @@ def solve(released: Whole, noise: Noise, *, algorithm: str, window: int | None, 
 
 
 def _drawn_shares(released: Whole, wide: list[Whole], noise: Noise) -> Array:
-    """Return the likelihood of two noisy counts if the shares of the release are the shares of posterior draws. The
+    """Return the likelihood of two noisy counts for a release whose shares are the shares of posterior draws. The
     result is shorter than `wide` by one half-width of the noise at each end.
     """
     width = len(wide[1]) - 2 * noise.reach

@@ -1,5 +1,5 @@
-"""Posterior distributions of true counts, computed by Fourier transforms, given noisy counts or releases that were
-produced by algorithm 1 (independent) or 2 of Wang (2020).
+"""Posterior distributions of true counts, computed by Fourier transforms. The data are noisy counts, or releases that
+were produced by algorithm 1 (independent) or 2 of Wang (2020).
 
 The identity 1/T^M = int u^(M - 1) exp(-u T) du/Gamma(M) makes the multinomial likelihood of weights x_s a mixture of
 products over nodes u (trapezoid rule in log u). Each product is one call of `product`.
@@ -124,8 +124,8 @@ class Tilted:
 
 
 def length_of(tilted: Tilted, theta: float, log_sum: float, variance: float) -> tuple[int, list[tuple[float, float]]]:
-    """Return a transform length at which the wrapped-around mass of the totals is at most exp(-reserve) times the sum
-    of all weights, and the bounds that determine this length.
+    """Return a length of the transform, and the bounds that determine it. At this length, the wrapped-around mass of
+    the totals is at most exp(-reserve) times the sum of all weights.
 
     Parameters
     ----------
@@ -391,7 +391,7 @@ class Problem:
 
     @cached_property
     def span(self) -> int:
-        """Largest non-negligible distance of the true total, or of the sum of the weights, from the released total."""
+        """Largest non-negligible distance between the released total and the true total or the sum of the weights."""
         one = ceil((60.0 + 3.0 * len(self.released)) / self.noise.epsilon)
         return self.doses * int(min(self.noise.support * len(self.released), one))
 

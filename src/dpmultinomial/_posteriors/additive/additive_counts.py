@@ -112,7 +112,8 @@ class AdditivePosterior:
         return summary_frame(names, mean=mean, sd=sd, lower=lower, upper=upper, level=level, status=self.accuracy)
 
     def prior_influence(self, level: float = LEVEL) -> pd.DataFrame:
-        """Compare the posterior of the total under three priors, to show the influence of the prior.
+        """Compare the posterior distributions of the total under three priors. The comparison shows the influence of
+        the prior.
 
         Parameters
         ----------

@@ -236,8 +236,8 @@ def explore(release: Release, rng: np.random.Generator) -> tuple[Array, Array, A
 
 
 def _tempered(log_to: Array, log_from: Array) -> tuple[float, Array]:
-    """Return the largest exponent (at most 1) of the posterior density at which the effective sample size is at least
-    one eighth of the number of particles, and the weights of the particles at this exponent.
+    """Return an exponent of the posterior density, and the weights of the particles at this exponent. It is the largest
+    exponent <= 1 for which the effective sample size is at least one eighth of the number of particles.
     """
     low, high = 0.0, 1.0
     for _ in range(40):
@@ -402,8 +402,8 @@ def _one(tilt: list[float], second: float, m: float, c: int) -> float:
 
 
 def _orthonormal(e1: float, e2: float, m: float) -> tuple[Array, Array, Array]:
-    """Return the deviation d and its square at the quadrature nodes, orthonormalised under the tilted distribution, and
-    the probabilities of the nodes.
+    """Return the deviation d and its square at the quadrature nodes, and the probabilities of the nodes. The two
+    functions are orthonormal under the tilted distribution.
     """
     low, high = -1 - m, 1 - m
     if e2 < 0:
@@ -571,8 +571,8 @@ class CensoredPosterior:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the draws, which is ``converged``, ``not converged``, or ``approximate`` if the error of
-        the sampled distribution exceeds 0.005.
+        """Accuracy status of the draws: ``converged``, ``not converged`` or ``approximate``. It is ``approximate`` if
+        the error of the sampled distribution exceeds 0.005.
         """
         status = of_chains(self.ess, self.rhat)
         word, reason = status.status, f"{status.reason}; total variation of the law at most {self.law_error:.1g}"

@@ -311,8 +311,8 @@ def _cover(log_density: Callable[[Array, Array], Array], mode: Array, top: float
 
 
 def _profile(log_density: Callable[[Array, Array], Array], mode: Array, place: float, axis: int) -> float:
-    """Return the profile log density with coordinate `axis` fixed at `place`: the maximum of the log density over a
-    grid of values of the second coordinate.
+    """Return the profile log density with coordinate `axis` fixed at `place`. It is the maximum of the log density over
+    a grid of values of the second coordinate.
     """
     fan = mode[1 - axis] + FAN
     with np.errstate(over="ignore", invalid="ignore"):

@@ -87,8 +87,8 @@ class BetaMixture(TailedLaw):
         return float(self.weights @ (self.a / (self.a + self.b)))
 
     def variance(self) -> float:
-        """Return the variance of the mixture: the mean of the variances of the components plus the variance of their
-        means. It is computed without cancellation.
+        """Return the variance of the mixture, which is the mean of the variances of the components plus the variance of
+        their means. It is computed without cancellation.
         """
         n = self.a + self.b
         means = self.a / n
@@ -102,7 +102,7 @@ class BetaMixture(TailedLaw):
         return self._sum(x, lambda v: np.exp(self._norm + xlogy(self.a - 1, v) + xlog1py(self.b - 1, -v)))
 
     def mode(self) -> float | None:
-        """Return the mode of the mixture, the point at which its density is highest.
+        """Return the mode of the mixture, which is the point with the highest density.
 
         If the density is infinite at an end (a or b < 1), the result is the highest interior maximum, or None if there
         is none.

@@ -350,7 +350,7 @@ class PanelDensity:
 
     @staticmethod
     def _part(panel: Panel, z: float, upper: bool) -> float:
-        """Return the log of the integral of the density over the part of a panel above (or below) the point z."""
+        """Return the log of the integral of the density over the part of a panel that is above or below the point z."""
         low, high = (max(z, panel.low), panel.high) if upper else (panel.low, min(z, panel.high))
         if not low < high:
             return -np.inf

@@ -135,8 +135,8 @@ class ShareMoments:
 
 
 def share_moments(mine: Window, theirs: Window, of_total: Window, *, alpha: float, beta: float) -> ShareMoments:
-    """Compute the mean and variance of a share whose distribution given counts (s, t) is Beta(alpha + s, beta + t). The
-    weight of (s, t) is mine[s] theirs[t] of_total[s + t].
+    """Compute the mean and variance of a share. Given counts (s, t), the distribution of the share is Beta(alpha + s,
+    beta + t). The weight of (s, t) is mine[s] theirs[t] of_total[s + t].
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def share_moments(mine: Window, theirs: Window, of_total: Window, *, alpha: floa
 
 
 def _blocks(part: Window, step: int) -> Window:
-    """Return the weights summed over blocks of `step` consecutive counts, as weights of s // step."""
+    """Return the sums of the weights over blocks of `step` consecutive counts. They are the weights of s // step."""
     first = part.first % step
     padded = np.zeros(-(-(first + len(part.weights)) // step) * step)
     padded[first : first + len(part.weights)] = part.weights
@@ -314,8 +314,8 @@ class ShareWeights:
 
 @dataclass(frozen=True)
 class PairWeights:
-    """Weights of the count in the numerator of a share, of the sum of the other counts in its denominator, and of the
-    sum of all counts in its denominator.
+    """Weights of three integers that determine a share: the count in the numerator, the sum of the other counts in the
+    denominator, and the sum of all counts in the denominator.
 
     Parameters
     ----------
@@ -427,7 +427,7 @@ class ShareLaw(TailedLaw):
         return out
 
     def mode(self) -> float | None:
-        """Return the mode of the share, the point at which its density is highest. If the density is infinite at 0 or
+        """Return the mode of the share, which is the point with the highest density. If the density is infinite at 0 or
         1, return the highest interior maximum, or None.
         """
         z = np.unique(np.concatenate([np.linspace(p.low, p.high, 41) for p in self._density.panels]))
@@ -458,8 +458,8 @@ class ShareLaw(TailedLaw):
 
     @cached_property
     def _log_weight(self) -> float:
-        """Return the log of the normalising constant of the density: the log of the sum of the weights `precise` over
-        all pairs of counts. The weights `bulk` may have another scale if they were truncated.
+        """Return the log of the normalising constant of the density. The constant is the sum of the weights `precise`
+        over all pairs of counts. The weights `bulk` may have another scale if they were truncated.
         """
         return log_weight(*self._weights.precise)
 

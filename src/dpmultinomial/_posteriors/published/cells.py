@@ -43,7 +43,7 @@ class Cells:
 
     @property
     def good(self) -> NDArray[np.bool_]:
-        """Mask of the rows whose noisy count is valid, that is, has no error message."""
+        """Mask of the rows with a valid noisy count, for which there is no error message."""
         return np.asarray(self.reasons == "", dtype=bool)
 
     def take(self, rows: Index) -> "Cells":

@@ -125,8 +125,8 @@ def _beta_binomial(total: int, a: float, b: float) -> Array:
 
 
 def has_tails(law: NoiseLaw) -> bool:
-    """Return whether the tail probabilities of a noise distribution can be computed, which is true for all
-    distributions except tables.
+    """Return whether the tail probabilities of a noise distribution can be computed. This is true for all distributions
+    except tables.
     """
     return hasattr(law.noise if isinstance(law, Coarsened) else law, "log_within")
 

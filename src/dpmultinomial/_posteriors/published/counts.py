@@ -500,7 +500,7 @@ def exact(
 
 
 def _given(prior: Any, groups: Sequence[object] | NDArray[Any] | None, n: int) -> Choice | None:
-    """Return the priors of the given rows if the argument `prior` is a result of `priors_of`, and otherwise None."""
+    """Return the priors of the given rows if the argument `prior` was returned by `priors_of`, and otherwise None."""
     if not isinstance(prior, Mapping) or "law" in prior or not all(hasattr(p, "log_weights") for p in prior.values()):
         return None
     labels = np.zeros(n, dtype="U1") if groups is None else np.array([str(group) for group in groups])

@@ -238,7 +238,7 @@ class Total:
         return np.asarray(self.noise.log_likelihood(self.released, totals) + self.log_prior(totals))
 
     def log_prior(self, totals: Array) -> Array:
-        """Return the log prior factor of each possible sum of the counts, that is, the log weight without the log
+        """Return the log prior factor of each possible sum of the counts. The factor is the weight without the
         likelihood.
         """
         if self.concentration is None:

@@ -318,7 +318,7 @@ _RIDGE = 1e-6
 
 
 def edges_of(centre: Array, sd: Array, last: float) -> Whole:
-    """Return the edges of the cells of a histogram of counts, starting at 0. Cell b contains the counts
+    """Return the edges of the cells of a histogram of counts. The first edge is 0. Cell b contains the counts
     edges[b]..edges[b + 1] - 1, and the count 0 has a separate cell.
 
     Parameters
@@ -518,7 +518,7 @@ _COUNTS = Reciprocal()  # counts start at 0
 
 
 class Fitted:
-    """Prior distribution of a count in the form of a fitted histogram of counts.
+    """Prior distribution of a count, given by a fitted histogram of counts.
 
     Parameters
     ----------
@@ -655,7 +655,7 @@ def _different(cells: Cells, rows: Whole) -> tuple[Whole, Whole]:
 
 
 def _mean_likelihood(cells: Cells, rows: Whole, low: Array, high: Array, edges: Whole) -> Array:
-    """Return the mean likelihood of every noisy count i over the counts in every cell b of a histogram, up to a factor
+    """Return the mean likelihood of each noisy count over the true counts in each cell of a histogram, up to a factor
     per row, float64 (rows, cells).
     """
     place = np.empty(len(cells), dtype=np.int64)

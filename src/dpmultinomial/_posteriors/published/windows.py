@@ -1,5 +1,5 @@
-"""Posterior distributions of independent counts, each computed on a window of integers that contains all but a
-negligible part of the posterior.
+"""Posterior distributions of independent counts. Each posterior is computed on a window of integers that contains all
+but a negligible part of the probability.
 
 The width of a window depends on the noise and not on the size of the counts. Let b be the most likely count within the
 bounds, and h a half-width with P(|noise| > h) <= exp(-m). The likelihood of added noise g is log-concave in the count.

@@ -1,5 +1,5 @@
-"""Posterior distributions of rates, which are mixtures of gamma distributions (for shares: beta distributions) over
-counts, exposures and hyperparameters.
+"""Posterior distributions of rates or shares. They are mixtures of gamma distributions (for rates) or beta
+distributions (for shares) over counts, exposures and hyperparameters.
 """
 
 from collections.abc import Iterator, Sequence
@@ -189,8 +189,8 @@ class AreaRates:
         return np.arange(first, first + len(parts[0][3])), np.sum([part[0] * part[3] for part in parts], axis=0)
 
     def _components(self, i: int) -> Iterator[tuple[float, float, float, Array, float]]:
-        """Yield the components of the posterior mixture of one area: the weight, the two hyperparameters, the
-        probabilities of the counts, and the exposure.
+        """Yield the components of the posterior mixture of one area. A component consists of a weight, two
+        hyperparameters, the probabilities of the counts, and the exposure.
         """
         points = self._own
         first, second = points.first, points.second

@@ -224,8 +224,8 @@ class Hyperparameters:
 
 
 class ShapeLaw:
-    """Posterior distribution of log a, with a density that is the exponential of a cubic spline between the ends of a
-    grid.
+    """Posterior distribution of the hyperparameter log a. The density is the exponential of a cubic spline between the
+    ends of a grid.
 
     Parameters
     ----------
@@ -263,8 +263,8 @@ class ShapeLaw:
         return np.interp(np.asarray(q, dtype=np.float64), self._below, self.x)
 
     def error(self, grid: Grid) -> float:
-        """Return the largest change in the cumulative distribution function of log a if only every second value of the
-        grid is used.
+        """Return the largest change in the cumulative distribution function of log a when only every second value of
+        the grid is used.
         """
         kept = np.arange(len(grid.values))[grid.centre % 2 :: 2]
         if len(kept) < 4:

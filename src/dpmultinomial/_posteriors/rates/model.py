@@ -144,8 +144,8 @@ class Model:
     def _rates(
         self, shape: Array, mu: Array, d: Array, u: Array, dd: Array, du: Array, uu: Array, t: Array
     ) -> tuple[tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]]:
-        """Return, for every area, the posterior means and variances of the scores with respect to (log a, log mu), and
-        the posterior means of the second derivatives.
+        """Return, for every area, the posterior means and variances of the scores with respect to (log a, log mu). Also
+        return the posterior means of the second derivatives.
         """
         a = shape[:, None]
         m = mu[:, None] * self.exposure
@@ -225,8 +225,8 @@ class Model:
         return value + float(terms.log_evidence.sum()), gradient, hessian
 
     def start(self, crude: float) -> Array:
-        """Return the starting point of the search for the mode: log a from the prior, and coefficients b that give the
-        same rate in all areas.
+        """Return the starting point of the search for the posterior mode. It consists of log a from the prior and of
+        coefficients b that give the same rate in all areas.
         """
         level = np.log(crude / (1 - crude)) if self.shares else np.log(crude)
         b = np.linalg.lstsq(self.design, np.full(len(self.design), level), rcond=None)[0]

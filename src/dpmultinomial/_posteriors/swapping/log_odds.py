@@ -157,7 +157,9 @@ class Line:
     whole: float
 
     def tail(self, x: float) -> tuple[float, float]:
-        """Return the tail probability P(X > x) and the density at x, computed from the transform along one line."""
+        """Return the tail probability P(X > x) and the density at x, computed by integration of the transform along one
+        line.
+        """
         away, step = x - self.place, 2 * self.t[0]
         if self.tilt == 0 and -away > np.pi / step:
             return self.whole, 0.0
@@ -268,8 +270,8 @@ class _Group:
         return float(np.log(total) + top), float(share @ means), share, means
 
     def _log_shares(self, tilted: Array) -> Array:
-        """Return the log of the contribution of every component to E exp(c X), given the parameters of the components
-        after the tilt by c.
+        """Return the log of the contribution of every component to E exp(c X). The arguments are the parameters of the
+        components after the exponential tilt by c.
         """
         return np.asarray(self._logs + (gammaln(tilted) - self._gammas).sum(axis=1))
 
@@ -401,8 +403,8 @@ class LogOddsMixture(TailedLaw):
         return float(self.weights @ self._means)
 
     def variance(self) -> float:
-        """Return the variance of the log odds ratio: the mean variance within the components plus the variance between
-        the components.
+        """Return the variance of the log odds ratio, which is the mean variance within the components plus the variance
+        between the components.
         """
         within = polygamma(1, self.a).sum(axis=1)
         return float(self.weights @ (within + (self._means - self.mean()) ** 2))
@@ -429,8 +431,8 @@ class LogOddsMixture(TailedLaw):
         return float(self.weights @ (b[:, 0] * b[:, 3] / ((b[:, 1] - 1) * (b[:, 2] - 1))))
 
     def _transform(self) -> tuple[NDArray[np.float64], NDArray[np.complex128]]:
-        """Return points t and the characteristic function of the centred log odds ratio at these points, up to a point
-        at which the characteristic function is negligible.
+        """Return points t and the characteristic function of the centred log odds ratio at these points. The
+        characteristic function is negligible beyond the last point.
         """
         self._centre = self.mean()
         reach = np.abs(self._means - self._centre).max()
@@ -750,7 +752,7 @@ def _stratum(table: ArrayLike, rate: float) -> tuple[Array, Array, Array] | None
 
 
 def _mode(log_density: Callable[[Array], Array], far: float) -> tuple[float, float]:
-    """Return the mode of a density on [-far, far], and the width of the distribution around the mode."""
+    """Return the mode of a density on the interval [-far, far], and the width of the density around the mode."""
     coarse = np.linspace(-far, far, 241)
     best = int(np.argmax(log_density(coarse)))
     low, high = coarse[max(best - 1, 0)], coarse[min(best + 1, len(coarse) - 1)]

@@ -184,7 +184,7 @@ class Weighted:
 
     @property
     def efficiency(self) -> float:
-        """Effective sample size of the weighted draws, divided by the number of draws."""
+        """Effective sample size of the weighted draws as a fraction of the number of draws."""
         return float(1 / (len(self.weights) * (self.weights**2).sum()))
 
     @property
@@ -202,8 +202,8 @@ class Weighted:
 def reverse_swap(
     swapped: ArrayLike, *, rate: float, size: int, rng: np.random.Generator, alpha: ArrayLike = 1.0
 ) -> Weighted:
-    """Draw from the posterior by importance sampling: swap the swapped table once more, and weight the resulting table
-    X by the product of Gamma(alpha + X).
+    """Draw from the posterior by importance sampling. The swapped table is swapped once more, and the weight of the
+    resulting table X is the product of Gamma(alpha + X).
 
     The swap is reversible with respect to the hypergeometric distribution, so P(S | X) times the prior of X, divided by
     P(X | S), is this product up to a constant. The method is efficient if few records are swapped; check `.efficiency`.

@@ -229,8 +229,8 @@ _ENOUGH = 1e-8  # if the error of every cell is below this, the number of rates 
 
 @dataclass(frozen=True)
 class UnknownRate:
-    """Posterior distribution of the swap rate, and posterior distribution of the cell probabilities averaged over the
-    rate.
+    """Posterior distributions of the swap rate and of the cell probabilities. The distribution of the cell
+    probabilities is averaged over the swap rate.
 
     Parameters
     ----------
@@ -324,8 +324,8 @@ def infer_rate(swapped: ArrayLike, *, prior: tuple[float, float] = (1.0, 1.0), a
 
 
 def _averaged(strata: "_Strata", law: RateLaw, alpha: Array) -> tuple[Array, Array, MixedLaw, Array]:
-    """Return quadrature nodes and weights for the swap rate, the posterior distribution of the original tables averaged
-    over these rates, and the error of every cell.
+    """Return quadrature nodes and weights for the swap rate. Also return the posterior distribution of the original
+    tables averaged over these rates, and the error of every cell.
     """
     coarse = strata.averaged(*law.nodes(_NODES[0]))
     for size in _NODES[1:]:
@@ -351,7 +351,7 @@ class _Strata:
         self._keys, self._counts, self._prior = keys, counts, prior
 
     def log_likelihood(self, rate: float) -> float:
-        """Return the log likelihood of a swap rate, the log of the marginal probability of all published tables."""
+        """Return the log likelihood of a swap rate, which is the log marginal probability of all published tables."""
         return sum(self._times[key] * self._of(key, rate).log_acceptance for key in self._first)
 
     def averaged(self, rates: Array, weights: Array) -> MixedLaw:

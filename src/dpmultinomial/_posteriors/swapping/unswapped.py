@@ -110,10 +110,9 @@ class TwoRowLaw(PairedLaw):
         return out
 
     def pair(self, inside: int, others: Sequence[int]) -> tuple[Counts, Counts, Array]:
-        """Return the joint distribution of the count of a cell and of the sum of the counts of other cells, provided
-        that the two numbers add up to a fixed total. This is the case for the sum of all other cells, of all other
-        cells of the row, or of all other cells of the column. For other sums, the method raises ValueError; use draws
-        instead.
+        """Return the joint distribution of the count of one cell and the sum of the counts of other cells. The two
+        numbers must add up to a fixed total. This is the case for the sum of all other cells, of all other cells of the
+        row, or of all other cells of the column. For other sums, the method raises ValueError; use draws instead.
         """
         row, j = self._place(inside)
         cells = np.arange(self.categories).reshape(self.shape)
@@ -158,9 +157,9 @@ class TwoRowLaw(PairedLaw):
         return (second, first) if self._turned else (first, second)
 
     def _tilt(self) -> None:
-        """Compute the exponential tilts of the distributions of all columns, under which the conditions on the sums are
-        probable. The tilts kappa and rho of the pairs (x_j, u_j) are such that sum x has the mean r, and rho is the
-        slope of the crossing weight at the mean of sum u.
+        """Compute exponential tilts of the distributions of all columns such that the conditions on the sums are
+        probable under the tilts. The tilts kappa and rho of the pairs (x_j, u_j) are such that sum x has the mean r,
+        and rho is the slope of the crossing weight at the mean of sum u.
         """
         # bisection for the i at which the slope of the crossing weight makes the mean of sum u equal to i
         low, high = 0, max(self._r - 1, 0)
@@ -179,8 +178,8 @@ class TwoRowLaw(PairedLaw):
         self._offset = float(logs.max()) + sum(norms) - kappa * self._r
 
     def _means(self, kappa: float, rho: float) -> tuple[float, float]:
-        """Return the means of two sums over all columns under a tilt: of the original counts x in one row, and of the
-        numbers u of crossing records.
+        """Return the means, under an exponential tilt, of two sums over all columns: the sum of the original counts x
+        in one row, and the sum of the numbers u of crossing records.
         """
         x_mean = u_mean = 0.0
         for logs in self._logs:
@@ -351,8 +350,8 @@ def _diagnostics(originals: Counts, moved: Counts, alpha: Array) -> tuple[Array,
 
 
 class StrataLaw(PairedLaw):
-    """Joint distribution of the independent counts of several strata in one vector, with the interface of
-    `dirichlet_mixture.CountsLaw`.
+    """Joint distribution of the independent counts of several strata, combined in one vector. The class has the
+    interface of `dirichlet_mixture.CountsLaw`.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""Messages of the sum-product algorithm on a tree, with windows and tilts chosen such that the upper bound on the
-neglected probability mass is small.
+"""Messages of the sum-product algorithm on a tree. Windows and exponential tilts are chosen such that the upper bound
+on the neglected probability is small.
 
 The joint draws of all counts of a tree use these messages, including the messages of groups within large families.
 """

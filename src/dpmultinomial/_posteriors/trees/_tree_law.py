@@ -123,8 +123,8 @@ def pair(
 def siblings(
     tree: Tree, messages: SumProduct, first: list[int], second: list[int], reach: Callable[[int], None]
 ) -> NodePair | None:
-    """Return the joint posterior distribution of two sums of counts over non-empty, disjoint sets of children of the
-    same node, or None for other sums.
+    """Return the joint posterior distribution of two sums of counts over disjoint sets of children of the same node.
+    The result is None for other sums and for empty sets.
 
     Parameters
     ----------
@@ -318,8 +318,8 @@ class TreeTogether:
 
 
 def implied_totals(tree: Tree, prior: Leaves) -> pd.DataFrame:
-    """Return the prior mean and the prior standard deviation of every total, as implied by independent priors of the
-    leaves.
+    """Return the prior mean and the prior standard deviation of every total. They are implied by the independent priors
+    of the leaves.
 
     If there are many leaves, the standard deviation is a small fraction of the mean, so the prior is a strong
     assumption about totals.
@@ -585,8 +585,8 @@ class TreeLaw:
         return self._messages.family(parent)[2][row - int(self.tree.first[parent])]
 
     def window(self, row: int) -> tuple[int, Array]:
-        """Return the posterior distribution of the count of one node, as (smallest count, probabilities), given the
-        position of the node in the order of the compiled kernels.
+        """Return the posterior distribution of the count of one node, as (smallest count, probabilities). The node is
+        given by its position in the order of the compiled kernels.
         """
         return self._law_at(row)
 
@@ -617,8 +617,8 @@ class TreeLaw:
 
 
 def _families_above(tree: Tree, deepest: int) -> NDArray[np.bool_]:
-    """Return a mask of the inner nodes whose children are at or above the deepest requested level, in the order of the
-    compiled kernels.
+    """Return a mask of inner nodes in the order of the compiled kernels. The mask selects the nodes whose children are
+    at or above the deepest requested level.
     """
     wanted = np.zeros(len(tree.order), dtype=bool)
     wanted[tree.place] = (tree.depth < deepest) & ~tree.leaf
@@ -630,7 +630,7 @@ def _families_above(tree: Tree, deepest: int) -> NDArray[np.bool_]:
 
 
 def _families_of(tree: Tree, rows: Whole) -> Whole:
-    """Return all ancestors of the given nodes, from the root to the leaves, in the order of the compiled kernels."""
+    """Return all ancestors of the given nodes, in the order of the compiled kernels (from the root to the leaves)."""
     needed = np.zeros(len(tree.order), dtype=bool)
     needed[tree.above[rows[rows > 0]]] = True
     for start, end in list(zip(tree.layers[1:-1], tree.layers[2:], strict=True))[::-1]:

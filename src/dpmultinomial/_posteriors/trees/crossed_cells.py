@@ -91,8 +91,8 @@ def _alike(crossed: Crossed, rows: Whole, variance: Array) -> list[Whole]:
 
 
 def _weights(sums: Array, variance: Array, cover: Array) -> Array | None:
-    """Return the weights of the linear combination of measured sums that equals a given cell or sum and has minimum
-    variance, or None if there is no such combination.
+    """Return the weights of the minimum-variance linear combination of measured sums that equals a given cell or sum.
+    The result is None if there is no such combination.
     """
     q, cells = sums.shape
     scale = float(variance.max()) or 1.0

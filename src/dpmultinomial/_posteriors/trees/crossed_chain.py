@@ -323,8 +323,8 @@ class Along:
         )
 
     def lists(self, state: Whole, sites: NDArray[Any], lists: Lists) -> None:
-        """Multiply the weights of the nodes by the likelihoods that have no closed form, which are stored as lists of
-        log weights. These likelihoods are log-concave, and they are listed until they are lower than the maximum by
+        """Multiply the weights of the nodes by the likelihoods that have no closed form. These likelihoods are stored
+        as lists of log weights. They are log-concave, and they are listed until they are lower than the maximum by
         `REACH`.
 
         Parameters
@@ -487,8 +487,8 @@ class Moves:
         return sites, lists.joined()
 
     def _formulas(self, cell: int) -> bool:
-        """Store the prior of the leaves of one cell as closed-form weights of the nodes (sites), unless the prior has
-        no closed form and must be tabulated. The method returns whether this was possible.
+        """Store the prior of the leaves of one cell as closed-form weights of the nodes. A prior without a closed form
+        is not stored, because it must be tabulated. The method returns whether the prior was stored.
         """
         sites, lists = self.plain[cell].copy(), Lists()
         self._assume(cell, sites, lists)

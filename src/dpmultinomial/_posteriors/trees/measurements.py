@@ -155,8 +155,8 @@ def _law(noise: NoiseLaw, row: int) -> NoiseLaw:
 
 
 def fall(inner: float, outer: float) -> float:
-    """Return the decrease of a log weight from the last count of a list to the next count outside the list, or -inf if
-    the decrease is unknown.
+    """Return the decrease of a log weight from the last count in a list to the next count outside the list. The result
+    is -inf if the decrease is unknown.
     """
     if outer == -np.inf:
         return float(np.inf)
@@ -215,8 +215,8 @@ SITE = np.dtype(
 
 
 class Lists:
-    """Store of the lists of log weights of the counts of nodes, to which the entries of the nodes (sites) refer. The
-    lists are concatenated, and equal lists are stored once.
+    """Store of lists of log weights for the counts of the nodes of a tree. The lists are concatenated, and equal lists
+    are stored once.
 
     Parameters
     ----------
@@ -306,7 +306,7 @@ def bounded(tree: Tree) -> NDArray[Any]:
 
 
 def measure(sites: NDArray[Any], lists: Lists, tree: Tree, nodes: Whole, released: Array, noise: NoiseLaw) -> float:
-    """Multiply the weights of the nodes (sites) by the likelihoods of their measurements.
+    """Multiply the weights of the counts of the nodes by the likelihoods of the measurements.
 
     Parameters
     ----------
@@ -439,7 +439,7 @@ def both(one: Listed, two: Listed) -> Listed:
 
 
 def _goes_on(one: Listed, two: Listed) -> bool:
-    """Return whether two lists with disjoint ranges may both have positive weight at a count outside their ranges."""
+    """Return whether two lists with disjoint ranges can both have a positive weight at a count outside their ranges."""
     first, second = (one, two) if one.last < two.first else (two, one)
     return not (first.above == np.inf or second.below == np.inf)
 
@@ -589,8 +589,8 @@ class Measurements:
         return np.broadcast_to(np.asarray(self.noise.variance(), dtype=np.float64), self.released.shape)
 
     def weigh_part(self, part: Tree, kept: Whole, reach: float = REACH) -> tuple[NDArray[Any], Lists, float]:
-        """Return the likelihoods for a part of the tree: the weights of the nodes (sites), the lists of log weights,
-        and the constant.
+        """Return the likelihoods for a part of the tree, as the weights of the counts of the nodes, the lists of log
+        weights, and a constant.
 
         A node of the part can represent the sum of several siblings. It is measured by the sum of their released
         values, with normal noise of the summed variance, if all siblings have a value with noise of a closed form.
@@ -643,8 +643,8 @@ class Measurements:
         return Measurements(self.tree.arranged(equal), self.nodes, self.released, self.noise)
 
     def weigh(self, reach: float = REACH) -> tuple[NDArray[Any], Lists, float]:
-        """Return the weights of the nodes (sites) given the measurements and the bounds of the tree, the lists of log
-        weights, and the constant of the likelihoods.
+        """Return the weights of the counts of all nodes, given the measurements and the bounds of the tree. Also return
+        the lists of log weights and the constant of the likelihoods.
 
         Parameters
         ----------

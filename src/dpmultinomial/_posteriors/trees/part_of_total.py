@@ -34,7 +34,7 @@ WIDTHS = (
 
 @dataclass(frozen=True)
 class Windows:
-    """Distributions of counts on consecutive integers, one distribution per node of a tree.
+    """Distributions of counts on ranges of consecutive integers, with one distribution per node of a tree.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Windows:
 
     @property
     def values(self) -> Whole:
-        """Count to which each probability of the concatenated array belongs."""
+        """Value of the count for each probability in the concatenated array."""
         return np.asarray(np.arange(len(self.p)) + np.repeat(self.low - self.begin, self.size))
 
     def at(self, i: int) -> tuple[int, Array]:
@@ -76,7 +76,7 @@ class Windows:
         return int(self.low[i]), p / p.sum()
 
     def on(self, low: Whole, size: Whole) -> "Windows":
-        """Return the same distributions on larger ranges of values, which contain the current ranges."""
+        """Return the same distributions on larger ranges of values. These ranges contain the current ranges."""
         p = np.zeros(int(size.sum()))
         begin = np.cumsum(size) - size
         p[self.values + np.repeat(begin - low, self.size)] = self.p
@@ -235,7 +235,7 @@ class PartOfTotal:
         self._prior = Splits(concentrations[0][1:].tolist() or None)
 
     def given(self, totals: Whole) -> TreeLaw:
-        """Return the posterior distribution of the counts of the cell, given the totals of all nodes.
+        """Return the posterior distribution of the counts of one cell in all nodes, given the totals of all nodes.
 
         Parameters
         ----------

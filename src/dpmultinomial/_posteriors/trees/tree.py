@@ -318,8 +318,8 @@ class Splits:
     concentrations: float | Sequence[float] | Mapping[str, float] | None = None
 
     def by_level(self, tree: Tree) -> Array | None:
-        """Return the concentration of the splits into every level of the tree, float64 (levels,), with an unused entry
-        of 1 for the root. Return None if the concentrations are to be fitted.
+        """Return the concentration parameter of the splits for every level of the tree, float64 (levels,). The entry of
+        the root is 1 and is not used. Return None if the concentrations are to be fitted.
 
         Raises
         ------

@@ -83,8 +83,8 @@ def concentrations(tree: Tree, weigh: Callable[[Tree, Whole], tuple[NDArray[Any]
 def _concentrations(
     tree: Tree, weigh: Callable[[Tree, Whole], tuple[NDArray[Any], Lists, float]], most: int
 ) -> FittedSplits:
-    """Return the fitted concentrations of the splits, computed from a part of the tree with at most `most` nodes of
-    every level.
+    """Return the fitted concentration parameters of the splits. They are computed from a part of the tree with at most
+    `most` nodes on every level.
     """
     part, kept = thinned(tree, most)
     evidence, calls = _Evidence(part, *weigh(part, kept)[:2], len(tree.levels) - 1), 0
