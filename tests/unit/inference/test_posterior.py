@@ -170,7 +170,7 @@ def test_a_parameter_for_each_count_with_a_public_total():
         each = posterior(Release(shown, mechanism=[modify(Laplace(scale=b)) for b in scales], total=50))
         assert one.summary().equals(each.summary())
         assert one.facts["conflict"] == each.facts["conflict"]
-    with pytest.raises(ValueError, match=r"one parameter or one per count \(3 counts\), got 2 parameters"):
+    with pytest.raises(ValueError, match=r"one parameter, or one per count \(3 counts\), got 2 parameters"):
         posterior(Release(values, mechanism=Laplace(scale=np.array([1.0, 2.0])), total=50))
 
 

@@ -108,7 +108,7 @@ def test_an_odds_ratio_without_a_mean_says_so():
         assert log_odds.LogOddsMixture([a]).mean_odds() == np.inf
     assert np.isfinite(log_odds.LogOddsMixture([(2.0, 1.001, 1.001, 2.0)]).mean_odds())
     for bad in ([(1, 2, 3)], [(1, 2, 3, 0)], [(1, 2, 3, -1)], [(1, 2, 3, np.inf)], [(1, 2, 3, 4)] * 2):
-        with pytest.raises(ValueError, match="a must"):
+        with pytest.raises(ValueError, match="`a` must"):
             log_odds.LogOddsMixture(bad)
     for weights in ([-1.0], [0.0], [np.inf], [np.nan]):
         with pytest.raises(ValueError, match="weights"):
