@@ -574,8 +574,8 @@ class SplitLoss:
 
 
 def largest(parts: list[Losses]) -> Losses:
-    """Return the privacy loss distribution whose delta(epsilon), at every point of the common grid, is the largest
-    delta(epsilon) of the given distributions.
+    """Return the privacy loss distribution whose delta(epsilon) is the maximum over the given distributions. The
+    maximum is taken at every point of the common grid.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""Exact (epsilon, delta) profiles of a single release of the Dirichlet, Laplace and geometric mechanisms when one
-record is replaced.
+"""Exact (epsilon, delta) profiles of a single release of the Dirichlet, Laplace and geometric mechanisms. Neighbouring
+data sets differ by the replacement of one record.
 
 Two histograms that differ by one moved record have densities whose ratio depends only on w = y_i/(y_i + y_j), and w has
 a Beta distribution under both. Therefore delta(epsilon) is a difference of two Beta tails, without a conversion.

@@ -196,8 +196,8 @@ class Sample:
         return numbers(self.size * low, self.size * high, np.inf if self.poisson else self.size)
 
     def values(self, x: Array) -> Array:
-        """Return the values that can be released if the number of records is one of `x`, in the order of the
-        probabilities that the method `released` returns.
+        """Return the values that can be released if the number of records is one of `x`. The order is that of the
+        probabilities returned by the method `released`.
         """
         return np.asarray(np.arange(len(x) + len(self.noise.mass) - 1) + x[0] + self.noise.first, dtype=np.float64)
 

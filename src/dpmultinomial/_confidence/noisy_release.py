@@ -77,8 +77,8 @@ class NoisyCounts:
         return None if isinstance(noise, Perturbation | RandomRounding) else noise
 
     def limits(self, place: int) -> tuple[float, float]:
-        """Return the smallest and the largest noisy value that are consistent with the released value, or (-inf, inf)
-        if the count was not measured.
+        """Return the smallest and the largest noisy value that are consistent with the released value. Return (-inf,
+        inf) if the count was not measured.
         """
         value, law = np.array([self.values[place]]), self.law_at(place)
         if np.isnan(value[0]) and getattr(law, "least", None) is None:

@@ -242,7 +242,7 @@ class CsvTable:
         return [cell for cell in wrong if not (empty and cell[3] == "")]
 
     def refuse_all(self, cells: Sequence[Cell]) -> None:
-        """Raise one error that lists all given cells in the order of their lines, or do nothing if there are no cells.
+        """Raise one error that lists all given cells in the order of their lines. Do nothing if there are no cells.
 
         Parameters
         ----------

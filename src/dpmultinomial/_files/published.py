@@ -1,5 +1,5 @@
-"""Reader of a release for inference, which compares the public file with the record of the release, and both with the
-ledger.
+"""Reader of published releases for inference. The reader compares the public file with the record of the release, and
+both with the ledger.
 
 The files checked here are never confidential (`places`). If there is a ledger two folders above, as in ``releases/``,
 it must contain exactly these files; a release that was copied to another folder is only checked against its record.

@@ -118,8 +118,8 @@ class _Parts:
         )
 
     def rates(self, members: tuple[str, ...], group: Group = None) -> Quantities:
-        """Return the posterior distributions of the rates from which the confidential file was sampled, relative to all
-        categories or to a subset of the categories.
+        """Return the posterior distributions of the rates from which the confidential file was sampled. The rates are
+        relative to all categories or to a subset of the categories.
         """
         joint = self._joint("rates", group, 1)
 
@@ -132,7 +132,7 @@ class _Parts:
         return Quantities(members, one, joint=joint, among=self._among(self.rates, group))
 
     def _together(self, unit: float) -> Together | None:
-        """Return the joint posterior distribution of counts with a fixed sum, or None if the counts have too many
+        """Return the joint posterior distribution of counts with a fixed sum. Return None if the counts have too many
         possible values.
         """
         counts = self.law.counts

@@ -212,7 +212,7 @@ def _parents(
 
 
 def _shallow(parents: dict[str, str | None]) -> dict[str, str | None]:
-    """Check that a tree has no cycles and at most `DEEPEST` levels, and return the mapping `parents`. Invalid trees are
+    """Check that a tree has no cycles and at most `DEEPEST` levels. Return the mapping `parents`. Invalid trees are
     rejected before any memory is allocated. The cost is O(nodes x levels).
     """
     places = {name: i for i, name in enumerate(parents)}

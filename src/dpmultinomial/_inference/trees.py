@@ -276,8 +276,8 @@ def _crossed(release: Release) -> Crossed:
     noise = _noise(release, columns)
 
     def spread(numbers: Any, elsewhere: float) -> NDArray[Any]:
-        """Return a table of numbers for all nodes and queries, with the default `elsewhere` in entries without a
-        released number.
+        """Return a table of numbers for all nodes and queries. Entries without a released number have the default
+        `elsewhere`.
         """
         extended = np.full((len(tree), len(queries)), elsewhere)
         given = np.asarray(elsewhere if numbers is None else numbers, dtype=np.float64)

@@ -92,8 +92,8 @@ class MeasuredCell:
 
     @cached_property
     def measurements(self) -> Measurements:
-        """Released values with their noise distributions: discrete Gaussian for a single released number, and Gaussian
-        for a combination of several numbers.
+        """Released values with their noise distributions. The noise is discrete Gaussian for a single released number,
+        and Gaussian for a combination of several numbers.
         """
         whole, rows = self.whole, self.measured
         form = np.where(whole.variance[rows] == 0, 2, np.where(whole.alone[rows], 1, 0))

@@ -251,8 +251,8 @@ class Family(AdditiveLaw):
         """
 
     def log_weights(self, noisy: ArrayLike, counts: ArrayLike) -> NDArray[np.float64]:
-        """Return the log probability or log density of the release `noisy` given every count, up to a constant, with
-        the arguments broadcast against each other.
+        """Return the log probability or log density of the release `noisy` given every count, up to a constant. The
+        arguments are broadcast against each other.
 
         Parameters
         ----------

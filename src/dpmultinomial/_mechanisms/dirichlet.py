@@ -132,8 +132,8 @@ def calibrate_for_kl(epsilon: float, *, order: float, counts: ArrayLike) -> tupl
 
 
 def _least_cost(cost: Callable[[float], float]) -> float:
-    """Minimise a function of log alpha for alpha in [1e-3, 1e4] or, if the minimum is at a limit of this range, in
-    [1e-9, 1e15].
+    """Minimise a function of log alpha for alpha in [1e-3, 1e4]. If the minimum is at a limit of this range, extend the
+    range to [1e-9, 1e15].
     """
     ends = np.log(1e-3), np.log(1e4)
     best = float(minimize_scalar(cost, bounds=ends, method="bounded", options={"xatol": 1e-9}).x)
@@ -216,8 +216,8 @@ class Dirichlet:
         return float(np.sum(p**2 * polygamma(1, a)) - polygamma(1, a.sum()))
 
     def log_weights(self, noisy: ArrayLike, counts: ArrayLike) -> NDArray[np.float64]:
-        """Return the log likelihood factor of a released probability given its count, up to a constant, with the
-        arguments broadcast against each other.
+        """Return the log likelihood factor of a released probability given its count, up to a constant. The arguments
+        are broadcast against each other.
 
         With a fixed total, the density of the release is the product of these factors.
 

@@ -401,7 +401,7 @@ class DiscreteGaussian(GaussianFamily):
         return variance(self.sigma, self.log_normaliser)
 
     def loss(self, change: float) -> Mechanism | None:
-        """Return the privacy loss of a single count that changes by the integer `change`, or None if sigma is above
+        """Return the privacy loss of a single count that changes by the integer `change`. Return None if sigma is above
         1e5. In this case, there are too many possible losses.
         """
         known = change == int(change) and self.parameter <= _TABULATED

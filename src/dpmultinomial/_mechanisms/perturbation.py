@@ -224,8 +224,8 @@ class Perturbation(Coarsenable):
         return low, high
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
-        """Return the smallest and the largest true count that can lead to each release, or (inf, -inf) if there is no
-        such count.
+        """Return the smallest and the largest true count that can lead to each release. Return (inf, -inf) if there is
+        no such count.
         """
         y = np.asarray(_checks.integral("noisy_counts", released), dtype=np.float64)
         column = np.minimum(np.searchsorted(self.values, y), len(self.values) - 1)

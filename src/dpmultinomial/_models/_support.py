@@ -26,7 +26,7 @@ from .. import _checks
 
 @dataclass(frozen=True)
 class Column:
-    """Column of a table of records, with its name, kind and values.
+    """Column of a table of records, with its name, data type and values.
 
     Parameters
     ----------

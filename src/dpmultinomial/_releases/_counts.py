@@ -51,7 +51,7 @@ def laplace(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 
 
 def gaussian(settings: Mapping[str, Any], table: CsvTable) -> Plan:
-    """Plan a release with discrete Gaussian noise of scale sqrt(sensitivity/(2 rho)) on every count, where
+    """Plan a release with discrete Gaussian noise of scale sqrt(sensitivity/(2 rho)) on every count. Here,
     `sensitivity` is the squared L2 sensitivity.
     """
     names, counts = read(table, tree=_is_tree(settings, table))

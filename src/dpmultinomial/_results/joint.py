@@ -478,7 +478,7 @@ class Coupled:
 
     @cached_property
     def _kinds(self) -> "_Kinds":
-        """Sums of the counts of each kind (counts with equal factors). The sums have only absolute accuracy if the
+        """Sums of the counts in each group of counts with equal factors. The sums have only absolute accuracy if the
         factor g of the sum is largest where the weights are large.
         """
         times = np.bincount(self.which).tolist()
@@ -503,7 +503,7 @@ class Coupled:
         return _Kinds(self._factors, np.bincount(self.which).tolist(), tails=True).ties(self.root)
 
     def single(self, kind: int) -> Window:
-        """Return the distribution of every count whose factor is at position `kind` of the list of factors."""
+        """Return the distribution of every count that has the factor at position `kind` of the list of factors."""
         return _met(self._factors[kind], self._kind_ties[kind] if self.shared else self._ties[kind])
 
     def sum_of(self, places: Places) -> Window:

@@ -599,7 +599,7 @@ def about_of(question: Any, groups: Sequence[str]) -> str:
 
 
 def _one(question: Mapping[str, Any]) -> tuple[str, Any]:
-    """Return the kind and the content of a single question."""
+    """Return the type and the content of a single question."""
     kinds = [key for key in question if key != "about"]
     if len(kinds) != 1 or kinds[0] not in KINDS:
         raise ValueError(

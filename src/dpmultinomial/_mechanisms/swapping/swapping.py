@@ -162,8 +162,8 @@ def selected_share(n: int, *, rate: float) -> float:
 
 
 def attenuation(n: int, *, rate: float) -> tuple[float, float]:
-    """Return (lambda_1, lambda_2), the factors by which a swap of n records reduces the association of degree one and
-    of degree two in a table.
+    """Return (lambda_1, lambda_2), the factors by which a swap of n records reduces the associations of degree one and
+    two in a table.
 
     In every cell of every r x c table, E[S - e | X] = lambda_1 (X - e), e = row total x column total/n. The factor
     lambda_2 occurs in the variance (`cell_sd`); it is 1 if the table has too few records to have a second degree (n <

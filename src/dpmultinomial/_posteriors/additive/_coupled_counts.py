@@ -345,8 +345,8 @@ def multinomial(released: NDArray[np.int64], noise: Noise, window: int | None, *
 
 
 def _nodes(total: int, below: int, above: int) -> tuple[Array, Array]:
-    """Return nodes u and log weights of the trapezoid rule for the integral int u^(M-1) exp(-u T) du / Gamma(M), for
-    all T with M - below <= T <= M + above.
+    """Return nodes u and log weights of the trapezoid rule for the integral int u^(M-1) exp(-u T) du / Gamma(M). The
+    rule is accurate for all T with M - below <= T <= M + above.
 
     The step h is chosen so that the quadrature error |Gamma(M + 2 pi i/h)|/Gamma(M) is smaller than exp(-38). No
     integral is needed if M = 0.
@@ -363,8 +363,8 @@ def _nodes(total: int, below: int, above: int) -> tuple[Array, Array]:
 
 
 def mode(released: NDArray[np.int64], noise: Noise, window: int | None, *, ties: str) -> Terms:
-    """Return the terms of the mixture for a release that was produced by algorithm 3 of Wang (2020) with tie rule
-    ``"first"``, ``"last"`` or ``"random"``.
+    """Return the terms of the mixture for a release by algorithm 3 of Wang (2020). The tie rule is ``"first"``,
+    ``"last"`` or ``"random"``.
 
     Parameters
     ----------

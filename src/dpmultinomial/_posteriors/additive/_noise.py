@@ -108,8 +108,8 @@ class NoiseModel:
         return np.where(chance > 0.0, chance, 1.0)
 
     def totals(self, released: int, span: float = _DIGITS) -> tuple[Whole, Array]:
-        """Return the true totals T that are within span/epsilon (and within the support of the noise) of the released
-        total, and the log of P(released total | T) for each T.
+        """Return the true totals T near the released total, and the log of P(released total | T) for each T. The
+        distance to the released total is at most span/epsilon and within the support of the noise.
 
         The mechanism releases negative noisy totals as 0.
         """

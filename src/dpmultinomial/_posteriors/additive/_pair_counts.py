@@ -76,7 +76,7 @@ def _along_sums(likelihood: Array, first: int, size: int) -> Array:
 
 def _weights(released: int, totals: Whole, noise: Noise, support: int, most: Array) -> Array:
     """Return the weights P(released total | T, V) exp(-epsilon |V - T|) for every true total T and every sum V of noisy
-    counts, as used by `_sum_chain.pairs`.
+    counts. The weights are used by `_sum_chain.pairs`.
 
     The weight is 0 where it is negligible, given that the likelihood of the sum is at most `most`.
     """
@@ -197,8 +197,8 @@ class PairTable:
 
 
 def solve(released: Whole, noise: Noise, *, algorithm: str, window: int | None, support: int, ties: str) -> PairTable:
-    """Compute the joint posterior distribution of two true counts given a release that was produced by any algorithm of
-    Wang (2020), with any tie rule.
+    """Compute the joint posterior distribution of two true counts given a release by any algorithm of Wang (2020).
+    Every tie rule is supported.
 
     Parameters
     ----------

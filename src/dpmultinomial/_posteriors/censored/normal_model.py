@@ -157,8 +157,8 @@ class GridPosterior:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the posterior, which is ``exact`` for statistics without noise, or ``approximate`` with
-        unknown error if noise was ignored.
+        """Accuracy status of the posterior, which is ``exact`` for statistics without noise. If noise was ignored, the
+        status is ``approximate`` with unknown error.
         """
         if self.noise_ignored:
             return Accuracy(

@@ -257,9 +257,7 @@ class PairedLaw(ABC):
         return None
 
     def tails(self, inside: int, others: Sequence[int], negligible: float) -> Pairs:
-        """Return the joint distribution of one count and of the sum of the counts in `others`, without neglecting any
-        pair.
-        """
+        """Return the joint distribution of one count and of the sum of the counts in `others`. No pair is neglected."""
         return self.pair(inside, others)
 
 

@@ -59,7 +59,7 @@ class FixedSumLaw:
 
     @cached_property
     def windows(self) -> list[Window]:
-        """Weights of the possible values of every count, without values of negligible weight."""
+        """Weights of the possible values of every count, except for values with negligible weight."""
         return [window(row) for row in self.factors]
 
     def marginal(self, category: int) -> Array:
@@ -68,8 +68,8 @@ class FixedSumLaw:
         return self._law(self.factors[category], self._sum_of(others))
 
     def pair(self, inside: int, others: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
-        """Return the joint distribution of one count s and of the sum t of the counts in `others`, as arrays (s, t,
-        weight) with one entry per pair.
+        """Return the joint distribution of one count s and of the sum t of the counts in `others`. The distribution is
+        given by arrays (s, t, weight) with one entry per pair.
         """
         return self._pairs(inside, others, _NEGLIGIBLE)
 
@@ -155,8 +155,8 @@ class NoiseLaw(Protocol):
     """
 
     def log_weights(self, noisy: ArrayLike, counts: ArrayLike) -> NDArray[np.float64]:
-        """Return the log probability (or density) of a released count given each true count, up to a constant that
-        depends only on the released count.
+        """Return the log probability (or density) of a released count given each true count. The values are defined up
+        to a constant that depends only on the released count.
         """
         ...
 

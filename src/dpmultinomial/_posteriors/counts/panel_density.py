@@ -258,8 +258,8 @@ class PanelDensity:
         return self._between(*(self._reaching(side, log_level) for side in (-1, 1)))
 
     def error(self, log_level: float) -> float:
-        """Return an estimate of the relative error of the interpolated density: the largest error at three points
-        between the nodes of every panel, plus the rounding error of a tail. The method uses the panels of
+        """Return an estimate of the relative error of the interpolated density. The estimate is the largest error at
+        three points between the nodes of every panel, plus the rounding error of a tail. The method uses the panels of
         `panels_down_to`.
         """
         panels = self.panels_down_to(log_level)
@@ -317,8 +317,8 @@ class PanelDensity:
         return self._edge(-side, self._core[-side])[0]
 
     def log_mass(self) -> float:
-        """Return the log of the integral of the density over the real line, which is 0 up to the interpolation error if
-        the density is normalised.
+        """Return the log of the integral of the density over the real line. The result is 0 up to the interpolation
+        error if the density is normalised.
         """
         ends = [self._beyond(side, self._core[side]) for side in (-1, 1)]
         return float(logsumexp([ends[0], *(p.log_mass for p in self.panels), ends[1]]))

@@ -37,7 +37,7 @@ Logs = Callable[[Whole], Array]
 
 
 def windows_of(likelihoods: Sequence[Logs], alpha: Array, total: int) -> list[Window]:
-    """Return the weights of every count under a common exponential tilt, for counts with a given total.
+    """Return the exponentially tilted weights of all counts, with a common tilt, for counts with a given total.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class _Part:
         self.fall = max(-float(self._prior(np.array([total]))[0]), 0.0) if alpha < 1 else 0.0
 
     def logs(self, counts: Whole, theta: float) -> Array:
-        """Return the log weights of given values of the count under an exponential tilt, up to a constant."""
+        """Return the exponentially tilted log weights of given values of the count, up to a constant."""
         return np.asarray(self._concave(counts, theta) + (self._prior(counts) if self.alpha < 1 else 0.0))
 
     def ends(self, theta: float, smallest: float) -> tuple[int, int]:
@@ -104,7 +104,7 @@ class _Part:
             low, high = first, last
 
     def moments(self, theta: float) -> tuple[float, float]:
-        """Return the mean and the variance of the count under an exponential tilt."""
+        """Return the mean and the variance of the exponentially tilted distribution of the count."""
         low, high = self.ends(theta, _ROUGH)
         _refuse(high - low + 1, self.total)
         counts = np.arange(low, high + 1)
@@ -145,7 +145,7 @@ def _tilt(parts: Sequence[_Part], total: int) -> float:
 
 
 class WindowedSumLaw:
-    """Distribution of independent counts given their sum, computed on a window of possible values for each count.
+    """Distribution of independent counts given their sum, computed on a range of possible values for each count.
 
     Parameters
     ----------
@@ -184,8 +184,8 @@ class WindowedSumLaw:
         return _at(self.located(category), 0, self.total + 1)
 
     def pair(self, inside: int, others: Sequence[int]) -> tuple[Whole, Whole, Array]:
-        """Return the joint distribution of one count s and of the sum t of the counts in `others`, as arrays (s, t,
-        weight) with one entry per pair.
+        """Return the joint distribution of one count s and of the sum t of the counts in `others`. The distribution is
+        given by arrays (s, t, weight) with one entry per pair.
         """
         return self._pairs(inside, others, _NEGLIGIBLE)
 
@@ -246,8 +246,8 @@ class WindowedSumLaw:
         return sorted(set(range(self.categories)) - {inside, *others})
 
     def _sum_of(self, categories: Sequence[int]) -> Window:
-        """Return the unnormalised probabilities of the sum of the counts of `categories` (sorted in increasing order),
-        computed from sums over ranges of consecutive categories.
+        """Return the unnormalised probabilities of the sum of the counts of `categories`. The categories are sorted in
+        increasing order, and the probabilities are computed from sums over ranges of consecutive categories.
         """
         runs: list[list[int]] = []
         for i in categories:

@@ -79,8 +79,8 @@ def tails(cells: Cells, prior: CountPrior) -> Array:
 
 
 def given_total(released: Array, laws: Sequence[Any], total: int, alpha: Array) -> Array:
-    """Return, for each released count or share, the prior predictive probability of a value at least as extreme on the
-    same side, given the public total.
+    """Return, for each released count or share, the prior predictive probability of a value that is at least as extreme
+    on the same side. The probability is conditional on the public total.
 
     Parameters
     ----------

@@ -259,8 +259,8 @@ class PublishedCounts:
         return out
 
     def _windows(self, part: int) -> list[tuple[int, Array]]:
-        """Return the first count and the posterior weights of every window in a block of consecutive rows. A window
-        does not depend on the other rows of its block.
+        """Return the window of every row in a block of consecutive rows, as the first count and the posterior weights.
+        A window does not depend on the other rows of its block.
         """
         rows = np.arange(part * _TOGETHER, min((part + 1) * _TOGETHER, len(self.names)))
         windows_by_row: dict[int, tuple[int, Array]] = {}

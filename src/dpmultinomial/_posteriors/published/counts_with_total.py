@@ -248,8 +248,8 @@ class Total:
 
 
 def total_of(total: Any, concentration: float | None) -> Total:
-    """Return the public information about the total that a user passed as an integer (an exact total) or as
-    ``{released: number, noise: keys or a distribution}``.
+    """Return the public information about the total of the counts, as a user described it. The user passes an integer
+    (an exact total) or ``{released: number, noise: keys or a distribution}``.
 
     Parameters
     ----------
@@ -499,7 +499,7 @@ class TiedCounts:
 
     @cached_property
     def tails(self) -> Array:
-        """Return the prior predictive tail probability of each released count (`conflict.tails`), and the tail
+        """Return the prior predictive tail probability of each released count (`conflict.tails`). Also return the tail
         probability of the released total given only the counts.
         """
         out = np.full(len(self.names) + 1, np.nan)

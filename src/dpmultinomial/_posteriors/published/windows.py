@@ -299,7 +299,7 @@ def _settled(cells: Cells, prior: CountPrior, level: float, keep: Callable[[Bloc
 
 
 def neglected(cells: Cells, prior: CountPrior, block: Block, log_evidence: Array, log_mass: float) -> Array:
-    """Return an upper bound on the posterior probability outside each window of a block.
+    """Return an upper bound on the posterior probability of the neglected counts for each row of a block.
 
     Parameters
     ----------
@@ -326,8 +326,8 @@ def neglected(cells: Cells, prior: CountPrior, block: Block, log_evidence: Array
 
 
 def prior_weights(prior: CountPrior, block: Block) -> Array:
-    """Return the log prior weights of all counts in the windows of a block of rows. The weights come from a table if
-    the block contains few distinct counts.
+    """Return the log prior weights of all counts in the windows (ranges of counts) of a block of rows. The weights come
+    from a table if the block contains few distinct counts.
     """
     first = int(block.low.min())
     size = int((block.low + block.counts.shape[1]).max()) - first

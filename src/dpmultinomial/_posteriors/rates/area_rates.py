@@ -361,7 +361,8 @@ class RateLaw:
 
 
 def neglected(model: Model, parameters: Array) -> Array:
-    """Return an upper bound on the posterior probability of the counts outside each window, at given hyperparameters.
+    """Return an upper bound on the posterior probability of the counts outside each window (range of counts), at given
+    hyperparameters.
 
     Parameters
     ----------

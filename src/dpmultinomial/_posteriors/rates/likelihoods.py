@@ -89,13 +89,15 @@ class Likelihoods:
         return self.values[first:last], start, self.low[rows], self.peak[rows]
 
     def log(self, i: int) -> tuple[int, Array]:
-        """Return the smallest count of one window and the log likelihoods of all counts in the window."""
+        """Return the smallest true count of one window (range of counts), and the log likelihoods of all counts in the
+        window.
+        """
         with np.errstate(divide="ignore"):
             logs = np.log(self.values[self.start[i] : self.start[i + 1]]) + self.log_top[i]
         return int(self.low[i]), logs
 
     def widened(self, cells: Cells, rows: Whole, log_mass: float) -> "Likelihoods":
-        """Return a copy of the likelihoods in which the selected rows have wider windows.
+        """Return a copy of the likelihoods with a wider range of true counts in the selected rows.
 
         Parameters
         ----------

@@ -284,8 +284,8 @@ class _Group:
         return c, self._first_two(c)[1]
 
     def _tilt(self, excess: Callable[[float, float, float], float]) -> float:
-        """Return the tilt at which a given increasing function is 0. Its arguments are the tilt c, the log of E exp(c
-        X) and the tilted mean.
+        """Return the tilt parameter at which a given increasing function is 0. Its arguments are the tilt c, the log of
+        E exp(c X) and the tilted mean.
         """
 
         def excess_at(log_odds: float) -> float:
@@ -300,8 +300,8 @@ class _Group:
         return self._at_odds(_MOST if excess_at(_MOST) < 0 else _LEAST)
 
     def _at_odds(self, log_odds: float) -> float:
-        """Return the tilt that is a given fraction of the largest possible tilt. The argument is the log odds of this
-        fraction.
+        """Return the tilt parameter that is a given fraction of its largest possible value. The argument is the log
+        odds of this fraction.
         """
         return float(self._limits[1] / (1 + np.exp(-log_odds)))
 

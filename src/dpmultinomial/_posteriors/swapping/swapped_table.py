@@ -429,8 +429,8 @@ def exact(
 def listed(
     counts: NDArray[np.int64], rate: float, prior: NDArray[np.float64], most_work: float
 ) -> SwappedTablePosterior | str:
-    """Return the exact posterior distribution given a valid swapped table larger than 2 x 2, or the reason why the
-    possible original tables cannot be listed.
+    """Return the exact posterior distribution given a valid swapped table larger than 2 x 2. If the possible original
+    tables cannot be listed, return the reason.
 
     Parameters
     ----------
@@ -454,7 +454,7 @@ def listed(
 def _of_class(
     tables: NDArray[np.int64], backward: NDArray[np.float64], prior: NDArray[np.float64]
 ) -> SwappedTablePosterior:
-    """Return the posterior distribution given a list of possible original tables, with log weights log P(swapped |
+    """Return the posterior distribution given a list of possible original tables. The log weights are log P(swapped |
     original) + log P(original).
     """
     log_prior = log_dirichlet_multinomial(tables.reshape(len(tables), -1), prior)

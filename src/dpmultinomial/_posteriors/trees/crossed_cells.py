@@ -104,7 +104,8 @@ def _weights(sums: Array, variance: Array, cover: Array) -> Array | None:
 
 
 def laws(crossed: Crossed, prior: Splits | Leaves | None) -> Laws:
-    """Compute the posterior distributions of all cells and sums (targets), with a separate tree for each target.
+    """Compute the posterior distributions of all cells and sums (targets). The function uses a separate tree for each
+    target.
 
     Parameters
     ----------

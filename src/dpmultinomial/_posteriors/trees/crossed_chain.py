@@ -755,8 +755,8 @@ def sweep(moves: Moves, state: Whole, rng: np.random.Generator) -> None:
 
 
 def _start(crossed: Crossed, near: list[TreeLaw], rng: np.random.Generator) -> Whole:
-    """Draw a starting point of a Markov chain: each cell is drawn independently, and the counts are then adjusted to
-    satisfy all exact sums and bounds.
+    """Draw a starting point of a Markov chain that satisfies all exact sums and bounds. Each cell is drawn
+    independently, and the counts are then adjusted.
     """
     leaf_counts = np.stack([law.sample(1, rng=rng)[0] for law in near], axis=1)
     return starts(crossed, possible(crossed, leaf_counts))

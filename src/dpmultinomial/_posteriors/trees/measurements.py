@@ -363,8 +363,8 @@ def _possible(sites: NDArray[Any], tree: Tree, nodes: Whole, rows: Whole, releas
 
 
 def possible_ends(sites: NDArray[Any]) -> tuple[Whole, Whole]:
-    """Return the smallest and the largest possible count of every node, given the bounds of the counts and the lists of
-    log weights with a limited range.
+    """Return the smallest and the largest possible count of every node. These limits follow from the bounds of the
+    counts and from the lists of log weights with a limited range.
     """
     has_table = sites["table"] >= 0
     first, last = sites["begin"], sites["begin"] + sites["length"] - 1
