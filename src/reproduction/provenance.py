@@ -52,7 +52,9 @@ def sha256(path: Path) -> str:
 
 
 def digest(settings: Any) -> str:
-    """Return the SHA-256 of settings that consist of plain YAML types. It does not depend on the order of the keys."""
+    """Return the SHA-256 checksum of settings that consist of plain YAML types. It does not depend on the order of the
+    keys.
+    """
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 
@@ -162,7 +164,7 @@ def write(record: dict[str, Any], *files: str | Path) -> None:
 
 
 def own_digest(record: dict[str, Any]) -> str:
-    """Return the SHA-256 of a provenance record as stored on disk, without the entry `OWN`."""
+    """Return the SHA-256 checksum of a provenance record on disk, computed without the entry `OWN`."""
     return digest({key: value for key, value in json.loads(json.dumps(record)).items() if key != OWN})
 
 

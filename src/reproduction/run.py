@@ -88,8 +88,8 @@ def configuration(
 
 
 def _caches() -> None:
-    """Set the cache folder to a folder next to the results if the home folder is not writable, for example in a
-    container or on a cluster node.
+    """Set the cache folder to a folder next to the results if the home folder is not writable. This is the case, for
+    example, in a container or on a cluster node.
     """
     os.environ.setdefault("USER", str(os.getuid()))  # a user id without a name
     for variable, usual in (("XDG_CACHE_HOME", "~/.cache"), ("MPLCONFIGDIR", "~/.config/matplotlib")):

@@ -1,5 +1,5 @@
-"""Check the files of a run, each of which is trusted if it is identical, byte for byte, to the file that its provenance
-record describes.
+"""Check the files of a run against their provenance records. A file is trusted if it is identical, byte for byte, to
+the file that its provenance record describes.
 
 An attempt to read a file that is incomplete, edited or from another run raises an error that names the file and the
 rule that regenerates it. The function `untrusted` finds all such files of a folder, so that `python -m

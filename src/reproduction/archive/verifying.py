@@ -62,7 +62,9 @@ def verified(folder: Path) -> str:
 
 
 def _records(folder: Path) -> Iterator[str]:
-    """Yield the provenance files that are not JSON objects with the digests of files, inputs and sources."""
+    """Yield a message for each provenance file that is invalid. A valid file is a JSON object with the digests of
+    files, inputs and sources.
+    """
     for beside in _provenance_files(folder):
         try:
             record = json.loads(beside.read_bytes())

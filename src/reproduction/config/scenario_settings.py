@@ -132,14 +132,14 @@ def _labels(paths: list[tuple[str, ...]]) -> list[str]:
 
 
 def points(settings: Mapping[str, Any], kind: Kind) -> list[Point]:
-    """Return the points of a grid, as `Scenario.points` does."""
+    """Return the points of a grid in the format of `Scenario.points`."""
     values_by_key = lists(settings, kind)
     names = _labels(list(values_by_key))
     return [dict(zip(names, values, strict=True)) for values in product(*values_by_key.values())]
 
 
 def at(settings: Mapping[str, Any], kind: Kind, point: Point) -> dict[str, Any]:
-    """Return the settings of a scenario at a single grid point, as `Scenario.at` does."""
+    """Return the settings of a scenario at a single grid point, in the format of `Scenario.at`."""
     paths, point_settings = list(lists(settings, kind)), deepcopy(dict(settings))
     for path, label in zip(paths, _labels(paths), strict=True):
         inner = point_settings

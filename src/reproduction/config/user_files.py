@@ -111,8 +111,8 @@ def release_mistakes(
 def planned_mistakes(
     name: str, settings: Mapping[str, Any], budgets: Mapping[str, Mapping[str, float]]
 ) -> list[tuple[str, str]]:
-    """Return (path, message) for every mistake in a release that affects a plan of this release. The confidential file
-    may be missing, and the cost may exceed the budget.
+    """Return pairs (path, message) for the mistakes in a release that are relevant for a plan of this release. The
+    confidential file may be missing, and the cost may exceed the budget.
     """
     faults = checks.problems(name, settings, budgets=budgets, root=Path.cwd(), left=False)
     return [(".".join(Path(place).parts[1:]), text) for place, text in faults if not place.endswith("/data")]

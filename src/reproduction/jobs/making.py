@@ -1,5 +1,4 @@
-"""Compute a table, simulate a piece of a simulation loop, or plot a figure, in one job that a script of the workflow
-starts.
+"""Compute a table, simulate a piece of a simulation loop, or plot a figure, in one job of the workflow.
 
 A function of a paper is named ``<slug>.<module>.<function>``, below ``reproduction.papers``. Long loops are divided
 into blocks of fixed size, with one random stream per block, and the blocks are distributed over any number of shards.

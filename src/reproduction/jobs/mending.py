@@ -86,7 +86,7 @@ def requested(papers: Mapping[str, Paper], settings: Mapping[str, Any]) -> Itera
 
 
 def expected(papers: Mapping[str, Paper], settings: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the result files, of papers and of scenarios, for which a provenance record is required.
+    """Yield the result files of papers and scenarios for which a provenance record is required.
 
     Parameters
     ----------

@@ -65,8 +65,8 @@ class Lines(logging.Handler):
         self._said = self._begun - EVERY
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Record that a job starts or ends, and print the progress after the end of a job if enough time has passed
-        since the last message.
+        """Record that a job starts or ends, and print the progress of the run. The progress is printed after the end of
+        a job if enough time has passed since the last message.
         """
         event, now = str(getattr(getattr(record, "event", None), "value", "")), self._clock()
         if event == "job_info":

@@ -1,5 +1,5 @@
-"""Page of one paper in a report, which shows its artefacts in the order of the paper, its errata with evidence, and its
-methods.
+"""Contents of the page of a report that describes one paper. The page shows the artefacts in the order of the paper,
+the errata with evidence, and the methods.
 """
 
 import re

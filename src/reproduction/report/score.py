@@ -104,8 +104,8 @@ class Dot:
 
 @dataclass(frozen=True)
 class Plot:
-    """Data for a plot of the z score of every printed number of a paper: the points, the horizontal reference lines,
-    and the first position and the label of each artefact.
+    """Data for a plot of the z score of every printed number of a paper. The data are the points, the horizontal
+    reference lines, and the first position and the label of each artefact.
     """
 
     dots: list[Dot]

@@ -97,8 +97,8 @@ def _append(rows: pd.DataFrame, columns: Sequence[str], out: IO[bytes]) -> None:
 
 
 def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the number of all tables of a batch, the number of rejected tables, and the number of tables with each
-    status, summed over the shards. The most frequent status is first.
+    """Return the numbers of tables of a batch, summed over the shards. The numbers are given for all tables, for the
+    rejected tables, and for each status. The most frequent status is first.
     """
     total: dict[str, int] = {}
     for part in parts:

@@ -129,8 +129,8 @@ def _protected(point: Mapping[str, Any], budgets: Mapping[str, Mapping[str, floa
 
 
 def composed(noise: Any, cost: Cost) -> list[str]:
-    """Return a sentence with the epsilon that follows from the privacy loss distribution of the noise, for display next
-    to the stated cost in rho.
+    """Return a sentence with the epsilon that follows from the privacy loss distribution of the noise. The sentence is
+    shown next to the stated cost in rho.
 
     Parameters
     ----------

@@ -283,7 +283,7 @@ def _costs(cost: Cost | None) -> dict[str, Any]:
 
 
 def _at_delta(settings: Mapping[str, Any], cost: Cost | None, scales: list[float], delta: float) -> dict[str, Any]:
-    """Return the values of the columns `AT_DELTA` in the table of a plan."""
+    """Return the values in the table of a plan that refer to a given delta (columns `AT_DELTA`)."""
     if cost is None:
         return dict.fromkeys(AT_DELTA, float("nan"))
     numbers = losses.at_delta(cost, planned.known_losses(settings, scales), delta=delta)

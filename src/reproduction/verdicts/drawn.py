@@ -31,8 +31,8 @@ CHANGES: dict[str, Callable[[pd.Series], Any]] = {
 
 
 def unjudged(paper: Paper, made: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Iterator[str]:
-    """Yield messages about the columns that are visible in the figures of `paper` but not tested, and about invalid
-    entries in the list of exceptions.
+    """Yield messages about columns that are visible in the figures of `paper` but not tested. Invalid entries in the
+    list of exceptions are also reported.
 
     Parameters
     ----------

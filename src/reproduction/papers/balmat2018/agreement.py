@@ -1,5 +1,5 @@
-"""Compare the paper's printed statements about the model, the coefficients, Figures 1 and 2, and the computing times
-with the results of the run.
+"""Compare the paper's printed statements with the results of the run. The statements are about the model, the
+coefficients, Figures 1 and 2, and the computing times.
 
 Statements about figures are checked with the columns that the figures plot. Times (Table 2, footnote 11, Figure 3) are
 measured in this run.
@@ -729,8 +729,8 @@ def _trapped(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _share(row: pd.Series) -> tuple[float, float]:
-    """Return the proportion of trapped chains, with a standard error that is computed after one success and one failure
-    have been added (Laplace).
+    """Return the proportion of trapped chains and its standard error. For the standard error, one success and one
+    failure are added (Laplace).
     """
     share = row["trapped"] / row["chains"]
     safe = (row["trapped"] + 1) / (row["chains"] + 2)

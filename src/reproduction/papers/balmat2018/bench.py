@@ -1,5 +1,5 @@
-"""Measure the speed of the exact posterior and of the Gibbs kernels for three categories, from the paper's M = 50 to a
-million.
+"""Measure the speed of the exact posterior and of the Gibbs kernels for three categories. The values of M range from
+50, as in the paper, to a million.
 """
 
 import shutil

@@ -138,8 +138,8 @@ def _log_ratio(mechanism: Laplace, counts: list[int]) -> float:
 
 
 def log_all_zero(draws: int, rest: int) -> float:
-    """Return log E[(1 - q)^draws] for q ~ Beta(1, rest), which is the log of the probability that a category with a
-    count of 1 is never drawn.
+    """Return log E[(1 - q)^draws] for q ~ Beta(1, rest). The result is the log of the probability that a category with
+    a count of 1 is never drawn.
 
     E = B(1, rest + draws)/B(1, rest) = rest/(rest + draws).
     """
@@ -210,8 +210,8 @@ def simplex_nodes() -> tuple[Array, Array, Array]:
 
 
 def given_p(p: Array, rows: NDArray[np.int64], log_noise: Array) -> tuple[Array, Array]:
-    """Return the probabilities of S given each p by equation (1), as a float64 array of shape (n, rows), and the
-    denominators Z(p), as a float64 array of shape (n,).
+    """Return the probabilities of S given each p by equation (1), and the denominators Z(p). They are float64 arrays of
+    shape (n, rows) and (n,).
     """
     static = gammaln(rows[0].sum() + 1) - gammaln(rows + 1).sum(axis=1) + log_noise
     parts = [np.exp(static + sum(xlogy(rows[:, i], q[:, i, None]) for i in range(3))) for q in _chunks(p)]

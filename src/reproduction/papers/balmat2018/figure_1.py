@@ -1,5 +1,5 @@
-"""Compute Figure 1: posterior densities of r = p1/(p1 + p0) for the paper's four settings, computed exactly, with Gibbs
-chains, and with the code listings in the paper.
+"""Compute Figure 1, which shows posterior densities of r = p1/(p1 + p0) for the paper's four settings. The densities
+are computed exactly, with Gibbs chains, and with the code listings in the paper.
 """
 
 from typing import Any

@@ -54,8 +54,8 @@ def laws_of_triplets(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
 
 
 def digits(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
-    """Return the smallest and the median number of significant digits for each formulation, over all triplets and over
-    the triplets without an extremely small p.
+    """Return the smallest and the median number of significant digits for each formulation. Both are given for all
+    triplets and for the triplets without an extremely small p.
 
     The columns are formulation, against, triplets, min_p (smallest p among them), fewest, median and below_12 (number
     of triplets below 12 digits). For each p, `dip_<p>` is the median at .1 < p < .6 minus the median at p < .01 or >
@@ -86,8 +86,8 @@ def _dip(table: pd.DataFrame, name: str, p: str) -> float:
 
 
 def _dip_se(table: pd.DataFrame, name: str, p: str) -> float:
-    """Return the standard error, over blocks, of the difference between two median numbers of significant digits, or
-    NaN if fewer than two blocks are usable.
+    """Return the standard error of the difference between two median numbers of significant digits. It is computed over
+    blocks, and is NaN if fewer than two blocks are usable.
     """
     dips = np.array([_dip(block, name, p) for _, block in table.groupby("block")])
     usable = dips[np.isfinite(dips)]

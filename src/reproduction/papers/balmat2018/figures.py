@@ -110,8 +110,8 @@ def _formulations(axis: Axes, table: pd.DataFrame) -> None:
 
 
 def calibration(table: pd.DataFrame) -> Figure:
-    """Plot the empirical distribution function of the PIT minus the diagonal, with one row of panels per epsilon, one
-    column per method, and simultaneous bands.
+    """Plot the empirical distribution function of the PIT minus the diagonal, with simultaneous bands. There is one row
+    of panels per epsilon and one column per method.
     """
     methods, epsilons = list(dict.fromkeys(table["method"])), sorted(table["epsilon"].unique())
     figure = Figure(figsize=(DOUBLE, 0.6 + 1.4 * len(epsilons)))

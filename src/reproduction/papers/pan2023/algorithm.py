@@ -158,8 +158,8 @@ def exact_law(
 def _both(
     strata: Sequence[Hashable], values: Sequence[Hashable], rate: float
 ) -> tuple[dict[tuple[Hashable, ...], float], dict[tuple[Hashable, ...], float]]:
-    """Return the distribution of the arrangement of the values after swapping at the given rate, and the distribution
-    at a rate that is larger by the proportion `STEP`.
+    """Return the distributions of the arrangement of the values after swapping at two rates. The second rate is larger
+    than the given rate by the proportion `STEP`.
     """
     return exact_law(strata, values, rate=rate), exact_law(strata, values, rate=(1 + STEP) * rate)
 

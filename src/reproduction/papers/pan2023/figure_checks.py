@@ -353,8 +353,8 @@ def _checked(rows: pd.DataFrame, number: float, here: pd.Series) -> Iterator[Row
 
 
 def _weights(summary: pd.DataFrame) -> Row:
-    """Return the row of the comparison table that compares the weights of the original tables and the acceptance
-    probability with values computed by inclusion and exclusion.
+    """Return the row of the comparison table about the weights of the original tables and the acceptance probability.
+    They are compared with values computed by inclusion and exclusion.
     """
     gaps = []
     for rate, of in summary[summary["rate"] > 0].groupby("rate"):

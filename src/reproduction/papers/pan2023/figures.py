@@ -28,8 +28,8 @@ from .privacy import ALL_CLASSES
 
 
 def privacy_loss(table: pd.DataFrame) -> Figure:
-    """Plot the stated and the exact epsilon against the rate, the privacy cost of one exchange against n, and the
-    association that remains after swapping.
+    """Plot the privacy cost of swapping, and the association that remains after swapping. The stated and the exact
+    epsilon are plotted against the rate, and the privacy cost of one exchange is plotted against n.
     """
     figure = Figure(figsize=(DOUBLE, 2.9))
     first, second, third = figure.subplots(1, 3)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 @dataclass(frozen=True, kw_only=True)
 class File:
-    """Raw file of a data set, with its name, its SHA-256, and its path in the zip archive (several names for nested
-    archives).
+    """Raw file of a data set, with its name, its SHA-256 checksum, and its path in the zip archive. For nested
+    archives, the path consists of several names.
     """
 
     name: str

@@ -38,8 +38,8 @@ class Split:
 
 
 def published_table(table: CodedTable) -> CodedTable:
-    """Return a table as in the author's copy of the data, in which some columns of the data set Shopper are rounded to
-    integers.
+    """Return a table with the same values as the author's copy of the data. In this copy, some columns of the data set
+    Shopper are rounded to integers.
     """
     source = catalogue.SOURCES.get(table.name)
     return table.rounded(source.rounded) if source and source.rounded else table

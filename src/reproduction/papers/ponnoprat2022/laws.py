@@ -150,7 +150,7 @@ def _smirnov(values: np.ndarray, law: Any) -> tuple[float, float, float]:
 
 
 def _z(scores: np.ndarray, information: float, tests: int) -> tuple[float, float, float]:
-    """Return the z score, the p-value and the detection limit of a score test, for scores with mean 0 and the given
+    """Return the z score, the p-value and the detection limit of a score test. The scores have mean 0 and the given
     information per draw.
     """
     per_unit = np.sqrt(len(scores) * information)
@@ -344,8 +344,8 @@ def _gaussian(artefact: str, table: pd.DataFrame) -> Row:
 
 
 def _proposition_3() -> Row:
-    """Return the row of the comparison table about the log ratio of two densities of the Dirichlet mechanism at the
-    smallest positive float y_1. The counts are (0, 0) and (1, 0), and r = alpha = 1.
+    """Return the row of the comparison table about the log ratio of two densities of the Dirichlet mechanism. The
+    densities are evaluated at the smallest positive float y_1. The counts are (0, 0) and (1, 0), and r = alpha = 1.
     """
     least = float(np.finfo(float).tiny)
     ratio = abs(np.log(2 * least))  # Beta(2, 1) has density 2 y, and Beta(1, 1) has density 1

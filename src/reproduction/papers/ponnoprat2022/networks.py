@@ -64,8 +64,8 @@ class Prepared:
         self.columns, self.test, self.records = table.columns, split.test, len(split.train)
 
     def score(self, parameters: list[NDArray[np.float64]]) -> tuple[NDArray[np.float64], float]:
-        """Return the test log-likelihood of every release, and the proportion of the terms of the test records that the
-        log-likelihood includes.
+        """Return the log-likelihood of the test records for every release. The proportion of terms that the
+        log-likelihood includes is also returned.
         """
         return bayesian_network.log_likelihoods(parameters, self.nodes, self.test, columns=self.columns)
 

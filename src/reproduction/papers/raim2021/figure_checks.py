@@ -65,8 +65,8 @@ def _descent(table: pd.DataFrame) -> Row:
 
 
 def _rectangles(table: pd.DataFrame) -> Row:
-    """Return the row of the comparison table that compares N, the bound and the rejection probability of every panel
-    with values computed from the plotted steps. The value psi/c is the integral of P(A_u).
+    """Return the row of the comparison table about N, the bound and the rejection probability in every panel. These
+    numbers are compared with values computed from the plotted steps. The value psi/c is the integral of P(A_u).
     """
     area = table[table["kind"] == "area"]
     u = np.linspace(1e-9, 1, 200_001)

@@ -67,8 +67,8 @@ def gibbs_traces(*, methods: list[str], sweeps: int, rng: np.random.Generator, *
 def gibbs_posteriors(
     *, methods: list[str], chains: int, draws: int, burn_in: int, bins: int, rng: np.random.Generator, **setting
 ) -> pd.DataFrame:
-    """Return the posterior of mu and sigma2 by method, as histograms and as summaries with the effective sample size
-    (ESS), R-hat and the fraction of impossible sweeps.
+    """Return the posterior of mu and sigma2 for each method, as histograms and summaries. The summaries include the
+    effective sample size (ESS), R-hat and the fraction of impossible sweeps.
 
     Returns
     -------

@@ -32,8 +32,8 @@ def exact(target: str, scale: float, *, z_mean: float, z_sse: float, mu: float, 
 
 
 def weighted_density(*, z: float, sigma2: float, scale: float, u: float) -> pd.DataFrame:
-    """Return the curves for a normal weight and a Laplace base distribution: the base, the weight, the target, the
-    interval A_u, and the density of [x | u].
+    """Return the curves for a normal weight and a Laplace base distribution. They show the base, the weight, the
+    target, the interval A_u, and the density of [x | u].
 
     Returns
     -------

@@ -128,8 +128,8 @@ def fifty_components(table: pd.DataFrame) -> Figure:
 
 
 def comparison(table: pd.DataFrame) -> Figure:
-    """Plot the root mean square error over all components, and the standard deviation and the bias at the largest
-    component, by method and example.
+    """Plot the errors of the methods for each example. The root mean square error is shown for all components, and the
+    standard deviation and the bias are shown for the largest component.
     """
     methods = list(dict.fromkeys(table["method"]))[::-1]
     figure = Figure(figsize=(DOUBLE, 1.1 + 0.28 * len(methods)))

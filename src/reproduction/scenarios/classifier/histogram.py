@@ -45,8 +45,8 @@ class Mechanism:
     floor: float = np.nan
 
     def log_weights(self, released: Array, total: int) -> Array:
-        """Return the log-likelihood of each count 0..total in every cell, up to a constant per cell, as a float64 array
-        of shape (cells, total + 1).
+        """Return the log-likelihood of each count 0..total in every cell, as a float64 array of shape (cells, total +
+        1). A constant per cell is omitted.
 
         Given the total, the normalising constant of the Dirichlet density does not depend on the counts, so the density
         is a product over cells. The noisy counts before normalisation are assumed to add up to the total.

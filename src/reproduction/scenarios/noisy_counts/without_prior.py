@@ -107,8 +107,8 @@ def sentence(level: float, rows: pd.DataFrame) -> str:
 
 
 def differing(rows: pd.DataFrame, release: Release, level: float) -> str:
-    """Return a sentence about the count for which the credible interval and the confidence interval differ most,
-    relative to the width of the credible interval.
+    """Return a sentence about the count for which the credible interval and the confidence interval differ most. The
+    difference is relative to the width of the credible interval.
 
     Parameters
     ----------

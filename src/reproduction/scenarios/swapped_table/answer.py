@@ -97,8 +97,8 @@ def _naive(found: Source, law: Any, settings: Mapping[str, Any]) -> pd.DataFrame
 
 
 def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]) -> Answers:
-    """Return the posteriors of the rates of all cells in many swapped tables, and of the log odds ratios of 2 x 2
-    tables. An analysis that ignores the swapping is added for comparison.
+    """Return the posteriors of the rates of all cells in many swapped tables. For 2 x 2 tables, the posteriors of the
+    log odds ratios are also returned. An analysis that ignores the swapping is added for comparison.
     """
     owner = np.repeat(np.arange(len(tables.names)), np.diff(tables.starts))
     data = pd.DataFrame({"table": owner, **tables.columns}).rename(columns={"value": "count"})

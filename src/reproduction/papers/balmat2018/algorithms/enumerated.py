@@ -102,8 +102,8 @@ def density(x: Array, counts: Sequence[float], *, total: int, scale: float, alph
 def moments_given(
     p: Array, counts: Sequence[float], *, total: int, scale: float, alpha: float = 1.0
 ) -> tuple[Array, Array]:
-    """Return, for each p, the mean and the variance of r ~ Beta(alpha + S1, alpha + S0), where S is drawn given p and
-    the noisy counts.
+    """Return, for each p, the mean and the variance of r ~ Beta(alpha + S1, alpha + S0). The counts S are drawn given p
+    and the noisy counts.
 
     Parameters
     ----------

@@ -112,8 +112,8 @@ def test_small_totals_and_zero_counts():
 
 
 def test_rows_that_underflow(monkeypatch):
-    """Check that the rows for which exp(sum s log p) is below 2.3e-308 underflow, although the product of the
-    coefficient and this factor does not.
+    """Check that rows underflow if exp(sum s log p) is below 2.3e-308. The product of the coefficient and this factor
+    does not underflow.
     """
     asked, right = [], composition_tables.fewest_digits
     monkeypatch.setattr(composition_tables, "fewest_digits", lambda *given: (asked.append(given[3]), right(*given))[1])
@@ -133,8 +133,8 @@ def test_rows_that_underflow(monkeypatch):
 
 
 def test_the_last_total_without_overflow():
-    """Check that the largest coefficient at equal shares, M!/(s!)^3, is below 2^1024 up to M = 652, and that the
-    recurrence of the table does not overflow up to M = 647.
+    """Check that the largest coefficient at equal shares, M!/(s!)^3, is below 2^1024 up to M = 652. The recurrence of
+    the table does not overflow up to M = 647.
     """
 
     def largest(m):

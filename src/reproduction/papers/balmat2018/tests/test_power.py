@@ -85,8 +85,8 @@ def test_the_full_size_sees_two_percent_of_the_noise_and_five_of_the_prior():
 
 
 def test_chains_are_judged_by_the_spread_over_them():
-    """Check that three chains with the mean scores 1, 2 and 3 yield the mean 2, the standard error 1/sqrt(3) and 2
-    degrees of freedom.
+    """Check the mean over three chains with the mean scores 1, 2 and 3, and its standard error. The mean is 2, the
+    standard error is 1/sqrt(3), and there are 2 degrees of freedom.
     """
     grid = np.linspace(0, 1, 11)
     law = enumerated.Posterior(grid, grid, np.ones(11), {SCALE: 10 * (grid - 0.5), ALPHA: 10 * (grid - 0.5)})

@@ -1,5 +1,5 @@
-"""Check the functions that compute the rows of statements: the rows are compared with values that are derived by hand
-or by another method.
+"""Check the functions that compute the rows of statements. The expected values are derived by hand or by another
+method.
 """
 
 from fractions import Fraction
@@ -289,8 +289,8 @@ def test_interpreted_samplers_choose_rows_by_probability_and_noise(name):
 
 
 def test_interpreted_chains_are_the_compiled_ones():
-    """Check that the chains in pure Python and the compiled chains have equal draws for the same random stream, except
-    at the boundary between two rows.
+    """Check that the chains in pure Python and the compiled chains have equal draws for the same random stream. Draws
+    at the boundary between two rows are an exception.
     """
     counts, logs = compositions.log_multinomial_table(9, 3)
     static = logs - np.abs(np.array([2.0, 5.0, 3.0]) - counts).sum(axis=1) / 2
@@ -311,8 +311,8 @@ def test_interpreted_chains_are_the_compiled_ones():
 
 
 def test_shares_of_trapped_chains():
-    """Check that 3 trapped chains of 10 give a proportion of 4/12 with standard error sqrt(1/3 2/3/12). One success and
-    one failure are added to the observed numbers.
+    """Check that 3 trapped chains of 10 give a proportion of 0.3 with the standard error sqrt(1/3 2/3/12). The standard
+    error is based on the proportion 4/12, after one success and one failure have been added.
     """
     share, error = agreement._share(pd.Series({"trapped": 3, "chains": 10}))
     assert (share, error) == pytest.approx((0.3, np.sqrt(2 / 9 / 12)))

@@ -46,8 +46,8 @@ def test_scores_of_releases():
 
 
 def test_scores_of_releases_on_several_splits():
-    """Check that the mean scores 2 and 6 of two splits give a standard error of sqrt(8)/sqrt(2) = 2, whatever the
-    variation between the releases of a split.
+    """Check that the mean scores 2 and 6 of two splits give a standard error of sqrt(8)/sqrt(2) = 2. The variation
+    between the releases of a split has no effect on this standard error.
     """
     row = artefacts.scores(runs(cross_entropy=[1.0, 3.0, 6.0, 6.0], split=[0, 0, 1, 1])).iloc[0]
     assert (row["cross_entropy_mean"], row["cross_entropy_se"]) == pytest.approx((4, 2))
@@ -145,8 +145,8 @@ def test_closeness_to_the_model_without_privacy():
 
 
 def test_decline_of_gohari_from_the_largest_to_the_smallest_budget():
-    """Check that the losses 5, 4, 2 at the budgets 1, 2, 4 improve by 3 from the smallest to the largest budget, with
-    standard errors of 0.3 and 0.4 at the two ends. Likelihoods have the opposite sign.
+    """Check that the losses 5, 4, 2 at the budgets 1, 2, 4 improve by 3 from the smallest to the largest budget. The
+    standard errors at the two ends are 0.3 and 0.4. Likelihoods have the opposite sign.
     """
     table = pd.DataFrame({"dataset": "A", "method": "gohari", "epsilon": [4.0, 1.0, 2.0],
                           "cross_entropy_mean": [2.0, 5.0, 4.0], "cross_entropy_se": [0.4, 0.3, 9.0]})  # fmt: skip
@@ -386,8 +386,9 @@ def test_missing_scores_stay_missing():
 
 
 def test_points_of_another_guarantee_meet_the_dirichlet_between_its_own():
-    """Check that a loss of 4 at epsilon_hat = 1 and a loss of 2 at epsilon_hat = e^2 are interpolated to a loss of 3 at
-    epsilon_hat = e, with a standard error of 0.35. The loss 5 +- .12 at e is therefore worse by 2 +- .37.
+    """Check the interpolation between a loss of 4 at epsilon_hat = 1 and a loss of 2 at epsilon_hat = e^2. The
+    interpolated loss at epsilon_hat = e is 3, with a standard error of 0.35. The loss 5 +- .12 at e is therefore worse
+    by 2 +- .37.
     """
     e = np.e
     table = scores(

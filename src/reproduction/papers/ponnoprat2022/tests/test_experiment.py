@@ -347,8 +347,8 @@ def test_the_slip_of_figure_3():
 
 
 def test_figure_8_is_theorem_1_and_the_floor():
-    """Check that Figure 8 shows the sum of the privacy cost o r^2 psi'(1 + 3 (o - 1) r) at order o and the offset of
-    equation 14. The cost is for squared sensitivity 2, and half of it is for squared sensitivity 1.
+    """Check that Figure 8 shows the privacy cost o r^2 psi'(1 + 3 (o - 1) r) at order o plus the offset of equation 14.
+    The cost is for squared sensitivity 2, and half of it is for squared sensitivity 1.
     """
     table = privacy.figure_8(orders=[10.0], delta=DELTA, least=0.5, most=2.0, points=1)
     row = table.set_index("variant")["epsilon_hat"]
@@ -370,8 +370,8 @@ def test_audited_laplace_scales_are_those_of_their_sensitivities():
 
 
 def test_the_least_beta_and_the_bound_of_theorem_2():
-    """Check the smallest beta in Theorem 2, d alpha/(exp(eta/2) - 1) (or d alpha/2 for eta = 2 log 3), and the bound
-    exp(-beta eta^2/(2 (2 + eta)(4 + 3 eta))).
+    """Check the smallest beta in Theorem 2, and the bound exp(-beta eta^2/(2 (2 + eta)(4 + 3 eta))). The smallest beta
+    is d alpha/(exp(eta/2) - 1), which is d alpha/2 for eta = 2 log 3.
     """
     assert theorem_2.least_beta(10, 0.5, 2 * np.log(3)) == pytest.approx(2.5)
     blocks = pd.DataFrame({"alpha": 0.5, "cells": 10, "eta": 1.0, "beta": 21.0, "draws": 50, "above": [30, 20]})

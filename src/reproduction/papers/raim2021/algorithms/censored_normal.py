@@ -250,8 +250,8 @@ def first_guess(release: ArrayLike, *, n: int, lower: float, upper: float) -> tu
 
 
 def diagnostics(chains: list[Chain]) -> pd.DataFrame:
-    """Return a posterior summary of (mu, sigma2) over chains of equal length, with the effective sample size (ESS),
-    R-hat and the fraction of impossible sweeps.
+    """Return a posterior summary of (mu, sigma2) over chains of equal length. The summary includes the effective sample
+    size (ESS), R-hat and the fraction of impossible sweeps.
 
     Returns
     -------

@@ -280,8 +280,8 @@ class NormalWeight:
 
 @dataclass(frozen=True)
 class GammaWeight:
-    """Weight w(xi) of the noise xi in a gamma statistic, which is the gamma density of z - xi with shape (count - 1)/2
-    and scale 2 sigma2. The weight is bounded if count >= 4.
+    """Weight w(xi) of the noise xi in a gamma statistic. The weight is the gamma density of z - xi with shape (count -
+    1)/2 and scale 2 sigma2. The weight is bounded if count >= 4.
 
     Parameters
     ----------

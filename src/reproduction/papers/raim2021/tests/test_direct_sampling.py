@@ -1,5 +1,5 @@
 """Test the direct sampler and the closed-form noise distributions against multiprecision values and reference
-implementations, and check valid ranges and the rejection of invalid input.
+implementations. Valid ranges and the rejection of invalid input are also checked.
 """
 
 import numpy as np

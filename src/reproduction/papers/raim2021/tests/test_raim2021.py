@@ -249,8 +249,8 @@ def test_bars_and_steps_of_the_targets():
 
 
 def test_exact_laws_in_closed_form():
-    """Check that, for z far below 0, the noise with a normal weight N(z, 1/950) and a Laplace base distribution is
-    normally distributed with mean z + 1/(950 b).
+    """Check the noise distribution for a normal weight N(z, 1/950) and a Laplace base distribution. For z far below 0,
+    the noise is normally distributed with mean z + 1/(950 b).
     """
     row = draws.exact_laws(deltas=[16.988], epsilon=2.0, **SETTING).set_index("target").loc["xi_mean"]
     mean, sd = -21.27 + 1 / (950 * 8.494), 950**-0.5
@@ -275,8 +275,8 @@ def test_histograms_of_other_noises_close_at_zero():
 
 
 def test_whole_draws_against_their_law():
-    """Check that integer draws from the distribution pass the test, that draws from another distribution fail the test,
-    and that draws that are not integers have a p-value of 0.
+    """Check that integer draws from the distribution pass the test, and that draws from another distribution fail the
+    test. Draws that are not integers have a p-value of 0.
     """
     weight = SimpleNamespace(log_relative=lambda x: -((x - 3.0) ** 2) / 8)
     noise = beyond.Noise(2.0, whole=True)
@@ -330,8 +330,8 @@ def test_a_missing_bound_is_no_bound():
 
 
 def test_first_values_of_the_chains_alternate_around_zero_and_one():
-    """Check that the starting points of mu are 0, -1/2, 1/2 and -1, and that the starting points of sigma2 are 1, 1,
-    1.5 and 1/1.5.
+    """Check the starting points of mu and sigma2 in four chains. The starting points of mu are 0, -1/2, 1/2 and -1, and
+    the starting points of sigma2 are 1, 1, 1.5 and 1/1.5.
     """
     assert gibbs._starts(4) == [pytest.approx(pair) for pair in ((0, 1), (-0.5, 1), (0.5, 1.5), (-1, 1 / 1.5))]
 

@@ -385,8 +385,8 @@ def test_laws_of_a_release_by_loops():
 
 
 def test_windows_of_the_loop():
-    """Check that the table of pairs for a window w has (2 w + 1)^2 cells, and that the released pair in the middle is
-    the most probable pair.
+    """Check that the table of pairs for a window w has (2 w + 1)^2 cells. The released pair in the middle is the most
+    probable pair.
     """
     table = literal.pair_table([8, 9], epsilon=2.0, window=2)
     assert table.shape == (5, 5)
@@ -553,7 +553,7 @@ def test_the_fit_of_a_tie_rule():
 
 def test_order_statistics_of_the_seats_as_they_are_stated():
     """Check that the order statistics 1, 12, 25, 38 and 50 of the fifty seat counts are 1, 2, 6, 11 (as printed) and
-    435, and that the total is 863.
+    435. The total is 863.
     """
     found = {row["quantity"]: row["ours"] for row in agreement._table_2(examples.table_2())}
     assert [found[name] for name in examples.REPRESENTATIVES] == [1, 2, 6, 11, 435]

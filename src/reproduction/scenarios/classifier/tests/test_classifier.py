@@ -46,7 +46,7 @@ def test_shares_of_a_dirichlet_release_by_moments():
 
 @pytest.mark.parametrize(("law", "times"), [("discrete_laplace", np.sqrt(2)), ("discrete_gaussian", 1.0)])
 def test_shares_of_a_release_with_noise(law, times):
-    """Check that the estimated shares of a noisy release equal the released shares, and that their standard deviation
+    """Check that the estimated shares of a noisy release equal the released shares. The standard deviation of a share
     is the standard deviation of the noise divided by the total.
     """
     shares, sd = Mechanism(law=law, words="", scale=3.0, floor=1.0).share(np.array([0.3, 0.7]), 60.0)

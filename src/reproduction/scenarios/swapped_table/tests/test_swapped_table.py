@@ -1,5 +1,5 @@
-"""Test scenarios of swapped tables: compare the posterior distribution of the unswapped table with the result of an
-enumeration, and check the results of the analysis that ignores the swapping.
+"""Test scenarios of swapped tables against the enumerated posterior distribution of the unswapped table. The results of
+the analysis that ignores the swapping are also checked.
 """
 
 from itertools import combinations, permutations
