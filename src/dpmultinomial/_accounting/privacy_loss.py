@@ -151,7 +151,7 @@ class DiscreteGaussianLoss:
         return Losses(self.step, self.change**2 * self.step / 2, int(x[0]) * self.change, mass, lost, relative)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return the privacy loss distribution on a grid, with the probability of each loss split between the two
+        """Return the privacy loss distribution on a grid. The probability of each loss is split between the two
         neighbouring grid points.
         """
         x, p, lost, relative = self._noise(log_mass)
@@ -199,7 +199,7 @@ class DiscreteLaplaceLoss:
         return Losses(self.step, 0.0, int(k[0]), mass, 0.0, self._relative)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return the privacy loss distribution on a grid, with the probability of each loss split between the two
+        """Return the privacy loss distribution on a grid. The probability of each loss is split between the two
         neighbouring grid points.
         """
         k, p = self._losses()
@@ -238,7 +238,7 @@ class LaplaceLoss:
         return self.gridded(self.spread / 1000, log_mass)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return the privacy loss distribution on a grid, with the probability of each loss split between the two
+        """Return the privacy loss distribution on a grid. The probability of each loss is split between the two
         neighbouring grid points. The loss is t (the largest loss) with probability 1/2, and -t with probability
         exp(-t)/2. Between -t and t, the density exp((loss - t)/2)/4 is integrated in closed form. The losses in a
         partial cell at an end of the grid count as the upper end of the cell.
@@ -297,7 +297,7 @@ class GaussianLoss:
         return self.gridded(self.spread / 100, log_mass)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return the privacy loss distribution on a grid, with the probability of each loss split between the two
+        """Return the privacy loss distribution on a grid. The probability of each loss is split between the two
         neighbouring grid points. Cells whose width is at most a fortieth of a standard deviation are integrated by a
         Gauss-Legendre rule.
         """
@@ -386,7 +386,7 @@ class DirichletLoss:
         return math.log(-math.expm1(log_w)) - log_w
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return the privacy loss distribution on a grid, with the probability of each loss split between the two
+        """Return the privacy loss distribution on a grid. The probability of each loss is split between the two
         neighbouring grid points. Cells are integrated by a Gauss-Legendre rule, and the probabilities are divided by
         their sum. The sum equals 1 minus the neglected probability.
         """
@@ -447,7 +447,7 @@ class TruncatedLaplaceLoss:
         return Losses(self.step, 0.0, -self.change, mass, lost, relative)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return the privacy loss distribution on a grid, with the probability of each loss split between the two
+        """Return the privacy loss distribution on a grid. The probability of each loss is split between the two
         neighbouring grid points.
         """
         k, p, lost, relative = self._parts()
@@ -467,7 +467,7 @@ class PureLoss:
 
     @property
     def step(self) -> float:
-        """Distance between 0 and each of the two losses, epsilon and -epsilon."""
+        """Step of the lattice of losses, which is the distance of the two losses epsilon and -epsilon from 0."""
         return self.epsilon
 
     @property
@@ -487,7 +487,7 @@ class PureLoss:
         return Losses(self.step, 0.0, -1, np.array([low, 0.0, high]), 0.0)
 
     def gridded(self, step: float, log_mass: float) -> Losses:
-        """Return the privacy loss distribution on a grid, with the probability of each loss split between the two
+        """Return the privacy loss distribution on a grid. The probability of each loss is split between the two
         neighbouring grid points.
         """
         return split(np.array([-self.epsilon, self.epsilon]), self._masses(), step=step, infinite=0.0)

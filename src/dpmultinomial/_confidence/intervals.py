@@ -60,7 +60,7 @@ class CountConfidence:
         return self._noisy.sets.accepted(self._place, _checks.inside("level", level))
 
     def pvalue(self, count: int, side: str = "two") -> float:
-        """Return the p-value of a hypothetical true count.
+        """Return the p-value of the hypothesis that a true count has a given value.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class RateConfidence:
         return self.row(level)[:2]
 
     def pvalue(self, rate: float, side: str = "two", *, rng: np.random.Generator | None = None) -> float:
-        """Return the p-value of a hypothetical rate, given a public total.
+        """Return the p-value of the hypothesis that a rate has a given value, if the total is public.
 
         Parameters
         ----------

@@ -241,7 +241,7 @@ class SignedSum:
         return float(np.ceil(lower - 1e-9)), float(np.floor(upper + 1e-9))
 
     def pvalue(self, value: float, side: str) -> float:
-        """Return the p-value of a hypothetical value of the sum.
+        """Return the p-value of the hypothesis that the sum has a given value.
 
         Parameters
         ----------

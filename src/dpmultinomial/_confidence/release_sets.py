@@ -105,7 +105,7 @@ class OrderedSets(ABC):
         return self._accepted(place, level)
 
     def pvalue(self, place: int, count: int, side: str) -> float:
-        """Return the p-value of a hypothetical true count.
+        """Return the p-value of the hypothesis that a true count has a given value.
 
         Parameters
         ----------
@@ -550,7 +550,7 @@ class SetsByRow:
         return sets.accepted(position, level)
 
     def pvalue(self, place: int, count: int, side: str) -> float:
-        """Return the p-value of a hypothetical true count at a given position."""
+        """Return the p-value of the hypothesis that the count at a given position has a given true value."""
         sets, position = self._at(place)
         return sets.pvalue(position, count, side)
 

@@ -49,7 +49,7 @@ class Decoded:
 
     @property
     def inner(self) -> str:
-        """Encoding of the bytes in `data`."""
+        """Name of the character encoding of the bytes in `data`."""
         return "latin-1" if self.stored == "latin-1" else "utf-8"
 
     def encode(self, data: bytes) -> bytes:
@@ -193,7 +193,7 @@ class CsvTable:
 
     @cached_property
     def _read(self) -> dict[str, list[str]]:
-        """Columns that have been read, by name."""
+        """Columns of the file that have been read, indexed by name."""
         return {}
 
     def _texts(self, k: int) -> list[str]:

@@ -79,7 +79,7 @@ def _inode(path: Path) -> tuple[int, int] | None:
 
 
 def _inodes(home: Path) -> set[tuple[int, int]]:
-    """Return the device number and the inode number of every file and folder below a folder."""
+    """Return the device numbers and inode numbers of all files and folders below a folder."""
     inodes = {_inode(home)}
     for folder, folders, files in os.walk(home):
         inodes |= {_inode(Path(folder, name)) for name in (*folders, *files)}

@@ -1,5 +1,5 @@
-"""Interpretation of the columns of a file of counts. The column of values contains numbers, ranges, limits or symbols
-of withheld counts. A column of parents describes a tree (root, levels, children).
+"""Interpretation of the columns in a file of published counts. The column of values contains numbers, ranges, limits or
+symbols of withheld counts. A column of parents describes a tree (root, levels, children).
 
 A range such as ``1-9`` has the bounds (1, 9), and a limit such as ``<10`` the bounds (-inf, 9). A symbol has a meaning
 only if the user states it: counts below a limit were withheld, or the count is not available. The module is written in

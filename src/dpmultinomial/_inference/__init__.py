@@ -1,3 +1,3 @@
-"""Functions and classes for inference from released data, such as `Release`, `posterior`, `posteriors`, `read`, and one
-adapter for each kind of mechanism.
+"""Functions and classes for inference from released data, such as `Release`, `posterior`, `posteriors` and `read`. Each
+kind of mechanism has one adapter.
 """

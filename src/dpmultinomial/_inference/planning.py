@@ -88,7 +88,7 @@ class Goal:
 
     @property
     def members(self) -> tuple[str, ...]:
-        """Names of the quantities to which the goal of a plan may refer."""
+        """Names of the quantities that may be used in the goal of a plan."""
         return self.names if self.among is None else self.among
 
     @cached_property

@@ -1,3 +1,3 @@
-"""Compiled samplers and functions that several packages share: the bit generator, geometric noise, and the Dirichlet
-distribution.
+"""Compiled samplers and functions that are used by several packages: the bit generator, geometric noise, and the
+Dirichlet distribution.
 """

@@ -218,7 +218,7 @@ class Product:
         return "*".join(spec for spec in specs if spec != WHOLE) or "total"
 
     def specs(self, name: str) -> tuple[str, ...]:
-        """Return the binnings of a query from its `name`, and raise ValueError if a part of the name is not a
+        """Return the binnings of a query, parsed from its `name`. ValueError is raised if a part of the name is not a
         binning.
         """
         if name == SINGLE:

@@ -257,7 +257,7 @@ class Perturbation(Coarsenable):
         return float(np.abs(self.values[columns] - self.true[rows]).max())
 
     def variance(self) -> float:
-        """Return the largest variance of the released value over all true counts of the table."""
+        """Return the largest variance of a released value, over all true counts in the noise table."""
         rows, columns, p = self._entries
         mean = np.bincount(rows, p * self.values[columns])
         return float(np.bincount(rows, p * (self.values[columns] - mean[rows]) ** 2).max())

@@ -136,8 +136,8 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         return log_probabilities
 
     def score(self, X: pd.DataFrame | ArrayLike, y: object = None) -> float:
-        """Return the mean log probability of the records under the network, in nats. The argument `X` is as in
-        `score_samples`, and `y` is ignored.
+        """Return the mean log probability, in nats, of the records under the released network. The argument `X` is as
+        in `score_samples`, and `y` is ignored.
         """
         return float(np.mean(self.score_samples(X)))
 

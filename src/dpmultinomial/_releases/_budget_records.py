@@ -161,7 +161,7 @@ class Memory:
         return hmac.new(path.read_bytes(), content, hashlib.sha256).hexdigest()
 
     def keep(self, journal: Remembered) -> None:
-        """Store the current state of a journal on disk, and replace the earlier copy."""
+        """Store a copy of the current state of a journal on disk, in place of the earlier copy."""
         known: dict[str, Any] = {"place": journal.place, "text": journal.text.decode(), "files": list(journal.files)}
         raw = (json.dumps(known) + "\n").encode()
         _durable.replace(self.folder / f"{journal.identity}.json", raw, mode=0o600, name="the account's memory")

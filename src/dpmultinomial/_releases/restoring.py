@@ -149,8 +149,8 @@ def _read_lines(ledger: Ledger) -> list[Entry]:
 
 
 def _remembered(journal: Journal, memory: Memory, take_over: Sequence[str]) -> list[Remembered]:
-    """Return the user account's copies of this journal, of other journals in the same place, and of journals in folders
-    that no longer exist.
+    """Return copies of journals that are stored in the user account. They are copies of this journal, of other journals
+    in the same place, and of journals in folders that no longer exist.
     """
     identity, place = journal.identity(), journal.path.parent
     wanted = {str(place)}

@@ -1,5 +1,5 @@
-"""Entry point of releases, which checks all settings, opens the confidential file once, draws the noise, and publishes
-once.
+"""Entry point of the releases of confidential files. It checks all settings, opens the confidential file once, draws
+the noise, and publishes the release once.
 
 Errors do not reveal confidential information. Expected errors state file, line, column and rule. For an unexpected
 error, only the type is shown, and the text is written to ``confidential/``.
@@ -304,8 +304,8 @@ def _record(asked: Asked, plan: Plan, drawn: Drawn) -> bytes:
 
 
 def _delta(asked: Asked) -> float:
-    """Return the delta of the (epsilon, delta) cost that is stated in the record of a release. If the budget has a
-    delta, this delta is returned.
+    """Return the delta at which an epsilon is stated in the record of a release. If the budget has a delta, this delta
+    is returned.
     """
     return float(asked.ceiling.get("delta") or losses.DELTA)
 

@@ -119,7 +119,7 @@ class Cost:
 
 
 def read(text: str) -> Cost:
-    """Parse a privacy cost from a string in the format that `str` returns for a cost."""
+    """Parse a privacy cost from a string in the format of `str(cost)`."""
     fields = json.loads(text)
     return Cost(
         relation=fields["relation"], epsilon=fields.get("epsilon"), rho=fields.get("rho"), order=fields.get("order")

@@ -439,8 +439,8 @@ def _without(logs: Array) -> Array:
 
 
 class Coupled:
-    """Joint distribution of counts n_i with individual weights a_i and a weight g on their sum, in which P(n) is
-    proportional to prod_i a_i(n_i) g(sum n).
+    """Joint distribution of counts n_i with a weight a_i for each count and a weight g for their sum. The probability
+    P(n) is proportional to prod_i a_i(n_i) g(sum n).
 
     Parameters
     ----------
@@ -468,7 +468,7 @@ class Coupled:
 
     @cached_property
     def free(self) -> Window:
-        """Weights of the sum of all counts, without the factor g of the sum."""
+        """Weights of the possible sums of all counts, without the factor g of the sum."""
         return self._kinds.free if self.shared else self._levels[-1][0]
 
     @cached_property

@@ -50,7 +50,7 @@ def intervals(groups: Mapping[str, Quantities], *, level: float, largest: int | 
 
 
 def _rows(group: Quantities, level: float, largest: int | None) -> pd.DataFrame:
-    """Return the median and the interval of each quantity that is shown."""
+    """Return the median and the interval of each quantity that the plot shows."""
     table = group.interval(level).assign(median=group.median())
     if largest is None:
         return table

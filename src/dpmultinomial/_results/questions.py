@@ -165,7 +165,7 @@ class Rank:
     probabilities: Array
 
     def among(self, top: int) -> float:
-        """Return the probability that the rank is at most `top`."""
+        """Return the probability that the rank of the quantity is at most `top`."""
         return min(1.0, float(self.probabilities[self.ranks <= top].sum()))
 
 

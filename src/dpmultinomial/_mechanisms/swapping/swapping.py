@@ -310,8 +310,8 @@ def _columns(data: pd.DataFrame, name: str, wanted: str | Sequence[str]) -> list
 
 @dataclass(frozen=True, kw_only=True)
 class Swap:
-    """Swapping mechanism, in which every record is selected with probability `rate` and the selected records exchange
-    their values of the swapped variable.
+    """Permutation swapping as a release mechanism. Every record is selected with probability `rate`, and the selected
+    records exchange their values of the swapped variable.
 
     Parameters
     ----------

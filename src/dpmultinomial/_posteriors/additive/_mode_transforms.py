@@ -307,8 +307,8 @@ def solve(problem: Problem) -> TransformedCounts:
 
 
 class _Sweep:
-    """Solver of the posterior distribution given a release that was produced by algorithm 3 of Wang (2020). It
-    determines the levels, their bounds and the sizes of the arrays, and then processes all levels.
+    """Solver that computes the posterior distribution given a release that was produced by algorithm 3 of Wang (2020).
+    It determines the levels, their bounds and the sizes of the arrays, and then processes all levels.
     """
 
     def __init__(self, problem: Problem, slack: float, reserve: float) -> None:

@@ -509,8 +509,8 @@ def _totals(problem: Problem) -> tuple[Whole, Array]:
 
 
 def _nodes(total: int, span: int) -> tuple[Array, Array]:
-    """Return nodes u and log weights of the trapezoid rule for the integral int u^(M - 1) exp(-u T) du/Gamma(M), for
-    all T within `span` of M.
+    """Return nodes u and log weights of a trapezoid rule for the integral int u^(M - 1) exp(-u T) du/Gamma(M). The rule
+    is for all T within `span` of M.
 
     The step h is chosen so that the quadrature error |Gamma(M + 2 pi i/h)|/Gamma(M) is smaller than exp(-38).
     """

@@ -81,14 +81,14 @@ class AdditivePosterior:
 
     @cached_property
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the posterior distribution, which is ``exact``, or ``approximate`` with the probability
-        mass that is neglected by windows or grids.
+        """Accuracy status of the posterior distribution. The status is ``exact``, or ``approximate`` with the
+        probability mass that is neglected by windows or grids.
         """
         return self._left_out()
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return a summary of the posterior distribution: a table with one row per component (``0``, ``1``, ..) and one
-        row for the total. The columns are `accuracy.SUMMARY`.
+        """Return a summary of the posterior distribution, as a table with one row per component (``0``, ``1``, ..) and
+        one row for the total. The columns are `accuracy.SUMMARY`.
 
         Parameters
         ----------

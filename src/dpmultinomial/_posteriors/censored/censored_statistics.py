@@ -552,7 +552,7 @@ class CensoredPosterior:
 
     @property
     def checks(self) -> int:
-        """Number of draws at which the saddlepoint density was compared with the exact density for `law_error`."""
+        """Number of draws for which the saddlepoint density was compared with the exact density (`law_error`)."""
         return self._law_check[1]
 
     @cached_property

@@ -248,8 +248,8 @@ class PairedLaw(ABC):
 
     @abstractmethod
     def pair(self, inside: int, others: Sequence[int]) -> Pairs:
-        """Return the joint distribution of one count and of the sum of the counts in `others`, as two arrays of values
-        and an array of weights.
+        """Return the joint distribution of one count and the sum of the counts in `others`, as two arrays of values and
+        an array of weights.
         """
 
     def share(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:

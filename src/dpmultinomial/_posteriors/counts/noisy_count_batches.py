@@ -50,13 +50,13 @@ class Batch:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the results, which is always ``exact``, because the rounding error is at most
-        `LARGEST_ERROR` for every table.
+        """Accuracy status of the results, which is always ``exact``. The rounding error is at most `LARGEST_ERROR` for
+        every table.
         """
         return EXACT
 
     def summary(self) -> pd.DataFrame:
-        """Return the results as a data frame with one row per share and the columns table, quantity, mean, sd, lower,
+        """Return the results as a data frame with one row per share. The columns are table, quantity, mean, sd, lower,
         upper, level, status, error and reason.
         """
         sizes = np.diff(self.starts)

@@ -248,7 +248,7 @@ class PanelDensity:
 
     @property
     def panels(self) -> list[Panel]:
-        """Panels of the interpolated density with non-negligible probability, from left to right."""
+        """Panels of the interpolated density that have a non-negligible probability, from left to right."""
         return self._between(self._core[-1], self._core[1])
 
     def panels_down_to(self, log_level: float) -> list[Panel]:
@@ -369,8 +369,8 @@ class PanelDensity:
         return (number, self._core[1]) if side < 0 else (self._core[-1], number)
 
     def _exists(self, side: int, number: int) -> bool:
-        """Return whether one side of the centre has at least a given number of panels. Missing panels are added if this
-        is possible.
+        """Return whether at least a given number of panels is available on one side of the centre. Missing panels are
+        added if this is possible.
         """
         while len(self._laid[side]) < number:
             if not self._add(side):

@@ -24,7 +24,7 @@ _LISTED = 2_000_000  # largest number of counts times categories for which prior
 
 
 def tails(cells: Cells, prior: CountPrior) -> Array:
-    """Return the prior predictive tail probability of each released value: the probability of a value at least as
+    """Return the prior predictive tail probability of each released value. It is the probability of a value at least as
     extreme as the observed value, on the same side.
 
     Parameters

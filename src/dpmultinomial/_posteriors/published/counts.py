@@ -57,10 +57,10 @@ class Numbers(Protocol):
 
 
 def differs_from_flat(own: Numbers, flat: Numbers) -> NDArray[np.bool_]:
-    """Return a mask of the counts whose posterior depends strongly on the prior. This is the case if the posterior
-    means under the prior and under a flat prior differ by more than `APART` times the larger standard deviation, or if
-    an end of the interval differs by more than `ENDS_APART` times this standard deviation. The result is False if a
-    number is NaN.
+    """Return a mask of the counts whose posterior distribution depends strongly on the prior. This is the case if the
+    posterior means under the prior and under a flat prior differ by more than `APART` times the larger standard
+    deviation, or if an end of the interval differs by more than `ENDS_APART` times this standard deviation. The result
+    is False if a number is NaN.
     """
     sd = np.fmax(own.sd, flat.sd)
     with np.errstate(invalid="ignore"):

@@ -58,7 +58,7 @@ class CountPrior(Protocol):
 
 
 def too_wide(counts: float) -> str:
-    """Return the error message for a count whose noise is too large for a posterior distribution to be computed.
+    """Return the error message for a count with noise so large that no posterior distribution can be computed.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ class Settled:
 def settle(
     cells: Cells, prior: CountPrior, level: float, keep: Callable[[Block, Array], None] | None = None
 ) -> Settled:
-    """Compute the posterior summaries of all rows of noisy counts, with wider windows for rows whose bound on the
+    """Compute the posterior summaries of all rows of noisy counts. The windows are extended for rows whose bound on the
     neglected mass is too large.
 
     Parameters

@@ -149,8 +149,8 @@ class AreaRates:
         return worst
 
     def _fine(self) -> tuple[Sequence[Fit], Array]:
-        """Return the nodes and weights of a finer quadrature rule for log a: the complete grid or, for a large release,
-        Gauss-Hermite nodes around the mode.
+        """Return the nodes and weights of a finer quadrature rule for log a. The nodes are the complete grid or, for a
+        large release, Gauss-Hermite nodes around the mode.
         """
         nodes = self.hyperparameters.nodes
         if len(nodes.weights) == len(HERMITE[1]):

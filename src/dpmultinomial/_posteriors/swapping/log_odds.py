@@ -53,8 +53,8 @@ _LARGE = 30.0  # if the arguments of gamma functions are larger, their ratio is 
 
 
 def transform(a: Array, weights: Array, t: Array, *, tilt: float = 0.0, place: float = 0.0) -> Complex:
-    """Compute the transform sum_j w_j E exp((tilt + i t)(X_j - place)) of a mixture, where X_j is the log odds ratio
-    under Dirichlet(a_j).
+    """Compute the transform sum_j w_j E exp((tilt + i t)(X_j - place)) of a mixture. The variable X_j is the log odds
+    ratio under Dirichlet(a_j).
 
     If a table differs from the previous table by one unit, its term is computed from the previous term by Gamma(z + 1)
     = z Gamma(z) (`unswapping.mixture`).

@@ -132,8 +132,8 @@ def abc_run(
     alpha: ArrayLike = 1.0,
     method: str = "record",
 ) -> Accepted:
-    """Run the rejection sampler of Pan, Li and Li (2023): draw theta and records, swap the records, and keep theta if
-    the resulting table equals `swapped`.
+    """Run the rejection sampler of Pan, Li and Li (2023). The sampler draws theta and records, swaps the records, and
+    accepts theta if the resulting table equals `swapped`.
 
     Parameters
     ----------
@@ -246,8 +246,8 @@ def mcmc(
     alpha: ArrayLike = 1.0,
     thin: int = 1,
 ) -> Accepted:
-    """Generate correlated draws from the posterior by Metropolis moves on the permutation of the swap, for any table
-    and any number of strata.
+    """Generate correlated draws from the posterior by Metropolis moves on the permutation of the swap. Any table and
+    any number of strata are allowed.
 
     Parameters
     ----------

@@ -483,8 +483,8 @@ class Stratum:
 
 
 class UnswappedPosterior(DirichletMixture):
-    """Posterior distribution of the cell probabilities given swapped tables: a `DirichletMixture` over the cells of all
-    strata, stratum by stratum and row by row.
+    """Posterior distribution of the cell probabilities given swapped tables, as a `DirichletMixture` over the cells of
+    all strata. The cells are ordered by stratum and then by row.
 
     Parameters
     ----------

@@ -55,8 +55,8 @@ class _Window(NamedTuple):
 
 
 class _Given(NamedTuple):
-    """Conditional distribution P(low + i | count of an ancestor = above + j) of a count, with one column for every
-    count in the window of the ancestor.
+    """Conditional distribution of a count given the count of an ancestor, P(low + i | above + j). Column j is for the
+    ancestor count above + j.
     """
 
     low: int
@@ -150,7 +150,7 @@ def siblings(
 
 
 def _joint(x: "_Window", y: "_Window", outer: Array) -> NodePair:
-    """Return the joint distribution of two counts n and m with probabilities proportional to x(n) y(m) outer(n + m),
+    """Return the joint distribution of two counts n and m. The probabilities are proportional to x(n) y(m) outer(n + m)
     for given functions x, y and outer.
     """
     _sized_as(len(x.p), len(y.p))

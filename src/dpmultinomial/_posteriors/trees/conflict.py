@@ -34,8 +34,8 @@ _RESOLVED = 1e-6  # fraction of the noise variance; with a smaller variance, the
 
 
 def facts(law: TreeLaw) -> dict[str, Any]:
-    """Test whether a released value of a tree contradicts the other released values, and return the results in the
-    format of `published.conflict.facts`.
+    """Test whether released values of a tree contradict the other released values. The results have the format of
+    `published.conflict.facts`.
 
     Parameters
     ----------

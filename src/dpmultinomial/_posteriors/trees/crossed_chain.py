@@ -260,7 +260,9 @@ def directions(cells: int, exact: Whole) -> Whole:
 
 
 def _free(found: list[Whole], exact: Whole) -> int:
-    """Return the number of linearly independent directions along which all exact sums remain constant."""
+    """Return the number of linearly independent directions in which the counts can change while all exact sums remain
+    constant.
+    """
     kept = [d for d in found if not len(exact) or not (exact @ d).any()]
     return int(np.linalg.matrix_rank(np.array(kept))) if kept else 0
 
@@ -545,8 +547,8 @@ class Moves:
         return self._known
 
     def _classed(self, cell: int) -> tuple[list[Callable[[Whole], Array]], Whole]:
-        """Return the distinct distributions in the prior of one cell, and for every node the index of its distribution
-        (or -1), in the order of the compiled kernels.
+        """Return the distinct distributions in the prior of one cell, and the index of the distribution of every node.
+        The index is -1 for nodes without a distribution, and the nodes are in the order of the compiled kernels.
         """
         prior, rows = self.priors[cell], np.full(len(self.tree.order), -1, dtype=np.int64)
         if isinstance(prior, Leaves):

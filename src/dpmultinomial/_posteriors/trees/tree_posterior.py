@@ -55,8 +55,8 @@ class FittedSplits:
 
 
 def concentrations(tree: Tree, weigh: Callable[[Tree, Whole], tuple[NDArray[Any], Lists, float]]) -> FittedSplits:
-    """Return the concentrations of the splits that maximise the evidence times a weak normal prior on the log
-    concentrations.
+    """Return the concentration parameters of the splits that maximise the evidence times a weak normal prior on their
+    logarithms.
 
     Parameters
     ----------
