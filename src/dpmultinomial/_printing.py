@@ -1,4 +1,4 @@
-"""Output of text to a terminal or a log, in which characters that move the cursor or reorder a line are replaced by
+"""Output of printable text to a terminal or a log. Characters that move the cursor or reorder a line are replaced by
 escape sequences.
 
 Names and messages contain text from files that somebody else wrote. A terminal interprets control characters (C0 and

@@ -20,8 +20,8 @@ _LARGEST_VECTOR = 100_000_000
 
 
 def largest_stratum(strata: Sequence[tuple[int, int, int]]) -> int:
-    """Return the size b of the largest stratum in which a swap can change the data, as in the theorem of Bailie, Gong
-    and Meng.
+    """Return the size b of the largest stratum in which a swap can change the data. This size appears in the theorem of
+    Bailie, Gong and Meng.
 
     Parameters
     ----------

@@ -210,8 +210,8 @@ class Confidence:
         return [self._noisy.words.place(str(name)) for name in names]
 
     def _sum(self, signs: Mapping[int, int]) -> SignedSum | None:
-        """Return the signed sum of noisy counts, or None if the noise of a count is not additive (a table or random
-        rounding).
+        """Return the signed sum of several noisy counts. Return None if the noise of a count is not additive (a table
+        or random rounding).
         """
         noises = [self._noisy.noise_at(place) for place in signs]
         if any(noise is None for noise in noises):

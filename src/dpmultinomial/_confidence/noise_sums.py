@@ -69,8 +69,8 @@ class NoiseSum:
         return np.append(0.0, np.cumsum(self.mass))
 
     def right(self, distance: ArrayLike) -> Array:
-        """Return P(sum >= distance) for the sum of the noise terms, or an upper bound on this probability if the sum is
-        not on a lattice.
+        """Return P(sum >= distance) for the sum of the noise terms. If the sum is not on a lattice, return an upper
+        bound on this probability.
         """
         positions = np.ceil((np.asarray(distance, float) - self.slack) / self.step - 1e-9) - self.first
         return np.asarray(
@@ -267,7 +267,7 @@ class SignedSum:
 
 @dataclass(frozen=True)
 class Ratio:
-    """Ratio of two sums of counts >= 0, whose confidence set is computed by Fieller's method.
+    """Ratio of two sums of counts that are >= 0. The confidence set of the ratio is computed by Fieller's method.
 
     Parameters
     ----------
@@ -298,7 +298,7 @@ class Ratio:
         return self._right(a, b, low) > least and self._left(a, b, high) > least
 
     def _right(self, a: float, b: float, distance: float) -> float:
-        """Return an upper bound on P(a N_top - b N_bottom >= distance), where N_top and N_bottom are the noise of the
+        """Return an upper bound on P(a N_top - b N_bottom >= distance). N_top and N_bottom are the noise of the
         numerator and of the denominator. The bound is the exact probability if the noise is on a lattice.
         """
         n, mass = _support(self.bottom.noise)

@@ -1,4 +1,4 @@
-"""Confidence sets of all counts of a release, in which each count may have any noise distribution.
+"""Confidence sets of all counts of a release. Each count may have any noise distribution.
 
 The sets for added noise are in `count_sets`. This module has the sets for counts whose released values follow a table
 of P(released | true), or random rounding.

@@ -175,8 +175,8 @@ class Hierarchy:
         return level_sizes
 
     def unlike(self, counts: Sequence[int]) -> int | None:
-        """Return the first inner node whose count differs from the sum of the counts of its children, or None if there
-        is no such node.
+        """Return the first inner node whose count differs from the sum of the counts of its children. Return None if
+        there is no such node.
 
         Parameters
         ----------

@@ -163,8 +163,8 @@ def _law_and_bounds(
 
 
 def _facts(found: Published) -> dict[str, object]:
-    """Return the public facts about a release that its record states in addition to the numbers: the protected unit and
-    the privacy cost.
+    """Return the public facts about a release that its record states in addition to the numbers. These facts are the
+    protected unit and the privacy cost.
     """
     kept = (
         "release",

@@ -1,6 +1,5 @@
-"""Products of the noisy measurement files, with their files, the levels of the geographic spine at which each histogram
-was measured, and the axes of the histogram. Each axis has levels and the binnings that measurements and constraints
-use.
+"""Products of the noisy measurement files: their files, the axes of their histograms, and the levels of the geographic
+spine at which each histogram was measured. Each axis has levels and the binnings that measurements and constraints use.
 
 Order and names of levels, binnings and files follow the Census Bureau's published Disclosure Avoidance System (2020
 Redistricting and DHC production code).

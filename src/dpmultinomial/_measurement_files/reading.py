@@ -184,7 +184,7 @@ def read_with_total(
     cell: Mapping[str, object],
     total: int | None = None,
 ) -> CellOfTotal | MeasuredCell:
-    """Read the measurements of a cell of a histogram, of its complement, and of the total, in one pass over the files.
+    """Read the measurements of a histogram cell, of its complement and of the total in one pass over the files.
 
     Parameters
     ----------

@@ -234,8 +234,8 @@ def _allocate(total: int, weights: list[Fraction], rank: dict[int, int]) -> NDAr
 
 @dataclass(frozen=True, kw_only=True)
 class AdditiveCounts:
-    """Mechanism that releases counts that add up to a released total, with two-sided geometric noise on the counts and
-    on the total.
+    """Mechanism that releases counts that add up to a released total. The counts and the total have two-sided geometric
+    noise.
 
     Parameters
     ----------

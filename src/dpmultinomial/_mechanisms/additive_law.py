@@ -77,8 +77,8 @@ class AdditiveLaw(Coarsenable, ABC):
 
     @abstractmethod
     def loss(self, change: float) -> Mechanism | None:
-        """Return the privacy loss of a single count that changes by `change`, or None if the distribution of this loss
-        is not known.
+        """Return the privacy loss of a single count that changes by `change`. Return None if the distribution of this
+        loss is not known.
         """
 
     @abstractmethod
@@ -110,7 +110,7 @@ class AdditiveLaw(Coarsenable, ABC):
         return releasable(released, discrete=self.discrete)
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
-        """Return the normalised log P(release | count), or the log density, with the arguments broadcast against each
+        """Return the normalised log P(release | count), or the log density. The arguments are broadcast against each
         other.
 
         Parameters
@@ -208,8 +208,8 @@ class AdditiveLaw(Coarsenable, ABC):
         return {"law": self._word, self._said or self._name: number_or_range(self.parameter)}
 
     def by_row(self, released: NDArray[Any]) -> Array:
-        """Return the parameter in a shape that broadcasts against released values, with one parameter for each entry
-        along their first axis.
+        """Return the parameter in a shape that broadcasts against released values. There is one parameter for each
+        entry along the first axis of the released values.
         """
         return by_row(self._name, self.parameter, released)
 

@@ -314,7 +314,7 @@ def _or(limit: float | None) -> float:
 
 
 def law_of_row(law: Any, row: int) -> Any:
-    """Return the noise distribution of one row of a release, with a single parameter.
+    """Return the noise distribution of one row of a release, as a distribution with a single parameter.
 
     Parameters
     ----------

@@ -339,7 +339,7 @@ class Perturbation(Coarsenable):
         return PureDP(epsilon=epsilon, source=source, relation=relation, mechanisms=mechanisms)
 
     def settings(self) -> dict[str, object]:
-        """Return the distribution as configuration keys and values, with the range of true counts in place of the
+        """Return the distribution as configuration keys and values. The range of true counts is stated in place of the
         table.
         """
         return {"law": "table", "beyond": self.beyond, "true": [int(self.true[0]), self._last]}

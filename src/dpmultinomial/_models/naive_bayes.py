@@ -84,8 +84,8 @@ class Counts:
         direction: str = "categories",
         smoothing: float = 0.0,
     ) -> tuple[Array, Array]:
-        """Draw private releases of a naive Bayes model: the log priors (releases, classes) and the log probability
-        tables (releases, cells, classes).
+        """Draw private releases of a naive Bayes model. Each release has log priors (releases, classes) and log
+        probability tables (releases, cells, classes).
 
         Parameters
         ----------

@@ -1,5 +1,5 @@
-"""Release of naive Bayes models and Bayesian networks, whose probabilities are computed from noisy counts. The release
-contains no counts.
+"""Release of naive Bayes models and Bayesian networks. The probabilities of the models are computed from noisy counts.
+The release contains no counts.
 
 Categories, bin edges and the network are public: they are stated in the settings, and not derived from the records.
 Replacing a record changes two cells of every table by one each. Dirichlet draws (Ponnoprat 2022) use floating-point

@@ -72,8 +72,8 @@ def table(raw: bytes, *, name: str, delimiter: str | None, encoding: str | None)
 
 
 def content(table: CsvTable) -> bytes:
-    """Return the content of a file in a form that does not depend on its encoding, delimiter, quotes, order of rows and
-    columns, or signs of numbers.
+    """Return the content of a file in a standard form. This form does not depend on the encoding, delimiter, quotes,
+    order of rows and columns, or signs of numbers.
 
     If a file has enough counts to be identified by them (at least 2^20 alternatives), only the counts above 0 are used,
     and the names of its categories are ignored. For a tree, these are the counts of its leaves, so a tree has the same

@@ -15,7 +15,7 @@ from .. import _git
 
 
 class Refused(ValueError):
-    """Raised if a release is rejected, with a message that states the reason and the remedy but contains no
+    """Error that is raised if a release is rejected. The message states the reason and the remedy, but contains no
     confidential information.
     """
 
@@ -89,7 +89,9 @@ def _public(home: Path, root: Path) -> list[str]:
 
 
 def _open(home: Path, path: Path) -> list[str]:
-    """Return one message, with a remedy, for every path that users other than the owner can open or change."""
+    """Return one message for every path that users other than the owner can open or change. Each message states a
+    remedy.
+    """
     remarks = []
     if home.is_dir() and stat.S_IMODE(home.stat().st_mode) & 0o077:
         remarks.append(f"{FOLDER}/ can be opened by others: chmod 700 {FOLDER}")

@@ -60,8 +60,8 @@ def _rows(group: Quantities, level: float, largest: int | None) -> pd.DataFrame:
 
 
 def plan_curve(curve: pd.DataFrame, epsilon: float, frequency: float, error: float) -> Any:
-    """Plot the frequencies of correct and of wrong answers as functions of epsilon. A dot with two standard errors
-    marks the frequency in new releases.
+    """Plot the frequencies of correct answers and of wrong answers as functions of epsilon. A dot with two standard
+    errors marks the frequency in new releases.
 
     Parameters
     ----------

@@ -221,7 +221,7 @@ def expected(laws: Sequence[Window]) -> Array:
 
 
 def _exceeding(law: Window, others: Sequence[Window]) -> Array:
-    """Compute P(other count > n) for all other counts and for all possible values n of a given count, as an array of
+    """Compute P(other count > n) for all other counts and for all possible values n of a given count. The array has the
     shape (others, values).
     """
     values, out = law.values(), np.zeros((len(others), len(law.weights)))

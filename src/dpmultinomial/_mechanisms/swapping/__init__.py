@@ -1,1 +1,1 @@
-"""Permutation swapping, with releases, exact distributions of swapped tables, and probabilities of permutations."""
+"""Permutation swapping: releases, exact distributions of swapped tables, and probabilities of permutations."""

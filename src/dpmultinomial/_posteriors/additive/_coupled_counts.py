@@ -404,9 +404,9 @@ def mode(released: NDArray[np.int64], noise: Noise, window: int | None, *, ties:
 
 
 def _levels(released: Whole, noise: Noise) -> Whole:
-    """Return the possible levels of a release that was produced by algorithm 3 of Wang (2020), as fractions in lowest
-    terms. A level is a value of the smallest quotient that receives a unit. Every level satisfies level M <= sum of
-    weights <= level (M + S).
+    """Return the possible levels of a release by algorithm 3 of Wang (2020), as fractions in lowest terms. A level is a
+    value of the smallest quotient that receives a unit. Every level satisfies level M <= sum of weights <= level (M +
+    S).
 
     The result has shape (L, 2): numerators and denominators of the levels, in increasing order.
     """
@@ -693,7 +693,9 @@ def _afterwards(chain: Chain) -> list[Array]:
 
 
 def _draw(chain: Chain, after: list[Array], uniforms: Array) -> Whole:
-    """Draw one vector of counts for each row of uniform random numbers, as differences from the lowest counts."""
+    """Draw one vector of counts for each row of uniform random numbers. The counts are returned as differences from the
+    lowest counts.
+    """
     size, width, length = len(uniforms), chain.early.shape[1], len(chain.tail)
     out, sums, state = (
         np.empty(uniforms.shape, dtype=np.int64),

@@ -243,7 +243,7 @@ _LARGEST = 10**9  # largest released total; products of two counts stay below 2^
 
 @dataclass(frozen=True)
 class Problem:
-    """Release of counts that was produced by algorithm 3 of Wang (2020), with the noise and the prior of the counts.
+    """Release of counts by algorithm 3 of Wang (2020), with the noise and the prior of the counts.
 
     Parameters
     ----------

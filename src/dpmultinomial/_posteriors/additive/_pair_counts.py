@@ -99,8 +99,8 @@ def _weights(released: int, totals: Whole, noise: Noise, support: int, most: Arr
 
 
 def _by_products(low: Whole, likelihood: Array, noise: Noise, factor: Array, sums: Whole) -> Array:
-    """Return the likelihood of every pair of true counts, computed by two multiplications with the banded matrix of the
-    noise for each sum of noisy counts.
+    """Return the likelihood of every pair of true counts. For each sum of noisy counts, two multiplications with the
+    banded matrix of the noise are needed.
     """
     n = [low[s] - noise.reach + np.arange(likelihood.shape[s]) for s in (0, 1)]
     sizes = np.array(likelihood.shape) - 2 * noise.reach
@@ -115,8 +115,8 @@ def _by_products(low: Whole, likelihood: Array, noise: Noise, factor: Array, sum
 
 
 def _chance(released: int, noise: Noise, support: int) -> tuple[Array, Whole]:
-    """Return the probabilities P(released total | V, n), with one row per non-negligible sum V of noisy counts and one
-    column per noisy total n. Also return the sums V.
+    """Return the probabilities P(released total | V, n). The rows are the non-negligible sums V of noisy counts, and
+    the columns are the noisy totals n. Also return the sums V.
     """
     logs, reach = additive_release.summed_noise(noise.epsilon, support, 2)
     sums = released + np.arange(-2 * noise.reach, 2 * noise.reach + 1)

@@ -695,7 +695,8 @@ def sample(
 def standardised(
     z: Array, scale: Array, grid: Array, limits: CensoredStatistics, n: int, prior: Prior, sums: bool
 ) -> Release:
-    """Convert a release to units of half the distance between the limits, with the origin at the middle of the limits.
+    """Convert a release to units of half the distance between the censoring limits. The origin is the middle of the
+    limits.
 
     Parameters
     ----------

@@ -179,8 +179,8 @@ class PublishedCounts:
 
     @property
     def checked(self) -> Cells:
-        """Return the noisy counts, with an error message in each row whose prior and released value are
-        incompatible.
+        """Return the noisy counts, with an error message in every row in which the prior contradicts the released
+        value.
         """
         return replace(self.cells, reasons=self._numbers.reasons)
 

@@ -119,7 +119,7 @@ class Geometric:
 
 
 class NegativeBinomial:
-    """Negative binomial prior: the count is Poisson with a Gamma-distributed mean, so that its variance is mean +
+    """Negative binomial prior: the count is Poisson with a Gamma-distributed mean. The variance of the count is mean +
     mean^2/shape. The prior is geometric at shape 1.
 
     Parameters
@@ -572,7 +572,7 @@ class Fitted:
         return float(self.masses @ (self.edges[:-1] + self.edges[1:] - 1) / 2)
 
     def variance(self) -> float:
-        """Return the variance of the count under the fitted prior, in which all counts within a cell are equally
+        """Return the variance of the count under the fitted prior. All counts within a cell of this prior are equally
         probable.
         """
         middle = (self.edges[:-1] + self.edges[1:] - 1) / 2

@@ -257,7 +257,7 @@ class _Group:
         return log_mass, mean, float(share @ (zeta(2, self._a + c * SIGNS).sum(axis=1) + (means - mean) ** 2))
 
     def _first_two(self, c: float) -> tuple[float, float, Array, Array]:
-        """Return the cumulant generating function log E exp(c X) of the group at c and its first derivative. Also
+        """Return the cumulant generating function log E exp(c X) of the group and its first derivative, both at c. Also
         return the share of every component in E exp(c X), and the mean of every tilted component.
         """
         a = self._a + c * SIGNS
@@ -276,8 +276,8 @@ class _Group:
         return np.asarray(self._logs + (gammaln(tilted) - self._gammas).sum(axis=1))
 
     def _at(self, line: int) -> tuple[float, float]:
-        """Return the tilt of a line of integration, and the mean of the log odds ratio under this tilt. The tilt of the
-        first line is 0.
+        """Return the exponential tilt of a line of integration, and the mean of the log odds ratio under this tilt. The
+        tilt of the first line is 0.
         """
         depth = _FIRST + _STEP * (line - 1) - np.log(self.whole)
         c = self._tilt(lambda c, log_mass, mean: c * mean - log_mass - depth) if line else 0.0

@@ -163,7 +163,7 @@ def abc_run(
 
 @dataclass(frozen=True)
 class Weighted:
-    """Weighted draws of an importance sampler of the posterior, with their unswapped tables.
+    """Weighted posterior draws from an importance sampler, with the unswapped table of each draw.
 
     Parameters
     ----------

@@ -640,8 +640,8 @@ def _families_of(tree: Tree, rows: Whole) -> Whole:
 
 
 def _additivity(tree: Tree, mean: Array, sd: Array, deepest: int) -> float:
-    """Return the largest difference between the posterior mean of a node and the sum of the means of its children, in
-    units of max(standard deviation, 1).
+    """Return the largest difference between the posterior mean of a node and the sum of the posterior means of its
+    children. The unit is max(standard deviation, 1).
     """
     below = np.flatnonzero((tree.depth <= deepest) & (tree.parent >= 0))
     if not len(below):

@@ -341,7 +341,7 @@ class PartOfTotal:
 
 
 def _added_up(tree: Tree, rows: Whole, values: Whole) -> Whole:
-    """Return, for every node of the tree, the sum of the values of its children that are among the given nodes, int64
+    """Return, for every node of the tree, the sum of the values of those children that are among the given nodes, int64
     (n,).
     """
     out = np.zeros(len(tree), dtype=np.int64)
