@@ -219,7 +219,7 @@ class TwoRowLaw(PairedLaw):
         return self._inverse(self._products(0, skipped=j))
 
     def _law_of_crossings(self) -> Array:
-        """Return the unnormalised distribution of the total number of records that change the row by the swap, given
+        """Return the unnormalised distribution of the number of records that the swap moves to another row, given
         that the original counts of one row have the sum r.
         """
         line = self._inverse(self._products(0))[self._r, : len(self._weights)]
