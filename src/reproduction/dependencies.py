@@ -71,8 +71,8 @@ def sources(*modules: str) -> list[Path]:
 
 
 def of_job(*modules: str) -> list[Path]:
-    """Return the files of a job (see `sources`) that calls functions of `modules`, including the files of the modules
-    that run jobs.
+    """Return the files of a job that calls functions of `modules`, including the files of the modules that run jobs
+    (see `sources`).
     """
     return sources(*ADAPTERS, *modules)
 

@@ -1,4 +1,4 @@
-"""Check the files that are named in a configuration, none of which may be confidential except under `releases`.
+"""Check the files that are named in a configuration. Confidential files are allowed only under `releases`.
 
 Every string that is the path of a file is checked, under any key. Later code checks each file again before opening
 it (`dpmultinomial._files.places`). The section ``releases`` names confidential files. Their existence is checked, but

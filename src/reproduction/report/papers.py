@@ -22,8 +22,8 @@ _TABLE = re.compile(r"^\|.*\n?", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Erratum:
-    """Erratum of a paper, with its description, its consequence, the evidence from the run, and the command that
-    reproduces the evidence.
+    """Erratum of a paper, with its description, its consequence, and the evidence from the run. The command that
+    reproduces the evidence is also given.
     """
 
     number: int

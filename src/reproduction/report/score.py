@@ -1,4 +1,6 @@
-"""Score of a paper: numbers of reproduced statements by printed artefact, and the z score of each printed number."""
+"""Compute the score of a paper. The score consists of the numbers of reproduced statements by printed artefact, and of
+the z score of each printed number.
+"""
 
 import math
 from collections.abc import Mapping, Sequence

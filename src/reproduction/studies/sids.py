@@ -40,8 +40,8 @@ _Z = 1.959964
 def table(
     root_seed: int, *, wheel: str, version: str, releases: int, protections: Mapping[str, Mapping[str, Any]]
 ) -> pd.DataFrame:
-    """Return, by protection and method, the estimated slopes and the agreement of the rates with the rates from the
-    unprotected counts.
+    """Return the estimated slopes for each protection and method, and the agreement of the rates with the rates from
+    the unprotected counts.
 
     Parameters
     ----------

@@ -186,8 +186,8 @@ def _standard(noisy: NDArray, scale: float, counts: NDArray, iterations: int, rn
 
 
 def _vectorised(noisy: NDArray, scale: float, counts: NDArray, iterations: int, rng: np.random.Generator) -> NDArray:
-    """Run the algorithm of section 5.1 in Python, with coefficients that are recomputed in every iteration and with all
-    rows in one call.
+    """Run the algorithm of section 5.1 in Python with all rows in one call. The coefficients are recomputed in every
+    iteration.
     """
     noise = -np.abs(noisy - counts).sum(axis=1) / scale
     p = rng.dirichlet(np.ones(3))

@@ -37,8 +37,8 @@ def simulate(
 
 
 def abc_posterior(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int) -> pd.DataFrame:
-    """Return the distributions of theta1..theta4 at the first rate, as histograms of the accepted draws, exact
-    densities and naive densities.
+    """Return the distributions of theta1..theta4 at the first rate. They are given as histograms of the accepted draws,
+    exact densities and naive densities.
 
     The table is in long format, with the columns quantity, variant (``as_written`` for the draws), kind (``accepted``,
     ``exact``, ``naive``), x and y; and with ``iterations`` and ``number accepted`` at missing x.

@@ -58,9 +58,7 @@ def benchmarks():
 
 
 def _estimator():
-    """Measure the time in which a private naive Bayes classifier with 100,000 records and 10 columns is fitted and
-    scored.
-    """
+    """Measure the time for fitting and scoring a private naive Bayes classifier with 100,000 records and 10 columns."""
     rng = stream(1, "bench", "estimators")
     y = rng.integers(0, 2, 100_000)
     X = rng.normal(y[:, None], 1.0, (100_000, 10))
@@ -169,8 +167,8 @@ def _laws(features):
 
 
 def _compiled(table):
-    """Run the models of the benchmark with the compiled code, for Dirichlet, Gaussian and Laplace releases, the
-    non-private model, and random guessing.
+    """Run the models of the benchmark with the compiled code. There are models with Dirichlet, Gaussian and Laplace
+    releases, a non-private model, and random guessing.
     """
     counts, test = experiment.prepared(table, "corrected", 0)
     cells, labels = counts.cells(test.test[:, :-1]), test.test[:, -1]

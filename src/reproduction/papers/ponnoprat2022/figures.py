@@ -175,8 +175,8 @@ def bundled_sets(table: pd.DataFrame) -> Figure:
 
 
 def clipping_floor(table: pd.DataFrame) -> Figure:
-    """Plot the cross-entropy of the Gaussian mechanism for each lower bound (floor) of its noisy counts, with the
-    Dirichlet mechanism for comparison.
+    """Plot the cross-entropy of the Gaussian mechanism for each lower bound (floor) of its noisy counts. The Dirichlet
+    mechanism is shown for comparison.
     """
     figure, axes = grid(table, 1)
     shades = {"1e-06": (RED, ":"), "0.1": (ORANGE, "--"), "1.0": (GREEN, "-."), "sigma": (BLACK, "-")}

@@ -1,5 +1,5 @@
-"""Compute Figures 4, 5, 9 and 10, which show naive Bayes classifiers on the UCI data sets under Rényi and approximate
-differential privacy.
+"""Compute Figures 4, 5, 9 and 10, which show results of naive Bayes classifiers on the UCI data sets. The classifiers
+satisfy Rényi or approximate differential privacy.
 
 The variants are `published`, the author's protocol (its binning loses test cells, noisy counts are raised to 1e-6, one
 split, 1e-20 is added to probabilities); `as_written`, which draws the Dirichlet variables over classes as section 5.1

@@ -239,15 +239,15 @@ FALSE_ENVELOPE = (
 
 
 def jointly(p_values: pd.Series) -> float:
-    """Return the smallest of several p-values multiplied by their number (Bonferroni correction), at most 1, or NaN if
-    a p-value is NaN.
+    """Return the Bonferroni-corrected minimum of several p-values, or NaN if a p-value is NaN. This is the smallest
+    p-value multiplied by the number of p-values, at most 1.
     """
     return float(np.minimum(1.0, len(p_values) * p_values.min(skipna=False)))
 
 
 def formulas(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the comparison table that compare every formula with an independent evaluation, within the
-    tolerance of the formula.
+    """Return rows of the comparison table about every formula. Each formula is compared with an independent evaluation,
+    within the tolerance of the formula.
     """
     rows = []
     row: Any

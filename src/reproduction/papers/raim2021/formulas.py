@@ -215,8 +215,8 @@ def _empty(at: Setting) -> float:
 
 
 def _whole(at: Setting) -> float:
-    """Return the largest absolute difference between P(A_0) and the probability, under the base distribution, that the
-    weight is positive. This probability is 1 or G(z_sse).
+    """Return the largest absolute difference between P(A_0) and the probability that the weight is positive. This
+    probability is computed under the base distribution, and is 1 or G(z_sse).
     """
     probabilities = [np.exp(at.sampler(t).log_whole) for t in ("xi_mean", "xi_sse")]
     return float(max(abs(probabilities[0] - 1), abs(probabilities[1] - stats.laplace.cdf(at.z_sse, scale=at.scale))))

@@ -22,8 +22,8 @@ _BINS = 20
 def simulate(
     size: int, *, components: int, largest: int, epsilon: float, support: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return one row per replication and method, with the columns method, replication, pit (PIT of one component) and
-    total (PIT of the total).
+    """Return the PIT values of the posteriors, with one row per replication and method. The columns are method,
+    replication, pit (PIT of one component) and total (PIT of the total).
     """
     rows = []
     noise = TwoSidedGeometric(epsilon=epsilon, support=support)

@@ -136,7 +136,7 @@ def is_mode(k: Whole, weights: Whole) -> bool:
 
 
 def many_zeros(*, zeros: int, large: int, count: int, epsilon: float, support: int) -> pd.DataFrame:
-    """Return the exact mean of a large released count among many zeros, with the columns algorithm, true, exact_mean,
+    """Return the exact mean of a large released count among many zeros. The columns are algorithm, true, exact_mean,
     bias and exact_variance.
 
     Parameters

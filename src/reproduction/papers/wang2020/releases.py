@@ -72,8 +72,8 @@ def moments(table: pd.DataFrame, *, vector: int, epsilon: float, support: int) -
 
 
 def exact_moments(*, vector: int, epsilon: float, support: int) -> pd.DataFrame:
-    """Return the exact moments of the released counts, computed without simulation, with the columns example,
-    algorithm, ties, representative, exact_mean and exact_variance.
+    """Return the exact moments of the released counts, computed without simulation. The columns are example, algorithm,
+    ties, representative, exact_mean and exact_variance.
     """
     parts = []
     for example, counts in examples.both(vector).items():

@@ -36,7 +36,7 @@ def timings(
     repeats: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return the median computing times of releases and posteriors, with the columns task, method, seconds, baseline,
+    """Return the median computing times of releases and posteriors. The columns are task, method, seconds, baseline,
     baseline_seconds, ratio and note.
 
     A baseline that was run at a smaller size is scaled to the full size (proportional to the number of releases, or to

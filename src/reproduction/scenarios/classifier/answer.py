@@ -92,8 +92,8 @@ def answers(
     level: float,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return the answers to questions about a model, with one or more rows per question, in the format of
-    `Posterior.ask`.
+    """Return the answers to questions about a model in the format of `Posterior.ask`. There are one or more rows per
+    question.
 
     Parameters
     ----------

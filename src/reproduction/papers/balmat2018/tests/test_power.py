@@ -19,8 +19,8 @@ SCALE, ALPHA = enumerated.SCALE, enumerated.ALPHA
 
 
 def test_enumeration_where_all_is_known():
-    """Check the posterior that is computed by enumeration, for M = 1, very wide noise and alpha = 1. It is a mixture of
-    Beta(2, 1), Beta(1, 2) and Beta(1, 1) with weights of 1/3.
+    """Check the posterior that is computed by enumeration in a case with M = 1, very wide noise and alpha = 1. The
+    posterior is a mixture of Beta(2, 1), Beta(1, 2) and Beta(1, 1) with weights of 1/3.
 
     The density is (2 x + 2 (1 - x) + 1)/3 = 1, and the distribution function is x. With alpha = 2, the weights are
     still 1/3, and the distributions are Beta(3, 2), Beta(2, 3), Beta(2, 2). Their densities at 1/2 are 12/8, 12/8 and

@@ -215,8 +215,8 @@ def test_dips_are_differences_of_medians_over_their_own_p():
 
 
 def test_the_calibration_band_holds_for_all_places_at_once():
-    """Check that, for large n, the band of the empirical distribution function is Kolmogorov's 1 % point
-    1.6276/sqrt(n), because K(1.6276) = 0.99.
+    """Check that the band of the empirical distribution function is Kolmogorov's 1 % point 1.6276/sqrt(n) for large n.
+    The reason is that K(1.6276) = 0.99.
     """
     pit = np.linspace(0.0, 0.5, 2500)  # all values are in the lower half, so the ECDF is 1 at 1/2
     frame = pd.DataFrame({"epsilon": 1.0, **dict.fromkeys(calibration.METHODS, pit)})

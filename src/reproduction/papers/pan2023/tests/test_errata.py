@@ -94,7 +94,7 @@ def test_what_the_margins_and_what_the_cells_accept():
 
 
 def test_a_held_value_that_moves():
-    """Check that the first record whose V2 changes in the printed swap changes from (1, 0) to (1, 1)."""
+    """Check the first record whose V2 changes in the printed swap. The record changes from (1, 0) to (1, 1)."""
     assert said(5) == "On the slide, record 2 changes from (1, 0) to (1, 1)."
 
 

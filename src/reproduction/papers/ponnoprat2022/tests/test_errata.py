@@ -35,8 +35,8 @@ def test_the_pair_of_figure_3():
 
 
 def test_the_slip_of_figure_3():
-    """Check the KL divergence in Figure 3 against an independent calculation, and the offset of equation 14 at order 2.
-    The offset is -log(delta) - 2 log 2 = 10.1266.
+    """Check the KL divergence in Figure 3 against an independent calculation. The offset of equation 14 is also checked
+    at order 2. The offset is -log(delta) - 2 log 2 = 10.1266.
     """
     text = said(2)
     assert "gives r = 6.43 and the KL divergence 7.374e-04." in text

@@ -63,8 +63,8 @@ class Chain(NamedTuple):
         )
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return the mean, the standard deviation and a central interval of mu, sigma2 and the four statistics, with
-        the columns `accuracy.SUMMARY`.
+        """Return the mean, the standard deviation and a central interval of mu, sigma2 and the four statistics. The
+        columns are `accuracy.SUMMARY`.
 
         Parameters
         ----------

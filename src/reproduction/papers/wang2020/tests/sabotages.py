@@ -21,7 +21,7 @@ Wrong = Callable[[pytest.MonkeyPatch, Tables], Tables]
 
 
 def again(honest: Tables, *names: str, settings: Mapping[str, Any] | None = None) -> Tables:
-    """Return all tables, after the tables `names` and all tables that are computed from them have been recomputed."""
+    """Recompute the tables `names` and all tables that are computed from them, and return all tables."""
     above = {"releases": ("table_1", "table_3", "tie_rules", "tie_fit")}
     stale = {*names, *(table for name in names for table in above.get(name, ()))}
     kept = {name: table for name, table in honest.items() if name not in stale}

@@ -415,9 +415,9 @@ def moments_table(mean, variance):
 
 
 def test_margins_of_table_1():
-    """Check the margins by which the claims about Table 1 hold or fail, that is, the distances from the thresholds of
-    the claims. The four algorithms have the means 100.2, 100, 99.9 and 100 and the variances 110, 108, 100 and 4 at
-    every count.
+    """Check the margins by which the claims about Table 1 hold or fail. A margin is the distance from the threshold of
+    a claim. The four algorithms have the means 100.2, 100, 99.9 and 100 and the variances 110, 108, 100 and 4 at every
+    count.
     """
     mean = dict(zip(claims.ALL, (100.2, 100.0, 99.9, 100.0), strict=True))
     variance = dict(zip(claims.ALL, (110.0, 108.0, 100.0, 4.0), strict=True))
@@ -523,8 +523,9 @@ def test_many_zeros_are_those_asked_for():
 
 
 def test_the_fit_of_a_tie_rule():
-    """Check the fit of a tie rule with the mean 2.1 (printed 2.0) and the variance 3.0 (printed 2.8) for n = 2,500. The
-    errors .3 and .4 are multiplied by 1/2 if exact values are known, and by sqrt(5/4) if the values are simulated.
+    """Check the fit of a tie rule to printed moments, for n = 2,500. The mean is 2.1 (printed 2.0), and the variance is
+    3.0 (printed 2.8). The errors .3 and .4 are multiplied by 1/2 if exact values are known, and by sqrt(5/4) if the
+    values are simulated.
 
     Both have one decimal, and rounding adds .01/12 to each variance. Without correlation, the two squares are added.
     """

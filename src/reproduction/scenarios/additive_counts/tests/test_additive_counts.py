@@ -1,5 +1,5 @@
-"""Test additive-counts scenarios: compare the posteriors with the library's posteriors and with posteriors under other
-priors, and compare batches with single cases.
+"""Test additive-counts scenarios against the library's posteriors and against posteriors under other priors. Batches
+are compared with single cases.
 """
 
 import pandas as pd

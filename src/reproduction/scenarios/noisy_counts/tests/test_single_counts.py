@@ -31,8 +31,8 @@ GAUSS = {"law": "gaussian", "sd": 2.0}
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """Return a function that computes a scenario, given as YAML text, in a separate folder and returns the result
-    files.
+    """Return a function that computes a scenario in a separate folder and returns the result files. The scenario is
+    given as YAML text.
     """
     monkeypatch.chdir(tmp_path)
 
@@ -71,7 +71,7 @@ def by_sums(frame, prior):
 
 
 def ends(p, level=0.95):
-    """Return the limits of central intervals, beyond each of which the probability is at most (1 - level)/2."""
+    """Return the limits of central intervals. The probability beyond each limit is at most (1 - level)/2."""
     below = np.cumsum(p, axis=1)
     tail = (1 - level) / 2
     return np.argmax(below >= tail * (1 - 1e-9), axis=1), np.argmax(below >= 1 - tail * (1 + 1e-9), axis=1)

@@ -12,8 +12,8 @@ from reproduction.scenarios import figure, making, sentences, summary
 
 @pytest.fixture
 def counties(tmp_path, monkeypatch):
-    """Write a file of 30 counties with noisy numbers of deaths, births and a covariate, and return the file's contents
-    as a DataFrame.
+    """Write a file of 30 counties, and return the contents of the file as a DataFrame. The columns contain noisy
+    numbers of deaths, births and a covariate.
     """
     monkeypatch.chdir(tmp_path)
     rng = dpm.stream(1, "counties")
