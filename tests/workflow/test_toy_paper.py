@@ -163,7 +163,7 @@ def tested(with_toy):
     for step in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message", "toy"]):
         subprocess.run([*git, *step], cwd=source, check=True)  # git's tracked files are the sources
     chosen = ["-k", " and ".join(f"not {slug}" for slug in paper.discover()), *about_papers(source)]
-    command = [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", "-n0", *chosen]
+    command = [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", "-n0", "-m", "not slow", *chosen]
     ran = subprocess.run(
         command,
         cwd=source,
