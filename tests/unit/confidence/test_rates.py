@@ -7,6 +7,7 @@ import pytest
 from scipy import optimize, stats
 
 import dpmultinomial as dpm
+from dpmultinomial._confidence import confidence as confidence_module
 from dpmultinomial._confidence.noise_sums import added
 from dpmultinomial._confidence.rates import GAMMA, Pair, TailsGivenCount, enveloped, rate_interval, rate_tails
 
@@ -306,3 +307,11 @@ def test_rates_together_have_a_smaller_tail_each():
     alone = found.rates.interval(0.95)
     assert rates[["lower", "upper"]].to_numpy().tolist() == alone.to_numpy().tolist()
     assert found.rates["a"].interval(0.95) == tuple(alone.loc["a"])
+
+
+@pytest.mark.parametrize(("number", "rates"), [(2, 2), (3, 3), (4, 0)])
+def test_summaries_of_many_categories_contain_no_rates(monkeypatch, number, rates):
+    """Check both sides of the limit, with a limit of three categories."""
+    monkeypatch.setattr(confidence_module, "MANY_RATES", 3)
+    release = dpm.Release([5.0] * number, mechanism=dpm.DiscreteLaplace(scale=1.0), total=5 * number)
+    assert (dpm.confidence(release).summary(0.9)["type"] == "rate").sum() == rates
