@@ -216,7 +216,8 @@ def _of_record(folder: Path, name: str) -> Entry:
 
 
 def _union(vouched: Iterable[Line], others: Iterable[Line]) -> list[Line]:
-    """Return all releases with one entry per distinct state, in the order in which the entries were found.
+    """Return all releases without duplicates: one entry per distinct state of a release, in the order in which the
+    entries were found.
 
     Two lines are about the same release if they name the same public file and the same record, which states name and
     generation (equal noise gives equal files), or the same file under the same name and generation. Among

@@ -76,7 +76,7 @@ def results(run: Path) -> list[str]:
 
 
 def of_paper(found: paper.Paper, section: Mapping[str, Any], shards: int | str) -> list[str]:
-    """Return the tables, pieces of simulation loops, figures and agreement tables of one paper, without their
+    """Return the tables, partial results of simulations, figures and agreement tables of one paper, without their
     provenance files.
     """
     tables, figures = found.tables(), found.figures()

@@ -185,8 +185,8 @@ _ABC = (
 
 
 def accepted(posterior: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about the slides' rejection sampler, at the table and the rate of the
-    slides.
+    """Yield rows of the comparison table for the rejection sampler of the slides, computed with the data table and the
+    swapping rate of the slides.
     """
     single = posterior[posterior["x"].isna()].set_index("kind")["y"]
     iterations, number = single["iterations"], single["number accepted"]

@@ -381,8 +381,9 @@ def test_choosing_epsilon_is_relative_to_no_noise():
 
 
 def test_counts_of_trapped_chains(monkeypatch):
-    """Check the number of trapped chains and their median iteration for three chains. The first chain is trapped at
-    iteration 4, the second at iteration 8, and the third never. Two chains are trapped, at a median iteration of 6.
+    """Check, for three chains, the number of trapped chains and the median iteration at which a chain becomes trapped.
+    The first chain is trapped at iteration 4, the second at iteration 8, and the third never. Two chains are trapped,
+    at a median iteration of 6.
     """
     ends = iter([4, None, 8, None, None, None])
     monkeypatch.setattr(laws, "_last_move", lambda *_: next(ends))

@@ -321,7 +321,7 @@ def test_representatives_are_order_statistics():
 
 
 def test_seats_by_count():
-    """Check the table of seats: the instances add up to fifty, and the counts times the instances add up to 863. In
+    """Check the table of seats: the frequencies sum to 50, and the products of count and frequency sum to 863. In
     addition, check that the only note is at the count seven.
     """
     table = examples.table_2()
