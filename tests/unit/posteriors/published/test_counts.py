@@ -743,3 +743,10 @@ def test_kinds_are_the_distinct_rows_in_order():
         assert [keys[i] for i in kinds] == order
         assert [order[k] for k in which] == keys
         assert all(keys.index(order[k]) == kinds[k] for k in range(0, len(order), 50))
+
+
+def test_the_tail_at_a_count_is_the_smaller_one():
+    """Check values on both sides of the count against P(N >= k) = a^k/(1 + a), a = exp(-1/scale)."""
+    a, gaps = np.exp(-1 / 2.0), np.array([-7, -2, 1, 9])
+    tails = conflict.at_counts(20.0 + gaps, dpm.DiscreteLaplace(scale=2.0), np.full(4, 20.0))
+    np.testing.assert_allclose(tails, a ** np.abs(gaps) / (1 + a), rtol=1e-12)
