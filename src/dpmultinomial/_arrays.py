@@ -19,7 +19,7 @@ def floats(name: str, values: Any, *, ndim: int, shape: tuple[int, ...] | None =
         raise ValueError(f"{name} must have {_wanted(ndim, shape)}, got shape {array.shape}")
     out = np.ascontiguousarray(array, dtype=np.float64)
     if np.isnan(out).any():
-        raise ValueError(f"{name} must not contain NaN")
+        raise ValueError(f"{name} must not contain NaN, got NaN at index {int(np.isnan(out).argmax())}")
     return out
 
 

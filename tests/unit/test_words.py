@@ -200,7 +200,7 @@ def test_a_generator_is_made_by_a_public_function():
 
 def test_a_table_out_of_reach_names_public_functions():
     table = np.array([[50, 20, 10], [0, 30, 20], [10, 10, 40]])
-    with pytest.raises(ValueError, match=r"the posterior of this table is computed by chains") as caught:
+    with pytest.raises(ValueError, match=r"the posterior of this table is sampled by Markov chains") as caught:
         dpm.posterior(dpm.Release(table, mechanism=dpm.Swap(rate=0.2)))
     assert "pass rng= to dpmultinomial.posterior" in str(caught.value)
     assert "._" not in str(caught.value)

@@ -57,13 +57,13 @@ def meaning(text: str, withheld: Mapping[str, int], missing: Collection[str]) ->
     if _PLAIN.fullmatch(text) or _THOUSANDS.fullmatch(text):
         number = float(text.replace(",", ""))
         if not isfinite(number):
-            raise ValueError("the value must be in the range of floating-point numbers")
+            raise ValueError(f"the value {text[:20]} must be in the range of floating-point numbers")
         return number, None
     if bounds := _bounds(text):
         return None, bounds
     if text.lower() in SYMBOLS:
         raise ValueError(
-            "the meaning of the symbol in this cell is not stated: if counts below 10 were withheld, pass "
+            f"the meaning of the symbol {text!r} is not stated: if counts below 10 were withheld, pass "
             f"withheld={{{text!r}: 10}}. If the count is not available, pass missing=[{text!r}]"
         )
     raise ValueError(_NEEDED)
@@ -73,13 +73,13 @@ def _bounds(text: str) -> Bounds | None:
     if match := _RANGE.fullmatch(text):
         low, high = int(match[1]), int(match[2])
         if low > high:
-            raise ValueError("the lower end of a range must be at most its upper end")
+            raise ValueError(f"the lower end {low} of the range must be at most the upper end {high}")
         return low, high
     if match := _AT_MOST.fullmatch(text):
         return -inf, int(match[1])
     if match := _BELOW.fullmatch(text):
         if int(match[1]) < 1:
-            raise ValueError("the limit must be at least 1, because no count is below 0")
+            raise ValueError(f"the limit {match[1]} must be at least 1, because counts are never negative")
         return -inf, int(match[1]) - 1
     if match := _AT_LEAST.fullmatch(text):
         return int(match[1] or match[2]), inf

@@ -61,9 +61,10 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     plain = size is not None and release.bounds is None and not np.isnan(release.values).any()
     if method in ("gibbs", "table"):
         if not plain:
+            fault = "no exact total" if size is None else "unmeasured counts" if release.bounds is None else "bounds"
             raise ValueError(
-                f"method {method!r} requires an exact total, no bounds and no unmeasured counts: set total and omit "
-                "bounds, or use method 'auto'"
+                f"method {method!r} requires an exact total and measured counts without bounds, got {fault}: use "
+                "method 'auto'"
             )
         return _by_chains(release, concentration(prior, len(release)), method, rng)
     if plain and size is not None and _is_concentration(prior):
@@ -164,7 +165,7 @@ def _by_chains(release: Release, alpha: NDArray[np.float64], method: str, rng: n
     if scale is None:
         raise ValueError(f"method {method!r} requires Laplace noise with a single scale, got {release.mechanism!r}")
     if rng is None:
-        raise ValueError(f"method {method!r} draws random numbers, so rng is required: pass a numpy Generator")
+        raise ValueError(f"rng is required for method {method!r}: pass a NumPy Generator as posterior(.., rng=)")
     kernel = {"gibbs": "convolution"}.get(method, method)
     setting = {"total": release.total, "scale": scale, "alpha": alpha, "draws": _DRAWS, "burn_in": _BURN_IN}
     chains = np.stack(

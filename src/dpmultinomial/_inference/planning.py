@@ -71,11 +71,12 @@ class Goal:
         if not _checks.inside("level", self.level) > 0.5:
             raise ValueError(f"level must lie in (1/2, 1), got {self.level}")
         if (self.interval is None) == (self.question is None):
-            raise ValueError("a plan requires either the argument question, or both arguments interval and narrower")
+            given = f"got question = {self.question!r} and interval = {self.interval!r}"
+            raise ValueError(f"exactly one of question and interval must be given, {given}")
         if (self.interval is None) != (self.narrower is None):
             raise ValueError(
-                "interval (the name of a quantity) and narrower (the maximum width of its interval) must be given "
-                "together"
+                "interval (the name of a quantity) and narrower (the maximum width of the interval) must be given "
+                f"together, got interval = {self.interval!r} and narrower = {self.narrower}"
             )
         if self.narrower is not None:
             _checks.positive("narrower", self.narrower)
@@ -147,7 +148,7 @@ class Goal:
         if self.of == "counts":
             raise ValueError(
                 "the argument `among` must be omitted for counts, because only shares and rates refer to a group of "
-                "categories"
+                f"categories, got {', '.join(among)}"
             )
         if len(among) < 2 or len(set(among)) < len(among):
             raise ValueError(

@@ -122,7 +122,8 @@ def _censored_posterior(release: Release, *, prior: Any, method: str, rng: np.ra
         raise ValueError("the public number of records is missing: pass Release(.., total=)")
     if rng is None:
         raise ValueError(
-            "a chain draws random numbers, so rng is required: pass a numpy Generator, posterior(.., rng=)"
+            "rng is required, because this posterior is sampled by a Markov chain: pass a NumPy Generator as "
+            "posterior(.., rng=)"
         )
     if release.names == ("1", "2", "3", "4"):
         values: Any = release.values

@@ -193,7 +193,8 @@ def _separate(release: Release, regression: Regression) -> tuple[list[int], tupl
         ignored.append("the total is not used: counts are treated as independent given their rates")
     if not every:
         raise ValueError(
-            f"exposure contains no area of the release: use the names of the release ({release.names[0]}, ..)"
+            f"exposure must contain at least one area of the release ({release.names[0]}, ..), got only other names: "
+            "use the names of the release"
         )
     return every, tuple(ignored)
 
@@ -273,13 +274,19 @@ def _crude(areas: Areas, regression: Regression) -> float:
     if regression.family == "rates" and bounded.any():  # if bounds such as 10 to 50 are released, the midpoint is used
         values = np.append(values, (cells.lower + cells.upper)[bounded] / 2)
     if not len(values):
-        raise ValueError(f"none of the {n} counts was measured, so the posterior of the rates would equal the prior")
+        raise ValueError(
+            f"at least one of the {n} counts must be measured, because the posterior of the rates would otherwise "
+            "equal the prior, got no measured count"
+        )
     if np.isnan(values).all():
-        raise ValueError(f"all {len(values)} counts were withheld, so the posterior of the rates would equal the prior")
+        raise ValueError(
+            "at least one count must be published, because the posterior of the rates would otherwise equal the prior, "
+            f"got {len(values)} withheld counts"
+        )
     if not np.nanmax(values) > 0:
         raise ValueError(
-            f"all {len(values)} released counts are 0 or below, so the posterior of the "
-            "rates would be determined by the prior"
+            f"at least one of the {len(values)} released counts must be > 0, because the prior would otherwise "
+            f"determine the posterior of the rates, got the largest count {np.nanmax(values):g}"
         )
     total = np.nansum(np.maximum(values, 0.0)) + 0.5
     rate = total / areas.mean_exposure[cells.measured | bounded].sum()

@@ -66,7 +66,9 @@ def read(
     where = Path(path)
     if not where.is_dir():
         if not where.exists():
-            raise FileNotFoundError(f"{where} is not a file or a folder")
+            raise FileNotFoundError(
+                f"{where} does not exist: pass the path of a CSV file or of the folder of a release"
+            )
         if mechanism is None:
             raise ValueError(
                 f"{where}: mechanism is required, because a CSV file does not contain the mechanism of its numbers: "
@@ -74,9 +76,11 @@ def read(
             )
         return _numbers(read_table(where), mechanism, total, _limits_of_symbols(withheld), _symbols(missing))
     if not (mechanism is None and total is None and withheld is None and not missing):
+        given = [("mechanism", mechanism), ("total", total), ("withheld", withheld), ("missing", missing or None)]
+        named = ", ".join(name for name, value in given if value is not None)
         raise ValueError(
-            f"{where / RECORD}: the arguments mechanism, total, withheld and missing must be omitted, because the "
-            "record of the release already contains their values"
+            f"{where / RECORD}: this record already contains the settings of the release, so the following arguments "
+            f"must be omitted: {named}"
         )
     opened = open_release(where)
     kind = str(opened.record["mechanism"])

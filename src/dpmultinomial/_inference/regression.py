@@ -166,7 +166,10 @@ def aligned(what: str, given: Any, names: Sequence[str]) -> Array:
     if isinstance(given, Mapping):
         listed = {str(name): value for name, value in given.items()}
         if not set(listed) & set(names):
-            raise ValueError(f"{what} contains no area of the release: use the names of the release ({names[0]}, ..)")
+            raise ValueError(
+                f"{what} must contain areas of the release ({names[0]}, ..), got only other names "
+                f"({next(iter(listed), 'none')}, ..): use the names of the release"
+            )
         values = [listed.get(name) for name in names]
     else:
         values = list(given) if np.ndim(given) == 1 else []
@@ -245,6 +248,6 @@ def design_of(covariates: Any, names: Sequence[str]) -> Design:
         if len(names) <= len(labels) or values[-1] < _RANK * values[0]:
             involved = [label for label, x in zip(labels, np.abs(directions[-1, 1:]), strict=True) if x > 1e-6]
             raise ValueError(
-                f"the covariates {', '.join(involved)} are collinear over {len(names)} areas: remove one of them"
+                f"the covariates {', '.join(involved)} are collinear over {len(names)} areas: remove one covariate"
             )
     return Design(labels, matrix, centres, scales)

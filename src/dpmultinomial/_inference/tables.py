@@ -92,15 +92,15 @@ def _inverse(
     if rng is not None:
         return unswapped.infer(table, rate=rate, alpha=alpha, method=method, rng=rng)
     if method == "chain":
-        raise ValueError("method 'chain' draws random numbers, so rng is required: pass a numpy Generator")
+        raise ValueError("rng is required for method 'chain': pass a NumPy Generator as posterior(.., rng=)")
     try:
         return unswapped.infer(table, rate=rate, alpha=alpha, method="exact", rng=stream(0, "never drawn from"))
     except unswapped.OutOfReach as error:
         if method == "exact":
             raise
         raise ValueError(
-            "rng is required, because the posterior of this table is computed by chains, which draw random numbers: "
-            f"pass a numpy Generator ({error})"
+            "rng is required, because the posterior of this table is sampled by Markov chains: pass a NumPy Generator "
+            f"as posterior(.., rng=) ({error})"
         ) from error
 
 
@@ -115,7 +115,7 @@ def _by_rejection(
     the largest number of proposals is reached.
     """
     if rng is None:
-        raise ValueError("method 'abc' draws random numbers, so rng is required: pass a numpy Generator")
+        raise ValueError("rng is required for method 'abc': pass a NumPy Generator as posterior(.., rng=)")
     if table.ndim != 2:
         raise ValueError(
             f"method 'abc' supports only a single table, got a table with {len(table)} strata: use method 'auto'"

@@ -236,8 +236,8 @@ def crossed_posterior(release: Release, *, prior: Any, method: str, rng: np.rand
     chosen = chosen if method == "auto" else method
     if chosen == "chain" and rng is None:
         raise ValueError(
-            "a chain draws random numbers, so rng is required: pass a numpy Generator, posterior(.., "
-            "rng=), or method='least squares'"
+            "rng is required, because the posterior of crossed cells is sampled by a Markov chain: pass a NumPy "
+            "Generator as posterior(.., rng=), or use method='least squares'"
         )
     laws = crossed_cells.laws(crossed, prior_of(prior, release, crossed.tree))
     names = _names(crossed, len(release.shape) == 1)

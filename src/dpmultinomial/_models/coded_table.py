@@ -192,7 +192,7 @@ def _numbers(column: "pd.Series[str]", name: str, missing: str) -> NDArray[np.fl
     values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float)
     blank = column.isna().to_numpy() | ~column.astype(str).str.strip().astype(bool).to_numpy()
     if blank.all():
-        raise ValueError(f"{name}: the numeric column {column.name!r} contains only missing values")
+        raise ValueError(f"{name}: the numeric column {column.name!r} contains only missing values: remove this column")
     wrong = ~np.isfinite(values) & ~(blank & (missing == "category"))
     if wrong.any():
         bad = int(np.flatnonzero(wrong)[0])

@@ -267,7 +267,10 @@ def _nodes(stated: Sequence[object], sizes: Mapping[str, int]) -> tuple[dict[str
     logs = []
     for node in stated:
         if not isinstance(node, Mapping) or not isinstance(node.get("node"), str):
-            raise TypeError(f"every node must be a dict whose key 'node' is a string, got {type(node).__name__}")
+            raise TypeError(
+                "every node must be a dict that contains the key 'node' with a string as its value, got "
+                f"{str(node)[:80]!r}"
+            )
         name, above = node["node"], _model_card.texts("parents", node.get("parents"))
         if name in parents:
             raise ValueError(f"nodes must have distinct names, got {name!r} twice")

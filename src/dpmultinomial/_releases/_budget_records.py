@@ -679,12 +679,13 @@ class Books:
                 raise Refused(
                     f"{_places.FOLDER}/{NAME} {what} the copy in the user account (last used in {known.place}), "
                     f"because {cause}. Restore the newest backup of the journal, or run {RESTORE} to add the spending "
-                    "in the copy"
+                    "recorded in the copy to the journal"
                 )
             if known.identity != identity and known.place == str(self.place):
                 raise Refused(
-                    f"the user account has a copy of an older journal of {self.place}, but the present journal is new. "
-                    f"Restore the old journal from a backup, or run {RESTORE} to add the spending in the copy"
+                    f"the journal in {self.place} was created again, but the user account has a copy of an older "
+                    f"journal of this folder. Restore the older journal from a backup, or run {RESTORE} to add the "
+                    "spending recorded in the copy to the new journal"
                 )
 
 

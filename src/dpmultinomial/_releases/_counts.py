@@ -88,7 +88,11 @@ def read(table: CsvTable, *, tree: bool = False) -> tuple[list[str], NDArray[np.
     """
     wanted = _tree_counts.COLUMNS if tree else COLUMNS
     if sorted(table.columns) != sorted(wanted):
-        raise Refused(f"{table.name}: the columns must be exactly {', '.join(wanted)}")
+        found = [column for column in wanted if column in table.columns]
+        raise Refused(
+            f"{table.name}: the columns must be exactly {', '.join(wanted)}, got {', '.join(found) or 'none'} of these "
+            f"columns and {len(table.columns) - len(found)} other columns"
+        )
     if len(table) < 2:
         raise Refused(f"{table.name}: the file must contain at least two categories, got {len(table)} rows")
     names = table.texts("category")

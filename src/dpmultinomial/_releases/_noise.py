@@ -213,7 +213,8 @@ def _drawn(measurement: _Measurement, values: NDArray[np.int64]) -> NDArray[np.i
             f"values must be a one-dimensional int64 array, got dtype {array.dtype} and shape {array.shape}"
         )
     if len(array) and max(int(array.max()), -int(array.min())) > LARGEST:
-        raise ValueError("values must lie between -2^53 and 2^53")
+        first = int(((array > LARGEST) | (array < -LARGEST)).argmax())
+        raise ValueError(f"values must lie between -2^53 and 2^53, got a value outside this range at position {first}")
     return np.array(measurement(np.ascontiguousarray(array)), dtype=np.int64) if len(array) else array.copy()
 
 

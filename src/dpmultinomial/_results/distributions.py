@@ -298,7 +298,9 @@ class Continuous(Marginal):
         law_mode = getattr(self.law, "mode", None)
         location = law_mode() if law_mode else self._highest()
         if location is None:
-            raise Unavailable(f"{self.name} has no mode, because the density is infinite at an end of the range")
+            raise Unavailable(
+                f"{self.name} has no mode, because the density is infinite at an end of the range: use the median"
+            )
         return float(location)
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:

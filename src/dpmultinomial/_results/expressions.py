@@ -121,7 +121,8 @@ def comparison(text: str, names: Names) -> Comparison:
     operators = [i for i, (kind, _) in enumerate(tokens) if kind == "operator"]
     if len(operators) != 1:
         raise ValueError(
-            f"{text!r}: a probability must contain exactly one comparison, with one of {' '.join(OPERATORS)}"
+            f"{text!r}: a probability must contain exactly one of the operators {' '.join(OPERATORS)}, got "
+            f"{len(operators) or 'none'}"
         )
     sides = [_linear(tokens[: operators[0]], text), _linear(tokens[operators[0] + 1 :], text)]
     (left, a), (right, b) = sides

@@ -748,7 +748,8 @@ def _met(own: Window, tie: Window) -> Window:
     weights = own.weights * tie.at(own.first, len(own.weights))
     if not weights.max() > 0:
         raise Incompatible(
-            "the counts and the information on their sum contradict each other: check the counts and the total"
+            f"the counts and the information on their sum contradict each other (values {own.first} to {own.last}, and "
+            f"{tie.first} to {tie.last}): check the counts and the total"
         )
     return Window(own.first, weights / weights.sum())
 

@@ -69,7 +69,10 @@ class Posterior:
         is loaded.
         """
         if self.again is None:
-            raise TypeError("this posterior cannot be pickled, because it was not returned by dpmultinomial.posterior")
+            raise TypeError(
+                f"only a result of dpmultinomial.posterior can be pickled, got a posterior of another function (method "
+                f"{self.method!r}): save its summary instead"
+            )
         return self.again, ()
 
     @cached_property
@@ -85,7 +88,8 @@ class Posterior:
         """
         if self._log_evidence is None:
             raise AttributeError(
-                "log_evidence is not available, because the prior is improper or the method does not compute it"
+                f"log_evidence is not available for this prior or for the method {self.method!r}: pass a proper prior, "
+                "or use another method"
             )
         return float(self._log_evidence())
 

@@ -369,7 +369,7 @@ class Drawer:
     def _parts(self, places: list[int]) -> Iterator[Array]:
         """Yield the joint draws in blocks of rows."""
         if self._seed is None:
-            raise ValueError("this question is answered by sampling, so rng is required: pass a numpy Generator")
+            raise ValueError("rng is required, because this question is answered by sampling: pass a NumPy Generator")
         together = self.group.together
         width = len(places) if together is not None else len(self.group)
         size = max(min(DRAWS, _AT_ONCE // max(width, 1)), 1)

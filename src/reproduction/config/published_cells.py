@@ -35,7 +35,7 @@ def meaning(text: str, settings: Mapping[str, Any]) -> Cell:
     withheld = dict.fromkeys(_listed(stated.get("symbol", "*")), stated["below"]) if stated else {}
     if text.lower() in SYMBOLS and text not in withheld and text not in missing:
         raise ValueError(
-            "the meaning of the symbol in this cell is not stated: if counts below 10 were withheld, set "
+            f"the meaning of the symbol {text!r} is not stated: if counts below 10 were withheld, set "
             f"withheld: {{symbol: {text!r}, below: 10}}. If the count is not available, set missing: [{text!r}]"
         )
     return table_columns.meaning(text, withheld, missing)

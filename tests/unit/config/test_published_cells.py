@@ -33,8 +33,8 @@ def test_meanings(text):
     [
         ("*", r"if counts below 10 were withheld, set withheld: \{symbol: '\*', below: 10\}\. If the count is not"),
         ("X", r"set missing: \['X'\]"),
-        ("9-1", "must be at most its upper end"),
-        ("<0", "no count is below 0"),
+        ("9-1", "lower end 9 of the range must be at most the upper end 1"),
+        ("<0", "the limit 0 must be at least 1"),
         ("abc", "must be a number, a range such as 10-50"),
         ("inf", "must be a number"),
         ("nan", "must be a number"),
@@ -131,7 +131,7 @@ def test_invalid_cells_are_named_by_line_symbol_and_remedy(folder):
     with pytest.raises(config.ConfigError) as found:
         made(folder, file="c.csv", noise="exact")
     text = str(found.value)
-    assert "line 4, column 'value': the meaning of the symbol in this cell is not stated" in text
+    assert "line 4, column 'value': the meaning of the symbol '*' is not stated" in text
     assert "set withheld: {symbol: '*', below: 10}" in text
     assert "got '*'" in text
     assert "line 5, column 'value': must be a number, a range such as 10-50" in text

@@ -237,8 +237,8 @@ def test_a_prior_is_handed_on():
 
 GOOD = {"interval": "met", "narrower": 0.1}
 REFUSED = [
-    ({}, "either the argument question, or both arguments interval and narrower"),
-    ({**GOOD, "question": "met > failed"}, "either the argument question, or both arguments interval and narrower"),
+    ({}, "exactly one of question and interval must be given, got question = None and interval = None"),
+    ({**GOOD, "question": "met > failed"}, "exactly one of question and interval must be given, got question = 'met"),
     ({"interval": "met"}, "must be given together"),
     ({"question": "met > failed", "narrower": 0.1}, "must be given together"),
     ({**GOOD, "level": 0.5}, r"level must lie in \(1/2, 1\), got 0.5"),

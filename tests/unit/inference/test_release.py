@@ -59,7 +59,7 @@ def test_what_is_wrong_is_named(values, options, error, match):
             dpm.Release([1, 2], mechanism=LAPLACE),
             {"method": "gibbs"},
             ValueError,
-            "requires an exact total, no bounds",
+            "requires an exact total and measured counts without bounds, got no exact total",
         ),
         (
             dpm.Release([1, 2], mechanism="laplace", total=3),
@@ -70,7 +70,12 @@ def test_what_is_wrong_is_named(values, options, error, match):
         (dpm.Release([1, 2], mechanism=LAPLACE, total=3), {"method": "guess"}, ValueError, "method"),
         (dpm.Release([1, 2], mechanism=LAPLACE, total=3), {"prior": "normal"}, ValueError, "prior"),
         (dpm.Release([1, 2], mechanism=LAPLACE, total=3), {"prior": [1, 2, 3]}, ValueError, "prior"),
-        (dpm.Release([1, 2], mechanism=LAPLACE, total=3), {"method": "gibbs"}, ValueError, "method 'gibbs' draws"),
+        (
+            dpm.Release([1, 2], mechanism=LAPLACE, total=3),
+            {"method": "gibbs"},
+            ValueError,
+            "rng is required for method 'gibbs'",
+        ),
         (dpm.Release([[1, 2]], mechanism=LAPLACE, total=3), {}, ValueError, "values must be one-dimensional"),
         (dpm.Release([1, 2], mechanism=GAUSSIAN, total=3), {"method": "gibbs"}, ValueError, "Laplace"),
         (
@@ -90,7 +95,7 @@ def test_what_is_wrong_is_named(values, options, error, match):
             dpm.Release([1, 2, 3, 4], mechanism=CENSORED, total=9),
             {},
             ValueError,
-            "a chain draws random numbers",
+            "rng is required, because this posterior is sampled by a Markov chain",
         ),
     ],
 )
@@ -106,7 +111,7 @@ def test_published_numbers_are_read_from_a_csv(tmp_path):
     assert dict(zip(found.names, found.values, strict=True)) == {"met": 12.3, "not met": -4.1}
     with pytest.raises(ValueError, match="pass mechanism="):
         dpm.read(file)
-    with pytest.raises(FileNotFoundError, match="elsewhere is not a file or a folder"):
+    with pytest.raises(FileNotFoundError, match="elsewhere does not exist"):
         dpm.read(tmp_path / "elsewhere")
     file.write_text("name,value\nmet,1\nmet,2\n")
     with pytest.raises(ValueError, match="the column 'name' contains 'met' twice"):
@@ -146,7 +151,7 @@ def test_numbers_as_agencies_publish_them_are_read_from_a_csv(tmp_path):
     ("text", "options", "match"),
     [
         ("a,*\nb,oops\n", {}, r"2 invalid cells\n.*line 2, column 'value': the meaning .* pass withheld={'\*': 10}"),
-        ("a,9-1\n", {}, "line 2, column 'value': the lower end of a range must be at most its upper end, got '9-1'"),
+        ("a,9-1\n", {}, "line 2, column .*: the lower end 9 of the range must be at most the upper end 1, got '9-1'"),
         ("a,3\nb,1-9\n", {"mechanism": LAPLACE}, r"counts\.csv: 'b' is the range 1 to 9, but ranges"),
         ("a,<9\nb,<5\n", {"mechanism": LAPLACE}, r"'b' is published as at most 4, .* the same limit \(9\)"),
         ("a,<9\nb,3\n", {"mechanism": [LAPLACE, LAPLACE]}, "require the same noise distribution for all counts"),
@@ -192,5 +197,5 @@ def test_a_release_made_here_says_how_it_was_made(mechanism, tmp_path):
         assert abs(found.counts["a"].mean() - 40) < 40  # noise of scale 2 to 3: chance of a false alarm below 1e-5
     if mechanism == "discrete_gaussian":
         assert release.mechanism.sigma == pytest.approx(10**0.5, rel=1e-6)  # sqrt(2/(2 rho))
-    with pytest.raises(ValueError, match="mechanism, total, withheld and missing must be omitted"):
+    with pytest.raises(ValueError, match=r"the following arguments must be omitted: mechanism$"):
         dpm.read(folder, mechanism=LAPLACE)

@@ -141,7 +141,10 @@ def test_each_mistake_of_a_bayes_model_is_told(change, words):
         ),
         (lambda e: e["nodes"][0].__setitem__("parents", ["colour"]), "log_prob of 'size' must have shape"),
         (lambda e: e["nodes"][1].__setitem__("node", "size"), "nodes must have distinct names, got 'size' twice"),
-        (lambda e: e["nodes"].__setitem__(0, 3), "every node must be a dict whose key 'node' is a string"),
+        (
+            lambda e: e["nodes"].__setitem__(0, 3),
+            "every node must be a dict that contains the key 'node' with a string as its value, got '3'",
+        ),
         (lambda e: e["nodes"][0].pop("parents"), "parents must be a list of strings"),
         (lambda e: e["nodes"][0].pop("log_prob"), "must have shape"),
         (lambda e: e["nodes"].clear(), "nodes must contain at least one node"),

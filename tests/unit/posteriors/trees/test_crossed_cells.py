@@ -212,7 +212,7 @@ def test_the_face_gives_both_and_says_which():
     np.testing.assert_array_equal(draws[:, 0] + draws[:, 2], draws[:, 4])
     for name in chain.counts.names:
         assert chain.counts[name].mean() == pytest.approx(fast.counts[name].mean(), abs=0.25)
-    with pytest.raises(ValueError, match="a chain draws random numbers"):
+    with pytest.raises(ValueError, match="the posterior of crossed cells is sampled by a Markov chain"):
         dpm.posterior(release)
 
 
