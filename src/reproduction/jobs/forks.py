@@ -27,7 +27,7 @@ _FIRST = (
     *("snakemake.iocontainers", "snakemake.logging", "reproduction.jobs.making"),
     *("matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf"),
 )
-FEWEST = 4  # smallest number of jobs for which loading saves time
+FEWEST = 2  # smallest number of jobs for which loading saves time
 _PREFIX = "dpmultinomial-"  # prefix of temporary folders, followed by the process ID
 _LONGEST = 100  # maximum number of bytes in a socket's path
 _CLIENT = Path(__file__).with_name("fork_client.py")

@@ -240,15 +240,15 @@ MODULES = {"a": ["json", "csv"], "b": ["csv"]}
 @pytest.mark.parametrize(
     ("workflow", "expected"),
     [
-        (planned("aabb"), ["csv", "json"]),
-        (planned("bbbbcc"), ["csv"]),
-        (planned("aab"), None),
+        (planned("ab"), ["csv", "json"]),
+        (planned("bbcc"), ["csv"]),
+        (planned("ac"), None),
         (planned("aabb", local=False), None),
         (planned("aabb", main=False), None),
         (planned("aabb", methods=["conda"]), None),
         (planned(["compile_kernel", *"aabb"]), None),
     ],
-    ids=["enough", "needed modules", "few", "cluster", "a job's own", "conda", "kernels"],
+    ids=["enough", "needed modules", "one job", "cluster", "a job's own", "conda", "kernels"],
 )
 def test_it_is_started_where_it_saves_and_changes_nothing(monkeypatch, workflow, expected):
     started, shells = [], []
