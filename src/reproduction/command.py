@@ -256,7 +256,7 @@ def _scenario(asked: argparse.Namespace, settings: Mapping[str, Any]) -> "Scenar
 
 
 def _stated(asked: argparse.Namespace) -> dict[str, Any]:
-    """Return the keys of a scenario that are given on the command line."""
+    """Return the keys and values of a scenario that are given on the command line."""
     keys = (
         "total",
         "among",

@@ -33,8 +33,8 @@ _KEYS = (*_ABOUT, *_LISTS, *_COLUMNS, "definitions", "properties")
 
 
 class KindError(ValueError):
-    """Raised for mistakes in the folders of the kinds of scenarios. The message lists all mistakes, each with its
-    file.
+    """Error that is raised for mistakes in the folders of the kinds of scenarios. The message lists all mistakes, each
+    with its file.
     """
 
 

@@ -46,8 +46,8 @@ _PUBLISHED = "artefact\tquantity\tkind\tvalue\tdigits\terror\tplace\twords"
 
 
 class PaperError(ValueError):
-    """Raised for mistakes in the folder of a paper. The message lists all mistakes, each with its file and the expected
-    content.
+    """Error that is raised for mistakes in the folder of a paper. The message lists all mistakes, each with its file
+    and the expected content.
     """
 
 
@@ -68,7 +68,7 @@ class Table:
 
     @property
     def module(self) -> str:
-        """Return the name of the module, in the paper's folder, that contains the function of the table."""
+        """Return the name of the module, in the paper's folder, that contains the function which computes the table."""
         return self.function.partition(".")[0]
 
 

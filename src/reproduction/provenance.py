@@ -164,7 +164,7 @@ def write(record: dict[str, Any], *files: str | Path) -> None:
 
 
 def own_digest(record: dict[str, Any]) -> str:
-    """Return the SHA-256 checksum of a provenance record on disk, computed without the entry `OWN`."""
+    """Return the SHA-256 checksum of a provenance record on disk, computed without the value under the key `OWN`."""
     return digest({key: value for key, value in json.loads(json.dumps(record)).items() if key != OWN})
 
 

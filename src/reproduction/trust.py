@@ -165,8 +165,8 @@ def _consumers(
 
 
 def _broken(root: Path, files: Mapping[Path, str], found: Mapping[str, Any]) -> str:
-    """Return the reason why the files of a provenance record differ from the files of the last run, or an empty string
-    if they do not differ.
+    """Return the reason why the files of a provenance record do not match this record or the last run, or an empty
+    string if they match.
     """
     for path, digest in files.items():
         if path.is_symlink():

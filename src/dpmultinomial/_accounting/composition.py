@@ -141,7 +141,7 @@ _MOST_MECHANISMS: Final = 64  # largest number of different mechanisms whose los
 
 @dataclass(frozen=True, kw_only=True)
 class _Cost:
-    """Base class of all privacy costs, each of which states the data source and the neighbour relation.
+    """Base class of all privacy costs, each of which states its data source and its neighbouring relation.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ class Epsilon(float):
 
 @dataclass(frozen=True, kw_only=True)
 class Total:
-    """Sum of the privacy costs of one data source under one neighbour relation.
+    """Sum of the privacy costs of one data source under one neighbouring relation.
 
     Parameters
     ----------
@@ -299,7 +299,7 @@ class Total:
     mechanisms: Mapping[Mechanism, int] | None = field(default=None, compare=False, repr=False)
 
     def renyi_epsilon(self, order: float) -> float:
-        """Return the Rényi epsilon, at one order, of the sum of the pure, zero-concentrated and Rényi costs.
+        """Return the Rényi epsilon, at one order, of the composition of all pure-DP, zCDP and Rényi-DP costs.
 
         Parameters
         ----------
@@ -403,7 +403,8 @@ def _least(value: Callable[[float], float]) -> float:
 
 
 def pure_to_renyi(epsilon: float, *, order: float) -> float:
-    """Return the largest Rényi divergence of an epsilon-DP release. Randomised response attains this value.
+    """Return the largest Rényi divergence of the given order that an epsilon-DP release can have. Randomised response
+    attains this value.
 
     Parameters
     ----------
@@ -434,7 +435,7 @@ def pure_to_renyi(epsilon: float, *, order: float) -> float:
 
 
 def total(costs: Iterable[_Cost]) -> dict[tuple[str, str], Total]:
-    """Return the total cost for each pair of data source and neighbour relation.
+    """Return the total privacy cost for each pair of a data source and a neighbouring relation.
 
     Parameters
     ----------
@@ -496,7 +497,7 @@ def _mechanisms(costs: list[Cost]) -> Counter[Mechanism] | None:
 
 
 def compose(*costs: _Cost) -> Total:
-    """Sum the privacy costs of releases of one source under one neighbour relation.
+    """Sum the privacy costs of releases of one source under one neighbouring relation.
 
     Parameters
     ----------

@@ -98,8 +98,8 @@ class Composition:
         return [(one.gridded(step, log_mass), n) for one, n in often.items()]
 
     def log_moment(self, power: float) -> float:
-        """Return the log moment generating function log E[exp(power loss)] at `power`. The expected value includes only
-        finite losses.
+        """Return the log moment generating function of the privacy loss, log E[exp(power * loss)], at `power`. The
+        expected value includes only finite losses.
         """
         return math.fsum(n * _log_sum(logs + power * values) for logs, values, n in self._finite)
 
@@ -230,8 +230,8 @@ class Tail:
 
 
 def tilt(part: Losses, power: float) -> tuple[Array, float]:
-    """Return tilted probabilities y and the logarithm of a factor K. The sum of y is near 1, and every probability is
-    at most K y exp(-power loss).
+    """Return exponentially tilted probabilities y of the privacy losses, and the logarithm of a factor K in an upper
+    bound on the original probabilities. The sum of y is near 1, and every probability is at most K y exp(-power loss).
 
     Parameters
     ----------

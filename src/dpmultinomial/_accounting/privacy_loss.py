@@ -31,7 +31,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
 
 @dataclass(frozen=True)
 class Losses:
-    """Distribution of a privacy loss on a lattice.
+    """Distribution of a privacy loss on a lattice of equally spaced values.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class DiscreteGaussianLoss:
 
     @property
     def spread(self) -> float:
-        """Standard deviation of the privacy loss under continuous noise with the same parameter."""
+        """Standard deviation of the privacy loss of continuous Gaussian noise with the same parameter sigma."""
         return self.change / self.sigma
 
     def _noise(self, log_mass: float) -> tuple[Array, Array, float, float]:
@@ -212,7 +212,7 @@ class DiscreteLaplaceLoss:
 
 @dataclass(frozen=True)
 class LaplaceLoss:
-    """Privacy loss of Laplace noise on a number that one record changes.
+    """Privacy loss of releasing a number with Laplace noise if one record changes this number by `change`.
 
     Parameters
     ----------
@@ -426,8 +426,8 @@ class TruncatedLaplaceLoss:
         return self.change / self.scale
 
     def _parts(self) -> tuple[Array, Array, float, float]:
-        """Return the losses as multiples of the lattice step, their probabilities, the probability of an infinite loss,
-        and the relative error of the probabilities.
+        """Return the privacy losses as multiples of the lattice step, the probabilities of these losses, the
+        probability of an infinite loss, and the relative error of the probabilities.
         """
         x = np.arange(-self.support, self.support + 1, dtype=np.float64)
         p = np.exp(-np.abs(x) / self.scale)
@@ -467,7 +467,7 @@ class PureLoss:
 
     @property
     def step(self) -> float:
-        """Step of the lattice of losses, which is the distance of the two losses epsilon and -epsilon from 0."""
+        """Step of the lattice of possible privacy losses. The two losses epsilon and -epsilon are one step from 0."""
         return self.epsilon
 
     @property
@@ -543,12 +543,14 @@ class SplitLoss:
 
     @property
     def step(self) -> None:
-        """Return None, because the possible changes in the counts lead to different lattices."""
+        """Return None, because the possible changes in the counts lead to privacy losses on different lattices."""
         return None
 
     @cached_property
     def spread(self) -> float:
-        """Smallest spread of the privacy loss over all possible changes in the counts."""
+        """Smallest value of `spread`, which is roughly the standard deviation of the privacy loss, over all possible
+        changes in the counts.
+        """
         return min(one.spread for case in self.cases for one in case)
 
     def lattice(self, log_mass: float) -> Losses:

@@ -23,7 +23,8 @@ _CONVERGED = 1e-15  # relative change of a continued fraction at which it has co
 def dirichlet_delta(
     epsilon: ArrayLike, *, r: float, alpha: float, counts: tuple[float, float] = (0.0, 0.0)
 ) -> NDArray[np.float64]:
-    """Return the smallest delta for which Dirichlet(r f + alpha) is (epsilon, delta)-DP.
+    """Return the smallest delta for which the mechanism that draws from Dirichlet(r f + alpha), given the histogram f,
+    is (epsilon, delta)-DP.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ def _log_tail(p: float, q: float, x: float) -> float:
 
 
 def dirichlet_epsilon(delta_: float, *, r: float, alpha: float) -> float:
-    """Return the smallest epsilon >= 0 for which Dirichlet(r f + alpha) is (epsilon, delta_)-DP.
+    """Return the smallest epsilon >= 0 for which a release Dirichlet(r f + alpha) of counts f is (epsilon, delta_)-DP.
 
     Parameters
     ----------
@@ -116,8 +117,8 @@ def dirichlet_epsilon(delta_: float, *, r: float, alpha: float) -> float:
 def dirichlet_calibration(
     epsilon_hat: float, *, delta_: float, alpha_per_r: float = 0.0, alpha_offset: float = 1.0
 ) -> float:
-    """Return the largest r for which Dirichlet(r f + alpha), alpha = alpha_offset + alpha_per_r r, is (epsilon_hat,
-    delta_)-DP.
+    """Return the largest r for which a release Dirichlet(r f + alpha) of counts f is (epsilon_hat, delta_)-DP, where
+    alpha = alpha_offset + alpha_per_r r.
 
     Parameters
     ----------
@@ -185,8 +186,8 @@ def laplace_delta(epsilon: ArrayLike, *, scale: float) -> NDArray[np.float64]:
 
 
 def geometric_delta(claimed: float, *, epsilon: float, changed: int = 2, support: int = 50) -> float:
-    """Return the smallest delta for which a release of counts with truncated two-sided geometric noise is (claimed,
-    delta)-DP.
+    """Return the smallest delta for which a release of counts with truncated two-sided geometric noise satisfies
+    (epsilon, delta)-DP at the claimed epsilon.
 
     Parameters
     ----------

@@ -71,8 +71,8 @@ def dirichlet_divergence(u: ArrayLike, v: ArrayLike, *, order: float) -> float:
 
 
 def dirichlet_bound(r: float, *, order: float, l2_squared: float = 2.0, linf: float = 1.0) -> float:
-    """Return the Rényi bound in Theorem 1 of Ponnoprat (2022) for Dirichlet(r f + alpha). As in line 1 of Algorithm 1,
-    alpha = 1 + 4(order - 1) r linf.
+    """Return the bound of Theorem 1 of Ponnoprat (2022) on the Rényi epsilon of a draw from Dirichlet(r f + alpha),
+    where f denotes the counts. As in line 1 of Algorithm 1, alpha = 1 + 4(order - 1) r linf.
 
     Parameters
     ----------
@@ -124,8 +124,8 @@ def dirichlet_worst_case(r: float, *, alpha: float, order: float) -> float:
 
 
 def _worst_case_near_one(r: float, alpha: float, excess: float) -> float:
-    """Return the two differences of log-gamma functions in the worst-case Rényi divergence, divided by `excess` = order
-    - 1. Each quotient is r times a mean of digamma functions.
+    """Return the sum of the two differences of log-gamma functions in the worst-case Rényi divergence, divided by
+    `excess` = order - 1. Each quotient is r times a mean of digamma functions.
     """
     x, w = _unit_rule()
     upper = r * (w @ digamma(alpha + r + excess * r * x))

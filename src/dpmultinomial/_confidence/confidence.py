@@ -46,7 +46,7 @@ class PValue(float):
 
 
 class Confidence:
-    """Confidence intervals and tests of the true counts and the underlying rates of a release.
+    """Confidence intervals and hypothesis tests for the true counts and the underlying rates of a release.
 
     These intervals cover the true value in at least the stated share of releases, for every true value. Create a
     `Confidence` with `dpmultinomial.confidence`.
@@ -440,7 +440,7 @@ class Confidence:
 
 
 def _below(level: float, what: str) -> float:
-    """Return the confidence level, and raise ValueError if the level is not below 1 - gamma."""
+    """Return the confidence level, or raise ValueError if the level is not below 1 - GAMMA."""
     if level >= 1 - GAMMA:
         raise ValueError(f"level must be below {1 - GAMMA:g} for {what}, got {level}")
     return level

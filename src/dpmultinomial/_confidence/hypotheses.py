@@ -192,7 +192,9 @@ class Sample:
     poisson: bool = False
 
     def numbers(self, low: float, high: float) -> Array:
-        """Return the numbers of records that have a non-negligible probability for a rate between `low` and `high`."""
+        """Return the values that the number of records with the property takes with non-negligible probability, for a
+        rate between `low` and `high`.
+        """
         return numbers(self.size * low, self.size * high, np.inf if self.poisson else self.size)
 
     def values(self, x: Array) -> Array:
@@ -214,7 +216,9 @@ class Sample:
         return scipy.linalg.toeplitz(np.append(mass[0], np.zeros(len(x) - 1)), np.append(mass, np.zeros(len(x) - 1)))
 
     def information(self, rates: Array) -> Array:
-        """Return the Fisher information that the number of records without noise contains about each rate."""
+        """Return the Fisher information about each rate that the number of records would contain if no noise were
+        added.
+        """
         with np.errstate(divide="ignore", invalid="ignore"):
             fisher = self.size / (rates if self.poisson else rates * (1 - rates))
         return np.asarray(fisher if self.size > 0 else np.zeros_like(rates))
@@ -299,7 +303,9 @@ class TwoRates:
     noise: tuple[NoiseSum, NoiseSum]
 
     def _statistic(self, one: Array, two: Array, shift: float) -> Array:
-        """Return the difference of two shares minus `shift`, divided by the standard deviation of the difference."""
+        """Return the difference of two shares minus `shift`, divided by an estimate of the standard deviation of the
+        difference.
+        """
         n1, n2 = self.n
         noise = self.noise[0].variance / n1**2 + self.noise[1].variance / n2**2
         if shift == 0:

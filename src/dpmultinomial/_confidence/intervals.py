@@ -208,7 +208,7 @@ class RateConfidence:
 
 
 class ByName:
-    """Confidence statements about all quantities of one type, by name.
+    """Confidence statements about all quantities of one type, indexed by the names of the quantities.
 
     Parameters
     ----------

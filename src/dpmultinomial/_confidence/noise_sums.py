@@ -87,8 +87,8 @@ class NoiseSum:
         )
 
     def largest(self, tail: float, side: str) -> float:
-        """Return the largest distance h with P(sum >= h) > tail (side ``"right"``) or with P(sum <= -h) > tail (side
-        ``"left"``).
+        """Return the largest distance h for which the tail probability P(sum >= h) (side ``"right"``) or P(sum <= -h)
+        (side ``"left"``) exceeds `tail`.
         """
         lattice = (self.first + np.arange(len(self.mass))) * self.step
         if side == "right":
@@ -147,7 +147,7 @@ def _stretched(one: NoiseSum, multiple: int) -> NoiseSum:
 
 
 def convolved(a: NoiseSum, b: NoiseSum) -> NoiseSum:
-    """Return the distribution of the sum of two independent noise sums with the same step."""
+    """Return the distribution of the sum of two independent sums of noise terms on lattices with the same step."""
     if len(a.mass) * len(b.mass) <= _DIRECT:
         mass, error = np.convolve(a.mass, b.mass), 0.0
     else:
@@ -267,7 +267,7 @@ class SignedSum:
 
 @dataclass(frozen=True)
 class Ratio:
-    """Ratio of two sums of counts that are >= 0. The confidence set of the ratio is computed by Fieller's method.
+    """Ratio of two non-negative sums of counts. The confidence set of the ratio is computed by Fieller's method.
 
     Parameters
     ----------
@@ -332,7 +332,7 @@ class Ratio:
         return None if angle_range is None else (tangent(angle_range[0]), tangent(angle_range[1]), angle_range[2])
 
     def _grid(self) -> Array:
-        """Return a grid of angles that is dense near the angle of the released ratio."""
+        """Return a grid of angles in [0, pi/2] that is dense near the angle whose tangent is the released ratio."""
         even = np.linspace(0.0, np.pi / 2, _ANGLES)
         top, bottom = (np.clip((s.low + s.high) / 2, 1.0, None) for s in (self.top, self.bottom))
         if not np.isfinite(top + bottom):

@@ -97,7 +97,7 @@ class NoisyCounts:
 
     @cached_property
     def integers(self) -> bool:
-        """Return whether all counts are `plain` and their noise takes only integer values."""
+        """Return whether `plain` is true and the noise takes only integer values."""
         return self.plain and bool(self.law.discrete)
 
     def rate_tails(self, place: int) -> tuple[TailsGivenCount, str, bool]:

@@ -68,7 +68,7 @@ def binomial(x: Array, n: int, p: float | Array) -> Array:
 
 
 def poisson(x: Array, mean: float | Array) -> Array:
-    """Return the Poisson probabilities of the numbers x.
+    """Return the probabilities of the integers x under a Poisson distribution with the given mean.
 
     Parameters
     ----------
@@ -131,7 +131,9 @@ def rate_tails(tails: TailsGivenCount, p: float) -> tuple[float, float]:
 
 
 def enveloped(tails: TailsGivenCount) -> TailsGivenCount:
-    """Return upper bounds on the tail probabilities, made monotone in x by running maxima over x = 0..n."""
+    """Return upper bounds on the tail probabilities. The bounds are made monotone in the true count x by running maxima
+    over x = 0, .., n.
+    """
     x = np.arange(tails.n + 1, dtype=np.float64)
     right = np.maximum.accumulate(tails.right(x))
     left = np.maximum.accumulate(tails.left(x)[::-1])[::-1]
@@ -242,8 +244,8 @@ class Pair:
         return min(right, 1.0), min(left, 1.0)
 
     def accepts(self, p: float, level: float) -> bool:
-        """Return whether both one-sided p-values of a rate exceed alpha/2. Each p-value is the largest tail probability
-        plus gamma/2.
+        """Return whether both one-sided p-values of a rate exceed alpha/2, where alpha = 1 - `level`. Each p-value is
+        the largest tail probability plus gamma/2.
 
         Parameters
         ----------
@@ -302,8 +304,8 @@ class Pair:
         )
 
     def normal_interval(self, level: float) -> tuple[float, float, float]:
-        """Return the confidence interval of a rate under a normal approximation to the statistic T_p. Also return the
-        error of the confidence level at the estimated rate.
+        """Return the confidence interval of a rate under a normal approximation to the distribution of the statistic
+        T_p = (1 - p) Y1 - p Y0. Also return the error of the confidence level at the estimated rate.
 
         Parameters
         ----------

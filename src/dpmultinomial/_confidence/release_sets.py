@@ -301,7 +301,7 @@ class RoundingSets(OrderedSets):
             raise ValueError(f"values must be multiples of the base {law.base}, got {values[~good][0]:g}")
 
     def _distance(self, level: Array) -> Array:
-        """Return, for each level, the largest distance between an accepted count and the released value."""
+        """Return, for each confidence level, the largest distance between an accepted count and the released value."""
         gaps = np.arange(self.base)
         likely = 1 - gaps / self.base
         fits = (likely >= 0.5) | (likely > 1 - np.asarray(level)[..., None])
@@ -444,7 +444,8 @@ def _coded(law: Coarsened, values: Array) -> Array:
 
 
 def _periodic_table(law: Coarsened) -> Perturbation:
-    """Return the probability table of coarsened values if the rows of the noise table repeat after k counts.
+    """Return the probability table of coarsened values, given a noise table whose rows repeat with the period k in the
+    true count.
 
     Above the threshold and the limit of clipping, rounding to multiples of s repeats after 2 lcm(k, s) counts (the
     factor 2 keeps the parity of ties), and so do the rows of the table.

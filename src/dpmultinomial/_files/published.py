@@ -274,9 +274,9 @@ def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
 
 
 def _counted(record: Mapping[str, Any]) -> bool:
-    """Return whether the cost that counts against a budget is stated correctly in a record. If neighbours differ by
-    adding or removing a record, this cost is twice the epsilon or four times the rho. An exchange of records does not
-    have a cost of this kind.
+    """Return whether the record of a release states correctly the cost that counts against a budget. If neighbours
+    differ by adding or removing a record, this cost is twice the epsilon or four times the rho. An exchange of records
+    does not have a cost of this kind.
     """
     cost, stated = record["cost"], record.get("against_ceiling")
     if stated is None or cost["relation"] == "exchange within invariants":
@@ -502,8 +502,8 @@ def open_release(folder: str | Path) -> Published:
 
 
 def _named_by_ledger(folder: Path, record: Mapping[str, object], digest: str) -> None:
-    """Check that the name and the digests of a release agree with its folder. The function also checks the ledger two
-    folders above, if this ledger exists.
+    """Check that the record of a release agrees with the name of its folder and with the digests in the ledger. The
+    ledger is two folders above. If it does not exist, nothing is checked.
     """
     ledger = folder.resolve().parents[1] / LEDGER
     if not ledger.is_file():

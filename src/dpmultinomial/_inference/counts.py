@@ -97,7 +97,7 @@ def _laws(release: Release) -> list[Any]:
 
 
 def _conflict(release: Release, laws: Sequence[Any], total: int, alpha: NDArray[np.float64]) -> dict[str, object]:
-    """Return the facts about a conflict between a release, its public total and the prior of the rates."""
+    """Return the results of a check for conflict between a release, its public total and the prior of the rates."""
     tails = conflict.given_total(release.values, laws, total, alpha)
     if isinstance(release.mechanism, Dirichlet):  # released shares add up to 1
         return conflict.facts(tails, release.names)

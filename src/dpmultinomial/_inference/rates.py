@@ -153,8 +153,8 @@ def _by_name(covariates: Any, release: Release) -> dict[str, dict[str, float]]:
 
 
 def _separate(release: Release, regression: Regression) -> tuple[list[int], tuple[str, ...]]:
-    """Return the positions of the counts that are separate areas, and the dependences between counts that are ignored
-    by the model.
+    """Return the positions of the counts that are separate areas, and sentences that describe the dependences which the
+    model ignores.
     """
     every = list(range(len(release)))
     ignored = []
@@ -250,8 +250,8 @@ def _without_exposure(cells: Cells, names: tuple[str, ...], rows: NDArray[np.int
 
 
 def _at_most(cells: Cells, names: tuple[str, ...], persons: Array) -> Cells:
-    """Return the noisy counts of all areas with upper bounds. The upper bound on the count of each area is at most the
-    number of persons in the area.
+    """Return the noisy counts of all areas, with upper bounds that are limited by the numbers of persons. The upper
+    bound on the count of each area is at most the number of persons in the area.
     """
     upper = np.minimum(cells.upper, persons)
     bounded = Cells(cells.released, cells.noise, cells.lower, upper, cells.measured, cells.reasons)

@@ -260,8 +260,8 @@ class _MixtureTogether:
         return Window(*mixture.whole.at(0))
 
     def draw(self, places: Sequence[int], size: int, *, rng: np.random.Generator) -> Whole:
-        """Draw independent vectors of counts from the joint distribution, as an array of shape (size, places). Each
-        draw belongs to a component chosen at random.
+        """Draw `size` independent vectors of counts from the joint distribution, as an array with one row per draw and
+        one column per element of `places`. Each draw belongs to a component chosen at random.
         """
         which = rng.integers(max(self._found.draws, 1), size=size)
         out = np.empty((size, len(places)), dtype=np.int64)

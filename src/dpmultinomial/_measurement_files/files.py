@@ -198,8 +198,8 @@ def _only(rows: pa.RecordBatch, column: str, name: str) -> str:
 
 
 def _sign(rows: pa.RecordBatch, name: str) -> str:
-    """Return the sign of a constraint, as stated in a column. If the column is missing, the sign follows from the name
-    of the constraint.
+    """Return the sign of a constraint (=, <= or >=), as stated in the column 'sign'. If the column is missing, the sign
+    follows from the name of the constraint.
     """
     if "sign" in rows.schema.names:
         word = _only(rows, "sign", name)
@@ -220,7 +220,9 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def _shaped(column: pa.Array, shape: tuple[int, ...], name: str) -> None:
-    """Check that the shape stated in a row equals the shape of the query's binnings. Rows may omit the shape."""
+    """Check that the shape stated in a row equals the numbers of cells of the query along each axis. Rows may omit the
+    shape.
+    """
     stated = column.drop_null()
     if not len(stated):
         return
@@ -340,8 +342,8 @@ class Spine:
         return self.levels + more
 
     def places(self, level: str) -> dict[str, list[int]]:
-        """Return a mapping from the GEOID of each geographic unit of a level to the positions of nodes. The nodes are
-        the fewest nodes whose counts add up to the count of the unit.
+        """Return a mapping from the GEOID of each geographic unit of a level to the positions of the nodes that compose
+        the unit. The nodes are the fewest nodes whose counts add up to the count of the unit.
 
         Parameters
         ----------

@@ -30,8 +30,8 @@ MARGIN = 1.01  # queries whose omission increases the standard deviation by less
 
 @dataclass(frozen=True)
 class Sums:
-    """Grouping of the cells of a query into classes of cells. The query measures only the sum of the cells in each
-    class.
+    """Grouping of the cells of a histogram into the classes of a query. The query measures only the sum of the cells in
+    each class.
 
     Parameters
     ----------
@@ -58,8 +58,8 @@ def restricted(masks: Sequence[Mask]) -> list[int]:
 
 
 def sums(product: Product, specs: tuple[str, ...], masks: Sequence[Mask]) -> Sums | None:
-    """Divide the cells of a query into classes according to the axes along which they lie inside or outside a given
-    histogram cell.
+    """Divide the cells of a query into classes according to the axes along which a cell of the query lies inside or
+    outside a given histogram cell.
 
     Parameters
     ----------
@@ -131,14 +131,16 @@ class Target:
     given_total: bool = False
 
     def coefficients(self, unknowns: int) -> Array:
-        """Return the coefficient of every class in the estimated count, float64 (unknowns,)."""
+        """Return the coefficient of each unknown count in the linear combination that is estimated, float64
+        (unknowns,).
+        """
         last = np.zeros(unknowns)
         last[-1] = 1.0
         return 1.0 - last if self.rest else last
 
     def nuisance(self, design: Array) -> Array:
-        """Return the design matrix of the nuisance counts, which are integrated out, in integer coordinates without
-        constraints.
+        """Return the design matrix of the nuisance counts, which are integrated out. The counts are expressed in
+        unconstrained integer coordinates.
 
         Given the total and the cell, the other classes determine the first class.
         """
@@ -200,8 +202,8 @@ def _split(weights: Array, parts: Sequence[Sums]) -> tuple[Array, ...]:
 
 
 def _error(nuisance: Array, v: Array, cells: Array, single: Array) -> float:
-    """Return a first-order approximation of the total variation distance between a linear combination of integer noise
-    and a normal distribution.
+    """Return a first-order approximation of the total variation distance between a linear combination of integer-valued
+    noise terms and a normal distribution.
 
     The distance is the sum of two terms of Poisson's summation formula. The first compares sums over the integer counts
     of the other classes with integrals: (1 + 2 exp(-2 pi^2 c))^m - 1, with c the smallest variance of a combination of

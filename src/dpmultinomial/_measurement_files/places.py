@@ -215,8 +215,8 @@ class Places:
         return self.law.posterior()
 
     def _error_of_questions(self, questions: Mapping[str, Any]) -> float:
-        """Return the bound on the additional error of every answer. The bound is 0 unless the combined noise is treated
-        as Gaussian.
+        """Return a bound on the error that the Gaussian approximation of the combined noise adds to every answer. The
+        bound is 0 unless the combined noise is treated as Gaussian.
         """
         return self.accuracy.error if self.measured.error else 0.0
 

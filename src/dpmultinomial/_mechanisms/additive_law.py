@@ -194,8 +194,8 @@ class AdditiveLaw(Coarsenable, ABC):
         return out.reshape(both[0].shape)
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
-        """Return, for each release, the limits (low, high) of the counts that differ from the release by at most
-        `halfwidth`.
+        """Return the limits (low, high) of the counts that differ from each released value by at most the half-width of
+        the noise.
         """
         values = released_values(released, discrete=self.discrete)
         width = np.asarray(self.halfwidth(log_mass))
@@ -417,7 +417,7 @@ _MOST_CASES = 40  # largest number of rows, or of pairs of rows, whose losses ar
 def known_mechanisms(
     law: AdditiveLaw, sizes: tuple[float, ...] | None, relation: str, norm: float | None, *, power: int
 ) -> tuple[Mechanism, ...] | None:
-    """Return mechanisms whose composition has the privacy loss of a release if one record changes.
+    """Return mechanisms whose composition has the same privacy loss as a release when one record changes.
 
     Parameters
     ----------

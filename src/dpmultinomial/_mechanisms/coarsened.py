@@ -184,16 +184,16 @@ class Coarsened:
         return np.asarray(np.logical_and.reduce([good for good, _ in rules]), dtype=bool)
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
-        """Return, for each release, the limits (low, high) of the counts that differ from the release by at most
-        `halfwidth`. The lower limit may be -inf.
+        """Return the limits (low, high) of the counts that differ from each released value by at most the half-width of
+        the noise. The lower limit may be -inf.
         """
         low, high = self.behind(np.asarray(released, dtype=np.float64))
         width = np.asarray(self.noise.halfwidth(log_mass))
         return low - width, high + width
 
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Return a distance that the noise exceeds with negligible probability. The distance applies to values before
-        they are rounded, clipped or withheld.
+        """Return a distance that the absolute value of the noise exceeds only with negligible probability. The distance
+        applies to values before they are rounded, clipped or withheld.
         """
         width: float | Array = self.noise.halfwidth(log_mass)
         return width

@@ -1,5 +1,5 @@
-"""Dirichlet mechanism, which releases a draw from Dirichlet(r f(x) + alpha) and is the exponential mechanism for the KL
-divergence.
+"""Dirichlet mechanism, which releases a draw from Dirichlet(r f(x) + alpha) for the counts f(x) of a data set x, and is
+the exponential mechanism for the KL divergence.
 
 The module implements Algorithm 1 of Ponnoprat (2022), and the calibration to the exact worst case instead of the bound
 of Theorem 1.
@@ -24,7 +24,8 @@ _LARGEST_RATIO = 1000.0  # largest r/alpha for which the losses are integrated
 
 
 def calibrate(epsilon: float, *, order: float, l2_squared: float = 2.0, linf: float = 1.0) -> tuple[float, float]:
-    """Compute r and alpha for (order, epsilon)-RDP by Algorithm 1 of Ponnoprat (2022).
+    """Compute the parameters r and alpha of the Dirichlet mechanism for (order, epsilon)-RDP by Algorithm 1 of
+    Ponnoprat (2022).
 
     Parameters
     ----------
@@ -61,8 +62,8 @@ def calibrate(epsilon: float, *, order: float, l2_squared: float = 2.0, linf: fl
 
 
 def calibrate_exact(epsilon: float, *, order: float, alpha_per_r: float | None = None) -> tuple[float, float]:
-    """Compute r and alpha for which the exact Rényi divergence, for the worst-case replacement of one record, is
-    `epsilon`.
+    """Compute the parameters r and alpha of the Dirichlet mechanism for which the exact Rényi divergence, for the
+    worst-case replacement of one record, is `epsilon`.
 
     Parameters
     ----------
@@ -192,8 +193,8 @@ class Dirichlet:
         return _checks.generator(rng).dirichlet(self._parameter(counts), size)
 
     def mean(self, counts: ArrayLike) -> NDArray[np.float64]:
-        """Return the expected value of a release, (r f + alpha) / (r N + d alpha), float64 (d,). The argument `counts`
-        is that of `sample`.
+        """Return the expected value of a release, (r f + alpha) / (r N + d alpha), float64 (d,), for counts f with the
+        total N. The argument `counts` is that of `sample`.
         """
         a = self._parameter(counts)
         return np.asarray(a / a.sum())
@@ -209,8 +210,8 @@ class Dirichlet:
         return float(np.sum(xlogy(p, p) - p * digamma(a)) + digamma(a.sum()))
 
     def kl_variance(self, counts: ArrayLike) -> float:
-        """Return the exact variance of the KL divergence D_KL(f/N || release). The argument `counts` is that of
-        `expected_kl`.
+        """Return the exact variance of the KL divergence D_KL(f/N || release) of a release from the relative
+        frequencies f/N. The argument `counts` is that of `expected_kl`.
         """
         p, a = _shares(counts), self._parameter(counts)
         return float(np.sum(p**2 * polygamma(1, a)) - polygamma(1, a.sum()))

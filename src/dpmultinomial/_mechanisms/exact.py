@@ -20,7 +20,7 @@ class Exact(WithoutCost, Coarsenable):
 
     @property
     def row_count(self) -> None:
-        """Return None, because no row has a separate parameter."""
+        """Return None, because the mechanism adds no noise and has no noise parameter per row."""
         return None
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:

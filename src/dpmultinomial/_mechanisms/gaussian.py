@@ -90,7 +90,7 @@ class Gaussian(GaussianFamily):
         return cls(sigma=renyi.gaussian_sigma(epsilon, order=order, l2_squared=l2_squared))
 
     def sample(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw noisy versions of numbers of any shape.
+        """Draw noisy versions of an array of numbers, which may have any shape.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class Gaussian(GaussianFamily):
         return np.asarray(np.exp(-0.5 * (z / sigma) ** 2) / (sigma * np.sqrt(2 * np.pi)))
 
     def variance(self) -> float | Array:
-        """Return the variance of the noise of one entry."""
+        """Return the variance of the noise that is added to each released value."""
         return self._as_given(self.parameter**2)
 
     def loss(self, change: float) -> Mechanism | None:
@@ -387,17 +387,19 @@ class DiscreteGaussian(GaussianFamily):
         return log_normaliser(self.sigma)
 
     def log_pmf(self, d: ArrayLike) -> NDArray[np.float64]:
-        """Return log P(D = d), which is -inf if d is not an integer."""
+        """Return log P(D = d) for the noise D, which is -inf if d is not an integer."""
         d = np.asarray(d, dtype=float)
         norm = by_row("sigma", np.asarray(self.log_normaliser), d)
         return np.where(d == np.floor(d), -((d / self.by_row(d)) ** 2) / 2 - norm, -np.inf)
 
     def pmf(self, d: ArrayLike) -> NDArray[np.float64]:
-        """Return P(D = d), which is 0 if d is not an integer."""
+        """Return the probability P(D = d) of the noise D, which is 0 if d is not an integer."""
         return np.exp(self.log_pmf(d))
 
     def variance(self) -> float | Array:
-        """Return the variance of the noise of one entry. The variance is slightly below sigma^2."""
+        """Return the variance of the noise that is added to each released value. The variance is slightly below
+        sigma^2.
+        """
         return variance(self.sigma, self.log_normaliser)
 
     def loss(self, change: float) -> Mechanism | None:

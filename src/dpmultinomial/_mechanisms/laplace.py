@@ -58,7 +58,9 @@ class Laplace(LaplaceFamily):
         return LaplaceLoss(float(self.parameter), change)
 
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Return, for each row, the distance that is exceeded by the absolute noise with probability exp(-log_mass)."""
+        """Return, for each row, the distance that the absolute value of the noise exceeds with probability
+        exp(-log_mass).
+        """
         return self._as_given(self.parameter * log_mass)
 
     def _log_kernel(self, gaps: Array, parameter: Array) -> Array:
@@ -93,14 +95,14 @@ class DiscreteLaplace(LaplaceFamily):
         self._set_parameter()
 
     def log_pmf(self, d: ArrayLike) -> NDArray[np.float64]:
-        """Return log P(D = d), which is -inf if d is not an integer."""
+        """Return log P(D = d) for the noise D, which is -inf if d is not an integer."""
         d = np.asarray(d, dtype=float)
         scale = self.by_row(d)
         logs = np.log(np.tanh(1 / (2 * scale))) - np.abs(d) / scale
         return np.where(d == np.floor(d), logs, -np.inf)
 
     def pmf(self, d: ArrayLike) -> NDArray[np.float64]:
-        """Return P(D = d), which is 0 if d is not an integer."""
+        """Return the probability P(D = d) of the noise D, which is 0 if d is not an integer."""
         return np.exp(self.log_pmf(d))
 
     def variance(self) -> float | Array:
@@ -178,15 +180,15 @@ class TwoSidedGeometric:
         _checks.integer("support", self.support, least=1)
 
     def values(self) -> NDArray[np.int64]:
-        """Return the integers -support..support."""
+        """Return the possible values of the noise, which are the integers -support..support."""
         return np.arange(-self.support, self.support + 1)
 
     def probabilities(self) -> NDArray[np.float64]:
-        """Return the probability P(D = d) for every integer d in `values`."""
+        """Return the probability P(D = d) that the noise D equals d, for every integer d in `values`."""
         return geometric.probabilities(self.epsilon, self.support)
 
     def pmf(self, d: ArrayLike) -> NDArray[np.float64]:
-        """Return P(D = d), which is 0 if d is outside the support or not an integer."""
+        """Return the probability P(D = d) of the noise D, which is 0 if d is outside the support or not an integer."""
         d = np.asarray(d, dtype=float)
         inside = (np.abs(d) <= self.support) & (d == np.floor(d))
         index = np.where(inside, d + self.support, 0).astype(np.int64)
@@ -199,8 +201,8 @@ class TwoSidedGeometric:
         return float(self.values() ** 2 @ self.probabilities())
 
     def tail_delta(self) -> float:
-        """Return the delta due to truncation of the noise. It is the probability of outcomes that are impossible for a
-        neighbouring data set. A release is (epsilon, tail_delta)-DP and not pure DP.
+        """Return the privacy parameter delta that results from the truncation of the noise. It is the probability of
+        outcomes that are impossible for a neighbouring data set. A release is (epsilon, tail_delta)-DP and not pure DP.
         """
         return float(self.probabilities()[0])
 

@@ -159,7 +159,8 @@ def changed_counts(changes: Sequence[float] | None, sensitivity: float | None) -
 
 
 def summed_over_records(cost: Array, relation: str, sensitivity: float | None) -> float:
-    """Return the privacy cost of releasing several counts of the same records, given one parameter per row.
+    """Return the privacy cost of releasing several counts of the same records, if the noise parameter may differ
+    between rows.
 
     Parameters
     ----------

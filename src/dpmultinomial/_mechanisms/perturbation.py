@@ -120,8 +120,8 @@ class Perturbation(Coarsenable):
         return dict(zip(self.values[nonzero + self._start[i]].tolist(), self._band[i, nonzero].tolist(), strict=True))
 
     def _limited(self, last: int, row: Mapping[int, float]) -> bool:
-        """Return whether two conditions hold: the last row of the table is symmetric about its count, and some but not
-        all of its values, reduced by 1, are released values of the table.
+        """Return whether the last row of the table satisfies two conditions. The row is symmetric about its count, and
+        some but not all of its values, reduced by 1, are released values of the table.
         """
         mirrored = max(abs(p - row.get(2 * last - value, 0.0)) for value, p in row.items())
         known = np.isin([value - 1 for value in row], self.values)
@@ -360,8 +360,8 @@ def _period(beyond: Any) -> int:
 
 
 def _loss(logs: Array) -> TableLoss:
-    """Return the privacy losses between neighbouring rows of log probabilities (counts, released values), in both
-    directions.
+    """Return the privacy losses between neighbouring rows of an array of log probabilities (one row per count, one
+    column per released value), in both directions.
     """
     pairs: dict[tuple[tuple[float, ...], tuple[float, ...]], None] = {}
     for one, two in pairwise(logs):

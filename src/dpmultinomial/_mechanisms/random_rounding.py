@@ -51,7 +51,7 @@ class RandomRounding(WithoutCost, Coarsenable):
 
     @property
     def row_count(self) -> None:
-        """Return None, because all rows share one base."""
+        """Return None, because all rows have the same rounding base."""
         return None
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
@@ -138,7 +138,7 @@ class RandomRounding(WithoutCost, Coarsenable):
         return np.asarray(n - remainder + self.base * up, dtype=np.int64)
 
     def take(self, rows: Index) -> "RandomRounding":
-        """Return the unchanged distribution, because all rows share one base."""
+        """Return the unchanged distribution, because all rows have the same rounding base."""
         return self
 
     def settings(self) -> dict[str, object]:

@@ -84,8 +84,8 @@ class CensoredStatistics:
         return np.array([mean, ((inside - mean) ** 2).sum(), (x < self.lower).sum(), (x > self.upper).sum()])
 
     def sums_of(self, records: ArrayLike) -> NDArray[np.float64]:
-        """Return the sums of d and d^2 over the records in [a, b], and the two tail counts, as float64 (4,). The
-        deviation d is measured from the middle of [a, b].
+        """Return the sums of the deviations d and of their squares d^2 over the records in [a, b], and the two tail
+        counts, as float64 (4,). The deviation d is measured from the middle of [a, b].
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ class CensoredStatistics:
         return statistics + _checks.positives("scale", self._stated(), 4) * _checks.generator(rng).laplace(size=4)
 
     def cost(self, relation: str = "replace a record", *, n: int, source: str = "data") -> PureDP:
-        """Return the exact privacy cost of one release of n records (`epsilon`).
+        """Return the exact privacy cost of one release of n records, computed by the method `epsilon`.
 
         Parameters
         ----------
@@ -248,16 +248,16 @@ class CensoredStatistics:
         return 2 + self.width + self.width**2
 
     def sums_sensitivity(self) -> float:
-        """Return the L1 sensitivity of `sums_of` for any n. The largest change occurs if the replaced record leaves [a,
-        b] from a limit, moves inside [a, b], or moves across [a, b].
+        """Return the L1 sensitivity of the sums that `sums_of` returns, for any number n of records. The largest change
+        occurs if the replaced record leaves [a, b] from a limit, moves inside [a, b], or moves across [a, b].
         """
         half = self.width / 2
         inside = max((half - y) * (1 + half + y) for y in (*np.clip([(-0.5)], -half, half), -half))
         return float(max(2.0, 1 + half + half**2, inside))
 
     def brute_force_sensitivity(self, n: int, *, inside: int = 3) -> float:
-        """Compute the L1 sensitivity by enumerating all neighbouring data sets on a few points. Every record is
-        censored or at one of `inside` points of [a, b].
+        """Compute the L1 sensitivity by enumerating all pairs of neighbouring data sets whose records have only a few
+        different values. Every record is censored or at one of `inside` points of [a, b].
 
         This function is intended for checks, with n up to about 8: the number of pairs grows as C(n + inside + 1, n) n
         (inside + 2).

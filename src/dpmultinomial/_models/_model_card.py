@@ -241,8 +241,8 @@ def opened(exported: Mapping[str, object], expected: str, keys: Sequence[str]) -
 
 
 def logs(name: str, values: object, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Check that log probabilities that were read from JSON are finite and at most 0, and return an array of a given
-    shape.
+    """Check that log probabilities that were read from JSON are finite and at most 0, and return these log
+    probabilities as an array of a given shape.
 
     Parameters
     ----------

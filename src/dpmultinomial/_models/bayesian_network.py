@@ -109,7 +109,7 @@ class NodeCounts(NodeLayout):
     counts: NDArray[np.float64]
 
     def layout(self) -> NodeLayout:
-        """Return the layout of the node's table, which does not include the counts."""
+        """Return the layout of the node's table, without the counts in the table."""
         return NodeLayout(
             node=self.node, parents=self.parents, starts=self.starts, index=self.index, strides=self.strides
         )

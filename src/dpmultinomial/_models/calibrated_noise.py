@@ -65,8 +65,8 @@ class Noise:
 def calibrated(
     mechanism: str, epsilons: ArrayLike, *, order: float, laplace: str = "exact", exact: bool = False
 ) -> Noise:
-    """Return the noise with which a single release of disjoint histograms satisfies (order, epsilon)-RDP, for each
-    given epsilon.
+    """Return the noise parameters for which a single release of disjoint histograms satisfies (order, epsilon)-RDP, for
+    each given epsilon.
 
     Parameters
     ----------

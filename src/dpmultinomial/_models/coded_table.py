@@ -283,8 +283,8 @@ def learn(
 def _with_missing(
     levels: NDArray[np.float64], counts: NDArray[np.int64], bins: int, many: int, match: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Divide the distinct values of a numeric column into bins (`_binned`). If the last value is missing (NaN), it
-    becomes a separate category after all bins.
+    """Divide the distinct values of a numeric column into bins with the function `_binned`. If the last value is
+    missing (NaN), it becomes a separate category after all bins.
     """
     if not np.isnan(levels[-1]):
         return _binned(levels, counts, bins, many, match)

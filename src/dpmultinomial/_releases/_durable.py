@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def nothing(name: str) -> None:
-    """Do nothing: this function is the default of a function that is called with the name of every step."""
+    """Do nothing: this function is the default of a callback, which is called with the name of every step."""
 
 
 at: Callable[[str], None] = nothing
@@ -24,7 +24,7 @@ def step(name: str) -> None:
 
 
 def write(path: Path, data: bytes, *, mode: int, name: str) -> None:
-    """Write a new file with its final mode, and return when all of `data` is on disk.
+    """Write a new file with its final permissions, and return when all of `data` is on disk.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ class Coded:
 
 
 def swap(settings: Mapping[str, Any], table: CsvTable) -> Plan:
-    """Plan a swap of columns among records of the same stratum.
+    """Plan a swap of the values of some columns among records of the same stratum.
 
     Parameters
     ----------
@@ -155,8 +155,8 @@ def _distinct(strata: NDArray[np.int64], values: NDArray[np.int64], count: int) 
 
 
 def _verify(table: CsvTable, data: bytes, moving: Sequence[str], sources: NDArray[np.int64]) -> None:
-    """Check that the swapped file reproduces the confidential file. If the swapped file is read again and the exchange
-    is undone, the result must equal the confidential file in every byte.
+    """Check that undoing the swap in the swapped file reproduces the confidential file. If the swapped file is read
+    again and the exchange is undone, the result must equal the confidential file in every byte.
     """
     again = _parsed(table, data)
     same = again.columns == table.columns and again.starts.shape == table.starts.shape

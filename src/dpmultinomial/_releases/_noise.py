@@ -111,7 +111,7 @@ def laplace_epsilon(scale: float, *, sensitivity: int) -> float:
 
 
 def laplace_scale(epsilon: float, *, sensitivity: int) -> float:
-    """Return the smallest double >= sensitivity/epsilon that, as a noise scale, has a stated cost of at most epsilon.
+    """Return the smallest noise scale (a double >= sensitivity/epsilon) whose stated privacy cost is at most epsilon.
 
     Raises
     ------

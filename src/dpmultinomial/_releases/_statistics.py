@@ -53,8 +53,8 @@ def sensitivities(width: float, records: int) -> dict[str, float]:
 
 
 def units_of(sensitivity: float, epsilon: float) -> tuple[float, int]:
-    """Return the step of the grid of a statistic, and the sensitivity of the statistic in steps, including the effect
-    of rounding.
+    """Return the step of the grid to which a statistic is rounded, and the sensitivity of the statistic in steps,
+    including the effect of rounding.
 
     Parameters
     ----------

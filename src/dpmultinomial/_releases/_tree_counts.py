@@ -120,8 +120,8 @@ def _kept(shares: Array) -> Array:
 
 
 def _width(shape: Hierarchy, *, power: int, targets: Sequence[int], first: int) -> Callable[[Array], float]:
-    """Return a function of the shares of the budget that measures the noise on the target levels. The function value is
-    the sum, over the target levels, of the log of the mean least-squares standard deviation.
+    """Return a function that measures the noise on the target levels, given the shares of the budget. The function
+    value is the sum, over the target levels, of the log of the mean least-squares standard deviation.
     """
     from .._posteriors.trees.least_squares import LeastSquares  # needed only if a budget is split
     from .._posteriors.trees.tree import Tree
@@ -211,8 +211,8 @@ def release(settings: Mapping[str, Any], table: CsvTable, names: list[str], coun
 def _in_order(
     names: list[str], above: list[str], counts: NDArray[np.int64], shape: Hierarchy
 ) -> tuple[list[str], list[str], NDArray[np.int64], Hierarchy]:
-    """Return the nodes sorted by depth, name of the parent and name. The order in the file is not used, because it may
-    depend on the counts.
+    """Return the nodes sorted by depth, by the name of the parent and by the name of the node. The order in the file is
+    not used, because it may depend on the counts.
     """
     order = sorted(range(len(names)), key=lambda node: (shape.depth[node], above[node], names[node]))
     place = {node: k for k, node in enumerate(order)} | {-1: -1}

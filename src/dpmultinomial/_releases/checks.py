@@ -301,8 +301,8 @@ def weak(*, epsilon: float = 0.0, rho: float = 0.0, delta: float = 0.0) -> str |
 def _bounded(
     name: str, settings: Mapping[str, Any], budgets: Mapping[str, Mapping[str, float]]
 ) -> list[tuple[str, str]]:
-    """Report a source without a budget if any other source has a budget. This check prevents a misspelt name from
-    bypassing the budget.
+    """Report a data source that has no budget, if at least one other data source has a budget. This check prevents a
+    misspelt name from bypassing the budget.
     """
     source = settings.get("source") or name
     if source in budgets:

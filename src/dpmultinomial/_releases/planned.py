@@ -196,8 +196,8 @@ def _of_tree(settings: Mapping[str, Any], level: float, shape: Hierarchy | None)
 
 
 def _least_squares(mechanism: str, scales: Sequence[float], level: float, shape: Hierarchy | None) -> list[float]:
-    """Return the mean half-width of the normal least-squares intervals of each level. The value is NaN if the shape of
-    the tree is not known.
+    """Return, for each level of a tree, the mean half-width of the normal intervals around the least-squares estimates.
+    The value is NaN if the shape of the tree is not known.
     """
     if shape is None:
         return [math.nan] * len(scales)
@@ -220,8 +220,8 @@ def _least_squares(mechanism: str, scales: Sequence[float], level: float, shape:
 
 
 def _of_statistics(settings: Mapping[str, Any], level: float) -> Iterator[Row]:
-    """Yield one row of the table of noise for each censored statistic. The sensitivity of the sum of squares is the
-    limit for many records.
+    """Yield one row for each statistic of the censored sample, for the table that describes the noise. The sensitivity
+    of the sum of squares is the limit for many records.
     """
     derived = _statistics.sensitivities(float(settings["upper"]) - float(settings["lower"]), _statistics.MOST_RECORDS)
     shares = settings["shares"] or dict.fromkeys(derived, 1 / len(derived))
@@ -233,7 +233,7 @@ def _of_statistics(settings: Mapping[str, Any], level: float) -> Iterator[Row]:
 
 
 def _of_model(settings: Mapping[str, Any], level: float) -> Iterator[Row]:
-    """Yield one row of the table of noise for the cells of all tables of a model."""
+    """Yield the row of the noise table that applies to every cell of the tables of a model."""
     tables = _statistics.tables(settings["mechanism"], settings)
     if settings["noise"] == "dirichlet":
         yield "each cell", np.nan, 1 / tables, np.nan, np.nan, np.nan

@@ -43,8 +43,8 @@ def state(root: Path) -> list[str]:
 
 
 def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protocol.WAIT) -> list[str]:
-    """Make the journal, the ledger and the user account's copy of the journal identical. Afterwards, each of them
-    contains every line that was in at least one of them.
+    """Make the entries of the journal, of the ledger and of the user account's copy of the journal identical.
+    Afterwards, each of them contains every line that was in at least one of them.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def _unvouched(journal: Journal, ledger: Ledger, old: Iterable[Remembered]) -> I
 
 def _on_disk(root: Path, vouched: Sequence[Line]) -> Iterator[Line]:
     """Yield every release on disk. A release with one damaged or missing file (record or public file) is omitted if the
-    other file belongs to an authenticated line, because the release is already counted.
+    other file matches an authenticated line of the journal or its copies, because this release is already counted.
     """
     digests = {line.entry.record_sha256: line.entry.sha256 for line in vouched}
     named = {line.entry.name: line.entry for line in vouched}

@@ -67,7 +67,7 @@ class Cost:
             raise ValueError(f"order must be > 1, got {self.order}")
 
     def stated(self) -> dict[str, float | str]:
-        """Return the privacy cost in the form used in a record: the parameters that are not None, and the neighbour
+        """Return the privacy cost in the form used in a record: the parameters that are not None, and the neighbouring
         relation.
         """
         return {key: value for key, value in asdict(self).items() if value is not None}
@@ -238,7 +238,7 @@ def beyond(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str | None:
 
 
 def of_ceiling(cost: Cost, ceiling: Mapping[str, float]) -> str:
-    """Return the part of a budget that one release uses, under the neighbour relation of the budget.
+    """Return the part of a budget that one release uses, under the neighbouring relation of the budget.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def loss_bound(cost: Cost, *, delta: float = 1e-6) -> tuple[float, float]:
 
 
 def counted_over(source: str, sources: Sequence[str]) -> str:
-    """Return the sources over which a budget is counted, as a clause of a sentence.
+    """Return a clause that states over which data sources a budget is counted.
 
     Parameters
     ----------

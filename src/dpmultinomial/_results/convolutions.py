@@ -89,8 +89,8 @@ class _Tilted:
         return np.asarray(np.exp(self.logs + self.log_scale))
 
     def _outwards(self, first: int, last: int, side: int, log_smallest: float) -> bool:
-        """Compute the entries of the convolution on one side of first..last. Return whether all large entries on this
-        side have been computed.
+        """Compute the entries of the convolution to the left of `first` or to the right of `last`, depending on `side`.
+        Return whether all large entries on this side have been computed.
         """
         edge, inner, end = (first, last, 0) if side < 0 else (last, first, self.size - 1)
         for _ in range(MOST_TILTS):

@@ -94,7 +94,9 @@ class Window:
         return Window(-self.last, self.weights[::-1].copy())
 
     def spread(self, factor: int) -> "Window":
-        """Return the weights of `factor` (> 0) times an integer-valued quantity."""
+        """Return the weights of an integer-valued quantity after multiplication of the quantity by the integer `factor`
+        > 0.
+        """
         wide = np.zeros((len(self.weights) - 1) * factor + 1)
         wide[::factor] = self.weights
         return Window(self.first * factor, wide)
@@ -217,7 +219,7 @@ class Pair:
         return np.asarray(weights / weights.sum())
 
     def difference(self) -> Window:
-        """Return the distribution of s - t."""
+        """Return the distribution of the difference s - t of two quantities s and t."""
         if self.tie is None and self.listed is None:
             return added(self.first, self.second.reflected()).normalised()
         rows, columns = len(self.first.weights), len(self.second.weights)
@@ -285,7 +287,9 @@ class Independent:
         return self.pair_of(first, second).difference()
 
     def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:
-        """Draw independent vectors, as an array of shape (size, places)."""
+        """Draw independent vectors of the values at the positions `places`, as an array of shape (size, number of
+        positions).
+        """
         out = np.empty((size, len(places)), dtype=np.int64)
         for column, place in enumerate(places):
             out[:, column] = drawn(self.window(place), size, rng)
@@ -324,7 +328,9 @@ class Enumerated:
         return self.pair_of(first, second).difference()
 
     def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:
-        """Draw independent vectors, as an array of shape (size, places)."""
+        """Draw independent vectors of the values at the positions `places`, as an array of shape (size, number of
+        positions).
+        """
         below = np.cumsum(self.weights)
         picked = np.searchsorted(below[:-1], rng.random(size) * below[-1], side="right")
         return np.asarray(self.rows[picked][:, list(places)])
@@ -350,7 +356,8 @@ class Incompatible(ValueError):
 
 
 class SpectralTies:
-    """Weights of the sum of a few counts, given all other counts and the weight on the total.
+    """Weights of the sum of a few counts, which follow from the distributions of all other counts and from the weight
+    on the total.
 
     Parameters
     ----------
@@ -396,8 +403,8 @@ class SpectralTies:
         self.waves = self._waves(self.frequencies, min(MOST * widest, _LARGEST // (2 * len(self.frequencies))))
 
     def tie(self, places: Sequence[int], low: int, high: int) -> Window | None:
-        """Return the weights of the values low..high of the sum over `places`, up to a common factor. Return None if
-        the frequencies do not determine the weights to 1e-12.
+        """Return the weights of the values low..high of the sum of the counts at `places`, up to a common factor.
+        Return None if the frequencies do not determine the weights to 1e-12.
 
         Parameters
         ----------
@@ -468,7 +475,7 @@ class Coupled:
 
     @cached_property
     def free(self) -> Window:
-        """Weights of the possible sums of all counts, without the factor g of the sum."""
+        """Weights of the possible sums of all counts, without the factor g(sum) of the joint distribution."""
         return self._kinds.free if self.shared else self._levels[-1][0]
 
     @cached_property
@@ -490,8 +497,8 @@ class Coupled:
 
     @cached_property
     def _kind_ties(self) -> list[Window]:
-        """Weights of one count from each group of counts with equal factors, given all other counts and the factor g of
-        the sum.
+        """Weights that all other counts and the factor g of the sum imply for one count from each group of counts with
+        equal factors.
         """
         ties = self._kinds.ties(self.root)
         if self._kinds.tails:
@@ -503,7 +510,9 @@ class Coupled:
         return _Kinds(self._factors, np.bincount(self.which).tolist(), tails=True).ties(self.root)
 
     def single(self, kind: int) -> Window:
-        """Return the distribution of every count that has the factor at position `kind` of the list of factors."""
+        """Return the common distribution of all counts whose weights are the factor at position `kind` in the list of
+        factors.
+        """
         return _met(self._factors[kind], self._kind_ties[kind] if self.shared else self._ties[kind])
 
     def sum_of(self, places: Places) -> Window:
@@ -523,8 +532,9 @@ class Coupled:
         return self.pair_of(first, second).difference()
 
     def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:
-        """Draw independent vectors, as an array of shape (size, places). The sum is drawn first, then its parts, from
-        the top of the tree downwards and only where they are needed.
+        """Draw independent vectors of the values at the positions `places`, as an array of shape (size, number of
+        positions). The sum is drawn first, then its parts, from the top of the tree downwards and only where they are
+        needed.
         """
         if not len(places):
             return np.empty((size, 0), dtype=np.int64)
@@ -542,15 +552,17 @@ class Coupled:
         return np.stack([sums[i] for i in places], axis=1)
 
     def scaled(self, unit: float) -> "Coupled":
-        """Return the joint distribution of the same quantities, expressed as multiples of another unit."""
+        """Return the joint distribution of the same counts, multiplied by another unit. For example, the unit 1/total
+        gives shares.
+        """
         same = copy(self)
         same.unit = unit
         return same
 
     @cached_property
     def _ties(self) -> list[Window]:
-        """Compute, for every count, the weights of its values given all other counts and the factor g of the sum. The
-        computation starts at the top of the tree.
+        """Compute weights for the values of every count. The weights follow from the distributions of all other counts
+        and from the weight g on the sum of all counts. The computation starts at the top of the tree.
         """
         return _ties(self._levels, self.root)
 
@@ -559,7 +571,9 @@ class Coupled:
         return self.own(place), self._others[place]
 
     def own(self, place: int) -> Window:
-        """Return the weights of one count, without the factor of the sum."""
+        """Return the weights of one count, without the factor of the joint distribution that depends on the sum of all
+        counts.
+        """
         return self._factors[int(self.which[place])]
 
     @cached_property
@@ -576,8 +590,8 @@ class Coupled:
         return sums
 
     def _tie(self, places: Places, low: int, high: int) -> Window:
-        """Return the weights of the values low..high for the sum of the counts at `places`, given all other counts and
-        the factor g of the sum of all counts.
+        """Return weights for the values low..high of the sum of the counts at `places`. The weights follow from the
+        distributions of all other counts and from the weight g on the sum of all counts.
         """
         if len(places) <= MOST and self._spectrum is not None:
             tie = self._spectrum.tie(places, low, high)
@@ -598,8 +612,8 @@ class Coupled:
             return None
 
     def _free_sum(self, places: set[int], *, inside: bool) -> Window:
-        """Return the weights of the sum of the counts at `places`, or of all other counts, without the factor g of the
-        sum. The sum is built from the largest nodes that fit.
+        """Return the weights of the sum of the counts at `places`, or of all other counts, without the factor g(total)
+        of the joint distribution. The sum is built from the largest nodes that fit.
         """
         if inside and len(places) == 1:
             return self._factors[int(self.which[next(iter(places))])]
@@ -628,15 +642,17 @@ def _between(ordered: Whole, first: int, last: int) -> int:
 
 
 def _message(tie: Window, sibling: Window, own: Window, *, tails: bool = True) -> Window:
-    """Return the weights of one integer-valued quantity, given the weights `tie` of its sum with a sibling."""
+    """Return the weights of one integer-valued quantity, given the weights `tie` of the sum of this quantity and a
+    second quantity.
+    """
     size = len(own.weights) + len(sibling.weights) - 1
     weights = _correlated(tie.at(own.first + sibling.first, size), sibling.weights, len(own.weights), tails=tails)
     return Window(own.first, weights / max(float(weights.max()), np.finfo(float).tiny))
 
 
 class _Kinds:
-    """Distributions of sums of many counts with few distinct factors. They are computed from convolution powers of the
-    factors and from convolutions of these powers.
+    """Distributions of sums of many independent counts, whose distributions (factors) are of only a few different
+    kinds. They are computed from convolution powers of the factors and from convolutions of these powers.
 
     Parameters
     ----------
@@ -657,15 +673,15 @@ class _Kinds:
         self.free = self.levels[-1][0]
 
     def ties(self, root: Window) -> list[Window]:
-        """Return the weights of one count from each group of counts with equal factors, given all other counts and the
-        factor g of the sum.
+        """Return weights for one count from each group of counts with equal factors. The weights follow from the
+        factors of all other counts and from the weight g on the sum of all counts.
         """
         ties = _ties(self.levels, root, tails=self.tails)
         rows = zip(ties, self.others, self.factors, strict=True)
         return [_message(tie, others, factor, tails=self.tails) for tie, others, factor in rows]
 
     def _power(self, factor: Window, times: int) -> Window:
-        """Return the weights of the sum of `times` independent counts with the same factor, computed by repeated
+        """Return the weights of the sum of `times` independent counts with identical weights, computed by repeated
         doubling.
         """
         power, doubled = Window(0, np.ones(1)), factor
@@ -684,7 +700,7 @@ class _Kinds:
 
 
 def free_sum(factors: Sequence[Window], which: Whole, *, tails: bool = True) -> Window:
-    """Return the weights of the sum of independent counts, of which many may have the same factor.
+    """Return the weights of the sum of independent counts, many of which may have the same weights.
 
     Parameters
     ----------
@@ -713,8 +729,8 @@ def _sums_of_pairs(parts: list[Window]) -> list[list[Window]]:
 
 
 def _ties(levels: list[list[Window]], root: Window, *, tails: bool = True) -> list[Window]:
-    """Return the weights of every partial sum in a binary tree of sums, given all other partial sums and the factor g
-    of the total sum.
+    """Return weights for the values of every partial sum in a binary tree of sums. The weights follow from the
+    distributions of the counts outside the partial sum and from the weight g on the total sum.
     """
     ties = [_message(root, Window(0, np.ones(1)), levels[-1][0], tails=tails)]
     for row in steps(reversed(levels[:-1]), len(levels) - 1, "levels of sums"):
@@ -728,8 +744,8 @@ def _ties(levels: list[list[Window]], root: Window, *, tails: bool = True) -> li
 
 
 def _correlated(along: Array, weights: Array, size: int, *, tails: bool = True) -> Array:
-    """Return sum_r along(k + r) weights(r) for every k < size. If `tails` is true, every entry has a small relative
-    error.
+    """Return the correlation sum_r along(k + r) weights(r) of two arrays, for every k from 0 to size - 1. If `tails` is
+    true, every entry has a small relative error.
     """
     seen = np.flatnonzero(along)
     if not len(seen) * len(weights):

@@ -10,7 +10,7 @@ from .quantities import Quantities
 
 
 def intervals(groups: Mapping[str, Quantities], *, level: float, largest: int | None, ax: Any) -> Any:
-    """Plot one panel per group, with a line for each central interval and a dot for the median.
+    """Plot one panel per group, with a line for the central interval and a dot for the median of each quantity.
 
     Parameters
     ----------

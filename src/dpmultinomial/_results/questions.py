@@ -90,7 +90,7 @@ def chance(together: Together, asked: Comparison) -> float | None:
 
 
 def difference(together: Together, plus: list[int], minus: list[int]) -> Window:
-    """Compute the distribution of the sum of some numbers minus the sum of other numbers.
+    """Compute the distribution of the sum of the quantities in `plus` minus the sum of the quantities in `minus`.
 
     Parameters
     ----------
@@ -556,7 +556,7 @@ class Asked:
         return Accuracy("exact", 0.0, f"given that the denominator is not 0, which has probability {1 - undefined:.6g}")
 
     def _every(self) -> list[int]:
-        """Return the positions of all quantities, without a quantity that is the sum of all others."""
+        """Return the positions of all quantities except a quantity that is the sum of all others."""
         return [place for place, name in enumerate(self.group.names) if name != self.group.whole]
 
     def _places(self, kind: str, names: Any) -> list[int]:

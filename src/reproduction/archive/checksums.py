@@ -22,7 +22,9 @@ _SHOWN = 50
 
 
 class Differs(ValueError):
-    """Raised if an archive does not match its checksums or tables. The message lists the files that differ."""
+    """Error that is raised if an archive does not match its checksums or tables. The message lists the files that
+    differ.
+    """
 
 
 def read(folder: Path) -> dict[str, str]:

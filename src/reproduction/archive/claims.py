@@ -1,5 +1,5 @@
-"""Table of claims for evaluators, with the claim, the command, the file and the minutes of every artefact with printed
-statements.
+"""Table of claims for evaluators, with the claim, the command, the file and the computing time in minutes for every
+artefact with printed statements.
 
 The table is made from the papers' folders: statements from ``published.tsv`` and commands from ``paper.yaml``. If there
 was a run, its CPU seconds are taken from its benchmarks.

@@ -51,7 +51,7 @@ Entity = dict[str, Any]
 
 @dataclass(frozen=True)
 class Times:
-    """Times of a run that cannot be derived from the files of an archive.
+    """Date of a commit, and start and end of a run, which cannot be derived from the files of an archive.
 
     Parameters
     ----------

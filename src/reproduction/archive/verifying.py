@@ -171,8 +171,8 @@ def _own_code(sums: dict[str, str]) -> Iterator[str]:
 
 
 def _described(folder: Path, sums: Mapping[str, str]) -> Iterator[str]:
-    """Yield a message for each of the two description files of an archive that differs from the description of the
-    actual contents of the archive.
+    """Compare the two description files of an archive with descriptions of the actual contents of the archive, and
+    yield a message for each file that differs.
     """
     files = {name: folder / name for name in sorted(sums) if name not in (crate.NAME, claims.NAME)}
     stated = (folder / crate.NAME).read_bytes() if crate.NAME in sums else b""
@@ -188,7 +188,7 @@ def _described(folder: Path, sums: Mapping[str, str]) -> Iterator[str]:
 
 
 def _without_seconds(table: bytes) -> list[bytes]:
-    """Return the rows of the table of claims without the last column, the CPU seconds of the run."""
+    """Return the rows of the table of claims without the last column, which contains the CPU seconds of the run."""
     return [line.rpartition(b"\t")[0] for line in table.splitlines()]
 
 

@@ -108,8 +108,8 @@ def _with_defaults(value: Any, schema: dict[str, Any]) -> Any:
 
 
 def _meant(key: str, known: list[str]) -> str:
-    """Return a hint at the valid key that was probably intended instead of an invalid key. The hint has the format of
-    `nearest`. A file is a key of a table.
+    """Return a hint that names the valid key that was probably intended, given an invalid key. The hint has the format
+    of `nearest`. A file is a key of a table.
     """
     return ", did you mean 'file'?" if key == "table" and "file" in known else nearest(key, known)
 

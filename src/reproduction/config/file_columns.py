@@ -106,7 +106,8 @@ def _recognised(settings: Mapping[str, Any], header: Sequence[str], kind: Kind, 
 
 
 def header(settings: Mapping[str, Any], kind: Kind, batch: bool) -> tuple[list[str], Names]:
-    """Return the columns of a scenario's file under the expected names, and the mapping of the names (`names`).
+    """Return the column names of a scenario's file, with the expected names in place of the recognised names, and the
+    mapping between these names (`names`).
 
     Raises
     ------
@@ -295,7 +296,7 @@ def _with_absent(
 
 
 def not_a_cell(name: str, cells: Sequence[str]) -> str:
-    """Return the error message for a name in the file that is not among the cells of ``absent``."""
+    """Return the error message for a cell of the file that is not among the cells specified by the key ``absent``."""
     near = get_close_matches(name, cells, n=1)
     hint = f": did you mean {near[0]!r}?" if near else ""
     return f"absent: the file has the cell {name!r}, which is not among the {len(cells):,} cells{hint}"

@@ -152,8 +152,8 @@ class Asked:
     rest: tuple[str, ...]
 
     def with_one(self, file: Path | None) -> list[str]:
-        """Return the command line arguments for Snakemake, in which the option for `file` replaces all configuration
-        options.
+        """Return the command line arguments for Snakemake. The option ``--configfile`` for `file` replaces all
+        configuration options of the user.
         """
         if file is None:
             return list(self.rest)

@@ -77,7 +77,7 @@ def censored(
 
 
 def texts_of(cells: Sequence[Cell], names: Sequence[str]) -> dict[str, str]:
-    """Return a mapping from the name of each count that is published as bounds to the bounds as text. Examples are
+    """Return a mapping from the names of the counts that are published as bounds to these bounds, as text. Examples are
     ``withheld, at most 9`` and ``published as 10 to 50``.
     """
     stated = {name: bounds for name, (_, bounds) in zip(names, cells, strict=True) if bounds is not None}

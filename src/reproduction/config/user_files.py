@@ -88,7 +88,9 @@ RECORD = "record.json"
 
 
 def release_folder(name: str, settings: Mapping[str, Any]) -> Path:
-    """Return the folder of the configured generation of a release, below the working directory."""
+    """Return the path of the folder of a release with the configured generation number, relative to the working
+    directory.
+    """
     return Path("releases", name, str(settings.get("generation", 1)))
 
 
@@ -111,8 +113,8 @@ def release_mistakes(
 def planned_mistakes(
     name: str, settings: Mapping[str, Any], budgets: Mapping[str, Mapping[str, float]]
 ) -> list[tuple[str, str]]:
-    """Return pairs (path, message) for the mistakes in a release that are relevant for a plan of this release. The
-    confidential file may be missing, and the cost may exceed the budget.
+    """Return pairs (path, message) for the mistakes in the settings of a release that are relevant for a plan of this
+    release. The confidential file may be missing, and the cost may exceed the budget.
     """
     faults = checks.problems(name, settings, budgets=budgets, root=Path.cwd(), left=False)
     return [(".".join(Path(place).parts[1:]), text) for place, text in faults if not place.endswith("/data")]

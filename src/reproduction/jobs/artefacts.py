@@ -53,7 +53,7 @@ class Loop:
 
     @property
     def rule(self) -> str:
-        """Return the name of the rule that simulates the pieces of a simulation loop."""
+        """Return the name of the workflow rule that simulates the parts (shards) of a simulation loop."""
         return f"{self.slug}_{self.module}_loop"
 
     @property
@@ -63,14 +63,14 @@ class Loop:
 
     @property
     def file(self) -> str:
-        """Return the file of a piece of a simulation loop, in which the wildcard {shard} stands for the number of the
-        piece.
+        """Return the file path of a partial result of a simulation loop, in which the wildcard {shard} stands for the
+        number of the part.
         """
         return f"results/{self.slug}/simulated/{self.module}_{{shard}}_of_{self.pieces}.csv"
 
     @property
     def files(self) -> list[str]:
-        """Return the files of all pieces of a simulation loop, in order."""
+        """Return the files of all parts into which a simulation loop is divided, in order."""
         return [self.file.format(shard=shard) for shard in range(1, self.pieces + 1)]
 
 
@@ -128,7 +128,7 @@ def _relative_length(paper: Paper, settings: str, section: Mapping[str, Any] | N
 
 
 def tables(paper: Paper) -> list[tuple[Artefact, Table]]:
-    """Return the artefacts of a paper that have a table, each with its table."""
+    """Return the artefacts of a paper for which there is a table, each together with its table."""
     return [(artefact, artefact.table) for artefact in paper.artefacts if artefact.table]
 
 
@@ -163,7 +163,9 @@ def inputs(paper: Paper, table: Table, section: Mapping[str, Any], of_paper: Ite
 
 
 def printed(paper: Paper, module: str) -> list[str]:
-    """Return the file of the paper's printed statements if the figures of a module read that file."""
+    """Return a list with the file of the paper's printed statements if the code for the figures of a module reads this
+    file, and otherwise an empty list.
+    """
     reached = dependencies.of_job(f"{paper.package}.{module}")
     module_files = [path for path in reached if path.suffix == ".py" and path.is_relative_to(paper.folder)]
     read = any(f'"{PRINTED}"' in path.read_text(encoding="utf-8") for path in module_files)

@@ -81,7 +81,9 @@ def clock(folder: Path) -> tuple[float, float]:
 
 
 def cpu_seconds(folder: Path, rule: str) -> float:
-    """Return the CPU seconds of a rule with a single job in an earlier run, or NaN if `folder` has no row for it."""
+    """Return the CPU seconds that a rule with a single job used in an earlier run, or NaN if `folder` has no row for
+    this rule.
+    """
     path = folder / f"{rule}.tsv"
     return _row(path)["cpu_time"] if path.is_file() else float("nan")
 

@@ -1,4 +1,4 @@
-"""Compute a table, simulate a piece of a simulation loop, or plot a figure, in one job of the workflow.
+"""Compute a table, simulate one part (shard) of a simulation loop, or plot a figure, in one job of the workflow.
 
 A function of a paper is named ``<slug>.<module>.<function>``, below ``reproduction.papers``. Long loops are divided
 into blocks of fixed size, with one random stream per block, and the blocks are distributed over any number of shards.
@@ -79,7 +79,7 @@ def piece(
     shards: int,
     job: Job | None = None,
 ) -> None:
-    """Simulate one piece of a simulation loop and write it with its provenance record.
+    """Simulate one part (shard) of a simulation loop, and write the results with their provenance record.
 
     Parameters
     ----------

@@ -170,7 +170,9 @@ def of_folder(folder: Path) -> list[str]:
 
 
 def _here() -> Iterator[tuple[psutil.Process, list[str]]]:
-    """Yield the processes of the user whose working directory is the current folder, with their command lines."""
+    """Yield the user's processes whose working directory is the current folder, with the command lines of the
+    processes.
+    """
     folder = str(Path.cwd())
     for process in psutil.process_iter():
         try:

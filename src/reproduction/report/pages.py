@@ -153,7 +153,7 @@ class NotRun:
 
     @property
     def artefacts(self) -> dict[str, str]:
-        """Return a mapping from the label to the address of each artefact that the statements concern."""
+        """Return the address of every artefact that the statements concern, as a mapping from labels to addresses."""
         return {statement.label: statement.address for statement in self.statements}
 
 

@@ -119,7 +119,7 @@ class PaperPage:
 
     @property
     def address(self) -> str:
-        """Return the address of the page of the paper."""
+        """Return the address of the report page that describes the paper."""
         return f"paper-{self.paper.slug}.html"
 
 

@@ -120,7 +120,7 @@ class ReleasePage:
 
     @property
     def address(self) -> str:
-        """Return the address of the page of the release."""
+        """Return the address of the report page that describes the release."""
         return f"release-{self.name}.html"
 
     @property

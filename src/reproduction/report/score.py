@@ -46,7 +46,8 @@ _WIDTH, _HEIGHT, _EDGE, _MOST = 960, 180, 40, 5.0  # size of the plot of z, in i
 
 @dataclass(frozen=True)
 class Group:
-    """Numbers of statements with each verdict, in total and for each paper, for one group of kinds of statements.
+    """Numbers of statements with each verdict, in total and for each paper, counted among the statements of certain
+    kinds.
 
     Parameters
     ----------
@@ -125,7 +126,7 @@ def decided(statements: Sequence[Statement], kinds: Sequence[str] = PAPER) -> li
 
 
 def groups(statements: Sequence[Statement]) -> list[Group]:
-    """Return the numbers of statements with each verdict for each group of kinds of statements, in the order of the
+    """Return, for each group of kinds of statements, the number of statements with each verdict, in the order of the
     score. Groups without statements are omitted.
     """
     all_groups = []

@@ -185,8 +185,8 @@ def _statement(row: dict[Any, Any], labels: dict[tuple[str, str], str]) -> State
 
 
 def _printed(row: dict[Any, Any], kind: str) -> str:
-    """Return the printed number, the words of the paper in quotation marks, or a word for the kind of the statement, as
-    text.
+    """Return the printed number and the quoted words of a statement as text, or a word for the kind of the statement if
+    there is neither.
     """
     number = texts.printed(float(row["printed"]), float(row["printed_digits"]))
     words = texts.text(row.get("words"))

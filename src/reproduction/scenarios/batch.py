@@ -111,8 +111,8 @@ def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def read(path: Path, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
-    """Yield the rows of the result table of a batch in pieces. Empty strings remain empty strings, and missing numbers
-    are NaN.
+    """Yield the rows of the result table of a batch in blocks of consecutive rows. Empty strings remain empty strings,
+    and missing numbers are NaN.
 
     Parameters
     ----------

@@ -256,8 +256,8 @@ def _moving(axis: Axes, rows: pd.DataFrame, keys: Sequence[str], groups: Sequenc
 
 
 def of_batch(parts: Any, facts: Mapping[str, Any], *, fonts_of: str = "machine") -> Figure:
-    """Plot the ranked intervals of the most frequent quantities of a batch, and the distribution of the interval
-    widths. At most 150 tables are shown per quantity.
+    """Plot the ranked intervals of the quantities that occur most often in a batch, and the distribution of the
+    interval widths. At most 150 tables are shown per quantity.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ def part(
     of: int = 1,
     tell: Callable[[str], None] = lambda _: None,
 ) -> list[Answer]:
-    """Compute one shard of a scenario and write its files.
+    """Compute one shard of a scenario, and write the files of this shard.
 
     Parameters
     ----------
@@ -175,7 +175,9 @@ def _at(point: Point, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def head(scenario: Scenario) -> dict[str, Any]:
-    """Return the part of a scenario's metadata that is the same in all shards."""
+    """Return the part of a scenario's metadata that is the same in all separately computed parts (shards) of the
+    scenario.
+    """
     return {
         "scenario": scenario.name,
         "kind": scenario.kind.name,

@@ -90,7 +90,7 @@ def protected(found: Summary, budgets: Mapping[str, Mapping[str, float]]) -> lis
 
 
 def _protected(point: Mapping[str, Any], budgets: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """Return sentences about the protection of a release at one point of a grid."""
+    """Return sentences that state how the records in a release are protected, for one point of a grid of settings."""
     cost = point.get("cost")
     if point.get("origin") == "rehearsal":
         return ["No data were protected: this is a rehearsal with invented counts."]

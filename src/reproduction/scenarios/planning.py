@@ -83,8 +83,8 @@ def sentence(found: Plan, asked: Mapping[str, Any]) -> str:
 
 
 def epsilons(epsilon: float, sensitivity: float) -> str:
-    """Return, as text, the epsilon of a plan and its neighbour relation, and the equivalent epsilon under the other
-    neighbour relation.
+    """Return, as text, the epsilon of a plan and its neighbouring relation, and the equivalent epsilon under the other
+    neighbouring relation.
 
     Parameters
     ----------

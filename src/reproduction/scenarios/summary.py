@@ -209,7 +209,7 @@ def _unit(facts: sentences.Facts) -> dict[str, Any]:
 
 
 def _assumed(facts: sentences.Facts) -> list[str]:
-    """Return the assumptions for all tables of a batch that are stated in the settings of the batch."""
+    """Return the assumptions, stated in the settings of a batch, that apply to all tables of the batch."""
     settings, lines = facts["settings"], []
     noise, prior = settings.get("noise"), settings.get("prior")
     if noise:

@@ -232,8 +232,8 @@ def _joined(parts: Sequence[pa.Array], kind: str) -> NDArray[Any]:
 
 
 def _chunks(path: Path, kinds: Mapping[str, str], bad: dict[str, str]) -> Iterator[dict[str, pa.Array]]:
-    """Yield the required columns of a file in pieces. Tables with unreadable rows are added to `bad`, together with the
-    reason.
+    """Yield the required columns of a file in batches of consecutive rows. Tables with unreadable rows are added to
+    `bad`, together with the reason.
     """
     parquet = places.public(path).suffix.lower() == ".parquet"
     with _parquet(path, kinds) if parquet else _csv(path, list(kinds), bad) as reader:

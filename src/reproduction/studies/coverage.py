@@ -42,7 +42,8 @@ def table(
     alone: Mapping[str, Any],
     with_total: Mapping[str, Any],
 ) -> pd.DataFrame:
-    """Return the coverage, the width, the bias and the error of intervals for counts, by method and true count.
+    """Return the coverage and the width of intervals for counts, and the bias and the error of the estimates, by method
+    and true count.
 
     Parameters
     ----------
@@ -120,7 +121,7 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def ranges(rows: pd.DataFrame) -> list[str]:
-    """Return descriptions of the bins of true counts, in the order of the rows of one method."""
+    """Return a description of each bin of true counts, in the order of the rows of the first method."""
     bins = rows.loc[rows["method"] == rows["method"].iloc[0], ["from", "to"]].to_numpy()
     return [words(low, high, _last(rows)) for low, high in bins]
 
@@ -239,8 +240,8 @@ def errors(name: str, truth: NDArray[np.int64], estimate: Array, lower: Array, u
 
 
 def summed(rows: pd.DataFrame, edges: Sequence[float]) -> pd.DataFrame:
-    """Return the coverage with its binomial standard error, the mean width, the bias and the root mean square error of
-    each method, by true value.
+    """Return the coverage with its binomial standard error, the mean width, the bias and the root mean square error,
+    for each method and each bin of true values.
 
     Parameters
     ----------

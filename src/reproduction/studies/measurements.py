@@ -121,8 +121,8 @@ def figure(table: pd.DataFrame) -> Figure:
 
 
 def _lines(column: Sequence[Any], own: pd.DataFrame, i: int) -> None:
-    """Plot the results of one method in the panels of one level. A line connects the bins, and a separate mark shows
-    the result for all counts together.
+    """Plot the results of one method in the panels of one geographic level. A line connects the bins, and a separate
+    mark shows the result for all counts together.
     """
     x = np.arange(len(own)) + 0.12 * (i - 1)
     bins = np.isfinite(own["to"].to_numpy())

@@ -235,7 +235,7 @@ def write(
 
 
 def groups(path: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-    """Yield the row groups in the file of one state.
+    """Yield the row groups of the Parquet file of one state, as data frames.
 
     Parameters
     ----------

@@ -47,7 +47,8 @@ def table(
     rates: Sequence[float],
     several: Mapping[str, Any],
 ) -> pd.DataFrame:
-    """Return the coverage of the intervals for the count and the rate of one category, by prior of the rates.
+    """Return the coverage of the intervals for the count and the rate of one category, separately for each prior of the
+    rates.
 
     Parameters
     ----------
@@ -153,8 +154,8 @@ def _simulated(
 
 
 def figure(table: pd.DataFrame) -> Figure:
-    """Plot the coverage of the intervals against p, if there are two categories. Counts are in the upper row and rates
-    in the lower row of panels, with one column per number of records.
+    """Plot the coverage of the intervals against the true rate p, if there are two categories. Counts are in the upper
+    row and rates in the lower row of panels, with one column per number of records.
     """
     # with two categories, 1/k is the parameter of Jeffreys' prior
     two_categories = table[(table["categories"] == 2) & (table["prior"] != "1/k")]
@@ -188,7 +189,9 @@ _LABELS = {"flat": "flat prior (concentration 1)", "jeffreys": "Jeffreys' prior 
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table that the documentation shows, with one row per file and one column per quantity and prior."""
+    """Return the table that the documentation shows, with one row per design (number of categories, number of records
+    and rate p) and one column per quantity and prior.
+    """
     keys = ["categories", "records", "p"]
     wide = table.pivot_table(index=keys, columns=["quantity", "prior"], values="coverage", sort=False)
     order = [(quantity, prior) for quantity in QUANTITIES for prior in PRIORS]

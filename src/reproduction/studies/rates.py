@@ -67,7 +67,8 @@ def table(root_seed: int, *, sets: int, slope: float, cases: Mapping[str, Mappin
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the coverage by case, with one column per quantity and method, as the documentation shows it.
+    """Return the coverage table that the documentation shows, with one row per case and one column per quantity and
+    method.
 
     Parameters
     ----------

@@ -1,4 +1,5 @@
-"""Estimate the rates and slopes of sudden infant deaths in North Carolina, from unprotected and from protected counts.
+"""Estimate the rates of sudden infant deaths in North Carolina and their regression slope, from unprotected and from
+protected counts.
 
 The data are from Cressie, N., Read, T. R. C. (1985). Do sudden infant deaths come in clusters? Statistics and
 Decisions, Supplement 2, 333-349, as distributed with libpysal. They are read from the wheel of libpysal and are not

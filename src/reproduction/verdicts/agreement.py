@@ -188,7 +188,7 @@ def _explained(rows: list[dict[str, Any]], paper: str) -> None:
 
 
 def _row(statement: Any, rows: list[Any], fits: dict[str, Any]) -> dict[str, Any]:
-    """Return the row of a printed statement in the comparison table. The argument `rows` contains the computed rows in
+    """Return the row of a printed statement in the agreement table. The argument `rows` contains the computed rows in
     the order of their variants, and `fits` contains the fit of the statement's table under each variant.
     """
     judged = [(*_judge(statement, row, fits.get(row.variant)), row) for row in rows]

@@ -1,5 +1,5 @@
-"""Compare the artists that a figure contains with the artists that are expected. The comparison uses the data of every
-line, mark, bar, band and step of a panel.
+"""Compare the matplotlib artists that a figure contains with the expected artists. The comparison uses the data of
+every line, mark, bar, band and step of a panel.
 
 The function `wrong` is for tests of figure functions. It returns a message if one column is drawn in place of another,
 if a limit of an interval is wrong, if a line is drawn in place of a band, or if anything is drawn that is not expected.
@@ -79,8 +79,8 @@ def boxes(x: ArrayLike, bottom: ArrayLike, width: ArrayLike, height: ArrayLike, 
 
 
 def wrong(axis: Axes, *expected: Drawn) -> list[str]:
-    """Return a list of the artists that are missing from a panel and of the artists that are not expected in the panel.
-    The list is empty if the panel is correct.
+    """Return a list of the matplotlib artists that are missing from a panel and of the artists that are not expected in
+    the panel. The list is empty if the panel is correct.
     """
     left, missing = list(shown(axis)), []
     for one in expected:

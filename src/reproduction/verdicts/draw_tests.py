@@ -108,7 +108,7 @@ def _widths(left: ArrayLike) -> Array:
 
 
 def serial_z(apart: ArrayLike, *, sd: float) -> float:
-    """Return the sum of the products of consecutive draws, divided by the standard deviation of this sum. For
+    """Return the sum of the products of consecutive centred draws, divided by the standard deviation of this sum. For
     independent draws, the result is nearly standard normal.
 
     If a proportion s of the draws repeat the previous draw, the expected result increases by s sqrt(n).

@@ -183,7 +183,7 @@ class Judge:
         self._wrapped: dict[Callable[..., Any], Callable[..., Any]] = {}
 
     def __call__(self, changed: Mapping[str, pd.DataFrame]) -> pd.Series:
-        """Return the verdicts if the tables `changed` replace the unmodified tables of the same names."""
+        """Return the verdicts that result if the tables `changed` replace the unmodified tables of the same names."""
         with self._remembering():
             return verdicts(self.slug, self.honest | dict(changed))
 

@@ -1,4 +1,4 @@
-"""Functions that return the rows of the comparison table of a paper (``agreement.ours``). Each row is a number, a claim
+"""Functions that return the rows of the agreement table of a paper (``agreement.ours``). Each row is a number, a claim
 with its relation, a test of a distribution with its detection limit, or a statement that was not run.
 """
 
@@ -130,7 +130,7 @@ def margin(left: Array, relation: str, right: Array, rounding: float) -> Array:
 
 
 def holds(value: float, relation: str) -> bool:
-    """Return whether a margin without random error satisfies the relation of its claim. A margin of 0 is sufficient
+    """Return whether the relation of a claim holds for a margin without random error. A margin of 0 is sufficient
     unless the relation is strict.
     """
     return value > 0 if relation in _STRICT else value >= 0

@@ -92,8 +92,8 @@ class _Cells(NamedTuple):
 
 
 def _cells(statements: list[Any], found: Mapping[Any, list[Any]], variant: str) -> _Cells:
-    """Return the printed and the reproduced numbers of a table under one variant. If a number was not computed under
-    this variant, its first variant is used.
+    """Return the printed numbers of a table, and the numbers that were reproduced under one variant of the computation.
+    If a number was not computed under this variant, its first variant is used.
     """
 
     def rank(row: Any) -> int:

@@ -168,9 +168,9 @@ def eigenvalues(n: int, rate: float, count: int, bits: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=16)
 def _hahn(n: int, small: int, other: int, bits: int) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]:
-    """Return the eigenfunctions Q_j(x) of a swap for j, x = 0..small, and the reciprocals of their squared norms. The
-    eigenfunctions are normalised to Q_j(0) = 1, and the norms refer to the hypergeometric distribution h. All numbers
-    are multiples of 2^-bits.
+    """Return the eigenfunctions Q_j(x) of a random walk of swaps for j, x = 0..small, and the reciprocals of their
+    squared norms. The eigenfunctions are normalised to Q_j(0) = 1, and the norms refer to the hypergeometric
+    distribution h. All numbers are multiples of 2^-bits.
 
     Let x be the number of records in one category of each variable, of sizes `small` (the smallest margin) and `other`.
     Q_j solves the difference equation of the random walk that exchanges the values of two random records.
@@ -234,9 +234,9 @@ def _log(value: int, bits: int) -> float:
 
 
 def _symmetric(n: int, small: int, other: int, at: int, rate: float, depth: int | None) -> tuple[list[int], int]:
-    """Return P(y | x)/h(y) for a fixed x and all y, in multiples of 2^-bits, and the number of bits. The function h is
-    the hypergeometric probability mass function. The total number is 2 n bits for rounding errors plus 64 bits below
-    the smallest requested value.
+    """Return P(y | x)/h(y), where P(y | x) is the probability that a swap changes a count x to y, for a fixed x and all
+    y, as integer multiples of 2^-bits. Also return the number of bits. The function h is the hypergeometric probability
+    mass function. The total number is 2 n bits for rounding errors plus 64 bits below the smallest requested value.
     """
     lost = 2 * n
     bits = lost + _DIGITS + (depth or _DIGITS)

@@ -383,7 +383,8 @@ class Swap:
         changes: Sequence[float] | None = None,
         source: str = "data",
     ) -> PureDP:
-        """Return the privacy cost of a swap for pairs of data sets with equal invariants that differ by exchanges.
+        """Return the privacy cost of swapping, for pairs of data sets that have equal invariants and differ by
+        exchanges of records.
 
         Parameters
         ----------

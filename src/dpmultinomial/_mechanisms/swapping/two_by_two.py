@@ -145,15 +145,16 @@ def row(table: ArrayLike, *, rate: float, log_prior: NDArray[np.float64] | None 
 
 @lru_cache(maxsize=64)
 def _weights(n: int, small: int, rate: float) -> NDArray[np.float64]:
-    """Return a cached array for the log weights of a swap with given size and rate. Entries are NaN until the weight is
-    computed.
+    """Return a cached array for the log weights of the swaps of tables with `n` records at a given swap rate. Entries
+    are NaN until the weight is computed.
     """
     return np.full(small + 1, np.nan)
 
 
 def _log_hypergeometric_ratios(view: Orientation) -> NDArray[np.float64]:
-    """Return the log ratios log h(y) - log h(at), y = 0..small, of a hypergeometric distribution h. The swap is
-    reversible with respect to this distribution. The ratios are summed outwards from `at`.
+    """Return log h(y) - log h(at) for y = 0..small, where h is a hypergeometric distribution and `at` is the count in
+    the observed table. The swap is reversible with respect to this distribution. The ratios are summed outwards from
+    `at`.
     """
     y = np.arange(view.small, dtype=np.float64)
     up = (view.other - y) * (view.small - y) / ((y + 1) * (view.n - view.other - view.small + y + 1))

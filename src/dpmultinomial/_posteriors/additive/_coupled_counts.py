@@ -1,5 +1,5 @@
-"""Distributions of counts that are mixtures of products (one factor per count), multiplied by a factor of the total.
-Every posterior distribution given an additive release has this form.
+"""Distributions of counts that are mixtures of products (one factor per count), multiplied by a factor that depends on
+the total. Every posterior distribution given an additive release has this form.
 
 P(N) is proportional to g(N_1 + .. + N_S) sum_t w_t prod_s h_ts(N_s). Each term requires one run of `_sum_chain`.
 
@@ -117,7 +117,8 @@ class Terms:
 
 
 class CoupledCounts:
-    """Distribution of counts that is a mixture of products, multiplied by a factor of the total.
+    """Distribution of counts, given by a mixture of product distributions multiplied by a factor that depends on the
+    total.
 
     Parameters
     ----------
@@ -236,19 +237,22 @@ class CoupledCounts:
 
     @property
     def _centre(self) -> float:
-        """Return the total at which the factor g of the total is largest. Tilts are centred at this total."""
+        """Return the total at which g(total), the factor of the joint weight that depends on the total, is largest.
+        Tilts are centred at this total.
+        """
         return float(self.total_low + np.argmax(self.total_factor))
 
     @property
     def _first(self) -> int:
-        """Return the lowest total at which the factor g is defined, minus the sum of the lowest values of all
-        components.
+        """Return the lowest total for which the factor g of the total is defined, minus the sum of the lowest counts of
+        all components.
         """
         return int(self.total_low - self.low.sum())
 
     def _tilted(self, some: NDArray[np.int64]) -> tuple[Array, Array, Array]:
-        """Return the exponentially tilted factors of several terms of the mixture, scaled to a largest entry of 1 per
-        component. Also return the log of the scale that was removed, and the tilted factor g of the total.
+        """Return the exponentially tilted factors of several terms of the mixture, scaled such that the largest factor
+        of each component is 1 in each term. Also return the log of the scale that was removed, and the tilted factor g
+        of the total.
         """
         theta, totals = self.terms.tilts[some, None], self.total_low + np.arange(len(self.total_factor))
         g = self.total_factor * np.exp(-theta * (totals - self._centre))
@@ -280,8 +284,8 @@ _TERM_NUMBERS = 1_000_000  # number of array entries that are processed together
 def windows(
     released: NDArray[np.int64], noise: Noise, window: int | None, *, drawn: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the lowest and the highest true count of every component in the sums over the posterior. They are the ends
-    of the window of Wang (2020), or of the range of all counts that are not negligible.
+    """Return, for every component, the lowest and the highest true count that the sums over the posterior include. They
+    are the ends of the window of Wang (2020), or of the range of all counts that are not negligible.
 
     Parameters
     ----------
@@ -307,8 +311,8 @@ def windows(
 
 
 def multinomial(released: NDArray[np.int64], noise: Noise, window: int | None, *, drawn: bool) -> Terms:
-    """Return the terms of the mixture for a release by algorithm 1 or 2 of Wang (2020). The release was produced by
-    algorithm 1 (independent) if `drawn` is true, and otherwise by algorithm 2.
+    """Return the likelihood of the true counts given a release by algorithm 1 or 2 of Wang (2020), as a mixture of
+    products. The release was produced by algorithm 1 (independent) if `drawn` is true, and otherwise by algorithm 2.
 
     Parameters
     ----------
@@ -363,8 +367,8 @@ def _nodes(total: int, below: int, above: int) -> tuple[Array, Array]:
 
 
 def mode(released: NDArray[np.int64], noise: Noise, window: int | None, *, ties: str) -> Terms:
-    """Return the terms of the mixture for a release by algorithm 3 of Wang (2020). The tie rule is ``"first"``,
-    ``"last"`` or ``"random"``.
+    """Return the likelihood of the true counts given a release by algorithm 3 of Wang (2020), as a mixture of products.
+    The tie rule is ``"first"``, ``"last"`` or ``"random"``.
 
     Parameters
     ----------
@@ -425,8 +429,9 @@ def _levels(released: Whole, noise: Noise) -> Whole:
 
 
 def _beyond(noise: Noise, size: int) -> tuple[int, int]:
-    """Return the largest non-negligible distances of the sum of max(n_s, 0) below and above the noisy total. The sum is
-    over all noisy components n_s. The distance above is computed for noise that is clipped at 0 from below.
+    """Return the largest non-negligible distance of the sum of max(n_s, 0) below the noisy total, and the largest
+    distance above it. The sum is over all noisy components n_s. The distance above is computed for noise that is
+    clipped at 0 from below.
     """
     positive = noise.p[noise.reach :].copy()
     positive[0] = noise.p[: noise.reach + 1].sum()
@@ -434,8 +439,8 @@ def _beyond(noise: Noise, size: int) -> tuple[int, int]:
 
 
 def _far(law: Array, noise: Noise, size: int) -> int:
-    """Return a limit for the sum of the noise of the total and `size` independent draws from a distribution. The sum
-    exceeds the limit only with negligible probability.
+    """Return a limit for the absolute value of the sum of `size` independent draws from a distribution plus the noise
+    of the total. The sum exceeds the limit only with negligible probability.
     """
     out = noise.of_total.p
     for _ in range(size):
@@ -447,9 +452,9 @@ def _far(law: Array, noise: Noise, size: int) -> int:
 
 
 def _boxes(released: Whole, x: Whole, levels: Whole, ties: str) -> tuple[Array, Array]:
-    """Return the likelihood factors (stay0, move, stay1), float64 (T, 3, S, W), and the log weights of the quadrature
-    nodes, float64 (T,). The factors are computed for given levels of algorithm 3 of Wang (2020). With random ties, both
-    arrays have one entry per level and node.
+    """Return the likelihood factors (stay0, move, stay1) of each term, component and count, float64 (T, 3, S, W), and
+    the log weights of the quadrature nodes, float64 (T,). The factors are computed for given levels of algorithm 3 of
+    Wang (2020). With random ties, both arrays have one entry per level and node.
     """
     r, p, q = released[:, None], levels[:, 0, None, None], levels[:, 1, None, None]
     place, least, most = q * x, p * r, p * (r + 1)
@@ -503,7 +508,8 @@ def _tilts(factors: Array, low: Whole, noise: Noise, total_low: int, total_facto
 
 
 def noisy(noisy_counts: NDArray[np.int64], noise: Noise, total_low: int, total_factor: Array) -> Terms:
-    """Return the single term of the mixture, given noisy components instead of an additive release.
+    """Return the likelihood of the true counts given noisy components instead of an additive release, as a mixture with
+    a single term.
 
     Parameters
     ----------
@@ -640,7 +646,8 @@ class TransformedCounts:
         return self.certificate.accuracy()
 
     def log_probabilities(self, vectors: Whole) -> Array:
-        """Return the log probabilities of several vectors of counts, with one vector per row, float64 (n,)."""
+        """Return the log probabilities, float64 (n,), of n vectors of counts, which are given as the rows of an array.
+        """
         return self._terms.log_probabilities(vectors)
 
     def top(self, k: int) -> tuple[Whole, Array]:

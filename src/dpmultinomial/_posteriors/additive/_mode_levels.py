@@ -1,5 +1,6 @@
-"""Levels of algorithm 3 of Wang (2020), with their intervals of noisy counts. In these intervals, the released vector
-is a mode. Upper bounds on the weights of the levels are also computed.
+"""Levels (quotients of a noisy and a released count) of algorithm 3 of Wang (2020), with the intervals of the noisy
+counts at each level. In these intervals, the released vector is a mode. Upper bounds on the weights of the levels are
+also computed.
 
 The released r is a mode of the noisy weights n exactly if the smallest quotient n_j/r_j that received a unit is at
 least the largest quotient n_i/(r_i + 1) that did not. Given this level p/q, every n_s lies in an open interval, ]p
@@ -53,8 +54,8 @@ class Columns:
 
 
 def columns(released: Whole, shapes: Array, *, together: bool) -> Columns:
-    """Return the groups of components of a release (columns). If `together` is true, a column is a group of equal
-    components. Otherwise, each component is a column, as required by tie rules that depend on the order.
+    """Return the components of a release in groups, which are called columns. If `together` is true, a column is a
+    group of equal components. Otherwise, each component is a column, as required by tie rules that depend on the order.
 
     Parameters
     ----------
@@ -77,8 +78,8 @@ def columns(released: Whole, shapes: Array, *, together: bool) -> Columns:
 
 @dataclass(frozen=True)
 class Levels:
-    """Intervals of the noisy counts for which the released vector is a mode. The rows are the levels of algorithm 3 of
-    Wang (2020), and the columns are the groups of components.
+    """Intervals of the noisy counts for which the released vector is a mode of the multinomial distribution. The rows
+    are the levels of algorithm 3 of Wang (2020), and the columns are the groups of components.
 
     Attributes
     ----------
@@ -127,7 +128,7 @@ class Levels:
 
     @property
     def claimed(self) -> NDArray[np.bool_]:
-        """Return a mask of the entries with a possible tie, that is, with a noisy count exactly at an end of its
+        """Return a mask that is true if a tie is possible, that is, if a noisy count can be exactly at an end of its
         interval. The rows are the levels of algorithm 3 of Wang (2020), and the columns are the groups of components.
         """
         return (self.got >= 0) | (self.lost >= 0)
@@ -228,14 +229,14 @@ class Masses:
     totals: Array
 
     def bounds(self) -> Array:
-        """Return, for every level of algorithm 3 of Wang (2020), the log of an upper bound on its weight, float64 (T,).
-        Each bound is minimised over the tilts.
+        """Return, for every level of algorithm 3 of Wang (2020), the log of an upper bound on the weight of the level,
+        float64 (T,). Each bound is minimised over the tilts.
         """
         return np.asarray((self.levels + self.edge[:, None]).min(axis=0))
 
     def free(self, kept: NDArray[np.integer]) -> Array:
-        """Return the log of the sum of the tilted weights over all levels, counts and totals, float64 (G,). In this sum
-        Phi(theta), the total may differ from the sum of the counts.
+        """Return, for each tilt, the log of the sum of the tilted weights over all levels, counts and totals, float64
+        (G,). In this sum Phi(theta), the total may differ from the sum of the counts.
         """
         return np.asarray(logsumexp(self.levels[:, kept], axis=1) + self.totals)
 
@@ -284,7 +285,7 @@ class _Claims:
         self._masses.append((clear, got, lost))
 
     def add_to(self, whole: Array, edge: Array, ties: str) -> None:
-        """Add to an array float64 (G, T) the log mass of the components with a possible tie. A tie is possible if the
+        """Add the log mass of the components with a possible tie to an array, float64 (G, T). A tie is possible if the
         noisy count can be at an end of its interval. The mass is a crude bound that is refined for levels that are not
         negligible.
         """
@@ -342,7 +343,8 @@ def _batched(
 def column_masses(
     columns: Columns, levels: Levels, u: int, tilts: Array, noise: NoiseModel, prior: CountsPrior
 ) -> tuple[Array, Array, Array]:
-    """Compute the log masses of the true counts of one column at every level, as three arrays float64 (G, T).
+    """Compute the log masses of the true counts of one column for every tilt and every level, as three arrays float64
+    (G, T).
 
     Parameters
     ----------

@@ -82,8 +82,8 @@ class Frame:
 
 
 class Chunk:
-    """Consecutive levels that fit into memory together, with their terms and their distinct intervals. Each term uses
-    some rows of these intervals.
+    """Block of consecutive levels of algorithm 3 that fit into memory together, with the terms and the distinct
+    intervals of these levels. Each term uses some rows of these intervals.
     """
 
     def __init__(self, frame: Frame, rows: Whole) -> None:
@@ -220,8 +220,8 @@ class ModeTerms:
         return np.asarray(base + np.logaddexp.reduce(each, axis=0))
 
     def _box(self, lower: Whole, upper: Whole, x: Whole) -> Array:
-        """Return the sum of exp(-epsilon |n - x|) over the noisy counts n in each interval, float64 (T, n). The sum
-        includes only noisy counts within the half-width of the noise.
+        """Return the sum of exp(-epsilon |n - x|) over the noisy counts n in each interval, with one row per interval
+        and one column per true count x. The sum includes only noisy counts within the half-width of the noise.
         """
         noise = self.frame.noise
         e, reach = noise.epsilon, noise.reach
@@ -270,8 +270,8 @@ class Problem:
         return _mode_levels.columns(self.released, shapes, together=self.ties == "random")
 
     def totals(self, span: float) -> tuple[Whole, Array]:
-        """Return the true totals within span/epsilon of the released total, and the log of the factor g of
-        each total.
+        """Return the true totals within span/epsilon of the released total, and the log of the factor of each total in
+        the posterior weights.
         """
         totals, logs = self.noise.totals(self.total, span)
         return totals, logs + self.prior.log_total(totals)
@@ -353,8 +353,8 @@ class _Sweep:
             span *= 2.0
 
     def _choose_tilt(self, reserve: float) -> None:
-        """Choose the exponential tilt with the shortest transform. The candidates are tilts near the minimum of the
-        upper bound Phi on the mass that wraps around.
+        """Choose the exponential tilt that requires the shortest Fourier transform. The candidates are tilts near the
+        minimum of the upper bound Phi on the mass that wraps around.
         """
         self.free = self.masses.free(self.kept)
         tilts = self.masses.tilts

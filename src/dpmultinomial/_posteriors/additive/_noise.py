@@ -100,8 +100,8 @@ class NoiseModel:
         return np.asarray(self.peak * np.exp(-self.epsilon * values) * rest / -np.expm1(-self.epsilon))
 
     def above_zero(self, noisy: Whole) -> Array:
-        """Return P(noisy + D >= 0), which is the normalising constant of a posterior draw of a count given its noisy
-        count (equation 5). The result is 1 if this probability underflows.
+        """Return the probability P(noisy + D >= 0) for the noise D. It is the normalising constant of the posterior of
+        a count given its noisy count (equation 5). The result is 1 if this probability underflows.
         """
         below = self.at_least(-np.minimum(noisy, 0))
         chance = np.where(noisy > 0, 1.0 - self.at_least(np.maximum(noisy, 0) + 1), below)
@@ -148,8 +148,8 @@ class Noise:
         self.of_total = self if window is None else Noise(epsilon=epsilon, support=support, window=None)
 
     def capped(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the lower and the upper ends of ranges of true counts, truncated at the largest count that the prior
-        allows.
+        """Return the lower and the upper ends of ranges of true counts, both limited to the largest count that the
+        prior allows.
         """
         if self.largest is None:
             return low, high
@@ -175,7 +175,9 @@ class Noise:
         return out
 
     def _band(self, block: int) -> Array:
-        """Return a cached matrix (block + 2 reach, block) whose diagonals contain the noise distribution."""
+        """Return a cached matrix of shape (block + 2 reach, block), in which column i contains the noise distribution
+        from row i on.
+        """
         if block not in self._bands:
             band = np.zeros((block + 2 * self.reach, block))
             row, place = band.strides
@@ -184,8 +186,8 @@ class Noise:
         return self._bands[block]
 
     def drawn(self, likelihood: Array, first: int | NDArray[np.int64]) -> Array:
-        """Convert a likelihood of posterior draws to a likelihood of noisy counts by equation (5) of Wang (2020), with
-        clipping at 0. The entries of `likelihood` belong to the draws first, first + 1, ..
+        """Convert a likelihood of posterior draws to a likelihood of noisy counts by equation (5) of Wang (2020), in
+        which all draws are at least 0. The entries of `likelihood` belong to the draws first, first + 1, ..
 
         Entries below 0 must have likelihood 0; `first` may differ by component (.., S, W). The first and last `reach`
         entries are lost.
@@ -236,8 +238,8 @@ class CountsPrior:
         return np.ones(size) if self.concentration is None else self.concentration
 
     def log_component(self, counts: ArrayLike, shape: float) -> Array:
-        """Return the log prior factor log w(N) of one component with concentration `shape`. The argument is an array of
-        integers N >= 0 of any shape.
+        """Return log w(N) for given counts N of one component, where w is the factor of this component in the prior
+        with the concentration `shape`. The argument is an array of integers N >= 0 of any shape.
         """
         values = np.asarray(counts, dtype=float)
         if self.concentration is None or shape == 1.0:

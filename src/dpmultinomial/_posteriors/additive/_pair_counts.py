@@ -115,8 +115,9 @@ def _by_products(low: Whole, likelihood: Array, noise: Noise, factor: Array, sum
 
 
 def _chance(released: int, noise: Noise, support: int) -> tuple[Array, Whole]:
-    """Return the probabilities P(released total | V, n). The rows are the non-negligible sums V of noisy counts, and
-    the columns are the noisy totals n. Also return the sums V.
+    """Return the conditional probabilities of the released total, given the sum V of the noisy counts and the noisy
+    total n. The rows are the non-negligible sums V of noisy counts, and the columns are the noisy totals n. Also return
+    the sums V.
     """
     logs, reach = additive_release.summed_noise(noise.epsilon, support, 2)
     sums = released + np.arange(-2 * noise.reach, 2 * noise.reach + 1)
@@ -138,7 +139,9 @@ def _chance(released: int, noise: Noise, support: int) -> tuple[Array, Whole]:
 
 
 def _over_totals(summed: Array, own: Array) -> Array:
-    """Return the matrix product of two arrays, summed over their second axis (the totals), float64 (sums, n)."""
+    """Return the matrix product summed @ own.T, which is a sum over the totals (the second axis of both arrays),
+    float64 (sums, n).
+    """
     if summed.shape[1] <= _DENSE:
         return np.asarray((own[None] * summed[:, None]).sum(axis=2))
     return np.asarray(summed @ own.T)
@@ -233,8 +236,8 @@ def solve(released: Whole, noise: Noise, *, algorithm: str, window: int | None, 
 
 
 def _drawn_shares(released: Whole, wide: list[Whole], noise: Noise) -> Array:
-    """Return the likelihood of two noisy counts for a release whose shares are the shares of posterior draws. The
-    result is shorter than `wide` by one half-width of the noise at each end.
+    """Return the likelihood of two noisy counts for a release whose shares are computed from posterior draws of the
+    counts. The result is shorter than `wide` by one half-width of the noise at each end.
     """
     width = len(wide[1]) - 2 * noise.reach
     once = np.zeros((len(wide[0]), width))
@@ -293,7 +296,8 @@ def share_likelihood(released: Whole, n1: Whole, n2: Whole) -> Array:
 
 def mode_likelihood(released: Whole, n1: Whole, n2: Whole, *, ties: str) -> Array:
     """Return the probability that the mechanism selects the released vector as the mode of the multinomial distribution
-    with weights max(n, 0). The probability is 0 or 1, or one half if a random tie decides.
+    with weights max(n, 0), where n are the noisy counts. The probability is 0 or 1, or one half if a random tie
+    decides.
 
     Parameters
     ----------
@@ -316,7 +320,7 @@ def mode_likelihood(released: Whole, n1: Whole, n2: Whole, *, ties: str) -> Arra
 
 
 def _on_totals(first: int, values: Array, low: Whole, sizes: Whole) -> Array:
-    """Return a table with a factor of the total, evaluated at the sum of every pair of counts."""
+    """Return, for every pair of counts, the value of a factor that depends only on the sum of the two counts."""
     place = np.add.outer(np.arange(sizes[0]), np.arange(sizes[1])) + low.sum() - first
     inside = (place >= 0) & (place < len(values))
     return np.where(inside, values[np.where(inside, place, 0)], 0.0)

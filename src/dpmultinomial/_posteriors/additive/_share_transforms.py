@@ -66,7 +66,7 @@ class Frame:
 
 
 class Tilted:
-    """Product of the factors of the components and the factor of the total. The cumulants of the sum of the components
+    """Product of one factor per component and one factor for the total. The cumulants of the sum of the components
     minus the total are computed under an exponential tilt.
     """
 
@@ -124,8 +124,8 @@ class Tilted:
 
 
 def length_of(tilted: Tilted, theta: float, log_sum: float, variance: float) -> tuple[int, list[tuple[float, float]]]:
-    """Return a length of the transform, and the bounds that determine it. At this length, the wrapped-around mass of
-    the totals is at most exp(-reserve) times the sum of all weights.
+    """Return a sufficient length of the Fourier transform, and the bounds from which this length is computed. At this
+    length, the wrapped-around mass of the totals is at most exp(-reserve) times the sum of all weights.
 
     Parameters
     ----------
@@ -509,8 +509,8 @@ def _totals(problem: Problem) -> tuple[Whole, Array]:
 
 
 def _nodes(total: int, span: int) -> tuple[Array, Array]:
-    """Return nodes u and log weights of a trapezoid rule for the integral int u^(M - 1) exp(-u T) du/Gamma(M). The rule
-    is for all T within `span` of M.
+    """Return nodes u and log weights of a trapezoid rule for the integral int u^(M - 1) exp(-u T) du/Gamma(M), where M
+    is `total`. The rule is for all T within `span` of M.
 
     The step h is chosen so that the quadrature error |Gamma(M + 2 pi i/h)|/Gamma(M) is smaller than exp(-38).
     """
@@ -552,7 +552,9 @@ class _Likelihood:
         return self._last[1:]
 
     def scales(self, key: int) -> float:
-        """Return the log of the constant that the method `factors` omits from one product of the mixture."""
+        """Return the log of the constant by which the method `factors` divides the likelihoods in one product of the
+        mixture.
+        """
         return float(self._log_likelihood(key)[1][:, 0] @ self.repeats)
 
     def factors(self, key: int) -> Array:

@@ -131,8 +131,8 @@ ROUNDS, STEPS = 8, 4000
 
 @dataclass(frozen=True)
 class Release:
-    """Release of (mean, sse, low, high) in units of the limits: released values z, scales and grids of the Laplace
-    noise, number of records n, and the prior.
+    """Release of (mean, sse, low, high) in units of half the distance between the limits: released values z, scales and
+    grids of the Laplace noise, number of records n, and the prior.
 
     Parameters
     ----------
@@ -177,8 +177,8 @@ class State:
 
 @dataclass
 class Proposal:
-    """Proposal distributions of a Markov chain: a random walk, and a t distribution of theta with a given mean and
-    lower triangular scale matrix.
+    """Proposal distributions of a Markov chain: a random walk, and a t distribution of the parameters theta with a
+    given mean and a given lower triangular scale matrix.
 
     Parameters
     ----------
@@ -236,8 +236,9 @@ def explore(release: Release, rng: np.random.Generator) -> tuple[Array, Array, A
 
 
 def _tempered(log_to: Array, log_from: Array) -> tuple[float, Array]:
-    """Return an exponent of the posterior density, and the weights of the particles at this exponent. It is the largest
-    exponent <= 1 for which the effective sample size is at least one eighth of the number of particles.
+    """Return an exponent to which the posterior density is raised, and the weights of the particles at this exponent.
+    It is the largest exponent <= 1 for which the effective sample size is at least one eighth of the number of
+    particles.
     """
     low, high = 0.0, 1.0
     for _ in range(40):
@@ -360,8 +361,9 @@ def log_ratio(mean: Array, sse: Array, counts: NDArray[np.int64]) -> Array:
 
 
 def total_variation(mean: Array, sse: Array, counts: NDArray[np.int64], *, checks: int = 24) -> tuple[float, int]:
-    """Return the upper bound (e^D - 1)/2 on the total variation distance between the sampled and the exact posterior.
-    Also return the number of draws at which the density ratio R was computed.
+    """Return the upper bound (e^D - 1)/2 on the total variation distance between the sampled and the exact posterior,
+    where D is the range of the log density ratio log R over the checked draws. Also return the number of draws at which
+    the density ratio R was computed.
 
     A third of the `checks` are the draws with the smallest and the largest second-order term divided by c, at which R
     is farthest from 1. The remaining checks are evenly spaced. Draws with fewer than 64 records are exact (log R = 0).
@@ -402,8 +404,8 @@ def _one(tilt: list[float], second: float, m: float, c: int) -> float:
 
 
 def _orthonormal(e1: float, e2: float, m: float) -> tuple[Array, Array, Array]:
-    """Return the deviation d and its square at the quadrature nodes, and the probabilities of the nodes. The two
-    functions are orthonormal under the tilted distribution.
+    """Return two functions, computed from the deviation d and its square, at the quadrature nodes, and the
+    probabilities of the nodes. The two functions are orthonormal under the tilted distribution.
     """
     low, high = -1 - m, 1 - m
     if e2 < 0:

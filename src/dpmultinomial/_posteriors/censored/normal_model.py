@@ -59,7 +59,7 @@ class Prior:
     @classmethod
     def from_limits(cls, lower: float, upper: float) -> "Prior":
         """Return the default prior: mu ~ N(middle, (width/2)^2) and sigma2 ~ IG(1, width^2/100), with width = upper -
-        lower.
+        lower and the midpoint `middle` of the limits.
 
         With this prior, sigma is between width/21 and width with probability 0.98, and its median is 0.12 widths. The
         prior is suitable for sensibly chosen limits.

@@ -391,8 +391,8 @@ class PanelDensity:
         return number
 
     def _reaching(self, side: int, log_level: float) -> int:
-        """Return the number of panels that are required on the given side of the centre. The mass beyond these panels
-        is negligible compared with a tail of log probability `log_level`.
+        """Return the number of interpolation panels that are required on the given side of the centre. The mass beyond
+        these panels is negligible compared with a tail of log probability `log_level`.
         """
         number = self._core[side]
         while self._beyond(side, number) > log_level - _BEYOND and self._exists(side, number + 1):
@@ -400,8 +400,8 @@ class PanelDensity:
         return number
 
     def _needed(self, side: int, wanted: float) -> bool:
-        """Return whether another panel is needed on the given side. This is the case if the density at the outer end of
-        the last panel is too high, or if the panels do not cover the point `wanted`.
+        """Return whether another interpolation panel is needed on the given side of the centre. This is the case if the
+        density at the outer end of the last panel is too high, or if the panels do not cover the point `wanted`.
         """
         place, log_edge = self._edge(side, len(self._laid[side]))
         return log_edge > self._peak() - _CORE or side * (wanted - place) > 0
@@ -410,8 +410,8 @@ class PanelDensity:
         return max((end for side in (-1, 1) for panel in self._laid[side] for end in panel.ends), default=-np.inf)
 
     def _edge(self, side: int, number: int) -> tuple[float, float]:
-        """Return the outer end of the outermost among the first `number` panels on the given side, and the log density
-        at this end.
+        """Return the outer end of the `number`-th panel on the given side, counted outwards from the starting point,
+        and the log density at this end.
         """
         if not number:
             return self._start, np.inf
@@ -430,7 +430,7 @@ class PanelDensity:
         return self._edge(side, number)[1] - np.log(slope) if slope > 0 else np.inf
 
     def _add(self, side: int) -> bool:
-        """Add a panel on the given side of the centre, and return whether a panel could be added."""
+        """Add an interpolation panel on the given side of the centre, and return whether a panel could be added."""
         edge = self._edge(side, len(self._laid[side]))[0]
         room = self._deepest - side * edge
         if not room > 1e-9 * self._deepest:

@@ -56,15 +56,15 @@ class Window:
 
     @property
     def last(self) -> int:
-        """Largest integer in the window of weights."""
+        """Largest of the consecutive integers to which a weight is assigned."""
         return self.first + len(self.weights) - 1
 
     def values(self) -> NDArray[np.int64]:
-        """All integers in the window of weights, in increasing order."""
+        """All integers from `first` to `last`, for which the weights are given, in increasing order."""
         return np.arange(self.first, self.last + 1)
 
     def reflected(self, total: int) -> "Window":
-        """Return the weights of total - s, given the weights of an integer s."""
+        """Return the weights of `total` - s for an integer-valued quantity s, given the weights of s."""
         return Window(total - self.last, np.ascontiguousarray(self.weights[::-1]))
 
 
@@ -174,8 +174,8 @@ def _blocks(part: Window, step: int) -> Window:
 
 
 def log_weight(mine: Window, theirs: Window, of_total: Window) -> float:
-    """Return the log of the sum over all pairs (s, t) of the product of the weights of s, t and s + t. The sum is
-    computed by one convolution.
+    """Return the log of the sum, over all pairs of counts (s, t), of the product of the weights of s, of t and of s +
+    t. The sum is computed by one convolution.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def log_weight(mine: Window, theirs: Window, of_total: Window) -> float:
 
 
 def _common(mine: Window, theirs: Window, of_total: Window) -> tuple[int, int]:
-    """Return the smallest and the largest value of the sum of two counts that have positive weight."""
+    """Return the smallest and the largest sum of two counts among all sums with positive weight."""
     low = max(of_total.first, mine.first + theirs.first)
     high = min(of_total.last, mine.last + theirs.last)
     if low > high:
@@ -295,8 +295,8 @@ class ShareWeights:
 
     @cached_property
     def bulk(self) -> Triple:
-        """Weights of the counts s, t and s + t with a small absolute error. This accuracy is sufficient for moments.
-        They are computed much faster than `precise` if convolutions are long.
+        """Weights of the counts s and t and of their sum s + t, each with a small absolute error. This accuracy is
+        sufficient for moments. They are computed much faster than `precise` if convolutions are long.
         """
         return self._combined(tails=False)
 
@@ -333,7 +333,7 @@ class PairWeights:
 
     @property
     def precise(self) -> Triple:
-        """Weights of the counts s, t and s + t, each with a small relative error in the tails."""
+        """Weights of the counts s and t and of their sum s + t, each with a small relative error in the tails."""
         return self.mine, self.theirs, self.of_total
 
     bulk = precise
@@ -346,8 +346,8 @@ _LEAST_X, _MOST_X = float(expit(-40.0)), 1 - 2.0**-53
 
 
 class ShareLaw(TailedLaw):
-    """Distribution of a share x with x | s, t ~ Beta(alpha + s, beta + t). The weight of the counts (s, t) is a product
-    of three factors that depend on s, on t and on s + t.
+    """Distribution of a share x with x | s, t ~ Beta(alpha + s, beta + t), where s and t are random counts. The weight
+    of the counts (s, t) is a product of three factors that depend on s, on t and on s + t.
 
     Probabilities above 1e-15 have the relative error `error`, and their logarithms have this absolute error. At
     quantiles of levels from 1e-15 to 1 - 1e-15, the smaller tail probability has this relative error.

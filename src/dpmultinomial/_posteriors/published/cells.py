@@ -59,7 +59,7 @@ class Cells:
 
     @cached_property
     def kinds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the position of one row of every group of equal rows, and the index of the group of every row.
+        """Return the position of one row from every group of equal rows, and the group index of every row.
 
         Returns
         -------

@@ -132,8 +132,8 @@ def has_tails(law: NoiseLaw) -> bool:
 
 
 def of_mixture(released: float, law: NoiseLaw, counts: Array, probabilities: Array) -> float:
-    """Return the probability of a released value that is at least as extreme as the observed value, under a given
-    distribution of the true count.
+    """Return the smaller of the two probabilities that a released value is at most, or at least, the observed value,
+    under a given distribution of the true count.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def _tails_along(cells: Cells, counts: Array, side: str) -> Array:
 
 
 def facts(tail: Array, names: list[str] | tuple[str, ...]) -> dict[str, object]:
-    """Return the results of the test for a conflict between prior and release that are reported to the user.
+    """Return the reported results of the test for a conflict between the prior and the release.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Posterior distributions of independent counts without a total, each given the noisy value of the count.
+"""Posterior distributions of independent counts whose total is not released, each given the noisy value of the count.
 
 To show the effect of the prior, the posterior of every count is compared with its posterior under a flat prior.
 
@@ -259,8 +259,8 @@ class PublishedCounts:
         return out
 
     def _windows(self, part: int) -> list[tuple[int, Array]]:
-        """Return the window of every row in a block of consecutive rows, as the first count and the posterior weights.
-        A window does not depend on the other rows of its block.
+        """Return the window (range of counts) of every row in a block of consecutive rows, as the first count and the
+        posterior weights. A window does not depend on the other rows of its block.
         """
         rows = np.arange(part * _TOGETHER, min((part + 1) * _TOGETHER, len(self.names)))
         windows_by_row: dict[int, tuple[int, Array]] = {}
@@ -384,7 +384,7 @@ class Batch:
 
     @property
     def prior_matters(self) -> NDArray[np.bool_]:
-        """Mask of the rows whose posterior depends strongly on the prior (`differs_from_flat`)."""
+        """Mask of the rows whose posterior depends strongly on the prior, according to `differs_from_flat`."""
         return differs_from_flat(self.own, self.flat)
 
     @property

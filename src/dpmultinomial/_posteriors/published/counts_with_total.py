@@ -179,7 +179,7 @@ class Leaves:
         return theta
 
     def tilted(self, theta: float) -> list[Window]:
-        """Return the windows with the weights of all counts under an exponential tilt."""
+        """Return, for each count, the exponentially tilted weights of its possible values."""
         logs = self.logs + theta * (self.counts - self.counts[:, :1])
         weights = np.exp(logs - logs.max(axis=1, keepdims=True))
         return [
@@ -411,8 +411,8 @@ def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass:
 
 
 def _root_tail(logs: Array, open_end: bool) -> float:
-    """Return the largest weight among the totals beyond one end of the window, or 0 if the window ends at a bound. This
-    is the first weight beyond the end if the weights decrease, and otherwise infinity.
+    """Return the largest weight among the totals beyond one end of the range of computed totals, or 0 if the range ends
+    at a bound. This is the first weight beyond the end if the weights decrease, and otherwise infinity.
     """
     if not open_end or logs[0] == -np.inf:
         return 0.0
@@ -459,7 +459,8 @@ class TiedCounts:
         self.together = self.solved.together
 
     def comparison(self, level: float = LEVEL) -> pd.DataFrame:
-        """Compare the posterior of every count under its prior with the posterior under flat priors and the same total.
+        """Compare the posterior of every count under the chosen prior with the posterior under flat priors, given the
+        same release.
 
         Parameters
         ----------
@@ -499,8 +500,8 @@ class TiedCounts:
 
     @cached_property
     def tails(self) -> Array:
-        """Return the prior predictive tail probability of each released count (`conflict.tails`). Also return the tail
-        probability of the released total given only the counts.
+        """Return the prior predictive tail probability of each released count, computed by `conflict.tails`. Also
+        return the tail probability of the released total given only the counts.
         """
         out = np.full(len(self.names) + 1, np.nan)
         for prior in {id(prior): prior for prior in self.priors}.values():
@@ -627,8 +628,8 @@ class _Parts:
         )
 
     def shares(self, group: Group = None) -> Quantities:
-        """Return the posterior distributions of the category shares in the file, relative to all categories or to a
-        subset of the categories. A share of 0/0 is excluded from its distribution.
+        """Return the posterior distributions of the shares of the categories in the file, relative to all categories or
+        to a subset of the categories. A share of 0/0 is excluded from its distribution.
         """
         fixed_total = self.law.root.first if len(self.law.root.weights) == 1 else 0  # nonzero if the total is public
         together = self.law.scaled(1 / fixed_total) if fixed_total > 0 and group is None else None

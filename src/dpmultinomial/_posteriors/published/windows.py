@@ -120,8 +120,8 @@ def spans(cells: Cells, prior: CountPrior, log_mass: float) -> tuple[Array, Arra
 
 
 def around(low: Array, high: Array, half: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> tuple[Array, Array]:
-    """Extend windows if necessary, and return their ends. Each lower end becomes at most `upper` - `half`, and each
-    upper end at least `lower` + `half`.
+    """Return the ends of the given windows (ranges of counts), after extending the windows if necessary. Each lower end
+    becomes at most `upper` - `half`, and each upper end at least `lower` + `half`.
 
     Parameters
     ----------

@@ -43,7 +43,9 @@ class Points:
 def _points(
     model: Model, hyper: Hyperparameters, fits: Sequence[Fit], weights: Array, rule: tuple[Array, Array]
 ) -> Points:
-    """Return, for each area, the product of a quadrature rule for log a and a quadrature rule for x_i'b given log a."""
+    """Return, for each area, the product of a quadrature rule for log a and a quadrature rule for the linear predictor
+    x_i'b given log a.
+    """
     first, second = [], []
     for fit in fits:
         sd = np.sqrt(np.einsum("ij,jk,ik->i", model.design, fit.covariance, model.design))
@@ -96,7 +98,8 @@ class AreaRates:
     def evaluate(
         self, rows: slice, levels: ArrayLike, at: Array, points: "Points | None" = None, weights: Array | None = None
     ) -> tuple[Array, Array, Array, Array]:
-        """Return posterior moments, quantiles and probabilities of the rates of several areas (`_rate_sums.mixtures`).
+        """Return posterior moments, quantiles and probabilities of the rates of several areas (see
+        `_rate_sums.mixtures`).
 
         Parameters
         ----------
@@ -149,8 +152,8 @@ class AreaRates:
         return worst
 
     def _fine(self) -> tuple[Sequence[Fit], Array]:
-        """Return the nodes and weights of a finer quadrature rule for log a. The nodes are the complete grid or, for a
-        large release, Gauss-Hermite nodes around the mode.
+        """Return the nodes and weights of a finer quadrature rule for the hyperparameter log a. The nodes are the
+        complete grid or, for a large release, Gauss-Hermite nodes around the mode.
         """
         nodes = self.hyperparameters.nodes
         if len(nodes.weights) == len(HERMITE[1]):
@@ -251,7 +254,7 @@ class AreaRates:
         return np.arange(kept[0], kept[-1] + 1), out[kept[0] : kept[-1] + 1] / out[kept[0] : kept[-1] + 1].sum()
 
     def _last(self, i: int, exposure: float) -> int:
-        """Return the largest value of a new count of an area for which a predictive probability is computed."""
+        """Return the largest value of an area's new count for which a predictive probability is computed."""
         if self.model.shares:
             return int(exposure)
         high = float(self.law(i).quantile(1 - 1e-9)) * exposure

@@ -36,7 +36,8 @@ HELD_SLOPE = 0.5  # the same for b, in standard deviations of its prior
 
 @dataclass(frozen=True)
 class Nodes:
-    """Quadrature nodes of log a with their weights, and the mode of the regression coefficients b at each node.
+    """Quadrature nodes for the log of the hyperparameter a with their weights, and the mode of the regression
+    coefficients b at each node.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ class Nodes:
 
 @dataclass(frozen=True)
 class Grid:
-    """Grid of values of log a, with the mode of the regression coefficients b given each value.
+    """Grid of values of the hyperparameter log a, with the mode of the regression coefficients b given each value.
 
     Parameters
     ----------
@@ -109,7 +110,9 @@ class Hyperparameters:
 
     @cached_property
     def nodes(self) -> Nodes:
-        """Quadrature nodes of log a over which the posterior distributions of the rates are integrated."""
+        """Quadrature nodes of the hyperparameter log a over which the posterior distributions of the rates are
+        integrated.
+        """
         if self.large:
             return self._three()
         x = np.linspace(self.grid.values[0], self.grid.values[-1], 4001)
@@ -120,7 +123,9 @@ class Hyperparameters:
         return Nodes(tuple(fits), weights[0], f"{_SHAPES} Gauss nodes of log a")
 
     def _three(self) -> Nodes:
-        """Gauss-Hermite nodes of log a around the mode, with weights from the exact marginal posterior."""
+        """Gauss-Hermite nodes of the hyperparameter log a around the mode, with weights from the exact marginal
+        posterior.
+        """
         z, weights = HERMITE
         sd = np.sqrt(self.fit.covariance[0, 0])
         fits = [self._given(self.fit.parameters[0] + step * sd, self.fit) for step in z]
@@ -132,8 +137,8 @@ class Hyperparameters:
         return self.model.fit(np.r_[value, near.parameters[1:]], fixed=True, gain=1e-7)
 
     def mean(self, fit: Fit) -> Array:
-        """Return the posterior mean of b given log a, float64 (p,), computed from differences of the gradient of the
-        log posterior.
+        """Return the posterior mean of the regression coefficients b given log a, float64 (p,), computed from
+        differences of the gradient of the log posterior.
 
         With the columns l of a root of the covariance C, the mean is the mode + C sum T(l, l)/2. The third derivative
         T(l, l) is the gradient at the mode + l plus the gradient at the mode - l. For large releases, the difference
@@ -154,8 +159,9 @@ class Hyperparameters:
         return self._given(self.fit.parameters[0], self.fit)
 
     def joint(self) -> tuple[Array, Array]:
-        """Return quadrature points of (log a, b), float64 (points, p + 1), and their weights. For each node of log a, a
-        rule of degree three integrates over b. The points are used to draw all areas jointly.
+        """Return quadrature points of the hyperparameters (log a, b), float64 (points, p + 1), and the weights of these
+        points. For each node of log a, a rule of degree three integrates over b. The points are used to draw all areas
+        jointly.
         """
         parts, shares = [], []
         for fit, weight in zip(self.nodes.fits, self.nodes.weights, strict=True):
@@ -200,8 +206,8 @@ class Hyperparameters:
 
     @cached_property
     def held(self) -> tuple[bool, NDArray[np.bool_]]:
-        """Indicator that log a is determined by the prior and not by the data, and a mask of the coefficients that are
-        determined by the prior.
+        """Indicator that the hyperparameter log a is determined by the prior and not by the data, and a mask of the
+        regression coefficients that are determined by the prior.
         """
         sd = np.sqrt(np.diag(self.fit.covariance))
         return bool(sd[0] > HELD_SHAPE), sd[1:] > HELD_SLOPE * self.model.prior.slopes
@@ -247,11 +253,11 @@ class ShapeLaw:
         return self._mean
 
     def variance(self) -> float:
-        """Return the posterior variance of log a."""
+        """Return the posterior variance of the hyperparameter log a."""
         return self._variance
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Return the posterior density at given values of log a."""
+        """Return the posterior density of the hyperparameter log a at given values."""
         return np.asarray(np.interp(np.asarray(x, dtype=np.float64), self.x, self._density, left=0.0, right=0.0))
 
     def cdf(self, x: ArrayLike) -> Array:
@@ -259,7 +265,7 @@ class ShapeLaw:
         return np.interp(np.asarray(x, dtype=np.float64), self.x, self._below)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Return the posterior quantiles of log a at given levels."""
+        """Return the posterior quantiles of the hyperparameter log a at given levels."""
         return np.interp(np.asarray(q, dtype=np.float64), self._below, self.x)
 
     def error(self, grid: Grid) -> float:
@@ -289,20 +295,20 @@ class SlopeLaw:
         return float(self.weights @ self.means)
 
     def variance(self) -> float:
-        """Return the posterior variance of the linear combination."""
+        """Return the posterior variance of the linear combination of the regression coefficients."""
         return float(self.weights @ (self.sds**2 + (self.means - self.mean()) ** 2))
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Return the posterior density at given values of the linear combination."""
+        """Return the posterior density of the linear combination of the regression coefficients at given values."""
         z = (np.asarray(x, dtype=np.float64)[..., None] - self.means) / self.sds
         return np.asarray((np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) / self.sds) @ self.weights)
 
     def cdf(self, x: ArrayLike) -> Array:
-        """Return the cumulative distribution function at given values of the linear combination."""
+        """Return the cumulative distribution function of the linear combination at given values."""
         return np.asarray(ndtr((np.asarray(x, dtype=np.float64)[..., None] - self.means) / self.sds) @ self.weights)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Return the posterior quantiles of the linear combination at given levels."""
+        """Return the posterior quantiles of the linear combination of the regression coefficients at given levels."""
         levels = np.asarray(q, dtype=np.float64)
         return np.array([self._at(float(level)) for level in levels.ravel()]).reshape(levels.shape)
 

@@ -140,8 +140,8 @@ _MARGIN = 18.0
 
 @dataclass(frozen=True)
 class Line:
-    """Transform of a mixture along the line Re s = tilt. The transform is given by midpoints t and the values E
-    exp((tilt + i t)(X - place)).
+    """Transform of a mixture along the line in the complex plane on which the real part is `tilt`. The transform is
+    given by midpoints t and the values E exp((tilt + i t)(X - place)).
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class Line:
 
     def tail(self, x: float) -> tuple[float, float]:
         """Return the tail probability P(X > x) and the density at x, computed by integration of the transform along one
-        line.
+        line in the complex plane.
         """
         away, step = x - self.place, 2 * self.t[0]
         if self.tilt == 0 and -away > np.pi / step:
@@ -257,8 +257,9 @@ class _Group:
         return log_mass, mean, float(share @ (zeta(2, self._a + c * SIGNS).sum(axis=1) + (means - mean) ** 2))
 
     def _first_two(self, c: float) -> tuple[float, float, Array, Array]:
-        """Return the cumulant generating function log E exp(c X) of the group and its first derivative, both at c. Also
-        return the share of every component in E exp(c X), and the mean of every tilted component.
+        """Return the cumulant generating function log E exp(c X) of a group of components at c, and the first
+        derivative of this function. Also return the share of every component in E exp(c X), and the mean of every
+        tilted component.
         """
         a = self._a + c * SIGNS
         logs = self._log_shares(a)
@@ -316,8 +317,8 @@ class _Group:
         return Line(c, place, t, values, self.whole)
 
     def _period(self, c: float, place: float) -> float:
-        """Return a period of the inversion at which the aliased mass is negligible compared with the tail. The period
-        is computed from Chernoff bounds on both sides.
+        """Return a period of the numerical inversion of the transform for which the aliased mass is negligible compared
+        with the tail probability. The period is computed from Chernoff bounds on both sides.
         """
         log_mass = self._first_two(c)[0]
         if c == 0:  # the line is used from half a period below its place up to the next line
@@ -327,8 +328,8 @@ class _Group:
         return max((_DIGITS - log_tail) / c, self._reach(c, place, log_tail, 1))
 
     def _reach(self, c: float, place: float, log_tail: float, side: int) -> float:
-        """Return the distance from a point (`place`) beyond which a tilted tail is negligible by Chernoff's bound. The
-        tail is the lower tail if `side` < 0, and the upper tail if `side` > 0.
+        """Return the distance from `place` beyond which a tail of the tilted distribution is negligible by Chernoff's
+        bound. The tail is the lower tail if `side` < 0, and the upper tail if `side` > 0.
         """
         room = self._limits[0] if side < 0 else self._limits[1] - c
         widths = np.minimum(np.array([1, 2, 4, 8]) / self._cumulants(c)[2] ** 0.5, 0.9 * room)
@@ -338,8 +339,8 @@ class _Group:
         return float(min((np.array(logs) + _DIGITS) / gaps))
 
     def _transform(self, c: float, place: float, t: Array) -> NDArray[np.complex128]:
-        """Return the transform E exp((c + i t)(X - place)) of a group of components. Components that are negligible at
-        the tilt c are omitted.
+        """Return the transform E exp((c + i t)(X - place)), where X has the distribution of a group of components of
+        the mixture. Components that are negligible at the tilt c are omitted.
         """
         shares = self._log_shares(self._a + c * SIGNS)
         kept = shares > shares.max() - _DIGITS - np.log(len(shares))
@@ -424,7 +425,9 @@ class LogOddsMixture(TailedLaw):
         return np.asarray(logs @ SIGNS)
 
     def mean_odds(self) -> float:
-        """Return the expected value of the odds ratio, which is infinite if any component has a_2 <= 1 or a_3 <= 1."""
+        """Return the expected value of the odds ratio, which is infinite if the Dirichlet parameter a_2 or a_3 of any
+        component of the mixture is <= 1.
+        """
         b = self.a
         if np.any(b[:, 1:3] <= 1):
             return np.inf
@@ -485,8 +488,9 @@ class LogOddsMixture(TailedLaw):
         return UpperTail(np.ascontiguousarray(parameters[:, [1, 0, 3, 2]]), shares)
 
     def central_interval(self, level: float) -> tuple[float, float]:
-        """Return the central interval of the log odds ratio. Newton's method computes the limits, starting from a
-        normal approximation. This method is ten times faster than `interval` and accurate to 1e-10.
+        """Return the central interval that contains the log odds ratio with probability `level`. Newton's method
+        computes the limits, starting from a normal approximation. This method is ten times faster than `interval` and
+        accurate to 1e-10.
 
         Parameters
         ----------
@@ -586,9 +590,10 @@ def _steps(least: ArrayLike, widest: ArrayLike, reach: float) -> NDArray[np.floa
 
 
 def _ends(a: NDArray[np.float64], widths: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the value t beyond which the absolute characteristic function of a component is below 1e-14. The function
-    decreases like a normal characteristic function, except that a small parameter among large ones causes a decrease
-    like exp(-pi t/2). By Stirling's formula, log(Gamma(a)/abs(Gamma(a + i t))) > t arctan(t/a) - a/2 log(1 + (t/a)^2).
+    """Return, for each component, a value t beyond which the characteristic function is below 1e-14 in absolute value.
+    The function decreases like a normal characteristic function, except that a small parameter among large ones causes
+    a decrease like exp(-pi t/2). By Stirling's formula, log(Gamma(a)/abs(Gamma(a + i t))) > t arctan(t/a) - a/2 log(1 +
+    (t/a)^2).
     """
     ends = np.maximum(8.7 / widths, 10.0)
     while True:

@@ -158,8 +158,8 @@ class TwoRowLaw(PairedLaw):
 
     def _tilt(self) -> None:
         """Compute exponential tilts of the distributions of all columns such that the conditions on the sums are
-        probable under the tilts. The tilts kappa and rho of the pairs (x_j, u_j) are such that sum x has the mean r,
-        and rho is the slope of the crossing weight at the mean of sum u.
+        probable under the tilted distributions. The tilts kappa and rho of the pairs (x_j, u_j) are such that sum x has
+        the mean r, and rho is the slope of the crossing weight at the mean of sum u.
         """
         # bisection for the i at which the slope of the crossing weight makes the mean of sum u equal to i
         low, high = 0, max(self._r - 1, 0)
@@ -179,7 +179,7 @@ class TwoRowLaw(PairedLaw):
 
     def _means(self, kappa: float, rho: float) -> tuple[float, float]:
         """Return the means, under an exponential tilt, of two sums over all columns: the sum of the original counts x
-        in one row, and the sum of the numbers u of crossing records.
+        in one row, and the sum of the numbers u of records that the swap moves to the other row.
         """
         x_mean = u_mean = 0.0
         for logs in self._logs:
@@ -247,8 +247,8 @@ def _column(size: int, seen: int, mine: float, rest: float) -> Array:
 
 
 def _pick(pairs: Array, rest: Array, a: int, t: int, size: int, rng: np.random.Generator) -> Counts:
-    """Draw the counts (x, u) of one column of a table, int64 (size, 2). The sums a and t are the sums that remain for
-    this column and the later columns.
+    """Draw, for one column of a table, the original count x in one row and the number u of records that the swap moves
+    to the other row, int64 (size, 2). The sums a and t are the sums that remain for this column and the later columns.
     """
     x_low, u_low = max(0, a - rest.shape[0] + 1), max(0, t - rest.shape[1] + 1)
     x_top, u_top = min(pairs.shape[0] - 1, a), min(pairs.shape[1] - 1, t)

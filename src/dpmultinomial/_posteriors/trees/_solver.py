@@ -45,7 +45,7 @@ class Solved:
     messages : messages of the kernel.
     log_evidence : log of the sum of all weights.
     bound : upper bound on the total variation distance between any marginal distribution and its computed form.
-    drop : largest fraction of a message that was truncated at either end.
+    drop : largest fraction of a message that could be truncated at either end.
     tilts, slacks : parameters of the children of every node (`_sites.balance`).
     """
 
@@ -58,7 +58,9 @@ class Solved:
 
     @property
     def excess(self) -> float:
-        """Return the error bound of the messages, divided by the fraction that a single truncation may drop."""
+        """Return the error bound of the messages, divided by the largest fraction of a message that could be
+        truncated at either end.
+        """
         return self.bound / self.drop
 
 
@@ -160,7 +162,7 @@ def _first(
 
 
 def _means(tree: Tree, messages: SumProduct) -> Array:
-    """Return the posterior means of the counts of the inner nodes, in the order of the compiled kernels."""
+    """Return the posterior means of the counts of the inner nodes, in the node order of the compiled kernels."""
     summaries = messages.down(tree.count > 0, 0.25)[0]
     return np.ascontiguousarray(summaries[:, 0])
 

@@ -36,7 +36,8 @@ LARGEST = 40_000_000  # largest number of entries of a joint distribution
 
 
 class NodePair(NamedTuple):
-    """Joint distribution of two counts of a tree, given by the probabilities of (low + i, other_low + j).
+    """Joint distribution of two counts of a tree, given by a matrix whose entry (i, j) is the probability of the counts
+    (low + i, other_low + j).
 
     Parameters
     ----------
@@ -64,8 +65,8 @@ class _Given(NamedTuple):
     p: Array
 
     def on(self, low: int, size: int) -> Array:
-        """Return the columns of the conditional distribution for the ancestor's counts low .. low + size - 1. Messages
-        and distributions are stored only for the possible values in a window.
+        """Return the conditional distributions of a count, given that the count of the ancestor is low, .., low + size
+        - 1, as the columns of an array. Messages and distributions are stored only for the possible values in a window.
         """
         return self.p[:, low - self.above : low - self.above + size]
 
@@ -218,7 +219,8 @@ def _window_of(tree: Tree, messages: SumProduct, row: int) -> _Window:
 
 
 def _summed(parts: list[_Window]) -> _Window:
-    """Return the distribution of the sum of independent integers, given the distribution of each integer on a window.
+    """Return the distribution of the sum of independent integers, given the distribution of each integer on a range of
+    values.
 
     The values of the result are scaled to a maximum of 1.
     """
@@ -255,8 +257,8 @@ Rows = list[int]
 
 
 class TreeTogether:
-    """Exact joint distributions of counts of a tree, as far as they can be computed from the messages. Any other
-    request raises `Unlisted`.
+    """Exact joint distributions of counts of a tree, if they can be computed from the messages of the sum-product
+    algorithm. Any other request raises `Unlisted`.
 
     Parameters
     ----------
@@ -291,7 +293,9 @@ class TreeTogether:
         return Window(*total(self._joint(members[:1], members[1:])))
 
     def pair_of(self, first: Places, second: Places) -> Pair:
-        """Return the joint distribution of two sums of counts over disjoint sets of positions."""
+        """Return the joint distribution of two sums of counts over disjoint sets of nodes, which are given by their
+        positions in the tree.
+        """
         low, other, p = self._joint(list(first), list(second))
         return Pair(Window(low, p.sum(axis=1)), Window(other, p.sum(axis=0)), None, p)
 

@@ -118,8 +118,8 @@ def quick(law: TreeLaw) -> tuple[Array, Whole]:
 
 
 def _testable(m: Measurements) -> NDArray[np.bool_]:
-    """Return a mask of the released values for which the test is possible. The test requires the tail probabilities of
-    the noise distribution. Exact counts are not tested, because they have no noise.
+    """Return a mask of the released values that can be tested against their predictive distributions. The test requires
+    the tail probabilities of the noise distribution. Exact counts are not tested, because they have no noise.
     """
     if not isinstance(m.noise, LawByRow):
         return np.full(len(m.released), conflict.has_tails(m.noise) and not isinstance(m.noise, Exact))

@@ -144,8 +144,8 @@ class Crossed:
         return np.asarray(self.sums[fixed], dtype=np.int64)
 
     def log_likelihood(self, number: int, sums: Whole) -> Array:
-        """Return the log likelihood of one measured value, given integer true sums of at least -1. The values are
-        computed once and cached.
+        """Return the log likelihood of one measured value for each of several true sums, which are integers of at least
+        -1. The values are computed once and cached.
 
         Parameters
         ----------
@@ -160,7 +160,8 @@ class Crossed:
         return known[sums + 1]
 
     def tree_of(self, target: int) -> Tree:
-        """Return the tree of the counts of one cell or sum, with the bounds on these counts.
+        """Return a tree whose counts are the counts of one target (a cell or a sum of cells), with the bounds on these
+        counts.
 
         Parameters
         ----------
@@ -671,7 +672,7 @@ PAIRS = 2  # moves of pairs and groups of four per sweep and cell
 
 @dataclass(frozen=True)
 class Chains:
-    """Draws of all cells and sums in all nodes from Markov chains, with their convergence status.
+    """Draws of all cells and sums in all nodes, simulated by Markov chains, with the convergence status of the chains.
 
     Parameters
     ----------

@@ -121,7 +121,7 @@ class Listed:
 
 
 def listed(released: float, noise: NoiseLaw, row: int, reach: float = REACH) -> Listed:
-    """Return the log likelihood of one released value as a function of the true count, stored as a list.
+    """Return a list of log likelihoods of consecutive true counts, given one released value.
 
     Parameters
     ----------
@@ -409,7 +409,7 @@ def _several(
     released: Array,
     noise: NoiseLaw,
 ) -> None:
-    """Combine log likelihoods of different forms at one node into a list of their sums."""
+    """Store the sum of several log likelihoods of one node, which are given in different forms, as a list of values."""
     parts = [_listed(form, released, noise, i, lists.reach) for i in members]
     joined = parts[0]
     for part in parts[1:]:
@@ -445,9 +445,9 @@ def _goes_on(one: Listed, two: Listed) -> bool:
 
 
 def _beyond(one: Listed, two: Listed, end: int, way: int) -> float:
-    """Return a lower bound on the decrease per count, beyond `end`, of the sum of two lists of log weights. At least
-    one of the lists ends at `end`. The other list may still increase beyond `end`, so its largest increase is
-    subtracted once.
+    """Return a lower bound on the decrease from one count to the next, beyond `end`, of the sum of two lists of log
+    weights. At least one of the lists ends at `end`. The other list may still increase beyond `end`, so its largest
+    increase is subtracted once.
     """
     total = 0.0
     ends = [(part, *((part.last, part.above) if way > 0 else (part.first, part.below))) for part in (one, two)]
@@ -490,8 +490,8 @@ def multiply_splits(sites: NDArray[Any], tree: Tree, by_level: Array) -> float:
 
 
 def split_takers(tree: Tree) -> NDArray[np.bool_]:
-    """Return a mask of the nodes that take part in a split: all nodes except the root and except the nodes whose bounds
-    imply a count of 0.
+    """Return a mask of the nodes that take part in a split. These are all nodes except the root and the nodes whose
+    bounds imply a count of 0.
     """
     upper = np.where(tree.upper == 0, 0, 1)
     for depth in range(1, int(tree.depth.max()) + 1):
@@ -633,8 +633,8 @@ class Measurements:
         return Measurements(part, place[self.nodes[rows]], self.released[rows], self.noise.take(rows))
 
     def arranged(self) -> "Measurements":
-        """Return the measurements for a copy of the tree in which leaves with equal weights are adjacent in large
-        families.
+        """Return the measurements for a copy of the tree in which, within each large family, leaves with equal weights
+        are adjacent.
         """
         if np.bincount(self.tree.parent + 1)[1:].max(initial=0) <= WIDEST:
             return self

@@ -151,7 +151,7 @@ class Mixture:
         self.number = 0
 
     def add(self, windows: Windows) -> None:
-        """Add a component to the mixture, and alternately to the first and the second half of the mixture."""
+        """Add a component to the mixture, alternately to the first half and to the second half of the mixture."""
         half = self.number % 2
         if len(self.halves) <= half:
             self.halves.append(windows)
@@ -166,8 +166,8 @@ class Mixture:
 
     @property
     def difference(self) -> Array:
-        """Return the total variation distance between the two halves of the mixture for every node. The distance is 1
-        if the mixture has only one component.
+        """Return, for every node, the total variation distance between the mixtures of two halves of the components.
+        The distance is 1 if the mixture has only one component.
         """
         return distance(*self.halves) if len(self.halves) == 2 else np.ones(len(self.halves[0].low))
 

@@ -167,8 +167,8 @@ class Tree:
         return nodes[::-1]
 
     def sums(self, leaves: ArrayLike) -> NDArray[Any]:
-        """Return the values of all nodes given the values of the leaves, (n,) or (n, ..). Values at inner nodes are
-        ignored.
+        """Return the values of all nodes given the values of the leaves, as an array with the shape of `leaves`. Values
+        at inner nodes are ignored.
 
         Parameters
         ----------
@@ -443,7 +443,7 @@ class Histogram:
 
     def settings(self) -> dict[str, object]:
         """Return a description of the fitted prior: the number of leaves that were used, and the probability of the
-        first cell.
+        first cell of the histogram.
         """
         return {"law": "fitted", "fitted_on": self.fitted_on, "zero": float(self.masses[0])}
 

@@ -55,8 +55,8 @@ class FittedSplits:
 
 
 def concentrations(tree: Tree, weigh: Callable[[Tree, Whole], tuple[NDArray[Any], Lists, float]]) -> FittedSplits:
-    """Return the concentration parameters of the splits that maximise the evidence times a weak normal prior on their
-    logarithms.
+    """Return the concentration parameters of the splits. These parameters maximise the evidence times a weak normal
+    prior on their logarithms.
 
     Parameters
     ----------
@@ -365,7 +365,7 @@ def _solved(
     measurements: Measurements, prior: Splits | Leaves, reach: float
 ) -> tuple[Solved, float, Splits | Leaves, dict[str, object]]:
     """Return the messages of the tree, the part of the log evidence that is not contained in the messages, the prior
-    with all fitted values, and facts about the fit.
+    with its fitted parameters, and a dict that describes the fit.
     """
     tree = measurements.tree
     sites, lists, constant = measurements.weigh(reach)
@@ -398,7 +398,7 @@ def _assume(prior: Leaves, tree: Tree, sites: NDArray[Any], lists: Lists) -> flo
 
 
 def _with_fitted(measurements: Measurements, prior: Leaves, sites: NDArray[Any], lists: Lists) -> Leaves:
-    """Return a copy of the prior in which all priors to be fitted are replaced by their fits."""
+    """Return a copy of the prior in which all priors to be fitted are replaced by the fitted priors."""
     tree = measurements.tree
     names, groups = prior.rows(tree)
     fitted = [i for i, name in enumerate(names) if prior.of(name) == "fitted"]

@@ -38,15 +38,15 @@ _DIP = (
 
 
 def drawn_rows(tables: dict[str, pd.DataFrame]) -> list[Row]:
-    """Return the rows of the comparison table about Figures 1 and 2."""
+    """Return the rows of the agreement table about Figures 1 and 2."""
     rows = [*_figure_1(tables["figure_1"], tables["figure_1_laws"]), *_modes(tables["figure_1_moments"])]
     total = int(tables["figure_2_digits"]["total"].iloc[0])
     return [*rows, *_digits(tables["figure_2"], tables["figure_2_tiny_p"], total), *_triplets(tables["figure_2"])]
 
 
 def _figure_1(drawn: pd.DataFrame, tests: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about the draws in every panel of Figure 1. The rows are tests of long samples
-    and of the drawn histogram.
+    """Yield rows of the agreement table that concern the draws in every panel of Figure 1. The rows are tests of long
+    samples and of the drawn histogram.
     """
     by_method = tests.set_index(["setting", "method"])
     named = (
@@ -90,7 +90,7 @@ def _histogram(panel: pd.DataFrame, method: str, worth: float) -> float:
 
 
 def _curve(drawn: pd.DataFrame) -> Row:
-    """Return the row of the comparison table that compares the plotted density of r with the enumerated density, over
+    """Return the row of the agreement table that compares the plotted density of r with the enumerated density, over
     all panels.
     """
     gaps = []
@@ -103,8 +103,8 @@ def _curve(drawn: pd.DataFrame) -> Row:
 
 
 def _modes(moments: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about steps 7 and 8 of section 5.1, which estimate the mode of a histogram.
-    The panels show the mode, but the paper does not print it.
+    """Yield rows of the agreement table about steps 7 and 8 of section 5.1, which estimate the mode of a histogram. The
+    panels show the mode, but the paper does not print it.
     """
     of_r = moments[moments["quantity"] == "r"].set_index(["setting", "method"])["mode"]
     for panel in _PANELS:
@@ -155,8 +155,8 @@ def _digits(drawn: pd.DataFrame, tiny: pd.DataFrame, total: int) -> Iterator[Row
 
 
 def _footnote_12(points: pd.DataFrame, total: int) -> Row:
-    """Return the row of the comparison table about the numbers of digits of some triplets. The numbers are compared
-    with numbers that are recomputed with Python's integers, logarithms and log gamma function.
+    """Return the row of the agreement table for the numbers of significant digits at some triplets of probabilities.
+    The numbers are compared with numbers that are recomputed with Python's integers, logarithms and log gamma function.
     """
     gaps = []
     for p, digits in zip(points[list(PROBABILITIES)].to_numpy().tolist(), points["pair"], strict=True):
@@ -225,7 +225,8 @@ def _dip_error(points: Array, digits: Array) -> float:
 
 
 def _triplets(drawn: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about the three stages of footnote 13, computed from the plotted points."""
+    """Yield rows of the agreement table that concern the three stages of footnote 13, computed from the plotted points.
+    """
     margins = {}
     for name in PROBABILITIES:
         p = drawn[name].to_numpy()
@@ -260,7 +261,7 @@ _MACHINE = (
 
 
 def timing_rows(tables: dict[str, pd.DataFrame]) -> list[dict[str, Any]]:
-    """Return the rows of the comparison table about computing times."""
+    """Return the rows of the agreement table that concern computing times."""
     with np.errstate(divide="ignore", invalid="ignore"):
         rows = [*_table_2(tables["table_2"]), *_calls(tables["r_timings"]), *_figure_3(tables["figure_3"])]
         rows += _growth(tables["figure_3_growth"])
@@ -303,8 +304,8 @@ def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _in_python(table: pd.DataFrame) -> str:
-    """Return the ratios of the times of methods 2 and 3 to the time of method 1, measured in Python. The figure shows
-    these ratios even if R is not installed.
+    """Return a sentence that states the ratios of the computing times of methods 2 and 3 to that of method 1 in Python.
+    The figure shows these ratios even if R is not installed.
     """
     own_p = table[(table["setup"] == "own p") & (table["environment"] == "Python")].set_index("method")["ratio"]
     if not {2, 3} <= set(own_p.index):
@@ -316,8 +317,8 @@ def _in_python(table: pd.DataFrame) -> str:
 
 
 def _calls(timings: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of the comparison table about the run times in footnote 11 and in two comments in the listings.
-    Each run time is the minimum over repeated calls.
+    """Return the rows of the agreement table that concern the run times in footnote 11 and in two comments in the
+    listings. Each run time is the minimum over repeated calls.
     """
     calls = timings[(timings["what"] == "calls") & timings["seconds"].notna()].groupby("method")["seconds"]
     least = calls.min()
@@ -399,8 +400,8 @@ def _figure_3(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _relative(measured: pd.DataFrame, pair: list[str]) -> float:
-    """Return the largest relative standard error of the ratio of two medians of computing times. The error of a single
-    run counts as 100 %.
+    """Return the relative standard error of the ratio of two median computing times, computed from the largest relative
+    error of each method. The error of a single run counts as 100 %.
     """
     errors = measured.assign(e=1.2533 * measured["sd"] / np.sqrt(measured["runs"]) / measured["median"])
     by_method = errors[errors["method"].isin(pair)].fillna({"e": 1.0}).groupby("method")["e"].max()
@@ -418,7 +419,7 @@ def _of(measured: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def _longer(measured: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of the comparison table about the increase in computing time from each M to the next. The plotted
+    """Return the rows of the agreement table for the increase in computing time from each M to the next M. The plotted
     seconds are medians over the values of epsilon.
     """
     quantity, steps = "both algorithms take longer as M grows", []
@@ -435,7 +436,7 @@ def _longer(measured: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _seconds(measured: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of the comparison table about the computing time of an analysis. The figure in the paper is an
+    """Return the rows of the agreement table about the computing time of an analysis. The figure in the paper is an
     image without numbers.
     """
     quantity = "reduction from many minutes to seconds: seconds at M = 50"
@@ -454,7 +455,7 @@ _GROWS = {"standard": "appears to grow", "improved": "grows"}
 
 
 def _growth(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of the comparison table about the growth of the computing time with M and about the effect of
+    """Return the rows of the agreement table about the growth of the computing time with M and about the effect of
     epsilon. The times are measured in R or, if R was not measured, for the same algorithm in Python.
     """
     by_method = table.set_index("method")
@@ -564,8 +565,8 @@ _RULES = (
 
 
 def _recurrences(table: pd.DataFrame, total: int) -> tuple[float, float]:
-    """Return the largest relative deviations of the computed coefficients from two sources. The sources are the last
-    column of Table 1 and the rule in the text of the paper.
+    """Return the largest relative deviation from the computed coefficients, for each of two sources of the
+    coefficients. The sources are the last column of Table 1 and the rule in the text of the paper.
     """
     mc, k, s0 = (table[name].to_numpy(float) for name in ("coefficient", "k", "S0"))
     column, words = [0.0], [0.0]
@@ -642,8 +643,8 @@ def _privacy(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _listings(moments: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of the comparison table about the variation of the mean of r between runs of a listing. The
-    spread over these runs is compared with the spread over Gibbs chains for the same data.
+    """Return the rows of the agreement table about the standard deviation of the mean of r over several runs of a code
+    listing. The spread over these runs is compared with the spread over Gibbs chains for the same data.
     """
     of_r = moments[moments["quantity"] == "r"].set_index(["method", "setting"])[["spread", "runs"]]
     gibbs = of_r.loc["gibbs"]
@@ -665,7 +666,7 @@ def _listings(moments: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _no_noise(moments: pd.DataFrame) -> dict[str, Any]:
-    """Return the row of the comparison table about the posterior of r without noise. This posterior is Beta(1 + S1, 1 +
+    """Return the row of the agreement table about the posterior of r without noise. This posterior is Beta(1 + S1, 1 +
     S0), evaluated at the counts of the panels.
     """
     about = ("figure_1", "without noise, the posterior has a closed form")
@@ -679,8 +680,8 @@ def _no_noise(moments: pd.DataFrame) -> dict[str, Any]:
 
 
 def _calibration(tables: dict[str, pd.DataFrame]) -> list[dict[str, Any]]:
-    """Return the rows of the comparison table about the calibration of the package's posteriors. If a posterior is
-    calibrated, the posterior distribution function at the true r is uniformly distributed.
+    """Return the rows of the agreement table that concern the calibration of the package's posteriors. If a posterior
+    is calibrated, the posterior distribution function at the true r is uniformly distributed.
 
     The alternative hypothesis of the score test is a posterior whose sd is too small by a relative error d. In a normal
     approximation, the integral transform is then Phi((1 + d) Z).

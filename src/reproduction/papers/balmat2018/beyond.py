@@ -153,8 +153,9 @@ _CHUNK = 2000
 
 
 def equation_3(*, counts: list[int], epsilon: float, simulations: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Compare three quantities under the model and under equation (3). These are the mean of r, the mean of r given S =
-    counts, and the distance between the distributions of S. The noisy counts are equal to the counts.
+    """Compare three quantities under the model with the same quantities under equation (3) of the paper. These are the
+    mean of r, the mean of r given S = counts, and the distance between the distributions of S. The noisy counts are
+    equal to the counts.
 
     Returns
     -------
@@ -210,8 +211,8 @@ def simplex_nodes() -> tuple[Array, Array, Array]:
 
 
 def given_p(p: Array, rows: NDArray[np.int64], log_noise: Array) -> tuple[Array, Array]:
-    """Return the probabilities of S given each p by equation (1), and the denominators Z(p). They are float64 arrays of
-    shape (n, rows) and (n,).
+    """Return the probabilities of all counts S given each p, computed by equation (1), and the normalising denominators
+    Z(p). They are float64 arrays of shape (n, rows) and (n,).
     """
     static = gammaln(rows[0].sum() + 1) - gammaln(rows + 1).sum(axis=1) + log_noise
     parts = [np.exp(static + sum(xlogy(rows[:, i], q[:, i, None]) for i in range(3))) for q in _chunks(p)]

@@ -79,8 +79,8 @@ def calibration(
 
 
 def coverage(table: pd.DataFrame, *, total: int, epsilons: list[float], gibbs_draws: int, burn_in: int) -> pd.DataFrame:
-    """Return the coverage of the central 95 % interval, with its standard error for a true coverage of 0.95, and the
-    chi-squared test of uniformity.
+    """Return the coverage of the central 95 % interval, its standard error if the true coverage is 0.95, and the result
+    of the chi-squared test that the probability integral transforms are uniform.
     """
     rows = []
     for epsilon, group in table.groupby("epsilon"):

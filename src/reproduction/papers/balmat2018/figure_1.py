@@ -76,7 +76,8 @@ def figure_1_moments(
     listing_runs: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return the mean, the standard deviation, the mode and the 95 % interval of r and of pe, by method.
+    """Return the mean, the standard deviation, the mode and the 95 % interval of the paper's quantities r and pe, by
+    method.
 
     There is one row per setting (with its counts S1, S0), quantity (r, pe) and method. The mode is exact for exact
     distributions, and the paper's histogram estimate for Gibbs draws. `mean_se` and `sd_se` are simulation errors over

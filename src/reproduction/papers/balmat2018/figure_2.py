@@ -54,8 +54,8 @@ def laws_of_triplets(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
 
 
 def digits(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
-    """Return the smallest and the median number of significant digits for each formulation. Both are given for all
-    triplets and for the triplets without an extremely small p.
+    """Return the smallest and the median number of significant digits for each formulation of the multinomial
+    probabilities. Both are given for all triplets and for the triplets without an extremely small p.
 
     The columns are formulation, against, triplets, min_p (smallest p among them), fewest, median and below_12 (number
     of triplets below 12 digits). For each p, `dip_<p>` is the median at .1 < p < .6 minus the median at p < .01 or >
@@ -95,8 +95,8 @@ def _dip_se(table: pd.DataFrame, name: str, p: str) -> float:
 
 
 def tiny_p(*, total: int, exponents: list[int]) -> pd.DataFrame:
-    """Return the numbers of correct digits at the probabilities p = (q, (1 - q)/2, (1 - q)/2) with q = 10^-e. For these
-    p, the claim of twelve digits is false.
+    """Return the numbers of correct digits of multinomial probabilities at p = (q, (1 - q)/2, (1 - q)/2), where q =
+    10^-e for each exponent e. For these p, the claim of twelve digits is false.
 
     The factor exp(sum s log p) becomes subnormal, or 0, before the multiplication by the coefficient brings the product
     back into range.

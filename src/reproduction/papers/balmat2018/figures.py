@@ -110,8 +110,8 @@ def _formulations(axis: Axes, table: pd.DataFrame) -> None:
 
 
 def calibration(table: pd.DataFrame) -> Figure:
-    """Plot the empirical distribution function of the PIT minus the diagonal, with simultaneous bands. There is one row
-    of panels per epsilon and one column per method.
+    """Plot the empirical distribution function of the probability integral transform (PIT) minus the uniform
+    distribution function, with simultaneous bands. There is one row of panels per epsilon and one column per method.
     """
     methods, epsilons = list(dict.fromkeys(table["method"])), sorted(table["epsilon"].unique())
     figure = Figure(figsize=(DOUBLE, 0.6 + 1.4 * len(epsilons)))
@@ -160,8 +160,8 @@ __all__ = [
 
 
 def table_1_accuracy(table: pd.DataFrame) -> Figure:
-    """Plot the error of the coefficients and of their logarithms against M. The error is relative for the coefficients
-    and absolute for their logarithms.
+    """Plot the error of the coefficients and of their logarithms against the total count M. The error is relative for
+    the coefficients and absolute for their logarithms.
     """
     figure = Figure(figsize=(DOUBLE, 2.4))
     panels = figure.subplots(1, 2)
@@ -256,8 +256,8 @@ def figure_3(table: pd.DataFrame) -> Figure:
 
 
 def choosing_epsilon(table: pd.DataFrame) -> Figure:
-    """Plot the posterior standard deviation against epsilon for each M. Dashed lines show the standard deviation
-    without noise.
+    """Plot the posterior standard deviation against epsilon, with one line for each total M. Dashed lines show the
+    standard deviation without noise.
     """
     figure = Figure(figsize=(SINGLE, 2.5))
     axis = figure.subplots()
@@ -282,7 +282,7 @@ def choosing_epsilon(table: pd.DataFrame) -> Figure:
 
 
 def realised_share(table: pd.DataFrame) -> Figure:
-    """Plot the posterior distribution functions of the realised share and of r."""
+    """Plot the posterior distribution functions of the realised share and of the share r = p1/(p1 + p0)."""
     settings = list(dict.fromkeys(table["setting"]))
     figure = Figure(figsize=(DOUBLE, 2.2))
     panels = figure.subplots(1, len(settings), sharey=True, squeeze=False)[0]

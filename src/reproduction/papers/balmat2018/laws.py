@@ -73,7 +73,9 @@ def figure_1_laws(
 
 
 def _tests(law: enumerated.Posterior, sample: Array, runs: list[Array]) -> dict[str, Any]:
-    """Return Kolmogorov's test of a sample and, if runs are given, score tests of the means of the runs."""
+    """Return the result of Kolmogorov's test of a sample and, if runs are given, the results of score tests of the
+    means of the runs.
+    """
     test = kolmogorov(sample, *law.at(sample))
     p_values, z, sees = [test["p_value"]], {}, {}
     tests, parameters = 1 + 2 * bool(runs), (enumerated.SCALE, enumerated.ALPHA)
@@ -93,8 +95,9 @@ def _tests(law: enumerated.Posterior, sample: Array, runs: list[Array]) -> dict[
 
 
 def _mean_score(law: enumerated.Posterior, name: str, scores: list[Array]) -> tuple[float, float, float]:
-    """Return the mean of the scores, its standard error, and its degrees of freedom. They are computed from the spread
-    over runs or from the information of single draws.
+    """Return the mean of the scores minus their exact posterior mean, the standard error of this difference, and the
+    degrees of freedom of the standard error. They are computed from the spread over runs or from the information of
+    single draws.
     """
     centre = law.mean(law.scores[name])
     if len(scores) == 1:
@@ -104,7 +107,8 @@ def _mean_score(law: enumerated.Posterior, name: str, scores: list[Array]) -> tu
 
 
 def figure_2_laws(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
-    """Test every p of the random triplets against the distribution that follows from the three stages of footnote 13.
+    """Test each of the three probabilities in the random triplets against the distribution that follows from the three
+    stages of footnote 13.
 
     The columns are name, draws, distance and p_value, and `below` and `above`, the numbers of triplets with the p below
     1/4 and above 3/4.
@@ -135,8 +139,8 @@ def three_stages(x: ArrayLike, width: float = 1.0) -> Array:
 
 
 def kolmogorov(sample: Array, levels: Array) -> dict[str, Any]:
-    """Return the number of draws, the distance and the p-value of Kolmogorov's test of a sample. The exact distribution
-    function at the points of the sample is given by `levels`.
+    """Return the number of draws in a sample, and the distance and the p-value of Kolmogorov's test of this sample. The
+    exact distribution function at the points of the sample is given by `levels`.
     """
     u, n = np.sort(levels), len(sample)
     distance = float(max((np.arange(1, n + 1) / n - u).max(), (u - np.arange(n) / n).max()))
@@ -152,8 +156,8 @@ def trapped(
     iterations: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return the numbers of chains that end at a vertex, for two variants of step 6.4. The variants are the step as
-    written, p ~ Dirichlet(S), and the step in which alpha = 1 is added to S.
+    """Return the numbers of chains that end at a vertex of the probability simplex, for two variants of step 6.4. The
+    variants are the step as written, p ~ Dirichlet(S), and the step in which alpha = 1 is added to S.
 
     The columns are setting, alpha, chains, iterations, trapped and median_iteration (of the trapped chains).
     """

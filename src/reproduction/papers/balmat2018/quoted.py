@@ -17,7 +17,9 @@ GIVEN = {  # sections, an exponent of a model; sections, numbers of draws and ro
 
 
 def _overflow() -> int:
-    """Return the smallest M for which M times the largest coefficient at M - 1 exceeds the range of float64."""
+    """Return the smallest total M for which M times the largest multinomial coefficient for M - 1 records in three
+    categories exceeds the range of float64.
+    """
     for total in count(600):
         parts = [(total - 1 + i) // 3 for i in range(3)]
         largest = factorial(total - 1) // (factorial(parts[0]) * factorial(parts[1]) * factorial(parts[2]))

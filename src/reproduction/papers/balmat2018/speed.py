@@ -37,8 +37,8 @@ def seconds(call: Callable[[], object], repeats: int = 1) -> float:
 
 
 def table_2_timings(*, total: int, products_each: int, repeats: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the CPU seconds of `products_each` products p1^S1 p0^S0 perr^Serr, for three set-ups and three methods in
-    Python.
+    """Return the CPU time in seconds for `products_each` products p1^S1 p0^S0 perr^Serr, for each of three set-ups and
+    three methods.
 
     The set-ups are ``scalar`` (one call per product), ``own p`` (vectorised, with a separate p for every product) and
     ``block`` (one p for each full table). The methods are 1, powers; 2, exp of logs (both in Python or NumPy); and 3,
@@ -119,7 +119,7 @@ def figure_3_timings(
     rng: np.random.Generator,
 ) -> pd.DataFrame:
     """Return the CPU seconds per posterior (5,000 iterations or 5,000 exact draws), with one row per method, total,
-    epsilon and vector.
+    epsilon and vector of counts.
 
     Each time is the fastest of `repeats` calls. The interpreted methods run on `slow_vectors` of the vectors. The
     standard algorithm (one probability call per row) runs `standard_iterations` iterations, and its time is scaled to
@@ -236,8 +236,8 @@ _TABLE = "table (compiled)"
 
 
 def figure_3_growth(*, figure_3: pd.DataFrame) -> pd.DataFrame:
-    """Fit three functions to the seconds of every method. The functions are a straight line in the number of table
-    rows, a straight line in M, and an exponential in M.
+    """Fit three functions of the number of table rows or of M to the computing times of every method. The functions are
+    a straight line in the number of table rows, a straight line in M, and an exponential in M.
 
     The number of rows is quadratic in M, so a straight line in the number of rows is quadratic growth in M: neither
     exponential (as the paper states for the standard algorithm) nor linear (as the paper states for its table).

@@ -51,8 +51,8 @@ def table_1(*, total: int) -> pd.DataFrame:
 
 
 def table_1_categories(*, total: int, categories: list[int]) -> pd.DataFrame:
-    """Return the errors of the table of coefficients for other numbers of categories. The columns are categories,
-    total, rows and largest_error (relative).
+    """Return the largest relative error of the table of multinomial coefficients for each of several numbers of
+    categories. The columns are categories, total, rows and largest_error (relative).
 
     Section 6.1 extends the table by induction. The reference values are computed with integer factorials.
     """

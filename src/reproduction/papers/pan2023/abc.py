@@ -22,8 +22,8 @@ _TAILS = (0.025, 0.25, 0.5, 0.75, 0.975)
 def simulate(
     size: int, *, rng: np.random.Generator, observed: list[list[int]], rates: list[float], bins: int
 ) -> pd.DataFrame:
-    """Return `size` iterations of the rejection sampler at each rate. Every proposal is swapped record by record, as in
-    the slides.
+    """Return `size` iterations of the rejection sampler at each swap rate. Every proposal is swapped record by record,
+    as in the slides.
 
     There is one row per accepted draw (rate, theta1..theta4, x11 of the unswapped table, iterations 0), and one row per
     rate with the number of iterations (all other columns missing).
@@ -37,8 +37,8 @@ def simulate(
 
 
 def abc_posterior(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int) -> pd.DataFrame:
-    """Return the distributions of theta1..theta4 at the first rate. They are given as histograms of the accepted draws,
-    exact densities and naive densities.
+    """Return the distributions of the cell probabilities theta1..theta4 at the first swap rate. They are given as
+    histograms of the accepted draws, exact densities and naive densities.
 
     The table is in long format, with the columns quantity, variant (``as_written`` for the draws), kind (``accepted``,
     ``exact``, ``naive``), x and y; and with ``iterations`` and ``number accepted`` at missing x.
@@ -62,8 +62,8 @@ def abc_posterior(table: pd.DataFrame, *, observed: list[list[int]], rates: list
 
 
 def log_phi(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int) -> pd.DataFrame:
-    """Return the distributions of log phi for every swap rate: the naive density (rate 0), the exact densities, and
-    histograms of the draws. The long format has the columns rate, variant, kind, x and y.
+    """Return the distributions of the log odds ratio log phi for every swap rate: the naive density (rate 0), the exact
+    densities, and histograms of the draws. The long format has the columns rate, variant, kind, x and y.
     """
     laws = {0.0: swapped_table.naive(observed).log_odds()}
     laws |= {rate: swapped_table.exact(observed, rate=rate).log_odds() for rate in rates}
@@ -113,8 +113,8 @@ def abc_checks(table: pd.DataFrame, *, observed: list[list[int]], rates: list[fl
 def posterior_summary(
     table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return exact summaries of the posteriors of the naive analysis and of the analysis at every rate. The long format
-    has the columns rate (0: naive), variant, statistic and value.
+    """Return exact summaries of the posterior distributions of the naive analysis and of the analysis at every swap
+    rate. The long format has the columns rate (0: naive), variant, statistic and value.
 
     Statistics whose name ends in ``1 % less`` are computed at a rate that is 1 % smaller. The naive analysis also has a
     test of draws: their number, ``p value of draws`` and ``sees concentration`` (the relative change of the prior's
@@ -145,8 +145,9 @@ def posterior_summary(
 
 
 def _draws_tested(counts: np.ndarray, rng: np.random.Generator) -> dict[str, float]:
-    """Return the joint p-value of tests of the draws of theta given counts, and the detection limit. The tests are one
-    Kolmogorov test per cell, and a score test for the concentration.
+    """Return the joint p-value of several tests of posterior draws of the cell probabilities theta given the counts,
+    and the detection limit of the test of the concentration. The tests are one Kolmogorov test per cell, and a score
+    test for the concentration.
     """
     theta = posterior_draws(np.repeat(counts[None], _DRAWS, axis=0), rng)
     a = 1.0 + counts

@@ -26,7 +26,9 @@ _VISIBLE = 0.05  # smallest difference of log medians that is visible on a plot
 
 
 def algorithm(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about the rules of the swapping algorithm and about the printed outcomes."""
+    """Yield rows of the agreement table that concern the rules of the swapping algorithm and about the printed
+    outcomes.
+    """
     about = (
         ("worked example", "worked example: the printed swap"),
         ("record example", "record example: the printed V1"),
@@ -54,7 +56,7 @@ def algorithm(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def record_example(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about the printed records and the rule that swapping does not change V2."""
+    """Yield rows of the agreement table about the printed records and the rule that swapping does not change V2."""
     changed = table[table["V2_printed"] != table["V2"]]
     which = ", ".join(map(str, changed["record"]))
     yield claim(
@@ -66,7 +68,7 @@ def record_example(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def theorem(audit: pd.DataFrame, epsilon: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about the privacy loss, from the audit and from exact formulas."""
+    """Yield rows of the agreement table that concern the privacy loss, from the audit and from exact formulas."""
     audited = audit[audit["rate"] <= 0.5]
     if audited.empty:
         reason = "This run audited no swap rate of at most 1/2."
@@ -113,8 +115,8 @@ def theorem(audit: pd.DataFrame, epsilon: pd.DataFrame) -> Iterator[Row]:
 
 
 def findings(density: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about the first image of the slides. The image shows the original and the
-    swapped density of phi at one rate.
+    """Yield the rows of the agreement table that concern the first image of the slides. The image shows the original
+    and the swapped density of phi at one rate.
     """
     single = density[density["x"].isna()]
     for theta in ("(0.27, 0.23, 0.23, 0.27)", "(0.23, 0.27, 0.27, 0.23)"):
@@ -135,7 +137,7 @@ def findings(density: pd.DataFrame) -> Iterator[Row]:
 
 
 def results(by_rate: pd.DataFrame, astray: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about claims 1 and 2 on the slide "Result", and about the reason that this
+    """Yield rows of the agreement table about claims 1 and 2 on the slide titled Result, and about the reason that this
     slide gives.
     """
     single = by_rate[by_rate["x"].isna()]
@@ -171,8 +173,8 @@ def results(by_rate: pd.DataFrame, astray: pd.DataFrame) -> Iterator[Row]:
 
 
 def _uniform(wide: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about the claim that swapping makes the table more uniform. All expected
-    shares follow from the expected last cell, since the margins are fixed.
+    """Yield the rows of the agreement table for the claim that swapping makes the 2 x 2 table more uniform. All
+    expected shares follow from the expected last cell, since the margins are fixed.
     """
     entropies, distances = [], []
     for (theta, total), part in wide.groupby(level=["theta", "total"], sort=False):
@@ -231,7 +233,7 @@ def _single_swaps(astray: pd.DataFrame) -> Iterator[Row]:
 
 
 def structures(coverage: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about the errors of an analysis that ignores that records were swapped."""
+    """Yield rows of the agreement table about the errors of an analysis that ignores that records were swapped."""
     naive = coverage[coverage["method"] == "naive"]
     worst = naive.iloc[int(np.argmin(naive["coverage"].to_numpy()))]
     level = worst["level"]
@@ -276,7 +278,7 @@ def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def _algorithm(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table with chi-squared tests of the outcomes of the swapping algorithm."""
+    """Yield rows of the agreement table with chi-squared tests of the outcomes of the swapping algorithm."""
     quantities = {
         "worked example, Sect": "worked example matched on Sect: names after the swap",
         "worked example, #Attend": "worked example matched on #Attend: names after the swap",
@@ -367,8 +369,8 @@ def _medians(theta: str, mine: pd.DataFrame) -> Iterator[Row]:
 
 
 def _posterior(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about the conjugate posterior on the slide "Generating Models". The posterior
-    is compared with its formula.
+    """Yield rows of the agreement table about the conjugate posterior on the slide titled Generating Models. The
+    posterior is compared with its formula.
     """
     naive = table[table["rate"] == 0].set_index("statistic")["value"]
     (weight,) = [name for name in naive.index if name.startswith("weight of ")]

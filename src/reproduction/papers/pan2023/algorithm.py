@@ -158,8 +158,8 @@ def exact_law(
 def _both(
     strata: Sequence[Hashable], values: Sequence[Hashable], rate: float
 ) -> tuple[dict[tuple[Hashable, ...], float], dict[tuple[Hashable, ...], float]]:
-    """Return the distributions of the arrangement of the values after swapping at two rates. The second rate is larger
-    than the given rate by the proportion `STEP`.
+    """Return the distributions of the arrangement of the values after swapping, one for each of two swap rates. The
+    second rate is larger than the given rate by the proportion `STEP`.
     """
     return exact_law(strata, values, rate=rate), exact_law(strata, values, rate=(1 + STEP) * rate)
 
@@ -250,7 +250,9 @@ def _selected(records: int, runs: int, rate: float, rng: np.random.Generator) ->
 
 
 def _number(records: int, rate: float) -> NDArray[np.float64]:
-    """Return, for k = 0 .. records, the probability that k records are selected for swapping."""
+    """Return the probability that exactly k records are selected for swapping, for every k from 0 to the number of
+    records.
+    """
     law = np.array([comb(records, k) * rate**k * (1 - rate) ** (records - k) for k in range(records + 1)])
     law[1] = 0
     return law / law.sum()

@@ -1,5 +1,5 @@
-"""Measure the speed of the rejection sampler, of swapping microdata and of the exact posterior, from ten records to a
-billion.
+"""Measure the speed of the rejection sampler, of swapping microdata and of the exact posterior, for data sets of ten to
+a billion records.
 """
 
 import numpy as np

@@ -26,7 +26,7 @@ def theta_density(x: ArrayLike, tables: ArrayLike, weights: ArrayLike, cell: int
 
 
 def theta_cdf(x: ArrayLike, tables: ArrayLike, weights: ArrayLike, cell: int, alpha: float = 1.0) -> Array:
-    """Return the distribution function of the component `cell` of theta."""
+    """Return the posterior distribution function of the probability of the cell with index `cell` at the points `x`."""
     a, w = _kept(tables, weights, alpha)
     return w @ scipy.stats.beta(a[:, [cell]], a.sum(axis=1, keepdims=True) - a[:, [cell]]).cdf(np.asarray(x, float))
 
@@ -44,8 +44,8 @@ def log_phi_density(x: ArrayLike, tables: ArrayLike, weights: ArrayLike, alpha: 
 
 @lru_cache(maxsize=512)
 def _log_phi(places: tuple[float, ...], a: float, b: float, c: float, d: float) -> Array:
-    """Return the density of log phi at some points for theta ~ Dir(a, b, c, d). The result is cached, since the same
-    tables occur at every rate.
+    """Return the density of the log odds ratio log phi at some points, if the cell probabilities theta have the
+    distribution Dir(a, b, c, d). The result is cached, since the same tables occur at every rate.
     """
     u = _first_logits(a, b)
     further = np.exp(_log_logit(np.array(places)[:, None] - u, d, c))
@@ -54,8 +54,8 @@ def _log_phi(places: tuple[float, ...], a: float, b: float, c: float, d: float) 
 
 
 def log_phi_excess(x: float, tables: ArrayLike, weights: ArrayLike, alpha: float = 1.0) -> float:
-    """Return P(log phi <= x) - P(log phi > x) at some points x. It is computed by integrating the distribution function
-    of the second logit over the first logit.
+    """Return P(log phi <= x) - P(log phi > x) at one point x, where log phi is the log odds ratio. It is computed by
+    integrating the distribution function of the second logit over the first logit.
     """
     a, weight = _kept(tables, weights, alpha)
     first, second, third, fourth = a.T[:, :, None]
@@ -65,8 +65,8 @@ def log_phi_excess(x: float, tables: ArrayLike, weights: ArrayLike, alpha: float
 
 
 def reweighted(tables: ArrayLike, weights: ArrayLike, alpha: float) -> Array:
-    """Return the weights P(S | table) P(table) under the prior Dir(alpha), given the weights under the prior Dir(1).
-    The prior Dir(1) is uniform on tables.
+    """Return the weights P(S | table) P(table) of the original tables under the prior Dir(alpha), where S is the
+    swapped table, given the weights under the prior Dir(1). The prior Dir(1) is uniform on tables.
     """
     counts = np.asarray(tables, dtype=float).reshape(-1, 4)
     logs = (gammaln(counts + alpha) - gammaln(counts + 1)).sum(axis=1)
@@ -85,8 +85,8 @@ def accepted(tables: ArrayLike, weights: ArrayLike, alpha: float) -> float:
 
 
 def forward(original: ArrayLike, swapped: ArrayLike, rate: float) -> float:
-    """Return the probability P(swapped | original) for one swap of few records. It is computed by inclusion and
-    exclusion over the unmoved records.
+    """Return the probability P(swapped | original) of one swap, for tables with few records. It is computed by
+    inclusion and exclusion over the unmoved records.
 
     A uniform derangement of k records is a signed mixture of uniform shuffles of N of them, N = 0 .. k, with weights
     (k!/D_k) (-1)^(k - N)/(k - N)!. A shuffle of a random subset changes the last cell by hypergeometric numbers.
@@ -130,10 +130,14 @@ def _kept(tables: ArrayLike, weights: ArrayLike, alpha: float) -> tuple[Array, A
 
 
 def _first_logits(a: float | Array, b: float | Array) -> Array:
-    """Return integration nodes for log(G_a/G_b), where G_a and G_b are independent gamma variables."""
+    """Return integration nodes for log(G_a/G_b), where G_a and G_b are independent gamma variables with the shape
+    parameters a and b.
+    """
     return np.asarray(np.log(a / b) + _REACH * np.sqrt(polygamma(1, a) + polygamma(1, b)) * _NODES)
 
 
 def _log_logit(u: Array, a: float | Array, b: float | Array) -> Array:
-    """Return the log density of log(G_a/G_b), where G_a and G_b are independent gamma variables."""
+    """Return the log density of log(G_a/G_b), where G_a and G_b are independent gamma variables with the shape
+    parameters a and b.
+    """
     return np.asarray(a * u - (a + b) * np.logaddexp(0.0, u) - betaln(a, b))

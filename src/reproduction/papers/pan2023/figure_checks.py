@@ -24,7 +24,7 @@ _SIGNS = np.array([[1, -1], [-1, 1]])
 
 
 def rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
-    """Yield the rows of the comparison table about the figures."""
+    """Yield the rows of the agreement table that concern the figures."""
     yield _densities(tables["phi_density"])
     yield _by_rate(tables["phi_by_rate"])
     yield _epsilon(tables["privacy_loss"])
@@ -44,7 +44,7 @@ def _original(theta: str, total: int) -> np.ndarray:
 
 
 def _swapped(original: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the possible tables after one swap of a table, and their probabilities."""
+    """Return the tables that can result from one swap of records in a table, and their probabilities."""
     if rate == 0:
         return original.reshape(1, 4), np.ones(1)
     row = two_by_two.row(original, rate=rate)
@@ -185,7 +185,7 @@ _ABC = (
 
 
 def accepted(posterior: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table for the rejection sampler of the slides, computed with the data table and the
+    """Yield rows of the agreement table for the rejection sampler of the slides, computed with the data table and the
     swapping rate of the slides.
     """
     single = posterior[posterior["x"].isna()].set_index("kind")["y"]
@@ -217,7 +217,7 @@ def accepted(posterior: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFram
 
 
 def log_phi(table: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about the posterior of log phi at every rate."""
+    """Yield rows of the agreement table about the posterior of log phi at every rate."""
     numbers: dict[Any, Any] = {row.rate: row.simulated for row in checks[checks["check"] == "accepted"].itertuples()}
     models = {rate: mixture(of.set_index("statistic")["value"]) for rate, of in summary.groupby("rate")}
     histograms, gaps = "histograms of log phi, every p", "distribution functions of log phi, every p"
@@ -353,7 +353,7 @@ def _checked(rows: pd.DataFrame, number: float, here: pd.Series) -> Iterator[Row
 
 
 def _weights(summary: pd.DataFrame) -> Row:
-    """Return the row of the comparison table about the weights of the original tables and the acceptance probability.
+    """Return the row of the agreement table for the weights of the original tables and for the acceptance probability.
     They are compared with values computed by inclusion and exclusion.
     """
     gaps = []

@@ -1,4 +1,5 @@
-"""Compute the exact distribution of phi for each swap rate, and the probability that one swap moves phi away from 1.
+"""Compute the exact distribution of the odds ratio phi for each swap rate, and the probability that one swap moves phi
+away from 1.
 
 Source: slide "Findings: apply different choices of p and theta", and claim 2 of the slide "Result".
 """
@@ -18,8 +19,8 @@ _SAME = 1e-12  # differences of |log phi| below this are ties
 
 
 def phi_by_rate(*, thetas: list[list[float]], totals: list[int], rates: list[float]) -> pd.DataFrame:
-    """Return the distribution of phi under Dirichlet(1 + S) for every rate. S is the result of one swap of X = total *
-    theta.
+    """Return the distribution of the odds ratio phi under Dirichlet(1 + S) for every swap rate. S is the result of one
+    swap of X = total * theta.
 
     The table is in long format, with the columns theta, total, rate, variant, kind, x and y. The kind ``density`` has
     phi in x. Single numbers have missing x: ``median``, ``lower`` and ``upper`` (2.5 and 97.5 %), ``mean_log_phi``,
@@ -46,7 +47,9 @@ def phi_by_rate(*, thetas: list[list[float]], totals: list[int], rates: list[flo
 
 
 def _after(original: np.ndarray, rate: float) -> tuple[LogOddsMixture, float, float]:
-    """Return the distribution of log phi after a swap, and the mean and the standard deviation of the last cell."""
+    """Return the distribution of log phi under Dirichlet(1 + S), where S is the table after one swap, and the mean and
+    the standard deviation of the last cell of S.
+    """
     if rate == 0:
         return LogOddsMixture(1 + original.reshape(1, 4)), float(original[1, 1]), 0.0
     return (
@@ -89,8 +92,8 @@ def simulate(
 def closer_or_farther(
     table: pd.DataFrame, *, thetas: list[list[float]], totals: list[int], rates: list[float]
 ) -> pd.DataFrame:
-    """Return the probabilities that one swap moves the phi of a table closer to 1, leaves it unchanged, or moves it
-    away from 1.
+    """Return the probabilities that one swap moves the odds ratio phi of a table closer to 1, leaves phi unchanged, or
+    moves phi away from 1.
 
     The columns are theta, total, rate, data (``fixed``: X = total * theta, exact; ``random``: X drawn for each swap,
     simulated), variant, closer, tie, farther, mc_se (of farther) and size (number of tables drawn; 0 if exact).

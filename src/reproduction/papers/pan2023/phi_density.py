@@ -1,4 +1,5 @@
-"""Compute the density of phi before and after swapping, at one rate and at every rate of the slides.
+"""Compute the density of the odds ratio phi before and after swapping, at one swap rate and at every swap rate of the
+slides.
 
 Source: slides "Findings: fix swap rate p = 0.5" and "Apply different choices of p". The slides state neither n nor
 whether a curve comes from one swap or many. In this module, X = n theta*. "Original" is the posterior given X.
@@ -35,7 +36,8 @@ def phi_draws(
     tables: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return summaries and tests of the draws of phi, with one row per theta*, number of records and rate.
+    """Return summaries and tests of the draws of the odds ratio phi, with one row per vector theta* of cell
+    probabilities, number of records and swap rate.
 
     The columns are theta, total, rate, variant, swaps, median (of the drawn phi), mc_se (its error, from the exact
     density), exact (median), p_phi (Kolmogorov-Smirnov test of the draws of phi), p_tables (`tables_tested` for
@@ -85,7 +87,7 @@ def _long(original: NDArray[np.int64], rate: float, size: int, rng: np.random.Ge
 def _swapped(
     original: NDArray[np.int64], rate: float, swaps: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], LogOddsMixture]:
-    """Return the last cells of the simulated swapped tables, and the exact distribution of log phi."""
+    """Return the counts in the last cell of the simulated swapped tables, and the exact distribution of log phi."""
     if rate == 0:
         return np.full(swaps, original[1, 1]), LogOddsMixture(1 + original.reshape(1, 4))
     last = permutation_swaps.tables(original, swaps, rate=rate, rng=rng)[:, 1, 1]
@@ -106,8 +108,8 @@ def simulate(
     draws: int,
     bins: int,
 ) -> pd.DataFrame:
-    """Return the last cell of the table after each of `size` swaps, for every theta and total. The arguments `draws`
-    and `bins` are not used here.
+    """Return the last cell of the swapped 2 x 2 table in each of `size` simulations, for every vector theta of cell
+    probabilities and every total. The arguments `draws` and `bins` are not used here.
     """
     parts = []
     for theta in thetas:

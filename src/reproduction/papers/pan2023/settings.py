@@ -31,7 +31,9 @@ def posterior_draws(tables: NDArray[np.int64], rng: np.random.Generator) -> NDAr
 
 
 def name_of(theta: list[float]) -> str:
-    """Return the name of the panel for a theta, such as ``(0.27, 0.23, 0.23, 0.27)``."""
+    """Return the name of the panel for a vector theta of cell probabilities. An example of a name is ``(0.27, 0.23,
+    0.23, 0.27)``.
+    """
     return f"({', '.join(f'{t:g}' for t in theta)})"
 
 

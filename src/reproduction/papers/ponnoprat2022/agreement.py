@@ -23,7 +23,7 @@ _MEASURES = {
 
 
 def unread_rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
-    """Yield the rows of the comparison table about images from which no value can be read."""
+    """Yield the rows of the agreement table for printed figures with values that cannot be read from the images."""
     yield from _theory(tables)
     yield from _networks(tables["figure_6"])
     for artefact, (measure, names) in _MEASURES.items():
@@ -32,8 +32,8 @@ def unread_rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
 
 
 def _theory(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
-    """Yield rows of the comparison table about the value at the left end of a curve in each of figures 1, 2, 3 and
-    8.
+    """Yield rows of the agreement table that concern the value at the left end of a curve in each of figures 1, 2, 3
+    and 8.
     """
     ends: tuple[tuple[str, str, str, str, dict[str, str]], ...] = (
         ("figure_1", "trigamma at the left end", "x", "trigamma", {}),
@@ -53,8 +53,8 @@ def _theory(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
 
 
 def _networks(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about the networks in Figure 6. The text states only that the networks in this
-    figure are parts of the networks of Le Quy et al.
+    """Yield rows of the agreement table that concern the networks in Figure 6. The text states only that the networks
+    in this figure are parts of the networks of Le Quy et al.
     """
     for name in catalogue.NETWORKS:
         of = table[table["dataset"] == name]
@@ -66,8 +66,8 @@ def _networks(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def _curve(artefact: str, table: pd.DataFrame, name: str, measure: str) -> Row:
-    """Return the row of the comparison table about the scores of the Dirichlet mechanism for one data set, in the
-    published variant. The row contains the score at the middle budget. The note contains the scores at both ends.
+    """Return the row of the agreement table that concerns the scores of the Dirichlet mechanism for one data set, in
+    the published variant. The row contains the score at the middle budget. The note contains the scores at both ends.
     """
     about = (artefact, f"{name}: Dirichlet mechanism at its middle budget")
     mine = table[(table["dataset"] == name) & (table["method"] == "dirichlet") & (table["variant"] == "published")]
@@ -241,8 +241,9 @@ def _figure_3_bottom(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _smaller(rows: pd.DataFrame) -> tuple[float, int, int]:
-    """Return the proportion of grid points of epsilon_hat at which Algorithm 1 has the smaller divergence. The size of
-    the grid and the number of grid points at which Algorithm 1 has a value are also returned.
+    """Return the proportion of grid points of epsilon_hat at which the mean KL divergence of Algorithm 1 is smaller
+    than the mean KL divergence of Gohari et al. The size of the grid and the number of grid points at which Algorithm 1
+    has a value are also returned.
     """
     theirs = rows[rows["series"] == "Gohari et al."].sort_values("epsilon_hat")
     grid = rows.loc[rows["series"] == "exact profile", "epsilon_hat"]

@@ -72,8 +72,8 @@ def _gap(mine: Score, other: Score, sign: float, relative: bool) -> tuple[float,
 
 
 def worst(gaps: pd.DataFrame) -> tuple[float, float]:
-    """Return the gap between scores whose ratio to its standard error is smallest, together with this standard error. A
-    claim about every row holds by this gap, or fails if the gap is negative.
+    """Return the gap between two scores that has the smallest ratio to its standard error, together with this standard
+    error. A claim about every row holds by this gap, or fails if the gap is negative.
 
     With n rows, the error is increased as in a Bonferroni correction: two standard errors correspond to the n-th part
     of the tail probability.
@@ -130,7 +130,7 @@ MOST = (">", 0.5)  # more than half of the cases
 
 
 def naive_bayes(losses: pd.DataFrame, accuracies: pd.DataFrame) -> Rows:
-    """Yield rows of the comparison table about Figures 4 and 5 (naive Bayes)."""
+    """Yield the rows of the agreement table that concern Figures 4 and 5 (naive Bayes)."""
     yield from _losses(losses)
     yield from _accuracies(accuracies)
     for artefact, table, name, measure in (
@@ -208,7 +208,7 @@ def _accuracies(accuracies: pd.DataFrame) -> Rows:
 
 
 def networks(table: pd.DataFrame) -> Rows:
-    """Yield rows of the comparison table about Figure 7 (Bayesian networks)."""
+    """Yield rows of the agreement table about Figure 7 (Bayesian networks)."""
     cells = (
         "Only the cells that occur in the training data are released, whereas the text (equation 12) requires all "
         "cells (erratum 19)."
@@ -245,7 +245,7 @@ def networks(table: pd.DataFrame) -> Rows:
 
 
 def approximate(losses: pd.DataFrame, accuracies: pd.DataFrame, likelihoods: pd.DataFrame) -> Rows:
-    """Yield rows of the comparison table about Appendix C (approximate differential privacy)."""
+    """Yield the rows of the agreement table that concern Appendix C (approximate differential privacy)."""
     for artefact, table in (("figure_9", losses), ("figure_10", accuracies), ("figure_11", likelihoods)):
         yield from _beside_gohari(artefact, table)
 
@@ -337,8 +337,8 @@ def _judged(
     names: tuple[str, ...],
     limit: tuple[str, float] = (">", 0.0),
 ) -> dict[str, Any]:
-    """Return the row of the comparison table for a claim about a margin, which is compared with a limit. The margin is
-    computed for the data sets `names`. The row is "not run" unless all of these data sets exist.
+    """Return the row of the agreement table for a claim that compares a margin with a limit. The margin is computed for
+    the data sets `names`. The row is "not run" unless all of these data sets exist.
     """
     available = set(rows.loc[rows["method"] != "not_run", "dataset"])
     if not set(names) <= available:
@@ -348,8 +348,8 @@ def _judged(
 
 
 def _guessing(artefact: str, table: pd.DataFrame) -> Rows:
-    """Yield rows of the comparison table about the captions of Figures 5 and 10. The captions state that random
-    guessing is far below all curves on some data sets.
+    """Yield rows of the agreement table about the captions of Figures 5 and 10. The captions state that random guessing
+    is far below all curves on some data sets.
     """
     quantity = "random guessing is well below the other models on some data sets"
     for variant in BOTH:
@@ -370,7 +370,7 @@ def _guessing(artefact: str, table: pd.DataFrame) -> Rows:
 
 
 def settings(losses: pd.DataFrame, likelihoods: pd.DataFrame) -> Rows:
-    """Yield rows of the comparison table about the design of the experiments, which is specified by settings of the
+    """Yield the rows of the agreement table for the design of the experiments, which is specified by settings of the
     run.
     """
     for artefact, table in (("figure_4", losses), ("figure_7", likelihoods)):

@@ -1,4 +1,4 @@
-"""Functions that the experiments share, for splits of the data, prepared counts, and the budgets for approximate
+"""Functions that several experiments use: splits of the data, prepared counts, and the budgets for approximate
 differential privacy in Appendix C.
 """
 
@@ -67,8 +67,8 @@ def log_grid(least: float, most: float, points: int) -> NDArray[np.float64]:
 
 
 def dirichlet_for_dp(target: float, *, delta: float, releases: int) -> tuple[float, float]:
-    """Return r and alpha of Algorithm 1 such that `releases` releases together are (target, delta)-DP by Rényi
-    composition.
+    """Return the parameters r and alpha of Algorithm 1 for which `releases` releases together are (target, delta)-DP by
+    Rényi composition.
 
     The order minimises the number of pseudo-records per cell, alpha/r, and does not depend on the data.
     """
@@ -113,8 +113,8 @@ def laplace_for_dp(target: float, *, delta: float, releases: int) -> float:
 
 
 def gohari_epsilon(r: float, alpha: float, *, total: int, sizes: Sequence[int], delta: float, releases: int) -> float:
-    """Return the epsilon_hat that the guarantee of Gohari et al. gives for `releases` Dirichlet releases. It is the
-    smaller value of basic and advanced composition.
+    """Return the total epsilon (epsilon_hat) that the guarantee of Gohari et al. gives for `releases` Dirichlet
+    releases. It is the smaller value of basic and advanced composition.
 
     Parameters
     ----------
@@ -146,15 +146,16 @@ def _one_gohari(r: float, alpha: float, total: int, cells: int, delta: float) ->
 
 
 def _gamma_by_union_bound(delta: float, k: float, alpha: float) -> float:
-    """Return the threshold gamma with Pr[Y_i <= gamma] = delta/2 for one cell Y_i ~ Beta(alpha, k - alpha). The result
-    is at most 0.49. By the union bound, this threshold is at most the exact gamma.
+    """Return the threshold gamma with Pr[Y_i <= gamma] = delta/2, where Y_i ~ Beta(alpha, k - alpha) is one cell of a
+    Dirichlet vector with total concentration k. The result is at most 0.49. By the union bound, this threshold is at
+    most the exact gamma.
     """
     return float(min(betaincinv(alpha, k - alpha, delta / 2), 0.49))
 
 
 def published_dirichlet(epsilon: float, *, delta: float) -> tuple[float, float]:
-    """Return the r and alpha of the author's runs with approximate differential privacy. In these runs, alpha is 1 +
-    (order - 1) r, which is too small for Theorem 1.
+    """Return the parameters r and alpha of the Dirichlet mechanism in the author's runs with approximate differential
+    privacy. In these runs, alpha is 1 + (order - 1) r, which is too small for Theorem 1.
 
     The order is 1 + 1/e, where e is the Rényi epsilon for which equation 14 gives `epsilon`.
     """
@@ -174,8 +175,8 @@ def published_dirichlet(epsilon: float, *, delta: float) -> tuple[float, float]:
 
 
 def published_noise(mechanism: str, epsilons: Sequence[float], *, delta: float, share: float) -> Noise:
-    """Return the noise of the author's runs with approximate differential privacy. The noise is for one release at each
-    of `epsilons`. The argument `share` is the release's part of delta.
+    """Return the noise parameters of the author's runs with approximate differential privacy. The noise is for one
+    release at each of `epsilons`. The argument `share` is the release's part of delta.
     """
     if mechanism == "dirichlet":
         pairs = np.array([published_dirichlet(e, delta=share) for e in epsilons])
@@ -189,7 +190,7 @@ def published_noise(mechanism: str, epsilons: Sequence[float], *, delta: float, 
 
 
 def corrected_noise(mechanism: str, targets: Sequence[float], *, delta: float, releases: int) -> Noise:
-    """Return, for every target, the noise for which `releases` releases together are (target, delta)-DP."""
+    """Return, for every target, the noise parameters for which `releases` releases together are (target, delta)-DP."""
     ones = np.ones(len(targets))
     if mechanism == "dirichlet":
         pairs = np.array([dirichlet_for_dp(t, delta=delta, releases=releases) for t in targets])

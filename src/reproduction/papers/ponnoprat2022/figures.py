@@ -369,7 +369,9 @@ def figure_1(table: pd.DataFrame) -> Figure:
 
 
 def figure_2(table: pd.DataFrame) -> Figure:
-    """Plot the delta of Gohari et al. against gamma, over the whole range and over the range of the printed plot."""
+    """Plot the delta of Gohari et al. as a function of gamma, over the whole range and over the range of the printed
+    plot.
+    """
     figure = Figure(figsize=(DOUBLE, 2.6))
     axes = figure.subplots(1, 2)
     looks = {"corrected": ("exact", BLACK, "-"), "published": ("quadrature of degree 50", RED, "--")}
@@ -393,8 +395,8 @@ def figure_2(table: pd.DataFrame) -> Figure:
 
 
 def figure_3_top(table: pd.DataFrame) -> Figure:
-    """Plot the Rényi divergence against r, with one column of panels per order. The upper panels show the divergence,
-    and the lower panels show its ratio to the exact worst case.
+    """Plot the Rényi divergence against the parameter r of the Dirichlet mechanism, with one column of panels per
+    order. The upper panels show the divergence, and the lower panels show its ratio to the exact worst case.
     """
     orders = sorted(table["order"].unique())
     figure = Figure(figsize=(DOUBLE, 3.6))
@@ -453,7 +455,7 @@ def figure_3_bottom(table: pd.DataFrame) -> Figure:
 
 
 def figure_8(table: pd.DataFrame) -> Figure:
-    """Plot the epsilon_hat of equation 14 against the parameter r."""
+    """Plot the epsilon_hat of equation 14 as a function of the parameter r of the Dirichlet mechanism."""
     figure = Figure(figsize=(SINGLE, 2.6))
     axis = figure.subplots()
     looks = zip(sorted(table["order"].unique()), (BLUE, RED, GREEN, ORANGE), MARKERS, strict=False)
@@ -493,7 +495,9 @@ def exact_calibration(table: pd.DataFrame) -> Figure:
 
 
 def theorem_2(table: pd.DataFrame) -> Figure:
-    """Plot the frequency of a divergence above eta, and the bound on its probability, against alpha."""
+    """Plot, against the Dirichlet parameter alpha, the frequency of KL divergences above a threshold eta, and the bound
+    of Theorem 2 on the probability of such a divergence.
+    """
     etas = sorted(table["eta"].unique())
     figure = Figure(figsize=(DOUBLE, 2.7))
     axes = figure.subplots(1, len(etas), sharey=True, squeeze=False)[0]
@@ -558,8 +562,8 @@ def _box(axis: Axes, node: str, spot: tuple[float, float]) -> Text:
 
 
 def _layers(rows: pd.DataFrame) -> list[tuple[int, list[str], Array]]:
-    """Return, for every layer from top to bottom, its depth, its nodes, and the positions of its nodes from left to
-    right.
+    """Return, for every layer of a network from top to bottom, the depth, the nodes, and the positions of the nodes
+    from left to right.
     """
     each = rows.drop_duplicates("node").groupby("depth")
     return [(int(str(depth)), layer["node"].astype(str).tolist(), layer["x"].to_numpy(float)) for depth, layer in each]

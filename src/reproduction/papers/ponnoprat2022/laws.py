@@ -36,7 +36,9 @@ def trigamma(x: ArrayLike) -> Array:
 
 
 def guarantee(r: ArrayLike, order: ArrayLike, l2_squared: ArrayLike = 2.0) -> Array:
-    """Return the privacy cost in line 1 of Algorithm 1, (lambda/2) r^2 Delta_2^2 psi'(1 + 3(lambda - 1) r)."""
+    """Return the privacy cost in line 1 of Algorithm 1, (lambda/2) r^2 Delta_2^2 psi'(1 + 3(lambda - 1) r), where
+    lambda is the order and Delta_2 is the L2 sensitivity.
+    """
     scale, lam = np.asarray(r, dtype=float), np.asarray(order, dtype=float)
     return lam / 2 * scale**2 * np.asarray(l2_squared) * trigamma(1 + 3 * (lam - 1) * scale)
 
@@ -50,8 +52,8 @@ def calibrated(epsilon: float, order: float) -> tuple[float, float]:
 
 
 def floor(order: ArrayLike, delta: ArrayLike) -> Array:
-    """Return the term log(1/delta)/(lambda - 1) + log(1 - 1/lambda) - log(lambda)/(lambda - 1), which is added in
-    equation 14.
+    """Return the term that equation 14 adds for an order lambda and a probability delta. The term is
+    log(1/delta)/(lambda - 1) + log(1 - 1/lambda) - log(lambda)/(lambda - 1).
     """
     lam = np.asarray(order, dtype=float)
     return np.asarray(-np.log(delta) / (lam - 1) + np.log1p(-1 / lam) - np.log(lam) / (lam - 1))
@@ -75,8 +77,8 @@ def divergence(counts: ArrayLike, r: ArrayLike, alpha: ArrayLike) -> tuple[Array
 
 
 def some_below(gamma: float, concentration: float, eta: float, eta_bar: float) -> float:
-    """Return the largest probability that at least one of two cells is at most gamma, over both vertices of the region
-    of parameters.
+    """Return the largest probability that at least one of two Dirichlet shares is at most gamma, over both vertices of
+    the region of parameters.
     """
     return max(_some_below(gamma, concentration, eta, other) for other in (eta, 1 - eta_bar - eta))
 
@@ -189,7 +191,7 @@ _CLOSE = 1e-6  # relative
 
 
 def figure_rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
-    """Yield the rows of the comparison table about the figures."""
+    """Yield the rows of the agreement table that concern the figures."""
     yield _figure_1(tables["figure_1"])
     yield _figure_2(tables["figure_2"])
     yield from _figure_3_top(tables["figure_3_top"])
@@ -292,8 +294,8 @@ def _theorem_2(table: pd.DataFrame) -> Row:
 
 
 def _lemma_3(exact: pd.DataFrame, drawn: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table that compare equation 13 with the exact privacy profile. Equation 13 is
-    evaluated at the plotted epsilon_hat of equation 14.
+    """Yield the rows of the agreement table that compare the delta of equation 13 with the exact privacy profile.
+    Equation 13 is evaluated at the plotted epsilon_hat of equation 14.
     """
     rows = drawn[drawn["variant"] == "corrected"]
     order, spare = rows["order"].to_numpy(), rows["epsilon_hat"] - guarantee(rows["r"], rows["order"])
@@ -321,8 +323,8 @@ def _lemma_3(exact: pd.DataFrame, drawn: pd.DataFrame) -> Iterator[Row]:
 
 
 def _gaussian(artefact: str, table: pd.DataFrame) -> Row:
-    """Return the row of the comparison table about the noise of the Gaussian releases of Appendix C. It is exactly
-    (epsilon_hat, delta)-DP in the corrected variant, and follows the author's formula in the published variant.
+    """Return the row of the agreement table that concerns the noise of the Gaussian releases of Appendix C. It is
+    exactly (epsilon_hat, delta)-DP in the corrected variant, and follows the author's formula in the published variant.
     """
     about = (artefact, "the Gaussian noise is that of the plotted epsilon_hat")
     rows = table[table["method"] == "gaussian"]
@@ -344,7 +346,7 @@ def _gaussian(artefact: str, table: pd.DataFrame) -> Row:
 
 
 def _proposition_3() -> Row:
-    """Return the row of the comparison table about the log ratio of two densities of the Dirichlet mechanism. The
+    """Return the row of the agreement table about the log ratio of two densities of the Dirichlet mechanism. The
     densities are evaluated at the smallest positive float y_1. The counts are (0, 0) and (1, 0), and r = alpha = 1.
     """
     least = float(np.finfo(float).tiny)

@@ -136,7 +136,7 @@ def _score(model: Any, counts: Counts, test: Split, variant: str) -> NDArray[np.
 
 
 def _reference(counts: Counts, test: Split, variant: str) -> pd.DataFrame:
-    """Return the scores of non-private models with each smoothing, of random guessing, and of a model that always
+    """Return the scores of non-private models for each smoothing value, of random guessing, and of a model that always
     predicts the largest class.
     """
     rows = []

@@ -86,8 +86,8 @@ def figure_3_bottom(
     points: int,
     gohari_points: int,
 ) -> pd.DataFrame:
-    """Return the mean and the standard deviation of D_KL(f || y) as functions of epsilon_hat, for each guarantee that
-    determines r.
+    """Return the mean and the standard deviation of the KL divergence D_KL(f || y) between the true shares f and the
+    released shares y, as functions of epsilon_hat, for each guarantee that determines r.
 
     `floor` is the smallest epsilon_hat that equation 14 gives at the order, and `kl_uniform` is the divergence from
     equal shares.
@@ -136,8 +136,8 @@ def gohari_reach(r: float, alpha: float, *, total: int, cells: int, delta: float
 
 
 def figure_8(*, orders: Sequence[float], delta: float, least: float, most: float, points: int) -> pd.DataFrame:
-    """Return the epsilon_hat of equation 14 as a function of r, for two values of the squared sensitivity: 2 (in the
-    text) and 1 (in the figure).
+    """Return the epsilon_hat of equation 14 as a function of the parameter r, for two values of the squared
+    sensitivity: 2 (in the text) and 1 (in the figure).
     """
     rows = []
     for order in orders:
@@ -154,8 +154,8 @@ def figure_8(*, orders: Sequence[float], delta: float, least: float, most: float
 def exact_calibration(
     *, counts: Sequence[int], order: float, least: float, most: float, points: int, delta: float
 ) -> pd.DataFrame:
-    """Return the expected KL divergence for each method of choosing r and alpha. The comparison shows the gain from
-    exact accounting, for Rényi and for approximate differential privacy.
+    """Return the expected KL divergence for each method of choosing the parameters r and alpha of the Dirichlet
+    mechanism. The comparison shows the gain from exact accounting, for Rényi and for approximate differential privacy.
 
     `privacy` is ``"renyi"`` (epsilon at `order`) or ``"approximate"`` (epsilon_hat at `delta`, Algorithm 1 at its best
     order). "free alpha" chooses alpha for these counts, which must then be public; it is a bound for comparison.
@@ -178,7 +178,9 @@ def exact_calibration(
 
 
 def _best_order(target: float, delta: float, counts: Sequence[int]) -> tuple[float, float, float]:
-    """Return the order, r and alpha of Algorithm 1 that minimise the expected KL divergence at epsilon_hat = target."""
+    """Return the order and the parameters r and alpha of Algorithm 1 that minimise the expected KL divergence subject
+    to epsilon_hat = target.
+    """
 
     def pair(log_excess: float) -> tuple[float, float]:
         order = 1 + float(np.exp(log_excess))

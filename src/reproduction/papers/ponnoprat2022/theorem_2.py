@@ -31,15 +31,16 @@ def simulate(
 
 
 def least_beta(cells: int, alpha: float, eta: float) -> float:
-    """Return the smallest value of beta for which Theorem 2 holds."""
+    """Return the smallest concentration parameter beta that satisfies the condition of Theorem 2."""
     return cells * alpha / np.expm1(eta / 2)
 
 
 def theorem_2(
     table: pd.DataFrame, *, alphas: Sequence[float], cells: Sequence[int], etas: Sequence[float]
 ) -> pd.DataFrame:
-    """Return the frequency of a divergence above eta, and the bound of Theorem 2 on its probability. In addition,
-    return the standard error of the frequency, the exact mean of the divergence, and whether the bound fails.
+    """Return the frequency of KL divergences above a threshold eta, and the bound of Theorem 2 on the probability of
+    such a divergence. In addition, return the standard error of the frequency, the exact mean of the divergence, and
+    whether the bound fails.
 
     `broken` requires a frequency that is more than five standard errors above the bound (false alarm rate below 1e-6).
     """

@@ -31,7 +31,7 @@ FALSE_GIBBS = (
 
 
 def mechanism(tables: dict[str, pd.DataFrame]) -> list[Row]:
-    """Return rows of the comparison table about the sensitivity, the privacy and the noise of the mechanism."""
+    """Return rows of the agreement table about the sensitivity, the privacy and the noise of the mechanism."""
     table, loss = tables["sensitivity"], tables["privacy_loss"]
     exact_values = table[(table["lower"] == -2) & (table["upper"] == 2) & (table["n"] == 1000)]["exact"]
     note = (
@@ -90,7 +90,7 @@ def mechanism(tables: dict[str, pd.DataFrame]) -> list[Row]:
 
 
 def statistics(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the comparison table about the distributions of the four statistics in the release."""
+    """Return the rows of the agreement table for the distributions of the four released statistics."""
     slides = table[table["variant"] == "as_written"].set_index("statistic")
     counts = slides.loc[["s_low", "s_high"], "p_value"]
     note = (
@@ -112,7 +112,7 @@ def statistics(table: pd.DataFrame) -> list[Row]:
 
 
 def counts(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the comparison table about counts that are drawn one after the other. The draws are compared with
+    """Return the rows of the agreement table that concern counts drawn one after the other. The draws are compared with
     their exact distribution, and this distribution is compared with the joint distribution.
     """
     size = table["drawn"].sum()
@@ -134,7 +134,8 @@ def counts(table: pd.DataFrame) -> list[Row]:
 
 
 def gibbs(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the comparison table about Geweke's test of the slides' sampler, with and without censoring."""
+    """Return rows of the agreement table that concern Geweke's test of the slides' sampler, with and without censoring.
+    """
     groups = [of for _, of in table[table["method"] == "as_written"].groupby("limits", sort=False)]
     names = (
         "the Gibbs sampler draws from the posterior",
@@ -148,9 +149,9 @@ def gibbs(table: pd.DataFrame) -> list[Row]:
 
 
 def corrected_samplers(moments: pd.DataFrame, posteriors: pd.DataFrame) -> list[Row]:
-    """Return rows of the comparison table about the samplers of this package. They contain Geweke's test of the exact
-    sampler, and the means of the corrected sampler, which is an approximation, compared with the means of the exact
-    sampler.
+    """Return the rows of the agreement table that concern the samplers of this package. They contain Geweke's test of
+    the exact sampler, and the means of the corrected sampler, which is an approximation, compared with the means of the
+    exact sampler.
     """
     name, exact = "the exact Gibbs sampler draws from the posterior", moments[moments["method"] == "exact"]
     rows = [not_run("geweke", name, "This run does not include the method 'exact'.")]
@@ -190,8 +191,8 @@ def _moments_seen(of: pd.DataFrame, tests: int | None = None, name: str = "a mom
 
 
 def ignoring(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the comparison table about the coverage of the naive analysis. Its intervals miss the true value
-    far more often than their level allows.
+    """Return rows of the agreement table that concern the coverage of the naive analysis. Its intervals miss the true
+    value far more often than their level allows.
     """
     quantity = "ignoring the noise distorts results"
     naive = table[(table["method"] == "naive") & (table["epsilon"] == table["epsilon"].min())]
@@ -207,7 +208,8 @@ def ignoring(table: pd.DataFrame) -> list[Row]:
 
 
 def other_noises(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the comparison table about other additive mechanisms that use the same direct sampler."""
+    """Return the rows of the agreement table that concern other additive mechanisms that use the same direct sampler.
+    """
     rows = []
     for noise in ("Gaussian", "two-sided geometric", "discrete Gaussian"):
         of = table[table["noise"] == noise]
@@ -246,8 +248,8 @@ def jointly(p_values: pd.Series) -> float:
 
 
 def formulas(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the comparison table about every formula. Each formula is compared with an independent evaluation,
-    within the tolerance of the formula.
+    """Return the rows of the agreement table for all formulas of the slides. Each formula is compared with an
+    independent evaluation, within the tolerance of the formula.
     """
     rows = []
     row: Any
@@ -262,7 +264,7 @@ def formulas(table: pd.DataFrame) -> list[Row]:
 
 
 def descent(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the comparison table about P(A_u) as a function of u. The probability P(A_u) decreases in u and is
+    """Return rows of the agreement table about P(A_u) as a function of u. The probability P(A_u) decreases in u and is
     constant up to the floating-point value u_L.
     """
     rises, before = [], []
@@ -280,8 +282,8 @@ def descent(table: pd.DataFrame) -> list[Row]:
 
 
 def step_functions(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the comparison table about the envelope above and below u_L, and about the effect of more
-    knots.
+    """Return rows of the agreement table about the envelope above and below the lowest knot u_L, and about the effect
+    of more knots.
     """
     area = table[table["kind"] == "area"]
     above, below, bounds = [], [], []
@@ -312,7 +314,7 @@ def step_functions(table: pd.DataFrame) -> list[Row]:
 
 
 def accept_reject(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the comparison table about the number and the positions of accepted candidates."""
+    """Return rows of the agreement table about the number and the positions of accepted candidates."""
     kinds = dict(iter(table.groupby("kind")))
     area, step = (kinds[name].sort_values("u") for name in ("area", "step"))
     envelope = float(np.sum(np.diff(step["u"]) * step["y"].to_numpy()[:-1]))
@@ -348,7 +350,7 @@ def _cumulated(table: pd.DataFrame, u: pd.Series) -> np.ndarray:
 
 
 def weights(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the comparison table about the modes and the maxima of the normal weight and of the gamma weight.
+    """Return rows of the agreement table about the modes and the maxima of the normal weight and of the gamma weight.
     They are computed from the parabola through the three highest points of each curve.
     """
     rows, artefact = [], "weight_functions"
@@ -366,7 +368,7 @@ def weights(table: pd.DataFrame) -> list[Row]:
 
 
 def draws(tables: dict[str, pd.DataFrame]) -> list[Row]:
-    """Return rows of the comparison table about the settings of the slides' two figures. The data plotted in the
+    """Return the rows of the agreement table for the settings of the two figures on the slides. The data plotted in the
     figures are compared by `figure_checks`.
     """
     rows = []
@@ -381,7 +383,7 @@ def draws(tables: dict[str, pd.DataFrame]) -> list[Row]:
 
 
 def laws(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the comparison table about the modes that are visible in the figures but are not printed as
+    """Return the rows of the agreement table for the modes that are visible in the figures but are not printed as
     numbers on the slides.
     """
     rows = []
@@ -396,8 +398,8 @@ def laws(table: pd.DataFrame) -> list[Row]:
 
 
 def sampler(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the comparison table about the direct sampler. The rows concern its bounds, the exactness of its
-    draws, its rejections, and its adaptive knots.
+    """Return the rows of the agreement table that concern the direct sampler. The rows concern its bounds, the
+    exactness of its draws, its rejections, and its adaptive knots.
     """
     rows, artefact = [], "sampler_accuracy"
     fixed = table[table["mc_se"].notna()]

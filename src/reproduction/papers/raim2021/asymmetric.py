@@ -16,5 +16,5 @@ def simulate(size: int, *, rng: np.random.Generator, **settings: Any) -> pd.Data
 
 
 def coverage(table: pd.DataFrame, **settings: Any) -> pd.DataFrame:
-    """Return the coverage for asymmetric limits in the format of `coverage.coverage`."""
+    """Return the coverage of intervals for asymmetric censoring limits, in the format of `coverage.coverage`."""
     return symmetric.coverage(table)

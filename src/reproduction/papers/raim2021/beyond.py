@@ -41,13 +41,14 @@ class Noise:
     whole: bool = False
 
     def log_density(self, x: Array) -> Array:
-        """Return the log density of the noise up to a constant that does not depend on x."""
+        """Return the log density of the noise at `x`, up to an additive constant that does not depend on `x`."""
         return -((x / self.width) ** 2) / 2 if self.normal else -np.abs(x) / self.width
 
 
 def p_value(x: Array, weight: Weight, noise: Noise) -> float:
-    """Return the p-value of a test of the hypothesis that draws have the density w(x) g(x)/psi. Integers are tested by
-    a chi-squared test, and real numbers by Kolmogorov's test.
+    """Return the p-value of a test of the hypothesis that draws have the density w(x) g(x)/psi, with the weight
+    function w, the noise density g and the normalising constant psi. Integers are tested by a chi-squared test, and
+    real numbers by Kolmogorov's test.
     """
     places, mass = law(x, weight, noise)
     if not noise.whole:
@@ -86,8 +87,8 @@ def masses(edges: Array, x: Array, weight: Weight, noise: Noise) -> Array:
 
 
 def sees(x: Array, weight: Weight, noise: Noise, level: float) -> float:
-    """Return the detection limit of the test `p_value`. This limit is the relative change in noise scale that the test
-    rejects at the given level with probability 0.9.
+    """Return the detection limit of the test that is carried out by `p_value`. This limit is the relative change in
+    noise scale that the test rejects at the given level with probability 0.9.
     """
     wider = replace(noise, width=1.01 * noise.width)
     mass, moved = law(x, weight, noise)[1], law(x, weight, wider)[1]
@@ -124,8 +125,9 @@ Base = ds.LaplaceBase | ds.GaussianBase | ds.GeometricBase | ds.DiscreteGaussian
 
 
 def sensitivity(*, limits: list[list[float]], sizes: list[int], brute_force_up_to: int) -> pd.DataFrame:
-    """Return the sensitivity Delta_s for each pair of limits and each n, computed by three methods. The methods are the
-    exact formula, brute force over extremal data sets, and the sum of the ranges of the statistics.
+    """Return the sensitivity Delta_s of the released statistics for each pair of censoring limits and each number n of
+    records, computed by three methods. The methods are the exact formula, brute force over extremal data sets, and the
+    sum of the ranges of the statistics.
 
     Returns
     -------

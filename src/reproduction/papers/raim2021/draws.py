@@ -87,7 +87,8 @@ def xi_sse(*, rng: np.random.Generator, **settings: Any) -> pd.DataFrame:
 
 
 def exact_laws(*, deltas: list[float], epsilon: float, **setting) -> pd.DataFrame:
-    """Return summaries of the closed-form distributions of both targets.
+    """Return summaries of the closed-form distributions of the noise of the mean (xi_mean) and of the noise of the sum
+    of squares (xi_sse).
 
     Returns
     -------
@@ -142,8 +143,8 @@ def sampler_accuracy(
 
 
 def _shift(target: str, scale: float, **setting: Any) -> float:
-    """Return the largest change, to first order, of the distribution function of a target if its parameter in `TELLS`
-    changes by 100 %.
+    """Return the largest first-order change of the distribution function of a target, for a change of 100 % in the
+    parameter that `TELLS` lists for this target.
     """
     z = setting["z_mean" if target == "xi_mean" else "z_sse"]
     law = Target(target, z, setting["mu"], setting["sigma2"], setting["count"], scale)

@@ -32,8 +32,9 @@ _ROOM = 0.085  # positions within a panel between two numbers of knots
 
 
 def _target(table: pd.DataFrame, name: str) -> Figure:
-    """Plot the figure of one target (xi_mean or xi_sse), with one row of panels per Delta_s. The left panels show the
-    draws and the exact density, and the right panels show the step function, as log P(A_u) against log u.
+    """Plot the figure of one target (xi_mean or xi_sse), with one row of panels per sensitivity Delta_s. The left
+    panels show the draws and the exact density, and the right panels show the step function, as log P(A_u) against log
+    u.
     """
     deltas = list(dict.fromkeys(table["delta_s"]))
     figure = Figure(figsize=(DOUBLE, 2.35 * len(deltas)))
@@ -63,8 +64,8 @@ def _target(table: pd.DataFrame, name: str) -> Figure:
 
 
 def _steps(axis, steps: pd.DataFrame, area: pd.DataFrame) -> None:
-    """Plot the step function from u_L to u_H on a reversed logarithmic scale. The position of each knot is shown in the
-    order in which the knots were placed.
+    """Plot the step function from the lowest knot u_L to the highest knot u_H on a reversed logarithmic scale. The
+    position of each knot is shown in the order in which the knots were placed.
     """
     steps = steps.sort_values("x")
     finite = np.isfinite(steps["y"])
@@ -132,8 +133,8 @@ def sampler_accuracy(table: pd.DataFrame) -> Figure:
 
 
 def weighted_density(table: pd.DataFrame) -> Figure:
-    """Plot the base, the weight and the target density on the left, and the interval A_u with the density of x given u
-    on the right.
+    """Plot the base density, the weight function and the target density on the left, and the interval A_u with the
+    density of x given u on the right.
     """
     figure = Figure(figsize=(DOUBLE, 2.3))
     left, right = figure.subplots(1, 2, sharex=True)
@@ -155,7 +156,9 @@ def weighted_density(table: pd.DataFrame) -> Figure:
 
 
 def descent(table: pd.DataFrame) -> Figure:
-    """Plot P(A_u) and the density of log u against -log u, for both targets."""
+    """Plot the ratio P(A_u)/P(A_0) and the density of log u against -log u, for both target distributions of the direct
+    sampler.
+    """
     figure = Figure(figsize=(DOUBLE, 2.4))
     panels = figure.subplots(1, 2, sharey=True)
     for axis, (target, name) in zip(panels, TARGETS.items(), strict=True):
@@ -218,7 +221,9 @@ def accept_reject(table: pd.DataFrame) -> Figure:
 
 
 def weight_functions(table: pd.DataFrame) -> Figure:
-    """Plot the normal and the gamma weight, with the intervals A_u at some values of u."""
+    """Plot the normal and the gamma weight, with the intervals A_u on which the relative weight exceeds u, for some
+    values of u.
+    """
     figure = Figure(figsize=(DOUBLE, 2.2))
     panels = figure.subplots(1, 2, sharey=True)
     for axis, (target, name) in zip(panels, TARGETS.items(), strict=True):

@@ -35,13 +35,15 @@ def laplace_quantile(probability: Array, scale: float) -> Array:
 
 
 def normal_ends(u: Array, z: float, mu: float, variance: float) -> tuple[Array, Array]:
-    """Return the ends of the interval A_u for the normal weight, z - mu -+ sqrt(-2 variance log(c u)) with c = 1."""
+    """Return the ends z - mu -+ sqrt(-2 variance log(c u)), with c = 1, of the interval A_u on which the normal weight
+    exceeds u.
+    """
     reach = np.sqrt(-2 * variance * np.log(u))
     return z - mu - reach, z - mu + reach
 
 
 def gamma_mode(z: float, shape: float, beta: float) -> float:
-    """Return the mode of the gamma weight, z - beta (shape - 1)."""
+    """Return the mode z - beta (shape - 1) of the gamma weight."""
     return z - beta * (shape - 1)
 
 
@@ -69,7 +71,9 @@ def conditional_gamma(x: Array, mu: float, shape0: float, rate0: float) -> tuple
 
 
 def censored_log_likelihood(statistics: Array, n: int, lower: float, upper: float, mu: float, sigma2: float) -> float:
-    """Return the log-likelihood log f(x | theta), computed from s_mean, s_sse, s_low and s_high."""
+    """Return the log-likelihood log f(x | theta) of a censored normal sample x with theta = (mu, sigma2), computed from
+    the four statistics s_mean, s_sse, s_low and s_high.
+    """
     mean, sse, low, high = map(float, statistics)
     inside, sigma = n - low - high, sigma2**0.5
     tails = low * log_ndtr((lower - mu) / sigma) + high * log_ndtr((mu - upper) / sigma)
@@ -192,8 +196,8 @@ def _conditional_variance(at: Setting) -> float:
 
 
 def _conditional_gamma(at: Setting) -> float:
-    """Return the relative difference between the printed mean of 1/sigma2 and its value by quadrature in log sigma2.
-    The mean is conditional on mu = 0 and the records, with the prior IG(1, 1).
+    """Return the relative difference between the mean of 1/sigma2 by the printed formula and the mean by quadrature in
+    log sigma2. The mean is conditional on mu = 0 and the records, with the prior IG(1, 1).
     """
     x, t = at.records, np.linspace(-4, 5, 20001)
     logs = -0.5 * len(x) * t - 0.5 * (x**2).sum() * np.exp(-t) - t - np.exp(-t)
@@ -215,15 +219,17 @@ def _empty(at: Setting) -> float:
 
 
 def _whole(at: Setting) -> float:
-    """Return the largest absolute difference between P(A_0) and the probability that the weight is positive. This
-    probability is computed under the base distribution, and is 1 or G(z_sse).
+    """Return the largest absolute error of the sampler's value of P(A_0), the probability that the weight is positive.
+    This probability is computed under the base distribution, and is 1 or G(z_sse).
     """
     probabilities = [np.exp(at.sampler(t).log_whole) for t in ("xi_mean", "xi_sse")]
     return float(max(abs(probabilities[0] - 1), abs(probabilities[1] - stats.laplace.cdf(at.z_sse, scale=at.scale))))
 
 
 def _marginal_of_u(at: Setting) -> float:
-    """Return the largest absolute difference between 1 and (c/psi) times the integral of P(A_u) over u."""
+    """Return the largest absolute difference between 1 and the integral of the marginal density of u, (c/psi) P(A_u),
+    for two target distributions.
+    """
     gaps = []
     for target in ("xi_mean", "xi_sse"):
         sampler = at.sampler(target)
@@ -233,8 +239,8 @@ def _marginal_of_u(at: Setting) -> float:
 
 
 def _joint(at: Setting) -> float:
-    """Return the largest difference between the integral of f(x | u) p(u) over u and the density w(x) g(x)/psi. The
-    difference is relative to the maximum of the density, and psi is computed by quadrature.
+    """Return the largest difference between the integral of f(x | u) p(u) over u and the target density w(x) g(x)/psi.
+    The difference is relative to the maximum of the density, and psi is computed by quadrature.
     """
     gaps = []
     for target in ("xi_mean", "xi_sse"):

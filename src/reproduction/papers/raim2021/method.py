@@ -55,8 +55,8 @@ def weighted_density(*, z: float, sigma2: float, scale: float, u: float) -> pd.D
 
 
 def descent(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int, scale: float) -> pd.DataFrame:
-    """Return P(A_u) and the density p(u) as functions of log u, together with the lower limit u_L according to each of
-    two rules.
+    """Return P(A_u), where A_u is the set on which the relative weight exceeds u, and the density p(u) as functions of
+    log u, together with the lower limit u_L according to each of two rules.
 
     Returns
     -------
@@ -107,8 +107,8 @@ def step_functions(*, z: float, sigma2: float, scale: float, knots: list[int]) -
 def accept_reject(
     *, z: float, sigma2: float, scale: float, knots: int, candidates: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return candidates (u, v h*(u)), which are uniform under the step function h*. Candidates below P(A_u) are
-    accepted.
+    """Return candidate points (u, v h*(u)), with v uniform on [0, 1], that are uniformly distributed under the graph of
+    the step function h*. Candidates below P(A_u) are accepted.
 
     Returns
     -------
@@ -131,7 +131,8 @@ def accept_reject(
 
 
 def weight_functions(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int, levels: list[float]):
-    """Return the normal and the gamma weight relative to their maxima, and the intervals A_u at some values of u.
+    """Return the normal and the gamma weight functions relative to their maxima, and the intervals A_u on which the
+    relative weights exceed u, for some values of u.
 
     Returns
     -------

@@ -100,11 +100,13 @@ class Target:
         return formulas.laplace_cdf(high, self.scale) - formulas.laplace_cdf(low, self.scale)
 
     def density(self, xi: Array) -> Array:
-        """Return the density w g/psi of the target, with psi computed by quadrature."""
+        """Return the target density w g/psi, where w is the weight function, g is the density of the noise, and psi is
+        a normalising constant computed by quadrature.
+        """
         return np.exp(self._log(np.asarray(xi, dtype=float)) - self.log_psi)
 
     def masses(self, edges: Array) -> Array:
-        """Return the probabilities, under the target, of the intervals between consecutive edges."""
+        """Return the probabilities of the intervals between consecutive edges under the target distribution."""
         parts = np.diff(edges)[:, None] * (np.arange(_CELL) + 0.5) / _CELL
         return np.exp(self._log(edges[:-1, None] + parts) - self.log_psi).mean(axis=1) * np.diff(edges)
 
@@ -117,8 +119,9 @@ class Target:
 
     @cached_property
     def log_psi(self) -> float:
-        """Return log(2 b psi/c), where b is the scale of the Laplace base distribution. It is computed by quadrature
-        over the range in which the weight is not negligible.
+        """Return log(2 b psi/c), where b is the scale of the Laplace base distribution, psi is the normalising
+        constant, and c is the maximum of the weight. It is computed by quadrature over the range in which the weight is
+        not negligible.
         """
         sd = self.variance**0.5 if self.kind == "xi_mean" else 2 * self.sigma2 * self.shape**0.5
         centre = self.z - self.mu if self.kind == "xi_mean" else self.z - 2 * self.sigma2 * self.shape
@@ -177,7 +180,9 @@ def statistics_laws(
 
 
 def _sd(law) -> float:
-    """Return the standard deviation of a statistic under the mixture of its distributions for all data sets."""
+    """Return the standard deviation of a statistic under the mixture, with equal weights, of its distributions for all
+    data sets.
+    """
     return float(np.sqrt(np.mean(law.var()) + np.var(law.mean())))
 
 
@@ -192,8 +197,9 @@ def counts_in_turn(
     z_mean: float, z_sse: float, z_low: float, z_high: float, n: int, lower: float, upper: float,
     delta_s: float, epsilon: float, draws: int, rng: np.random.Generator,
 ) -> pd.DataFrame:  # fmt: skip
-    """Return the distribution of s_c given theta = (0, 1) and the release, for two ways of drawing the counts. The
-    counts are drawn one after the other, as in the slides, or jointly.
+    """Return the distribution of s_c, the number of records that are not censored, given theta = (0, 1) and the
+    release, for two methods of drawing the counts. The counts are drawn one after the other, as in the slides, or
+    jointly.
 
     Both distributions are computed by enumeration of all (s_low, s_high) under the slides' model. In addition, the
     first sweep of the sampler ``as_written`` is drawn `draws` times.
@@ -227,9 +233,9 @@ def counts_in_turn(
 def _in_turn(
     noise: Laplace, z_low: float, z_high: float, n: int, lower: float, upper: float
 ) -> tuple[Array, Array, Array]:
-    """Return three arrays of log weights or log probabilities for counts that are drawn one after the other. The arrays
-    are the log weights of s_low given s_high (one row per s_low), the log weights of s_high, and the log probabilities
-    of both counts.
+    """Return three arrays of log weights or log probabilities for drawing s_high and s_low, the numbers of records
+    censored from above and from below, one after the other. The arrays are the log weights of s_low given s_high (one
+    row per s_low), the log weights of s_high, and the log probabilities of both counts.
     """
     k = np.arange(n + 1)
     q_low, q_high = np.asarray(stats.norm.cdf([lower, -upper]))
@@ -240,7 +246,9 @@ def _in_turn(
 
 
 def _log_psi(count: int, z_mean: float, z_sse: float, scale: float) -> float:
-    """Return log psi_mean(s_c) + log psi_sse(s_c) for the normal and the gamma statistic at theta = (0, 1)."""
+    """Return log psi_mean(s_c) + log psi_sse(s_c), the sum of the log normalising constants of the normal and the gamma
+    statistic for s_c uncensored records, at theta = (0, 1).
+    """
     normal = ds.exact_normal(z_mean, mu=0.0, sigma2=1.0, count=count, scale=scale).log_normaliser
     gamma = ds.exact_gamma(z_sse, sigma2=1.0, count=count, scale=scale).log_normaliser
     return float(normal + 0.5 * np.log(count / (2 * np.pi)) + gamma)
@@ -284,8 +292,8 @@ def privacy_loss(
 
 
 def _laplace_test(noise: Array, scale: float) -> float:
-    """Return twice the smaller of two p-values, which belong to Kolmogorov's test of Laplace noise and to a test of the
-    mean absolute value.
+    """Return twice the smaller of two p-values (Bonferroni): one from Kolmogorov's test of Laplace noise, and one from
+    a test of the mean absolute value of the noise.
     """
     z = (np.abs(noise).mean() / scale - 1) * len(noise) ** 0.5
     whole = float(stats.kstest(noise, stats.laplace(scale=scale).cdf).pvalue)

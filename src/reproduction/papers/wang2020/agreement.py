@@ -71,7 +71,7 @@ def _ties(fit: pd.DataFrame) -> str:
 
 
 def _moments(name: str, table: pd.DataFrame, fit: str) -> Iterator[dict[str, Any]]:
-    """Yield rows of the comparison table about the means and variances, with the errors of the printed and of the
+    """Yield rows of the agreement table about the means and variances, with the errors of the printed and of the
     reproduced values. The moments of algorithms 1 and 2 are exact, and the moments of algorithm 3 are simulated.
 
     The errors are those of 10,000 releases: sqrt(variance/n) for a mean, sqrt((mu4 - variance^2)/n) for a variance.
@@ -99,8 +99,8 @@ def _printed_error(row: Any, what: str) -> float:
 
 
 def _literal(readings: pd.DataFrame, table: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield rows of the comparison table about the first row of Table 3 and releases whose draws must be above 0. The
-    text of the paper states this condition on the draws.
+    """Yield the rows of the agreement table for the first row of Table 3, computed under the condition that all draws
+    are above 0. The text of the paper states this condition on the draws.
     """
     name = "Algorithm 1 (ind)"
     errors = {row.representative: row for row in table.itertuples() if row.algorithm == name}

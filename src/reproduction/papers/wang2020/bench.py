@@ -1,5 +1,5 @@
-"""Measure the speed of the additive releases and of their exact posteriors, from the paper's Example 2 to 500
-components.
+"""Measure the speed of the additive releases and of their exact posteriors, for Example 2 of the paper and for up to
+500 components.
 """
 
 import numpy as np
@@ -42,7 +42,9 @@ def benchmarks():
 
 
 def _posteriors():
-    """Measure the computing time of posteriors of S components, with their means and intervals, for each algorithm."""
+    """Measure, for each algorithm, the computing time of the posterior distribution of all components, including the
+    means and intervals.
+    """
     fifty = stream(3, "bench").integers(0, 40, 50)
     for counts, epsilon, limit, repeats in ((FEW, 0.01, 5.0, 1), (FEW, 0.1, 0.3, 3), (fifty, 0.1, 2.0, 1)):
         for algorithm in ("1-independent", "2", "3"):

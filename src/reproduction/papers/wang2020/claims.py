@@ -1,4 +1,4 @@
-"""Claims of the paper about releases and posteriors, as rows of the comparison table. Each claim is a relation between
+"""Claims of the paper about releases and posteriors, as rows of the agreement table. Each claim is a relation between
 numbers, with a note.
 
 Means and variances of algorithms 1 and 2 are exact. Those of algorithm 3 are simulated as written (ties by rounding).
@@ -25,7 +25,7 @@ PAIR = (250, 357)
 
 
 def of_pairs(name: str, table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about the posteriors of pairs of counts in Section 4.2. The pairs are
+    """Yield rows of the agreement table about the posteriors of pairs of counts in Section 4.2. The pairs are
     restricted to the windows that are stated in the paper.
     """
     part = table[table["variant"] == "as_written"].sort_values("row")
@@ -54,8 +54,8 @@ def of_pairs(name: str, table: pd.DataFrame) -> Iterator[Row]:
 
 
 def of_posteriors(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about the statements of Sections 2.2.2, 4.2, 5.2 and 5.3 that compare
-    posteriors. The values are exact and use no window.
+    """Yield the rows of the agreement table that concern comparisons of posteriors in Sections 2.2.2, 4.2, 5.2 and 5.3.
+    The values are exact and use no window.
     """
     laws = table.groupby(["release", "quantity"])
     sd = laws.apply(_sd)
@@ -106,8 +106,8 @@ def _sd(of: pd.DataFrame) -> float:
 
 
 def _as_laws(table: pd.DataFrame, laws: Any) -> Iterator[Row]:
-    """Yield rows of the comparison table about the plotted probability distributions. They must be distributions on the
-    integers with their modes at the released values.
+    """Yield rows of the agreement table that concern the plotted probability distributions. They must be distributions
+    on the integers with their modes at the released values.
     """
     mass, note = (
         laws["probability"].apply(lambda p: p.sum(skipna=False)),
@@ -208,8 +208,8 @@ def cells(table: pd.DataFrame) -> Cells:
 
 
 def of_moments(name: str, table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about Tables 1 and 3 (sections 4.1.1, 4.1.2, 5.1). Some rows compare simulated
-    releases with their exact distribution.
+    """Yield the rows of the agreement table for the statements about Tables 1 and 3 (sections 4.1.1, 4.1.2, 5.1). Some
+    rows compare simulated releases with their exact distribution.
     """
     c = cells(table)
     far = most((abs(m - c.true[p]), se) for (_, p), (m, se) in c.mean.items())
@@ -247,7 +247,8 @@ def of_moments(name: str, table: pd.DataFrame) -> Iterator[Row]:
 
 
 def _small_counts(name: str, c: Cells) -> Iterator[Row]:
-    """Yield rows of the comparison table about the statements of section 4.1.1 on N_min = 0 and on large counts."""
+    """Yield the rows of the agreement table for the statements of section 4.1.1 about N_min = 0 and about large counts.
+    """
     far = most((abs(c.mean[a, "N_min"][0] - 1), c.mean[a, "N_min"][1]) for a in ALL)
     note = (
         "The left side is the largest distance of a mean at N_min from 1. It is below 0.5 only for algorithm 1, "
@@ -281,7 +282,7 @@ def _small_counts(name: str, c: Cells) -> Iterator[Row]:
 
 
 def _second_example(name: str, c: Cells) -> Iterator[Row]:
-    """Yield rows of the comparison table about the statements of section 4.1.2 on variances in Example 2."""
+    """Yield rows of the agreement table about the statements of section 4.1.2 on variances in Example 2."""
     high = most(c.extremes(MULTINOMIAL, p) for p in REPRESENTATIVES)
     note = (
         "For each count, the ratio of the largest to the smallest variance of algorithms 1 and 2 is computed. The left "
@@ -311,8 +312,8 @@ def _independent_and_summed(name: str, c: Cells) -> Iterator[Row]:
 
 
 def _law(name: str, table: pd.DataFrame) -> Row:
-    """Return the row of the comparison table about the test of all simulated means and variances against their exact
-    values. The p-value of this test is Bonferroni-corrected.
+    """Return the row of the agreement table that concerns the test of all simulated means and variances against their
+    exact values. The p-value of this test is Bonferroni-corrected.
     """
     z = table.loc[np.isfinite(table["exact_mean"]), ["mean_z", "variance_z"]].to_numpy(dtype=float).ravel()
     p = float(np.minimum(1.0, 2 * z.size * norm.sf(np.abs(z).max()))) if z.size else np.nan
@@ -330,7 +331,9 @@ def _law(name: str, table: pd.DataFrame) -> Row:
 
 
 def of_checks(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about statements of Sections 2.1, 3.1 and 5.1 that are checked with draws."""
+    """Yield rows of the agreement table that concern statements of Sections 2.1, 3.1 and 5.1 that are checked with
+    draws.
+    """
     rows = dict(iter(table.groupby("statement", sort=False)))
 
     def worst(statement: str) -> Margin:
@@ -385,7 +388,7 @@ def of_checks(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def of_zeros(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about a statement of Section 5.1 on zeros. According to this statement, many
+    """Yield rows of the agreement table about a statement of Section 5.1 on zeros. According to this statement, many
     zeros reduce the released values of a few large counts. The values are exact.
     """
     bias = table.set_index("algorithm")["bias"]
@@ -398,8 +401,8 @@ def of_zeros(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def of_comparison(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the comparison table about Sections 4.1.2 and 5.2. These sections state that draws of algorithm 3
-    are close to the true counts, and closer than draws of the other algorithms.
+    """Yield the rows of the agreement table for the statements in Sections 4.1.2 and 5.2. These sections state that
+    draws of algorithm 3 are close to the true counts, and closer than draws of the other algorithms.
     """
     by = table.set_index(["example", "method"])
     close, best = [], []
@@ -424,7 +427,7 @@ def of_comparison(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def _uniform(table: pd.DataFrame) -> Row:
-    """Return the row of the comparison table about the statement that the counts of Example 1 are uniformly
+    """Return the row of the agreement table that concerns the statement that the counts of Example 1 are uniformly
     distributed.
     """
     counts = table.loc[table["count"] >= 60, "count"]

@@ -136,8 +136,8 @@ def is_mode(k: Whole, weights: Whole) -> bool:
 
 
 def many_zeros(*, zeros: int, large: int, count: int, epsilon: float, support: int) -> pd.DataFrame:
-    """Return the exact mean of a large released count among many zeros. The columns are algorithm, true, exact_mean,
-    bias and exact_variance.
+    """Return the exact mean of the released value of a large count in a vector with many counts of 0. The columns are
+    algorithm, true, exact_mean, bias and exact_variance.
 
     Parameters
     ----------

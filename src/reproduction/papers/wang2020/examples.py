@@ -76,7 +76,9 @@ def figure_1(*, vector: int) -> pd.DataFrame:
 
 
 def table_2() -> pd.DataFrame:
-    """Return the components of Example 2, grouped by count, with the columns count, instances and components."""
+    """Return the components of Example 2, grouped by count. The columns are `count`, `instances` (number of components
+    with this count) and `components` (names of these components).
+    """
     rows = pd.DataFrame({"count": SEATS.values(), "component": SEATS.keys()}).groupby("count")["component"]
     table = rows.agg(["size", ", ".join]).reset_index()
     table.columns = ["count", "instances", "components"]

@@ -27,8 +27,9 @@ MEASURES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Design:
-    """Design of a comparison of releases of a model. The design consists of the privacy budgets of the whole model at a
-    Rényi order, the number of releases for each budget, and the lower bound of the noisy counts.
+    """Design of a comparison of releases of a model by different mechanisms and with different privacy budgets. The
+    design consists of the privacy budgets of the whole model at a Rényi order, the number of releases for each budget,
+    and the lower bound of the noisy counts.
     """
 
     order: float

@@ -70,9 +70,8 @@ def answer(case: Case) -> Answer:
 
 
 def _with_confidence(result: Answer, release: Release, settings: Mapping[str, Any]) -> Answer:
-    """Return the results, to which confidence intervals are added if the settings request confidence intervals.
-    Otherwise, for counts without a total, add a sentence if the confidence intervals differ from the credible
-    intervals.
+    """Return the results, with additional confidence intervals if the settings request confidence intervals. Otherwise,
+    for counts without a total, add a sentence if the confidence intervals differ from the credible intervals.
     """
     if level := settings.get("confidence"):
         rows = without_prior.columns(result.rows, release, level)
@@ -198,7 +197,8 @@ _WIDEST = 200  # maximum number of nodes in a question to which least-squares es
 
 
 def tree_rows(law: TreeLaw, level: float) -> pd.DataFrame:
-    """Return one row per node of a tree, with the columns of the table of a scenario and the columns `BESIDE`.
+    """Return one row per node of a tree, with the columns of a scenario's result table and the additional columns
+    `BESIDE`.
 
     Parameters
     ----------
@@ -277,8 +277,8 @@ def beside_questions(table: pd.DataFrame, questions: Mapping[str, Any], law: Tre
 
 
 def combined(least: LeastSquares, weights: Mapping[str, float]) -> tuple[float, float]:
-    """Return the least-squares estimate of a weighted sum of counts and its standard deviation. Both are NaN if the
-    measurements do not determine one of the counts.
+    """Return the least-squares estimate of a weighted sum of counts, and the standard deviation of the estimate. Both
+    are NaN if the measurements do not determine one of the counts.
 
     Parameters
     ----------

@@ -55,8 +55,8 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
 def _with_numbers_at_once(
     tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]
 ) -> Answers:
-    """Analyse all tables whose counts are published as numbers in a single call. The other tables are analysed one
-    after the other.
+    """Analyse, in a single call, all tables whose counts are published as numbers rather than as ranges. The other
+    tables are analysed one after the other.
     """
     if LIMITS[0] not in tables.columns:
         return _at_once(tables, settings)

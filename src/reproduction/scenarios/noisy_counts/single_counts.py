@@ -33,7 +33,8 @@ _SPOILT = "the scale of the noise must be finite and > 0"
 
 
 def rows(source: PublishedCounts, level: float) -> pd.DataFrame:
-    """Return one row of results per count without a total, with the columns of a scenario's table.
+    """Return one row of results per count, with the columns of a scenario's table, for counts whose total is not
+    published.
 
     Parameters
     ----------
@@ -195,8 +196,8 @@ def _thresholds(tables: Tables, words: Mapping[str, Any]) -> tuple[NDArray[np.fl
 
 
 def _with_thresholds(words: Mapping[str, Any], thresholds: NDArray[np.float64]) -> NoiseLaw | dict[str, Any]:
-    """Return the noise of rows that have different thresholds, with NaN for rows without a threshold. Rows of equal
-    noise share a distribution.
+    """Return the noise distribution of rows that can have different thresholds. The threshold is NaN for rows without a
+    threshold. Rows of equal noise share a distribution.
     """
     plain = {key: value for key, value in words.items() if key != "threshold"}
     if len(different := np.unique(thresholds)) == 1:

@@ -52,7 +52,7 @@ class Posterior:
         return interpolated
 
     def mean(self, values: Array) -> float:
-        """Return the posterior mean of a function of r that is tabulated on the grid."""
+        """Return the posterior mean of a function of the share r that is tabulated on the grid."""
         return float(np.trapezoid(values * self.pdf, self.grid))
 
     def information(self, parameter: str) -> float:
@@ -66,8 +66,8 @@ class Posterior:
 
 
 def posterior(counts: Sequence[float], *, total: int, scale: float, alpha: float = 1.0) -> Posterior:
-    """Return the posterior of r given noisy `counts`, together with its scores. The results for a few settings are
-    cached.
+    """Return the posterior distribution of r = p1/(p1 + p0) given noisy `counts`, together with its scores. The results
+    for a few settings are cached.
     """
     return _posterior(tuple(counts), total, scale, alpha)
 
@@ -102,8 +102,8 @@ def density(x: Array, counts: Sequence[float], *, total: int, scale: float, alph
 def moments_given(
     p: Array, counts: Sequence[float], *, total: int, scale: float, alpha: float = 1.0
 ) -> tuple[Array, Array]:
-    """Return, for each p, the mean and the variance of r ~ Beta(alpha + S1, alpha + S0). The counts S are drawn given p
-    and the noisy counts.
+    """Return, for each vector p of multinomial probabilities, the mean and the variance of r ~ Beta(alpha + S1, alpha +
+    S0), where S1 and S0 are the first two counts. The counts S are drawn given p and the noisy counts.
 
     Parameters
     ----------
@@ -134,8 +134,8 @@ def _named(pair: tuple[float, float]) -> dict[str, float]:
 
 
 def _mixture(counts: Sequence[float], total: int, scale: float, alpha: float) -> tuple[Array, Array, Array]:
-    """Return the parameters and weights of the distribution of r, which is a mixture of Beta distributions. The mixture
-    has one component per composition of `total` into three parts.
+    """Return the parameters and weights of the distribution of the share r, which is a mixture of Beta distributions.
+    The mixture has one component per composition of `total` into three parts.
     """
     parts = _parts(total)
     logs = (gammaln(alpha + parts) - gammaln(parts + 1) - np.abs(np.asarray(counts) - parts) / scale).sum(axis=1)

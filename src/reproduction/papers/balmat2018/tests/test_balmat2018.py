@@ -257,8 +257,9 @@ def test_interpreted_methods_run_on_fewer_vectors():
 
 
 def test_a_mode_by_histogram_is_the_mean_midpoint_of_the_fullest_cells():
-    """Check that the estimated mode is the mean midpoint of the fullest cells. The four cells of width 1 from 10 to 14
-    have the counts 2, 5, 4 and 1. The mode is 11.5 from the fullest cell, and 12 from the two fullest cells.
+    """Check that the estimated mode is the mean of the midpoints of the histogram cells with the most draws. The four
+    cells of width 1 from 10 to 14 have the counts 2, 5, 4 and 1. The mode is 11.5 from the fullest cell, and 12 from
+    the two fullest cells.
     """
     draws = np.repeat([10.0, 11.2, 12.5, 14.0], [2, 5, 4, 1])
     assert figure_1.frequency_mode(draws, 4, 1) == pytest.approx(11.5)
@@ -376,8 +377,9 @@ def test_timed_vectors_have_noise_of_scale_two_over_epsilon(monkeypatch):
 
 
 def test_chains_that_are_trapped_know_the_scale(monkeypatch):
-    """Check that a trapped chain uses the weight exp(-|z - s|/4) at epsilon = 1/2. Compared with (2, 0, 0), the
-    composition (1, 1, 0) differs in two counts by 1, so that its weight is smaller by the factor exp(-2/4).
+    """Check that a trapped chain uses the weight exp(-|z - s|/4) for a noisy count z and a count s at epsilon = 1/2.
+    Compared with (2, 0, 0), the composition (1, 1, 0) differs in two counts by 1, so that its weight is smaller by the
+    factor exp(-2/4).
     """
     found = []
     monkeypatch.setattr(laws, "_last_move", lambda rows, static, *_: found.append((rows, static)))

@@ -112,8 +112,8 @@ def test_small_totals_and_zero_counts():
 
 
 def test_rows_that_underflow(monkeypatch):
-    """Check that rows underflow if exp(sum s log p) is below 2.3e-308. The product of the coefficient and this factor
-    does not underflow.
+    """Check that rows of the table underflow if the factor exp(sum s log p) is below 2.3e-308. The product of the
+    coefficient and this factor does not underflow.
     """
     asked, right = [], composition_tables.fewest_digits
     monkeypatch.setattr(composition_tables, "fewest_digits", lambda *given: (asked.append(given[3]), right(*given))[1])
@@ -133,8 +133,8 @@ def test_rows_that_underflow(monkeypatch):
 
 
 def test_the_last_total_without_overflow():
-    """Check that the largest coefficient at equal shares, M!/(s!)^3, is below 2^1024 up to M = 652. The recurrence of
-    the table does not overflow up to M = 647.
+    """Check that the largest multinomial coefficient of three categories, M!/(s!)^3 for equal counts s, is below 2^1024
+    up to M = 652. The recurrence of the table does not overflow up to M = 647.
     """
 
     def largest(m):
@@ -147,8 +147,8 @@ def test_the_last_total_without_overflow():
 
 
 def test_what_the_listings_return():
-    """Check that, from the same chain, the first of the two listings returns p1/(p1 + p0) and the second listing
-    returns p1.
+    """Check that the first of the two listings returns p1/(p1 + p0) and the second listing returns p1, if both use the
+    same chain.
     """
     p = laplace_multinomial.gibbs(
         (5, 40, 5), total=50, scale=2.0, alpha=1.0, draws=30, burn_in=100, rng=stream(8, "errata", 12)

@@ -19,8 +19,8 @@ SCALE, ALPHA = enumerated.SCALE, enumerated.ALPHA
 
 
 def test_enumeration_where_all_is_known():
-    """Check the posterior that is computed by enumeration in a case with M = 1, very wide noise and alpha = 1. The
-    posterior is a mixture of Beta(2, 1), Beta(1, 2) and Beta(1, 1) with weights of 1/3.
+    """Check the posterior that is computed by enumeration in a case with the total count M = 1, very wide noise and
+    alpha = 1. The posterior is a mixture of Beta(2, 1), Beta(1, 2) and Beta(1, 1) with weights of 1/3.
 
     The density is (2 x + 2 (1 - x) + 1)/3 = 1, and the distribution function is x. With alpha = 2, the weights are
     still 1/3, and the distributions are Beta(3, 2), Beta(2, 3), Beta(2, 2). Their densities at 1/2 are 12/8, 12/8 and
@@ -72,8 +72,8 @@ def test_what_is_seen_is_refused_nine_times_of_ten():
 
 
 def test_the_full_size_sees_two_percent_of_the_noise_and_five_of_the_prior():
-    """Check the power of the tests of the long samples by Fisher information. At the default settings, the tests detect
-    changes of 2 % in the noise scale and of 5 % in the prior's concentration.
+    """Check the power of the tests for samples of the default size, computed from the Fisher information. At the
+    default settings, the tests detect changes of 2 % in the noise scale and of 5 % in the prior's concentration.
     """
     sections = discover()["balmat2018"].settings["sections"]
     draws = sections["figure_1_laws"]["properties"]["exact_draws"]["default"]
@@ -85,8 +85,8 @@ def test_the_full_size_sees_two_percent_of_the_noise_and_five_of_the_prior():
 
 
 def test_chains_are_judged_by_the_spread_over_them():
-    """Check the mean over three chains with the mean scores 1, 2 and 3, and its standard error. The mean is 2, the
-    standard error is 1/sqrt(3), and there are 2 degrees of freedom.
+    """Check the mean score over three chains whose mean scores are 1, 2 and 3, and check the standard error of this
+    mean. The mean is 2, the standard error is 1/sqrt(3), and there are 2 degrees of freedom.
     """
     grid = np.linspace(0, 1, 11)
     law = enumerated.Posterior(grid, grid, np.ones(11), {SCALE: 10 * (grid - 0.5), ALPHA: 10 * (grid - 0.5)})

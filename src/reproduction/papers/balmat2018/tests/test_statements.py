@@ -126,8 +126,8 @@ def test_growth_and_the_effect_of_epsilon_of_made_up_times():
 
 
 def test_the_recurrences_as_the_paper_words_them():
-    """Check the recurrence of the coefficients at M = 4. The coefficient of row 5, (2, 1, 1), is 12, but the rule in
-    words gives mc[3] (M - 1)/2 = 6, which is an error of one half.
+    """Check the recurrence for the multinomial coefficients with the total M = 4. The coefficient of row 5, (2, 1, 1),
+    is 12, but the rule in words gives mc[3] (M - 1)/2 = 6, which is an error of one half.
     """
     table = tables.table_1(total=4)
     column, words = agreement._recurrences(table, 4)
@@ -143,7 +143,9 @@ def test_the_recurrences_as_the_paper_words_them():
 
 
 def test_other_numbers_of_categories():
-    """Check that the table has C(M + k - 1, k - 1) rows for k categories, and that integers below 2^53 are exact."""
+    """Check that the table for the total M has C(M + k - 1, k - 1) rows for k categories, and that integers below 2^53
+    are exact.
+    """
     table = tables.table_1_categories(total=6, categories=[2, 3, 4])
     assert table["rows"].tolist() == [7, 28, 84]
     assert (table["largest_error"] == 0).all()
@@ -157,8 +159,8 @@ def test_alpha_keeps_chains_alive():
 
 
 def brute_force_sd(noisy, total, scale):
-    """Return the posterior standard deviation of r, computed by a sum over all compositions. In the model, r given S
-    has the distribution Beta(1 + S1, 1 + S0), and S has a flat prior.
+    """Return the posterior standard deviation of the share r = p1/(p1 + p0), computed by a sum over all compositions.
+    In the model, r given S has the distribution Beta(1 + S1, 1 + S0), and S has a flat prior.
     """
     parts = []
     for a in range(total + 1):
@@ -215,8 +217,8 @@ def test_dips_are_differences_of_medians_over_their_own_p():
 
 
 def test_the_calibration_band_holds_for_all_places_at_once():
-    """Check that the band of the empirical distribution function is Kolmogorov's 1 % point 1.6276/sqrt(n) for large n.
-    The reason is that K(1.6276) = 0.99.
+    """Check that the half-width of the band for the empirical distribution function is Kolmogorov's 1 % critical value
+    1.6276/sqrt(n) for large n. The reason is that K(1.6276) = 0.99.
     """
     pit = np.linspace(0.0, 0.5, 2500)  # all values are in the lower half, so the ECDF is 1 at 1/2
     frame = pd.DataFrame({"epsilon": 1.0, **dict.fromkeys(calibration.METHODS, pit)})
@@ -311,8 +313,8 @@ def test_interpreted_chains_are_the_compiled_ones():
 
 
 def test_shares_of_trapped_chains():
-    """Check that 3 trapped chains of 10 give a proportion of 0.3 with the standard error sqrt(1/3 2/3/12). The standard
-    error is based on the proportion 4/12, after one success and one failure have been added.
+    """Check that 3 trapped chains among 10 chains give a proportion of 0.3 with the standard error sqrt((1/3)(2/3)/12).
+    The standard error is based on the proportion 4/12, after one success and one failure have been added.
     """
     share, error = agreement._share(pd.Series({"trapped": 3, "chains": 10}))
     assert (share, error) == pytest.approx((0.3, np.sqrt(2 / 9 / 12)))
@@ -332,8 +334,8 @@ class AtOneP(np.random.Generator):
 
 @pytest.mark.parametrize(("shift", "wanted"), [(0.0, 1.0), (1e-6, 0.0)])
 def test_the_share_of_draws_below_r_counts_equal_ones(monkeypatch, shift, wanted):
-    """Check that the PIT is 1 for a chain whose draws all equal the true p, and 0 for a chain whose draws are all above
-    r.
+    """Check that the probability integral transform (PIT) is 1 for a chain whose draws all equal the true p, and 0 for
+    a chain in which all draws of r are above the true r.
     """
     chain = np.array([[0.25 + shift, 0.5, 0.25]] * 3)
     monkeypatch.setattr(laplace_multinomial, "gibbs", lambda *given, **stated: chain)

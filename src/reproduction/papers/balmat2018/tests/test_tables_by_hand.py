@@ -1,5 +1,5 @@
-"""Check tables of balmat2018, and margins of claims about these tables, that can be derived by hand. Each derivation is
-next to the assertion.
+"""Check, with values derived by hand, the tables of balmat2018 and the margins of claims about these tables. Each
+derivation is next to the assertion.
 """
 
 from math import sqrt
@@ -20,8 +20,8 @@ def ours(rows):
 
 
 def test_margins_of_table_1():
-    """Check the rows of the comparison table about Table 1 of the paper, for M = 50. The rows refer to a table with
-    1,326 rows, to 5,000 iterations, and to the coefficients 1, 50, 50 of (50, 0, 0), (49, 0, 1), (49, 1, 0).
+    """Check the rows about Table 1 of the paper in the agreement table, for the total count M = 50. The rows refer to a
+    table with 1,326 rows, to 5,000 iterations, and to the coefficients 1, 50, 50 of (50, 0, 0), (49, 0, 1), (49, 1, 0).
     """
     found = ours(agreement._table_1(tables.table_1(total=50)))
     assert found["rows at M = 50"]["ours"] == 1326
@@ -118,8 +118,9 @@ def test_margins_of_figure_2(monkeypatch):
 
 
 def test_digits_of_footnote_12_by_hand(monkeypatch):
-    """Check the numbers of significant digits for M = 1. In this case, the composition (1, 0, 0) has the coefficient 1
-    and the product p1. An error of d in log gamma then causes an error of p1 (e^d - 1).
+    """Check the numbers of significant digits of multinomial probabilities with the total count M = 1. In this case,
+    the composition (1, 0, 0) has the coefficient 1 and the product p1. An error of d in log gamma then causes an error
+    of p1 (e^d - 1).
     """
     real, fewest = agreement.math.lgamma, agreement._fewest.__wrapped__  # cached values do not depend on the patch
     monkeypatch.setattr(agreement.math, "lgamma", lambda x: real(x) + (1e-6 if x == 2 else 0.0))
@@ -146,8 +147,8 @@ def test_margins_of_the_triplets():
 
 
 def test_three_stages_with_a_shorter_second_stage():
-    """Check that Kolmogorov's test accepts the true width 0.8 of the second stage and rejects the full width. The test
-    of 200,000 triplets has level 1e-4.
+    """Check that, for triplets whose second stage has the width 0.8, Kolmogorov's test accepts the width 0.8 and
+    rejects the full width 1. The test of 200,000 triplets has level 1e-4.
     """
     rng = stream(6, "stages")
     first, u = rng.random((2, 200_000))
@@ -241,9 +242,9 @@ def test_margins_of_table_2():
 
 
 def test_margins_of_calls():
-    """Check a margin of log 2 between computing times, and its standard error. The shortest of the times (4, 5) is
-    compared with the shortest of the times (2, 2.5), and the standard error combines the relative errors 0.5/4 and
-    0.25/2.
+    """Check that the margin between two computing times is log 2, and check the standard error of this margin. The
+    shortest of the times (4, 5) is compared with the shortest of the times (2, 2.5), and the standard error combines
+    the relative errors 0.5/4 and 0.25/2.
     """
     rows = [("dmultinom", 4.0), ("dmultinom", 5.0), ("product", 2.0), ("product", 2.5), ("coefficient", 3.0),
             ("coefficient", 3.0), ("weights by apply", 9.0), ("weights by apply", 9.0), ("weights in C", 3.0),
@@ -322,8 +323,8 @@ def test_bands_of_the_calibration():
 
 
 def test_modes_and_moments_of_draws():
-    """Check the estimated mode for two draws in each of five cells. The mode is the mean midpoint of the five fullest
-    of 250 cells.
+    """Check the estimated mode if each of five cells of a histogram contains two draws. The mode is the mean midpoint
+    of the five fullest of 250 cells.
     """
     draws = np.repeat([0.1, 0.2, 0.3, 0.4, 0.5], 2)
     rest = np.array([0.0, 1.0])

@@ -45,8 +45,8 @@ class SwapAudit:
 
     @property
     def holds_per_exchange(self) -> bool:
-        """Return whether epsilon also bounds the privacy loss of one exchange of records. The theorem does not claim
-        this bound.
+        """Return whether the epsilon of the theorem also bounds the privacy loss of one exchange of records. The
+        theorem does not claim this bound.
         """
         return self.per_exchange <= self.claimed * (1 + 1e-9)
 

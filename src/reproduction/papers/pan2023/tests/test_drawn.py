@@ -18,7 +18,9 @@ def curves(*kinds, **keys):
 
 
 def single(seed, *kinds, **keys):
-    """Return a synthetic table whose entries are single numbers that have no x coordinate."""
+    """Return a synthetic table with a value y for each combination of the given keys, in which the x coordinate is
+    missing.
+    """
     return a.crossed("y", seed=seed, **keys, kind=kinds).assign(x=np.nan)
 
 

@@ -26,7 +26,7 @@ def numbers(pattern, text):
 
 
 def drawn_phi(tables, rng):
-    """Draw one odds ratio from Dir(1 + table) for each table."""
+    """Draw one odds ratio for each table, with cell probabilities from the distribution Dir(1 + table)."""
     a, b, c, d = rng.gamma(1.0 + tables.reshape(-1, 4)).T
     return a * d / (b * c)
 
@@ -94,13 +94,15 @@ def test_what_the_margins_and_what_the_cells_accept():
 
 
 def test_a_held_value_that_moves():
-    """Check the first record whose V2 changes in the printed swap. The record changes from (1, 0) to (1, 1)."""
+    """Check the first record whose value of the variable V2 changes in the swap that is printed on the slide. The
+    record changes from (1, 0) to (1, 1).
+    """
     assert said(5) == "On the slide, record 2 changes from (1, 0) to (1, 1)."
 
 
 def test_privacy_of_ten_records():
-    """Check the privacy loss of ten records at p = 0.1. Epsilon is ln(11) - ln(1/9) = ln 99, and the bound for an
-    exchange, which changes two records, is 2 ln 99.
+    """Check the privacy loss of ten records at the swap rate p = 0.1. Epsilon is ln(11) - ln(1/9) = ln 99, and the
+    bound for an exchange, which changes two records, is 2 ln 99.
     """
     nine = said(9)
     claimed, twice = numbers(r"epsilon is #, and the bound for one exchange is (\d\.\d+)\.$", nine)
@@ -111,8 +113,8 @@ def test_privacy_of_ten_records():
 
 
 def test_the_worst_pair_of_ten_records_by_enumeration():
-    """Check the pair of tables with the largest privacy loss by enumeration, for ten records. Five records have V1 = 1,
-    and five records have V2 = 1. The originals (5, 0, 0, 5) and (4, 1, 1, 4) are swapped into (0, 5, 5, 0), or the
+    """Check by enumeration which pair of tables with ten records has the largest privacy loss. Five records have V1 =
+    1, and five records have V2 = 1. The originals (5, 0, 0, 5) and (4, 1, 1, 4) are swapped into (0, 5, 5, 0), or the
     reverse.
 
     K = k records are selected with probability C(10, k) p^k q^(10 - k), k not 1. Derangements of k records are uniform,

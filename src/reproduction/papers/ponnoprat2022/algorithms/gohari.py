@@ -68,8 +68,8 @@ def epsilon(gamma: float, *, concentration: float, eta: float, eta_bar: float, s
 
 
 def delta(gamma: float, *, concentration: float, eta: float, eta_bar: float, members: int = 2) -> float:
-    """Return the probability that at least one of the `members` cells is at most gamma, maximised over the vertices of
-    the parameter region.
+    """Return the probability that at least one of the `members` cells of a Dirichlet draw is at most gamma, maximised
+    over the vertices of the parameter region.
 
     Parameters
     ----------
@@ -116,8 +116,8 @@ def vertices(concentration: float, eta: float, eta_bar: float, members: int) -> 
 
 
 def delta_by_product_rule(gamma: float, *, concentration: float, eta: float, eta_bar: float, degree: int = 51) -> float:
-    """Return `delta` for two cells in W, computed by a product Gauss rule. The value is 1 minus the integral over the
-    points at which both cells are above gamma. This method emulates an error in the printed figure.
+    """Return the value of `delta` for a set W of two cells, computed by a product Gauss rule. The value is 1 minus the
+    integral over the points at which both cells are above gamma. This method emulates an error in the printed figure.
 
     The integrand is far too peaked for a rule of this degree, and the subtraction turns the error of the rule into a
     floor. The printed figure was computed by another rule of about the same degree.
@@ -144,7 +144,8 @@ def delta_by_product_rule(gamma: float, *, concentration: float, eta: float, eta
 
 
 def calibrate(target: float, *, concentration: float, eta: float, eta_bar: float, members: int = 2) -> float:
-    """Return the largest gamma for which delta(gamma) is at most `target`, to a relative accuracy of 1e-12.
+    """Return the largest value of the parameter gamma for which the probability `delta` is at most `target`, to a
+    relative accuracy of 1e-12.
 
     Parameters
     ----------

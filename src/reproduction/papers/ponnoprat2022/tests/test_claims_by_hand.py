@@ -78,8 +78,9 @@ def test_paired_differences():
 
 
 def test_floors_that_figures_4_and_5_show():
-    """Check which rows of a table of scores the figures show. They show all rows of the published variant, and the rows
-    of the corrected variant with the lower bound sigma, with no lower bound, or with smoothing 0.1 and no noise.
+    """Check which rows of a table of scores are shown in the figures. They show all rows of the published variant, and
+    the rows of the corrected variant with the lower bound sigma, with no lower bound, or with smoothing 0.1 and no
+    noise.
     """
     table = pd.DataFrame({
         "variant": ["published", "corrected", "corrected", "corrected", "corrected", "corrected"],
@@ -99,7 +100,7 @@ def test_the_introduction_by_hand():
 
 
 def scored(values, measure="accuracy", error=0.03, dataset="A", epsilons=None):
-    """Return the given scores of (dirichlet, gaussian, laplace) at every budget, as a table."""
+    """Return the given scores of the three methods (Dirichlet, Gaussian and Laplace) at every epsilon, as a table."""
     rows = []
     for i, triple in enumerate(values):
         for method, value in zip(("dirichlet", "gaussian", "laplace"), triple, strict=True):
@@ -133,9 +134,9 @@ def test_laplace_against_gaussian():
 
 
 def test_closeness_to_the_model_without_privacy():
-    """Check the mean distance of losses from a reference on the log scale. The losses e and e^3 have the distances 0
-    and 2 from the reference e, so the mean is 1. If each log loss has standard error .1, the mean has standard error
-    .1/sqrt(2).
+    """Check the mean distance between losses and a reference loss, measured on the log scale. The losses e and e^3 have
+    the distances 0 and 2 from the reference e, so the mean is 1. If each log loss has standard error .1, the mean has
+    standard error .1/sqrt(2).
     """
     table = scored([(np.e, 9, 9), (np.e**3, 9, 9)], "cross_entropy")
     table["cross_entropy_se"] = 0.1 * table["cross_entropy_mean"]
@@ -326,8 +327,8 @@ def test_smoothings_of_the_models_without_privacy(monkeypatch):
 
 @pytest.mark.parametrize("order", [2.0, 5.0])
 def test_every_dirichlet_of_a_guarantee_has_the_alpha_of_theorem_1(order):
-    """Check that alpha = 1 + 4 (order - 1) r for every method of choosing r. The part 4 (order - 1) r follows from the
-    theorem, and the part 1 is the prior.
+    """Check that the parameters of the Dirichlet mechanism satisfy alpha = 1 + 4 (order - 1) r, for every method of
+    choosing r. The part 4 (order - 1) r follows from the theorem, and the part 1 is the prior.
     """
     size = {"counts": [30, 20, 10], "delta": 1e-5, "least": 1.0, "most": 20.0, "points": 2, "gohari_points": 3}
     table = privacy.figure_3_bottom(orders=[order], **size)
@@ -412,9 +413,9 @@ def test_the_worst_row_and_its_widened_error():
 
 
 def test_the_least_mean_of_the_sets():
-    """Check that the data set whose mean gap has the smallest ratio to its standard error is selected. Data set A has
-    the mean gap (1 + 3)/2 +- hypot(.3, .4)/2, and data set B has the gap 5 +- 1. The result is the gap of B, because
-    this gap is only five standard errors above 0.
+    """Check that the function selects the data set for which the ratio of the mean gap to its standard error is
+    smallest. Data set A has the mean gap (1 + 3)/2 +- hypot(.3, .4)/2, and data set B has the gap 5 +- 1. The result is
+    the gap of B, because this gap is only five standard errors above 0.
     """
     gaps = pd.DataFrame({"dataset": ["A", "A", "B"], "gap": [1.0, 3.0, 5.0], "se": [0.3, 0.4, 1.0]})
     assert agreement_models.least_mean(gaps) == pytest.approx((5.0, widened(2)))
@@ -423,8 +424,8 @@ def test_the_least_mean_of_the_sets():
 
 
 def test_a_share_and_its_binomial_error():
-    """Check that 3 of 4 cases are a proportion of 0.75 with the standard error sqrt(.75 .25/4). For 4 of 4 cases, p (1
-    - p) is replaced by 1/(4 n).
+    """Check that 3 of 4 cases are a proportion of 0.75 with the standard error sqrt(.75 x .25/4). For 4 of 4 cases, p
+    (1 - p) is replaced by 1/(4 n).
     """
     assert agreement_models.share([True, True, True, False]) == pytest.approx((0.75, np.sqrt(0.75 * 0.25 / 4)))
     assert agreement_models.share([True] * 4) == pytest.approx((1.0, np.sqrt(0.25 / 4 / 4)))

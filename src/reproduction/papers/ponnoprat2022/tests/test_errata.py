@@ -65,8 +65,8 @@ def test_the_sensitivity_of_figure_8():
 
 
 def test_theorem_2_for_small_alpha():
-    """Check that the divergence exceeds eta in all 40 draws for beta = 200/(exp(0.15) - 1) = 1235.8, although Theorem 2
-    bounds the probability of this event by 0.0072.
+    """Check the erratum on Theorem 2: for beta = 200/(exp(0.15) - 1) = 1235.8, the divergence exceeds eta in all 40
+    draws, although the theorem bounds the probability of this event by 0.0072.
     """
     text = said(5)
     assert "beta = 1236, the divergence exceeds eta in 40 of 40 draws, although" in text
@@ -86,8 +86,8 @@ def test_what_the_wrong_alpha_and_the_wrong_scales_cost():
 
 
 def test_the_bias_that_no_budget_lowers():
-    """Check that the release of the Dirichlet mechanism converges to (f + c)/(N + 6 c) as r goes to infinity. The
-    number of pseudo-records per cell is c = 4 (order - 1).
+    """Check that the release of the Dirichlet mechanism, for counts f with the total N and c pseudo-records per cell,
+    converges to (f + c)/(N + 6 c) as r goes to infinity. The number of pseudo-records per cell is c = 4 (order - 1).
     """
     text, p = said(8), COUNTS / COUNTS.sum()
     for order in (2, 20, 200):

@@ -28,7 +28,8 @@ def offset(order, delta=DELTA):
 
 
 def one_gohari(r, alpha, total, cells, delta):
-    """Return the epsilon by Theorem 1 of Gohari et al. for a record that moves between the two cells of W.
+    """Return the epsilon by Theorem 1 of Gohari et al. if one record moves between the two cells of the set W in this
+    theorem.
 
     With k = r N + d alpha, k eta = alpha, k (1 - eta_bar - eta) = r N + alpha and k shift/2 = r, epsilon is r log((1 -
     g)/g) + log B(alpha, r N + alpha) - log B(alpha + r, r N + alpha - r). The guarantee fails with probability delta:
@@ -58,8 +59,8 @@ def test_gohari_by_basic_and_by_advanced_composition(r, releases, delta, basic):
 
 
 def test_the_dearest_histogram_is_charged_for_all():
-    """Check that the histogram with the most cells determines the privacy cost, because gamma decreases with the number
-    of cells. It has 7 cells among (2, 7, 3), and a histogram with one cell has no cost.
+    """Check that the histogram with the most cells determines the privacy cost, because the threshold gamma decreases
+    with the number of cells. It has 7 cells among (2, 7, 3), and a histogram with one cell has no cost.
     """
     kw = {"total": 80, "delta": DELTA, "releases": 2}
     found = [experiment.gohari_epsilon(0.3, 2.2, sizes=sizes, **kw) for sizes in ((2, 7, 3), (7,), (1, 7), (2,), (3,))]
@@ -91,8 +92,9 @@ def test_a_very_small_budget_stays_finite():
 
 @pytest.mark.parametrize(("target", "releases"), [(0.3, 1), (2.0, 11)])
 def test_gaussian_spends_its_delta(target, releases):
-    """Check the standard deviation of Gaussian noise for n releases. The releases are equivalent to one Gaussian
-    release whose mean moves by D = sqrt(2 n), because one record moves two cells by 1.
+    """Check the standard deviation of the Gaussian noise in n releases that together have a given privacy cost. The
+    releases are equivalent to one Gaussian release whose mean moves by D = sqrt(2 n), because one record moves two
+    cells by 1.
 
     By Balle and Wang (2018), Theorem 8, delta = Phi(D/2s - e s/D) - exp(e) Phi(-D/2s - e s/D).
     """
@@ -155,8 +157,9 @@ def test_dirichlet_spends_its_budget_at_the_best_order(target, releases):
 
 @pytest.mark.parametrize("epsilon", [0.02, 1.0])
 def test_published_pair_of_the_dirichlet(epsilon):
-    """Check r and alpha of the author's Dirichlet runs, as functions of epsilon. The order is 1 + 1/e for the e with e
-    + offset = epsilon, r follows from Theorem 1, and alpha = 1 + (order - 1) r lacks the factor 4.
+    """Check the parameters r and alpha of the author's runs with the Dirichlet mechanism, as functions of epsilon. The
+    order is 1 + 1/e for the e with e + offset = epsilon, r follows from Theorem 1, and alpha = 1 + (order - 1) r lacks
+    the factor 4.
     """
     r, alpha = experiment.published_dirichlet(epsilon, delta=DELTA)
     order = 1 + (alpha - 1) / r
@@ -166,8 +169,9 @@ def test_published_pair_of_the_dirichlet(epsilon):
 
 
 def test_published_noise():
-    """Check the published Gaussian noise, whose standard deviation is sigma = sqrt(2 log(1.25/share)) sqrt(2)/epsilon.
-    For the share 1.25 exp(-8), sigma is 4 sqrt(2)/epsilon.
+    """Check the scale parameters of the published noise. If `share` is the part of delta for one release, Gaussian
+    noise has the standard deviation sigma = sqrt(2 log(1.25/share)) sqrt(2)/epsilon. For the share 1.25 exp(-8), sigma
+    is 4 sqrt(2)/epsilon.
 
     The Laplace scale is (2/epsilon) sqrt(log(1/2 delta)/log(1/delta)); for delta = 1/4, the root is sqrt(1/2).
     """
@@ -322,8 +326,8 @@ def test_pairs_of_figure_2_have_the_alpha_of_algorithm_1():
 
 
 def test_the_slip_of_figure_3():
-    """Check that equation 14 gives epsilon = target - offset(2) if delta is 2. The quantity r in this equation is
-    computed for a squared sensitivity of 1, and alpha = 1 + 4 r.
+    """Check that, at order 2 and with delta = 2, epsilon is the target minus the term that equation 14 adds. The
+    quantity r in this equation is computed for a squared sensitivity of 1, and alpha = 1 + 4 r.
 
     The pair of the exact profile has the same alpha. Gohari's pair has eta = alpha/k with empty cells, and (r +
     alpha)/k otherwise.
@@ -347,8 +351,9 @@ def test_the_slip_of_figure_3():
 
 
 def test_figure_8_is_theorem_1_and_the_floor():
-    """Check that Figure 8 shows the privacy cost o r^2 psi'(1 + 3 (o - 1) r) at order o plus the offset of equation 14.
-    The cost is for squared sensitivity 2, and half of it is for squared sensitivity 1.
+    """Check that Figure 8 shows, for the order o and the parameter r, the sum of the privacy cost o r^2 psi'(1 + 3 (o -
+    1) r) and the offset of equation 14. The cost is for squared sensitivity 2, and half of it is for squared
+    sensitivity 1.
     """
     table = privacy.figure_8(orders=[10.0], delta=DELTA, least=0.5, most=2.0, points=1)
     row = table.set_index("variant")["epsilon_hat"]

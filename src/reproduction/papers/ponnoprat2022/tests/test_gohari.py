@@ -21,8 +21,8 @@ RULES = [(gohari._some_below, 1e-4), (gohari._some_below_by_quantiles, 1e-7)]
 @pytest.mark.parametrize("gamma", [1e-9, 1e-3, 0.05, 0.2])
 @pytest.mark.parametrize("cells", [2, 3, 4])
 def test_of_equal_uniform_cells_some_is_small(rule, rel, gamma, cells):
-    """Check the probability that a cell is small under Dirichlet(1, .., 1), which is the uniform distribution. All of k
-    - 1 of its k cells exceed g with probability (1 - (k - 1) g)^(k - 1).
+    """Check the probability that at least one cell other than the last is small under Dirichlet(1, .., 1), which is the
+    uniform distribution. All of k - 1 of its k cells exceed g with probability (1 - (k - 1) g)^(k - 1).
     """
     expected = -np.expm1((cells - 1) * np.log1p(-(cells - 1) * gamma))
     assert float(rule(np.asarray(gamma), np.ones(cells))) == pytest.approx(expected, rel=rel)
@@ -120,8 +120,8 @@ def test_rule_fails_far_beyond_its_degree():
 
 @pytest.mark.parametrize("gamma", [3e-4, 6e-4])
 def test_its_error_is_the_printed_floor(gamma):
-    """Check that the quadrature rule of degree 50 gives 2.1e-4, although the exact delta is below 1e-6. The value
-    2.1e-4 is printed in section 2.4 with two digits.
+    """Check that the quadrature rule of degree 50 gives a delta of 2.1e-4, although the exact delta is below 1e-6. The
+    value 2.1e-4 is printed in section 2.4 with two digits.
     """
     assert gohari.delta_by_degree_50(gamma, **REGION) == pytest.approx(2.1e-4, abs=0.06e-4)
 

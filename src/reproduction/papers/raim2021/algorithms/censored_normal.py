@@ -30,8 +30,8 @@ APPROXIMATE = {  # reason why the distribution of the sampler is not the posteri
 
 
 class Chain(NamedTuple):
-    """Finished Gibbs chain, with its draws of shape (draws, 6) in the columns `COLUMNS`, its acceptance rate, and its
-    fraction of impossible sweeps.
+    """Finished Gibbs chain: draws of shape (draws, 6) in the columns `COLUMNS`, the acceptance rate, and the fraction
+    of sweeps in which the mean of the uncensored records is outside the censoring limits.
 
     Parameters
     ----------
@@ -231,8 +231,8 @@ def chain(
 
 
 def first_guess(release: ArrayLike, *, n: int, lower: float, upper: float) -> tuple[float, float]:
-    """Return (mu, sigma2) such that the released counts equal their expected values. If the counts are uninformative,
-    mu is the middle of [a, b].
+    """Return the (mu, sigma2) for which the expected counts of the two tails equal the released counts. If the counts
+    are uninformative, mu is the middle of [a, b].
 
     Parameters
     ----------

@@ -191,8 +191,8 @@ class GammaStatistic(NoiseLaw):
 
     @property
     def _peaked(self) -> bool:
-        """Return whether the distribution has a peak at 0 whose width is much smaller than z. In this case, the gamma
-        density of z - xi contains no information about xi.
+        """Return whether the noise distribution has a peak at 0 whose width is much smaller than the released value z.
+        In this case, the gamma density of z - xi contains no information about xi.
         """
         if not self.z > 0:
             return False
@@ -599,8 +599,8 @@ class DirectSampler:
 
     @property
     def rejection_rate(self) -> float:
-        """Return the exact probability 1 - psi/(c a) that a candidate is rejected, where a is the area under the step
-        function.
+        """Return the exact probability 1 - psi/(c a) that a candidate is rejected, where psi is the normalising
+        constant, c is the maximum of the weight, and a is the area under the step function.
         """
         return float(-np.expm1(self.log_psi - self._log_envelope))
 
@@ -623,7 +623,9 @@ class DirectSampler:
 
     @property
     def total_variation(self) -> float:
-        """Return the exact total variation distance between the step function and the density p(u)."""
+        """Return the exact total variation distance between the density p(u) and the step function that approximates
+        this density.
+        """
         nodes, weights = _quadrature.legendre(24)
         ends = np.concatenate([[self._u[0] - 40.0], self._u])
         total = 0.0
@@ -644,7 +646,9 @@ class DirectSampler:
         return getattr(self.base, "sd", getattr(self.base, "scale", 1.0))
 
     def _upper_end(self) -> float:
-        """Return the log of the smallest u for which P(A_u) = 0."""
+        """Return the log of the smallest u for which P(A_u) = 0, where A_u is the set on which the relative weight
+        exceeds u.
+        """
         if not isinstance(self.base, IntegerBase):
             return 0.0
         return float(max(self.weight.log_relative(np.array([np.floor(self.weight.mode), np.ceil(self.weight.mode)]))))

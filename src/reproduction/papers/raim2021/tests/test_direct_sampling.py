@@ -261,8 +261,8 @@ def test_open_knots_follow_the_need():
 @pytest.mark.parametrize("z", [-50.0, 1.0, 15.35, 1e4])
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 1e3])
 def test_no_release_makes_the_sampler_wait_and_bounds_are_numbers(z, scale):
-    """Check the draws of the direct sampler in 24 settings by Kolmogorov-Smirnov tests, and check that the bound is
-    finite. The limit p > 4e-5 gives a probability of a false alarm of 0.1 % in total.
+    """Check the draws of the direct sampler in 24 settings by Kolmogorov-Smirnov tests, and check that the upper bound
+    on the rejection probability is finite. The limit p > 4e-5 gives a probability of a false alarm of 0.1 % in total.
     """
     for weight in (ds.NormalWeight(z, mu=0.0, sigma2=0.04, count=113), ds.GammaWeight(z, sigma2=80.0, count=4083)):
         sampler = ds.DirectSampler(weight, ds.LaplaceBase(scale))

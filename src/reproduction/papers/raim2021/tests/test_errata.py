@@ -37,8 +37,8 @@ def test_the_missing_n():
 
 
 def test_counts_in_turn():
-    """Check that the mean of s_c is 953.20 if the counts are drawn one after the other and 950.60 if they are drawn
-    jointly. Both values come from an independent enumeration of all counts.
+    """Check that the mean of the number s_c of uncensored records is 953.20 if the counts are drawn one after the other
+    and 950.60 if they are drawn jointly. Both values come from an independent enumeration of all counts.
     """
     in_turn, error, joint, its_error = numbers(r"s_c is # \(#\) as written and # \(#\) with", said(2, size=400))
     assert in_turn == pytest.approx(953.20, abs=4 * error)
@@ -94,8 +94,9 @@ def test_closed_ends_of_the_gamma_weight():
 
 
 def test_the_lower_end_of_floating_point():
-    """Check u_L, the smallest u for which P(A_u) differs from P(A_0) in floating point. At u_L, Laplace noise of scale
-    b is outside [-21.27 - r, -21.27 + r] with probability exp(-(r - 21.27)/b)/2. This probability is about 2^-53.
+    """Check u_L, the smallest u for which the probability of the interval A_u differs from the probability of A_0 in
+    floating point. At u_L, Laplace noise of scale b is outside [-21.27 - r, -21.27 + r] with probability exp(-(r -
+    21.27)/b)/2. This probability is about 2^-53.
 
     log u_L = -950 r^2/2, up to the factor of two within which a sum is rounded.
     """
@@ -157,8 +158,8 @@ class Cut:
         return np.log(self.noise.cdf(high) - self.noise.cdf(low)) - self.noise.logcdf(self.z) - np.log(1e-10)
 
     def lost(self):
-        """Return P(U > u_H), where u_H is defined by P(A_uH) = 1e-10 P(A_0). Given x, U is uniform below w(x)/c and
-        exceeds u_H with probability max(0, 1 - u_H c/w(x)).
+        """Return P(U > u_H) for the auxiliary variable U of the sampler, where u_H is defined by P(A_uH) = 1e-10
+        P(A_0). Given x, U is uniform below w(x)/c and exceeds u_H with probability max(0, 1 - u_H c/w(x)).
         """
         cut = -np.exp(brentq(self.excess, np.log(1e-12), np.log(400.0)))
         x = np.linspace(*self.ends(-600.0), 400_001)

@@ -208,7 +208,8 @@ def test_descent_is_the_area_against_log_u():
 
 
 def test_intervals_of_the_weight_functions():
-    """Check that the normal weight equals u at the points z - mu -+ sqrt(-2 log(u)/950)."""
+    """Check that the normal weight equals u at both ends z - mu -+ sqrt(-2 log(u)/950) of the interval for the level u.
+    """
     table = method.weight_functions(**SETTING, levels=[0.5, 0.1])
     ends = table[(table["target"] == "xi_mean") & (table["curve"] == "interval")]
     reach = np.sqrt(-2 * np.log([0.5, 0.1]) / 950)
@@ -249,8 +250,8 @@ def test_bars_and_steps_of_the_targets():
 
 
 def test_exact_laws_in_closed_form():
-    """Check the noise distribution for a normal weight N(z, 1/950) and a Laplace base distribution. For z far below 0,
-    the noise is normally distributed with mean z + 1/(950 b).
+    """Check the noise distribution for a released value z, a normal weight N(z, 1/950) and a Laplace base distribution.
+    For z far below 0, the noise is normally distributed with mean z + 1/(950 b).
     """
     row = draws.exact_laws(deltas=[16.988], epsilon=2.0, **SETTING).set_index("target").loc["xi_mean"]
     mean, sd = -21.27 + 1 / (950 * 8.494), 950**-0.5
@@ -275,8 +276,8 @@ def test_histograms_of_other_noises_close_at_zero():
 
 
 def test_whole_draws_against_their_law():
-    """Check that integer draws from the distribution pass the test, and that draws from another distribution fail the
-    test. Draws that are not integers have a p-value of 0.
+    """Check that integer draws from the tested distribution pass the goodness-of-fit test, and that draws from another
+    distribution fail this test. Draws that are not integers have a p-value of 0.
     """
     weight = SimpleNamespace(log_relative=lambda x: -((x - 3.0) ** 2) / 8)
     noise = beyond.Noise(2.0, whole=True)
@@ -289,8 +290,8 @@ def test_whole_draws_against_their_law():
 
 
 def test_the_detection_limit_of_whole_draws_is_detected_in_nine_cases_of_ten():
-    """Check the detection limit for integer draws, which is a factor for the noise scale. If the noise is wider by this
-    factor, the noncentrality of the chi-squared test gives a power of 0.9.
+    """Check the detection limit of the test of integer draws, which is a relative change of the noise scale. If the
+    noise scale is larger by this relative change, the noncentrality of the chi-squared test gives a power of 0.9.
     """
     weight = SimpleNamespace(log_relative=lambda x: -((x - 3.0) ** 2) / 8)
     x = stream(3, "sees").normal(2.0, 1.5, 100_000)
@@ -362,8 +363,9 @@ def test_a_joint_p_value_is_at_most_one(monkeypatch):
 
 
 def test_scales_of_the_designs(monkeypatch):
-    """Check the noise scales of the release designs at w = 4, n = 60 and epsilon = 2. The design with the ranges has
-    scale (2 + 4 + 16)/2, and the design with the exact sensitivity has scale (1 + 4/60 + 16 (1 - 1/60))/2.
+    """Check the noise scales of the release designs for the width w = 4 of the censoring interval, n = 60 records and
+    epsilon = 2. The design with the ranges has scale (2 + 4 + 16)/2, and the design with the exact sensitivity has
+    scale (1 + 4/60 + 16 (1 - 1/60))/2.
 
     With separate scales, a third of epsilon is used for each of mean, sum of squares and counts: 4, 16 and 2 (both
     counts together) divided by 2/3. For sums with half-width 2, a record that leaves changes them by 1 + 2 + 4, divided
@@ -461,8 +463,9 @@ def test_worst_pair():
 
 
 def test_counts_in_turn_and_jointly():
-    """Check that the mean of s_c is 953.20 for counts drawn one after the other and 950.60 for counts drawn jointly.
-    The total variation distance is 0.184. These values come from an independently written program.
+    """Check that the mean of s_c, the number of uncensored records, is 953.20 for counts drawn one after the other and
+    950.60 for counts drawn jointly. The total variation distance is 0.184. These values come from an independently
+    written program.
     """
     table = statistics_laws.counts_in_turn(
         z_mean=-21.27, z_sse=778.56, z_low=23.0, z_high=27.0, n=1000, lower=-2.0, upper=2.0,
@@ -595,9 +598,9 @@ def test_laws_of_the_statistics_where_a_side_is_censored():
 
 
 def test_geweke_of_one_set_of_limits():
-    """Check the p-values of Geweke's test with one set and with both sets of limits. Without the slides' limits, only
-    the wide limits are tested. With both sets, the p-value of each row is four times the upper tail probability of the
-    largest |z|, for two moments and two sides.
+    """Check the p-values of Geweke's test if the table contains one set of limits, and if the table contains both sets.
+    Without the slides' limits, only the wide limits are tested. With both sets, the p-value of each row is four times
+    the upper tail probability of the largest |z|, for two moments and two sides.
     """
     wide = pd.DataFrame({"method": "as_written", "limits": "[-99, 99]", "z": [-1.5, 1.0], "se": 0.01, "expected": 1.0})
     cut = wide.assign(limits="[-2, 2]", z=[0.0, 5.0])
@@ -690,9 +693,9 @@ def test_margins_of_the_sampler():
 
 
 def test_margins_of_the_rules_at_25_knots():
-    """Check the margins by which the claims about the rules at 25 knots hold. The bounds of equal spacing are 100 and
-    1000 times the bounds of small rectangles, so the margin is log10(100) = 2. The rejection rate of the slides' rule
-    is reported.
+    """Check the margins by which the claims about the rules for the choice of the knots hold, for 25 knots. The bounds
+    of equal spacing are 100 and 1000 times the bounds of small rectangles, so the margin is log10(100) = 2. The
+    rejection rate of the slides' rule is reported.
     """
     rows = [(rule, target, bound * times, rate) for rule, times, rate in (
         ("efficient", 1.0, 0.1), ("equal spacing", 100.0, 0.2), ("as on the slides", 5.0, 0.3))

@@ -235,8 +235,8 @@ def test_area_reversed(honest):
 
 
 def test_right_height_below(honest):
-    """Check that the verdict changes if the steps start at P(A_0). With these steps, the printed statement about the
-    envelope is correct.
+    """Check that the verdict about the envelope changes if the step function starts at the height P(A_0). With these
+    steps, the printed statement about the envelope is correct.
     """
     table = honest["step_functions"].copy()
     table.loc[(table["kind"] == "step") & (table["order"] == 0), "y"] = 1.0

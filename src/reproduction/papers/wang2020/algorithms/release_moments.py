@@ -98,8 +98,8 @@ def mode_moments(laws: Sequence[LawOfCount], total: LawOfCount, *, index: int, t
 
 
 def _groups(laws: Sequence[LawOfCount], index: int, ties: str) -> list[Group]:
-    """Return the distributions of the weights of the other components, in groups of equal distributions. Each group is
-    a tuple (values, probabilities, number of repeats, whether it wins ties).
+    """Return the distributions of the weights of all components except `index`, in groups of components with the same
+    distribution. Each group is a tuple (values, probabilities, number of repeats, whether it wins ties).
     """
     multiplicity: dict[tuple[int, int, float, bool], int] = {}
     kinds: dict[tuple[int, int, float, bool], LawOfCount] = {}
@@ -174,8 +174,8 @@ class _Units(NamedTuple):
     repeats: Whole  # (G,)
 
     def law(self, rows: Whole, place: Whole, nodes: Array, weights: Array) -> Array:
-        """Return the distribution of the sum of units for the selected rows, as a float64 array of shape (K, length).
-        The distribution is integrated over the lost ties.
+        """Return the distribution of the sum of the units of other components for the selected rows, as a float64 array
+        of shape (K, length). The distribution is integrated over the lost ties.
         """
         about = {"rows": rows, "nodes": nodes, "weights": weights}
         return np.fft.irfft(integrated(self.every, self.some, place, self.repeats, **about), n=self.length)
@@ -215,8 +215,8 @@ def _units(a: int, k: Whole, groups: list[Group]) -> _Units:
 
 
 def _cumulated(law: Array, centres: Whole, k: Whole, total: LawOfCount) -> Array:
-    """Return the probability that k plus a sum of units is at most a random total, for every k. The circular
-    distribution of the sum around its mean is given.
+    """Return, for every k, the probability that the sum of k and of the units of other components is at most a random
+    total. The circular distribution of the sum around its mean is given.
     """
     half = law.shape[1] // 2
     shift, near = centres.T[..., None]
@@ -356,8 +356,8 @@ def moments(
 
 
 def _weight(count: int, noise: TwoSidedGeometric, drawn: bool, least: int) -> Law:
-    """Return the distribution of a weight, which is either the clipped noisy count or the posterior draw given the
-    noisy count.
+    """Return the distribution of the weight of a component. If `drawn` is true, the weight is a posterior draw given
+    the noisy count; otherwise, it is the clipped noisy count.
     """
     if not drawn:
         return clipped(count, noise, least)
@@ -402,8 +402,8 @@ def _summed(counts: Whole, index: int, noise: TwoSidedGeometric) -> tuple[float,
 
 
 def _noise_and_draws(counts: Whole, noise: TwoSidedGeometric) -> tuple[Whole, int, Array]:
-    """Return the joint distribution of the sum of the noise terms and the sum of the draws. The result is a tuple
-    (noise values, first draw value, table).
+    """Return the joint distribution of the sum of the noise terms and the sum of the posterior draws of the counts. The
+    result is a tuple (noise values, first draw value, table).
     """
     reach = noise.support
     kinds, repeats = np.unique(
@@ -426,8 +426,8 @@ def _noise_and_draws(counts: Whole, noise: TwoSidedGeometric) -> tuple[Whole, in
 
 
 def _total_moments(total: int, size: int, noise: TwoSidedGeometric) -> tuple[Array, Array]:
-    """Return E[M | n*] and E[M^2 | n*] for every possible difference between n* and the total. The moments are averaged
-    over the noisy total.
+    """Return the first two moments of the total M given the sum n* of the noisy counts, for every possible difference
+    between n* and the true total. The moments are averaged over the noisy total.
     """
     logs, reach = additive_release.summed_noise(noise.epsilon, noise.support, size)
     support, p = noise.support, noise.probabilities()

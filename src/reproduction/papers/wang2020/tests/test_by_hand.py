@@ -385,8 +385,8 @@ def test_laws_of_a_release_by_loops():
 
 
 def test_windows_of_the_loop():
-    """Check that the table of pairs for a window w has (2 w + 1)^2 cells. The released pair in the middle is the most
-    probable pair.
+    """Check that the table of pairs has (2 w + 1)^2 cells, if the window contains w counts on each side of a released
+    count. The released pair in the middle is the most probable pair.
     """
     table = literal.pair_table([8, 9], epsilon=2.0, window=2)
     assert table.shape == (5, 5)
@@ -512,7 +512,9 @@ def test_margins_of_the_posteriors():
 
 
 def test_many_zeros_are_those_asked_for():
-    """Check the exact moments of two counts of 5 among 4 zeros. The bias is the exact mean minus the count."""
+    """Check the exact moments of a count of 5 in additive releases of two counts of 5 and four counts of 0. The bias is
+    the exact mean minus the count.
+    """
     table = draws.many_zeros(zeros=4, large=2, count=5, epsilon=1.0, support=6).set_index("algorithm")
     assert (table["bias"] == table["exact_mean"] - 5).all()
     assert (table["zeros"].eq(4) & table["large"].eq(2) & table["true"].eq(5)).all()
@@ -578,7 +580,7 @@ def test_exact_moments_of_every_tie_rule_are_those_of_example_2():
 
 
 def test_rules_of_the_tables_of_pairs():
-    """Check that algorithm 3 is the only algorithm with a tie rule in the table. The width of the window is NaN if
+    """Check that the tables of pairs of counts state a tie rule only for algorithm 3. The width of the window is NaN if
     there is no window.
     """
     second = beyond.table_4(released=[6, 5], epsilon=1.0, window=4, other_window=2, rows=2)

@@ -42,8 +42,8 @@ def printed(table, algorithm, representative):
 
 
 def test_draws_above_zero_or_not():
-    """Check the mean of a released count of 1 among fifty counts with the sum 863. The count gets noise, is replaced by
-    a draw of at least 1 or at least 0, and becomes a share of a noisy total.
+    """Check the mean of the released value of a component with the count 1, among fifty components with the sum 863.
+    The count gets noise, is replaced by a draw of at least 1 or at least 0, and becomes a share of a noisy total.
 
     If the centre is below the smallest value, the draw exceeds this value by a geometric number, wherever the centre
     is.
@@ -64,8 +64,8 @@ def test_draws_above_zero_or_not():
 
 
 def test_windows():
-    """Check the ten largest probabilities of pairs against the quadruple sum of section 3.2, computed over windows of
-    +-9, +-10 and +-11.
+    """Check the ten largest probabilities of pairs of counts against the quadruple sum of section 3.2, truncated to
+    windows of +-9, +-10 and +-11.
     """
     text = said(2)
     for window in (9, 10, 11):
@@ -96,7 +96,9 @@ def test_the_total_has_the_noise_of_one_count():
 
 
 def test_sums_of_noises():
-    """Check that the variances of noise terms add up, and that squared weights correspond to noise with epsilon = 2."""
+    """Check that the variances of noise terms add up, and that noise with squared probabilities has the variance of
+    noise with epsilon = 2.
+    """
     b = exp(-2)
     squared = 50 * 2 * b / (1 - b) ** 2
     text = said(5)
@@ -129,8 +131,9 @@ def modes_by_fractions(total, weights):
 
 
 def test_ties():
-    """Compare the exact modes of ten releases with the modes by Theorem 1 as printed. The exact modes are computed with
-    fractions, and the modes by Theorem 1 are computed in floating point. Both computations use the same noise.
+    """Compare the exact modes of ten releases with the modes that follow from Theorem 1 as printed in the paper. The
+    exact modes are computed with fractions, and the modes by Theorem 1 are computed in floating point. Both
+    computations use the same noise.
     """
     counts, rng = examples.example_2(), stream(3, "errata")
     noise = TwoSidedGeometric(epsilon=1.0, support=50)
@@ -201,8 +204,8 @@ def test_states_and_quartiles():
 
 
 def test_alpha_and_what_a_release_costs():
-    """Check that the delta at epsilon = 1 of an additive release is (1 + a)^-2 (1 - 1/e). Each of the two shifts has a
-    privacy loss of 1 with probability 1/(1 + a), and of -1 otherwise.
+    """Check that the delta of an additive release at epsilon = 1 is (1 + a)^-2 (1 - 1/e), with a = 1/e. Each of the two
+    shifts has a privacy loss of 1 with probability 1/(1 + a), and of -1 otherwise.
 
     At epsilon = 2, only the ends of the support remain: 2 P(50) of the truncated distribution.
     """

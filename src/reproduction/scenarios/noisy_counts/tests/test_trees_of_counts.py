@@ -314,7 +314,7 @@ def test_bounds_of_a_count_that_is_given_twice_are_the_closer_ones():
 
 
 def test_levels_without_names_are_numbered(made):
-    """Check the description of a tree if the file does not have the column level. The levels are numbered, with one
+    """Check the description of a tree if the file does not have the column `level`. The levels are numbered, with one
     state at level 0, two regions at level 1 and four counties at level 2.
     """
     text = "".join(",".join(w for i, w in enumerate(line.split(",")) if i != 3) + "\n" for line in TREE.split())
