@@ -30,7 +30,7 @@ def of_mixture(
     names: Sequence[str],
     *,
     method: str,
-    facts: dict[str, object],
+    facts: dict[str, object] | Callable[[], dict[str, object]],
     more: dict[str, Quantities] | None = None,
 ) -> Posterior:
     """Build a `Posterior` of counts, shares and rates from a mixture of Dirichlet distributions.
@@ -40,7 +40,7 @@ def of_mixture(
     law : mixture with as many categories as `names`.
     names : names of the categories.
     method : name of the algorithm, see `Posterior`.
-    facts : assumptions and results of checks, see `Posterior`.
+    facts : assumptions and results of checks, or a function that returns them, see `Posterior`.
     more : further groups, each drawn separately.
 
     Returns

@@ -3,6 +3,7 @@ population, given counts with independent noise.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -73,9 +74,8 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
             return _of_many(release, alpha)
         laws = _laws(release)
         law = noisy_counts.exact(release.values, total=size, noise=laws, alpha=alpha)
-        facts = {"prior": {"law": "Dirichlet", "concentration": alpha.tolist()}, "total": size}
-        facts |= {"conflict": _conflict(release, laws, size, alpha)}
-        return of_mixture(law, release.names, method="exact", facts=facts | release.facts)
+        facts = partial(_facts, release, laws, size, alpha)  # computed when they are read: plans read no facts
+        return of_mixture(law, release.names, method="exact", facts=facts)
     lower, upper = release.bounds or (0, np.inf)
     if release.total is not None and _is_concentration(prior) and (size is not None or prior != "flat"):
         prior = {"law": "multinomial", "alpha": concentration(prior, len(release))}
@@ -94,6 +94,13 @@ def _laws(release: Release) -> list[Any]:
     if (rows := getattr(kind, "row_count", None)) not in (None, size):
         raise ValueError(f"mechanism must have one parameter, or one per count ({size} counts), got {rows} parameters")
     return [law_of_row(kind, row) for row in range(size)]
+
+
+def _facts(release: Release, laws: Sequence[Any], total: int, alpha: NDArray[np.float64]) -> dict[str, object]:
+    """Return the assumptions about counts with a public total, and the check for conflict."""
+    prior = {"law": "Dirichlet", "concentration": alpha.tolist()}
+    checked = _conflict(release, laws, total, alpha)
+    return {"prior": prior, "total": total, "conflict": checked} | release.facts
 
 
 def _conflict(release: Release, laws: Sequence[Any], total: int, alpha: NDArray[np.float64]) -> dict[str, object]:
