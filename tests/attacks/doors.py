@@ -379,7 +379,7 @@ def _by_relation(costs, ceiling):
 
 
 RELATIONS = Door(
-    "a budget spent once per neighbour relation",
+    "a budget spent once per neighbouring relation",
     {
         "replace, then add or remove": _in_turn(LAPLACE, ADDITIVE | {"epsilon": 0.5}),
         "add or remove, then replace": _in_turn(ADDITIVE | {"epsilon": 0.25}, LAPLACE),

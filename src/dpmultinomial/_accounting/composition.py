@@ -1,7 +1,7 @@
 """Composition of privacy costs: the total cost of several releases of the same source, and its conversion to
 (epsilon, delta).
 
-A cost holds for one neighbour relation. Costs are added separately for each source and relation. Sources: Mironov
+A cost holds for one neighbouring relation. Costs are added separately for each source and relation. Sources: Mironov
 (2017), Proposition 1 (Rényi costs add by order); Bun and Steinke (2016), Lemma 2.3 and Proposition 3.3 (rho adds; a
 pure cost in Rényi terms, here in its tight form, attained by randomised response); Dwork and Roth (2014), Theorem 3.16
 (basic composition); Canonne et al. (2020), Proposition 12 (Rényi to approximate privacy).
@@ -534,7 +534,7 @@ def compose(*costs: _Cost) -> Total:
     totals = total(costs)
     if len(totals) > 1:
         groups = "; ".join(f"{source}, {relation}" for source, relation in totals)
-        raise ValueError(f"all costs must have the same source and the same neighbour relation, got {groups}")
+        raise ValueError(f"all costs must have the same source and the same neighbouring relation, got {groups}")
     return next(iter(totals.values()))
 
 

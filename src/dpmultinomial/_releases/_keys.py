@@ -92,7 +92,7 @@ _TREE = (
     Key(
         "relation",
         "text",
-        "neighbour relation of a tree; with 'replace a record', the count of the root is published without noise; "
+        "neighbouring relation of a tree; with 'replace a record', the count of the root is published without noise; "
         "default: 'add or remove a record'",
         None,
         choices=("add or remove a record", "replace a record"),

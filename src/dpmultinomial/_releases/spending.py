@@ -173,7 +173,7 @@ def epsilon_at(costs: Sequence[Cost], *, delta: float) -> float:
     """
     if len({c.relation for c in costs}) > 1:
         raise ValueError(
-            "all costs must have the same neighbour relation, got "
+            "all costs must have the same neighbouring relation, got "
             f"{', '.join(sorted({cost.relation for cost in costs}))}"
         )
     orders = sorted({*_ORDERS, *(c.order for c in costs if c.order is not None)})

@@ -146,7 +146,7 @@ def composed(noise: Any, cost: Cost) -> list[str]:
         return []
     try:
         exact: Any = law_of(dict(noise)).cost(cost.relation)
-    except (ValueError, TypeError):  # the noise differs between counts, or the neighbour relation has no default
+    except (ValueError, TypeError):  # the noise differs between counts, or the neighbouring relation has no default
         return []
     if abs(exact.rho - cost.rho) > 1e-9 * cost.rho:
         return []

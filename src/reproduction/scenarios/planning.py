@@ -139,8 +139,8 @@ def release_made(
         the columns `COLUMNS` follow. The column cost, with its relation, is the cost that the release states;
         budget_cost, with its relation, is the cost that is charged to the budget of the source. The column covered is
         ``yes``, ``no budget``, or the reason why the release would be rejected. The column epsilon_at_delta is the
-        epsilon of this release alone at delta, under the neighbour relation of its cost, computed with the method that
-        is named next to it.
+        epsilon of this release alone at delta, under the neighbouring relation of its cost, computed with the method
+        that is named next to it.
 
     Raises
     ------

@@ -223,7 +223,7 @@ def replaced_text(stated: Mapping[str, float], relation: str) -> str:
     Parameters
     ----------
     stated : epsilon, rho, or epsilon and order.
-    relation : neighbour relation of the stated cost.
+    relation : neighbouring relation of the stated cost.
     """
     if not stated or not relation.startswith("add"):
         return ""

@@ -111,7 +111,7 @@ def test_costs_of_one_source_and_relation_add_up():
     two = dpm.ZCDP(source="s", relation=REPLACE, rho=0.1)
     assert dpm.compose(one, one).dp(0) == 1.0
     assert dpm.compose(one, two).rho == 0.1
-    with pytest.raises(ValueError, match="same source and the same neighbour relation"):
+    with pytest.raises(ValueError, match="same source and the same neighbouring relation"):
         dpm.compose(one, dpm.PureDP(source="s", relation=ADD, epsilon=0.5))
     with pytest.raises(ValueError, match="at least one"):
         dpm.compose()

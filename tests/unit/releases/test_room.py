@@ -468,7 +468,7 @@ def test_costs_add_up_by_relation_and_never_across():
     assert 0.7 < spending.epsilon_at([rho], delta=1e-6) < 0.1 + 2 * math.sqrt(0.1 * math.log(1e6))
     assert spending.rho_of([*pure, rho]) == pytest.approx(0.125 + 0.5 + 0.1, rel=1e-15)
     other = spending.Cost(relation=spending.EXCHANGE, epsilon=9.0)
-    with pytest.raises(ValueError, match="all costs must have the same neighbour relation"):
+    with pytest.raises(ValueError, match="all costs must have the same neighbouring relation"):
         spending.epsilon_at([*pure, other], delta=0)
     assert spending.beyond([other, *pure], {"epsilon": 1.5}) is None
     assert "from 0.5 to 1.5" in spending.beyond([other, *pure], {"epsilon": 1.4})

@@ -646,8 +646,7 @@ class TransformedCounts:
         return self.certificate.accuracy()
 
     def log_probabilities(self, vectors: Whole) -> Array:
-        """Return the log probabilities, float64 (n,), of n vectors of counts, which are given as the rows of an array.
-        """
+        """Return the log probabilities, float64 (n,), of n vectors of counts, the rows of an array."""
         return self._terms.log_probabilities(vectors)
 
     def top(self, k: int) -> tuple[Whole, Array]:

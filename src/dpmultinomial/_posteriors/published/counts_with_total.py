@@ -459,8 +459,7 @@ class TiedCounts:
         self.together = self.solved.together
 
     def comparison(self, level: float = LEVEL) -> pd.DataFrame:
-        """Compare the posterior of every count under the chosen prior with the posterior under flat priors, given the
-        same release.
+        """Compare the posterior of each count under the chosen prior with its posterior under flat priors.
 
         Parameters
         ----------

@@ -225,8 +225,7 @@ def _dip_error(points: Array, digits: Array) -> float:
 
 
 def _triplets(drawn: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the agreement table that concern the three stages of footnote 13, computed from the plotted points.
-    """
+    """Yield the rows of the agreement table for the three stages of footnote 13, computed from the plotted points."""
     margins = {}
     for name in PROBABILITIES:
         p = drawn[name].to_numpy()

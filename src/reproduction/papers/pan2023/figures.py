@@ -247,8 +247,7 @@ def abc_posterior(table: pd.DataFrame) -> Figure:
 
 
 def log_phi(table: pd.DataFrame) -> Figure:
-    """Plot the exact posterior of log phi for several swap rates, and compare each posterior with the accepted draws.
-    """
+    """Plot the exact posterior of log phi for several swap rates, and compare each one with the accepted draws."""
     rates = sorted(table["rate"].unique())
     figure = Figure(figsize=(DOUBLE, 2.5))
     panels = figure.subplots(1, len(rates), sharex=True, sharey=True, squeeze=False)[0]

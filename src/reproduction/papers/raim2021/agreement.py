@@ -134,8 +134,7 @@ def counts(table: pd.DataFrame) -> list[Row]:
 
 
 def gibbs(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the agreement table that concern Geweke's test of the slides' sampler, with and without censoring.
-    """
+    """Return rows of the agreement table for Geweke's test of the slides' sampler, with and without censoring."""
     groups = [of for _, of in table[table["method"] == "as_written"].groupby("limits", sort=False)]
     names = (
         "the Gibbs sampler draws from the posterior",
@@ -208,8 +207,7 @@ def ignoring(table: pd.DataFrame) -> list[Row]:
 
 
 def other_noises(table: pd.DataFrame) -> list[Row]:
-    """Return the rows of the agreement table that concern other additive mechanisms that use the same direct sampler.
-    """
+    """Return the rows of the agreement table for other additive mechanisms that use the same direct sampler."""
     rows = []
     for noise in ("Gaussian", "two-sided geometric", "discrete Gaussian"):
         of = table[table["noise"] == noise]

@@ -247,8 +247,7 @@ def of_moments(name: str, table: pd.DataFrame) -> Iterator[Row]:
 
 
 def _small_counts(name: str, c: Cells) -> Iterator[Row]:
-    """Yield the rows of the agreement table for the statements of section 4.1.1 about N_min = 0 and about large counts.
-    """
+    """Yield the rows of the agreement table for the statements of section 4.1.1 about N_min = 0 and large counts."""
     far = most((abs(c.mean[a, "N_min"][0] - 1), c.mean[a, "N_min"][1]) for a in ALL)
     note = (
         "The left side is the largest distance of a mean at N_min from 1. It is below 0.5 only for algorithm 1, "

@@ -173,7 +173,7 @@ def spent_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     return cost if {"epsilon", "rho"} & set(cost) else {}
 
 
-_RELATIONS = {1.0: ADD_OR_REMOVE, 2.0: REPLACE}  # neighbour relation by the L1 change of the counts
+_RELATIONS = {1.0: ADD_OR_REMOVE, 2.0: REPLACE}  # neighbouring relation by the L1 change of the counts
 
 
 def _mapping(noise: Any) -> dict[str, Any]:

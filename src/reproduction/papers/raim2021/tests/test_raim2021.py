@@ -208,8 +208,7 @@ def test_descent_is_the_area_against_log_u():
 
 
 def test_intervals_of_the_weight_functions():
-    """Check that the normal weight equals u at both ends z - mu -+ sqrt(-2 log(u)/950) of the interval for the level u.
-    """
+    """Check that the normal weight equals u at both ends z - mu -+ sqrt(-2 log(u)/950) of the interval for level u."""
     table = method.weight_functions(**SETTING, levels=[0.5, 0.1])
     ends = table[(table["target"] == "xi_mean") & (table["curve"] == "interval")]
     reach = np.sqrt(-2 * np.log([0.5, 0.1]) / 950)
