@@ -57,7 +57,7 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     if rate is None:
         if method in ("chain", "abc"):
             raise ValueError(f"method must be 'auto' or 'exact' if the rate is unknown, got {method!r}")
-        result = unknown_rate.infer_rate(table, alpha=alpha)
+        result = _with_unknown_rate(table, alpha)
         facts["prior of the rate"] = {"law": "Beta", "a": 1.0, "b": 1.0}
         state = Accuracy("approximate", result.rate.error, "relative error of probabilities: interpolated likelihood")
         draw = lambda size, rng: result.rate.sample(size, rng=rng)  # noqa: E731
@@ -84,6 +84,18 @@ def _whole(release: Release) -> NDArray[np.int64]:
     if bad.any():
         raise ValueError(f"values of a swapped table must be integers >= 0, got {release.values[bad][0]:g}")
     return table
+
+
+def _with_unknown_rate(table: NDArray[np.int64], alpha: NDArray[np.float64]) -> unknown_rate.UnknownRate:
+    try:
+        return unknown_rate.infer_rate(table, alpha=alpha)
+    except unswapped.OutOfReach as error:
+        reason = str(error).partition(": for the posterior")[0]
+        raise ValueError(
+            f"rate must be known, because {reason}, and an unknown rate requires this distribution: compute the "
+            "posterior for several rates, posterior(Release(.., mechanism=Swap(rate=..)), rng=..), and compare the "
+            "results"
+        ) from error
 
 
 def _inverse(

@@ -87,6 +87,13 @@ def test_what_is_wrong_is_named(values, options, error, match):
         (dpm.Release([[1, 2.5]], mechanism=SWAP), {}, ValueError, "integers"),
         (dpm.Release([[9, 9], [9, 9]], mechanism=SWAP), {"method": "chain"}, ValueError, "method 'chain'"),
         (dpm.Release([[1, 2], [2, 1]], mechanism=UNKNOWN), {"method": "abc"}, ValueError, "if the rate is unknown"),
+        (
+            dpm.Release(np.eye(3, dtype=int).tolist(), mechanism=UNKNOWN),
+            {"rng": np.random.default_rng(1)},  # a generator does not help
+            ValueError,
+            r"^rate must be known, because .* \(3, 3\) \(the computation would lose 17 digits.*\), and an unknown rate "
+            r"requires this distribution: compute the posterior for several rates, [^:]*, and compare the results$",
+        ),
         (dpm.Release([-1, 2], mechanism=ADDITIVE), {}, ValueError, "integers >= 0"),
         (dpm.Release({"total": 1, "b": 2}, mechanism=ADDITIVE), {}, ValueError, "'total', which is reserved"),
         (dpm.Release([1, 2, 3, 4], mechanism=BARE), {}, ValueError, "the scale of the noise is missing"),
