@@ -3,11 +3,12 @@ population, given counts with independent noise.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from .. import _checks
 from .._confidence import noise_sums
@@ -17,6 +18,7 @@ from .._mechanisms.dirichlet import Dirichlet
 from .._mechanisms.exact import Exact
 from .._posteriors.counts import laplace_multinomial, noisy_counts
 from .._posteriors.published import conflict, counts, counts_with_total
+from .._posteriors.published.cells import cells_of
 from .._results.posterior import Posterior
 from ._joint_posteriors import of_draws, of_mixture
 from .release import Release
@@ -112,6 +114,49 @@ def _conflict(release: Release, laws: Sequence[Any], total: int, alpha: NDArray[
     return conflict.facts(np.append(tails, whole), (*release.names, counts_with_total.TOTAL))
 
 
+def conflicts(
+    released: NDArray[np.float64], noise: Any, starts: NDArray[np.int64], totals: NDArray[np.int64], alpha: float
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Test each of many tables for a conflict between its counts, its public total and the prior of the rates.
+
+    Parameters
+    ----------
+    released : float64 (n,), released counts of all tables.
+    noise : Laplace or discrete Laplace distribution with one scale per count.
+    starts : int64 (tables + 1,), position of the first count of each table, and n.
+    totals : int64 (tables,), public totals.
+    alpha : concentration of the Dirichlet prior of the rates.
+
+    Returns
+    -------
+    (p, worst)
+        As `published.conflict.by_table`, for the counts of each table and, in the last position, its total.
+
+    Notes
+    -----
+    Exact p-values are computed only for counts with a small lower bound (`conflict.least_given_totals`), and for sums
+    whose tail is small under a normal distribution, whose tails are lighter than those of a sum of Laplace terms. Other
+    p-values cannot be small enough for a conflict. Cost: about 40 microseconds per table with six counts.
+    """
+    sizes = np.diff(starts)
+    owner, tested = np.repeat(np.arange(len(sizes)), sizes), sizes + 1
+    cells = cells_of(released, noise)
+    least = conflict.least_given_totals(cells, totals[owner].astype(float), alpha, sizes[owner])
+    spread = np.sqrt(np.add.reduceat(np.broadcast_to(noise.variance(), owner.shape), starts[:-1]))
+    beyond = np.abs(np.add.reduceat(released, starts[:-1]) - totals) / spread
+    places = np.arange(len(released)) + owner  # there is one total after the counts of each table
+    tails = np.ones(len(released) + len(sizes))
+    for i in np.flatnonzero(2 * least * tested[owner] < conflict.SMALL).tolist():
+        t = owner[i]
+        a, b = alpha, alpha * (sizes[t] - 1.0)
+        tails[places[i]] = conflict.of_count(released[i], law_of_row(noise, i), int(totals[t]), a, b)
+    for t in np.flatnonzero(2 * ndtr(-beyond) * tested < conflict.SMALL).tolist():
+        rows = range(int(starts[t]), int(starts[t + 1]))
+        laws = [law_of_row(noise, i) for i in rows]
+        tails[starts[t + 1] + t] = _tail_of_sum(released[rows.start : rows.stop], laws, int(totals[t]))
+    return conflict.by_table(tails, starts + np.arange(len(starts)))
+
+
 def _tail_of_sum(released: NDArray[np.float64], laws: Sequence[Any], total: int) -> float:
     """Return the one-sided probability that the sum of all noise terms is at least as extreme as the released sum minus
     the public total. This probability does not depend on the true counts or the prior.
@@ -134,10 +179,16 @@ def _tail_of_sum(released: NDArray[np.float64], laws: Sequence[Any], total: int)
             terms.append((noise, 1))
     if not terms or not all(isinstance(noise, AdditiveLaw) for noise, _ in terms):
         return float("nan")
-    whole = noise_sums.added(terms)
+    whole = _added(tuple(terms))
     above = float(whole.right(low)) if np.isfinite(low) else 1.0
     below = float(whole.left(high)) if np.isfinite(high) else 1.0
     return min(above, below)
+
+
+@lru_cache(maxsize=64)
+def _added(terms: tuple[tuple[Any, int], ...]) -> noise_sums.NoiseSum:
+    """Return the distribution of a sum of noise terms; the tables of a batch often have the same noise."""
+    return noise_sums.added(terms)
 
 
 def _of_many(release: Release, alpha: NDArray[np.float64]) -> Posterior:

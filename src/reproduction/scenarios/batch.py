@@ -26,15 +26,17 @@ from dpmultinomial._seeding import stream
 from ..config import file_columns
 from ..config.scenario_settings import Scenario
 from . import table_stream
-from .case import COLUMNS, CONFIDENCE
+from .case import COLUMNS, CONFIDENCE, CONFLICT
 from .table_stream import TABLE, Tables
 
 REFUSED = "refused: "
 ANALYSIS = "analysis"
 # columns of the results, and of the rows shown only for comparison
 ALL, BESIDE = (TABLE, *COLUMNS), (TABLE, ANALYSIS, *COLUMNS)
-_TEXTS = (TABLE, ANALYSIS, "quantity", "type", "status", CONFIDENCE[2])
-_SCHEMA = pa.schema([(name, pa.string() if name in _TEXTS else pa.float64()) for name in (*BESIDE, *CONFIDENCE)])
+_TEXTS = (TABLE, ANALYSIS, "quantity", "type", "status", CONFLICT[1], CONFIDENCE[2])
+_FURTHER = (*CONFLICT, *CONFIDENCE)
+_SCHEMA = pa.schema([(name, pa.string() if name in _TEXTS else pa.float64()) for name in (*BESIDE, *_FURTHER)])
+_TESTED = ("noisy_counts",)  # kinds of scenarios whose tables are tested for conflicts
 _PIECE = 2000  # number of tables analysed at a time
 _LINE_EVERY = 5.0  # seconds between progress messages
 _BLOCK = 1 << 24  # bytes read at a time
@@ -69,7 +71,10 @@ def write(
         ``tables``: a dictionary that maps each status to its number of tables (`added`).
     """
     statuses: dict[str, int] = {}
-    files = {path: (*ALL, *CONFIDENCE) if scenario.settings.get("confidence") else ALL, beside: BESIDE}
+    tested = scenario.kind.name in _TESTED
+    further = [*CONFLICT] * tested + [*CONFIDENCE] * bool(scenario.settings.get("confidence"))
+    files: dict[Path, Sequence[str]] = {path: (*ALL, *further), beside: BESIDE}
+    counted = {"conflicts": 0} if tested else {}
     drafts = {one: one.with_name(one.name + ".part") for one in files}
     with ExitStack() as opened:
         for making in drafts.values():
@@ -82,12 +87,14 @@ def write(
             first = answers[TABLE].ne(answers[TABLE].shift())
             for status, tables in answers.loc[first, "status"].value_counts().items():
                 statuses[str(status)] = statuses.get(str(status), 0) + int(tables)
+            if tested:
+                counted["conflicts"] += int(answers.loc[first, CONFLICT[0]].notna().sum())
             for one, rows in ((path, answers), (beside, part[part[ANALYSIS] != ""])):
                 _append(rows, files[one], out[one])
         for one, making in drafts.items():
             out[one].close()
             os.replace(making, one)
-    return added([{"statuses": statuses}])
+    return added([{"statuses": statuses, **counted}])
 
 
 def _append(rows: pd.DataFrame, columns: Sequence[str], out: IO[bytes]) -> None:
@@ -98,7 +105,8 @@ def _append(rows: pd.DataFrame, columns: Sequence[str], out: IO[bytes]) -> None:
 
 def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the numbers of tables of a batch, summed over the shards. The numbers are given for all tables, for the
-    rejected tables, and for each status. The most frequent status is first.
+    rejected tables, and for each status. The most frequent status is first. If the tables were tested for conflicts,
+    the number of tables with a conflict is also given.
     """
     total: dict[str, int] = {}
     for part in parts:
@@ -107,6 +115,8 @@ def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     order = sorted(total, key=lambda status: (-total[status], status))
     refused = sum(tables for status, tables in total.items() if status.startswith(REFUSED))
     counts = {"all": sum(total.values()), "refused": refused, "statuses": {status: total[status] for status in order}}
+    if parts and all("conflicts" in part for part in parts):
+        counts["conflicts"] = sum(part["conflicts"] for part in parts)
     return {"tables": counts}
 
 
@@ -187,8 +197,8 @@ def answered(
     names = np.array([*tables.names, ""], dtype=object)
     rows = rows.assign(table=names[rows["position"].to_numpy(dtype=np.int64)], level=settings["level"])
     analysis = rows[ANALYSIS].fillna("") if ANALYSIS in rows else ""
-    out = rows.reindex(columns=[*BESIDE, *CONFIDENCE]).assign(**{ANALYSIS: analysis})
-    return out.assign(**{CONFIDENCE[2]: out[CONFIDENCE[2]].astype(object).fillna("")})
+    out = rows.reindex(columns=[*BESIDE, *_FURTHER]).assign(**{ANALYSIS: analysis})
+    return out.assign(**{name: out[name].astype(object).fillna("") for name in (CONFLICT[1], CONFIDENCE[2])})
 
 
 def one_by_one(tables: Tables, answer: Callable[[int], pd.DataFrame], reasons: Sequence[str] | None = None) -> Answers:

@@ -11,6 +11,9 @@ COLUMNS = ("quantity", "type", "released", "mean", "sd", "lower", "upper", "leve
 BESIDE = ("tree_level", "least_squares", "least_squares_sd")  # additional columns for a tree, which follow `COLUMNS`
 # additional columns if `confidence` is set, which follow all other columns
 CONFIDENCE = ("ci_lower", "ci_upper", "ci_method")
+# additional columns of a batch of noisy counts: the smallest p-value of the table times the number of tested values, if
+# this product shows a conflict, and the name of the value with this p-value
+CONFLICT = ("conflict", "conflict_name")
 DENSITIES = ("quantity", "type", "x", "density")
 COMPARISON = ("analysis", *COLUMNS)
 FOR_COMPARISON = "for comparison"  # status of results that must not be used

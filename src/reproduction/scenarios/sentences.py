@@ -269,6 +269,21 @@ def _conflict(check: Facts) -> Iterator[str]:
         )
 
 
+def conflicts(tables: Facts) -> Iterator[str]:
+    """Yield a warning about the tables of a batch whose released counts are improbable under the prior and the noise.
+
+    Parameters
+    ----------
+    tables : numbers of tables of a batch.
+    """
+    if found := tables.get("conflicts", 0):
+        answered = tables["all"] - tables["refused"]
+        yield (
+            f"CONFLICT: in {found:,} of {answered:,} tables, released values are improbable under the stated noise and "
+            "prior (see the columns conflict and conflict_name). Up to 5 % of the tables are expected by chance."
+        )
+
+
 def _uncertain(prior: Any) -> Iterator[str]:
     """Yield a warning for each prior that was fitted to too few counts in relation to the noise of these counts."""
     if not isinstance(prior, Mapping):

@@ -167,7 +167,8 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
         level=f"{100 * facts['settings']['level']:g} %",
         assumptions=["Each table is analysed separately, in the same way.", *_assumed(facts)],
         accuracy=[
-            f"The numbers of {n:,} tables are {sentences.STATUS_TEXT[status]}." for status, n in statuses.items()
+            *(f"The numbers of {n:,} tables are {sentences.STATUS_TEXT[status]}." for status, n in statuses.items()),
+            *sentences.conflicts(tables),
         ],
         limitations=["The intervals are not adjusted for the number of tables.", *sentences.LIMITATIONS],
         comparison=[],

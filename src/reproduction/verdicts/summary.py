@@ -86,6 +86,7 @@ def _batch(name: str, tables: Mapping[str, Any]) -> str:
     states = ", ".join(f"{n:,} {status}" for status, n in good.items()) or "none analysed"
     line = f"  {name}: {tables['all']:,} tables; {states}; {tables['refused']:,} rejected"
     line += " (the reason is in the row of each table)" if tables["refused"] else ""
+    line += f"; {tables['conflicts']:,} in CONFLICT (column conflict)" if tables.get("conflicts") else ""
     return f"{line}; do not use the numbers that did not converge" if "not converged" in good else line
 
 

@@ -4,21 +4,23 @@ released value.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaln, gammaln
+from scipy.special import betainc, betaln, gammaln
 
 from ..._mechanisms.coarsened import Coarsened
 from ..._mechanisms.dirichlet import Dirichlet
 from ..._mechanisms.noise_law import AddedNoise, LawByRow, NoiseLaw
 from . import windows
 from .cells import Cells, cells_of
+from .priors import Flat
 from .windows import CountPrior
 
 Array = NDArray[np.float64]
-_LOG_MASS = 40.0
+_LOG_MASS, _LOG_FAR = 40.0, 60.0
 SMALL = 0.05  # a conflict is reported if the smallest p-value times the number of tested values is below this
 _LISTED = 2_000_000  # largest number of counts times categories for which prior predictive probabilities are summed
 
@@ -101,27 +103,71 @@ def given_total(released: Array, laws: Sequence[Any], total: int, alpha: Array) 
     Cost: O(k total) time and O(total) memory.
     """
     listed = len(released) * (total + 1) <= _LISTED
-    counts = np.arange(total + 1.0) if listed else np.array([0.0, float(total)])
-    priors = {a: _beta_binomial(total, a, float(alpha.sum()) - a) for a in alpha.tolist()} if listed else {}
+    whole = float(alpha.sum())
     out = np.full(len(released), np.nan)
-    for i, (value, law) in enumerate(zip(released.tolist(), laws, strict=True)):
+    for i, (value, law, a) in enumerate(zip(released.tolist(), laws, alpha.tolist(), strict=True)):
         if isinstance(law, Dirichlet):
+            counts = np.arange(total + 1.0) if listed else np.array([0.0, float(total)])
             low, high = law.tails(value, counts, total=total, categories=len(released))
+            prior = _beta_binomial(total, a, whole - a)[0] if listed else None
+            out[i] = min(low[0], high[-1]) if prior is None else min(prior @ low, prior @ high, 1.0)
         elif has_tails(law):
-            cell = cells_of([value], law)
-            low, high = _tail(cell, counts[None], "low")[0], _tail(cell, counts[None], "high")[0]
-        else:
-            continue
-        prior = priors.get(float(alpha[i]))
-        out[i] = min(low[0], high[-1]) if prior is None else min(prior @ low, prior @ high, 1.0)
+            out[i] = of_count(value, law, total, a, whole - a, listed=listed)
     return out
 
 
-def _beta_binomial(total: int, a: float, b: float) -> Array:
-    """Return the beta-binomial probabilities of 0..total."""
+def of_count(value: float, law: Any, total: int, a: float, b: float, *, listed: bool = True) -> float:
+    """Return the prior predictive tail probability of one released count as in `given_total`, for a true count with a
+    beta-binomial distribution with the parameters a and b. If `listed` is false, the most favourable count is used.
+    """
+    cell = cells_of([value], law, upper=total)
+    if not listed:
+        return float(min(_tail(cell, np.array([0.0]), "low")[0], _tail(cell, np.array([float(total)]), "high")[0]))
+    prior, below, above = _beta_binomial(total, a, b)
+    first, last = (int(end[0]) for end in windows.spans(cell, Flat(), _LOG_FAR))
+    counts = np.arange(first, last + 1.0)[None]
+    low, high = (float(prior[first : last + 1] @ _tail(cell, counts, side)[0]) for side in ("low", "high"))
+    return float(min(below[first] + low, above[last] + high, 1.0))
+
+
+def least_given_totals(cells: Cells, totals: Array, alpha: float, sizes: Array) -> Array:
+    """Return a lower bound of the probability that `given_total` computes, for the counts of many tables in one pass.
+
+    Parameters
+    ----------
+    cells : noisy counts of all tables.
+    totals : float64 (n,), public total of the table of each count.
+    alpha : concentration of the Dirichlet prior of the rates, which is the same for all categories.
+    sizes : number of categories of the table of each count.
+
+    Returns
+    -------
+    float64 (n,)
+
+    Notes
+    -----
+    For every count m, P(value <= y) >= P(count <= m) P(value <= y | m). If the rate is at most m/total, the count is at
+    most m with a probability of at least 1/2, because the median of a binomial distribution is at most its mean,
+    rounded up. Therefore, P(count <= m) is at least half the probability that the rate is at most m/total. P(count <=
+    m) is also at least the probability of the count 0. The upper tail has the same bounds.
+    """
+    own, rest = np.full(len(cells), alpha), alpha * (sizes - 1.0)
+    low, high = (np.clip(rounded(cells.released), 0, totals) for rounded in (np.floor, np.ceil))
+    ends = []
+    for side, m, beyond, a, b in (("low", low, low, own, rest), ("high", high, totals - high, rest, own)):
+        rate = betainc(a, b, beyond / np.maximum(totals, 1)) / 2
+        none = np.exp(betaln(a, b + totals) - betaln(a, b))
+        ends.append(np.maximum(rate, none) * _tail(cells, m, side))
+    return np.asarray(np.minimum(*ends))
+
+
+@lru_cache(maxsize=8)
+def _beta_binomial(total: int, a: float, b: float) -> tuple[Array, Array, Array]:
+    """Return the beta-binomial probabilities of 0..total, and those of all smaller and of all larger counts."""
     n = np.arange(total + 1.0)
     logs = gammaln(total + 1.0) - gammaln(n + 1) - gammaln(total - n + 1) + betaln(n + a, total - n + b) - betaln(a, b)
-    return np.asarray(np.exp(logs))
+    p = np.asarray(np.exp(logs))
+    return p, np.append(0.0, np.cumsum(p)[:-1]), np.append(np.cumsum(p[:0:-1])[::-1], 0.0)
 
 
 def has_tails(law: NoiseLaw) -> bool:
@@ -211,6 +257,28 @@ def _tails_along(cells: Cells, counts: Array, side: str) -> Array:
     points[:, 0] = _tail(cells, counts[:, :1], side)[:, 0]
     along = np.cumsum(points, axis=1)
     return np.asarray(along[:, ::-1] if side == "low" else along)
+
+
+def by_table(tail: Array, starts: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
+    """Return the results of the test for a conflict, separately for each of many tables.
+
+    Parameters
+    ----------
+    tail : float64 (n,), one-sided tail probabilities of the values of all tables, NaN for values without a test.
+    starts : int64 (tables + 1,), position of the first value of each table, and n.
+
+    Returns
+    -------
+    (p, worst)
+        For each table, the smallest p-value times the number of tested values of the table if it is below `SMALL`, and
+        otherwise NaN; and the position in the table of the value with the smallest p-value.
+    """
+    owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    tested = np.bincount(owner, ~np.isnan(tail), len(starts) - 1)
+    order = np.lexsort((tail, owner))  # the position of the smallest tail of a table is first, and NaN is last
+    first = order[starts[:-1]]
+    p = 2 * tail[first] * tested
+    return np.where(p < SMALL, p, np.nan), first - starts[:-1]
 
 
 def facts(tail: Array, names: list[str] | tuple[str, ...]) -> dict[str, object]:

@@ -1,12 +1,12 @@
 """Analyse many tables of noisy counts in one call."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from dpmultinomial._inference.counts import PRIORS, concentration
+from dpmultinomial._inference.counts import PRIORS, concentration, conflicts
 from dpmultinomial._inference.posterior import posterior
 from dpmultinomial._inference.release import Release
 from dpmultinomial._mechanisms.law_settings import law_of
@@ -14,9 +14,10 @@ from dpmultinomial._posteriors.counts import noisy_count_batches
 
 from .. import standard
 from ..batch import Answers, both, one_a_table, one_by_one, only
-from ..case import COLUMNS
+from ..case import COLUMNS, CONFLICT
 from ..table_stream import LIMITS, Tables
 from . import rules, single_counts, without_prior
+from .single_counts import conflict_names
 
 _FEWEST = 2
 _ABOUT = {"counts": ("count", "share"), "rates": ("rate",), "both": ("count", "share", "rate")}
@@ -121,6 +122,8 @@ def _at_once(tables: Tables, settings: Mapping[str, Any]) -> Answers:
         "status": summaries.accuracy.status,
         "error": 0.0,
     }
+    found = _conflicts(tables, totals, scales, reasons, settings)
+    shared |= {name: of_table[owner] for name, of_table in found.items()}
     frames = []
     for kind in _ABOUT[about]:
         numbers_by_name = dict(zip(("mean", "sd", "lower", "upper"), numbers[kind].T, strict=True))
@@ -128,6 +131,30 @@ def _at_once(tables: Tables, settings: Mapping[str, Any]) -> Answers:
         frames.append(pd.DataFrame({**shared, "type": kind, "released": shown, **numbers_by_name})[answered])
     whole = pd.concat(frames, ignore_index=True)
     return whole.sort_values("position", kind="stable", ignore_index=True), reasons
+
+
+def _conflicts(
+    tables: Tables, totals: np.ndarray, scales: np.ndarray, reasons: Sequence[str], settings: Mapping[str, Any]
+) -> dict[str, np.ndarray]:
+    """Return the columns `CONFLICT` of every table. Tables whose counts are all integers have discrete Laplace noise,
+    unless the settings name another distribution.
+    """
+    stated = rules.noise(settings, None, False)["law"] if "noise" in settings else ""
+    values, sizes = tables.columns["value"], np.diff(tables.starts)
+    good = np.array([reason == "" for reason in reasons], dtype=bool)
+    discrete = np.logical_and.reduceat(values == np.floor(values), tables.starts[:-1])
+    found = {CONFLICT[0]: np.full(len(sizes), np.nan), CONFLICT[1]: np.full(len(sizes), "", dtype=object)}
+    for law in ("laplace", "discrete_laplace"):
+        chosen = np.flatnonzero(good & ((stated == law) if stated else discrete == (law == "discrete_laplace")))
+        if not len(chosen):
+            continue
+        part, rows = only(tables, chosen), np.repeat(np.isin(np.arange(len(sizes)), chosen), sizes)
+        noise = law_of({"law": law, "scale": scales[rows]})
+        alpha = float(concentration(settings.get("prior"), 1)[0])
+        p, worst = conflicts(part.columns["value"], noise, part.starts, totals[chosen].astype(np.int64), alpha)
+        found[CONFLICT[0]][chosen] = p
+        found[CONFLICT[1]][chosen] = conflict_names(p, worst, part)
+    return found
 
 
 def _scales(tables: Tables, settings: Mapping[str, Any]) -> tuple[np.ndarray, list[str]]:
@@ -142,6 +169,12 @@ def _scales(tables: Tables, settings: Mapping[str, Any]) -> tuple[np.ndarray, li
         scales = np.where(spent > 0, settings.get("sensitivity", 2.0) / spent, np.nan)
     words = ["" if np.isfinite(one) else "epsilon must be finite and > 0" for one in scales]
     return np.repeat(scales, np.diff(tables.starts)), both(odd, words)
+
+
+def _conflict(check: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns `CONFLICT` of a single table, given the facts of its posterior."""
+    values = (check["smallest"] * check["tested"], check["name"]) if check["found"] else (np.nan, "")
+    return dict(zip(CONFLICT, values, strict=True))
 
 
 def _single(
@@ -184,5 +217,5 @@ def _single(
         for name in getattr(inferred, group)
     ]
     rows = [standard.row(law, settings["level"], released[law.name] if law.type == "count" else None) for law in laws]
-    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    table = pd.DataFrame(rows, columns=list(COLUMNS)).assign(**_conflict(inferred.facts["conflict"]))
     return without_prior.columns(table, release, settings["confidence"]) if settings.get("confidence") else table

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._mechanisms.noise_law import LawByRow, NoiseLaw
-from dpmultinomial._posteriors.published import counts
+from dpmultinomial._posteriors.published import conflict, counts
 from dpmultinomial._posteriors.published.cells import Cells, cells_of
 from dpmultinomial._posteriors.published.counts import PublishedCounts, answers_by_group
+from dpmultinomial._posteriors.published.counts_with_total import TOTAL
 from dpmultinomial._posteriors.published.priors import Flat, choose
 from dpmultinomial._posteriors.published.windows import CountPrior
 from dpmultinomial._results.posterior import GROUPS, Posterior
@@ -23,7 +24,7 @@ from dpmultinomial._results.posterior import GROUPS, Posterior
 from ... import kind
 from ...config import file_columns, json_text
 from ..batch import REFUSED, Answers
-from ..case import COLUMNS, COMPARISON, FOR_COMPARISON, compared
+from ..case import COLUMNS, COMPARISON, CONFLICT, FOR_COMPARISON, compared
 from ..table_stream import LIMITS, Tables, named
 from . import rules, without_prior
 
@@ -120,6 +121,13 @@ def many(tables: Tables, settings: Mapping[str, Any]) -> Answers:
     flat = answers_by_group(cells, (Flat(),) * len(names), which, settings["level"])
     apart = ~bad & counts.differs_from_flat(summaries, flat)
     numbers = {name: getattr(flat, name)[apart] for name in ("mean", "sd", "lower", "upper")}
+    tails = np.full(len(cells), np.nan)
+    for i, prior in enumerate(priors.values()):
+        rows_of_prior = np.flatnonzero((which == i) & ~bad)
+        tails[rows_of_prior] = conflict.tails(cells.take(rows_of_prior), prior)
+    p, worst = conflict.by_table(tails, tables.starts)
+    where = frame["position"].to_numpy()
+    frame = frame.assign(**dict(zip(CONFLICT, (p[where], conflict_names(p, worst, tables)[where]), strict=True)))
     if level := settings.get("confidence"):
         frame = without_prior.columns_of_cells(frame, cells, level)
     shown = frame[apart].assign(**numbers, status=FOR_COMPARISON, error=np.nan, analysis=FLAT)
@@ -139,6 +147,22 @@ def _priors(settings: str, columns: tuple[str, ...]) -> dict[str, CountPrior]:
     cells, groups = cells_of_tables(whole, wanted)
     choice = choose(cells, wanted.get("prior"), groups if texts else None)
     return dict(zip(choice.groups, choice.priors, strict=True))
+
+
+def conflict_names(p: NDArray[np.float64], worst: NDArray[np.int64], tables: Tables) -> NDArray[Any]:
+    """Return, for each table, the name of the value that shows a conflict. The name is ``total`` for the public total.
+    The string is empty if no value of the table shows a conflict.
+
+    Parameters
+    ----------
+    p, worst : results of `conflict.by_table` for the counts of each table, and possibly for the total after them.
+    tables : the tables.
+    """
+    names = tables.columns["name"]
+    places, ends = tables.starts[:-1] + worst, tables.starts[1:]
+    listed = zip(p, places.tolist(), ends.tolist(), strict=True)
+    found = ["" if np.isnan(q) else str(names[place]) if place < end else TOTAL for q, place, end in listed]
+    return np.array(found, dtype=object)
 
 
 def cells_of_tables(tables: Tables, settings: Mapping[str, Any]) -> tuple[Cells, NDArray[Any]]:

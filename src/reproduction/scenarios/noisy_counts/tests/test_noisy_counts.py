@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import betainc, gammaln
+from scipy.stats import betabinom
 
 from dpmultinomial import DiscreteLaplace, Release, confidence
 from dpmultinomial._posteriors.published import counts_with_total
@@ -398,9 +399,10 @@ def test_the_command_has_the_option(tmp_path, monkeypatch, capsys):
 
 
 def batch(tmp_path, text, shards=1, **settings):
-    """Return the rows of a batch with confidence intervals at level 0.95."""
+    """Return the files and the rows of a batch, with confidence intervals at level 0.95 unless the level is None."""
     (tmp_path / "many.csv").write_text(text, encoding="utf-8")
-    written = {"kind": "noisy_counts", "file": str(tmp_path / "many.csv"), "confidence": 0.95, **settings}
+    settings = {"kind": "noisy_counts", "file": str(tmp_path / "many.csv"), "confidence": 0.95, **settings}
+    written = {key: value for key, value in settings.items() if value is not None}
     scenario, files = scenario_settings.single("many", written, kind.discover()), making.files("many", tmp_path)
     parts = [making.files(f"part{s}", tmp_path) for s in range(1, shards + 1)]
     for s, part in enumerate(parts, 1):
@@ -440,3 +442,83 @@ def test_batches_with_a_total_have_intervals_of_rates(tmp_path):
             expected = [by_name[name].interval(0.95) for name in counts]
             assert some[["ci_lower", "ci_upper"]].to_numpy() == pytest.approx(np.array(expected), abs=1e-9)
     assert rows.loc[rows["type"] == "share", "ci_lower"].isna().all()
+
+
+def noise_tail(s, scale, terms):
+    """Return P(sum of discrete Laplace terms >= s) by convolution."""
+    d = np.arange(-150, 151)
+    mass = np.exp(-abs(d) / scale) * np.tanh(0.5 / scale)  # (1 - a)/(1 + a) with a = exp(-1/scale)
+    noise = mass
+    for _ in range(terms - 1):
+        noise = np.convolve(noise, mass)
+    return noise[len(noise) // 2 + s :].sum()
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+def test_a_batch_names_the_worst_value_of_each_table_in_conflict(tmp_path, shards):
+    """Check the product of the p-value and the number of tested values by sums. The counts have Jeffreys' prior."""
+    tables = {
+        "sum": ({"a": 31, "b": 39}, 40), "low": ({"a": -30, "b": 64}, 30), "sound": ({"a": 12, "b": 19}, 30),
+        "few": ({"a": 1, "b": 2, "c": -28}, 3), "bad": ({"a": 1}, 3),
+    }  # fmt: skip
+    lines = [f"{t},{name},{value},{total}" for t, (counts, total) in tables.items() for name, value in counts.items()]
+    noise = {"law": "discrete_laplace", "scale": 2.0}
+    text = "\n".join(["table,name,value,total", *lines]) + "\n"
+    files, rows = batch(tmp_path, text, shards, noise=noise, confidence=None, about="both")
+    assert list(rows.columns[-2:]) == ["conflict", "conflict_name"]
+    found = rows.groupby("table")[["conflict", "conflict_name"]].agg(["nunique", "first"])
+    expected = {"sum": ("total", 2 * 3 * noise_tail(30, 2.0, 2))}
+    for table, name in (("low", "b"), ("few", "c")):
+        counts, total = tables[table]
+        n = np.arange(total + 1)
+        prior = betabinom.pmf(n, total, 0.5, 0.5 * (len(counts) - 1))
+        side = 1 if counts[name] > total else -1
+        tails = np.array([noise_tail(side * (counts[name] - m), 2.0, 1) for m in n])
+        expected[table] = name, 2 * (len(counts) + 1) * prior @ tails
+    for table, (name, p) in expected.items():
+        assert found.loc[table, ("conflict_name", "first")] == name
+        assert found.loc[table, ("conflict", "first")] == pytest.approx(p, rel=1e-6, abs=0)
+        assert found.loc[table, ("conflict", "nunique")] == 1  # the same in all rows of a table
+    assert rows.loc[rows["table"].isin(["sound", "bad"]), ["conflict", "conflict_name"]].isna().all(axis=None)
+    assert making.facts_of(files)["tables"]["conflicts"] == 3
+    warning = "CONFLICT: in 3 of 4 tables, released values are improbable under the stated noise and prior"
+    (said,) = summary.summarise(files).warnings
+    assert said.startswith(warning)
+    assert warning in summary.as_text(files)
+
+
+@pytest.mark.parametrize(
+    "noise", [{"law": "gaussian", "sd": 2.0}, {"law": "laplace", "scale": 2.0, "clipped": {"at": -60}}]
+)
+def test_tables_that_are_analysed_one_by_one_have_the_conflict_of_a_single_file(tmp_path, noise):
+    tables = {"x": ({"a": -9.5, "b": 27.0}, 30), "y": ({"a": 12.5, "b": 19.0}, 30), "z": ({"a": 31.0, "b": 39.5}, 40)}
+    lines = [f"{t},{name},{value},{total}" for t, (counts, total) in tables.items() for name, value in counts.items()]
+    text = "\n".join(["table,name,value,total", *lines]) + "\n"
+    _, rows = batch(tmp_path, text, noise=noise, confidence=None)
+    names = []
+    for table, (counts, total) in tables.items():
+        single = scenario_settings.single(
+            "one", {"kind": "noisy_counts", "counts": counts, "total": total, "noise": noise}, kind.discover()
+        )
+        making.part(single, making.files("one", tmp_path), root_seed=1)
+        check = making.facts_of(making.files("one", tmp_path))["points"][0]["conflict"]
+        first = rows[rows["table"] == table].iloc[0]
+        names.append(first["conflict_name"] if check["found"] else "")
+        wanted = check["smallest"] * check["tested"] if check["found"] else np.nan
+        assert first["conflict"] == pytest.approx(wanted, rel=1e-12, abs=0, nan_ok=True)
+        assert not check["found"] or first["conflict_name"] == check["name"]
+    assert names == ["a", "", "total"]
+
+
+def test_a_batch_without_a_total_names_the_worst_count(tmp_path):
+    """Check the p-value of a count that is below 0: the tail at the count 0, times two for both tails, times three."""
+    text = "table,name,value\nx,a,3\nx,b,-14\nx,c,-17\ny,a,3\ny,b,-2\nz,a,-9\n"
+    noise = {"law": "discrete_laplace", "scale": 2.0}
+    files, rows = batch(tmp_path, text, noise=noise, confidence=None)
+    first = rows.drop_duplicates("table").set_index("table")
+    assert first.loc["x", "conflict_name"] == "c"
+    assert first.loc["x", "conflict"] == pytest.approx(2 * 3 * noise_tail(17, 2.0, 1), rel=1e-9)
+    assert first.loc["z", "conflict_name"] == "a"
+    assert first.loc["z", "conflict"] == pytest.approx(2 * noise_tail(9, 2.0, 1), rel=1e-9)
+    assert np.isnan(first.loc["y", "conflict"])
+    assert making.facts_of(files)["tables"]["conflicts"] == 2
