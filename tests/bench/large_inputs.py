@@ -36,6 +36,11 @@ release = dpm.Release(dict(zip(["all", *names], noisy, strict=True)), mechanism=
 # timed
 dpm.posterior(release).summary()
 """
+ADDITIVE = """
+from dpmultinomial._posteriors.additive import additive_counts
+# timed
+additive_counts.posterior([100_000, 100_300, 99_800], epsilon=1 / 200, algorithm="3").summary()
+"""
 NOISY = "{'released': 11604924, 'noise': law}"
 
 
@@ -46,6 +51,9 @@ def benchmarks():
         yield Row(f"4 counts with {name} total, scale 1000", seconds, "limit", limit)
         yield Row(f"4 counts with {name} total, scale 1000, peak memory", peak, "limit", 512.0, unit="MiB")
     yield from _names()
+    seconds, peak = alone(ADDITIVE)
+    yield Row("3 additive counts of 100,000, algorithm 3, scale 200", seconds, "limit", 10.0)
+    yield Row("3 additive counts of 100,000, algorithm 3, scale 200, peak memory", peak, "limit", 512.0, unit="MiB")
     seconds, peak = alone(STAR)
     yield Row("a family with 100,000 children", seconds, "limit", 15.0)
     yield Row("a family with 100,000 children, peak memory", peak, "limit", 1024.0, unit="MiB")

@@ -10,6 +10,8 @@ likelihood of noisy counts into a likelihood of true counts. `boxes` does the sa
 noisy counts, sum_{n = lower..upper} a^|n - N|, by geometric series on both sides of N. Both functions add only positive
 terms, so every result has full relative accuracy, and both cost O(1) per value for any half-width.
 """
+from functools import lru_cache
+
 import numpy as np
 
 from libc.stdint cimport int64_t
@@ -214,6 +216,14 @@ cdef void boxes_fill(const int64_t[::1] lower, const int64_t[::1] upper, const i
             out[i, x] = 0.0
 
 
+@lru_cache(maxsize=1)
+def _series(rate, reach):
+    """Return the powers a^d of a = exp(-rate), float64 (reach + 2,), and the sums 1 + a + .. + a^(m - 1), float64 (2
+    reach + 2,). The most recent result is cached.
+    """
+    return np.exp(-rate * np.arange(reach + 2)), np.expm1(-rate * np.arange(2 * reach + 2)) / np.expm1(-rate)
+
+
 def boxes(lower, upper, kind, *, low, width, rise, epsilon, reach, length):
     """Return rise(x) sum_{n = lower..upper, |n - N| <= reach} exp(-epsilon |n - N|) at N = low + x, per interval.
 
@@ -251,8 +261,7 @@ def boxes(lower, upper, kind, *, low, width, rise, epsilon, reach, length):
     out = np.empty((len(kinds), size))
     if not out.size:
         return out
-    powers = np.exp(-rate * np.arange(edge + 2))
-    sums = np.expm1(-rate * np.arange(2 * edge + 2)) / np.expm1(-rate)
+    powers, sums = _series(rate, edge)
     cdef const int64_t[::1] lower_view = firsts, upper_view = lasts, kind_view = kinds, low_view = starts
     cdef const int64_t[::1] width_view = widths
     cdef const double[:, ::1] rise_view = factors

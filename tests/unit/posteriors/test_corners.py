@@ -246,6 +246,21 @@ def test_terms_left_out_of_a_posterior_of_modes_are_within_their_bound(slack):
     assert 0.1 < max(found, apart(fine.total(), rough.total())) / rough.certificate.error <= 1
 
 
+@pytest.mark.parametrize(("reserve", "ties"), [(2.0, "random"), (10.0, "last"), (20.0, "random")])
+def test_short_transforms_of_many_levels_are_within_their_bound(reserve, ties):
+    """Compare transforms and windows that neglect exp(-reserve) with those that neglect less than 1e-16. Each of the
+    chunks of levels has its own tilt, windows and length.
+    """
+    problem = _mode_transforms.Problem(np.array([260, 45, 170]), NoiseModel(0.1), FLAT, ties)
+    fine, rough = (_mode_transforms._Sweep(problem, 3.0, r) for r in (46.0, reserve))
+    assert len({window.tilt for _, window in fine.parts}) > 3
+    assert max(window.length for _, window in fine.parts) < fine.whole.length
+    fine, rough = fine.law(), rough.law()
+    assert fine.certificate.error < 2e-16
+    found = max(apart(fine.marginal(i), rough.marginal(i)) for i in range(3))
+    assert 1e-12 < max(found, apart(fine.total(), rough.total())) <= rough.certificate.error
+
+
 @pytest.mark.parametrize("draws", [1, 100, 4321])
 def test_a_standard_error_is_that_of_an_even_chance(draws):
     """Check that the share of successes in n draws has its largest standard deviation at 1/2."""

@@ -1,19 +1,20 @@
 """Posterior distribution of the true counts given a release that was produced by algorithm 3 of Wang (2020), for any
-epsilon. It is a sum of a few thousand products, computed by Fourier transforms of equal length.
+epsilon. It is a sum of a few thousand products, computed by Fourier transforms.
 
-A factor contains the weights of the true counts of one column, given that the noisy count lies in an interval. All
-levels use the same tilt, so each factor is transformed once for all levels that share it. The sum of all products that
-multiply a factor is then transformed back, once per factor (`_frequency_products`). The length of the transforms, the
-widths of the marginals and the neglected levels follow from the bounds of `_mode_levels`. Each of these truncations has
-an upper bound on the neglected posterior mass. The derivation is in the documentation, on the page about the methods of
-Wang (2020).
+A factor contains the weights of the true counts of one column, given that the noisy count lies in an interval. The
+levels of a chunk use the same tilt, so each factor is transformed once for all levels of the chunk that share it. The
+sum of all products that multiply a factor is then transformed back, once per factor (`_frequency_products`). The tilt,
+the length of the transforms and the widths of the marginals of every chunk, and the neglected levels, follow from the
+bounds of `_mode_levels`. Each of these truncations has an upper bound on the neglected posterior mass. The derivation
+is in the documentation, on the page about the methods of Wang (2020).
 
-All levels are transformed together. Draws use the factors of a single level, and log probabilities use closed forms.
+The levels of a chunk are transformed together. Draws use the factors of a single level, and log probabilities use
+closed forms.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.fft
@@ -237,6 +238,9 @@ class ModeTerms:
 _KEPT = 36.0  # levels below exp(-36) of the largest level are neglected, after subtraction of the slack of their bounds
 _SLACK = 3.0  # slack of the bounds on the levels
 _RESERVE = 46.0  # exp(-46): mass that may wrap around in a transform, relative to the weight of the correct total
+# number of values of a block that is freed at once: glibc then keeps the memory of every chunk's arrays for the next
+# chunk, and does not return it to the system, which would take a third of the time
+_REUSED = 1 << 21
 _CHUNK = 1 << 19  # number of values that are transformed together; they fit into the cache
 _LARGEST = 10**9  # largest released total; products of two counts stay below 2^63
 
@@ -306,18 +310,40 @@ def solve(problem: Problem) -> TransformedCounts:
     return law
 
 
+class Window(NamedTuple):
+    """Sizes of the transforms of some levels of algorithm 3 of Wang (2020): the range of true counts of every column,
+    the exponential tilt and the length.
+
+    Attributes
+    ----------
+    free : float64 (G,), logs of the exponentially tilted weights of the levels, one per tilt.
+    tilt : exponential tilt of the transforms, theta.
+    below, above : largest noise by which a range extends beyond the intervals.
+    low : int64 (U,), first value of every column.
+    width : int64 (U,), number of values of every column.
+    length : length of the transforms, at which the mass that wraps around is negligible.
+    """
+
+    free: Array
+    tilt: float
+    below: int
+    above: int
+    low: Whole
+    width: Whole
+    length: int
+
+
 class _Sweep:
     """Solver that computes the posterior distribution given a release that was produced by algorithm 3 of Wang (2020).
     It determines the levels, their bounds and the sizes of the arrays, and then processes all levels.
     """
 
     def __init__(self, problem: Problem, slack: float, reserve: float) -> None:
-        self.problem, self.slack = problem, slack
+        self.problem, self.slack, self.reserve = problem, slack, reserve
         self._bound_levels()
         bounds = self.masses.bounds()
         dropped = bounds <= bounds.max() - _KEPT - slack
         self.kept, self.log_dropped = np.flatnonzero(~dropped), bounds[dropped]
-        self._choose_tilt(reserve)
         self._choose_windows()
         self._scale()
 
@@ -352,80 +378,87 @@ class _Sweep:
                 return
             span *= 2.0
 
-    def _choose_tilt(self, reserve: float) -> None:
-        """Choose the exponential tilt that requires the shortest Fourier transform. The candidates are tilts near the
-        minimum of the upper bound Phi on the mass that wraps around.
-        """
-        self.free = self.masses.free(self.kept)
-        tilts = self.masses.tilts
-        lengths = np.array([self._length(k, reserve) for k in range(len(tilts))])
-        self.place = 1 + int(np.argmin(self.free[1:-1]))
-        self._choose_windows()
-        near = self.free < self.free[self.place] + np.log(20.0)
-        score = np.where(near, np.maximum(lengths, self.width.max()), np.inf)
-        best = np.flatnonzero(score == score.min())
-        self.place = int(best[np.argmin(self.free[best])])
-        self.length = int(lengths[self.place])
-
-    def _length(self, k: int, reserve: float) -> float:
-        """Return the shortest transform length L at which the wrapped-around probability mass of the totals is small
-        enough. The mass at distances L, 2 L, .. is at most exp(-reserve) times the sum of all tilted weights at tilt k.
-        """
-        gap = self.masses.tilts - self.masses.tilts[k]
-        if k in (0, len(gap) - 1):
-            return np.inf
-        need = (self.free - self.free[k] + reserve)[gap != 0] / np.abs(gap[gap != 0])
-        up = gap[gap != 0] > 0
-        return float(max(need[up].min(), need[~up].min()))
-
     def _choose_windows(self) -> None:
-        """Choose the range of true counts for every column. The range contains the intervals of the column, extended on
-        both sides by the largest non-negligible noise.
+        """Choose the sizes of the transforms of every chunk of levels, and the sizes that contain all of them."""
+        self.share = float(self.masses.free(self.kept)[1:-1].min())
+        self.whole = self._window(self.kept)
+        chunks = self._chunks()
+        self.share -= np.log(len(chunks))  # each chunk may neglect an equal share of the mass
+        self.parts = [(rows, self._window(rows)) for rows in chunks]
+        self.low = np.min([window.low for _, window in self.parts], axis=0)
+        self.width = np.max([window.low + window.width for _, window in self.parts], axis=0) - self.low
+        length = int(scipy.fft.next_fast_len(max(self.whole.length, int(self.width.max())), real=True))
+        self.whole = self.whole._replace(low=self.low, width=self.width, length=length)
+
+    def _window(self, rows: Whole) -> Window:
+        """Return the range of true counts, the tilt and the length of the transforms of some levels.
+
+        The range of a column contains the intervals of the column, extended on both sides by the largest noise that is
+        not negligible compared with all levels. The tilt is the one with the shortest transform, among the tilts near
+        the minimum of the upper bound Phi on the mass that wraps around.
         """
-        levels, noise = self.levels.take(self.kept), self.problem.noise
-        rise = self.free - self.free[self.place] + _RESERVE + 6.0
-        tilts = self.masses.tilts
-        self.beyond = [
-            int(min(np.ceil((rise / (noise.epsilon + sign * tilts)).min()), noise.reach)) for sign in (1, -1)
-        ]
+        levels, noise, tilts = self.levels.take(rows), self.problem.noise, self.masses.tilts
+        free = self.masses.free(rows)
+        rise = np.maximum(free - self.share + self.reserve, 0.0)
+        below, above = (
+            int(min(np.ceil(((rise + 6.0) / (noise.epsilon + sign * tilts)).min()), noise.reach)) for sign in (1, -1)
+        )
         first = np.where(levels.lower < 0, 0, np.where(levels.got >= 0, levels.got, levels.lower)).min(axis=0)
         last = np.maximum(np.maximum(levels.upper, levels.lost).max(axis=0), 0)
-        self.low = np.maximum(first - self.beyond[0], 0)
-        self.width = last + self.beyond[1] - self.low + 1
+        low = np.maximum(first - below, 0)
+        width = last + above - low + 1
+        lengths = np.maximum(self._lengths(rise), width.max())
+        near = free < max(free[1:-1].min(), self.share) + np.log(20.0)
+        score = np.where(near, lengths, np.inf)
+        best = np.flatnonzero(score == score.min())
+        place = int(best[np.argmin(free[best])])
+        length = int(scipy.fft.next_fast_len(max(int(np.ceil(lengths[place])), 32), real=True))
+        return Window(free, float(tilts[place]), below, above, low, width, length)
+
+    def _lengths(self, rise: Array) -> Array:
+        """Return the shortest transform length L at every tilt, float64 (G,), at which the probability mass that wraps
+        around at distances L, 2 L, .. is at most exp(-reserve) times the tilted weights of all levels. The first and
+        the last tilt have no such length.
+
+        Parameters
+        ----------
+        rise : float64 (G,), logs of the tilted weights of some levels, measured from this largest mass.
+        """
+        tilts = self.masses.tilts
+        gap = tilts - tilts[:, None]
+        need = rise / np.where(gap == 0, np.nan, np.abs(gap))
+        sides = [np.where(sign * gap > 0, need, np.inf).min(axis=1) for sign in (1, -1)]
+        return np.asarray(np.maximum(*sides))
 
     def _scale(self) -> None:
-        """Set the factor that multiplies the weights of every column. It is the product of the exponential tilt, the
-        prior, and a scale that keeps products near 1.
+        """Set the log factor of every column that does not depend on the tilt. It is the sum of the log prior, the log
+        of the noise at 0, and a scale that keeps products near 1. The factor of the totals is scaled in the same way.
         """
-        noise, c, tilt = self.problem.noise, self.problem.columns, self.masses.tilts[self.place]
-        self.tilt = float(tilt)
-        self.length = int(scipy.fft.next_fast_len(max(self.length, int(self.width.max()), 32), real=True))
-        best = self.levels.take(np.array([np.argmax(self.masses.levels[self.place])]))
-        self.scale, self.rise = np.empty(len(c.released)), np.zeros((len(c.released), int(self.width.max())))
+        noise, c, tilt = self.problem.noise, self.problem.columns, self.whole.tilt
+        at_tilt = self.masses.levels[int(np.argmin(np.abs(self.masses.tilts - tilt)))]
+        best = self.levels.take(np.array([np.argmax(at_tilt)]))
+        self.scale, self.log_rise = np.empty(len(c.released)), []
         for u in range(len(c.released)):
-            clear, got, lost = _mode_levels.column_masses(c, best, u, np.array([self.tilt]), noise, self.problem.prior)
+            clear, got, lost = _mode_levels.column_masses(c, best, u, np.array([tilt]), noise, self.problem.prior)
             self.scale[u] = next(float(v[0, 0]) for v in (got, lost, clear) if v[0, 0] > -np.inf)
             x = self.low[u] + np.arange(self.width[u])
-            logs = self.tilt * (x - c.released[u]) + self.problem.prior.log_component(x, float(c.shape[u]))
-            self.rise[u, : self.width[u]] = noise.peak * np.exp(logs - self.scale[u])
+            log_prior = self.problem.prior.log_component(x, float(c.shape[u]))
+            self.log_rise.append(log_prior + np.log(noise.peak) - self.scale[u])
+        self.log_top = float((self.log_g - tilt * (self.totals - self.problem.total)).max())
 
     def law(self) -> TransformedCounts:
         """Return the posterior distribution of the counts, computed from all levels that are not negligible."""
         c = self.problem.columns
-        log_tail = self.log_g - self.tilt * (self.totals - self.problem.total)
-        self.log_top = float(log_tail.max())
-        self.tail_values = np.exp(log_tail - self.log_top)
-        start = int((self.low * c.repeats).sum())
-        self.place_of_totals = (start - self.totals) % self.length
-        frame = self._frame(np.bincount(self.place_of_totals, self.tail_values, self.length).astype(float))
-        marginals = [np.zeros(w) for w in self.width]
-        tail_adjoint = np.zeros(self.length // 2 + 1, dtype=np.complex128)
+        marginals, total = [np.zeros(w) for w in self.width], np.zeros(len(self.totals))
         sums, terms = [], []
-        chunks = self._chunks()
-        for rows in steps(chunks, len(chunks), "chunks of levels"):
+        np.empty(_REUSED)
+        for rows, window in steps(self.parts, len(self.kept), "levels", lambda part: len(part[0])):
+            frame, tail_values, place = self._frame(window)
             chunk = Chunk(frame, rows)
-            chunk_sums, tail_part = chunk.collect(marginals)
-            tail_adjoint += tail_part
+            starts = window.low - self.low
+            inside = [m[a : a + w] for m, a, w in zip(marginals, starts, window.width, strict=True)]
+            chunk_sums, tail_adjoint = chunk.collect(inside)
+            total += tail_values * scipy.fft.irfft(tail_adjoint, frame.length)[place]
             sums.append(chunk_sums)
             terms.append(chunk.terms)
         weights = np.concatenate(sums)
@@ -436,38 +469,62 @@ class _Sweep:
             )
         parts = [np.concatenate(part) for part in zip(*terms, strict=True)]
         self.log_whole = float(np.log(weight_sum) + self.log_top + self.scale @ c.repeats)
-        total = np.maximum(self.tail_values * scipy.fft.irfft(tail_adjoint, self.length)[self.place_of_totals], 0.0)
         chances = np.maximum(weights[:, 0], 0.0)
         solved = Solved(
             of=c.of,
             low=self.low,
             marginals=[_normalised(np.maximum(m, 0.0)) for m in marginals],
             totals=self.totals,
-            total=_normalised(total),
+            total=_normalised(np.maximum(total, 0.0)),
             weights=_normalised(chances),
             certificate=self._certificate(float(weights[:, 1].sum() / weight_sum)),
         )
-        return TransformedCounts(solved, ModeTerms(frame, parts, self.totals, self.log_g, self.log_whole))
+        return TransformedCounts(
+            solved, ModeTerms(self._frame(self.whole)[0], parts, self.totals, self.log_g, self.log_whole)
+        )
 
-    def _frame(self, tail: Array) -> Frame:
-        p = self.problem
-        boxes = {"low": self.low, "width": self.width, "rise": self.rise, "length": self.length, "tail": tail}
-        return Frame(p.columns, self.levels, p.noise, p.prior, p.ties, self.log_empty, **boxes)
+    def _frame(self, window: Window) -> tuple[Frame, Array, Whole]:
+        """Return the data that the terms of some levels share, the factor of every total, and the position of every
+        total in a transform.
+        """
+        p, width = self.problem, window.width
+        tail_values = np.exp(self.log_g - window.tilt * (self.totals - p.total) - self.log_top)
+        place = (int((window.low * p.columns.repeats).sum()) - self.totals) % window.length
+        tail = np.bincount(place, tail_values, window.length).astype(float)
+        rise = np.zeros((len(width), int(width.max())))
+        for u, (start, w) in enumerate(zip(window.low - self.low, width, strict=True)):
+            away = window.low[u] - p.columns.released[u] + np.arange(w)
+            rise[u, :w] = np.exp(self.log_rise[u][start : start + w] + window.tilt * away)
+        frame = Frame(
+            p.columns,
+            self.levels,
+            p.noise,
+            p.prior,
+            p.ties,
+            self.log_empty,
+            low=window.low,
+            width=width,
+            rise=rise,
+            length=window.length,
+            tail=tail,
+        )
+        return frame, tail_values, place
 
     def _certificate(self, condition: float) -> Certificate:
         """Return upper bounds on the probability mass that is neglected, computed from the tilted sums at every tilt of
         the grid.
         """
-        tilts, gap = self.masses.tilts, np.abs(self.masses.tilts - self.tilt)
-        noise, free = self.problem.noise, self.free - self.log_whole
-        up = tilts > self.tilt
-        wrapped = sum(np.exp((free - gap * self.length)[side].min()) for side in (up, (tilts < self.tilt)))
-        cut = 0.0
-        size = len(self.problem.released)
-        for far, sign in zip(self.beyond, (1, -1), strict=True):
-            if far < noise.support:
-                rate = noise.epsilon + sign * tilts
-                cut += size * np.exp((free - rate * far - np.log(np.expm1(rate))).min())
+        tilts, noise, size = self.masses.tilts, self.problem.noise, len(self.problem.released)
+        wrapped = cut = 0.0
+        for _, window in self.parts:
+            free, gap = window.free - self.log_whole, tilts - window.tilt
+            alias = free - np.abs(gap) * window.length
+            wrapped += sum(np.exp(alias[side].min()) for side in (gap > 0, gap < 0))
+            for far, sign in ((window.below, 1), (window.above, -1)):
+                if far < noise.support:
+                    rate = noise.epsilon + sign * tilts
+                    cut += size * np.exp((free - rate * far - np.log(np.expm1(rate))).min())
+        rest = self.whole.free - self.log_whole - self.masses.totals
         rest = free - self.masses.totals
         for end, sign in ((0, -1), (-1, 1)):
             away = int(self.totals[end]) - self.problem.total
@@ -487,7 +544,7 @@ class _Sweep:
         levels = self.levels.take(rows)
         fresh = np.count_nonzero(np.diff(levels.lower, axis=0) | np.diff(levels.upper, axis=0), axis=1)
         load = np.cumsum(np.concatenate([[0], fresh]) + levels.claimed.sum(axis=1) * 2)
-        limit = max(_CHUNK // self.length - len(self.low), 64)
+        limit = max(_CHUNK // self.whole.length - len(self.whole.low), 64)
         parts = np.split(rows, np.flatnonzero(np.diff(load // limit)) + 1) if len(rows) else []
         return [part for part in [*parts, empty] if len(part)]
 

@@ -197,8 +197,8 @@ _SHORT, _FEW, _SMALL = 50, 50, 1000
 # largest half-width of the noise of one count, for each algorithm
 _MOST_NOISE = {"1, 2": 100_000, "3": 50_000}
 # CPU seconds for three counts at a half-width of 10,000, and the power of the half-width with which the time grows;
-# measured at 2,500, 5,000 and 10,000 (0.98, 3.8 and 14.8 s with algorithm 3; 0.24, 0.53 and 1.8 s with the others)
-_SECONDS = {"1, 2": (1.8, 1.7), "3": (14.0, 2.0)}
+# measured at 2,500, 5,000 and 10,000 (0.60, 2.1 and 7.4 s with algorithm 3; 0.24, 0.53 and 1.8 s with the others)
+_SECONDS = {"1, 2": (1.8, 1.7), "3": (7.4, 1.8)}
 
 
 def posterior(
