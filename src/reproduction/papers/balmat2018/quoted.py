@@ -47,8 +47,8 @@ def _trapped(table: pd.DataFrame) -> list[float]:
 QUOTES = [
     Quote(
         "methods.md",
-        r"require {{5,355}} multiplications, whereas the list has {{3,478,761}} rows. At $k = 10$, the list would have "
-        r"${{1.3 \cdot 10^{10}}}$ rows",
+        r"require {{5,355}} multiplications, whereas the list of compositions has {{3,478,761}} rows. At $k = 10$, the "
+        r"list of compositions would have ${{1.3 \cdot 10^{10}}}$ rows",
         "",
         # k - 2 convolutions on 0..50 and one value at 50 of the last convolution; compositions of 50 into 6 and into 10
         # parts

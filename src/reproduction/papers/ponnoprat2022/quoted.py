@@ -72,7 +72,7 @@ QUOTES = [
     ),
     Quote(
         "methods.md",
-        r"this bound, by {{20 %}} at $\varepsilon = 0.03$ and by {{36 %}} at $\varepsilon = 10$",
+        r"the bound of Algorithm 1, by {{20 %}} at $\varepsilon = 0.03$ and by {{36 %}} at $\varepsilon = 10$",
         "exact_calibration",
         _gain,
     ),

@@ -54,8 +54,8 @@ def _variances_differ(table: pd.DataFrame) -> list[float]:
 QUOTES = [
     Quote(
         "methods.md",
-        r"a claimed $\varepsilon$ of 1 requires $\delta = {{0.34}}$, and a claimed $\varepsilon$ of 2 requires "
-        r"$\delta = {{1.8 \cdot 10^{-22}}}$",
+        r"$\delta = {{0.34}}$ for a claimed $\varepsilon$ of 1, and $\delta = {{1.8 \cdot 10^{-22}}}$ for a claimed "
+        r"$\varepsilon$ of 2",
         "privacy",
         lambda t: [at(t, "delta", claimed=c, counts="total and components") for c in (1.0, 2.0)],
     ),
