@@ -188,6 +188,7 @@ def test_pictures_are_those_of_matplotlib(both):
     assert (both / "once.png").read_bytes() == (both / "usual.png").read_bytes()
 
 
+@pytest.mark.thorough
 def test_pages_are_those_of_matplotlib(both):
     assert drawn(both / "once.pdf").count(b" Tf") > 50
     assert drawn(both / "once.pdf") == drawn(both / "usual.pdf")

@@ -31,7 +31,7 @@ def released(k: int, total: int, *, noise=TINY, **more) -> Release:
 
 @pytest.mark.parametrize("noise", [TINY, Laplace(scale=2.0)])
 @pytest.mark.parametrize("prior", [None, "jeffreys", 2.5])
-@pytest.mark.parametrize(("k", "total"), [(16, 1500), (64, 200)])
+@pytest.mark.parametrize(("k", "total"), [(16, 1500), pytest.param(64, 200, marks=pytest.mark.thorough)])
 def test_many_counts_have_the_law_of_few(k, total, noise, prior, monkeypatch):
     """Check the mixture of Dirichlet distributions, which sums whole ranges, against windows of the tree."""
     release = released(k, total, noise=noise)

@@ -204,7 +204,11 @@ def rng(seed=1):
 )
 @pytest.mark.parametrize(
     ("cell", "coupled"),
-    [({"hispanic": "hispanic"}, True), ({"votingage": "voting"}, True), ({"hhgq": "household"}, False)],
+    [
+        ({"hispanic": "hispanic"}, True),
+        pytest.param({"votingage": "voting"}, True, marks=pytest.mark.thorough),
+        ({"hhgq": "household"}, False),
+    ],
 )
 def test_no_interval_of_a_cell_ends_above_that_of_the_total(state, cell, coupled, levels):
     """Check units of one node and of two nodes, and units of many nodes up to the error of two samples; households,

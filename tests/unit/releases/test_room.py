@@ -603,6 +603,7 @@ def test_settings_kept_before_numbers_were_compared_as_numbers_are_known(root, m
     assert room.make("r", settings, root=root) == folder
 
 
+@pytest.mark.thorough
 def test_a_release_leaves_no_image_of_its_memory(root):
     """Check that a process that made a release writes no core dump, and that no other process may inspect it."""
     settings = counts(epsilon=0.5)

@@ -116,9 +116,9 @@ def test_a_rule_of_degree_three():
 INTEGRALS = [
     ("discrete Gaussian", 40, False),
     ("withheld below 10", 40, False),
-    ("discrete Gaussian", 15, False),
+    pytest.param("discrete Gaussian", 15, False, marks=pytest.mark.thorough),
     ("discrete Laplace", 30, True),
-    ("exact", 100, False),
+    pytest.param("exact", 100, False, marks=pytest.mark.thorough),
 ]
 
 

@@ -84,7 +84,12 @@ def share(k, i):
 
 @pytest.mark.parametrize(
     ("n", "small", "rate", "places"),
-    [(700, 260, 0.5, (25, 70)), (300, 110, 0.5, (0, 1, 60, 110)), (300, 30, 0.03, (0, 3)), (200, 100, 0.97, (50, 97))],
+    [
+        pytest.param(700, 260, 0.5, (25, 70), marks=pytest.mark.thorough),
+        (300, 110, 0.5, (0, 1, 60, 110)),
+        (300, 30, 0.03, (0, 3)),
+        (200, 100, 0.97, (50, 97)),
+    ],
 )
 def test_crossings_of_hundreds_of_records_equal_every_term_with_thirty_digits(n, small, rate, places):
     """Check i = 25 and 70 of 260, where both sums have strides."""

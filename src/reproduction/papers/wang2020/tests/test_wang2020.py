@@ -119,6 +119,7 @@ def test_projection_beats_the_papers_releases():
     assert (table["total_variance"] > 0).all()
 
 
+@pytest.mark.thorough
 def test_fifty_components_hold_about_nine_tenths():
     table = beyond.fifty_components(epsilon=1.0, support=50, level=0.9, rng=stream(4, "fifty"))
     held = (table["true"].between(table["lower"], table["upper"])).groupby(table["release"]).mean()
