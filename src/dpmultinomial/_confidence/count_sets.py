@@ -138,7 +138,8 @@ def listed(found: Ends, place: int) -> NDArray[np.int64]:
 
 
 class AddedSets:
-    """Confidence sets of counts with added noise. The released values may be rounded, clipped or withheld.
+    """Confidence sets for the true counts, given counts with added noise. The released values may be rounded, clipped
+    or withheld.
 
     Parameters
     ----------

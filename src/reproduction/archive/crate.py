@@ -106,8 +106,8 @@ def stated_times(raw: bytes) -> Times:
 
 
 def _run_times(run: Path) -> tuple[str, ...]:
-    """Return the start and the end of the Snakemake process of a run. The result is empty for a run from another
-    Snakefile, because such a run records no times.
+    """Return the start time and the end time of the Snakemake process of a run. The result is empty for a run from
+    another Snakefile, because such a run records no times.
     """
     try:
         started, took = costs.clock(run / costs.BENCHMARKS)

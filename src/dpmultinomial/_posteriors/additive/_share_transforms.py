@@ -247,7 +247,7 @@ class _ProductTerms:
         return log_factors
 
     def chain(self, term: int) -> Chain:
-        """Return the factors of one product of the mixture, with the tilt at which the product was computed."""
+        """Return the factors of one component of the mixture, with the tilt at which the component was computed."""
         frame = self.frame
         tilted = Tilted(frame, self.factors(self.keys[term]) * np.exp(frame.log_prior))
         h, g = tilted.weights(tilted.best())

@@ -59,7 +59,7 @@ Whole = NDArray[np.int64]
 
 
 class Crossed:
-    """Noisy sums over the cells of a histogram, measured in any nodes of a tree.
+    """Noisy sums over the cells of a histogram, measured at arbitrary nodes of a tree.
 
     Parameters
     ----------

@@ -90,8 +90,8 @@ class Windows:
         return np.asarray(np.add.reduceat(values, self.begin), dtype=np.float64)
 
     def numbers(self, level: float) -> tuple[Array, Array, Array, Array]:
-        """Return the means, standard deviations and ends of central intervals of the distributions of all nodes, each
-        float64 (n,).
+        """Return the mean, the standard deviation and the ends of the central interval of every node, as four float64
+        arrays of shape (n,).
 
         Parameters
         ----------
