@@ -66,7 +66,7 @@ def sources(*modules: str) -> list[Path]:
     """
     for module in modules:
         if _file(module) is None:
-            raise ModuleNotFoundError(f"the module {module} does not exist")
+            raise ModuleNotFoundError(f"the module {module} was not found: pass the full dotted name of a module")
     return sorted(set().union(*map(_reached, modules)))
 
 

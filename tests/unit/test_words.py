@@ -172,7 +172,10 @@ def test_calibrated_mechanisms_name_the_sensitivity():
     with pytest.raises(TypeError, match=r"is missing: pass sensitivity=2 if one record is replaced"):
         dpm.Laplace.calibrated(1.0)
     for words in ({}, {"sensitivity": 1.0, "l2_squared": 1.0}):
-        with pytest.raises(TypeError, match=r"pass either sensitivity, .* or l2_squared, .*: l2_squared=2"):
+        with pytest.raises(
+            TypeError,
+            match=r"exactly one of sensitivity .* and l2_squared .* must be given, got .*: pass l2_squared=2",
+        ):
             dpm.DiscreteGaussian.calibrated(0.5, **words)
     both = (
         dpm.Gaussian.calibrated(0.5, sensitivity=math.sqrt(2)),

@@ -448,7 +448,7 @@ FILES = {
     "plain tag": (b"root_seed: !!int 7\n", "tags are not supported (line 1)"),
     "tag of a key": (b"!!str root_seed: 7\n", "tags are not supported"),
     "directive": (b"%YAML 1.1\n---\nroot_seed: 7\n", "directives are not supported"),
-    "16 MB": (b"# " + b"x" * (1 << 24) + b"\nroot_seed: 7\n", "must not be larger than 16,777,216 bytes"),
+    "16 MB": (b"# " + b"x" * (1 << 24) + b"\nroot_seed: 7\n", "must have at most 16,777,216 bytes"),
     "control character in a key": (b'{"a\x7f": 1}\n', ""),
     "5000 digits": (b"root_seed: " + b"9" * 5000 + b"\n", ""),
     "unknown alias": (b"root_seed: *none\n", "line 1"),

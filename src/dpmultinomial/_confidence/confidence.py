@@ -300,7 +300,9 @@ class Confidence:
             )
         one, two = (added([(self._noisy.noise_at(place), 1) for place in side]) for side in sides)
         if not (one.exact and two.exact):
-            raise ValueError(f"{word}: the noise {self._noisy.law!r} is too large for an exact test of two rates")
+            raise ValueError(
+                f"{word}: the noise {self._noisy.law!r} is too large for an exact test of two rates: use posterior(..)"
+            )
         first, second = (float(self._noisy.values[list(side)].sum()) for side in sides)
         return (first, second), (one, two)
 
@@ -382,8 +384,8 @@ class Confidence:
         summed = self._sum(signs)
         if summed is None:
             raise ValueError(
-                f"{text!r}: an exact test of several counts is not available if the noise is a table of "
-                "probabilities or random rounding: test single counts"
+                f"{text!r}: an exact test of several counts is not available for the noise {self._noisy.law!r}: test "
+                "single counts"
             )
         exact = summed.noise.exact and summed.low == summed.high
         return PValue(summed.pvalue(bound, "two"), text, "tails", "exact" if exact else "conservative")

@@ -99,8 +99,8 @@ class OrderedSets(ABC):
         """
         if not self.known[place]:
             raise ValueError(
-                f"the accepted values of count {place + 1} cannot be listed: this count was not measured, so every "
-                "value is accepted"
+                f"accepted values can be listed only for measured counts, but count {place + 1} was not measured: "
+                "choose a measured count"
             )
         return self._accepted(place, level)
 

@@ -185,8 +185,9 @@ def parsed(raw: bytes, place: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise FileFault(f"{place} is not valid JSON ({error})") from None
     if not isinstance(record, dict) or not {"release", "generation", "mechanism", "sha256"} <= set(record):
+        got = f"the keys {list(record)[:8]}" if isinstance(record, dict) else type(record).__name__
         raise FileFault(
-            f"{place} must be a JSON object with at least the keys release, generation, mechanism and sha256"
+            f"{place} must be a JSON object with at least the keys release, generation, mechanism and sha256, got {got}"
         )
     rules = _rules(record, place)
     for key, rule in rules.items():
@@ -436,7 +437,7 @@ def _named(table: CsvTable, column: str, names: list[str]) -> None:
 
 def _rows(table: CsvTable, wanted: int) -> None:
     if len(table) != wanted:
-        raise FileFault(f"{table.name} has {len(table)} rows, but the record states {wanted} rows")
+        raise FileFault(f"{table.name} must have {wanted} rows, as stated by the record, got {len(table)} rows")
 
 
 LEDGER = "ledger.tsv"

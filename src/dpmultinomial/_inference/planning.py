@@ -71,8 +71,10 @@ class Goal:
         if not _checks.inside("level", self.level) > 0.5:
             raise ValueError(f"level must lie in (1/2, 1), got {self.level}")
         if (self.interval is None) == (self.question is None):
-            given = f"got question = {self.question!r} and interval = {self.interval!r}"
-            raise ValueError(f"exactly one of question and interval must be given, {given}")
+            raise ValueError(
+                f"exactly one of question and interval must be given, got question = {self.question!r} and interval = "
+                f"{self.interval!r}"
+            )
         if (self.interval is None) != (self.narrower is None):
             raise ValueError(
                 "interval (the name of a quantity) and narrower (the maximum width of the interval) must be given "
@@ -243,8 +245,9 @@ class Search:
             i -= 1
         if self._full(points[i]) >= self._target:
             raise ValueError(
-                f"the smallest epsilon is already sufficient ({self._words(points[0])}): set a smaller lower value in "
-                "the argument `between`. If the prior alone determines the answer, every epsilon is sufficient"
+                f"the success rate at the smallest epsilon must be below {self._wanted:.1%} "
+                f"({self._words(points[0])}): set a smaller lower value in the argument `between`. If the prior alone "
+                "determines the answer, every epsilon is sufficient"
             )
         while self._full(points[i + 1]) < self._target:
             i += 1

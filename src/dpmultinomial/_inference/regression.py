@@ -239,8 +239,8 @@ def design_of(covariates: Any, names: Sequence[str]) -> Design:
     for j, label in enumerate(labels):
         if not scales[j] > 1e-12 * max(np.abs(columns[:, j]).max(), 1e-300):
             raise ValueError(
-                f"the covariate {label} is constant, so it cannot be distinguished from "
-                "the intercept: remove this covariate"
+                f"the covariate {label} must have at least two different values, got {columns[0, j]:g} for all areas: "
+                "remove this covariate"
             )
     matrix = np.column_stack([np.ones(len(names)), (columns - centres) / scales])
     if len(labels):

@@ -81,7 +81,10 @@ class Release:
         self.bounds, self.groups = bounds, groups
         self.parents, self.levels = None if parents is None else _parents(parents, self.names), levels
         if levels is not None and parents is None:
-            raise ValueError("levels may be given only together with parents: pass parents, or omit levels")
+            raise ValueError(
+                f"levels may be given only together with parents, got levels = {levels} without parents: pass parents, "
+                "or omit levels"
+            )
         self.queries = None if queries is None else dict(queries)
         self.labels = None
         if isinstance(values, pd.DataFrame):

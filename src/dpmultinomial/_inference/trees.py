@@ -57,8 +57,8 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     _checks.one_of("method", method, ("auto", "exact"))
     if isinstance(release.total, Mapping):
         raise ValueError(
-            "total must be omitted for a tree, because the total is the count of the root: give a "
-            "noisy total as a measurement of the root"
+            f"total must be omitted for a tree, because the total is the count of the root, got {dict(release.total)}: "
+            "give a noisy total as a measurement of the root"
         )
     tree = _tree(release)
     laws = laws_by_row(release.mechanism, len(release))
@@ -226,8 +226,8 @@ def crossed_posterior(release: Release, *, prior: Any, method: str, rng: np.rand
     _checks.one_of("method", method, METHODS)
     if release.total is not None:
         raise ValueError(
-            "total must be omitted for crossed cells: add a query over all cells, with the distribution 'exact' if "
-            "the total is exact"
+            f"total must be omitted for crossed cells, got {release.total}: add a query over all cells, with the "
+            "distribution 'exact' if the total is exact"
         )
     if release.groups is not None:
         raise ValueError("groups must be omitted for crossed cells, because every cell already has a separate prior")

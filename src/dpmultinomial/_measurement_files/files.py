@@ -307,7 +307,7 @@ class Spine:
         if not doubled.all():
             raise ValueError(
                 f"{codes[~doubled][0]} is not the geocode of a block: characters 12 and 13 of the last 16 characters "
-                "must both be the digit of the block group"
+                "must both be the digit of the block group: correct this geocode"
             )
         return np.char.add(_cut(tail, 0, 11), _cut(tail, 12, 16))
 

@@ -71,7 +71,9 @@ class Axis:
                 choices = [*self.levels[:10], *([".."] if len(self.levels) > 10 else []), *self.groups]
                 raise ValueError(f"{self.name}: the level {name!r} is not known: choose from {', '.join(choices)}")
         if not selected.any():
-            raise ValueError(f"{self.name}: at least one level must be given")
+            raise ValueError(
+                f"{self.name}: at least one level must be given, got none: choose from {', '.join(self.levels[:10])}"
+            )
         return selected
 
 
@@ -390,5 +392,5 @@ def parts(folders: Iterable[Path], kind: str) -> list[Path]:
     files = [path for folder in folders if folder.parent.name == kind for path in sorted(folder.rglob("*.parquet"))]
     for path in files:
         if not places.public(path).is_file():
-            raise ValueError(f"{str(path)!r} must be a file")
+            raise ValueError(f"{str(path)!r} must be a file, but is a folder or a broken link: remove this path")
     return files

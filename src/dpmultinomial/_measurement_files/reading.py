@@ -229,7 +229,10 @@ class _Folder:
         """
         levels = {name: level for name, level in read.items() if len(level.codes)}
         if not any(np.isfinite(level.variance).any() for level in levels.values()):
-            raise ValueError(f"{str(self.data)!r} contains no measurement of this cell in state {self.number:02d}")
+            raise ValueError(
+                f"{str(self.data)!r} contains no measurement of this cell in state {self.number:02d} at the levels "
+                f"{', '.join(levels) or 'none'}: choose another cell"
+            )
         spine = spine_of({name: level.codes for name, level in levels.items()}, self.number)
         first = [path for name in levels for path in parts(self.levels[name], DPQUERY)[:1]]
         return MeasuredCell(spine, levels, self.number, total, any(says_synthetic(path) for path in first))

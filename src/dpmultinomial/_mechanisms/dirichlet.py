@@ -301,7 +301,7 @@ class Dirichlet:
         finite = {order: epsilon for order, epsilon in divergences.items() if np.isfinite(epsilon)}
         if not finite:
             raise ValueError(
-                "the divergence must be finite for at least one order, but it is infinite for the orders "
+                "the divergence must be finite for at least one order, but is infinite for the orders "
                 f"{', '.join(f'{o:g}' for o in orders)}: pass smaller orders"
             )
         mechanisms = (DirichletLoss(r, self.alpha),) if r <= _LARGEST_RATIO * self.alpha else None

@@ -111,7 +111,10 @@ def _scale(key: str, value: Any, given: Mapping[str, Any]) -> Any:
         return value if np.ndim(value) else _checks.positive(key, value)
     relation = _checks.one_of("relation", given.get("relation", _RELATION), tuple(_L1))
     if "sensitivity" in given and "relation" in given:
-        raise ValueError("noise: sensitivity and relation must not both be given: omit one of them")
+        raise ValueError(
+            f"noise: sensitivity and relation must not both be given, got sensitivity = {given['sensitivity']!r} and "
+            f"relation = {relation!r}: omit one of the two keys"
+        )
     change = _checks.positive("sensitivity", given["sensitivity"]) if "sensitivity" in given else None
     if key == "epsilon":
         return (_L1[relation] if change is None else change) / _checks.positive(key, value)

@@ -152,7 +152,10 @@ def changed_counts(changes: Sequence[float] | None, sensitivity: float | None) -
     if changes is None:
         return None
     if sensitivity is not None:
-        raise ValueError("sensitivity and changes must not both be given: omit one of them")
+        raise ValueError(
+            f"sensitivity and changes must not both be given, got sensitivity = {sensitivity!r} and changes = "
+            f"{changes!r}: omit one of the two arguments"
+        )
     if isinstance(changes, str) or not isinstance(changes, Sequence) or not changes:
         raise TypeError(f"changes must be a sequence of numbers such as (1, 1), got {changes!r}")
     return tuple(_checks.positive("changes", abs(_checks.number("changes", change))) for change in changes)

@@ -332,7 +332,7 @@ class Perturbation(Coarsenable):
                 if largest
                 else "the table has only one true count"
             )
-            raise ValueError(f"the noise table has no finite epsilon, because {why}")
+            raise ValueError(f"the noise table has no finite epsilon, because {why}: use another noise table")
         epsilon = summed_over_records(np.asarray(largest), relation, given)
         ones = sizes or ((1.0,) * DISJOINT[relation] if given is None else (given,))
         mechanisms = tuple(_loss(logs) if size == 1 else PureLoss(size * largest) for size in ones)

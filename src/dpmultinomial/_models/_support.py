@@ -94,7 +94,10 @@ def _objects(name: str, cells: NDArray[np.object_], declared: tuple[str | float,
         if not isinstance(cell, str | Real | np.bool_):
             raise TypeError(f"column {name!r}: argument must be a string or a number, got {cell!r} in row {row}")
     if any(text):
-        raise TypeError(f"column {name!r} must contain only strings or only numbers, got both strings and numbers")
+        raise TypeError(
+            f"column {name!r} must contain only strings or only numbers, got a string in row {text.index(True)} and a "
+            f"number in row {text.index(False)}"
+        )
     return Column(name, "number", _finite_values(name, cells.astype(float)), declared)
 
 
@@ -355,7 +358,8 @@ def _bounded(column: Column, pair: Bounds | None, bins: int) -> Bins:
         raise TypeError(f"the bounds of {column.name!r} must be a pair (lower, upper), got {pair!r}")
     if column.kind == "text":
         raise TypeError(
-            f"column {column.name!r} contains text and cannot have bounds: give the levels of this column instead"
+            f"bounds must be omitted for column {column.name!r}, which contains text, got {pair}: give the levels of "
+            "this column instead"
         )
     lower, upper = (_checks.number(f"bounds of {column.name!r}", float(v)) for v in pair)
     if not upper / 2 - lower / 2 > 0:  # 5e-324 is above 0, but half of 5e-324 is rounded to 0

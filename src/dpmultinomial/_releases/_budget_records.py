@@ -242,8 +242,8 @@ class Entry:
             If a field contains tabs or line breaks.
         """
         values = [str(value) for value in astuple(self)]
-        if any(re.search(r"[\t\r\n]", value) for value in values):
-            raise Refused("the fields of a ledger line must not contain tabs or line breaks")
+        if wrong := [value for value in values if re.search(r"[\t\r\n]", value)]:
+            raise Refused(f"the fields of a ledger line must not contain tabs or line breaks, got {wrong[0][:80]!r}")
         return ("\t".join(values) + "\n").encode()
 
 
@@ -336,7 +336,8 @@ def of_record(raw: bytes, place: str, *, record_sha256: str, sha256: str) -> Ent
         cost = str(spending.read(json.dumps(record["cost"])))
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise Refused(
-            f"{place}: the record must contain a valid privacy cost of the release ({type(error).__name__})"
+            f"{place}: the record must contain a valid privacy cost of the release ({type(error).__name__}: "
+            f"{str(error)[:80]!r})"
         ) from None
     return of_line([*map(str, values), cost, sha256, record_sha256, "", "", PUBLISHED], place)
 
@@ -505,7 +506,10 @@ class Ledger:
             place = f"{self.path}, line {number}"
             if number == 1:
                 if line + b"\n" != HEADER:
-                    raise Refused(f"{place}: the header must contain the columns {', '.join(COLUMNS)}")
+                    raise Refused(
+                        f"{place}: the header must contain the columns {', '.join(COLUMNS)}, got "
+                        f"{line[:80].decode('utf-8', errors='replace')!r}"
+                    )
                 continue
             entries.append(of_line(line.decode("utf-8", errors="replace").split("\t"), place))
         return entries

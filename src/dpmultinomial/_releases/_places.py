@@ -60,7 +60,10 @@ def own_file(path: Path) -> None:
     the name.
     """
     if path.is_symlink() or (path.exists() and not path.is_file()):
-        raise Refused(f"{FOLDER}/{path.name} must be a regular file, not a link or a folder: move it to another folder")
+        raise Refused(
+            f"{FOLDER}/{path.name} must be a regular file, but is a link or a folder: move the link or folder to "
+            "another place"
+        )
 
 
 def public_file(path: Path) -> None:
@@ -69,7 +72,8 @@ def public_file(path: Path) -> None:
     """
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise Refused(
-            f"{RELEASES}/{path.name} must be a file, not a link, a folder or a pipe: move it to another folder"
+            f"{RELEASES}/{path.name} must be a regular file, but is a link, a folder or a pipe: move the link, folder "
+            "or pipe to another place"
         )
 
 

@@ -80,10 +80,11 @@ def state(asked: Asked, lines: Sequence[Line]) -> Entry | None:
         _own_folders(asked)
     if entry is not None:
         return entry
-    if asked.folder.exists() and any(asked.folder.iterdir()):
+    if asked.folder.exists() and (others := sorted(path.name for path in asked.folder.iterdir())):
+        more = f" and {len(others) - 1} more" if len(others) > 1 else ""
         raise Refused(
-            f"{asked}: the folder of this generation must be empty before the release, but contains other files: "
-            "remove these files"
+            f"{asked}: the folder of this generation must be empty before the release, but contains "
+            f"{others[0]!r}{more}: remove all files from this folder"
         )
     latest = max((generation for release, generation in entries if release == asked.release), default=0)
     if asked.generation != latest + 1:
@@ -99,7 +100,9 @@ def _own_folders(asked: Asked) -> None:
     """
     parent = asked.folder.parent
     if os.path.lexists(parent) and not parent.is_dir():
-        raise Refused(f"{asked}: {FOLDER}/{asked.release} must be a folder: remove or rename the present file or link")
+        raise Refused(
+            f"{asked}: {FOLDER}/{asked.release} must be a folder, but is a link or a file: remove or rename this path"
+        )
     for path in (asked.folder, asked.staged):
         if os.path.lexists(path) and (path.is_symlink() or not path.is_dir()):
             place = f"{FOLDER}/{asked.release}/{path.name}"
@@ -166,9 +169,9 @@ def unchanged(asked: Asked, entry: Entry, *, settings: Sequence[str], data: str)
     """
     if not entry.settings or not entry.data:
         raise Refused(
-            f"{asked}: the ledger does not contain the settings and data of this release: set generation to "
-            f"{asked.generation + 1} to spend budget on another release, or use the published files in their present "
-            "folder"
+            f"{asked}: the ledger does not contain the fingerprints of the settings and data of this release, so these "
+            f"cannot be compared: use the published files, or set generation to {asked.generation + 1} to spend budget "
+            "on a new release"
         )
     known = (("settings", entry.settings in settings), ("confidential file", entry.data == data))
     for what, same in known:

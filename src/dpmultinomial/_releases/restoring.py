@@ -157,11 +157,15 @@ def _remembered(journal: Journal, memory: Memory, take_over: Sequence[str]) -> l
     for folder in take_over:
         known = [copy for copy in memory.all() if copy.place == str(Path(folder).absolute())]
         if not known:
-            raise Refused(f"the user account has no copy of a journal of {folder}")
+            places = ", ".join(sorted({copy.place for copy in memory.all()})[:5]) or "no folder"
+            raise Refused(
+                f"the user account must have a copy of the journal of {folder}, but has only copies of {places}: "
+                "choose one of these folders"
+            )
         if Path(folder, NAME).exists():
             raise Refused(
-                f"{folder} still exists, so its spending must not be transferred: make {_places.FOLDER}/ a symbolic "
-                "link to this folder instead"
+                f"{folder} must no longer exist if the recorded spending is transferred, but still exists: make "
+                f"{_places.FOLDER}/ a symbolic link to this folder instead"
             )
         wanted |= {copy.place for copy in known}
     return [copy for copy in memory.all() if copy.identity == identity or copy.place in wanted]

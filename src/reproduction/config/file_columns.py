@@ -170,8 +170,8 @@ def _combinations(parts: Sequence[Sequence[str]]) -> list[str]:
     different = [list(dict.fromkeys(part)) for part in parts]
     if (size := prod(map(len, different))) > _MOST_CELLS:
         raise ValueError(
-            f"absent: the columns that form the name have {size:,} combinations of values, more than the limit of "
-            f"{_MOST_CELLS:,}"
+            f"absent: the columns that form the name must have at most {_MOST_CELLS:,} combinations of values, got "
+            f"{size:,}: list the names of the cells in a file, and set the key 'cells' to its path"
         )
     return [JOINT.join(cell) for cell in product(*different)]
 

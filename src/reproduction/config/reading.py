@@ -88,7 +88,9 @@ def read(path: Path) -> dict[str, Any]:
         with open(places.public(path), "rb") as stream:
             raw = stream.read(_LARGEST_FILE + 1)
         if len(raw) > _LARGEST_FILE:
-            raise ConfigError(f"the file must not be larger than {_LARGEST_FILE:,} bytes: shorten the file")
+            raise ConfigError(
+                f"the file must have at most {_LARGEST_FILE:,} bytes, got at least {len(raw):,} bytes: shorten the file"
+            )
         loaded = parse(raw.decode("utf-8"), form="json" if str(path).endswith(".json") else "yaml")
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
@@ -142,7 +144,7 @@ def _json(text: str) -> Any:
 def _finite(written: str) -> float:
     value = float(written)
     if math.isinf(value):
-        raise ConfigError(f"{written[:80]} is outside the range of floating-point numbers, which ends at 1.8e308")
+        raise ConfigError(f"numbers must lie between -1.8e308 and 1.8e308, got {written[:80]}")
     return value
 
 

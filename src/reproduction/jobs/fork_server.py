@@ -206,7 +206,7 @@ def _exactly(client: socket.socket, size: int) -> bytes:
     while len(raw) < size:
         part = client.recv(size - len(raw))
         if not part:
-            raise ValueError("the connection was closed by the client")
+            raise ValueError(f"the client must send {size} bytes, but closed the connection after {len(raw)} bytes")
         raw += part
     return raw
 

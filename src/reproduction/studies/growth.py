@@ -187,7 +187,9 @@ def makespan(steps: Mapping[str, Step], cores: int) -> float:
             heapq.heappush(running, (now + steps[name].seconds, name))
             waiting.remove(name)
         if not running:
-            raise ValueError(f"these jobs depend on each other or on an unknown job: {', '.join(waiting[:3])}")
+            raise ValueError(
+                f"jobs must depend only on jobs that end earlier, got {', '.join(waiting[:3])}: correct the inputs"
+            )
         now = running[0][0]
         # all jobs that end at the same time are completed before the next job starts
         while running and running[0][0] == now:

@@ -76,8 +76,8 @@ def claim(
     lefts, rights, errors = (np.atleast_1d(x).ravel() for x in pairs)
     if not len(lefts):
         raise ValueError(
-            f"{artefact}: {quantity}: the relation {relation} requires at least one pair of numbers: "
-            "call not_run if no numbers are available"
+            f"{artefact}: {quantity}: the relation {relation} requires at least one pair of numbers, got "
+            "none: call not_run if no numbers are available"
         )
     with np.errstate(invalid="ignore"):  # inf - inf is undefined, so the margin is NaN
         margins = margin(lefts, relation, rights, rounding)
@@ -106,7 +106,7 @@ def law(
     if not sees:
         raise ValueError(
             f"{artefact}: {quantity}: a row of the kind 'law' must state the detection limit of its test, for example "
-            "'noise scale by 2 %'"
+            f"'noise scale by 2 %', got {sees!r}"
         )
     return _row(artefact, quantity, variant, p_value, 0.0, note, sees=sees)
 

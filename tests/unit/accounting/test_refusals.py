@@ -134,7 +134,7 @@ def test_what_is_just_good_enough_is_taken(call):
         ({"count": [1.5, 2, 3, 4]}, "count must contain only integers >= 0"),
         ({"count": [-1, 2, 3, 4]}, "count must contain only integers >= 0"),
         ({"column": ["x", "x", "x", "y"]}, r"row a, column x"),
-        ({"rate": [0.1, 0.1, 0.2, 0.1]}, "rate must be the same in all lines of a table, got 2 different values"),
+        ({"rate": [0.1, 0.1, 0.2, 0.1]}, "rate must be the same in all lines of a table, got 2 values .0.1, 0.2."),
     ],
 )
 def test_a_bad_table_is_told_in_its_own_line(change, words):

@@ -102,7 +102,7 @@ def test_the_search_finds_where_a_known_curve_crosses():
     [
         (lambda e: 0.95 if e < 0.05 else min(1.0, 0.3 + 0.5 * e), "decreases with epsilon"),
         (lambda e: 0.6 if e < 0.05 else min(1.0, 0.2 + 0.5 * e), "decreases with epsilon"),  # also below
-        (lambda e: 0.97, "the smallest epsilon is already sufficient"),
+        (lambda e: 0.97, "the success rate at the smallest epsilon must be below"),
         (lambda e: 0.9 * e / 100, "is below 90.0% even at the largest epsilon"),
     ],
 )

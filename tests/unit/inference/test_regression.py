@@ -266,7 +266,8 @@ MISSING = DATA.assign(x=np.where(np.arange(40) < 3, np.nan, DATA["x"]))
 REJECTED = {
     "missing": (lambda: posterior(covariates=MISSING[["x"]]),
                 r"x is missing for area 0 \(and 2 more\): remove these areas or the covariate x"),
-    "constant": (lambda: posterior(covariates={"x": [2.0] * 40}), "the covariate x is constant"),
+    "constant": (lambda: posterior(covariates={"x": [2.0] * 40}),
+                 "the covariate x must have at least two different values, got 2 for"),
     "collinear": (lambda: posterior(covariates={"x": DATA["x"], "y": 3 - DATA["x"]}), "covariates x, y are collinear"),
     "withheld": (lambda: posterior(DATA.assign(released=np.nan), law=dpm.Exact().rounded(1).threshold(10)),
                  "got 40 withheld counts"),

@@ -112,7 +112,7 @@ def test_bounds_unmeasured_and_withheld_counts():
             "bounds must satisfy 0 <= lower <= upper, got 14 to 9 for the node state",
         ),
         ({"parents": PARENTS, "levels": ["s", "r"]}, "levels must contain one name per level .3 levels., got 2"),
-        ({"levels": ["s"]}, "only together with parents: pass parents"),
+        ({"levels": ["s"]}, "only together with parents, got levels = "),
         ({"parents": {**PARENTS, "state": "d"}}, "parent must be -1 for exactly one node .the root., got -1 for 0"),
     ],
 )

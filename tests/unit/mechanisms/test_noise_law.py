@@ -598,7 +598,7 @@ WRONG = [
     ({"law": "gaussian", "epsilon": 1}, "gaussian has no key epsilon. The allowed keys are sd, variance, rho"),
     (
         {"law": "gaussian", "rho": 1, "sensitivity": 1, "relation": ADD},
-        "sensitivity and relation must not both be given",
+        "sensitivity and relation must not both be given, got sensitivity = ",
     ),
     ({"law": "gaussian", "sd": -1}, "sd must be finite and > 0, got -1"),
     ({"law": "discrete_gaussian", "variance": [1.0, 0.0]}, r"variance must be finite and > 0, got 0.0 \(index 1\)"),

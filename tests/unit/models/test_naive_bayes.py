@@ -281,7 +281,12 @@ X5, Y5 = data(60)
         ({"levels": {"word": ["a", "a"]}}, {}, ValueError, "levels of 'word' must contain distinct values"),
         ({"levels": {"word": ["a", 1]}}, {}, TypeError, "must contain only strings or only numbers"),
         ({"levels": {"word": "abc"}}, {}, TypeError, "must be a list of values"),
-        ({"bounds": {"word": (0, 1)}}, {}, TypeError, "column 'word' contains text and cannot have bounds"),
+        (
+            {"bounds": {"word": (0, 1)}},
+            {},
+            TypeError,
+            r"bounds must be omitted for column 'word', which contains text, got \(0, 1\)",
+        ),
         ({"bounds": {"wide": (1, 1)}}, {}, ValueError, "the bounds of 'wide' must satisfy lower < upper"),
         ({"bounds": (0, np.inf)}, {}, ValueError, "bounds of 'wide' must"),
         ({"classes": ["no"]}, {}, ValueError, "classes must contain at least two values and every value of y"),

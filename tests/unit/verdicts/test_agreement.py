@@ -160,7 +160,7 @@ def test_a_claim_about_pairs_shows_the_one_with_the_least_margin():
         ((1.0, "=<", 2.0), 0.0, "t: q: relation must be one of < <= = >= >, got '=<'"),
         ((1.0, "<", 2.0), -1.0, "t: q: rounding must be finite and >= 0, got -1.0"),
         ((1.0, "<", 2.0), np.nan, "rounding must be finite"),
-        (([], "<", []), 0.0, "t: q: the relation < requires at least one pair of numbers"),
+        (([], "<", []), 0.0, "t: q: the relation < requires at least one pair of numbers, got none"),
     ],
 )
 def test_a_claim_without_sense_is_refused(arguments, rounding, message):

@@ -132,7 +132,9 @@ class CoupledCounts:
         self.total_low, self.total_factor = total_low + skipped, total_factor[skipped:]
         if not self.total_factor.size or not self.total_factor.max() > 0:
             raise ValueError(
-                "no sum of counts within the windows is possible given the released total: choose a larger window"
+                f"the sums of counts within the windows, which are at least {int(self.low.sum())}, do not agree with "
+                f"the released total, which requires sums from {total_low} to {total_low + len(total_factor) - 1}: "
+                "choose a larger window"
             )
         self._solve()
 

@@ -357,7 +357,8 @@ class _Sweep:
             self.totals, self.log_g = p.totals(span)
             if not np.isfinite(self.log_g).any():
                 raise ValueError(
-                    "the release has probability 0 under this mechanism: check the released counts and the settings"
+                    f"the release with the total {p.total} has probability 0 under this mechanism: check the "
+                    "released counts and the settings"
                 )
             away = span / p.noise.epsilon
             levels = _mode_levels.levels(
@@ -465,7 +466,8 @@ class _Sweep:
         weight_sum = float(weights[:, 0].sum())
         if not weight_sum > 0:
             raise ValueError(
-                "the release has probability 0 under this mechanism: check the released counts and the settings"
+                f"the release with the total {self.problem.total} has probability 0 under this mechanism: check the "
+                "released counts and the settings"
             )
         parts = [np.concatenate(part) for part in zip(*terms, strict=True)]
         self.log_whole = float(np.log(weight_sum) + self.log_top + self.scale @ c.repeats)

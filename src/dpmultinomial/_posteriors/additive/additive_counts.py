@@ -132,7 +132,8 @@ class AdditivePosterior:
         """
         if self._again is None:
             raise ValueError(
-                "prior_influence requires a posterior that was computed without the arguments window and largest"
+                "prior_influence requires a posterior that was computed without the arguments window and largest: "
+                "compute the posterior again without these arguments"
             )
         size, rows = self.law.components, []
         for prior in (
@@ -263,7 +264,7 @@ def posterior(
     if bounded and chosen.concentration is not None:
         raise ValueError(f"window and largest may be given only with prior 'flat', got {prior!r}")
     if bounded and method == "transforms":
-        raise ValueError("window and largest must be omitted for the method 'transforms'")
+        raise ValueError(f"window and largest must be omitted for the method 'transforms', got {window} and {largest}")
     noise = NoiseModel(float(epsilon), cut)
     only_pairs = algorithm == "1-summed" or (algorithm == "3" and ties == "ieee")
     quick = _chain_is_quick(counts, int(counts.sum()), noise)

@@ -253,6 +253,7 @@ def _log_weights(law: NoiseLaw, value: float, s: NDArray[np.int64]) -> NDArray[n
     logs = np.asarray(law.log_weights(value, s), dtype=float)
     if logs.shape != s.shape or np.isnan(logs).any() or not logs.max() > -np.inf:
         raise ValueError(
-            f"the released count {value} is impossible under {law!r} for every true count from 0 to {s[-1]}"
+            f"the released count {value} is impossible under {law!r} for every true count from 0 to {s[-1]}: check the "
+            "released count and the noise"
         )
     return np.asarray(logs - logs.max())

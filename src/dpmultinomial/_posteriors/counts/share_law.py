@@ -197,8 +197,8 @@ def log_weight(mine: Window, theirs: Window, of_total: Window) -> float:
     weight_sum = float(_weights(of_total, low, high) @ sums[start : start + high - low + 1])
     if not weight_sum > 0:
         raise ValueError(
-            "the distribution of the share is not defined, because the weights of all pairs of counts are 0: check "
-            "the counts and the settings"
+            f"the distribution of the share is not defined, because all pairs of counts whose sum lies between {low} "
+            f"and {high} have weight 0: check the counts and the settings"
         )
     return float(np.log(weight_sum))
 
@@ -209,8 +209,9 @@ def _common(mine: Window, theirs: Window, of_total: Window) -> tuple[int, int]:
     high = min(of_total.last, mine.last + theirs.last)
     if low > high:
         raise ValueError(
-            "the distribution of the share is not defined, because the weights of all sums of two counts are 0: "
-            "check the counts and the settings"
+            "the distribution of the share is not defined: the sum of two counts lies between "
+            f"{mine.first + theirs.first} and {mine.last + theirs.last}, but must lie between {of_total.first} and "
+            f"{of_total.last}: check the counts and the settings"
         )
     return low, high
 
@@ -256,8 +257,8 @@ def _combined(
     weight_sum = float(weights @ zero)
     if not weight_sum > 0:
         raise ValueError(
-            "the distribution of the share is not defined, because the weights of all pairs of counts are 0: check "
-            "the counts and the settings"
+            "the distribution of the share is not defined, because all pairs of counts with a total from "
+            f"{n[0]:g} to {n[-1]:g} have weight 0: check the counts and the settings"
         )
     shift = float(weights @ (one / n)) / weight_sum
     between = float(weights @ (two / n**2)) / weight_sum

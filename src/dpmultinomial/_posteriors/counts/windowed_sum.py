@@ -168,10 +168,11 @@ class WindowedSumLaw:
         self.windows, self.total, self.categories = list(windows), total, len(windows)
         self._smallest = SMALLEST if sum(len(part.weights) for part in windows) <= NARROW else SMALLEST_WIDE
         self._runs: dict[tuple[int, int], Window] = {}
-        if not sum(w.first for w in windows) <= total <= sum(w.last for w in windows):
+        least, most = sum(w.first for w in windows), sum(w.last for w in windows)
+        if not least <= total <= most:
             raise ValueError(
-                f"no counts with the total {total} are possible under the noise and the prior: check the total, the "
-                "noise and the bounds"
+                f"total must lie between {least} and {most} under the noise and the prior, got {total}: check the "
+                "total, the noise and the bounds"
             )
 
     def located(self, category: int) -> Window:
@@ -280,8 +281,9 @@ def _product(one: Window, other: Window) -> Window:
     low, high = max(one.first, other.first), min(one.last, other.last)
     if low > high:
         raise ValueError(
-            "the total is impossible given the noise and the bounds of the counts: the sum of some of the counts would "
-            f"have to lie in the disjoint intervals [{one.first}, {one.last}] and [{other.first}, {other.last}]"
+            "the total is impossible given the noise and the bounds of the counts, because the sum of some of the "
+            f"counts would have to lie in [{one.first}, {one.last}] and also in [{other.first}, {other.last}]: check "
+            "the total and the bounds"
         )
     size = high - low + 1
     weights = _at(one, low, size) * _at(other, low, size)

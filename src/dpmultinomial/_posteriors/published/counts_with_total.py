@@ -328,8 +328,8 @@ def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
         if attempt is not None and attempt.error <= windows.NEGLECTED:
             return attempt
     raise ValueError(
-        "total: for all counts within the bounds, the total is impossible or requires noise of more than "
-        "1,200 standard deviations: check the total, the noise and the bounds"
+        f"total: for all counts within the bounds, the total {total.released:g} is impossible or requires noise of "
+        "more than 1,200 standard deviations: check the total, the noise and the bounds"
     )
 
 
@@ -793,7 +793,7 @@ def _concentrations(prior: Any, size: int) -> Array | None:
     if isinstance(prior, Mapping) and prior.get("law") == "multinomial":
         if set(prior) - {"law", "alpha"}:
             raise ValueError(
-                "prior: the multinomial prior has only the parameter alpha, got "
+                "prior: the multinomial prior must have no other parameter than alpha, got "
                 f"{', '.join(sorted(set(prior) - {'law'}))}"
             )
         return _checks.positives("alpha", prior.get("alpha", JEFFREYS), size)

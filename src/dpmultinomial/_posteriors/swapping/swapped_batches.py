@@ -141,7 +141,7 @@ def _table(
     if cells["missing"].any():
         raise ValueError(
             f"the columns table, row and column must not contain missing values, got {int(cells['missing'].sum())} "
-            "lines with missing values"
+            f"lines with missing values (the first is line {int(cells['missing'].argmax()) + 1} of the table)"
         )
     pairs = list(zip(map(str, cells["row"]), map(str, cells["column"]), strict=True))
     if len(set(pairs)) < len(pairs):
@@ -182,7 +182,8 @@ def _side(which: int, pairs: list[tuple[str, str]], given: Sequence[object] | No
 def _one_rate(values: NDArray[np.float64]) -> float:
     rates = np.unique(values)
     if len(rates) != 1:
-        raise ValueError(f"rate must be the same in all lines of a table, got {len(rates)} different values")
+        listed = ", ".join(f"{rate:g}" for rate in rates[:5])
+        raise ValueError(f"rate must be the same in all lines of a table, got {len(rates)} values ({listed})")
     return _checks.inside("rate", float(rates[0]))
 
 

@@ -123,8 +123,8 @@ def _combined(tree: Tree, rows: Whole, values: Array, spreads: Array) -> tuple[A
     clash = values[exact] != estimate[rows[exact]]
     if clash.any():
         raise ValueError(
-            f"{tree.names[rows[exact][clash][0]]} has several exact counts with different "
-            "values: remove all but one of the exact counts"
+            f"{tree.names[rows[exact][clash][0]]} has several exact counts with different values, such as "
+            f"{values[exact][clash][0]:g} and {estimate[rows[exact][clash][0]]:g}: remove all but one of these counts"
         )
     return estimate, variance
 

@@ -297,10 +297,10 @@ class PartOfTotal:
             high[rows] = np.minimum(high[rows], high[above] - (least[above] - low[rows]))
             low[rows] = np.maximum(low[rows], first)
         if (low > high).any():
-            node = tree.names[int(np.flatnonzero(low > high)[0])]
+            i = int(np.flatnonzero(low > high)[0])
             raise _solver.Unsolved(
-                f"{node}: the bounds exclude all counts of the cell that are possible given the totals: correct the "
-                "bounds or the measurements"
+                f"{tree.names[i]}: no count of the cell agrees with the bounds and the totals, which require at least "
+                f"{low[i]:g} and at most {high[i]:g}: correct the bounds or the measurements"
             )
         return low, high
 

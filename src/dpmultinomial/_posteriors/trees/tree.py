@@ -208,7 +208,7 @@ def _names(names: Sequence[str] | None, size: int) -> tuple[str, ...]:
             raise TypeError(f"names must contain only non-empty strings, got {name!r}")
     if len(set(labels)) < size:
         twice = next(name for i, name in enumerate(labels) if name in labels[:i])
-        raise ValueError(f"names must be distinct, but {twice!r} occurs twice")
+        raise ValueError(f"names must be distinct, got {twice!r} twice")
     return labels
 
 

@@ -151,7 +151,7 @@ def _matrix_or_vector(rng: np.random.Generator, runs: int) -> str:
             "Listing 5.2 contains the index nS[1,], whereas listing 6.4 contains nS[1]. With a vector, the first index "
             f"raises the error '{error}'."
         )
-    raise AssertionError("a vector was indexed as a matrix")
+    raise AssertionError("indexing a vector as a matrix must raise IndexError, got no error")
 
 
 def _small_m(rng: np.random.Generator, runs: int) -> str:

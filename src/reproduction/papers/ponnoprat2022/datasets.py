@@ -69,13 +69,16 @@ def obtain(source: Source, *, folders: Sequence[str | Path], download: bool, ret
             return files_found
     looked = "; ".join([", ".join(map(_shown, folders)) or "no folder", *dict.fromkeys(wrong)])
     if not download:
-        raise UnavailableError(f"{source.name} was not found in {looked}, and downloads are switched off")
+        raise UnavailableError(
+            f"{source.name} was not found in {looked}, and downloads are switched off: add the files to one of the "
+            "folders, or set download to true"
+        )
     try:
         content = _download(source.archive, retries)
     except (requests.RequestException, ValueError, OSError) as error:
         raise UnavailableError(
-            f"{source.name} was not found in {looked}, and could not be downloaded "
-            f"from {source.archive}: {_reason(error)}"
+            f"{source.name} was not found in {looked}, and could not be downloaded from {source.archive} "
+            f"({_reason(error)}): add the files to one of the folders, or repeat the download later"
         ) from None
     files = source.archive_files or source.files
     arrived = {file.name: verified(_member(content, file, source.archive), file, source.archive) for file in files}

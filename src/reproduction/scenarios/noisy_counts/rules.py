@@ -266,7 +266,7 @@ def law_mistakes(place: str, stated: Mapping[str, Any], by_row: Sequence[str]) -
         elif "file" not in stated:
             raise ValueError(
                 "noise: a table requires the key 'file' with the path of a CSV file that has the columns true, "
-                "released and probability"
+                f"released and probability, got the keys {', '.join(stated)}"
             )
         elif not Path(str(stated["file"])).is_file():
             yield f"{place}.file", f"{stated['file']!r} is not a file: paths are relative to the working directory"
@@ -429,7 +429,8 @@ def depths(columns: Table) -> dict[str, int]:
             raise ValueError(f"the path of parents from {name!r} contains a cycle: correct the parents")
         if node not in depth_of or depth_of[node] + len(path) >= table_columns.DEEPEST:
             raise ValueError(
-                f"{name!r} must be fewer than {table_columns.DEEPEST} steps below the root: use fewer levels"
+                f"{name!r} must be fewer than {table_columns.DEEPEST} steps below the root, got at least "
+                f"{depth_of.get(node, 0) + len(path)} steps: use fewer levels"
             )
         for step, below in enumerate(reversed(path), start=1):
             depth_of[below] = depth_of[node] + step

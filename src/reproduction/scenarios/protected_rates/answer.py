@@ -27,7 +27,10 @@ def answer(case: Case) -> Answer:
     settings, columns = case.settings, case.columns
     assert columns is not None
     if settings["family"] == "shares" and settings["per"] != 1:
-        raise ValueError("the key 'per' must be omitted for shares, because shares are fractions of persons")
+        raise ValueError(
+            "the key 'per' must be omitted for shares, because shares are fractions of persons, got "
+            f"{settings['per']!r}"
+        )
     release, numbers = _release(columns, settings), rules.numbers(settings)
     inferred = _posterior(release, numbers, settings)
     table = _rows(inferred, release, settings["level"])

@@ -210,12 +210,12 @@ def test_unmeasured_counts_share_what_the_total_leaves():
             "total must be an integer or a mapping with exactly the keys released and noise",
         ),
         ({"total": {"released": 3.5, "noise": GAUSS}}, ValueError, "total: the released value 3.5"),
-        ({"total": 3, "upper": 0}, ValueError, "total: for all counts within the bounds, the total is impossible"),
+        ({"total": 3, "upper": 0}, ValueError, "total: for all counts within the bounds, the total 3 is impossible"),
         ({"total": 3, "lower": -np.inf}, ValueError, "lower must be finite if counts have a total"),
         (
             {"total": 3, "prior": {"law": "multinomial", "beta": 1}},
             ValueError,
-            "the multinomial prior has only the parameter alpha, got beta",
+            "the multinomial prior must have no other parameter than alpha, got beta",
         ),
         ({"total": 3, "prior": {"law": "multinomial", "alpha": 0}}, ValueError, "alpha must be finite and > 0"),
         (

@@ -254,7 +254,7 @@ def test_the_face_takes_nodes_by_queries():
             {"queries": {"a": ["a", "b"]}},
             "the query a has the same name as a cell but is the sum of several cells .a, b.",
         ),
-        ({"total": 5}, "total must be omitted for crossed cells: add a query over all cells"),
+        ({"total": 5}, "total must be omitted for crossed cells, got 5: add a query over all cells"),
         ({"groups": ["x", "y", "z"]}, "groups must be omitted for crossed cells"),
         ({"mechanism": {"a": GAUSSIAN, "b": GAUSSIAN}}, "every query, but the entry is missing for all"),
         (

@@ -89,7 +89,7 @@ def test_what_is_not_determined_is_said_so_and_what_is_by_difference_is_found():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (([0, 0], [1.0, 2.0], 0.0), "0 has several exact counts with different values"),
+        (([0, 0], [1.0, 2.0], 0.0), "0 has several exact counts with different values, such as 1 and 2"),
         (([0], [1.0], -1.0), "variance must be >= 0, got -1"),
         (([0], [1.0, 2.0], 1.0), r"one node per measurement \(2 measurements\), got 1"),
     ],

@@ -71,9 +71,7 @@ class Chain(NamedTuple):
         level : probability of the interval, strictly between 0 and 1.
         """
         if not len(self.draws):
-            raise ValueError(
-                "a summary requires at least one draw, but the chain has no draws: run the chain with draws >= 1"
-            )
+            raise ValueError("a summary requires at least one draw, got none: run the chain with draws >= 1")
         tail = (1 - _checks.inside("level", level)) / 2
         lower, upper = np.quantile(self.draws, [tail, 1 - tail], axis=0)
         mean, sd = self.draws.mean(axis=0), self.draws.std(axis=0)

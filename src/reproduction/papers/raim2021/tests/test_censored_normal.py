@@ -173,7 +173,7 @@ def test_one_chain_is_not_judged_but_has_a_summary():
     assert found["mean"].to_numpy() == pytest.approx(5.0 * np.arange(6), abs=5 / 2000**0.5)  # false alarm rate 1e-6
     assert (found["upper"] - found["lower"]).to_numpy() == pytest.approx(2 * 1.645, abs=0.3)
     assert censored_normal.chain(RELEASE, **MODEL, method="corrected", rng=stream(7, "kind")).method == "corrected"
-    with pytest.raises(ValueError, match="has no draws"):
+    with pytest.raises(ValueError, match="at least one draw, got none"):
         censored_normal.Chain(np.empty((0, 6)), 0.0, 0.0).summary()
 
 
