@@ -411,22 +411,26 @@ def test_a_cell_that_is_everything_is_the_total(state, tmp_path):
 def test_questions_agree_with_joint_draws(state):
     """Check that sums, differences and comparisons of two counts are exact mixtures, and others are drawn."""
     found = CellPlaces(read(state[0], {"hispanic": "hispanic"}), ["County", "Tract"], rng=rng())
-    single = [name for name, rows in found.names.items() if len(rows) == 1][:2]
-    a, b = (found.place[found.names[name][0]] for name in single)
+    *single, third = [name for name, rows in found.names.items() if len(rows) == 1][:3]
+    a, b, c = (found.place[found.names[name][0]] for name in (*single, third))
     draws = np.concatenate([law.sample(2000, rng=rng(k)) for k, law in enumerate(found.components())])
     questions = {
         "more": {"probability": f"{single[0]} > {single[1]}"},
         "sum": {"sum": single},
         "gap": {"difference": single},
         "share": {"share": {"of": single[0], "among": single}},
+        "two": {"difference": [single[0], [single[1], third]]},
         "three": {"sum": list(found.names)[:3]},
     }
     rows = found.ask(questions, rng=rng()).set_index("quantity")
     x, y = draws[:, a].astype(float), draws[:, b].astype(float)
     three = draws[:, [found.place[i] for name in list(found.names)[:3] for i in found.names[name]]].sum(axis=1)
-    for name, values in (("more", x > y), ("sum", x + y), ("gap", x - y), ("share", x / (x + y)), ("three", three)):
+    wanted = {"more": x > y, "sum": x + y, "gap": x - y, "share": x / (x + y), "two": x - y - draws[:, c]}
+    for name, values in {**wanted, "three": three}.items():
         error = values.std() / np.sqrt(len(values))
         assert rows.loc[name, "mean"] == pytest.approx(values.mean(), abs=6 * error + 1e-9)
+    mean = found.windows.numbers(0.95)[0]  # exact means of the mixture; sums and differences of two have them too
+    assert rows.loc[["sum", "gap"], "mean"].tolist() == pytest.approx([mean[a] + mean[b], mean[a] - mean[b]], rel=1e-9)
     assert set(rows["status"]) == {"approximate"}
     assert (rows["error"] >= found.error[[a, b]].max()).all()
 

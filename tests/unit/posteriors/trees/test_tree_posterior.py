@@ -14,10 +14,11 @@ from scipy.special import gammaln
 from dpmultinomial._accuracy import Accuracy
 from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
 from dpmultinomial._mechanisms.law_settings import law_of
+from dpmultinomial._posteriors.published.priors import prior_of
 from dpmultinomial._posteriors.trees import _sites, _solver, tree_posterior
 from dpmultinomial._posteriors.trees._sum_product import SumProduct
 from dpmultinomial._posteriors.trees.measurements import FAR, Listed, Measurements, both, multiply_splits
-from dpmultinomial._posteriors.trees.tree import Leaves, Splits, Tree
+from dpmultinomial._posteriors.trees.tree import Leaves, Splits, Tree, moments
 from dpmultinomial._posteriors.trees.tree_posterior import infer
 from dpmultinomial._seeding import stream
 
@@ -738,3 +739,24 @@ def test_two_lists_without_a_common_count_have_an_empty_sum(tail, beyond):
     for found in (both(one, two), both(two, one)):
         assert len(found.logs) == 0
         assert (found.below, found.above) == (beyond, beyond)
+
+
+THREE = {"law": "table", "counts": [0, 2, 4], "probabilities": [0.2, 0.3, 0.5]}
+
+
+@pytest.mark.parametrize(
+    ("words", "mean", "variance"),
+    [
+        ({"law": "geometric", "mean": 7.0}, 7.0, 7.0 + 7.0**2),
+        ({"law": "negative_binomial", "mean": 6.0, "shape": 0.5}, 6.0, 6.0 + 6.0**2 / 0.5),
+        # squared distances from the mean 0.3 * 2 + 0.5 * 4 = 2.6: 2.6^2, 0.6^2, 1.4^2
+        (
+            {"law": "table", "counts": [0, 2, 4], "probabilities": [0.2, 0.3, 0.5]},
+            2.6,
+            0.2 * 6.76 + 0.3 * 0.36 + 0.5 * 1.96,
+        ),
+        ("flat", np.inf, np.inf),
+    ],
+)
+def test_moments_of_priors_by_hand(words, mean, variance):
+    assert moments(prior_of(words)) == pytest.approx((mean, variance), rel=1e-12)

@@ -15,18 +15,20 @@ PLACES = ("N_min", "N_q1", "N_med", "N_q3", "N_max")
 
 
 def test_figure_1():
-    counts = [0, 3, 70, 70, 120, 480, 910]
-    table = pd.DataFrame({"count": counts, "representative": ["N_min", "", "", "N_med", "", "", "N_max"]})
+    counts = [0, 3, 12, 40, 70, 70, 120, 480, 910]
+    names = {0: "N_min", 4: "N_med", 8: "N_max"}
+    table = pd.DataFrame({"count": counts, "representative": [names.get(i, "") for i in range(9)]})
     (axis,) = figures.figure_1(table).axes
     heights = np.histogram(counts, np.arange(0, 1001, 50))[0]
     top = 1.05 * heights.max()
     full = heights > 0
     expected = [
         a.boxes(50 * np.flatnonzero(full), 0, 50, heights[full], SKY),
-        a.line(counts, [-0.03 * top] * 7, BLACK, kind="marks"),
+        a.line(counts, [-0.03 * top] * 9, BLACK, kind="marks"),
         a.line([0, 70, 910], [1.03 * top] * 3, RED, kind="marks"),
     ]
     assert not a.wrong(axis, *expected)
+    assert axis.get_yticks().tolist() == [0, 1, 2, 3, 4]  # no tick is below 0, between integers, or above the bars
 
 
 def test_windows():
@@ -44,6 +46,10 @@ def test_windows():
         levels = [] if axis is close else [a.across("level", p, GREY) for p in free]
         levels += [] if axis is third else [a.across("level", 0.025, BLACK)]
         assert not a.wrong(axis, *lines, *levels)
+    near = table.loc[table["window"].isin([9, 10]) & (table["algorithm"] == "Algorithm 2"), "probability"]
+    assert close.get_xlim() == (8.7, 11.3)
+    assert close.get_ylim() == pytest.approx((0.97 * near.min(), 1.03 * near.max()))
+    assert close.get_xticks().tolist() == [9, 10, 11]
 
 
 def test_precision():
