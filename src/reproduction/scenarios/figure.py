@@ -207,7 +207,8 @@ def of_grid(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "ma
     for axis, name in zip(axes, wanted, strict=False):
         _moving(axis, good[good["quantity"] == name], keys, groups)
         kind = "parameter" if name in further else kinds[0]
-        title = f"{NOUNS[kind]} {shown[name]}" if shown[name].isdigit() else shown[name]
+        worded = any(character.isalpha() for character in shown[name])
+        title = shown[name] if worded else f"{NOUNS[kind]} {shown[name]}"  # such as 3, or 1/2 for a cell of a table
         axis.set_title(title, fontsize=7, parse_math=False)
         if kind == "count":
             axis.yaxis.set_major_locator(MaxNLocator(5, integer=True))

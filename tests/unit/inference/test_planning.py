@@ -97,6 +97,17 @@ def test_the_search_finds_where_a_known_curve_crosses():
     assert found >= share / (1 - share)
 
 
+def test_the_search_goes_back_if_a_grid_point_failed_by_chance():
+    """Check a crossing at 0.015 for all releases, although the fewer releases of the grid fail at 0.01 and at 0.02."""
+
+    def simulate(epsilon, runs):
+        right = np.full(runs, epsilon > 0.03 or (epsilon >= 0.015 and runs == RUNS))
+        return np.stack([right, np.zeros(runs, bool)], axis=1)
+
+    found = Search(simulate, low=0.01, high=0.04, wanted=WANTED, releases=RUNS, precision=0.02).smallest()
+    assert 0.015 <= found <= 0.015 * 1.02
+
+
 @pytest.mark.parametrize(
     ("frequency", "words"),
     [

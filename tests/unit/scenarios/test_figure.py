@@ -165,6 +165,12 @@ def test_a_grid_shows_each_quantity_against_its_key_and_parameters_on_their_own_
         assert not artists.wrong(axis, *expected)
 
 
+def test_names_without_letters_have_a_noun_in_the_titles_of_a_grid():
+    table = pd.concat([case(share=["1/1", "2/1", "men/2"]).assign(rate=r) for r in (0.1, 0.2)], ignore_index=True)
+    drawn = figure.of_grid(table, {"kind": "swapped_table", "points": [{"at": {"rate": 0.1}}]})
+    assert [axis.get_title() for axis in drawn.axes] == ["true share 1/1", "true share 2/1", "men/2"]
+
+
 @pytest.mark.parametrize(("size", "panels", "rest"), [(1, 1, ""), (4, 6, ""), (8, 6, "; 6 of 8 quantities")])
 def test_a_grid_has_up_to_six_panels(size, panels, rest):
     names = [f"n{i}" for i in range(size)]

@@ -208,6 +208,7 @@ def _single(
         bounds=bounds,
     )
     inferred = posterior(release, prior=settings.get("prior"), rng=stream_of(tables.names[t]))
+    check: Any = inferred.facts["conflict"]
     released = dict(zip(release.names, release.values.tolist(), strict=True))
     groups = {"counts": standard.FILE, "rates": standard.BEHIND}.get(settings["about"], inferred.groups)
     laws = [
@@ -217,5 +218,5 @@ def _single(
         for name in getattr(inferred, group)
     ]
     rows = [standard.row(law, settings["level"], released[law.name] if law.type == "count" else None) for law in laws]
-    table = pd.DataFrame(rows, columns=list(COLUMNS)).assign(**_conflict(inferred.facts["conflict"]))
+    table = pd.DataFrame(rows, columns=list(COLUMNS)).assign(**_conflict(check))
     return without_prior.columns(table, release, settings["confidence"]) if settings.get("confidence") else table

@@ -211,7 +211,11 @@ def test_unmeasured_counts_share_what_the_total_leaves():
         ),
         ({"total": {"released": 3.5, "noise": GAUSS}}, ValueError, "total: the released value 3.5"),
         ({"total": 3, "upper": 0}, ValueError, "total: for all counts within the bounds, the total 3 is impossible"),
-        ({"total": 3, "lower": -np.inf}, ValueError, "lower must be finite if counts have a total"),
+        (
+            {"total": 3, "lower": [0, -np.inf], "released": {"a": 1, "b": 2}},
+            ValueError,
+            "lower must be finite if counts have a total, got -inf for b",
+        ),
         (
             {"total": 3, "prior": {"law": "multinomial", "beta": 1}},
             ValueError,

@@ -164,6 +164,20 @@ def test_p_values_of_large_counts_are_those_of_the_normal_model():
     assert told["smallest"] == pytest.approx(expected, rel=2e-3)
 
 
+@pytest.mark.parametrize(("product", "found"), [(0.045, True), (0.055, False)])
+def test_p_values_are_multiplied_by_the_number_of_values(product, found):
+    """Check a total and its two parts with the variances 9, 16 and 25: the p-value of each is that of the gap."""
+    gap = stats.norm.isf(product / 3 / 2) * np.sqrt(50)
+    y, variance = np.array([2_000_010.0 + gap, 1_000_000.0, 1_000_010.0]), np.array([9.0, 16.0, 25.0])
+    law = infer(
+        Measurements(Tree([-1, 0, 0]), [0, 1, 2], y, {"law": "gaussian", "variance": variance}), prior=Splits(1)
+    )
+    told = conflict.facts(law)
+    assert told["smallest"] == pytest.approx(product / 3, rel=2e-3)
+    assert told["found"] == found
+    assert len(told.get("names", [])) == (3 if found else 0)
+
+
 def test_one_contradiction_is_found_by_name_and_shown_first():
     names, parents = ["all", "a", "b", "a1", "a2"], [None, "all", 0, "a", 1]
     noise = dpm.DiscreteGaussian(sigma=2.0)
