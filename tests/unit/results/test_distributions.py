@@ -1,6 +1,7 @@
 """Tests of the interface of all posteriors: methods against draws and rules; convolutions in extended precision."""
 
 import contextlib
+import re
 
 import numpy as np
 import pandas as pd
@@ -98,7 +99,10 @@ def test_a_posterior_says_what_it_is(case):
     assert set(summary["type"]) <= set(TYPES)
     assert (summary["lower"] <= summary["upper"]).all()
     assert (summary["level"] == 0.9).all()
-    assert "<table" in posterior._repr_html_()
+    html = posterior._repr_html_()
+    assert "<table" in html
+    columns = posterior.summary().columns
+    assert re.findall("<th>(.*?)</th>", html) == list(columns)  # no column of row numbers
     for group in set(GROUPS) - set(posterior.groups):
         with pytest.raises(AttributeError, match=f"this posterior has no {group}"):
             getattr(posterior, group)

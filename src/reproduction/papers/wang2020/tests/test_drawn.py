@@ -129,7 +129,9 @@ def test_calibration():
     table = a.crossed("ecdf_difference", quantity=["component", "total"], method=["one", "two"], bin=[0, 0.5]).assign(
         band=0.2
     )
-    axes = iter(figures.calibration(table).axes)
+    drawn = figures.calibration(table).axes
+    assert [axis.get_title() for axis in drawn] == ["one", "two", "", ""]
+    axes = iter(drawn)
     for quantity in ("component", "total"):
         for method in ("one", "two"):
             rows = table[(table["quantity"] == quantity) & (table["method"] == method)]
