@@ -261,6 +261,21 @@ def test_short_transforms_of_many_levels_are_within_their_bound(reserve, ties):
     assert 1e-12 < max(found, apart(fine.total(), rough.total())) <= rough.certificate.error
 
 
+@pytest.mark.parametrize("span", [14.0, 30.0])
+def test_a_short_range_of_totals_of_many_levels_is_within_its_bound(monkeypatch, span):
+    """Compare the totals within `span` / epsilon of the released total with all totals of a larger mass than 1e-16. The
+    bound contains all chunks of levels: the last chunk has less than 1e-8 of their tilted mass.
+    """
+    problem = _mode_transforms.Problem(np.array([260, 45, 170]), NoiseModel(0.1), FLAT, "random")
+    fine, totals = _mode_transforms._Sweep(problem, 3.0, 46.0).law(), _mode_transforms.Problem.totals
+    monkeypatch.setattr(_mode_transforms.Problem, "totals", lambda problem, _: totals(problem, span))
+    rough = _mode_transforms._Sweep(problem, 3.0, 46.0)
+    assert rough.parts[-1][1].free.min() < rough.whole.free.min() + np.log(1e-8)
+    rough = rough.law()
+    found = max(apart(fine.marginal(i), rough.marginal(i)) for i in range(3))
+    assert 1e-14 < max(found, apart(fine.total(), rough.total())) <= rough.certificate.error < 1e-3
+
+
 @pytest.mark.parametrize("draws", [1, 100, 4321])
 def test_a_standard_error_is_that_of_an_even_chance(draws):
     """Check that the share of successes in n draws has its largest standard deviation at 1/2."""

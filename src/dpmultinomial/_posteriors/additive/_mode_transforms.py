@@ -527,7 +527,6 @@ class _Sweep:
                     rate = noise.epsilon + sign * tilts
                     cut += size * np.exp((free - rate * far - np.log(np.expm1(rate))).min())
         rest = self.whole.free - self.log_whole - self.masses.totals
-        rest = free - self.masses.totals
         for end, sign in ((0, -1), (-1, 1)):
             away = int(self.totals[end]) - self.problem.total
             if abs(away) < noise.support and (sign > 0 or self.totals[0] > 0):
