@@ -83,8 +83,8 @@ def _unmodified(name: str, given: Mapping[str, Any]) -> NoiseLaw:
         _only(name, given, ("table", "beyond"))
         if "table" not in given:
             raise ValueError(
-                "noise: the distribution 'table' requires the key 'table', which must contain the columns true, "
-                "released and probability"
+                "noise: the distribution 'table' requires the key 'table' (columns true, released and probability), "
+                f"got the keys {', '.join(given) or 'none'}"
             )
         return Perturbation(given["table"], beyond=given.get("beyond", "none"))
     if name == "random_rounding":

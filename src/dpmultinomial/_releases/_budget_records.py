@@ -687,9 +687,9 @@ class Books:
                 )
             if known.identity != identity and known.place == str(self.place):
                 raise Refused(
-                    f"the journal in {self.place} was created again, but the user account has a copy of an older "
-                    f"journal of this folder. Restore the older journal from a backup, or run {RESTORE} to add the "
-                    "spending recorded in the copy to the new journal"
+                    f"the journal in {self.place} is new, but the user account has a copy of an older journal of this "
+                    f"folder. Restore the older journal from a backup, or run {RESTORE} to add the spending recorded "
+                    "in the copy to the new journal"
                 )
 
 
