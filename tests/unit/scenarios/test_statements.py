@@ -276,6 +276,36 @@ def test_a_swapped_table_states_what_the_swapping_protects(shown):
     assert two == "The margins of the table are published exactly and are not protected."
 
 
+@pytest.mark.parametrize(
+    ("cost", "used", "sure"),
+    [
+        # a replacement removes one record and adds another: twice the epsilon and four times the rho
+        ({"epsilon": 1.0, "relation": "replace a record"}, "epsilon 1 of 4 (replace a record)", "2.72 : 1 (73.2 %) s"),
+        (
+            {"epsilon": 1.0, "relation": "add or remove a record"},
+            "epsilon 2 of 4 (replace a record)",
+            "2.72 : 1 (73.2 %) sure of the true one.",
+        ),
+        # rho + 2 sqrt(rho log(10^6)) = 1.0713, whose exponential is 2.919, and 2.919/3.919 = 0.7448
+        (
+            {"rho": 0.02, "relation": "add or remove a record"},
+            "rho 0.08 of 0.5 (replace a record)",
+            "2.92 : 1 (74.5 %) sure of the true one (with probability 1e-06, it may learn more).",
+        ),
+        (
+            {"rho": 0.02, "relation": "replace a record"},
+            "rho 0.02 of 0.5 (replace a record)",
+            "2.92 : 1 (74.5 %) sure of the true one (with probability 1e-06, it may learn more).",
+        ),
+    ],
+)
+def test_a_page_states_the_guarantee_and_the_part_of_the_budget_for_each_neighbouring_relation(cost, used, sure):
+    budget = {"epsilon": 4.0} if "epsilon" in cost else {"rho": 0.5}
+    told = " ".join(page._protected({"cost": cost, "source": "survey"}, {"survey": budget}))
+    assert f"that differ by one step ({cost['relation']}) equally likely can become at most {sure}" in told
+    assert f"Of the budget of survey, this release used {used}." in told
+
+
 def test_equal_distributions_are_one_statement():
     """Levels of a released tree with equal shares have equal noise."""
     laplace, gauss = {"law": "discrete_laplace", "scale": 2.0}, {"law": "discrete_gaussian", "sigma": 3.0}
