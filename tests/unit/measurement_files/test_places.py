@@ -8,7 +8,8 @@ import pytest
 from measured_files import put
 from reference.tree_enumeration import Enumeration, splits
 
-from dpmultinomial._measurement_files import files, reading
+from dpmultinomial._accuracy import Accuracy
+from dpmultinomial._measurement_files import files, places, reading
 from dpmultinomial._measurement_files.places import COLUMNS, Places
 from reproduction import synthetic_census
 from reproduction.synthetic_census import Size
@@ -514,3 +515,20 @@ def test_a_question_about_places_is_one_about_their_nodes(question, nodes):
         names={"x": [0], "y": [1, 2]}, measured=SimpleNamespace(tree=SimpleNamespace(names=("n0", "n1", "n2")))
     )
     assert places._translated(question, SimpleNamespace(place=lambda name: None)) == nodes
+
+
+@pytest.mark.parametrize("at_once", [2, 3, 7, 500])
+def test_units_of_many_nodes_are_sums_of_their_own_nodes(at_once, monkeypatch):
+    """Check draws in which node i always has the count i + 1: three units with the sums 6, 9 and 6 + 7 + 8 + 9."""
+
+    class Law:
+        def sample(self, size, *, rng, nodes):
+            return np.tile(np.array(nodes) + 1, (size, 1))
+
+    monkeypatch.setattr(places, "_AT_ONCE", at_once)
+    found = object.__new__(places.Places)
+    found.law, found.accuracy = Law(), Accuracy("exact", 0.0, "")
+    units = [[0, 1, 2], [0, 2, 4], [5, 6, 7, 8]]
+    several = found.several(units, np.random.default_rng(1))
+    assert [rows for rows, _ in several] == units
+    assert [(law.mean(), law.sd()) for _, law in several] == [(6.0, 0.0), (9.0, 0.0), (30.0, 0.0)]

@@ -133,6 +133,23 @@ def test_a_case_shows_each_interval_with_its_mean_and_its_released_count():
         assert not artists.wrong(axis, mark, bar)
 
 
+def test_of_many_counts_the_thirty_largest_are_shown_in_decreasing_order():
+    names = [f"c{i}" for i in range(70)]
+    means = 7.0 * (11 * np.arange(70) % 70)
+    table = case(count=names).assign(mean=means, lower=means - 1, upper=means + 2)
+    (axis,) = figure.of_case(table, {"kind": "noisy_counts"}).axes
+    order = np.argsort(-means)[:30]
+    assert [label.get_text() for label in axis.get_yticklabels()] == [names[i] for i in order]
+    rows, place = table[table["mean"] >= means[order].min()], np.argsort(order)
+    y = [place[np.flatnonzero(np.sort(order) == i)[0]] for i in np.sort(order)]
+    assert not artists.wrong(
+        axis,
+        artists.line(rows["mean"], y, style.BLUE, kind="marks"),
+        artists.bars(y, rows["lower"], rows["upper"], horizontal=True, colour=style.BLUE),
+        artists.line(rows["released"], y, style.RED, kind="marks"),
+    )
+
+
 def test_shares_and_rates_are_drawn_in_per_cent_side_by_side():
     table = case(share=["a", "b"], rate=["c"]).assign(quantity=["a", "b", "a"])
     (axis,) = figure.of_case(table, {"kind": "noisy_shares"}).axes

@@ -418,6 +418,15 @@ def test_an_uncertain_prior_is_a_warning_before_the_table(shown):
     assert "WARNING" not in shown(file="few.csv", noise=noise)
 
 
+def test_the_uncertain_prior_of_every_group_is_a_warning():
+    prior = {
+        name: {"uncertain": name != "b", "mean": mean, "mean_error": 2.0}
+        for name, mean in zip("abc", (4, 5, 6), strict=True)
+    }
+    said = [text for text in sentences.accuracy({"prior": {"groups": prior}}) if text.startswith("WARNING")]
+    assert [re.search(r"of group (\w) .* its mean, (\d),", text).groups() for text in said] == [("a", "4"), ("c", "6")]
+
+
 @pytest.mark.parametrize(
     ("low", "high", "between", "cell"),
     [

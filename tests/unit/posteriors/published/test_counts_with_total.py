@@ -453,6 +453,13 @@ def test_what_a_prior_decides_beside_a_total_is_shown():
     assert beside.loc["a", "mean"] == pytest.approx(own @ n / own.sum(), rel=1e-10)
     below = np.cumsum(own) / own.sum()
     assert beside.loc["a", "upper"] == n[np.argmax(below >= 0.95)]
+    noisy = np.arange(-200, 201)
+    mass = np.exp(-(noisy**2) / 72) / np.exp(-(noisy**2) / 72).sum()
+    tail = sum(2 / 3 * 3.0**-m * mass[noisy >= 9 - m].sum() for m in range(40))  # a value of at least 9
+    assert beside.loc["a", "tail"] == pytest.approx(tail, rel=1e-9)
+    assert beside.loc["b", "tail"] == pytest.approx(
+        mass[noisy <= 25].sum(), rel=1e-9
+    )  # of the most favourable count, 0
     calm = counts_with_total.posterior(released, noise=noise, prior="flat", total=30)
     assert calm.facts["flat_comparison"] == {"prior_matters": 0, "of": 2, "first": []}
     few = {"law": "table", "counts": [0, 1], "probabilities": [0.5, 0.5]}
