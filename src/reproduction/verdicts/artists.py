@@ -6,6 +6,7 @@ if a limit of an interval is wrong, if a line is drawn in place of a band, or if
 """
 
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -78,9 +79,11 @@ def boxes(x: ArrayLike, bottom: ArrayLike, width: ArrayLike, height: ArrayLike, 
     return Drawn("boxes", tuple(sorted(_points(x, bottom, width, height))), _hex(colour))
 
 
-def wrong(axis: Axes, *expected: Drawn) -> list[str]:
+def wrong(axis: Axes, *expected: Drawn, own: str = "") -> list[str]:
     """Return a list of the matplotlib artists that are missing from a panel and of the artists that are not expected in
-    the panel. The list is empty if the panel is correct.
+    the panel. The list is empty if the panel is correct. An axis without a label must have the limits of the panel in
+    which a reader finds its label: the nearest panel to the left in the same row, or below in the same column. This
+    rule is not checked for the axes in `own` (``x``, ``y`` or ``xy``).
     """
     left, missing = list(shown(axis)), []
     for one in expected:
@@ -89,7 +92,25 @@ def wrong(axis: Axes, *expected: Drawn) -> list[str]:
             missing.append(f"missing: {_short(one)}")
         else:
             left.remove(match)
-    return [*missing, *(f"not expected: {_short(one)}" for one in left)]
+    return [*missing, *(f"not expected: {_short(one)}" for one in left), *_other_limits(axis, own)]
+
+
+def _other_limits(axis: Axes, free: str) -> Iterator[str]:
+    own = axis.get_subplotspec()
+    if own is None:
+        return
+    panels = [(one, spec) for one in axis.figure.axes if (spec := one.get_subplotspec()) and one is not axis]
+    panels = [(one, spec) for one, spec in panels if spec.get_gridspec() is own.get_gridspec()]
+    if not axis.get_ylabel() and "y" not in free:
+        row = [(s.colspan.start, one) for one, s in panels if s.rowspan == own.rowspan and one.get_ylabel()]
+        left = [pair for pair in row if pair[0] < own.colspan.start]
+        if left and not np.allclose(axis.get_ylim(), max(left, key=itemgetter(0))[1].get_ylim()):
+            yield "the y axis has no label, and other limits than the panel to the left with a label"
+    if not axis.get_xlabel() and "x" not in free:
+        column = [(s.rowspan.start, one) for one, s in panels if s.colspan == own.colspan and one.get_xlabel()]
+        below = [pair for pair in column if pair[0] > own.rowspan.start]
+        if below and not np.allclose(axis.get_xlim(), min(below, key=itemgetter(0))[1].get_xlim()):
+            yield "the x axis has no label, and other limits than the panel below with a label"
 
 
 def shown(axis: Axes) -> Iterator[Drawn]:

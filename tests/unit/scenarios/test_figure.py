@@ -179,7 +179,7 @@ def test_a_grid_shows_each_quantity_against_its_key_and_parameters_on_their_own_
             x = np.arange(2) + aside
             expected.append(artists.line(x, rows["mean"], colour, kind="marks"))
             expected.append(artists.bars(x, rows["lower"], rows["upper"], colour=colour))
-        assert not artists.wrong(axis, *expected)
+        assert not artists.wrong(axis, *expected, own="y")
 
 
 def test_names_without_letters_have_a_noun_in_the_titles_of_a_grid():

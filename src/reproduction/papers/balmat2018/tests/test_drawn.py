@@ -168,6 +168,22 @@ def test_what_is_drawn_otherwise_is_named():
     assert a.wrong(axis, *right[:2]) == ["not expected: bars #1f77b4 (1, 0, 1, 3) (2, 1, 2, 4)"]
 
 
+@pytest.mark.parametrize("side", ["x", "y"])
+def test_an_axis_without_a_label_has_the_limits_of_the_panel_with_the_label(side):
+    rows, columns = (2, 1) if side == "x" else (1, 2)
+    first, second = figures.Figure().subplots(rows, columns)
+    labelled, other = (second, first) if side == "x" else (first, second)
+    for axis, end in ((labelled, 2), (other, 3)):
+        axis.set(**{f"{side}lim": (0, end)})
+    assert not a.wrong(other)
+    labelled.set(**{f"{side}label": "count"})
+    assert [text[:10] for text in a.wrong(other)] == [f"the {side} axis"]
+    assert not a.wrong(other, own=side)
+    assert not a.wrong(labelled)
+    other.set(**{f"{side}lim": (0, 2)})
+    assert not a.wrong(other)
+
+
 @pytest.mark.parametrize("where", ["post", "mid"])
 def test_steps_are_no_lines(where):
     axis = figures.Figure().subplots()

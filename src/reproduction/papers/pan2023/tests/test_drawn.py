@@ -46,7 +46,7 @@ def test_phi_density():
             bars = a.stairs([0.5, 1.0, 1.5, 2.0, 2.5], of(rows, kind="swapped")["y"], ORANGE)
             marks = [a.across("upright", 1, GREY)]
             marks += [a.across("upright", of(rows, kind=k)["y"].item(), c) for k, c in (("phi", BLUE), ("limit", RED))]
-            assert not a.wrong(next(axes), *lines, bars, *marks)
+            assert not a.wrong(next(axes), *lines, bars, *marks, own="y")
 
 
 def test_phi_by_rate():
@@ -60,13 +60,13 @@ def test_phi_by_rate():
                        of(table, theta=theta, total=total, rate=rate, kind="density")["y"], colour)
                 for rate, colour in zip(keys["rate"], GRADED, strict=False)
             ]  # fmt: skip
-            assert not a.wrong(axes[2 * i + j], *lines, a.across("upright", 1))
+            assert not a.wrong(axes[2 * i + j], *lines, a.across("upright", 1), own="y")
         medians = [
             a.line(keys["rate"], of(table, theta=theta, total=total, kind="median")["y"], colour, kind="marks")
             for total, colour in ((50, BLUE), (200, ORANGE))
         ]
         limit = a.line(keys["rate"], of(table, theta=theta, total=50, kind="limit")["y"], BLACK)
-        assert not a.wrong(axes[4 + j], *medians, limit, a.across("level", 1))
+        assert not a.wrong(axes[4 + j], *medians, limit, a.across("level", 1), own="y")
 
 
 def test_closer_or_farther():

@@ -33,12 +33,12 @@ def test_a_target(target):
     assert ["order" in " ".join(text.get_text() for text in axis.texts) for axis in axes] == [False, True, False]
     assert [bool(axis.get_ylabel()) for axis in axes] == [True, True, False]
     histogram = a.boxes(bars["x"], 0, 1, bars["y"], SKY)
-    assert not a.wrong(draws, histogram, a.line(curve["x"], curve["y"], BLACK))
+    assert not a.wrong(draws, histogram, a.line(curve["x"], curve["y"], BLACK), own="y")
     for axis, variant in zip(steps, both["variant"], strict=True):
         one, other = of(area, variant=variant), of(step, variant=variant)
         x, y = -other["x"], other["y"]
         outline = a.line([*x, 0.6 / 3], [*y, y.iloc[-1]], BLUE, kind="step-post")
-        assert not a.wrong(axis, a.line(-one["x"], one["y"], BLACK), outline, a.line(x, y, BLUE, kind="marks"))
+        assert not a.wrong(axis, a.line(-one["x"], one["y"], BLACK), outline, a.line(x, y, BLUE, kind="marks"), own="y")
         numbers = {text.get_text(): text.xy for text in axis.texts if text.get_text().isdigit()}
         assert numbers == {f"{k:.0f}": (u, v) for k, u, v in zip(other["order"], x, y, strict=True)}
 
@@ -71,10 +71,10 @@ def test_weighted_density():
         name: a.line([1, 2, 3], of(table, curve=name)["y"], colour)
         for name, colour in (("base", ORANGE), ("weight", BLUE), ("target", BLACK))
     }
-    assert not a.wrong(left, *lines.values())
+    assert not a.wrong(left, *lines.values(), own="y")
     inside = a.band([1, 2, 3], 0, of(table, curve="conditional")["y"], SKY)
     interval = a.line([1.2, 2.7], [0.4, 0.4], RED)
-    assert not a.wrong(right, lines["weight"], inside, interval, a.bars([1.2, 2.7], 0, 0.4, colour=RED))
+    assert not a.wrong(right, lines["weight"], inside, interval, a.bars([1.2, 2.7], 0, 0.4, colour=RED), own="y")
 
 
 def test_descent():
@@ -147,7 +147,7 @@ def test_gibbs_posteriors():
             a.stairs([1, 2, 3], of(table, method=m, parameter=parameter)["y"].iloc[:2], c)
             for m, c in (("corrected", BLUE), ("exact", BLACK))
         ]
-        assert not a.wrong(axis, *drawn)
+        assert not a.wrong(axis, *drawn, own="y")
 
 
 def test_geweke():
@@ -199,4 +199,4 @@ def test_other_noises():
     table = a.crossed("y", target=TARGETS, noise=noises, kind=["histogram"], x=[1.0, 2.0, 3.0]).assign(expected=0.5)
     for axis, target in zip(figures.other_noises(table).axes, TARGETS, strict=True):
         drawn = [a.stairs([1, 2, 3], of(table, target=target, noise=n)["y"].iloc[:2]) for n in noises]
-        assert not a.wrong(axis, *drawn)
+        assert not a.wrong(axis, *drawn, own="y")

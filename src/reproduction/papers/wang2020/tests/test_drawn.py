@@ -45,7 +45,7 @@ def test_windows():
         ]
         levels = [] if axis is close else [a.across("level", p, GREY) for p in free]
         levels += [] if axis is third else [a.across("level", 0.025, BLACK)]
-        assert not a.wrong(axis, *lines, *levels)
+        assert not a.wrong(axis, *lines, *levels, own="y")
     near = table.loc[table["window"].isin([9, 10]) & (table["algorithm"] == "Algorithm 2"), "probability"]
     assert close.get_xlim() == (8.7, 11.3)
     assert close.get_ylim() == pytest.approx((0.97 * near.min(), 1.03 * near.max()))
@@ -122,7 +122,7 @@ def test_tie_rules():
                 expected[panel].append(a.line(x[part], y, CYCLE[number], kind="marks"))
             expected[panel].append(a.bars(x[part], value - reach, value + reach, colour=CYCLE[number]))
     for axis, drawn in zip(figures.tie_rules(table).axes, expected, strict=True):
-        assert not a.wrong(axis, *drawn)
+        assert not a.wrong(axis, *drawn, own="y")
 
 
 def test_calibration():
