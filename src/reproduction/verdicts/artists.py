@@ -82,8 +82,8 @@ def boxes(x: ArrayLike, bottom: ArrayLike, width: ArrayLike, height: ArrayLike, 
 def wrong(axis: Axes, *expected: Drawn, own: str = "") -> list[str]:
     """Return a list of the matplotlib artists that are missing from a panel and of the artists that are not expected in
     the panel. The list is empty if the panel is correct. An axis without a label must have the limits of the panel in
-    which a reader finds its label: the nearest panel to the left in the same row, or below in the same column. This
-    rule is not checked for the axes in `own` (``x``, ``y`` or ``xy``).
+    which a reader finds its label (the nearest panel to the left in the same row, or below in the same column) and
+    must not repeat its tick labels. This rule is not checked for the axes in `own` (``x``, ``y`` or ``xy``).
     """
     left, missing = list(shown(axis)), []
     for one in expected:
@@ -106,11 +106,15 @@ def _other_limits(axis: Axes, free: str) -> Iterator[str]:
         left = [pair for pair in row if pair[0] < own.colspan.start]
         if left and not np.allclose(axis.get_ylim(), max(left, key=itemgetter(0))[1].get_ylim()):
             yield "the y axis has no label, and other limits than the panel to the left with a label"
+        elif left and axis.axison and axis.yaxis.get_tick_params().get("labelleft", True):
+            yield "the y axis repeats the tick labels of the panel to the left with a label"
     if not axis.get_xlabel() and "x" not in free:
         column = [(s.rowspan.start, one) for one, s in panels if s.colspan == own.colspan and one.get_xlabel()]
         below = [pair for pair in column if pair[0] > own.rowspan.start]
         if below and not np.allclose(axis.get_xlim(), min(below, key=itemgetter(0))[1].get_xlim()):
             yield "the x axis has no label, and other limits than the panel below with a label"
+        elif below and axis.axison and axis.xaxis.get_tick_params().get("labelbottom", True):
+            yield "the x axis repeats the tick labels of the panel below with a label"
 
 
 def shown(axis: Axes) -> Iterator[Drawn]:

@@ -78,7 +78,7 @@ def precision(table: pd.DataFrame) -> Figure:
     since counts are integers.
     """
     figure = Figure(figsize=(DOUBLE, 2.9))
-    panels = figure.subplots(1, 2)
+    panels = figure.subplots(1, 2, sharey=True)
     looks = (("-", 2.6), ("--", 1.8), (":", 1.6), ("-", 1.2), ("-", 1.0))  # curves that coincide remain visible
     sd = table.drop_duplicates(["release", "quantity"]).set_index(["release", "quantity"])["sd"]
     for axis, (quantity, label) in zip(panels, (("N1", "$N_1$"), ("N", "$N$")), strict=True):
@@ -104,7 +104,7 @@ def fifty_components(table: pd.DataFrame) -> Figure:
     """Plot the posterior mean minus the true count of each component, with its interval, for each kind of release."""
     names = list(dict.fromkeys(table["release"]))
     figure = Figure(figsize=(DOUBLE, 4.2))
-    panels = figure.subplots(2, 2, sharex=True).ravel()
+    panels = figure.subplots(2, 2, sharex=True, sharey=True).ravel()
     for axis, name in zip(panels, names, strict=True):
         rows = table[table["release"] == name].sort_values("true", kind="stable").reset_index(drop=True)
         gap = rows["mean"] - rows["true"]

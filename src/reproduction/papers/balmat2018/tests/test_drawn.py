@@ -181,6 +181,8 @@ def test_an_axis_without_a_label_has_the_limits_of_the_panel_with_the_label(side
     assert not a.wrong(other, own=side)
     assert not a.wrong(labelled)
     other.set(**{f"{side}lim": (0, 2)})
+    assert "repeats the tick labels" in a.wrong(other)[0]
+    other.label_outer()
     assert not a.wrong(other)
 
 

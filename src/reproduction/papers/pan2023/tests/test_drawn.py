@@ -46,7 +46,7 @@ def test_phi_density():
             bars = a.stairs([0.5, 1.0, 1.5, 2.0, 2.5], of(rows, kind="swapped")["y"], ORANGE)
             marks = [a.across("upright", 1, GREY)]
             marks += [a.across("upright", of(rows, kind=k)["y"].item(), c) for k, c in (("phi", BLUE), ("limit", RED))]
-            assert not a.wrong(next(axes), *lines, bars, *marks, own="y")
+            assert not a.wrong(next(axes), *lines, bars, *marks, own="xy")
 
 
 def test_phi_by_rate():
