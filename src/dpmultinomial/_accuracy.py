@@ -138,7 +138,7 @@ LEAST_DRAWS = 8  # draws per chain; shorter halves are not informative
 
 
 def bulk_ess(draws: ArrayLike) -> float:
-    """Return the bulk effective sample size, computed from the rank-normalised half chains.
+    """Return the bulk effective sample size, computed from the rank-normalised halves of the chains.
 
     Parameters
     ----------

@@ -126,8 +126,8 @@ def int64s(name: str, values: ArrayLike) -> NDArray[np.int64]:
 
 
 def shaped(name: str, values: ArrayLike, *shape: int | None) -> NDArray[np.float64]:
-    """Return a contiguous float64 array of the given shape without NaN. None in the shape allows any length along that
-    axis.
+    """Return a contiguous float64 array that has the given shape and does not contain NaN. None in the shape allows any
+    length along that axis.
     """
     array = np.ascontiguousarray(floats(name, values))
     if array.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, array.shape, strict=True)):

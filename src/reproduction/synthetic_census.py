@@ -84,8 +84,8 @@ class People:
     _nodes: dict[str, tuple[Whole, Whole]] = field(default_factory=dict, repr=False)
 
     def nodes(self, level: str) -> tuple[Whole, Whole]:
-        """Return the node of every block at a level, and the index of the first person in each node. The last index is
-        the end of the last node.
+        """Return the node to which every block belongs at a given level, and the index of the first person in each
+        node. The last index is the end of the last node.
         """
         if level not in self._nodes:
             short = self.codes["Block"].astype(f"<U{_lengths(self.product)[level]}")

@@ -32,7 +32,9 @@ _RECORDS = Path(".snakemake/metadata")
 
 
 class Damaged(ValueError):
-    """Raised if a file does not match its provenance record. The message names the rule that regenerates the file."""
+    """Error that is raised if a file does not match its provenance record. The message names the rule that regenerates
+    the file.
+    """
 
 
 @dataclass(frozen=True)

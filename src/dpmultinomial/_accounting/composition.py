@@ -109,8 +109,9 @@ def dp_to_rdp(epsilon_hat: float, *, order: float, delta: float) -> float:
 
 
 def dp_to_rdp_unchecked(epsilon_hat: float, *, order: float, delta: float) -> float:
-    """Compute the conversion of `dp_to_rdp` for any delta > 0. The function also accepts delta > 1, to reproduce an
-    error in a published figure. The result is not a privacy guarantee.
+    """Return the largest Rényi epsilon according to equation 14 of Ponnoprat (2022), computed as in `dp_to_rdp`, for
+    any delta > 0. The function also accepts delta > 1, to reproduce an error in a published figure. The result is not a
+    privacy guarantee.
 
     Parameters
     ----------
@@ -477,8 +478,8 @@ def _sum(source: str, relation: str, costs: list[Cost]) -> Total:
 
 
 def _mechanisms(costs: list[Cost]) -> Counter[Mechanism] | None:
-    """Return the mechanisms of all privacy costs. The result is None if a cost has an unknown mechanism or if no cost
-    has a mechanism.
+    """Return the mechanisms of all privacy costs, each with its number of occurrences. The result is None if a cost has
+    an unknown mechanism or if no cost has a mechanism.
 
     A pure cost without a known mechanism is treated as the cost of randomised response, which is the least private
     mechanism with the same epsilon.

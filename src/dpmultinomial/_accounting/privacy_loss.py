@@ -121,8 +121,8 @@ class DiscreteGaussianLoss:
 
     @property
     def step(self) -> float:
-        """Distance between neighbouring points of the lattice of losses. The losses are (2 x + change) change/(2
-        sigma^2).
+        """Distance between neighbouring points of the lattice of privacy losses. The losses are (2 x + change)
+        change/(2 sigma^2).
         """
         return 1 / self.sigma**2
 
@@ -161,7 +161,8 @@ class DiscreteGaussianLoss:
 
 @dataclass(frozen=True)
 class DiscreteLaplaceLoss:
-    """Privacy loss of discrete Laplace noise on a count, if one record changes the count by an integer.
+    """Privacy loss of releasing a count with discrete Laplace noise if one record changes this count by the integer
+    `change`.
 
     Parameters
     ----------
@@ -174,7 +175,9 @@ class DiscreteLaplaceLoss:
 
     @property
     def step(self) -> float:
-        """Distance between neighbouring points of the lattice of losses. The losses are (|x + change| - |x|)/scale."""
+        """Distance between neighbouring points of the lattice of privacy losses. The losses are (|x + change| -
+        |x|)/scale.
+        """
         return 1 / self.scale
 
     @property
@@ -268,8 +271,8 @@ class LaplaceLoss:
 
 @dataclass(frozen=True)
 class GaussianLoss:
-    """Privacy loss of Gaussian noise on a number that one record changes. The loss has a normal distribution with mean
-    m^2/2 and variance m^2, m = change/sigma.
+    """Privacy loss of releasing a number with Gaussian noise if one record changes this number by `change`. The loss
+    has a normal distribution with mean m^2/2 and variance m^2, m = change/sigma.
 
     Parameters
     ----------
@@ -341,8 +344,8 @@ def _cells(low: float, high: float, step: float, widest: float) -> tuple[Array, 
 
 @dataclass(frozen=True)
 class DirichletLoss:
-    """Privacy loss of Dirichlet(r counts + alpha) if one record moves from one cell to another. The loss is r log(w/(1
-    - w)), where w has a Beta(alpha + r, alpha) distribution.
+    """Privacy loss of a draw from Dirichlet(r counts + alpha) if one record moves from one cell to another. The loss is
+    r log(w/(1 - w)), where w has a Beta(alpha + r, alpha) distribution.
 
     Parameters
     ----------
@@ -417,7 +420,9 @@ class TruncatedLaplaceLoss:
 
     @property
     def step(self) -> float:
-        """Distance between neighbouring points of the lattice of losses. The losses are (|x + change| - |x|)/scale."""
+        """Distance between neighbouring points of the lattice of privacy losses. The losses are (|x + change| -
+        |x|)/scale.
+        """
         return 1 / self.scale
 
     @property

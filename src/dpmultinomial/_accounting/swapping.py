@@ -274,8 +274,8 @@ def _log_derangements(n: int) -> NDArray[np.float64]:
 
 
 def _log_subfactorial(k: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the log of the number of derangements D_k. Beyond k = 20, it equals ln k! - 1 to double precision, because
-    |D_k - k!/e| < 1/2.
+    """Return the log of D_k, the number of derangements of k elements. Beyond k = 20, it equals ln k! - 1 to double
+    precision, because |D_k - k!/e| < 1/2.
     """
     small = _log_derangements(20)
     return np.where(k > 20, gammaln(k + 1.0) - 1.0, small[np.minimum(k, 20)])

@@ -199,7 +199,7 @@ class AddedSets:
         return Ends(lower, upper, np.clip(covered, level, 1.0), empty, np.zeros(empty.shape, dtype=bool))
 
     def accepted(self, place: int, level: float) -> NDArray[np.int64]:
-        """Return the true counts that the confidence set of a single count contains.
+        """Return the true counts that the confidence set for a single count contains.
 
         Parameters
         ----------
@@ -235,7 +235,8 @@ class AddedSets:
         return min({"two": 2 * min(left, right), "left": left, "right": right}[side], 1.0)
 
     def tails(self, place: int, counts: Array) -> tuple[Array, Array]:
-        """Return P(Y >= y) and P(Y <= y) for the released value y, given each of several true counts.
+        """Return the tail probabilities P(Y >= y) and P(Y <= y) of a release Y at the released value y, given each of
+        several true counts.
 
         Parameters
         ----------

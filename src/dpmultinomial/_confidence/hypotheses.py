@@ -102,7 +102,7 @@ def four_cells(values: Array, *, law: Any, variances: Array, rng: np.random.Gene
 
 
 def _two_shares(values: Array, variances: Array) -> tuple[Array, Array, Array]:
-    """Return, for each simulated release, the standardised difference of two shares, the sample sizes, and the common
+    """Return, for each simulated release, the standardised difference of two shares, the sample sizes, and the pooled
     share.
     """
     sizes = np.maximum(values[[0, 2]] + values[[1, 3]], 1.0)

@@ -30,7 +30,7 @@ class CountConfidence:
         self.name, self._noisy, self._place = noisy.names[place], noisy, place
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """Return the confidence interval of a count, which consists of the smallest and the largest accepted count.
+        """Return the confidence interval for a count, which consists of the smallest and the largest accepted count.
 
         Parameters
         ----------
@@ -230,7 +230,7 @@ class ByName:
         return self._one(self._places[name])
 
     def interval(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return the confidence intervals of all quantities, with the columns lower and upper and one row per name."""
+        """Return the confidence intervals for all quantities, with the columns lower and upper and one row per name."""
         lower, upper = self._table(_checks.inside("level", level))
         return pd.DataFrame({"lower": lower, "upper": upper}, index=list(self.names))
 

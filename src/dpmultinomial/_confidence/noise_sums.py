@@ -60,7 +60,7 @@ class NoiseSum:
 
     @cached_property
     def _above(self) -> Array:
-        """Probabilities that the sum is at least equal to each lattice value."""
+        """Probabilities that the sum of the noise terms is greater than or equal to each value of the lattice."""
         return np.append(np.cumsum(self.mass[::-1])[::-1], 0.0)
 
     @cached_property
@@ -241,7 +241,7 @@ class SignedSum:
         return float(np.ceil(lower - 1e-9)), float(np.floor(upper + 1e-9))
 
     def pvalue(self, value: float, side: str) -> float:
-        """Return the p-value of the hypothesis that the sum has a given value.
+        """Return the p-value of the hypothesis that the signed sum of the counts has a given value.
 
         Parameters
         ----------

@@ -26,7 +26,7 @@ LISTED = 100_000  # largest total for which the tails are computed once for all 
 
 @dataclass(frozen=True, eq=False)
 class NoisyCounts:
-    """Released counts with their noise distributions and with the public facts about the release.
+    """Released counts with their noise distributions and with the public bounds and the public total of the counts.
 
     Parameters
     ----------

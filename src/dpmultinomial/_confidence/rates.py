@@ -145,8 +145,8 @@ def enveloped(tails: TailsGivenCount) -> TailsGivenCount:
 def accepted_range(
     tails: Callable[[float], tuple[float, float]], level: float, highest: float, rounds: int = _STEPS
 ) -> tuple[float, float] | None:
-    """Return the accepted values of a parameter between 0 and `highest`. A value is accepted if both tail probabilities
-    exceed (1 - level)/2.
+    """Return the range of the accepted values of a parameter, which lies between 0 and `highest`. A value is accepted
+    if both tail probabilities exceed (1 - level)/2.
 
     Parameters
     ----------

@@ -78,7 +78,9 @@ class OrderedSets(ABC):
 
     @abstractmethod
     def tails(self, place: int, counts: Array) -> tuple[Array, Array]:
-        """Return P(Y >= y) and P(Y <= y) for the released value y, given each of several true counts."""
+        """Return the tail probabilities P(Y >= y) and P(Y <= y) of a release Y at the released value y, given each of
+        several true counts.
+        """
 
     def accepted(self, place: int, level: float) -> NDArray[np.int64]:
         """Return the true counts in the confidence set of a single count, in increasing order.
@@ -233,7 +235,8 @@ class TableSets(OrderedSets):
         return np.where(known, rows, -1)
 
     def tails(self, place: int, counts: Array) -> tuple[Array, Array]:
-        """Return P(Y >= y) and P(Y <= y) for the released value y, given each of several true counts.
+        """Return the tail probabilities P(Y >= y) and P(Y <= y) of a release Y at the released value y, given each of
+        several true counts.
 
         Parameters
         ----------
@@ -340,7 +343,8 @@ class RoundingSets(OrderedSets):
         return 1.0 if likely >= 0.5 else likely
 
     def tails(self, place: int, counts: Array) -> tuple[Array, Array]:
-        """Return P(Y >= y) and P(Y <= y) for the released value y, given each of several true counts.
+        """Return the tail probabilities P(Y >= y) and P(Y <= y) of a release Y at the released value y, given each of
+        several true counts.
 
         Parameters
         ----------
@@ -484,7 +488,7 @@ def _periodic_table(law: Coarsened) -> Perturbation:
 
 
 def sets_of(law: Any, values: Array, lower: Array, upper: Array) -> CountSets:
-    """Return the confidence sets of released counts with a given noise distribution.
+    """Return the confidence sets for the true counts, given released counts with a known noise distribution.
 
     Parameters
     ----------
@@ -556,8 +560,8 @@ class SetsByRow:
         return sets.pvalue(position, count, side)
 
     def tails(self, place: int, counts: Array) -> tuple[Array, Array]:
-        """Return P(Y >= y) and P(Y <= y) for each of several hypothetical true counts. The released value y is the
-        value at a given position.
+        """Return the tail probabilities P(Y >= y) and P(Y <= y) of a release Y for each of several hypothetical true
+        counts. The released value y is the value at a given position.
         """
         sets, position = self._at(place)
         return sets.tails(position, counts)

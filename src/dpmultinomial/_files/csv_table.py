@@ -217,8 +217,8 @@ class CsvTable:
         return np.asarray(values, dtype=np.int64)
 
     def numbers(self, column: str) -> NDArray[np.float64]:
-        """Return the values of a column as finite numbers, float64 (records,). The decimal separator is a point; blanks
-        and words such as nan are rejected.
+        """Return the values of a column as finite numbers, as a float64 array of shape (records,). The decimal
+        separator is a point; blanks and words such as nan are rejected.
         """
         texts = self.texts(column)
         wrong, values = self._judged(column, texts, "number", -np.inf, np.inf)
@@ -242,7 +242,8 @@ class CsvTable:
         return [cell for cell in wrong if not (empty and cell[3] == "")]
 
     def refuse_all(self, cells: Sequence[Cell]) -> None:
-        """Raise one error that lists all given cells in the order of their lines. Do nothing if there are no cells.
+        """Raise one error that lists all given invalid cells in the order of their lines in the file. Do nothing if
+        there are no cells.
 
         Parameters
         ----------

@@ -13,8 +13,8 @@ from pathlib import Path
 
 
 class FileFault(ValueError):
-    """Error for a file that breaks a rule of the reader of CSV files. The message states file, line, column and rule.
-    If the file is confidential, the message contains nothing else about the file.
+    """Error that is raised for a file that breaks a rule of the CSV reader. The message states file, line, column and
+    rule. If the file is confidential, the message contains nothing else about the file.
     """
 
 

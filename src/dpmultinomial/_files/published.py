@@ -275,7 +275,7 @@ def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
 
 
 def _counted(record: Mapping[str, Any]) -> bool:
-    """Return whether the record of a release states correctly the cost that counts against a budget. If neighbours
+    """Return whether the record of a release correctly states the cost that counts against a budget. If neighbours
     differ by adding or removing a record, this cost is twice the epsilon or four times the rho. An exchange of records
     does not have a cost of this kind.
     """

@@ -207,8 +207,8 @@ def _is_concentration(prior: Any) -> bool:
 
 
 def concentration(prior: Any, size: int) -> NDArray[np.float64]:
-    """Return the concentrations of the Dirichlet prior that a user passed, float64 (size,). The default is Jeffreys'
-    prior.
+    """Return the concentrations of the Dirichlet prior that a user passed, as a float64 array of shape (size,). The
+    default is Jeffreys' prior.
     """
     if prior is None:
         prior = "jeffreys"

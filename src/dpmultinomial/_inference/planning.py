@@ -450,8 +450,9 @@ class _Simulation:
     prior: Any
 
     def seen(self, epsilon: float, releases: int, seed: int) -> Seen:
-        """Return two masks of the simulated releases, bool (releases, 2): releases with a conclusive correct answer,
-        and releases with a conclusive wrong answer. Release i uses the same random stream at every epsilon.
+        """Return two boolean masks of the simulated releases, as an array of shape (releases, 2): releases with a
+        conclusive correct answer, and releases with a conclusive wrong answer. Release i uses the same random stream at
+        every epsilon.
         """
         law = self.made(epsilon)
         return np.array([self._one(law, stream(seed, "plan", i)) for i in range(releases)], dtype=bool)

@@ -155,7 +155,7 @@ _ADAPTERS: dict[type, Adapter] = {
 def posterior(
     release: Release, *, prior: Any = None, method: str = "auto", rng: np.random.Generator | None = None
 ) -> Posterior:
-    """Compute the posterior distributions, given a release, of the counts and shares of the confidential file and of
+    """Compute, from a release, the posterior distributions of the counts and shares in the confidential file, and of
     the probabilities from which the file was sampled.
 
     Parameters

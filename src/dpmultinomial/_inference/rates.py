@@ -59,7 +59,7 @@ class Areas:
 
     @property
     def mean_exposure(self) -> Array:
-        """Expected exposures of all areas, float64 (n,)."""
+        """Expected exposures of all areas, as a float64 array of shape (n,)."""
         return np.asarray((np.exp(self.log_node) * self.exposure).sum(axis=1))
 
 

@@ -124,8 +124,8 @@ class Design:
         return out
 
     def of(self, columns: Array) -> Array:
-        """Return the design matrix of further areas, float64 (areas, p). The covariates, float64 (areas, p - 1), are
-        given on the user's scale.
+        """Return the design matrix of further areas, as a float64 array of shape (areas, p) for p coefficients. The
+        covariates, float64 (areas, p - 1), are given on the user's scale.
         """
         return np.column_stack([np.ones(len(columns)), (columns - self.centres) / self.scales])
 

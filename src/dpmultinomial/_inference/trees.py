@@ -90,8 +90,8 @@ def _tree(release: Release) -> Tree:
 def _by_node(
     release: Release, nodes: Mapping[str, str | None], given: Any, default: float, closer: np.ufunc
 ) -> NDArray[np.float64]:
-    """Return one bound per node of a tree: the tightest of the stated bounds, or the default for nodes without a
-    released value.
+    """Return one bound per node of a tree: the tightest of the bounds stated for the released values of the node, or
+    the default if the node has no released value.
     """
     each = np.broadcast_to(np.asarray(default if given is None else given, dtype=np.float64), (len(release),))
     places = {name: i for i, name in enumerate(nodes)}
@@ -175,8 +175,8 @@ def prior_of(prior: Any, release: Release, tree: Tree) -> Splits | Leaves:
 
 
 def least_squares_by_name(least: LeastSquares) -> dict[str, list[float | None]]:
-    """Return the least-squares estimate of each node and its standard deviation, by name. Both are None if the
-    measurements do not determine the estimate.
+    """Return the least-squares estimate of the count of each node, and the standard deviation of this estimate, indexed
+    by the name of the node. Both are None if the measurements do not determine the estimate.
 
     Parameters
     ----------

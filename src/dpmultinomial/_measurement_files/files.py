@@ -49,7 +49,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Batch:
-    """Batch of rows that belong to the same query.
+    """Batch of rows of a measurement file that belong to the same query.
 
     Parameters
     ----------
@@ -291,7 +291,7 @@ class Spine:
     starts: tuple[int, ...]
 
     def rows(self, level: str) -> Whole:
-        """Return the positions of the nodes on a level of the geographic spine."""
+        """Return the positions of the nodes at a level of the geographic spine."""
         depth = self.levels.index(level)
         return np.arange(self.starts[depth], self.starts[depth + 1])
 
@@ -362,8 +362,8 @@ class Spine:
         return by_geoid
 
     def _depth(self, level: str) -> int:
-        """Return the distance of a level from the root. For a level that is not in the spine, return the distance of
-        the next finer level.
+        """Return the distance of a geographic level from the root of the spine. For a level that is not in the spine,
+        return the distance of the next finer level.
         """
         if level in self.levels:
             return self.levels.index(level)

@@ -131,8 +131,8 @@ class Target:
     given_total: bool = False
 
     def coefficients(self, unknowns: int) -> Array:
-        """Return the coefficient of each unknown count in the linear combination that is estimated, float64
-        (unknowns,).
+        """Return the coefficient of each unknown count in the linear combination that is estimated, as a float64 array
+        of shape (unknowns,).
         """
         last = np.zeros(unknowns)
         last[-1] = 1.0
@@ -515,8 +515,8 @@ def _places(codes: Texts, own: pa.Array) -> Whole:
 
 
 def _once(name: str, codes: Texts, parts: Sequence[pa.Array], different: int) -> None:
-    """Raise ValueError if a query measured a node twice, in one file or in several files. Otherwise, the two values
-    would be summed by mistake.
+    """Raise ValueError if a node occurs in more than one row of the measurements of a query, in one file or in several
+    files. Otherwise, the two values would be summed by mistake.
     """
     if different < sum(map(len, parts)):
         times = np.bincount(np.concatenate([_places(codes, part) for part in parts]))

@@ -338,7 +338,7 @@ def data_folder(folder: Path, product: Product, state: int) -> Path:
 
 
 def levels_there(data: Path, product: Product, state: int) -> dict[str, list[Path]]:
-    """Return the existing folders for the levels of a state, in both branches of the spine.
+    """Return the existing folders of a state for each geographic level, in both branches of the spine.
 
     Parameters
     ----------

@@ -220,7 +220,7 @@ class _Folder:
         self.levels = products.levels_there(self.data, self.histogram, self.number)
 
     def measured(self, read: Mapping[str, Level], total: int | None) -> MeasuredCell:
-        """Return the measurements of one count on all levels as a `MeasuredCell`.
+        """Return the measurements of one count at all levels as a `MeasuredCell`.
 
         Raises
         ------

@@ -1,5 +1,5 @@
-"""Release of counts that add up to their total, with differential privacy, by the four mechanisms of Wang (2020),
-section 3.1.
+"""Differentially private release of counts together with their total, by the four mechanisms of Wang (2020), section
+3.1. The released counts add up to the released total.
 
 The total and every component are released with noise at the same epsilon, and one person changes both. A release is
 therefore 2 epsilon-DP by composition (`_accounting.privacy_profiles`), not epsilon-DP.
@@ -212,8 +212,8 @@ def _theorem(total: int, p: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _allocate(total: int, weights: list[Fraction], rank: dict[int, int]) -> NDArray[np.int64]:
-    """Allocate units to components by the largest quotients, in exact arithmetic. The algorithm starts at floor(scale
-    weight) and adds or removes single units. Equal quotients are ordered by rank.
+    """Allocate the units of a total to the components by largest quotients, in exact arithmetic. The algorithm starts
+    at floor(scale weight) and adds or removes single units. Equal quotients are ordered by rank.
     """
     scale = (total + Fraction(len(weights), 2)) / sum(weights)
     k = [int(scale * w) for w in weights]

@@ -87,7 +87,9 @@ class AdditiveLaw(Coarsenable, ABC):
 
     @property
     def parameter(self) -> Array:
-        """Scale parameter of the noise, of shape () or (rows,)."""
+        """Scale parameter of the noise, as an array of shape () for a common value or of shape (rows,) for one value
+        per row.
+        """
         return np.asarray(getattr(self, self._name), dtype=np.float64)
 
     @property
@@ -102,7 +104,7 @@ class AdditiveLaw(Coarsenable, ABC):
         return replace(self, **{self._name: self.parameter[rows]})  # type: ignore[type-var]  # every law is a dataclass
 
     def with_parameter(self, parameter: float) -> Self:
-        """Return a distribution of the same family with the given single parameter."""
+        """Return a distribution of the same family with the given value of its single parameter."""
         return replace(self, **{self._name: float(parameter)})  # type: ignore[type-var]  # every law is a dataclass
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
@@ -246,8 +248,8 @@ class Family(AdditiveLaw):
 
     @abstractmethod
     def _exponent(self, gaps: Array, parameter: Array) -> Array:
-        """Return the log probability or log density of the noise at `gaps`, up to a constant that depends on the
-        parameter.
+        """Return the log probability or log density of the noise at the values `gaps`, up to a constant that depends on
+        the parameter.
         """
 
     def log_weights(self, noisy: ArrayLike, counts: ArrayLike) -> NDArray[np.float64]:

@@ -193,8 +193,9 @@ class Dirichlet:
         return _checks.generator(rng).dirichlet(self._parameter(counts), size)
 
     def mean(self, counts: ArrayLike) -> NDArray[np.float64]:
-        """Return the expected value of a release, (r f + alpha) / (r N + d alpha), float64 (d,), for counts f with the
-        total N. The argument `counts` is that of `sample`.
+        """Return the expected value (r f + alpha) / (r N + d alpha) of a release, as a float64 array of shape (d,), for
+        d counts f with the total N. The parameters of the mechanism are r and alpha. The argument `counts` is that of
+        `sample`.
         """
         a = self._parameter(counts)
         return np.asarray(a / a.sum())
@@ -217,8 +218,8 @@ class Dirichlet:
         return float(np.sum(p**2 * polygamma(1, a)) - polygamma(1, a.sum()))
 
     def log_weights(self, noisy: ArrayLike, counts: ArrayLike) -> NDArray[np.float64]:
-        """Return the log likelihood factor of a released probability given its count, up to a constant. The arguments
-        are broadcast against each other.
+        """Return the logarithm of the likelihood factor of a released probability given the count of the same cell, up
+        to a constant. The arguments are broadcast against each other.
 
         With a fixed total, the density of the release is the product of these factors.
 

@@ -304,7 +304,7 @@ def _term_by_term(low: Array, high: Array, sigma: Array) -> Array:
 
 
 def _ends(x: Array, sigma: Array, logs: Array) -> Array:
-    """Return the Euler-Maclaurin correction at a limit x of the integral, relative to exp(logs). The derivative of odd
+    """Return the Euler-Maclaurin correction at a limit x of the integral, divided by exp(logs). The derivative of odd
     order k is -He_k(x/sigma)/sigma^k times the integrand.
     """
     out = np.zeros_like(x)
@@ -415,7 +415,9 @@ class DiscreteGaussian(GaussianFamily):
         return self._as_given(self.parameter * width + 1)
 
     def rho(self, *, l2_squared: float) -> float:
-        """Return the zCDP parameter rho = l2_squared/(2 sigma^2) of one release."""
+        """Return the zCDP parameter rho = l2_squared/(2 sigma^2) of one release, where l2_squared is the squared L2
+        sensitivity.
+        """
         return renyi.concentrated_gaussian(self.sigma, l2_squared=l2_squared)
 
     def epsilon(self, *, delta: float, l2_squared: float) -> float:

@@ -39,7 +39,7 @@ class Laplace(LaplaceFamily):
         self._set_parameter()
 
     def sample(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw noisy versions of `values` of any shape, as float64 of the same shape."""
+        """Draw noisy versions of `values` of any shape, as a float64 array of the same shape."""
         values = np.asarray(values, dtype=float)
         return values + _checks.generator(rng).laplace(0.0, self.by_row(values), values.shape)
 

@@ -315,7 +315,9 @@ class LawByRow(WithoutCost):
         return np.array([law.variance() for law in self.laws], dtype=np.float64)[self.which]
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw noisy versions of `counts`, using the noise distribution of each row, as float64 of the same shape."""
+        """Draw noisy versions of `counts`, using the noise distribution of each row, as a float64 array of the same
+        shape.
+        """
         values = self._rows(counts)
         out = np.empty(values.shape)
         for law, rows in self.parts():

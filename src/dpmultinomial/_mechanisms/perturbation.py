@@ -120,8 +120,8 @@ class Perturbation(Coarsenable):
         return dict(zip(self.values[nonzero + self._start[i]].tolist(), self._band[i, nonzero].tolist(), strict=True))
 
     def _limited(self, last: int, row: Mapping[int, float]) -> bool:
-        """Return whether the last row of the table satisfies two conditions. The row is symmetric about its count, and
-        some but not all of its values, reduced by 1, are released values of the table.
+        """Return whether the following two conditions hold for the last row of the table of probabilities. The row is
+        symmetric about its count, and some but not all of its values, reduced by 1, are released values of the table.
         """
         mirrored = max(abs(p - row.get(2 * last - value, 0.0)) for value, p in row.items())
         known = np.isin([value - 1 for value in row], self.values)
@@ -152,8 +152,8 @@ class Perturbation(Coarsenable):
         return np.column_stack([np.zeros(len(self._band)), np.cumsum(self._band, axis=1)])
 
     def _excess(self, counts: Array) -> Array:
-        """Return the difference between each count and the count whose table row is used instead. The difference is 0
-        within the table.
+        """Return the difference between each count and the count whose row of the noise table is used for this count.
+        The difference is 0 within the table.
         """
         if not self.period:
             return np.zeros_like(counts)
@@ -244,15 +244,15 @@ class Perturbation(Coarsenable):
 
     @cached_property
     def _repeated(self) -> list[tuple[int, int]]:
-        """Possible pairs (true count, released value) in the last rows of the table. These rows are repeated for larger
-        counts.
+        """Possible pairs (true count, released value) in the last rows of the noise table. These rows are repeated for
+        larger counts.
         """
         rows, columns, _ = self._entries
         tail = np.flatnonzero(rows >= len(self.true) - self.period)
         return list(zip(self.true[rows[tail]].tolist(), self.values[columns[tail]].tolist(), strict=True))
 
     def halfwidth(self, log_mass: float) -> float:
-        """Return the largest distance between a released value and the true count in the table."""
+        """Return the largest distance between a true count and a released value in the noise table."""
         rows, columns, _ = self._entries
         return float(np.abs(self.values[columns] - self.true[rows]).max())
 
@@ -263,8 +263,8 @@ class Perturbation(Coarsenable):
         return float(np.bincount(rows, p * (self.values[columns] - mean[rows]) ** 2).max())
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw released values for `counts`, as int64 of the same shape. Do not use this function for confidential
-        counts.
+        """Draw released values for `counts`, as an int64 array of the same shape. Do not use this function for
+        confidential counts.
 
         Raises
         ------
@@ -295,7 +295,8 @@ class Perturbation(Coarsenable):
         changes: Sequence[float] | None = None,
         source: str = "data",
     ) -> PureDP:
-        """Return the privacy cost of one release, given by the largest log ratio of neighbouring rows of the table.
+        """Return the privacy cost of one release, given by the largest log ratio between the probabilities in
+        neighbouring rows of the noise table.
 
         Parameters
         ----------

@@ -96,8 +96,8 @@ class CensoredStatistics:
         return np.array([count * distance, sse + count * distance**2, low, high])
 
     def sample(self, records: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw the four statistics of `records` with Laplace noise, float64 (4,). The function is a simulation; do not
-        use it for confidential records.
+        """Draw the four statistics of `records` with Laplace noise, as a float64 array of shape (4,). The function is a
+        simulation; do not use it for confidential records.
 
         Raises
         ------
@@ -288,8 +288,8 @@ class CensoredStatistics:
         shares: ArrayLike | None = None,
         sums: bool = False,
     ) -> NDArray[np.float64]:
-        """Draw the statistics with Laplace noise, float64 (4,) in the order of `STATISTICS`. The release is epsilon-DP
-        under replacement of one record.
+        """Draw the statistics with Laplace noise, as a float64 array of shape (4,) in the order of `STATISTICS`. The
+        release is epsilon-DP under replacement of one record.
 
         Parameters
         ----------

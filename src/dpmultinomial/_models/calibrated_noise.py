@@ -39,13 +39,13 @@ class Noise:
     alpha: Array
 
     def sd(self) -> Array:
-        """Standard deviation of the additive noise of every release, float64 (releases,). It is 0 for the Dirichlet
-        mechanism.
+        """Standard deviation of the additive noise of every release, as a float64 array of shape (releases,). It is 0
+        for the Dirichlet mechanism.
         """
         return self.scale * float({"dirichlet": 0.0, "gaussian": 1.0, "laplace": np.sqrt(2.0)}[self.law])
 
     def repeated(self, times: int) -> "Noise":
-        """Return the noise with the parameters of every release repeated `times` times in succession.
+        """Return the noise in which the parameters of every release are repeated `times` times in succession.
 
         Parameters
         ----------

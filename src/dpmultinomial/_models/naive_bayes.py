@@ -135,8 +135,8 @@ class Counts:
         return log_priors, log_table
 
     def smoothed(self, smoothing: float) -> tuple[Array, Array]:
-        """Return the non-private naive Bayes model in the shape of one release, computed from the counts plus
-        `smoothing`.
+        """Return the non-private naive Bayes model, computed from the counts plus `smoothing`, as arrays with the
+        shapes of a single release.
         """
         with np.errstate(divide="ignore"):
             priors = np.log(self.labels + smoothing) - np.log(np.sum(self.labels + smoothing))
@@ -309,13 +309,15 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return np.asarray(np.exp(self.predict_log_proba(X)))
 
     def predict(self, X: pd.DataFrame | ArrayLike) -> NDArray[np.generic]:
-        """Return the most probable class of every record, shape (n,). The argument `X` is as in `predict_log_proba`."""
+        """Return the most probable class of every record, as an array of shape (n,). The argument `X` is as in
+        `predict_log_proba`.
+        """
         log_shares = self.predict_log_proba(X)
         return np.asarray(self.classes_[np.argmax(log_shares, axis=1)])
 
     def export(self) -> dict[str, object]:
-        """Return the released model as a dict of JSON values with layout, log probabilities and metadata card. The dict
-        does not contain counts.
+        """Return the released model as a dict of JSON values, with the layout, the log probabilities and the metadata
+        card. The dict does not contain counts.
 
         Returns
         -------

@@ -260,8 +260,8 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
 
 
 def _nodes(stated: Sequence[object], sizes: Mapping[str, int]) -> tuple[dict[str, list[str]], list[Array]]:
-    """Return the parents and the log parameters (1, cells) of every node of an exported network. Memory use is bounded
-    by the size of the input.
+    """Return the parents of every node of an exported network, and the log parameters of every node as an array of
+    shape (1, cells). Memory use is bounded by the size of the input.
     """
     parents: dict[str, list[str]] = {}
     logs = []

@@ -51,7 +51,7 @@ _NO_HOME = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR,
 
 @dataclass(frozen=True, kw_only=True)
 class Remembered:
-    """Copy of a journal in the folder for copies of journals in the user account.
+    """Backup copy of a journal, stored in the user account in the folder for such copies.
 
     Parameters
     ----------
@@ -370,8 +370,8 @@ class Line:
 
 @dataclass(frozen=True)
 class Journal:
-    """Journal at `path`, whose lines form a chain of digests under the key `secret`. Changes require the lock of
-    `_protocol`.
+    """Journal of budget records at `path`, whose lines form a chain of digests under the key `secret`. Changes require
+    the lock of `_protocol`.
     """
 
     path: Path
@@ -562,7 +562,7 @@ class Books:
     memory: Memory
 
     def agreed(self) -> list[Line]:
-        """Compare all budget records, repair the traces of a crash, and return every line of the journal.
+        """Compare all budget records, repair the effects of a crash, and return every line of the journal.
 
         Raises
         ------
@@ -596,7 +596,7 @@ class Books:
         self.remember(files)
 
     def remember(self, files: Sequence[str] = ()) -> None:
-        """Store a copy of the current journal among the user account's copies, if possible."""
+        """Save a copy of the current journal in the user account, if possible."""
         if self.memory.there:
             text = self.journal.text
             identity = self.journal.identity(text)
@@ -717,7 +717,9 @@ def readable_memory(memory: Memory, identity: str, place: Path) -> None:
 
 
 def releases(root: Path) -> list[tuple[str, int]]:
-    """Return the pair (name, generation) of every folder below ``releases/`` that has the form of a release."""
+    """Return the pair (name, generation) of every release folder below ``releases/``. A release folder has a valid name
+    and a valid generation number, and contains the data or the record of a release.
+    """
     pairs = []
     for path in sorted((root / FOLDER).glob("*/*")):
         named = re.fullmatch(r"[a-z][a-z0-9_]*", path.parent.name) and re.fullmatch(r"[1-9][0-9]*", path.name)

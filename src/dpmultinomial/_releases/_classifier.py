@@ -156,8 +156,8 @@ def _dirichlet(settings: Mapping[str, Any], tables: int) -> _Law:
 
 
 def _discrete(settings: Mapping[str, Any], tables: int) -> _Law:
-    """Return discrete noise with the same scale in all tables. Replacing a record is a change of 2 per table in L1 norm
-    and in squared L2 norm.
+    """Return the distribution of discrete noise with the same scale in all tables. Replacing a record is a change of 2
+    per table in L1 norm and in squared L2 norm.
     """
     change, laplace = 2 * tables, settings["noise"] == "discrete_laplace"
     if laplace:

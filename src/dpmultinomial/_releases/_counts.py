@@ -259,7 +259,7 @@ def arranged(
 
 
 def conditioned(least: NDArray[np.int64], *, scale: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw discrete Laplace noise d conditional on d >= least, int64 (n,).
+    """Draw discrete Laplace noise d conditional on d >= least, as an int64 array of shape (n,).
 
     If least >= 0, the distribution is memoryless: least plus a geometric draw. Otherwise, d >= 0 has the mass 1 and
     d < 0 the mass q - q^(m+1), up to a constant, with q = exp(-1/scale) and m = -least. Both sides are drawn by

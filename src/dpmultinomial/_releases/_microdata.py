@@ -1,4 +1,5 @@
-"""Release of a file of records in which some columns are swapped. All bytes of the other fields are unchanged.
+"""Release of a file of records after the values of some columns were swapped between records. All bytes of the other
+fields are unchanged.
 
 The order of the records is confidential: if a file is sorted by a swapped column, its order would undo the swap. The
 records are sorted by their bytes before the swap, so that the noise does not depend on their order, and again before
@@ -35,8 +36,8 @@ _EXACT_UP_TO, _LEVELS = 2_000, 50
 
 @dataclass(frozen=True, repr=False)
 class Coded:
-    """Columns of a file, coded as integers, each int64 (records,). The columns are the strata, the joint values of the
-    swapped columns, and the joint values of the columns that are not swapped (held).
+    """Columns of a file, coded as integers, each as an int64 array of shape (records,). The columns are the strata, the
+    joint values of the swapped columns, and the joint values of the columns that are not swapped (held).
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ def upwards(value: Fraction) -> float:
 
 
 def total(parts: Iterable[float]) -> float:
-    """Return the exact sum of privacy costs, rounded upwards."""
+    """Return the sum of privacy costs, computed exactly and then rounded upwards."""
     return upwards(sum(map(exact, parts), Fraction()))
 
 
@@ -139,8 +139,8 @@ def gaussian_rho(scale: float, *, l2_squared: int) -> float:
 
 
 def gaussian_scale(rho: float, *, l2_squared: int) -> float:
-    """Return the smallest scale, up to rounding, at which discrete Gaussian noise has a stated cost of at most rho. The
-    errors are those of `laplace_scale`.
+    """Return the smallest scale, up to rounding, at which the stated zCDP parameter of discrete Gaussian noise is at
+    most rho. The errors are those of `laplace_scale`.
     """
     scale = math.sqrt(_checks.integer("l2_squared", l2_squared, least=1) / (2 * _checks.positive("rho", rho)))
     return _raised(scale, rho, lambda s: gaussian_rho(s, l2_squared=l2_squared))

@@ -245,7 +245,8 @@ def _levels(settings: Mapping[str, Any], shape: Hierarchy, name: str) -> list[st
 
 
 def shares_of(settings: Mapping[str, Any], shape: Hierarchy, levels: list[str]) -> list[float]:
-    """Return the budget share of each measured level. The shares do not depend on the counts.
+    """Return the share of the privacy budget that is assigned to each measured level. The shares do not depend on the
+    counts.
 
     Parameters
     ----------

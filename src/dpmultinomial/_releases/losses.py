@@ -19,7 +19,7 @@ Losses = tuple[Mechanism, ...]
 
 
 def of_counts(mechanism: str, scale: float, *, change: int, relation: str) -> Losses | None:
-    """Return the privacy losses of a release of disjoint counts with noise.
+    """Return the privacy losses of a release of noisy counts of disjoint groups of records.
 
     Parameters
     ----------

@@ -64,21 +64,21 @@ class Window:
         return np.arange(self.first, self.last + 1)
 
     def log_weights(self) -> Array:
-        """Logs of the weights, which are -inf for a weight of 0."""
+        """Logarithms of the weights, with the value -inf for a weight of 0."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.weights))
 
     def trimmed(self, smallest: float = SMALLEST) -> "Window":
-        """Return the weights after the entries below `smallest` times the largest weight have been removed from both
-        ends. The largest weight becomes 1.
+        """Remove the weights of at most `smallest` times the largest weight from both ends, and return the remaining
+        weights. The largest weight becomes 1.
         """
         largest = self.weights.max()
         kept = np.flatnonzero(self.weights > smallest * largest)
         return Window(self.first + int(kept[0]), self.weights[kept[0] : kept[-1] + 1] / largest)
 
     def within(self, low: int, high: int) -> "Window":
-        """Return the weights of the integers from `low` to `high`. If the part is empty, return a window with weight 0
-        at the lower integer.
+        """Return the weights that are assigned to the integers from `low` to `high`. If the part is empty, return a
+        window with weight 0 at the lower integer.
         """
         first, last = max(low, self.first), min(high, self.last)
         if first > last:
@@ -90,7 +90,7 @@ class Window:
         return Window(self.first, self.weights / self.weights.sum())
 
     def reflected(self) -> "Window":
-        """Return the weights of the negative of an integer-valued quantity."""
+        """Return the weights of the values of -X, given the weights of the values of an integer-valued quantity X."""
         return Window(-self.last, self.weights[::-1].copy())
 
     def spread(self, factor: int) -> "Window":
@@ -102,8 +102,8 @@ class Window:
         return Window(self.first * factor, wide)
 
     def at(self, first: int, size: int) -> Array:
-        """Return the weights of the integers from first to first + size - 1. They are 0 for integers that are not
-        stored.
+        """Return the weights that are assigned to the integers from first to first + size - 1. They are 0 for integers
+        that are not stored.
         """
         out = np.zeros(size)
         low, high = max(first, self.first), min(first + size, self.last + 1)
@@ -127,8 +127,8 @@ def added_up(parts: list[Window]) -> Window:
 
 
 def window_of(values: Whole, probabilities: Array) -> Window:
-    """Return the weights of consecutive integers. The argument contains the probabilities of listed integers in
-    increasing order. Integers that are not listed have weight 0.
+    """Convert the probabilities of listed integers to weights of consecutive integers. The argument contains the
+    probabilities of listed integers in increasing order. Integers that are not listed have weight 0.
     """
     first = int(values[0])
     weights = np.zeros(int(values[-1]) - first + 1)
@@ -352,7 +352,7 @@ Complex = NDArray[np.complex128]
 
 
 class Incompatible(ValueError):
-    """Raised if the counts and the weights of their sum are inconsistent."""
+    """Error that is raised if the counts and the weights of their sum are inconsistent."""
 
 
 class SpectralTies:
@@ -403,8 +403,8 @@ class SpectralTies:
         self.waves = self._waves(self.frequencies, min(MOST * widest, _LARGEST // (2 * len(self.frequencies))))
 
     def tie(self, places: Sequence[int], low: int, high: int) -> Window | None:
-        """Return the weights of the values low..high of the sum of the counts at `places`, up to a common factor.
-        Return None if the frequencies do not determine the weights to 1e-12.
+        """Return the weights of the values low..high of the sum of the counts at the positions `places`, up to a common
+        factor. Return None if the frequencies do not determine the weights to 1e-12.
 
         Parameters
         ----------
@@ -475,7 +475,9 @@ class Coupled:
 
     @cached_property
     def free(self) -> Window:
-        """Weights of the possible sums of all counts, without the factor g(sum) of the joint distribution."""
+        """Weights of the possible sums of all counts, without the factor g(sum) by which the joint distribution weights
+        each sum.
+        """
         return self._kinds.free if self.shared else self._levels[-1][0]
 
     @cached_property
@@ -510,8 +512,8 @@ class Coupled:
         return _Kinds(self._factors, np.bincount(self.which).tolist(), tails=True).ties(self.root)
 
     def single(self, kind: int) -> Window:
-        """Return the common distribution of all counts whose weights are the factor at position `kind` in the list of
-        factors.
+        """Return the marginal distribution that is common to all counts whose weights are given by the factor at
+        position `kind` in the list of factors.
         """
         return _met(self._factors[kind], self._kind_ties[kind] if self.shared else self._ties[kind])
 
@@ -552,8 +554,8 @@ class Coupled:
         return np.stack([sums[i] for i in places], axis=1)
 
     def scaled(self, unit: float) -> "Coupled":
-        """Return the joint distribution of the same counts, multiplied by another unit. For example, the unit 1/total
-        gives shares.
+        """Return the joint distribution of the same counts, with each count multiplied by a new factor (the unit). For
+        example, the unit 1/total gives shares.
         """
         same = copy(self)
         same.unit = unit
@@ -590,8 +592,8 @@ class Coupled:
         return sums
 
     def _tie(self, places: Places, low: int, high: int) -> Window:
-        """Return weights for the values low..high of the sum of the counts at `places`. The weights follow from the
-        distributions of all other counts and from the weight g on the sum of all counts.
+        """Return weights for the values low..high of the sum of the counts at the positions `places`. The weights
+        follow from the distributions of all other counts and from the weight g on the sum of all counts.
         """
         if len(places) <= MOST and self._spectrum is not None:
             tie = self._spectrum.tie(places, low, high)
@@ -673,8 +675,8 @@ class _Kinds:
         self.free = self.levels[-1][0]
 
     def ties(self, root: Window) -> list[Window]:
-        """Return weights for one count from each group of counts with equal factors. The weights follow from the
-        factors of all other counts and from the weight g on the sum of all counts.
+        """Return weights for the values of one count from each group of counts with equal factors. The weights follow
+        from the factors of all other counts and from the weight g on the sum of all counts.
         """
         ties = _ties(self.levels, root, tails=self.tails)
         rows = zip(ties, self.others, self.factors, strict=True)

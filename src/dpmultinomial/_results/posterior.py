@@ -107,8 +107,8 @@ class Posterior:
 
     @property
     def rates(self) -> Quantities:
-        """Posterior distributions of the probabilities from which the file is assumed to be sampled. The method
-        ``.among(..)`` gives the probabilities among a subset of the categories.
+        """Posterior distributions of the category probabilities from which the records of the file are assumed to be
+        sampled. The method ``.among(..)`` gives the probabilities among a subset of the categories.
         """
         return self._group("rates")
 

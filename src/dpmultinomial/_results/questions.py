@@ -112,7 +112,7 @@ def _of_pair(pair: Pair, plus: float, minus: float, unit: float, asked: Comparis
 
 
 def _of_multiples(together: Independent, asked: Comparison) -> float | None:
-    """Return the probability that a comparison is true for a linear combination of independent numbers. All
+    """Return the probability that a comparison of a linear combination of independent quantities is true. All
     coefficients must be small integer multiples of a common unit.
     """
     step = _common(asked.coefficients)
@@ -138,8 +138,8 @@ def _common(coefficients: Mapping[int, float]) -> float | None:
 
 
 def _where(values: NDArray[Any], weights: Array, asked: Comparison) -> float:
-    """Return the probability that values satisfy a comparison. It is computed from the smaller of this probability and
-    its complement.
+    """Return the probability that a quantity with given values and weights satisfies a comparison. It is computed from
+    the smaller of this probability and its complement.
     """
     true = asked.holds(values)
     yes, no = float(weights[true].sum()), float(weights[~true].sum())
@@ -317,7 +317,9 @@ class Drawer:
         return self.error(sd) if sd > 0 else (size - 1) * self.error_of_chance(1.0)
 
     def columns(self, places: list[int]) -> Array:
-        """Return joint draws of the quantities at some positions, as an array of shape (DRAWS, places)."""
+        """Return joint draws of the quantities at the positions in `places`, as an array with `DRAWS` rows and one
+        column per position.
+        """
         if not places:
             return np.zeros((DRAWS, 0))
         return np.concatenate(list(self._parts(places)))

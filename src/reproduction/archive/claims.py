@@ -104,7 +104,9 @@ def _file(slug: str, artefact: Artefact) -> str:
 
 
 def _minutes(artefact: Artefact, from_nothing: dict[str, float]) -> float:
-    """Return the minutes that are needed to compute the table of an artefact with all inputs and to plot the figure."""
+    """Return the minutes of computing time for the table of an artefact, including all inputs of the table, and for the
+    figure of the artefact.
+    """
     table = from_nothing[artefact.name] if artefact.table else 0.0
     return table + (artefact.figure.minutes if artefact.figure else 0.0)
 

@@ -108,7 +108,7 @@ def _with_defaults(value: Any, schema: dict[str, Any]) -> Any:
 
 
 def _meant(key: str, known: list[str]) -> str:
-    """Return a hint that names the valid key that was probably intended, given an invalid key. The hint has the format
+    """Return, for an invalid key, a hint that names the valid key that was probably intended. The hint has the format
     of `nearest`. A file is a key of a table.
     """
     return ", did you mean 'file'?" if key == "table" and "file" in known else nearest(key, known)

@@ -224,8 +224,8 @@ def absent_mistakes(settings: Mapping[str, Any], found: Names, batch: bool) -> l
 
 
 def absent_value(settings: Mapping[str, Any]) -> str:
-    """Return the text of a cell that the file does not list. It is ``0``, a limit such as ``<10``, or an empty string.
-    An empty string means unknown, or withheld if the noise has a threshold.
+    """Return the value, as text, that is assumed for a cell that the file does not list. It is ``0``, a limit such as
+    ``<10``, or an empty string. An empty string means unknown, or withheld if the noise has a threshold.
     """
     stated, noise = settings["absent"], settings.get("noise")
     if stated["are"] != "withheld":

@@ -23,7 +23,7 @@ def schema(of_release: bool = False) -> dict[str, Any]:
 
 
 def filled(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a plan in which missing keys have their default values."""
+    """Return a plan in which every missing key has been added with its default value."""
     return config.with_defaults(dict(plan), schema("release" in plan))
 
 

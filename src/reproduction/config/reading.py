@@ -27,7 +27,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 class ConfigError(ValueError):
-    """Raised for a configuration that contains mistakes. The message lists all mistakes."""
+    """Error that is raised for a configuration that contains mistakes. The message lists all mistakes."""
 
 
 class _Strict(_LOADER):

@@ -53,7 +53,7 @@ class Loop:
 
     @property
     def rule(self) -> str:
-        """Return the name of the workflow rule that simulates the parts (shards) of a simulation loop."""
+        """Return the name of the workflow rule that runs a simulation loop in several parts (shards)."""
         return f"{self.slug}_{self.module}_loop"
 
     @property

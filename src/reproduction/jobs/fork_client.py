@@ -30,7 +30,7 @@ def script_of(command: str, python: str) -> str:
 
 
 def main(python: str, place: str, flag: str, command: str) -> int:
-    """Run a job and return its exit code, as a shell does."""
+    """Run a job, and return its exit code or, if a signal ended the job, 128 plus the number of the signal."""
     # the signal may arrive just before a wait, and would then not interrupt it,
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # because Python handles signals between calls

@@ -51,8 +51,8 @@ class Server:
         self._libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
     def serve(self) -> None:
-        """Start a fork for each client until standard input is closed. When a job ends, its exit code is sent to the
-        client.
+        """Start a forked process for each client until standard input is closed. When a job ends, its exit code is sent
+        to the client.
         """
         ended, wake = os.pipe()
         os.set_blocking(wake, False)

@@ -175,8 +175,8 @@ def _without_loop(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def of_shard(replications: int, block: int, shard: int, shards: int) -> list[tuple[int, int]]:
-    """Return (index, size) of the blocks of one shard. The blocks of a shard are consecutive, and the numbers of blocks
-    differ by at most one between shards.
+    """Return the index and the size of each block of replications in one shard (the blocks computed by one of several
+    jobs). The blocks of a shard are consecutive, and the numbers of blocks differ by at most one between shards.
 
     Parameters
     ----------

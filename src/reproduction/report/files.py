@@ -117,8 +117,8 @@ class Run:
 
     @cached_property
     def agreement(self) -> pd.DataFrame:
-        """Return every statement of the compared papers. The column `number` numbers the statements within each
-        paper.
+        """Return the rows of the agreement tables of all papers that have such a table, with one row per statement. The
+        column `number` numbers the statements within each paper.
         """
         parts = [self.read(f"results/{paper.slug}/agreement.csv") for paper in self.papers]
         numbered = [part.assign(number=range(1, len(part) + 1)) for part in parts if part is not None]

@@ -47,7 +47,7 @@ class Verdict:
 
     @property
     def rank(self) -> int:
-        """Return the rank by which statements with this verdict are sorted in a table. Statements that are not
+        """Return the rank by which statements with a given verdict are sorted in a table. Statements that are not
         reproduced come first.
         """
         return _LOOK_FIRST.index(self.name)

@@ -104,9 +104,9 @@ def _append(rows: pd.DataFrame, columns: Sequence[str], out: IO[bytes]) -> None:
 
 
 def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the numbers of tables of a batch, summed over the shards. The numbers are given for all tables, for the
-    rejected tables, and for each status. The most frequent status is first. If the tables were tested for conflicts,
-    the number of tables with a conflict is also given.
+    """Return the numbers of tables of a batch, summed over the parts (shards) of the batch. The numbers are given for
+    all tables, for the rejected tables, and for each status. The most frequent status is first. If the tables were
+    tested for conflicts, the number of tables with a conflict is also given.
     """
     total: dict[str, int] = {}
     for part in parts:
@@ -202,8 +202,8 @@ def answered(
 
 
 def one_by_one(tables: Tables, answer: Callable[[int], pd.DataFrame], reasons: Sequence[str] | None = None) -> Answers:
-    """Return the results of tables that must be analysed one after the other, and a reason for each table that cannot
-    be analysed.
+    """Analyse tables one after the other, and return the results and, for each table, the reason why the table was not
+    analysed (empty if the table was analysed).
 
     Parameters
     ----------

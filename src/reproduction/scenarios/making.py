@@ -34,8 +34,8 @@ _LISTED = ("", "_densities", "_comparison")
 
 @dataclass(frozen=True)
 class Files:
-    """Paths of the files that contain the results of a scenario or of one of its shards. The names of all files begin
-    with the same prefix.
+    """Paths of the files that contain the results of a scenario or of one of its parts (shards). The names of all files
+    begin with the same prefix.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def part(
     of: int = 1,
     tell: Callable[[str], None] = lambda _: None,
 ) -> list[Answer]:
-    """Compute one shard of a scenario, and write the files of this shard.
+    """Compute one shard (a separately computed part) of a scenario, and write the files of this shard.
 
     Parameters
     ----------

@@ -240,7 +240,8 @@ def shown(found: pd.DataFrame, level: float) -> pd.DataFrame:
 
 
 def figure(found: pd.DataFrame, level: float) -> Figure:
-    """Plot the half-widths of the intervals against the parameter, with one line per quantity.
+    """Plot the half-widths of the intervals against the parameter in the first column of the plan, with one line per
+    quantity.
 
     Parameters
     ----------

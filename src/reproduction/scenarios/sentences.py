@@ -1,4 +1,4 @@
-"""Write sentences about the results of a scenario, using only its metadata and rows and no other text.
+"""Write sentences about the results of a scenario, based only on the metadata and the rows of these results.
 
 Each kind of scenario defines ``rules.assumptions(point)``, ``rules.MEANINGS`` (the meaning of its parameters) and
 ``rules.prior_text(prior)``. Counts have thousands separators, shares are shown as percentages, and the number of digits

@@ -59,8 +59,8 @@ class Tables:
 
 
 def of_shard(path: Path, columns: Mapping[str, str], shard: int, shards: int) -> Tables:
-    """Return the tables of a file that belong to one shard. The tables of a shard are consecutive in the file, and the
-    numbers of tables in two shards differ by at most one.
+    """Return the tables of a file that belong to one part (shard) of the file. The tables of a shard are consecutive in
+    the file, and the numbers of tables in two shards differ by at most one.
 
     Parameters
     ----------
@@ -92,7 +92,8 @@ def named(
     shard: int,
     shards: int,
 ) -> Tables:
-    """Return the tables of one shard, with columns under the names that a kind of scenario expects.
+    """Return the tables of one shard (a separately computed part of a batch), with the column names that a kind of
+    scenario expects.
 
     Parameters
     ----------

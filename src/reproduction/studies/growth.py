@@ -85,8 +85,8 @@ def _used(call: Callable[[np.random.Generator], object], root_seed: int, *names:
 
 
 def _noisy(total: int, size: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return a summary of the posterior for simulated counts with Laplace noise at epsilon 1 and a public total. The
-    summary includes all intervals.
+    """Return a summary of the posterior for simulated counts that have a public total and Laplace noise at epsilon 1.
+    The summary includes all intervals.
     """
     law = dpm.Laplace(scale=2.0)
     truth = rng.multinomial(total, rng.dirichlet(np.ones(size)))

@@ -153,8 +153,8 @@ def measured(
     level: float,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Generate a state, write its noisy measurement files, read them, and analyse one cell for all geographic units of
-    some levels.
+    """Generate a synthetic state, write and read its noisy measurement files, and analyse the count of one histogram
+    cell in all geographic units of some levels.
 
     Parameters
     ----------

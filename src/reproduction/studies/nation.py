@@ -296,8 +296,8 @@ def accuracy(paths: Sequence[Path]) -> pd.DataFrame:
 
 
 def largest(paths: Sequence[Path], level: str, top: int) -> pd.DataFrame:
-    """Return the nodes with the largest expected counts at one level of the nation. At most one row group is in memory
-    at a time.
+    """Return the nodes with the largest expected counts at one geographic level of the synthetic nation. At most one
+    row group is in memory at a time.
 
     Parameters
     ----------

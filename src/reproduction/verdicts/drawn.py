@@ -89,7 +89,9 @@ def _together(table: pd.DataFrame, columns: set[str]) -> pd.DataFrame:
 
 
 def changes(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """Yield a triple (column, change, changed table) for every effective change of one numeric column."""
+    """Yield a triple (column, change, changed table) for every numeric column and every change that alters at least one
+    value of the column.
+    """
     for column in map(str, table.select_dtypes("number", exclude="bool").columns):
         for change, function in CHANGES.items():
             other = table.assign(**{column: function(table[column])})

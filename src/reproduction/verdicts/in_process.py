@@ -217,8 +217,8 @@ class Judge:
         return rows
 
     def _key(self, call: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
-        """Return a key for the cache of a call, or None if an argument is neither an unmodified table nor a plain
-        value.
+        """Return the cache key of a function call, or None if an argument of the call is neither an unmodified table
+        nor a plain value.
         """
         parts: list[Any] = []
         for name, value in [*enumerate(arguments), *named.items()]:

@@ -138,9 +138,9 @@ def of(paper: Paper) -> tuple[Sequence[Quote], Mapping[str, Collection[str]]]:
 
 
 def check(results: Path, papers: Iterable[Paper]) -> Iterator[tuple[str, Quote, str]]:
-    """Yield a triple (slug, quote, reason) for every quote that can be checked. A quote can be checked if it does not
-    refer to a table, or if the table is in the results folder. The reason states why the quote does not hold, and it is
-    empty if the quote holds.
+    """Yield a triple (slug of the paper, quote, reason) for every quote that can be checked. A quote can be checked if
+    it does not refer to a table, or if the table is in the results folder. The reason states why the quote does not
+    hold, and it is empty if the quote holds.
     """
     for paper in papers:
         for quote in of(paper)[0]:

@@ -304,8 +304,8 @@ def class_law(
 def listed_law(
     counts: NDArray[np.int64], rate: float, most_work: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]] | str:
-    """Compute the exact distributions of swaps for a checked table larger than 2 x 2, as in `class_law`. If there are
-    too many tables with the same margins, return the reason.
+    """Compute the exact distributions of swaps, as in `class_law`, for a table larger than 2 x 2 that has already been
+    checked. If there are too many tables with the same margins, return the reason.
 
     Parameters
     ----------

@@ -208,7 +208,7 @@ def attenuation(n: int, *, rate: float) -> tuple[float, float]:
 
 
 def expected_table(table: ArrayLike, *, rate: float) -> NDArray[np.float64]:
-    """Return the exact expected value of an r x c table after a swap.
+    """Return the exact expected counts of an r x c table after a random swap of values between records.
 
     Parameters
     ----------
@@ -268,8 +268,8 @@ def cell_sd(table: ArrayLike, *, rate: float) -> float:
 
 
 def limit_odds_ratio(theta: ArrayLike, *, rate: float) -> float:
-    """Return the odds ratio after a swap of infinitely many records whose cell probabilities are `theta` (00, 01, 10,
-    11).
+    """Return the odds ratio after a swap of infinitely many records with the cell probabilities `theta` (cells 00, 01,
+    10, 11).
 
     The margins do not change, and the distance to independence is multiplied by 1 - rate.
 

@@ -33,7 +33,7 @@ class Row:
     position: int
 
     def tables(self, table: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return all tables with the same margins as `table`, int64 (d, 2, 2)."""
+        """Return all d tables with the same margins as `table`, as an int64 array of shape (d, 2, 2)."""
         step = (self.x - table[1, 1])[:, None, None]
         return np.asarray(table + step * np.array([[1, -1], [-1, 1]]), dtype=np.int64)
 

@@ -219,12 +219,12 @@ class CoupledCounts:
         self._total: Array = sum(w * total for w, (_, total) in kept)
 
     def _block(self, most: int) -> int:
-        """Return the number of terms of the mixture that are processed at the same time."""
+        """Return the number of components of the mixture that are processed at the same time."""
         return max(1, min(most, _NUMBERS // int(self.terms.factors[0].size)))
 
     def _bounds(self) -> Array:
-        """Return an upper bound on the log weight of every term of the mixture. The bound is the log of the tilted sum
-        without the factor of the total, plus the log of the largest tilted factor of the total.
+        """Return an upper bound on the log weight of every component of the mixture. The bound is the log of the tilted
+        sum without the factor of the total, plus the log of the largest tilted factor of the total.
         """
         terms, bounds = self.terms, np.empty(len(self.terms.log_weights))
         gap, block = self.total_low + np.arange(len(self.total_factor)) - self._centre, self._block(_BLOCK)
@@ -286,8 +286,8 @@ _TERM_NUMBERS = 1_000_000  # number of array entries that are processed together
 def windows(
     released: NDArray[np.int64], noise: Noise, window: int | None, *, drawn: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return, for every component, the lowest and the highest true count that the sums over the posterior include. They
-    are the ends of the window of Wang (2020), or of the range of all counts that are not negligible.
+    """Return, for every component, the lowest and the highest true count over which the posterior is summed. They are
+    the ends of the window of Wang (2020), or of the range of all counts that are not negligible.
 
     Parameters
     ----------
@@ -314,7 +314,8 @@ def windows(
 
 def multinomial(released: NDArray[np.int64], noise: Noise, window: int | None, *, drawn: bool) -> Terms:
     """Return the likelihood of the true counts given a release by algorithm 1 or 2 of Wang (2020), as a mixture of
-    products. The release was produced by algorithm 1 (independent) if `drawn` is true, and otherwise by algorithm 2.
+    products with one factor per count. The release was produced by algorithm 1 (independent) if `drawn` is true, and
+    otherwise by algorithm 2.
 
     Parameters
     ----------
@@ -431,9 +432,9 @@ def _levels(released: Whole, noise: Noise) -> Whole:
 
 
 def _beyond(noise: Noise, size: int) -> tuple[int, int]:
-    """Return the largest non-negligible distance of the sum of max(n_s, 0) below the noisy total, and the largest
-    distance above it. The sum is over all noisy components n_s. The distance above is computed for noise that is
-    clipped at 0 from below.
+    """Return the largest non-negligible distances of the sum of max(n_s, 0) from the noisy total, first below and then
+    above the total. The sum is over all noisy components n_s. The distance above is computed for noise that is clipped
+    at 0 from below.
     """
     positive = noise.p[noise.reach :].copy()
     positive[0] = noise.p[: noise.reach + 1].sum()
@@ -648,7 +649,9 @@ class TransformedCounts:
         return self.certificate.accuracy()
 
     def log_probabilities(self, vectors: Whole) -> Array:
-        """Return the log probabilities, float64 (n,), of n vectors of counts, the rows of an array."""
+        """Return the log probabilities of n vectors of counts, which are the rows of an array, as a float64 array of
+        shape (n,).
+        """
         return self._terms.log_probabilities(vectors)
 
     def top(self, k: int) -> tuple[Whole, Array]:
@@ -658,8 +661,8 @@ class TransformedCounts:
         return vectors, np.exp(logs)
 
     def draw(self, size: int, *, rng: np.random.Generator) -> Whole:
-        """Draw independent vectors of counts, int64 (size, S). For each vector, a term of the mixture is drawn first,
-        and then each component in turn, given the sum of the earlier components.
+        """Draw independent vectors of counts, as an int64 array of shape (size, S) for S components. For each vector, a
+        term of the mixture is drawn first, and then each component in turn, given the sum of the earlier components.
         """
         out = np.empty((size, self.components), dtype=np.int64)
         term = rng.choice(len(self.solved.weights), size=size, p=self.solved.weights)

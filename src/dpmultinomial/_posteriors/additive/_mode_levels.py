@@ -230,7 +230,7 @@ class Masses:
 
     def bounds(self) -> Array:
         """Return, for every level of algorithm 3 of Wang (2020), the log of an upper bound on the weight of the level,
-        float64 (T,). Each bound is minimised over the tilts.
+        as a float64 array of shape (T,). Each bound is minimised over the tilts.
         """
         return np.asarray((self.levels + self.edge[:, None]).min(axis=0))
 
@@ -285,9 +285,9 @@ class _Claims:
         self._masses.append((clear, got, lost))
 
     def add_to(self, whole: Array, edge: Array, ties: str) -> None:
-        """Add the log mass of the components with a possible tie to an array, float64 (G, T). A tie is possible if the
-        noisy count can be at an end of its interval. The mass is a crude bound that is refined for levels that are not
-        negligible.
+        """Add to a float64 array of shape (G, T) the log mass of the components for which a tie is possible. The array
+        has one row per tilt and one column per level. A tie is possible if the noisy count can be at an end of its
+        interval. The mass is a crude bound that is refined for levels that are not negligible.
         """
         level, repeats = np.concatenate(self._level), np.concatenate(self._repeats)
         order = np.argsort(level, kind="stable")
@@ -343,8 +343,8 @@ def _batched(
 def column_masses(
     columns: Columns, levels: Levels, u: int, tilts: Array, noise: NoiseModel, prior: CountsPrior
 ) -> tuple[Array, Array, Array]:
-    """Compute the log masses of the true counts of one column for every tilt and every level, as three arrays float64
-    (G, T).
+    """Compute the log masses of the true counts of one column for every tilt and every level, as three float64 arrays
+    of shape (G, T) for G tilts and T levels.
 
     Parameters
     ----------
@@ -407,8 +407,9 @@ def _interval_sums(values: Array, start: Whole, end: Whole) -> Array:
 
 
 def _claims(clear: Array, got: Array, lost: Array, repeats: Whole, claims: int, ties: str) -> Array:
-    """Return the log mass of all components whose noisy count can be at an end of its interval, as an array (G, n) with
-    one row per level. The mass is a sum over the quadrature nodes and over the component that receives the last unit.
+    """Return the log mass of all components whose noisy count can be at an end of its interval, as an array of shape
+    (G, n) with one row per level. The mass is a sum over the quadrature nodes and over the component that receives the
+    last unit.
     """
     early, late, weight = rule(claims, ties)
     with np.errstate(divide="ignore", invalid="ignore"):

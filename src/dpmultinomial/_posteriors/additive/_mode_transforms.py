@@ -187,8 +187,8 @@ class ModeTerms:
         return Chain(first[of], last[of], got[of], s.tail)
 
     def log_probabilities(self, vectors: Whole) -> Array:
-        """Return the log probabilities of several vectors of counts, one per row, from closed forms instead of
-        transforms.
+        """Return the log probabilities of several vectors of counts, one vector per row. They are computed from closed
+        forms and not by transforms.
         """
         place = vectors.sum(axis=1) - self.totals[0]
         inside = (vectors >= 0).all(axis=1) & (place >= 0) & (place < len(self.totals))
@@ -380,7 +380,9 @@ class _Sweep:
             span *= 2.0
 
     def _choose_windows(self) -> None:
-        """Choose the sizes of the transforms of every chunk of levels, and the sizes that contain all of them."""
+        """Choose the ranges and the lengths of the Fourier transforms for every chunk of levels, and ranges that
+        contain the ranges of all chunks.
+        """
         self.share = float(self.masses.free(self.kept)[1:-1].min())
         self.whole = self._window(self.kept)
         chunks = self._chunks()
@@ -392,7 +394,8 @@ class _Sweep:
         self.whole = self.whole._replace(low=self.low, width=self.width, length=length)
 
     def _window(self, rows: Whole) -> Window:
-        """Return the range of true counts, the tilt and the length of the transforms of some levels.
+        """Return the range of true counts, the exponential tilt and the length of the transforms that are used for some
+        levels.
 
         The range of a column contains the intervals of the column, extended on both sides by the largest noise that is
         not negligible compared with all levels. The tilt is the one with the shortest transform, among the tilts near
@@ -486,8 +489,8 @@ class _Sweep:
         )
 
     def _frame(self, window: Window) -> tuple[Frame, Array, Whole]:
-        """Return the data that the terms of some levels share, the factor of every total, and the position of every
-        total in a transform.
+        """Return the data shared by the terms of some levels, together with the factor of every total and the position
+        of every total in a transform.
         """
         p, width = self.problem, window.width
         tail_values = np.exp(self.log_g - window.tilt * (self.totals - p.total) - self.log_top)

@@ -83,14 +83,14 @@ class NoiseModel:
 
     @cached_property
     def wide(self) -> int:
-        """Largest absolute noise that is not negligible after an exponential tilt of 0.92 epsilon."""
+        """Largest absolute noise that is not negligible after exponential tilting of the noise distribution by 0.92
+        epsilon.
+        """
         return int(min(self.support, ceil(_WIDE / self.epsilon)))
 
     @cached_property
     def reach(self) -> int:
-        """Largest absolute noise that is considered, because the probability of larger absolute noise is 0 or
-        underflows.
-        """
+        """Largest absolute noise that is considered. The probability of larger absolute noise is 0 or underflows."""
         return int(min(self.support, ceil(_UNDERFLOW / self.epsilon)))
 
     def at_least(self, d: ArrayLike) -> Array:
@@ -175,8 +175,8 @@ class Noise:
         return out
 
     def _band(self, block: int) -> Array:
-        """Return a cached matrix of shape (block + 2 reach, block), in which column i contains the noise distribution
-        from row i on.
+        """Return a cached matrix of shape (block + 2 reach, block), in which the noise distribution in column i starts
+        at row i.
         """
         if block not in self._bands:
             band = np.zeros((block + 2 * self.reach, block))
@@ -219,7 +219,7 @@ PRIORS = ("flat", "flat total")
 
 @dataclass(frozen=True)
 class CountsPrior:
-    """Prior distribution of the S true counts of an additive release with S components.
+    """Prior distribution of the true counts of a release of S counts with additive noise.
 
     Parameters
     ----------
@@ -232,8 +232,8 @@ class CountsPrior:
     concentration: Array | None = None
 
     def shapes(self, size: int) -> Array:
-        """Return the exponents a_s of the prior factors, float64 (size,). For large N, the prior factor w_s(N) of a
-        count is proportional to N^(a_s - 1).
+        """Return the exponent a_s of the prior factor of each count, as a float64 array of shape (size,). For large N,
+        the prior factor w_s(N) of a count is proportional to N^(a_s - 1).
         """
         return np.ones(size) if self.concentration is None else self.concentration
 
@@ -247,7 +247,9 @@ class CountsPrior:
         return np.asarray(gammaln(values + shape) - gammaln(values + 1.0) - gammaln(shape))
 
     def log_total(self, totals: ArrayLike) -> Array:
-        """Return the log prior factor log v(T) of the total, for an array of integers T >= 0 of any shape."""
+        """Return log v(T), the logarithm of the factor of the total T in the prior, for an array of integers T >= 0 of
+        any shape.
+        """
         values = np.asarray(totals, dtype=float)
         if self.concentration is None:
             return np.zeros(values.shape)

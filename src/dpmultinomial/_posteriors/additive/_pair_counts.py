@@ -148,8 +148,9 @@ def _over_totals(summed: Array, own: Array) -> Array:
 
 
 def _factor(released: int, totals: Whole, noise: Noise, support: int) -> tuple[Array, Whole]:
-    """Return the probabilities P(released total | true total, n_1 + n_2). The rows are the true totals, and the columns
-    are the non-negligible sums n_1 + n_2 of noisy counts. Also return the sums.
+    """Return the probabilities of the released total, given the true total and the sum n_1 + n_2 of the noisy counts.
+    The rows are the true totals, and the columns are the non-negligible sums n_1 + n_2 of noisy counts. Also return the
+    sums.
     """
     chance, sums = _chance(released, noise, support)
     n = released + np.arange(-noise.reach, noise.reach + 1)
@@ -272,8 +273,8 @@ def widest(released: Whole, noise: Noise, *, algorithm: str, window: int | None)
 
 
 def share_likelihood(released: Whole, n1: Whole, n2: Whole) -> Array:
-    """Return the likelihood of pairs of noisy counts (n1, n2) given the released shares, up to a constant. The
-    likelihood is binomial with weights max(n, 0), or with equal shares if both weights are 0.
+    """Return the likelihood of pairs of noisy counts (n1, n2), given the two released counts. The likelihood is
+    binomial with weights max(n, 0), or with equal shares if both weights are 0.
 
     Parameters
     ----------

@@ -38,7 +38,8 @@ _STEEPEST = 600.0  # largest exponent of a tilt inside a window
 
 @dataclass(frozen=True)
 class Frame:
-    """Data that all products of the mixture share: columns, ranges of counts and totals, and the prior.
+    """Data that all components of the mixture (product distributions) share: columns, ranges of counts and totals, and
+    the prior.
 
     Attributes
     ----------
@@ -61,7 +62,7 @@ class Frame:
 
     @property
     def start(self) -> int:
-        """Sum of the smallest true counts of all components of the release."""
+        """Sum of the smallest possible true counts of all components of the release."""
         return int(self.low @ self.columns.repeats)
 
 
@@ -157,8 +158,8 @@ _HELD = 1 << 24  # number of values that are kept in memory for log probabilitie
 
 @dataclass(frozen=True)
 class Product:
-    """Result for one product of the mixture: its log weight, marginals, distribution of the total, tilt, transform
-    length, and truncated mass.
+    """Result for one component of the mixture (a product distribution): its log weight, marginals, distribution of the
+    total, transform length, bound on the wrapped-around mass, and condition number.
 
     Parameters
     ----------
@@ -247,7 +248,9 @@ class _ProductTerms:
         return log_factors
 
     def chain(self, term: int) -> Chain:
-        """Return the factors of one component of the mixture, with the tilt at which the component was computed."""
+        """Return the factors of one component of the mixture, with the exponential tilt at which the component was
+        computed.
+        """
         frame = self.frame
         tilted = Tilted(frame, self.factors(self.keys[term]) * np.exp(frame.log_prior))
         h, g = tilted.weights(tilted.best())

@@ -147,11 +147,11 @@ class AdditivePosterior:
         return table[["prior", *table.columns.drop("prior")]]
 
     def mean(self) -> Array:
-        """Return the posterior means of the true counts of all components, float64 (S,)."""
+        """Return the posterior means of the true counts of all S components, as a float64 array of shape (S,)."""
         return np.array([v @ p for v, p in self._marginals()])
 
     def variance(self) -> Array:
-        """Return the posterior variances of the true counts of all components, float64 (S,)."""
+        """Return the posterior variances of the true counts of all components, as a float64 array of shape (S,)."""
         return np.array([(v - v @ p) ** 2 @ p for v, p in self._marginals()])
 
     def marginal(self, i: int) -> tuple[NDArray[np.int64], Array]:
@@ -214,7 +214,8 @@ def posterior(
     prior: str | ArrayLike | CountsPrior = "flat",
     method: str = "auto",
 ) -> AdditivePosterior:
-    """Compute the posterior distribution of the true counts given one additive release.
+    """Compute the posterior distribution of the true counts given one release that was produced by an algorithm of Wang
+    (2020).
 
     Parameters
     ----------
@@ -474,7 +475,7 @@ REFUSED = "refused"
 
 @dataclass(frozen=True)
 class Release:
-    """Release of one table in a batch of additive releases.
+    """Release of one table of counts with additive noise, as a member of a batch of such releases.
 
     Parameters
     ----------

@@ -131,8 +131,9 @@ ROUNDS, STEPS = 8, 4000
 
 @dataclass(frozen=True)
 class Release:
-    """Release of (mean, sse, low, high) in units of half the distance between the limits: released values z, scales and
-    grids of the Laplace noise, number of records n, and the prior.
+    """Release of the statistics (mean, sse, low, high), with the number of records n and the prior. The unit is half
+    the distance between the limits. The fields contain the released values z, and the scales and grids of the Laplace
+    noise.
 
     Parameters
     ----------
@@ -196,7 +197,7 @@ class Proposal:
 
 def approximate(release: Release, theta: Array) -> Array:
     """Return the log posterior density of (mu, log sigma2) under normal approximations of the statistics and the noise,
-    float64 (k,).
+    as a float64 array of shape (k,).
     """
     sigma2 = np.exp(np.clip(theta[:, 1], -60, 60))
     mean, covariance = statistics(theta[:, 0], sigma2, release.n, sums=release.sums)
@@ -404,7 +405,7 @@ def _one(tilt: list[float], second: float, m: float, c: int) -> float:
 
 
 def _orthonormal(e1: float, e2: float, m: float) -> tuple[Array, Array, Array]:
-    """Return two functions, computed from the deviation d and its square, at the quadrature nodes, and the
+    """Return the values, at the quadrature nodes, of two functions of the deviation d and its square, and the
     probabilities of the nodes. The two functions are orthonormal under the tilted distribution.
     """
     low, high = -1 - m, 1 - m
@@ -446,7 +447,9 @@ class Conflict:
 
     @property
     def least(self) -> float:
-        """Smallest of the six p-values, multiplied by six (Bonferroni correction) and limited to at most 1."""
+        """Smallest of the six p-values for a conflict between prior and release, multiplied by six (Bonferroni
+        correction) and limited to at most 1.
+        """
         return min(1.0, 6 * min(self.predictive + self.parameters))
 
     @property

@@ -109,8 +109,8 @@ Array = NDArray[np.float64]
 
 
 def released(release: ArrayLike | Mapping[str, float]) -> Array:
-    """Check that a release consists of four finite numbers, and return the numbers in the order of `STATISTICS`,
-    float64 (4,).
+    """Check that a release consists of four finite numbers, and return the numbers in the order of `STATISTICS`, as a
+    float64 array of shape (4,).
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class GridPosterior:
         return Accuracy("exact", 0.0, f"sums on a grid of {POINTS} x {POINTS}")
 
     def mean(self) -> Array:
-        """Return the posterior means of mu and sigma2, float64 (2,)."""
+        """Return the posterior means of mu and sigma2, as a float64 array of shape (2,)."""
         return np.array([self.mass.sum(axis=1) @ self.mu, self.mass.sum(axis=0) @ np.exp(self.log_sigma2)])
 
     def sd(self) -> Array:
@@ -179,8 +179,8 @@ class GridPosterior:
         return np.sqrt(square)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Return the posterior quantiles of mu and sigma2 at levels in [0, 1], float64 (levels, 2). Quantiles are
-        interpolated linearly within the cells of the grid.
+        """Return the posterior quantiles of mu and sigma2 at levels in [0, 1], as a float64 array of shape (levels, 2).
+        Quantiles are interpolated linearly within the cells of the grid.
         """
         levels = np.atleast_1d(_checks.fraction("q", q))
         columns = []
@@ -311,8 +311,8 @@ def _cover(log_density: Callable[[Array, Array], Array], mode: Array, top: float
 
 
 def _profile(log_density: Callable[[Array, Array], Array], mode: Array, place: float, axis: int) -> float:
-    """Return the profile log density with coordinate `axis` fixed at `place`. It is the maximum of the log density over
-    a grid of values of the second coordinate.
+    """Return the profile log density with the coordinate `axis` fixed at the value `place`. It is the maximum of the
+    log density over a grid of values of the second coordinate.
     """
     fan = mode[1 - axis] + FAN
     with np.errstate(over="ignore", invalid="ignore"):

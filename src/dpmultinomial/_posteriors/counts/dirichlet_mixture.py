@@ -321,8 +321,8 @@ class DirichletMixture:
     def variance(
         self, *, category: int | None = None, given: Sequence[int] | None = None
     ) -> NDArray[np.float64] | float:
-        """Return the variances of all shares, float64 (k,), or of the shares among the categories `given`. If
-        `category` is passed, return a single number.
+        """Return the variances of all shares, or of the shares among the categories `given`, as a float64 array with
+        one element per share. If `category` is passed, return a single number.
         """
         return self._each(category, given, lambda law: law.variance())
 
@@ -369,8 +369,8 @@ class DirichletMixture:
         return self.beta(category, given).mode()
 
     def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw independent vectors p of probabilities from the mixture of Dirichlet distributions, float64
-        (size, k).
+        """Draw independent vectors p of probabilities from the mixture of Dirichlet distributions, as a float64 array
+        of shape (size, k).
         """
         counts = self.counts.draw(_checks.integer("size", size), rng=_checks.generator(rng))
         if self.counts.total == 0:

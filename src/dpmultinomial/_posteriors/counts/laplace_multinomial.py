@@ -160,8 +160,8 @@ def _probabilities(name: str, values: ArrayLike, size: int) -> NDArray[np.float6
 
 
 def _log_noise(noisy: NDArray[np.float64], s: NDArray[np.int64], scale: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the log Laplace density of every noisy count given every true count, up to a constant, float64 (k,
-    len(s)).
+    """Return the log Laplace density of each of k noisy counts given each true count in s, up to a constant, as a
+    float64 array of shape (k, len(s)).
 
     Outside 0..M, the distances to all s increase by the same amount, so a noisy count can be replaced by the nearest
     end of the range.

@@ -199,7 +199,9 @@ def _entries(name: str, values: ArrayLike, sizes: NDArray[np.int64]) -> Array:
 
 
 def _reasons(noisy: Array, bounds: NDArray[np.int64], sums: Array, scales: Array, alphas: Array) -> list[str]:
-    """Return a list of strings with the reason why each table is invalid. The string of a valid table is empty."""
+    """Return, for each table, the reason why the table is invalid, as a list of strings. The string of a valid table is
+    empty.
+    """
     if not len(sums):
         return []
     with np.errstate(invalid="ignore"):

@@ -117,7 +117,9 @@ class FixedSumLaw:
         return ShareLaw(weights, alpha=alpha, beta=beta)
 
     def draw(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw independent vectors of counts given their sum, int64 (size, k)."""
+        """Draw independent vectors of counts given the sum of the counts, as an int64 array of shape (size, k) for k
+        counts.
+        """
         drawn: NDArray[np.int64] = _fixed_sum.draw(self.tables, size, rng=rng)
         return drawn
 

@@ -189,7 +189,7 @@ class Panel:
 
     @cached_property
     def log_mass(self) -> float:
-        """Log of the integral of the density over the whole panel."""
+        """Log of the integral of the density over a whole interpolation panel."""
         return self.log_integral(self.low, self.high)
 
     def slope(self, z: float) -> float:
@@ -423,8 +423,9 @@ class PanelDensity:
         return panel.slope(panel.low if side < 0 else panel.high)
 
     def _beyond(self, side: int, number: int) -> float:
-        """Return the log of the mass beyond a given number of panels on the given side of the centre. The density is
-        extrapolated by an exponential function with the slope of the log density at the end of the last panel.
+        """Return the log of the extrapolated mass beyond a given number of interpolation panels on the given side of
+        the centre. The density is extrapolated by an exponential function with the slope of the log density at the end
+        of the last panel.
         """
         slope = -side * self._slope(side, number)
         return self._edge(side, number)[1] - np.log(slope) if slope > 0 else np.inf

@@ -289,8 +289,8 @@ class ShareWeights:
 
     @cached_property
     def precise(self) -> Triple:
-        """Weights of the count s in the numerator of a share, of the sum t of the other counts in its denominator, and
-        of s + t. Each has a small relative error in the tails.
+        """Weights of the possible values of s, t and s + t, where s is the count in the numerator of a share, and t is
+        the sum of the other counts in the denominator. Each has a small relative error in the tails.
         """
         return self._combined(tails=True)
 
@@ -315,8 +315,8 @@ class ShareWeights:
 
 @dataclass(frozen=True)
 class PairWeights:
-    """Weights of three integers that determine a share: the count in the numerator, the sum of the other counts in the
-    denominator, and the sum of all counts in the denominator.
+    """Weights of the possible values of three integers that determine a share: the count in the numerator, the sum of
+    the other counts in the denominator, and the sum of all counts in the denominator.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""Distribution of independent counts given a large sum. The distribution is computed on windows that contain all but a
-negligible part of the probability.
+"""Distribution of independent counts conditional on their sum, if the sum is large. The distribution is computed on
+windows that contain all but a negligible part of the probability.
 
 The weights of count i are a_i(s) = exp(theta s) prior(s) likelihood(s), with the tilt theta at which the unconditional
 sum of the counts has a mean near the total; the tilt cancels given the total. A window contains the weights above
@@ -37,7 +37,8 @@ Logs = Callable[[Whole], Array]
 
 
 def windows_of(likelihoods: Sequence[Logs], alpha: Array, total: int) -> list[Window]:
-    """Return the exponentially tilted weights of all counts, with a common tilt, for counts with a given total.
+    """Return, for every count, a range of possible values with their exponentially tilted weights. The tilt is the same
+    for all counts and depends on the given total of the counts.
 
     Parameters
     ----------
@@ -234,7 +235,9 @@ class WindowedSumLaw:
         return ShareLaw(ShareWeights(self.windows[inside], *sums, self.total), alpha=alpha, beta=beta)
 
     def draw(self, size: int, *, rng: np.random.Generator) -> Whole:
-        """Draw independent vectors of counts given their sum, int64 (size, k)."""
+        """Draw independent vectors of counts given the sum of the counts, as an int64 array of shape (size, k) for k
+        counts.
+        """
         return self.together.draw(range(self.categories), size, rng=rng)
 
     @cached_property

@@ -163,7 +163,9 @@ def least_given_totals(cells: Cells, totals: Array, alpha: float, sizes: Array) 
 
 @lru_cache(maxsize=8)
 def _beta_binomial(total: int, a: float, b: float) -> tuple[Array, Array, Array]:
-    """Return the beta-binomial probabilities of 0..total, and those of all smaller and of all larger counts."""
+    """Return, for each count from 0 to total, its beta-binomial probability, the total probability of all smaller
+    counts, and the total probability of all larger counts.
+    """
     n = np.arange(total + 1.0)
     logs = gammaln(total + 1.0) - gammaln(n + 1) - gammaln(total - n + 1) + betaln(n + a, total - n + b) - betaln(a, b)
     p = np.asarray(np.exp(logs))

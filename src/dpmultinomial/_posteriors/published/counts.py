@@ -379,7 +379,9 @@ class Batch:
 
     @property
     def reasons(self) -> NDArray[np.object_]:
-        """Reasons why rows have no posterior distribution, one string per row. The string is empty for a valid row."""
+        """Reason why each row of released counts has no posterior distribution, as one string per row. The string is
+        empty for a valid row.
+        """
         return self.own.reasons
 
     @property

@@ -63,7 +63,7 @@ class TooWide(ValueError):
 
 @dataclass(frozen=True)
 class Leaves:
-    """Windows of possible values of counts, with log weights, one row per count.
+    """Ranges (windows) of possible counts with their log weights, in arrays with one row per count.
 
     Parameters
     ----------
@@ -187,8 +187,8 @@ class Leaves:
         ]
 
     def neglected(self, theta: float) -> float:
-        """Return an upper bound on the probability outside the windows, computed under an exponential tilt and without
-        the condition on the total.
+        """Return an upper bound on the probability outside the windows (ranges of counts), computed from exponentially
+        tilted weights and without the condition on the total.
         """
         logs = self.logs + theta * (self.counts - self.counts[:, :1])
         log_totals = np.logaddexp.reduce(logs, axis=1)

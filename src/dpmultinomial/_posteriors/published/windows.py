@@ -216,8 +216,8 @@ def answers(cells: Cells, prior: CountPrior, level: float) -> Answers:
 
 @dataclass(frozen=True)
 class Settled:
-    """Posterior summaries of all rows, each computed on a window of counts outside which the posterior mass is
-    negligible.
+    """Posterior summaries of all rows of noisy counts, each computed on a window of counts outside which the posterior
+    mass is negligible.
 
     Parameters
     ----------

@@ -36,8 +36,8 @@ HELD_SLOPE = 0.5  # the same for b, in standard deviations of its prior
 
 @dataclass(frozen=True)
 class Nodes:
-    """Quadrature nodes for the log of the hyperparameter a with their weights, and the mode of the regression
-    coefficients b at each node.
+    """Quadrature nodes and weights for the log of the hyperparameter a, and the mode of the regression coefficients b
+    at each node.
 
     Parameters
     ----------
@@ -110,9 +110,7 @@ class Hyperparameters:
 
     @cached_property
     def nodes(self) -> Nodes:
-        """Quadrature nodes of the hyperparameter log a over which the posterior distributions of the rates are
-        integrated.
-        """
+        """Quadrature nodes for integrating the posterior distributions of the rates over the hyperparameter log a."""
         if self.large:
             return self._three()
         x = np.linspace(self.grid.values[0], self.grid.values[-1], 4001)
@@ -304,7 +302,7 @@ class SlopeLaw:
         return np.asarray((np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) / self.sds) @ self.weights)
 
     def cdf(self, x: ArrayLike) -> Array:
-        """Return the cumulative distribution function of the linear combination at given values."""
+        """Return the cumulative distribution function of the linear combination of the coefficients at given values."""
         return np.asarray(ndtr((np.asarray(x, dtype=np.float64)[..., None] - self.means) / self.sds) @ self.weights)
 
     def quantile(self, q: ArrayLike) -> Array:

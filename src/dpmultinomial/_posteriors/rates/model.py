@@ -144,8 +144,9 @@ class Model:
     def _rates(
         self, shape: Array, mu: Array, d: Array, u: Array, dd: Array, du: Array, uu: Array, t: Array
     ) -> tuple[tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]]:
-        """Return, for every area, the posterior means and variances of the scores with respect to (log a, log mu). Also
-        return the posterior means of the second derivatives.
+        """Return, for every area, the posterior means and variances of the scores for the shape a and the prior mean mu
+        of the rate. The scores are derivatives with respect to (log a, log mu). Also return the posterior means of the
+        second derivatives.
         """
         a = shape[:, None]
         m = mu[:, None] * self.exposure
@@ -199,7 +200,7 @@ class Model:
         return self.prior.terms(parameters)[0] + float(self.log_evidence(parameters).sum())
 
     def log_evidence(self, parameters: Array) -> Array:
-        """Return the log evidence of every area given the hyperparameters (log a, b), float64 (n,)."""
+        """Return the log evidence of every area given the hyperparameters (log a, b), as a float64 array (n,)."""
         first, second = self.pair(parameters)
         sums = _rate_sums.sums(*self._all, first, second, self.exposure, shares=self.shares, moments=False)
         return np.asarray(logsumexp(sums[:, :, 0] + self.log_node, axis=1) + self.table.log_top)
@@ -299,5 +300,5 @@ class Fit:
 
     @property
     def log_marginal(self) -> float:
-        """Marginal log posterior of the fixed parameters, computed by Laplace's method for the other parameters."""
+        """Marginal log posterior of the fixed parameters. All others are integrated out by Laplace's method."""
         return float(self.value - np.linalg.slogdet(self.information / (2 * np.pi))[1] / 2)

@@ -340,7 +340,7 @@ class _Group:
 
     def _transform(self, c: float, place: float, t: Array) -> NDArray[np.complex128]:
         """Return the transform E exp((c + i t)(X - place)), where X has the distribution of a group of components of
-        the mixture. Components that are negligible at the tilt c are omitted.
+        the mixture and place is a constant. Components that are negligible at the tilt c are omitted.
         """
         shares = self._log_shares(self._a + c * SIGNS)
         kept = shares > shares.max() - _DIGITS - np.log(len(shares))
@@ -451,8 +451,8 @@ class LogOddsMixture(TailedLaw):
         return waves(points.ravel() - self._centre, self._step, values).reshape(points.shape)
 
     def _beyond(self, x: ArrayLike) -> NDArray[np.int8]:
-        """Return -1 for every x below the period of the numerical inversion, 1 for every x above it, and 0 within the
-        period. The mass outside the period is less than 1e-15.
+        """Return -1 for every x below the period of the numerical inversion, 1 for every x above the period, and 0 for
+        every x within the period. The mass outside the period is less than 1e-15.
         """
         away = np.asarray(x, dtype=float) - self._centre
         return np.asarray(np.sign(away) * (np.abs(away) > np.pi / self._step), dtype=np.int8)

@@ -226,8 +226,8 @@ def _numbers(
 def _two_by_two(
     table: NDArray[np.int64], prior: NDArray[np.float64], rate: float
 ) -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:
-    """Return the smallest possible original count of every cell of a 2 x 2 table, with the weights of this count and
-    all larger counts.
+    """Return the smallest possible original count of every cell of a 2 x 2 table, and the weights of this count and of
+    all larger possible counts.
     """
     ratios = two_by_two.log_prior_ratios(table, prior)
     row = two_by_two.row(table, rate=rate, log_prior=ratios, window=_WINDOW)

@@ -60,7 +60,7 @@ def _summary(draws: NDArray[np.float64], weights: NDArray[np.float64], level: fl
 
 @dataclass(frozen=True)
 class Accepted:
-    """Accepted draws of a sampler of the posterior, with their unswapped tables.
+    """Accepted draws of a posterior sampler, with the unswapped table of each draw.
 
     Parameters
     ----------

@@ -93,7 +93,9 @@ class TwoRowLaw(PairedLaw):
         )  # fmt: skip
 
     def marginal(self, category: int) -> Array:
-        """Return the posterior distribution of the original count of one cell, float64 (total + 1,)."""
+        """Return the posterior distribution of the original count of one cell, as a float64 array of shape (total +
+        1,).
+        """
         row, j = self._place(category)
         column = int(self.columns[j])
         x = np.arange(column + 1)
@@ -131,7 +133,7 @@ class TwoRowLaw(PairedLaw):
         return s, size - s, self.marginal(inside)[: size + 1]
 
     def draw(self, size: int, *, rng: np.random.Generator) -> Counts:
-        """Draw independent original tables from their posterior distribution, as an array int64 (size, cells)."""
+        """Draw independent original tables from their posterior distribution, as an int64 array (size, cells)."""
         # joint distributions of the sums of x and u over all columns after each column
         after = [self._inverse(self._products(j)) for j in range(1, len(self.columns))]
         last = np.zeros((1, 1))
@@ -402,7 +404,7 @@ class StrataLaw(PairedLaw):
         return s, t + beside, weights
 
     def draw(self, size: int, *, rng: np.random.Generator) -> Counts:
-        """Draw independent vectors of counts, as an array int64 (size, categories)."""
+        """Draw independent vectors of counts, as an int64 array of shape (size, categories)."""
         return np.concatenate([law.draw(size, rng=rng) for law in self.laws], axis=1)
 
     def _stratum(self, category: int) -> int:
@@ -440,7 +442,7 @@ class MixedLaw(PairedLaw):
         return pairs[:, 0], pairs[:, 1], np.bincount(index.ravel(), p).astype(np.float64)
 
     def draw(self, size: int, *, rng: np.random.Generator) -> Counts:
-        """Draw independent vectors of counts, as an array int64 (size, categories)."""
+        """Draw independent vectors of counts, as an int64 array of shape (size, categories)."""
         chosen = rng.choice(len(self.laws), size, p=self.weights)
         out = np.empty((size, self.categories), dtype=np.int64)
         for k, law in enumerate(self.laws):

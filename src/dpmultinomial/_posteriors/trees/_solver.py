@@ -269,8 +269,8 @@ def _too_wide(tree: Tree, sites: NDArray[Any], row: int) -> str:
 
 
 def drawn(tree: Tree, messages: SumProduct, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw one vector of all counts of a tree from their exact joint posterior distribution, in the order used by the
-    kernels.
+    """Draw one vector of all counts of a tree from their exact joint posterior distribution, with the counts in the
+    order used by the kernels.
 
     Parameters
     ----------

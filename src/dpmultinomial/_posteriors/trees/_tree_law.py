@@ -304,7 +304,9 @@ class TreeTogether:
         return Window(*difference(self._joint(list(first), list(second))))
 
     def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:
-        """Draw independent vectors of the counts at several positions, as an array of shape (size, places)."""
+        """Draw independent vectors of the counts at several positions, as an array of shape (size, number of
+        positions).
+        """
         return self._draw(list(places), size, rng)
 
     def _joint(self, first: Rows, second: Rows) -> NodePair:
@@ -322,8 +324,8 @@ class TreeTogether:
 
 
 def implied_totals(tree: Tree, prior: Leaves) -> pd.DataFrame:
-    """Return the prior mean and the prior standard deviation of every total. They are implied by the independent priors
-    of the leaves.
+    """Return the prior mean and the prior standard deviation of the total of every inner node. They are implied by the
+    independent priors of the leaves.
 
     If there are many leaves, the standard deviation is a small fraction of the mean, so the prior is a strong
     assumption about totals.
@@ -443,7 +445,7 @@ class TreeLaw:
 
     def numbers(self, level: float) -> tuple[Array, Array, Array, Array]:
         """Return the posterior means, standard deviations and ends of central intervals of the counts of all nodes,
-        each float64 (n,).
+        each as a float64 array of shape (n,).
 
         Parameters
         ----------
@@ -621,8 +623,8 @@ class TreeLaw:
 
 
 def _families_above(tree: Tree, deepest: int) -> NDArray[np.bool_]:
-    """Return a mask of inner nodes in the order of the compiled kernels. The mask selects the nodes whose children are
-    at or above the deepest requested level.
+    """Return a boolean mask of inner nodes, in the node order of the compiled kernels. The mask selects the nodes whose
+    children are at or above the deepest requested level.
     """
     wanted = np.zeros(len(tree.order), dtype=bool)
     wanted[tree.place] = (tree.depth < deepest) & ~tree.leaf

@@ -1,5 +1,5 @@
-"""Joint posterior distribution of crossed cells, simulated by Markov chains. Each move of a chain draws the counts of a
-whole tree exactly.
+"""Joint posterior distribution of the cells of a histogram in all nodes of a tree (crossed cells), simulated by Markov
+chains. Each move of a chain draws the counts of a whole tree exactly.
 
 Crossed cells are a histogram in every node of a tree, with noisy sums over several cells of the histogram.
 
@@ -137,8 +137,8 @@ class Crossed:
 
     @cached_property
     def exact(self) -> NDArray[np.int64]:
-        """Return the distinct queries that sum several cells and are exact in at least one node, as an int64 array of
-        shape (e, cells).
+        """Return the distinct queries that sum several cells and whose true value is known for at least one node, as an
+        int64 array of shape (e, cells).
         """
         fixed = (self.lower == self.upper).any(axis=0) & (self.sums.sum(axis=1) > 1)
         return np.asarray(self.sums[fixed], dtype=np.int64)
@@ -377,7 +377,7 @@ class Along:
         return total
 
     def _sums(self, state: Whole, rows: Whole, queries: Whole) -> Whole:
-        """Return the values of the given sums over cells in the current state of the chain."""
+        """Return the values of the given sums over cells in the current state of the Markov chain."""
         return np.asarray((state[rows] * self.crossed.sums[queries]).sum(axis=1))
 
 
@@ -566,8 +566,8 @@ def _rise(n: Whole, own: float, others: float) -> Array:
 
 
 def starts(crossed: Crossed, leaves: Whole) -> Whole:
-    """Return the counts of all nodes of a tree given the counts of its leaves, in the order of the compiled kernels.
-    The nodes include the additional nodes that group the children of large families.
+    """Return the counts of all nodes of a tree, in the node order of the compiled kernels, given the counts of the
+    leaves. The nodes include the additional nodes that group the children of large families.
 
     Parameters
     ----------
@@ -758,7 +758,7 @@ def sweep(moves: Moves, state: Whole, rng: np.random.Generator) -> None:
 
 
 def _start(crossed: Crossed, near: list[TreeLaw], rng: np.random.Generator) -> Whole:
-    """Draw a starting point of a Markov chain that satisfies all exact sums and bounds. Each cell is drawn
+    """Draw counts that satisfy all exact sums and bounds, as a starting point of a Markov chain. Each cell is drawn
     independently, and the counts are then adjusted.
     """
     leaf_counts = np.stack([law.sample(1, rng=rng)[0] for law in near], axis=1)

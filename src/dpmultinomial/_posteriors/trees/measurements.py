@@ -170,8 +170,8 @@ def _logs(law: NoiseLaw, value: Array, first: int, last: int) -> Array:
 
 
 def same(released: float, noise: NoiseLaw, row: int) -> tuple[tuple[object, ...], int]:
-    """Return a key for the list of log weights of a released value, and a shift. The key identifies the list up to this
-    shift. Two lists have the same key if they are equal up to a shift.
+    """Return a lookup key for the list of log weights of a released value, and the shift of this list along the counts.
+    The key identifies the list up to this shift. Two lists have the same key if they are equal up to a shift.
 
     Parameters
     ----------
@@ -230,7 +230,9 @@ class Lists:
         self._known: dict[Hashable, int] = {}
 
     def copied(self) -> "Lists":
-        """Return a copy of the store of log weights. Lists that are added to the copy do not change the original."""
+        """Return a copy of the collection of lists of log weights. Lists that are added to the copy do not change the
+        original.
+        """
         other = Lists(self.reach)
         other._parts, other._starts, other._known = list(self._parts), list(self._starts), dict(self._known)
         return other
@@ -275,7 +277,7 @@ class Lists:
             self._known[key] = self.put(sites, row, listed(released - shift, noise, i, self.reach), shift)
 
     def of(self, sites: NDArray[Any], row: int) -> Listed:
-        """Return the list of log weights that is assigned to the node in a given row."""
+        """Return the list of log weights that is assigned to the node in a given row of `sites`."""
         number = bisect_right(self._starts, int(sites["table"][row])) - 1
         return replace(self._parts[number], first=int(sites["begin"][row]))
 
@@ -439,15 +441,17 @@ def both(one: Listed, two: Listed) -> Listed:
 
 
 def _goes_on(one: Listed, two: Listed) -> bool:
-    """Return whether two lists with disjoint ranges can both have a positive weight at a count outside their ranges."""
+    """Return whether two lists of log weights for disjoint ranges of counts can both have a positive weight at a count
+    outside their ranges.
+    """
     first, second = (one, two) if one.last < two.first else (two, one)
     return not (first.above == np.inf or second.below == np.inf)
 
 
 def _beyond(one: Listed, two: Listed, end: int, way: int) -> float:
-    """Return a lower bound on the decrease from one count to the next, beyond `end`, of the sum of two lists of log
-    weights. At least one of the lists ends at `end`. The other list may still increase beyond `end`, so its largest
-    increase is subtracted once.
+    """Return a lower bound on the decrease, per count beyond `end`, of the sum of two lists of log weights. At least
+    one of the lists ends at `end`. The other list may still increase beyond `end`, so its largest increase is
+    subtracted once.
     """
     total = 0.0
     ends = [(part, *((part.last, part.above) if way > 0 else (part.first, part.below))) for part in (one, two)]
@@ -501,8 +505,8 @@ def split_takers(tree: Tree) -> NDArray[np.bool_]:
 
 
 def assume_prior(sites: NDArray[Any], lists: Lists, tree: Tree, prior: CountPrior | Histogram, nodes: Whole) -> float:
-    """Multiply the weights of several leaves by a prior of single counts. Return the part of the log prior that the
-    weights do not contain.
+    """Multiply the weights of several leaves by the prior of the count of each leaf. Return the part of the log prior
+    that the weights do not contain.
 
     Parameters
     ----------
@@ -585,7 +589,7 @@ class Measurements:
 
     @property
     def variance(self) -> Array:
-        """Variance of the noise of every released value, float64 (r,)."""
+        """Variance of the noise of every released value, as a float64 array of shape (r,)."""
         return np.broadcast_to(np.asarray(self.noise.variance(), dtype=np.float64), self.released.shape)
 
     def weigh_part(self, part: Tree, kept: Whole, reach: float = REACH) -> tuple[NDArray[Any], Lists, float]:
@@ -633,8 +637,8 @@ class Measurements:
         return Measurements(part, place[self.nodes[rows]], self.released[rows], self.noise.take(rows))
 
     def arranged(self) -> "Measurements":
-        """Return the measurements for a copy of the tree in which, within each large family, leaves with equal weights
-        are adjacent.
+        """Return the measurements for a copy of the tree in which, within each large group of siblings, leaves with
+        equal weights are adjacent.
         """
         if np.bincount(self.tree.parent + 1)[1:].max(initial=0) <= WIDEST:
             return self

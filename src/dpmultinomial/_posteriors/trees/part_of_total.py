@@ -76,7 +76,9 @@ class Windows:
         return int(self.low[i]), p / p.sum()
 
     def on(self, low: Whole, size: Whole) -> "Windows":
-        """Return the same distributions on larger ranges of values. These ranges contain the current ranges."""
+        """Return the same distributions on wider ranges of values, with probability 0 for the additional values. These
+        ranges contain the current ranges.
+        """
         p = np.zeros(int(size.sum()))
         begin = np.cumsum(size) - size
         p[self.values + np.repeat(begin - low, self.size)] = self.p
@@ -123,14 +125,18 @@ class Windows:
 
 
 def distance(one: Windows, other: Windows) -> Array:
-    """Return, for every node, the total variation distance between two distributions of its count, float64 (n,)."""
+    """Return, for every node, the total variation distance between two distributions of the count of the node, as a
+    float64 array of shape (n,).
+    """
     low, size = _together(one, other)
     a, b = one.scaled().on(low, size), other.scaled().on(low, size)
     return np.asarray(0.5 * a._sums(np.abs(a.p - b.p)), dtype=np.float64)
 
 
 def added(one: Windows, other: Windows) -> Windows:
-    """Return, for every node and count, the sum of the weights in two collections of distributions."""
+    """Return, for every node and every possible count, the sum of the two weights of the count in two collections of
+    distributions.
+    """
     low, size = _together(one, other)
     a, b = one.on(low, size), other.on(low, size)
     return Windows(low, size, a.p + b.p)
@@ -142,8 +148,8 @@ def _together(one: Windows, other: Windows) -> tuple[Whole, Whole]:
 
 
 class Mixture:
-    """Equally weighted mixture of several distributions of the counts of all nodes. The mixtures of two halves of the
-    components are also stored.
+    """Equally weighted mixture of several distributions of the count, for each node of a tree. The mixtures of two
+    halves of the components are also stored.
     """
 
     def __init__(self) -> None:
@@ -305,9 +311,9 @@ class PartOfTotal:
         return low, high
 
     def _weights(self, t: Whole, width: float) -> tuple[NDArray[np.void], Array]:
-        """Return the weights of the counts of the cell in all nodes, given the totals. A weight is the product of the
-        parabola of the estimate, the splits of the cell, and the splits of its complement, stored as a list over the
-        possible counts of the cell.
+        """Return the weights of the possible counts of one cell in all nodes, given the total of every node. A weight
+        is the product of the parabola of the estimate, the splits of the cell, and the splits of its complement, stored
+        as a list over the possible counts of the cell.
         """
         place, sites = self.tree.place, self._sites.copy()
         low, high = self._ends(t)
@@ -341,8 +347,8 @@ class PartOfTotal:
 
 
 def _added_up(tree: Tree, rows: Whole, values: Whole) -> Whole:
-    """Return, for every node of the tree, the sum of the values of those children that are among the given nodes, int64
-    (n,).
+    """Return, for every node of the tree, the sum of the values of those children that are among the given nodes, as an
+    int64 array of shape (n,).
     """
     out = np.zeros(len(tree), dtype=np.int64)
     np.add.at(out, tree.parent[rows], values[rows])

@@ -367,8 +367,8 @@ class Leaves:
         self._by_group = by_group
 
     def rows(self, tree: Tree) -> tuple[list[str], Whole]:
-        """Return the names of the groups of leaves, and the index of the group of each node, int64 (n,). The group of
-        an inner node is -1.
+        """Return the names of the groups of leaves, and the index of the group of each node, as an int64 array of shape
+        (n,). The group of an inner node is -1.
 
         Raises
         ------
@@ -442,8 +442,8 @@ class Histogram:
         return np.where(inside, self.logs[np.where(inside, cell, 0)], -np.inf)
 
     def settings(self) -> dict[str, object]:
-        """Return a description of the fitted prior: the number of leaves that were used, and the probability of the
-        first cell of the histogram.
+        """Return a description of the fitted prior: the number of leaves that were used in the fit, and the probability
+        of the first cell of the histogram.
         """
         return {"law": "fitted", "fitted_on": self.fitted_on, "zero": float(self.masses[0])}
 

@@ -1,4 +1,4 @@
-"""Exact posterior distribution of all counts of a tree of totals, given noisy measurements of any of the counts.
+"""Exact posterior distribution of all counts of a tree of totals, given noisy measurements of any subset of the counts.
 
 Parameters of the prior (the concentrations of splits, or the histograms of leaves) are fitted by maximising the exact
 evidence of a tree.
@@ -55,8 +55,8 @@ class FittedSplits:
 
 
 def concentrations(tree: Tree, weigh: Callable[[Tree, Whole], tuple[NDArray[Any], Lists, float]]) -> FittedSplits:
-    """Return the concentration parameters of the splits. These parameters maximise the evidence times a weak normal
-    prior on their logarithms.
+    """Return the fitted concentration parameters of the prior in which the count of every node is split among its
+    children. These parameters maximise the evidence times a weak normal prior on their logarithms.
 
     Parameters
     ----------
@@ -83,8 +83,8 @@ def concentrations(tree: Tree, weigh: Callable[[Tree, Whole], tuple[NDArray[Any]
 def _concentrations(
     tree: Tree, weigh: Callable[[Tree, Whole], tuple[NDArray[Any], Lists, float]], most: int
 ) -> FittedSplits:
-    """Return the fitted concentration parameters of the splits. They are computed from a part of the tree with at most
-    `most` nodes on every level.
+    """Return the fitted concentration parameters of the prior in which the count of every node is split among its
+    children. They are computed from a part of the tree with at most `most` nodes on every level.
     """
     part, kept = thinned(tree, most)
     evidence, calls = _Evidence(part, *weigh(part, kept)[:2], len(tree.levels) - 1), 0
@@ -200,9 +200,9 @@ def _slope(tree: Tree, takers: NDArray[np.bool_], values: Array, digammas: Array
 
 
 def thinned(tree: Tree, most: int) -> tuple[Tree, Whole]:
-    """Return a part of a large tree, and the positions in the full tree of the nodes in this part. The part contains
-    complete families of every level, evenly spaced, up to `most` nodes. If a family is larger, the part contains `most`
-    of its children and, after all other nodes, one node for the sum of the remaining children.
+    """Return a part of a large tree, and the positions that the nodes of this part have in the full tree. The part
+    contains complete families of every level, evenly spaced, up to `most` nodes. If a family is larger, the part
+    contains `most` of its children and, after all other nodes, one node for the sum of the remaining children.
     """
     if max(np.bincount(tree.depth)) <= most:
         return tree, np.arange(len(tree))

@@ -200,8 +200,9 @@ def _compositions(total: int) -> list[tuple[int, int, int, int]]:
 
 
 def _dip(points: Array, digits: Array) -> float:
-    """Return the bias that is described in the paper as a difference of two medians. The difference is the median
-    number of digits for p from 0.1 to 0.6, minus the median number of digits for p below 0.01 or above 0.95.
+    """Return the loss of significant digits near the end points of the range of p, as a difference of two medians. The
+    difference is the median number of digits for p from 0.1 to 0.6, minus the median number of digits for p below 0.01
+    or above 0.95.
     """
     outer = (points < 0.01) | (points > 0.95)
     middle = (points >= 0.1) & (points <= 0.6)
@@ -454,8 +455,8 @@ _GROWS = {"standard": "appears to grow", "improved": "grows"}
 
 
 def _growth(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of the agreement table about the growth of the computing time with M and about the effect of
-    epsilon. The times are measured in R or, if R was not measured, for the same algorithm in Python.
+    """Return the rows of the agreement table about the growth of the computing time with the total count M, and about
+    the effect of epsilon. The times are measured in R or, if R was not measured, for the same algorithm in Python.
     """
     by_method = table.set_index("method")
     rows = []

@@ -59,8 +59,8 @@ def _paper_size(rng):
 
 
 def _moments():
-    """Measure the computing time of the means and variances of the complete posterior, and its growth with the total
-    count M.
+    """Measure the computing time of the means and variances of the complete posterior, and the growth of this time with
+    the total count M.
     """
 
     def moments(counts, total):

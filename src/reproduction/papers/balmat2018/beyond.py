@@ -23,7 +23,7 @@ from .figure_1 import SHARE
 def choosing_epsilon(
     *, totals: list[int], epsilons: list[float], probabilities: list[float], releases: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return the posterior standard deviation of r for each total and epsilon, averaged over random releases.
+    """Return the posterior standard deviation of the share r for each total and epsilon, averaged over random releases.
 
     The columns are total, epsilon (infinite if there is no noise), sd, sd_se (simulation error over `releases` counts
     and noise values), and `relative`, the sd relative to the sd without noise.
@@ -138,8 +138,8 @@ def _log_ratio(mechanism: Laplace, counts: list[int]) -> float:
 
 
 def log_all_zero(draws: int, rest: int) -> float:
-    """Return log E[(1 - q)^draws] for q ~ Beta(1, rest). The result is the log of the probability that a category with
-    a count of 1 is never drawn.
+    """Return log E[(1 - q)^draws] for a probability q ~ Beta(1, rest), given the integers draws and rest. The result is
+    the log of the probability that a category with a count of 1 is never drawn.
 
     E = B(1, rest + draws)/B(1, rest) = rest/(rest + draws).
     """

@@ -49,7 +49,9 @@ def points(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
 
 
 def laws_of_triplets(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
-    """Return tests of the triplets of probabilities against their exact distribution (`laws.figure_2_laws`)."""
+    """Return the results of tests of the triplets of probabilities against their exact distribution
+    (`laws.figure_2_laws`).
+    """
     return laws.figure_2_laws(table, total=total)
 
 

@@ -73,8 +73,8 @@ def figure_1(table: pd.DataFrame) -> Figure:
 
 
 def figure_2(table: pd.DataFrame) -> Figure:
-    """Plot the number of significant digits against each p. The upper panels show the paper's comparison with one point
-    per triplet, and the lower panels show the digits relative to exact values.
+    """Plot the number of significant digits against each of the three probabilities p. The upper panels show the
+    paper's comparison with one point per triplet, and the lower panels show the digits relative to exact values.
     """
     figure = Figure(figsize=(DOUBLE, 4.4))
     grid = figure.add_gridspec(2, 3)

@@ -236,8 +236,8 @@ _TABLE = "table (compiled)"
 
 
 def figure_3_growth(*, figure_3: pd.DataFrame) -> pd.DataFrame:
-    """Fit three functions of the number of table rows or of M to the computing times of every method. The functions are
-    a straight line in the number of table rows, a straight line in M, and an exponential in M.
+    """Fit three functions of the number of table rows, or of the total count M, to the computing times of every method.
+    The functions are a straight line in the number of table rows, a straight line in M, and an exponential in M.
 
     The number of rows is quadratic in M, so a straight line in the number of rows is quadratic growth in M: neither
     exponential (as the paper states for the standard algorithm) nor linear (as the paper states for its table).

@@ -26,9 +26,7 @@ _VISIBLE = 0.05  # smallest difference of log medians that is visible on a plot
 
 
 def algorithm(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the agreement table that concern the rules of the swapping algorithm and about the printed
-    outcomes.
-    """
+    """Yield the rows of the agreement table for the rules of the swapping algorithm and the printed outcomes."""
     about = (
         ("worked example", "worked example: the printed swap"),
         ("record example", "record example: the printed V1"),

@@ -61,8 +61,8 @@ def record_example() -> pd.DataFrame:
     """Return the five pairs of answers before and after the printed swap, whether V2 is unchanged, and the pairs that
     the algorithm would produce.
 
-    The columns are record, V1, V2, V1_printed, V2_printed, held (V2 unchanged) and V1_corrected (V1 of records 1 and 3
-    exchanged, with V2 held as in the algorithm).
+    The columns are record, V1, V2, V1_printed, V2_printed, held (V2 unchanged), and V1_corrected and V2_corrected (V1
+    of records 1 and 3 exchanged, with V2 held as in the algorithm).
     """
     before, after = np.array(ANSWERS), np.array(ANSWERS_AFTER)
     corrected = before[:, 0].copy()
@@ -131,8 +131,8 @@ def algorithm(*, runs: int, rate: float, records: int, rng: np.random.Generator)
 def exact_law(
     strata: Sequence[Hashable], values: Sequence[Hashable], *, rate: float
 ) -> dict[tuple[Hashable, ...], float]:
-    """Return the probability of every arrangement of `values` after one run of the algorithm. It is computed by
-    enumeration of the permutations within strata.
+    """Return the probability of every arrangement of `values` after one run of the swapping algorithm. It is computed
+    by enumeration of the permutations within strata.
 
     A permutation of the n records of a stratum that moves k of them has probability b_k/(C(n, k) D_k); strata of one
     record are unchanged.
@@ -222,7 +222,7 @@ def _answers(runs: int, rate: float, rng: np.random.Generator) -> tuple[pd.DataF
 
 
 def _sources(records: int, runs: int, rate: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the position of the record from which each record receives its new value, as an array of shape (runs,
+    """Return, for each record, the position of the record that provides the new value, as an array of shape (runs,
     records). Positions are counted within each copy of the records.
     """
     sources = kernel.sources(np.repeat(np.arange(runs), records), rate=rate, rng=rng).reshape(runs, records)

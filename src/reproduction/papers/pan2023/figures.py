@@ -188,8 +188,8 @@ def _median_panel(axis, rows: pd.DataFrame, totals: list[int]) -> None:
 
 
 def closer_or_farther(table: pd.DataFrame) -> Figure:
-    """Plot the probability that a single swap moves phi away from 1, as a function of the number of records n. There is
-    one panel per theta*.
+    """Plot the probability that a single swap moves the odds ratio phi away from 1, as a function of the number of
+    records n. There is one panel per theta*.
     """
     thetas, rates = list(dict.fromkeys(table["theta"])), sorted(table["rate"].unique())
     figure = Figure(figsize=(DOUBLE, 2.6))

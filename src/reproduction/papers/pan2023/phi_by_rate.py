@@ -19,8 +19,8 @@ _SAME = 1e-12  # differences of |log phi| below this are ties
 
 
 def phi_by_rate(*, thetas: list[list[float]], totals: list[int], rates: list[float]) -> pd.DataFrame:
-    """Return the distribution of the odds ratio phi under Dirichlet(1 + S) for every swap rate. S is the result of one
-    swap of X = total * theta.
+    """Return the distribution of the odds ratio phi under Dirichlet(1 + S), where S is a swapped table, for every swap
+    rate. S is the result of one swap of X = total * theta.
 
     The table is in long format, with the columns theta, total, rate, variant, kind, x and y. The kind ``density`` has
     phi in x. Single numbers have missing x: ``median``, ``lower`` and ``upper`` (2.5 and 97.5 %), ``mean_log_phi``,
@@ -60,8 +60,8 @@ def _after(original: np.ndarray, rate: float) -> tuple[LogOddsMixture, float, fl
 
 
 def _summary(law: LogOddsMixture, first: np.ndarray, grid: np.ndarray, span: np.ndarray) -> pd.DataFrame:
-    """Return summaries of a distribution of log phi after a swap. The argument `first` is the density of the original
-    table at the points `span` of log phi.
+    """Return summaries of a distribution of the log odds ratio log phi after a swap. The argument `first` is the
+    density of the original table at the points `span` of log phi.
     """
     overlap = np.trapezoid(np.minimum(law.pdf(span), first), span)
     lower, median, upper = np.exp(law.quantile([0.025, 0.5, 0.975]))

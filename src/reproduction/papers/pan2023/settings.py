@@ -1,4 +1,4 @@
-"""Functions that several artefacts share, for tables with given proportions, names of panels, and odds ratios."""
+"""Functions that are used by several artefacts, for tables with given proportions, names of panels, and odds ratios."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray

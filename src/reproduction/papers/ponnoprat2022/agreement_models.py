@@ -90,9 +90,9 @@ def worst(gaps: pd.DataFrame) -> tuple[float, float]:
 
 
 def least_mean(gaps: pd.DataFrame) -> tuple[float, float]:
-    """Average the gap between scores over all budgets, separately for every data set. Return the mean gap with the
-    smallest ratio to its standard error, and the standard error of this mean gap, as in `worst`. A claim about every
-    data set holds by this mean gap, or fails if it is negative.
+    """Average the gap between the scores of mechanisms over all privacy budgets, separately for every data set. Return
+    the mean gap with the smallest ratio to its standard error, and the standard error of this mean gap, as in `worst`.
+    A claim about every data set holds by this mean gap, or fails if it is negative.
     """
     if not len(gaps):
         return np.nan, np.nan

@@ -1,4 +1,4 @@
-"""Collect the tables of the printed figures from the results for the data sets."""
+"""Compute the tables for the printed figures from the results for the individual data sets."""
 
 from typing import Any
 

@@ -44,8 +44,8 @@ def guarantee(r: ArrayLike, order: ArrayLike, l2_squared: ArrayLike = 2.0) -> Ar
 
 
 def calibrated(epsilon: float, order: float) -> tuple[float, float]:
-    """Return the r for which the privacy cost in line 1 of Algorithm 1 equals epsilon, and alpha = 1 + 4(lambda - 1)
-    r.
+    """Return the parameter r for which the privacy cost in line 1 of Algorithm 1 equals epsilon, and the parameter
+    alpha = 1 + 4(lambda - 1) r.
     """
     r = brentq(lambda log_r: float(guarantee(np.exp(log_r), order)) / epsilon - 1, -40, 40, xtol=1e-13)
     return float(np.exp(r)), 1 + 4 * (order - 1) * float(np.exp(r))
@@ -60,7 +60,7 @@ def floor(order: ArrayLike, delta: ArrayLike) -> Array:
 
 
 def renyi(u: ArrayLike, v: ArrayLike, order: float) -> float:
-    """Return the Rényi divergence of the given order of Dirichlet(u) from Dirichlet(v)."""
+    """Return the Rényi divergence of Dirichlet(u) from Dirichlet(v), for the given order of the divergence."""
     a, b = np.asarray(u, dtype=float), np.asarray(v, dtype=float)
     mixed = order * a + (1 - order) * b
     return float((_log_beta(mixed) + (order - 1) * _log_beta(b) - order * _log_beta(a)) / (order - 1))
@@ -77,8 +77,8 @@ def divergence(counts: ArrayLike, r: ArrayLike, alpha: ArrayLike) -> tuple[Array
 
 
 def some_below(gamma: float, concentration: float, eta: float, eta_bar: float) -> float:
-    """Return the largest probability that at least one of two Dirichlet shares is at most gamma, over both vertices of
-    the region of parameters.
+    """Return the probability that at least one of two Dirichlet shares is at most gamma, maximised over both vertices
+    of the region of permitted parameters.
     """
     return max(_some_below(gamma, concentration, eta, other) for other in (eta, 1 - eta_bar - eta))
 

@@ -338,8 +338,8 @@ def accept_reject(table: pd.DataFrame) -> list[Row]:
 
 
 def _cumulated(table: pd.DataFrame, u: pd.Series) -> np.ndarray:
-    """Return the distribution function of u, computed by the formulas of the slides. The settings may differ from the
-    settings of the draws.
+    """Return the distribution function of the auxiliary variable u of the sampler, computed by the formulas of the
+    slides. The settings may differ from the settings of the draws.
     """
     first = table.iloc[0]
     area = Target("xi_mean", first["z"], 0.0, first["sigma2"], 1.0, first["scale"]).area(u)

@@ -1,4 +1,4 @@
-"""Study the coverage of intervals if the limits a and b are not symmetric about the mean of the records."""
+"""Study the coverage of intervals if the censoring limits a and b are not symmetric about the mean of the records."""
 
 from typing import Any
 

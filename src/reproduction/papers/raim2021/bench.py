@@ -86,7 +86,7 @@ def _hard(rng):
 
 
 def _sweeps(rng):
-    """Measure the time of a sweep of each Gibbs sampler and of its reference implementation in NumPy."""
+    """Measure the time per sweep of each Gibbs sampler, and of the NumPy reference implementation of the sampler."""
     model = {"n": 1000, "lower": -2.0, "upper": 2.0, "scale": SCALE, "burn_in": 0, "initial": (0.0, 1.0)}
     references = {
         "as_written": _reference("as_written", 40),

@@ -61,8 +61,8 @@ def p_value(x: Array, weight: Weight, noise: Noise) -> float:
 
 
 def law(x: Array, weight: Weight, noise: Noise) -> tuple[Array, Array]:
-    """Return points in the range of the draws `x`, and the probability of each point. The probabilities add up to one.
-    The points are integers or a fine grid.
+    """Return points that cover the range of the draws `x`, and the probability of each point. The probabilities add up
+    to one. The points are integers or a fine grid.
     """
     if noise.whole:
         reach = int(20 * x.std()) + 50
@@ -195,8 +195,8 @@ def _rows(epsilon: float, design: str, data_set: int, draws: np.ndarray) -> list
 def other_noises(
     *, delta_s: float, epsilon: float, draws: int, knots: int, bins: int, rng: np.random.Generator, **setting
 ) -> pd.DataFrame:
-    """Return draws from both targets, and tests of these draws, under four noise distributions of equal variance. All
-    draws are from the same direct sampler.
+    """Return draws from both target densities, and the results of tests of these draws, under four noise distributions
+    of equal variance. All draws are from the same direct sampler.
 
     Returns
     -------

@@ -30,7 +30,7 @@ def rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
 
 
 def target_of(kind: str, table: pd.DataFrame) -> Target:
-    """Return the target that the first row of a table describes."""
+    """Return the target density with the parameters in the first row of a table."""
     first: Any = {"mu": 0.0, "count": 1.0} | table.iloc[0].to_dict()
     return Target(kind, **{name: float(first[name]) for name in ("z", "mu", "sigma2", "count", "scale")})
 

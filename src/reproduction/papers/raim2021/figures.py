@@ -180,7 +180,9 @@ def descent(table: pd.DataFrame) -> Figure:
 
 
 def step_functions(table: pd.DataFrame) -> Figure:
-    """Plot P(A_u), the step function and the rectangles between them, with one panel per number of knots N."""
+    """Plot P(A_u) as a function of u, the step function and the rectangles between the two, with one panel per number
+    of knots N. A_u is the set on which the relative weight exceeds u.
+    """
     sizes = [n for n in table["knots"].unique() if n > 0]
     figure = Figure(figsize=(DOUBLE, 2.3))
     panels = figure.subplots(1, len(sizes), sharey=True, squeeze=False)[0]

@@ -25,15 +25,17 @@ def weight(target: str, *, z_mean: float, z_sse: float, mu: float, sigma2: float
 
 
 def exact(target: str, scale: float, *, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int) -> Any:
-    """Return the closed-form distribution of the noise for a target."""
+    """Return the closed-form conditional distribution of the noise of the mean or of the sum of squares, given the
+    released statistic.
+    """
     if target == "xi_mean":
         return ds.exact_normal(z_mean, mu=mu, sigma2=sigma2, count=count, scale=scale)
     return ds.exact_gamma(z_sse, sigma2=sigma2, count=count, scale=scale)
 
 
 def weighted_density(*, z: float, sigma2: float, scale: float, u: float) -> pd.DataFrame:
-    """Return the curves for a normal weight and a Laplace base distribution. They show the base, the weight, the
-    target, the interval A_u, and the density of [x | u].
+    """Return the points of the plotted curves for a normal weight and a Laplace base distribution. They show the base,
+    the weight, the target, the interval A_u, and the density of [x | u].
 
     Returns
     -------

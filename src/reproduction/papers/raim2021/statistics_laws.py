@@ -111,7 +111,7 @@ class Target:
         return np.exp(self._log(edges[:-1, None] + parts) - self.log_psi).mean(axis=1) * np.diff(edges)
 
     def changed(self, **parts: float) -> "Target":
-        """Return a copy of the target with changed parameters."""
+        """Return a copy of the target density in which the given parameters are changed."""
         return Target(**{field.name: getattr(self, field.name) for field in fields(self)} | parts)
 
     def _log(self, xi: Array) -> Array:
@@ -180,8 +180,8 @@ def statistics_laws(
 
 
 def _sd(law) -> float:
-    """Return the standard deviation of a statistic under the mixture, with equal weights, of its distributions for all
-    data sets.
+    """Return the standard deviation of a statistic under the equally weighted mixture of the distributions of the
+    statistic for all data sets.
     """
     return float(np.sqrt(np.mean(law.var()) + np.var(law.mean())))
 
@@ -233,9 +233,9 @@ def counts_in_turn(
 def _in_turn(
     noise: Laplace, z_low: float, z_high: float, n: int, lower: float, upper: float
 ) -> tuple[Array, Array, Array]:
-    """Return three arrays of log weights or log probabilities for drawing s_high and s_low, the numbers of records
-    censored from above and from below, one after the other. The arrays are the log weights of s_low given s_high (one
-    row per s_low), the log weights of s_high, and the log probabilities of both counts.
+    """Return three arrays from which s_high and s_low, the numbers of records censored from above and from below, can
+    be drawn one after the other. The arrays are the log weights of s_low given s_high (one row per s_low), the log
+    weights of s_high, and the log probabilities of both counts.
     """
     k = np.arange(n + 1)
     q_low, q_high = np.asarray(stats.norm.cdf([lower, -upper]))

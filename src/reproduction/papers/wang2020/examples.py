@@ -49,7 +49,9 @@ def example_1(vector: int) -> NDArray[np.int64]:
 
 
 def example_2() -> NDArray[np.int64]:
-    """Return the numbers of seats of the states from Alaska to Wyoming, and the national total."""
+    """Return the numbers of House seats of the states from Alaska to Wyoming in alphabetical order, and the national
+    total.
+    """
     return np.array(list(SEATS.values()), dtype=np.int64)
 
 

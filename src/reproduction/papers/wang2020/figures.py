@@ -255,8 +255,8 @@ def calibration(table: pd.DataFrame) -> Figure:
 
 
 def privacy(table: pd.DataFrame) -> Figure:
-    """Plot the delta of an additive release against the claimed epsilon, on a broken logarithmic axis. The value of
-    delta drops at the epsilon from which the claim is true.
+    """Plot the delta of a release by a mechanism of Wang (2020) against the claimed epsilon, on a broken logarithmic
+    axis. The value of delta drops at the epsilon from which the claim is true.
     """
     figure = Figure(figsize=(SINGLE, 2.9))
     panels: Any = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))

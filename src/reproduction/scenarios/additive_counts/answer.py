@@ -1,4 +1,4 @@
-"""Compute the posterior of the true counts and of their total, given an additive release of the counts."""
+"""Compute the posterior of the true counts and of their total, given a release of the counts with additive noise."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

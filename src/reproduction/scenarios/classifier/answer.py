@@ -154,7 +154,7 @@ class _Table:
         return Continuous(self.law.beta(place), name=self.names[place], type="rate", accuracy=self.state)
 
     def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw all probabilities in the table jointly from their posterior distribution."""
+        """Draw all probabilities of one probability table jointly from their posterior distribution."""
         assert self.law is not None
         return self.law.sample(size, rng=rng)
 

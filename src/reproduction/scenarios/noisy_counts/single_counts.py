@@ -150,8 +150,8 @@ def _priors(settings: str, columns: tuple[str, ...]) -> dict[str, CountPrior]:
 
 
 def conflict_names(p: NDArray[np.float64], worst: NDArray[np.int64], tables: Tables) -> NDArray[Any]:
-    """Return, for each table, the name of the value that shows a conflict. The name is ``total`` for the public total.
-    The string is empty if no value of the table shows a conflict.
+    """Return, for each table, the name of the most improbable released value if this value shows a conflict with the
+    prior. The name is ``total`` for the public total. The string is empty if no value of the table shows a conflict.
 
     Parameters
     ----------

@@ -143,7 +143,7 @@ def differing(rows: pd.DataFrame, release: Release, level: float) -> str:
 
 
 def _summary(sure: Confidence, level: float) -> pd.DataFrame:
-    """Return the confidence intervals of all quantities for which the combination of name and type is unique. Remarks
+    """Return the confidence intervals for all quantities for which the combination of name and type is unique. Remarks
     are in the column method.
     """
     summary = sure.summary(level)

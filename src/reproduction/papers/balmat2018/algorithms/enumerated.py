@@ -52,7 +52,7 @@ class Posterior:
         return interpolated
 
     def mean(self, values: Array) -> float:
-        """Return the posterior mean of a function of the share r that is tabulated on the grid."""
+        """Return the posterior mean of a function of the share r, given the values of this function on the grid."""
         return float(np.trapezoid(values * self.pdf, self.grid))
 
     def information(self, parameter: str) -> float:
@@ -60,14 +60,16 @@ class Posterior:
         return self.mean(self.scores[parameter] ** 2)
 
     def shift(self, parameter: str) -> float:
-        """Return the largest change of the distribution function, to first order, if a parameter changes by 100 %."""
+        """Return the largest first-order change of the distribution function over its grid, if a parameter changes by
+        100 %.
+        """
         change = self.scores[parameter] * self.pdf
         return float(np.abs(np.cumsum((change[1:] + change[:-1]) / 2 * np.diff(self.grid))).max())
 
 
 def posterior(counts: Sequence[float], *, total: int, scale: float, alpha: float = 1.0) -> Posterior:
-    """Return the posterior distribution of r = p1/(p1 + p0) given noisy `counts`, together with its scores. The results
-    for a few settings are cached.
+    """Return the posterior distribution of r = p1/(p1 + p0) given noisy `counts`, together with its score for each
+    parameter. The results for a few settings are cached.
     """
     return _posterior(tuple(counts), total, scale, alpha)
 

@@ -72,7 +72,7 @@ def here():
 
 
 def growing(method, curve):
-    """Return a variant of `seconds` in which the time of one method is the given function of M."""
+    """Return a variant of `seconds` in which the time of one method is a given function of the total M."""
     return lambda name, total, epsilon: curve(total) if name == method else seconds(name, total, epsilon)
 
 

@@ -1,5 +1,5 @@
-"""Check the functions that compute the rows of statements. The expected values are derived by hand or by another
-method.
+"""Check the functions that compute the results for the paper's printed statements. The expected values are derived by
+hand or by another method.
 """
 
 from fractions import Fraction
@@ -108,8 +108,8 @@ def test_a_curve_fits_itself_and_no_other(curve, best):
 
 
 def test_growth_and_the_effect_of_epsilon_of_made_up_times():
-    """Check the rows about the effects of M and epsilon on computing times, for synthetic times. These times are
-    quadratic in M and 10 % longer at the second epsilon. The standard error is sqrt(pi/2) .1 sqrt(2)/5.
+    """Check the rows about the effects of the total M and of epsilon on computing times, for synthetic times. These
+    times are quadratic in M and 10 % longer at the second epsilon. The standard error is sqrt(pi/2) .1 sqrt(2)/5.
     """
     rows = [
         {"method": "table (compiled)", "total": m, "rows": (m + 1) * (m + 2) / 2, "epsilon": e, "runs": 25, "sd": 0.1}

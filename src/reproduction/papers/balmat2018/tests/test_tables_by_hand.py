@@ -147,8 +147,8 @@ def test_margins_of_the_triplets():
 
 
 def test_three_stages_with_a_shorter_second_stage():
-    """Check that, for triplets whose second stage has the width 0.8, Kolmogorov's test accepts the width 0.8 and
-    rejects the full width 1. The test of 200,000 triplets has level 1e-4.
+    """Draw the second stage of simulated triplets with the width 0.8, and check that Kolmogorov's test accepts the
+    width 0.8 and rejects the full width 1. The test of 200,000 triplets has level 1e-4.
     """
     rng = stream(6, "stages")
     first, u = rng.random((2, 200_000))
@@ -242,9 +242,9 @@ def test_margins_of_table_2():
 
 
 def test_margins_of_calls():
-    """Check that the margin between two computing times is log 2, and check the standard error of this margin. The
-    shortest of the times (4, 5) is compared with the shortest of the times (2, 2.5), and the standard error combines
-    the relative errors 0.5/4 and 0.25/2.
+    """Check that the margin (log ratio) of two computing times is log 2, and check the standard error of this margin.
+    The shortest of the times (4, 5) is compared with the shortest of the times (2, 2.5), and the standard error
+    combines the relative errors 0.5/4 and 0.25/2.
     """
     rows = [("dmultinom", 4.0), ("dmultinom", 5.0), ("product", 2.0), ("product", 2.5), ("coefficient", 3.0),
             ("coefficient", 3.0), ("weights by apply", 9.0), ("weights by apply", 9.0), ("weights in C", 3.0),

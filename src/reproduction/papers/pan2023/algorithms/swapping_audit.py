@@ -52,8 +52,8 @@ class SwapAudit:
 
 
 def log_kernel(n: int, r1: int, c1: int, *, rate: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the log transition probabilities between 2 x 2 tables with n records. Of these records, r1 have V1 = 1,
-    and c1 have V2 = 1.
+    """Return the log transition probabilities of the swapping mechanism between 2 x 2 tables with n records. Of these
+    records, r1 have V1 = 1, and c1 have V2 = 1.
 
     Parameters
     ----------

@@ -148,8 +148,8 @@ def test_the_worst_pair_of_ten_records_by_enumeration():
 
 
 def test_means_of_phi():
-    """Check that E phi under Dir(2, 3, 4, 5) is 2 x 5/((3 - 1)(4 - 1)). E phi is infinite if a possible original table
-    has a count of 0.
+    """Check that the expected odds ratio E phi under Dir(2, 3, 4, 5) is 2 x 5/((3 - 1)(4 - 1)). E phi is infinite if a
+    possible original table has a count of 0.
     """
     ignored = f"The posterior mean of phi is {10 / 6:.4f} if the swapping is ignored"
     assert said(7) == f"{ignored}, and it is inf for swapping at p = 0.1."

@@ -99,7 +99,7 @@ def delta(gamma: float, *, concentration: float, eta: float, eta_bar: float, mem
 
 
 def vertices(concentration: float, eta: float, eta_bar: float, members: int) -> list[Array]:
-    """Return the Dirichlet parameters at the two kinds of vertices of the region of parameters.
+    """Return the Dirichlet parameters at the two kinds of vertices of the region of permitted parameters.
 
     Parameters
     ----------
@@ -200,8 +200,8 @@ def _checked(gamma: float, concentration: float, eta: float, eta_bar: float, mem
 
 
 def _checked_some_below(gamma: float, a: Array) -> float:
-    """Return the probability that at least one cell other than the last is at most gamma. It is computed by two rules,
-    and the second rule is used if they disagree.
+    """Return the probability that at least one component of a Dirichlet vector, other than the last component, is at
+    most gamma. It is computed by two rules, and the second rule is used if they disagree.
     """
     with np.errstate(all="ignore"):
         sticks = float(_some_below(np.asarray(gamma), a))
@@ -210,8 +210,9 @@ def _checked_some_below(gamma: float, a: Array) -> float:
 
 
 def _some_below_by_quantiles(gamma: Array, a: Array) -> Array:
-    """Return the probability that at least one cell other than the last is at most gamma. The probability is computed
-    as Pr[first] + Pr[some other] - Pr[both]. Since Pr[both] is at most either term, no digits are lost by cancellation.
+    """Return the probability that at least one component of a Dirichlet vector, other than the last component, is at
+    most gamma. The probability is computed as Pr[first] + Pr[some other] - Pr[both]. Since Pr[both] is at most either
+    term, no digits are lost by cancellation.
 
     Given Y_1 = y, the other variables are a Dirichlet vector scaled by 1 - y. The variable y runs over quantiles q
     exp(-v) of its distribution below gamma.
@@ -241,8 +242,8 @@ def _exponential() -> tuple[Array, Array]:
 
 
 def _some_below(gamma: Array, a: Array) -> Array:
-    """Return the probability that at least one cell of Y ~ Dirichlet(a), other than the last cell, is at most gamma. It
-    is computed recursively by integrating over the first cell.
+    """Return the probability that at least one component of Y ~ Dirichlet(a), other than the last component, is at most
+    gamma. It is computed recursively by integrating over the first cell.
     """
     if len(a) == 2:
         return np.asarray(betainc(a[0], a[1], np.minimum(gamma, 1.0)))

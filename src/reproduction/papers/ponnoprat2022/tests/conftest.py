@@ -1,4 +1,4 @@
-"""Make `stand_ins` importable for the tests in this folder."""
+"""Make the module `stand_ins` importable for the tests in this folder."""
 
 import sys
 from pathlib import Path

@@ -168,8 +168,9 @@ def test_a_claim_is_judged_only_where_all_its_sets_are():
 
 
 def test_margins_of_figures_1_and_2():
-    """Check relative distances in Figures 1 and 2. The trigamma value 2 between the bounds 1.9 and 2.2 has a relative
-    distance of 0.05 from the nearer bound, and delta = 2.1e-3 is one decade above 2.1e-4.
+    """Check the margins of the claims about Figures 1 and 2, given as relative distances or as decades. The trigamma
+    value 2 between the bounds 1.9 and 2.2 has a relative distance of 0.05 from the nearer bound, and delta = 2.1e-3 is
+    one decade above 2.1e-4.
     """
     (row,) = agreement._figure_1(pd.DataFrame({"trigamma": [2.0, 4.0], "lower": [1.9, 3.0], "upper": [2.2, 4.4]}))
     assert row["ours"] == pytest.approx(0.05)
@@ -338,8 +339,8 @@ def test_every_dirichlet_of_a_guarantee_has_the_alpha_of_theorem_1(order):
 
 
 def test_the_catalogue_has_the_printed_sizes():
-    """Check the number of records, attributes and classes and the share of positives in the catalogue against Table
-    1.
+    """Check that the catalogue states the same numbers of records, attributes and classes and the same share of
+    positives as Table 1.
     """
     printed = pd.read_csv(Path(catalogue.__file__).with_name("published.tsv"), sep="\t", dtype=str)
     printed = printed[printed["artefact"] == "table_1"].set_index("quantity")["value"]
@@ -413,7 +414,7 @@ def test_the_worst_row_and_its_widened_error():
 
 
 def test_the_least_mean_of_the_sets():
-    """Check that the function selects the data set for which the ratio of the mean gap to its standard error is
+    """Check that `least_mean` selects the data set for which the ratio of the mean gap to its standard error is
     smallest. Data set A has the mean gap (1 + 3)/2 +- hypot(.3, .4)/2, and data set B has the gap 5 +- 1. The result is
     the gap of B, because this gap is only five standard errors above 0.
     """

@@ -74,9 +74,9 @@ def test_theorem_2_for_small_alpha():
 
 
 def test_what_the_wrong_alpha_and_the_wrong_scales_cost():
-    """Check the exact privacy cost of the published alpha, and the exact costs of three Laplace scales. The scale for a
-    change of one cell by 1 costs twice the target, and the scale for a change of two cells by 1 costs exactly the
-    target.
+    """Check the exact privacy cost of the Dirichlet mechanism with the published alpha, and the exact costs of Laplace
+    noise with three scales. The scale for a change of one cell by 1 costs twice the target, and the scale for a change
+    of two cells by 1 costs exactly the target.
     """
     assert float(re.search(r"exact privacy cost is ([\d.]+)", said(6))[1]) == pytest.approx(3.33, abs=0.005)
     costs = [float(cost) for cost in re.findall(r"exact cost is (\d\.\d+)", said(7))]

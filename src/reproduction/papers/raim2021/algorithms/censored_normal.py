@@ -229,8 +229,8 @@ def chain(
 
 
 def first_guess(release: ArrayLike, *, n: int, lower: float, upper: float) -> tuple[float, float]:
-    """Return the (mu, sigma2) for which the expected counts of the two tails equal the released counts. If the counts
-    are uninformative, mu is the middle of [a, b].
+    """Return the pair (mu, sigma2) for which the expected counts of the two tails equal the released counts. If the
+    counts are uninformative, mu is the middle of [a, b].
 
     Parameters
     ----------

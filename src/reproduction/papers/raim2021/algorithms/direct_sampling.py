@@ -280,8 +280,8 @@ class NormalWeight:
 
 @dataclass(frozen=True)
 class GammaWeight:
-    """Weight w(xi) of the noise xi in a gamma statistic. The weight is the gamma density of z - xi with shape (count -
-    1)/2 and scale 2 sigma2. The weight is bounded if count >= 4.
+    """Weight w(xi) of a value xi of the noise that was added to a statistic with a gamma distribution. The weight is
+    the gamma density of z - xi with shape (count - 1)/2 and scale 2 sigma2. The weight is bounded if count >= 4.
 
     Parameters
     ----------
@@ -356,11 +356,11 @@ class GaussianBase:
 
 
 class IntegerBase(ABC):
-    """Symmetric noise on the integers, stored as a table of log tail probabilities up to `reach`."""
+    """Distribution of symmetric noise on the integers, stored as a table of log tail probabilities up to `reach`."""
 
     @abstractmethod
     def log_tail(self, size: int) -> NDArray[np.float64]:
-        """Return the log tail probabilities log P(X >= k) for k = 0 .. size - 1."""
+        """Return the log tail probabilities log P(X >= k) of the noise X for k = 0 .. size - 1."""
 
     def problem(self, reach: float) -> dict[str, float | str | NDArray[np.float64]]:
         return {"base": "integers", "tail": self.log_tail(int(reach) + 2)}
@@ -606,8 +606,9 @@ class DirectSampler:
 
     @property
     def bound(self) -> float:
-        """Return an upper bound on the rejection probability and on the total variation distance. The bound is c/psi
-        times the total area of the rectangles.
+        """Return an upper bound on both the rejection probability and the total variation distance between the density
+        of u and the step function that approximates this density. The bound is c/psi times the total area of the
+        rectangles.
 
         The rectangle between 0 and u_L is included, although the slides omit it. The bound is never NaN, and at most
         8e307.
@@ -658,8 +659,8 @@ class DirectSampler:
 
     @cached_property
     def _peak(self) -> tuple[float, float]:
-        """Return the log u at which u P(A_u) is largest, and the log of this maximum. They are found on a doubling grid
-        with refinements.
+        """Return the value of log u at which u P(A_u) is largest, and the log of this maximum. A_u is the set on which
+        the relative weight exceeds u. They are found on a doubling grid with refinements.
         """
         grid = self.log_upper - 2.0 ** np.arange(-20, 60, 0.5)
         for _ in range(4):
@@ -670,8 +671,8 @@ class DirectSampler:
         return float(grid[16]), float(value[best])
 
     def _machine_end(self) -> float:
-        """Return the log of the smallest u for which P(A_u) differs from P(A_0) in floating point, found by
-        bisection.
+        """Return the log of the smallest u for which P(A_u) differs from P(A_0) in floating point, where A_u is the set
+        on which the relative weight exceeds u. The value is found by bisection.
         """
         low, high = self.log_upper - 1.0, self.log_upper
         while self.log_area(low)[0] < self.log_whole:

@@ -80,8 +80,8 @@ def test_gamma_law_is_consistent_wherever_the_release_lies(z, sigma2, count, sca
      (1e12, 40.0, 1e10, 0.5)],
 )  # fmt: skip
 def test_a_peak_far_narrower_than_the_release_keeps_its_digits(z, shape, beta, scale):
-    """Check the distribution function at the quantiles against numerical integration by mpmath. The integrand is
-    exp(-|xi|/scale) times the gamma density of z - xi.
+    """Check the distribution function of the noise given the released value, at several quantiles, against numerical
+    integration by mpmath. The integrand is exp(-|xi|/scale) times the gamma density of z - xi.
     """
     mp = pytest.importorskip("mpmath")
     law = ds.GammaStatistic(z=z, shape=shape, beta=beta, scale=scale)

@@ -61,8 +61,8 @@ def test_censored_records_have_a_smaller_variance():
 
 
 def test_the_first_sweep_outside_is_counted_from_one(monkeypatch):
-    """Check that sweeps are counted from one, so that the first of five sweeps with s_mean outside [-2, 2] is reported
-    as sweep 2.
+    """Check that sweeps are counted from one: among five sweeps, the first sweep with s_mean outside [-2, 2] is
+    reported as sweep 2.
     """
 
     def chain(*given, draws, **stated):
@@ -153,13 +153,16 @@ class Cut:
         return tuple(brentq(lambda x: self.log_relative(x) - log_u, *side) for side in sides)
 
     def excess(self, t):
-        """Return the difference log(P(A_u)/P(A_0)) - log(1e-10) at log u = -exp(t)."""
+        """Return the difference log(P(A_u)/P(A_0)) - log(1e-10) at log u = -exp(t), where A_u is the set on which the
+        relative weight exceeds u.
+        """
         low, high = self.ends(-np.exp(t))
         return np.log(self.noise.cdf(high) - self.noise.cdf(low)) - self.noise.logcdf(self.z) - np.log(1e-10)
 
     def lost(self):
-        """Return P(U > u_H) for the auxiliary variable U of the sampler, where u_H is defined by P(A_uH) = 1e-10
-        P(A_0). Given x, U is uniform below w(x)/c and exceeds u_H with probability max(0, 1 - u_H c/w(x)).
+        """Return the probability P(U > u_H) for the auxiliary variable U of the sampler, where u_H is the value of u at
+        which P(A_u) = 1e-10 P(A_0). The set A_u contains the points at which the relative weight exceeds u. Given x, U
+        is uniform below w(x)/c and exceeds u_H with probability max(0, 1 - u_H c/w(x)).
         """
         cut = -np.exp(brentq(self.excess, np.log(1e-12), np.log(400.0)))
         x = np.linspace(*self.ends(-600.0), 400_001)

@@ -139,7 +139,9 @@ def curve(table, name, column="curve"):
 
 
 def area(u):
-    """Return P(A_u) for the normal weight with mean 1/2 and variance 2, under Laplace noise of scale 1.5."""
+    """Return P(A_u) for the normal weight with mean 1/2 and variance 2, under Laplace noise of scale 1.5, where A_u is
+    the set on which the relative weight exceeds u.
+    """
     reach = np.sqrt(-4 * np.log(u))
     law = stats.laplace(scale=1.5)
     return law.cdf(0.5 + reach) - law.cdf(0.5 - reach)
@@ -175,8 +177,8 @@ def test_step_functions_have_the_area_and_start_at_one():
 
 
 def test_candidates_are_uniform_under_the_steps():
-    """Check that the height of a candidate, divided by the height of its step, is uniformly distributed. A step of
-    height h and width du has the probability h du.
+    """Check that the height of a candidate point, divided by the height of the step that contains the point, is
+    uniformly distributed. A step of height h and width du has the probability h du.
     """
     table = method.accept_reject(**NORMAL, knots=4, candidates=4000, rng=stream(1, "candidates"))
     steps = table[table["kind"] == "step"].sort_values("u")
@@ -489,7 +491,7 @@ def test_least_p_value():
 
 
 def test_samplers_know_noise_of_scale_delta_over_epsilon(monkeypatch):
-    """Check that every chain and the mechanism use the noise scale 3 if Delta_s = 6 and epsilon = 2."""
+    """Check that every chain and the mechanism use the noise scale 3 if the sensitivity is 6 and epsilon is 2."""
     scales, releases = [], []
     chain, release = censored_normal.chain, CensoredStatistics.release
 
@@ -597,9 +599,9 @@ def test_laws_of_the_statistics_where_a_side_is_censored():
 
 
 def test_geweke_of_one_set_of_limits():
-    """Check the p-values of Geweke's test if the table contains one set of limits, and if the table contains both sets.
-    Without the slides' limits, only the wide limits are tested. With both sets, the p-value of each row is four times
-    the upper tail probability of the largest |z|, for two moments and two sides.
+    """Check the p-values of Geweke's test if the table contains one of the two sets of censoring limits, and if the
+    table contains both sets. Without the slides' limits, only the wide limits are tested. With both sets, the p-value
+    of each row is four times the upper tail probability of the largest |z|, for two moments and two sides.
     """
     wide = pd.DataFrame({"method": "as_written", "limits": "[-99, 99]", "z": [-1.5, 1.0], "se": 0.01, "expected": 1.0})
     cut = wide.assign(limits="[-2, 2]", z=[0.0, 5.0])

@@ -366,7 +366,7 @@ def test_wrong_sensitivity(honest, monkeypatch, wrong, quantities):
 
 
 def test_swapped_tails(honest, monkeypatch):
-    """Check that adding 3 to one of the counts changes the verdict on the distribution of the counts."""
+    """Check that adding 3 to one of the tail counts changes the verdict on the distribution of these counts."""
     right = CensoredStatistics.of
     monkeypatch.setattr(CensoredStatistics, "of", lambda self, x: right(self, x) + np.array([0, 0, 3.0, 0]))
     found = flipped(honest, "statistics_laws")

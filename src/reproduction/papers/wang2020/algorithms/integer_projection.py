@@ -1,4 +1,4 @@
-"""Simple methods that adjust noisy counts to a total, for comparison with the additive releases of Wang (2020).
+"""Simple methods that adjust noisy counts to a total, for comparison with the release mechanisms of Wang (2020).
 
 All functions operate on rows: `noisy` float64 or int64 (n, S), `totals` (n,). Post-processing does not have a privacy
 cost.

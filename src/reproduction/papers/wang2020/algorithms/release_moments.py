@@ -56,8 +56,8 @@ class LawOfCount(Protocol):
 
 
 def mode_moments(laws: Sequence[LawOfCount], total: LawOfCount, *, index: int, ties: str) -> tuple[float, float]:
-    """Return the first and the second moment of the component `index` of a multinomial mode with random weights and
-    total.
+    """Return the first and the second moment of the component `index` of the mode of a multinomial distribution with
+    random weights and a random total.
 
     Parameters
     ----------
@@ -118,8 +118,9 @@ def _groups(laws: Sequence[LawOfCount], index: int, ties: str) -> list[Group]:
 
 
 def _tail(a: int, groups: list[Group], total: LawOfCount, size: int, ties: str) -> tuple[int, Array]:
-    """Return the probabilities P(units >= k) for k = start + 1, .., together with `start`. For smaller k the
-    probability is 1, and for larger k it is 0, up to an error of 1e-11.
+    """Return the probabilities P(units >= k) for the number of units that a component obtains (its released count), for
+    k = start + 1, .., together with `start`. For smaller k the probability is 1, and for larger k it is 0, up to an
+    error of 1e-11.
     """
     mean = [float(v @ p) * n for v, p, n, _ in groups]
     variance = [n * float((v - v @ p) ** 2 @ p) for v, p, n, _ in groups]
@@ -140,7 +141,9 @@ def _tail(a: int, groups: list[Group], total: LawOfCount, size: int, ties: str) 
 
 
 def _reached(a: int, k: Whole, groups: list[Group], total: LawOfCount, ties: str) -> Array:
-    """Return, for every k, the probability that a component with weight a obtains at least k units."""
+    """Return, for every k, the probability that a component with weight a obtains at least k units, that is, a released
+    count of at least k.
+    """
     units = _units(a, k, groups)
     if ties != "random":
         wins = np.array([wins for *_, wins in groups])[:, None]
@@ -174,8 +177,9 @@ class _Units(NamedTuple):
     repeats: Whole  # (G,)
 
     def law(self, rows: Whole, place: Whole, nodes: Array, weights: Array) -> Array:
-        """Return the distribution of the sum of the units of other components for the selected rows, as a float64 array
-        of shape (K, length). The distribution is integrated over the lost ties.
+        """Return, for the selected values of k, the distribution of the total number of units of other components that
+        precede the k-th unit of the component, as a float64 array of shape (K, length). The distribution is integrated
+        over the lost ties.
         """
         about = {"rows": rows, "nodes": nodes, "weights": weights}
         return np.fft.irfft(integrated(self.every, self.some, place, self.repeats, **about), n=self.length)
@@ -215,7 +219,7 @@ def _units(a: int, k: Whole, groups: list[Group]) -> _Units:
 
 
 def _cumulated(law: Array, centres: Whole, k: Whole, total: LawOfCount) -> Array:
-    """Return, for every k, the probability that the sum of k and of the units of other components is at most a random
+    """Return, for every k, the probability that k plus the number of units of the other components is at most a random
     total. The circular distribution of the sum around its mean is given.
     """
     half = law.shape[1] // 2
@@ -356,8 +360,9 @@ def moments(
 
 
 def _weight(count: int, noise: TwoSidedGeometric, drawn: bool, least: int) -> Law:
-    """Return the distribution of the weight of a component. If `drawn` is true, the weight is a posterior draw given
-    the noisy count; otherwise, it is the clipped noisy count.
+    """Return the distribution of the weight of a component in the multinomial distribution from which a release is
+    computed. If `drawn` is true, the weight is a posterior draw given the noisy count; otherwise, it is the clipped
+    noisy count.
     """
     if not drawn:
         return clipped(count, noise, least)

@@ -332,8 +332,9 @@ def test_seats_by_count():
 
 
 def test_correlations_of_small_errors():
-    """Check the correlation between the error of a mean and the error of a variance. The errors 0, 0, 0, 1 have m2 =
-    3/16, m3 = 3/32 and m4 - m2^2 = 3/64, so the correlation is 1. If all errors are 0, the correlation is 0.
+    """Check the correlation between the simulation error of a mean and the simulation error of a variance. The errors
+    0, 0, 0, 1 have m2 = 3/16, m3 = 3/32 and m4 - m2^2 = 3/64, so the correlation is 1. If all errors are 0, the
+    correlation is 0.
     """
     about = {"example": "e", "algorithm": "a", "ties": "", "representative": "r", "true": 10}
     sums = pd.DataFrame([about | {"n": 4, "s1": 1, "s2": 1, "s3": 1, "s4": 1}])
@@ -512,8 +513,8 @@ def test_margins_of_the_posteriors():
 
 
 def test_many_zeros_are_those_asked_for():
-    """Check the exact moments of a count of 5 in additive releases of two counts of 5 and four counts of 0. The bias is
-    the exact mean minus the count.
+    """Check the exact moments of the released value of a count of 5, if two counts of 5 and four counts of 0 are
+    released with additive noise. The bias is the exact mean minus the count.
     """
     table = draws.many_zeros(zeros=4, large=2, count=5, epsilon=1.0, support=6).set_index("algorithm")
     assert (table["bias"] == table["exact_mean"] - 5).all()

@@ -96,8 +96,8 @@ def test_the_total_has_the_noise_of_one_count():
 
 
 def test_sums_of_noises():
-    """Check that the variances of noise terms add up, and that noise with squared probabilities has the variance of
-    noise with epsilon = 2.
+    """Check that the variances of noise terms add up, and that noise with probabilities proportional to the squared
+    probabilities has the variance of noise with epsilon = 2.
     """
     b = exp(-2)
     squared = 50 * 2 * b / (1 - b) ** 2
@@ -169,8 +169,8 @@ def test_moments_are_those_that_the_paper_prints(number, table, name, place, pat
 
 
 def test_simulated_variances_are_unbiased():
-    """Check that simulated variances are unbiased. Two releases a and b have the mean (a + b)/2 and the unbiased
-    variance (a - b)^2/2.
+    """Check that variances are estimated from simulated releases without bias, with the divisor n - 1 for n releases.
+    Two releases a and b have the mean (a + b)/2 and the unbiased variance (a - b)^2/2.
     """
     for number, pattern in (
         (8, r"([\d.]+) and ([\d.]+) for algorithm 3"),

@@ -131,8 +131,8 @@ def judge(honest) -> in_process.Judge:
 
 @pytest.fixture(scope="module")
 def judged(judge) -> "pd.Series[str]":
-    """Return the verdicts of the unmodified code on the checked statements. Stricter interpretations of statements and
-    additional facts are included (kinds ``stricter`` and ``fact`` in ``published.tsv``).
+    """Return the verdicts on the checked statements that result from the unmodified code. Stricter interpretations of
+    statements and additional facts are included (kinds ``stricter`` and ``fact`` in ``published.tsv``).
     """
     published = agreement.read_published(paper.discover()[s.SLUG].folder / "published.tsv")
     kinds = published.set_index(["artefact", "quantity"])["kind"]

@@ -313,7 +313,7 @@ def test_a_release_that_contradicts_its_public_total(tmp_path, total, names):
 
 
 def test_a_scale_for_each_count_with_a_public_total(tmp_path):
-    """Check the posterior means against an enumeration of all counts that add up to 50, for rows with different noise
+    """Check the posterior means against an enumeration of all counts that add up to 50, for counts with different noise
     scales.
     """
     (tmp_path / "rows.csv").write_text(
@@ -456,7 +456,9 @@ def noise_tail(s, scale, terms):
 
 @pytest.mark.parametrize("shards", [1, 2])
 def test_a_batch_names_the_worst_value_of_each_table_in_conflict(tmp_path, shards):
-    """Check the product of the p-value and the number of tested values by sums. The counts have Jeffreys' prior."""
+    """Check the reported p-value of each table, which is the smallest p-value multiplied by the number of tested
+    values, against direct calculations. The counts have Jeffreys' prior.
+    """
     tables = {
         "sum": ({"a": 31, "b": 39}, 40), "low": ({"a": -30, "b": 64}, 30), "sound": ({"a": 12, "b": 19}, 30),
         "few": ({"a": 1, "b": 2, "c": -28}, 3), "bad": ({"a": 1}, 3),
@@ -511,7 +513,9 @@ def test_tables_that_are_analysed_one_by_one_have_the_conflict_of_a_single_file(
 
 
 def test_a_batch_without_a_total_names_the_worst_count(tmp_path):
-    """Check the p-value of a count that is below 0: the tail at the count 0, times two for both tails, times three."""
+    """Check the p-values of tables in which a released count is below 0. Each p-value is the tail probability at the
+    true count 0, times two for both tails, times the number of counts in the table.
+    """
     text = "table,name,value\nx,a,3\nx,b,-14\nx,c,-17\ny,a,3\ny,b,-2\nz,a,-9\n"
     noise = {"law": "discrete_laplace", "scale": 2.0}
     files, rows = batch(tmp_path, text, noise=noise, confidence=None)
