@@ -33,7 +33,7 @@ SUMMARY = ("quantity", "mean", "sd", "lower", "upper", "level", "status", "error
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Accuracy status of an answer, with its error and the reason.
+    """Accuracy status of an answer, with the error of the answer and the reason for the status.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""Record the provenance of results in a file in the same folder, which states the origin and the SHA-256 of each
-result. Results without such a file are not read.
+"""Record the provenance of results in a file in the same folder, which states the origin and the SHA-256 checksum of
+each result. Results without such a file are not read.
 
 ``<name>.provenance.json`` states the SHA-256 of the files that a function made under this name. `reproduction.trust`
 reads only files whose bytes match.
@@ -46,7 +46,7 @@ def job(snakemake: Any) -> Job:
 
 
 def sha256(path: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal."""
+    """Return the SHA-256 checksum of a file, in hexadecimal."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

@@ -258,7 +258,7 @@ def tilt(part: Losses, power: float) -> tuple[Array, float]:
 
 
 def _to_power(values: NDArray[np.complex128], power: int) -> NDArray[np.complex128]:
-    """Return values^power, computed by repeated squaring with the relative error of power - 1 multiplications."""
+    """Return values^power, computed by repeated squaring. The relative error is that of power - 1 multiplications."""
     product = None
     while power:
         if power & 1:

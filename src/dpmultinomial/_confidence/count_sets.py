@@ -39,7 +39,7 @@ class Ends(NamedTuple):
 
 
 class CountSets(Protocol):
-    """Interface for the confidence sets of several counts.
+    """Interface of the confidence sets for several counts.
 
     ``method``        name of the order in which outcomes are rejected
     ``ends``          intervals of all counts at a level
@@ -172,7 +172,7 @@ class AddedSets:
             self.low[known] = self.high[known] = values[known]
 
     def ends(self, level: Any) -> Ends:
-        """Return the confidence intervals of all counts.
+        """Return the confidence intervals for all counts.
 
         Parameters
         ----------

@@ -101,7 +101,7 @@ class CountConfidence:
 
 
 class RateConfidence:
-    """Confidence statements about one underlying rate.
+    """Confidence statements about the underlying rate of one category.
 
     Parameters
     ----------

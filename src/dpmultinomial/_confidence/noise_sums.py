@@ -1,4 +1,4 @@
-"""Sums and differences of independent noise terms, and confidence intervals of sums, differences and ratios of counts.
+"""Sums and differences of independent noise terms, and confidence intervals for sums, differences and ratios of counts.
 
 The distribution of a sum of noise is on a lattice, with bounds that hold exactly. Noise on the integers is added by
 convolution of its probabilities. Other noise is replaced by the largest multiple of a step that it exceeds, so that the

@@ -54,7 +54,7 @@ class NoisyCounts:
 
     @cached_property
     def sets(self) -> CountSets:
-        """Confidence sets of all counts."""
+        """Confidence sets for all true counts of a release."""
         return sets_of(self.law, self.values, self.lower, self.upper)
 
     def law_at(self, place: int) -> Any:

@@ -1,4 +1,4 @@
-"""Confidence intervals of a rate p, computed from noisy counts of a sample with a public number of records.
+"""Confidence intervals for a rate p, computed from noisy counts for a sample with a public number of records.
 
 The number of records in a category is binomial, and a statistic Y of the release has P_p(Y >= y) = sum over x of
 Bin(x; n, p) P(Y >= y | x). This is a polynomial whose Bernstein coefficients are the tails given x. If they increase
@@ -83,7 +83,7 @@ def poisson(x: Array, mean: float | Array) -> Array:
 
 
 def window(n: int, p: float) -> Array:
-    """Return the numbers x that have a non-negligible binomial probability. All other numbers together have a
+    """Return the integers x that have a non-negligible binomial probability. All other numbers together have a
     probability of at most 1e-15.
     """
     return _between(n * p, n * p, n * p * (1 - p), n)
@@ -213,9 +213,7 @@ class Pair:
     noise: NoiseSum
 
     def sizes(self) -> Array:
-        """Return the numbers of records in the confidence set of level 1 - gamma for the sample size, in increasing
-        order.
-        """
+        """Return the numbers of records in the confidence set of level 1 - gamma, in increasing order."""
         low = self.y1 + self.y0 - self.noise.largest(GAMMA / 2, "right")
         high = self.y1 + self.y0 + self.noise.largest(GAMMA / 2, "left")
         return np.arange(max(low, 0.0), max(high, 0.0) + 1)
@@ -304,7 +302,7 @@ class Pair:
         )
 
     def normal_interval(self, level: float) -> tuple[float, float, float]:
-        """Return the confidence interval of a rate under a normal approximation to the distribution of the statistic
+        """Return the confidence interval for a rate under a normal approximation to the distribution of the statistic
         T_p = (1 - p) Y1 - p Y0. Also return the error of the confidence level at the estimated rate.
 
         Parameters

@@ -83,7 +83,7 @@ class OrderedSets(ABC):
         """
 
     def accepted(self, place: int, level: float) -> NDArray[np.int64]:
-        """Return the true counts in the confidence set of a single count, in increasing order.
+        """Return the true counts in the confidence set for a single count, in increasing order.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ class TableSets(OrderedSets):
         self.column = np.searchsorted(self.released, y - self.moved)
 
     def ends(self, level: Any) -> Ends:
-        """Return the confidence intervals of all counts.
+        """Return the confidence intervals for all counts.
 
         Parameters
         ----------
@@ -280,7 +280,7 @@ def _extended(law: Perturbation) -> tuple[NDArray[np.int64], NDArray[np.int64], 
 
 
 class RoundingSets(OrderedSets):
-    """Confidence sets of counts that were rounded at random to multiples of a base.
+    """Confidence sets for counts that were rounded at random to multiples of a base.
 
     The released value y has probability 1 - |y - d|/base given the count d, and at most one other value is possible.
     The smaller of the two probabilities is the p-value of its outcome, and the p-value of the other outcome is 1.
@@ -311,7 +311,7 @@ class RoundingSets(OrderedSets):
         return np.asarray(np.where(fits, gaps, 0).max(axis=-1))
 
     def ends(self, level: Any) -> Ends:
-        """Return the confidence intervals of all counts.
+        """Return the confidence intervals for all counts.
 
         Parameters
         ----------
@@ -518,7 +518,7 @@ def sets_of(law: Any, values: Array, lower: Array, upper: Array) -> CountSets:
 
 
 class SetsByRow:
-    """Confidence sets of counts whose noise distribution differs between rows.
+    """Confidence sets for counts whose noise distribution differs between rows.
 
     Parameters
     ----------
@@ -537,7 +537,7 @@ class SetsByRow:
         self.method = " or ".join(sorted({sets.method for _, sets in self.parts}))
 
     def ends(self, level: Any) -> Ends:
-        """Return the confidence intervals of all counts, for one common confidence level or for one level per count."""
+        """Return the confidence intervals for all counts, with one common level or with one level per count."""
         level = np.broadcast_to(np.asarray(level, dtype=np.float64), (self.size,))
         columns: list[NDArray[Any]] = [np.zeros(self.size) for _ in range(5)]
         for rows, sets in self.parts:

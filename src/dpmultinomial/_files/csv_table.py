@@ -207,7 +207,8 @@ class CsvTable:
         return [t[1:-1].replace('""', '"') if t[:1] == '"' else t for t in fields]
 
     def whole(self, column: str, *, least: int = -LARGEST_WHOLE, most: int = LARGEST_WHOLE) -> NDArray[np.int64]:
-        """Return the values of a column as integers in [least, most], int64 (records,).
+        """Return the values of a column, which must be integers in [least, most], as an int64 array of shape
+        (records,).
 
         Only digits with an optional sign are accepted: ``3.0``, ``1e3``, blanks and empty cells are rejected.
         """

@@ -117,7 +117,7 @@ class Design:
 
     def user(self) -> Array:
         """Return the matrix that converts coefficients of standardised covariates to coefficients of the original
-        covariates, float64 (p, p).
+        covariates, as a float64 array of shape (p, p) for p coefficients.
         """
         out = np.diag(np.r_[1.0, 1 / self.scales])
         out[0, 1:] = -self.centres / self.scales

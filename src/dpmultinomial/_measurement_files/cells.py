@@ -307,7 +307,7 @@ def _above_cut(measured: CellOfTotal, deepest: int) -> Whole:
 
 
 def _gathered(tree: Tree, kept: Whole, lower: Array, upper: Array) -> tuple[Array, Array]:
-    """Return the lower and the upper bounds of the counts of all nodes. If the blocks of a node are omitted, its bounds
+    """Return the lower and the upper bounds on the counts of all nodes. If the blocks of a node are omitted, its bounds
     follow from the bounds of the blocks.
     """
     low, high = np.ceil(lower - 1e-6), np.floor(upper + 1e-6)

@@ -253,8 +253,8 @@ def worth_reading(parts: Sequence[Sums], variances: Sequence[float], target: Tar
 
 @dataclass(frozen=True)
 class Bound:
-    """Weights of the values of a constraint in the lower and the upper bound on the count of a cell. A bound that does
-    not exist is None.
+    """Weights with which the values of a constraint enter the lower and the upper bound on the count of a cell. A bound
+    that does not exist is None.
     """
 
     lower: Array | None
@@ -365,7 +365,7 @@ class Level:
 
 
 def read(product: Product, folders: Sequence[Path], masks: Sequence[Mask], query: str | None = None) -> Level:
-    """Read the measurements of a cell in all nodes of one level of a state.
+    """Read the measurements of a cell at all nodes of one level of a state.
 
     Parameters
     ----------
@@ -465,8 +465,8 @@ class _Plan:
             _add(self.released, batch, codes, self.which, self.combined, self.found, self.queries.index(batch.query))
 
     def level(self, codes: Texts, limits: tuple[Array, Array, list[str]], strange: list[str]) -> Level:
-        """Return the estimates of a level, given the bounds on the counts and the names of the constraints that have no
-        effect.
+        """Return the estimates at all nodes of a level, given the bounds on the counts and the names of the constraints
+        that have no effect.
         """
         variance, slope = self._each("variance"), np.zeros(len(codes))
         self.released[~np.isfinite(variance)] = np.nan
@@ -558,7 +558,9 @@ def _add(
 def _bounds(
     product: Product, paths: Sequence[Path], rules: Rows, codes: Texts, targets: Mapping[str, Target]
 ) -> dict[str, tuple[Array, Array, list[str]]]:
-    """Return, for every count, the lower and upper bounds of every node, and the constraints that imply no bound."""
+    """Return, for every count, the lower and the upper bound at every node, and the constraints that imply no bound on
+    this count.
+    """
     each = {
         name: {q: (bound_of_rest if t.rest else bound)(product, q.specs, q.sign, t.masks) for q in rules}
         for name, t in targets.items()

@@ -203,7 +203,7 @@ class Product:
         return tuple(len(axis.levels) for axis in self.axes)
 
     def knows(self, specs: tuple[str, ...]) -> bool:
-        """Return whether all binnings of a query are binnings of the axes of the histogram."""
+        """Return whether every binning of a query is defined for the corresponding axis of the histogram."""
         return all(spec in axis.all_binnings for axis, spec in zip(self.axes, specs, strict=True))
 
     def query_shape(self, specs: tuple[str, ...]) -> tuple[int, ...]:

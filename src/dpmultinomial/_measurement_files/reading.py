@@ -159,7 +159,7 @@ def read(
 
 @dataclass(frozen=True)
 class CellOfTotal:
-    """Measurements of a cell of a histogram, of its complement, and of the total, in all nodes of a state.
+    """Measurements of a cell of a histogram, of its complement, and of the total, at all nodes of a state.
 
     Parameters
     ----------

@@ -211,7 +211,9 @@ class Coarsened:
         return self.coarsen(np.asarray(self.noise.sample(counts, rng=rng), dtype=np.float64))
 
     def coarsen(self, noisy: Array) -> Array:
-        """Round, clip and withhold noisy values, as a float64 array of the same shape with NaN for withheld values."""
+        """Round, clip and withhold noisy values, and return a float64 array of the same shape with NaN for withheld
+        values.
+        """
         values = noisy if self.step is None else self._rounded(noisy)
         if self.at is not None:
             values = np.maximum(values, self.at)

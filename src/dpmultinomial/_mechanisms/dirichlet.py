@@ -338,8 +338,8 @@ def _polish(r: float, epsilon: float, order: float, l2_squared: float, linf: flo
 
 
 def _exact_root(epsilon: float, order: float, alpha_of: Callable[[float], float]) -> tuple[float, float]:
-    """Return the pair (r, alpha_of(r)) for which the worst-case divergence is `epsilon`. The divergence increases with
-    r and is infinite for r >= alpha/(order - 1).
+    """Return the pair (r, alpha), with alpha = alpha_of(r), for which the worst-case Rényi divergence is `epsilon`. The
+    divergence increases with r and is infinite for r >= alpha/(order - 1).
     """
 
     def gap(log_r: float) -> float:

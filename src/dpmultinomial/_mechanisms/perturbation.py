@@ -350,7 +350,7 @@ class Perturbation(Coarsenable):
 
 
 def _period(beyond: Any) -> int:
-    """Return the number of last rows of the noise table that are repeated for larger counts, or 0 if no row is
+    """Return the number of rows at the end of the noise table that are repeated for larger counts, or 0 if no row is
     repeated.
     """
     if isinstance(beyond, Mapping):

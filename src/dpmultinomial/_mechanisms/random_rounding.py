@@ -129,7 +129,7 @@ class RandomRounding(WithoutCost, Coarsenable):
         return float(half * (self.base - half)) if self.fixed is None else 0.0
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw randomly rounded versions of `counts`, as int64 of the same shape. Do not use this function for
+        """Draw randomly rounded versions of `counts`, as an int64 array of the same shape. Do not use this function for
         confidential counts.
         """
         n = np.asarray(_checks.integral("counts", counts), dtype=np.int64)

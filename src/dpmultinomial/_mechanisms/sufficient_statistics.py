@@ -84,8 +84,8 @@ class CensoredStatistics:
         return np.array([mean, ((inside - mean) ** 2).sum(), (x < self.lower).sum(), (x > self.upper).sum()])
 
     def sums_of(self, records: ArrayLike) -> NDArray[np.float64]:
-        """Return the sums of the deviations d and of their squares d^2 over the records in [a, b], and the two tail
-        counts, as float64 (4,). The deviation d is measured from the middle of [a, b].
+        """Return the sum of the deviations d, the sum of their squares d^2, and the two tail counts, as a float64 array
+        of shape (4,). The sums are over the records in [a, b]. The deviation d is measured from the middle of [a, b].
 
         Parameters
         ----------

@@ -176,7 +176,9 @@ class Bins:
         return self.bins
 
     def codes(self, column: Column) -> NDArray[np.int32]:
-        """Return the index of the interval of each value of a column, int32 (n,), or -1 for strings."""
+        """Return the index of the interval of each value of a column, as an int32 array of shape (n,). The index is -1
+        for strings.
+        """
         if column.kind == "text":
             return np.full(len(column.values), -1, dtype=np.int32)
         values = np.clip(np.asarray(column.values, dtype=float), self.lower, self.upper)

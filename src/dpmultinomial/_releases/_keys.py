@@ -258,7 +258,9 @@ def table() -> list[dict[str, str]]:
 
 
 def bounds(key: Key) -> str:
-    """Describe the values that a key may have, for example "> 0 and <= 1" or "one of 'add', 'replace'"."""
+    """Return a description of the values that are permitted under a key, such as ``> 0 and <= 1`` or ``one of 'add',
+    'replace'``.
+    """
     if key.choices:
         return "one of " + ", ".join(map(repr, key.choices))
     words = [

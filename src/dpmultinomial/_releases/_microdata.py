@@ -92,7 +92,9 @@ def swap(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 
 
 def coded_column(table: CsvTable, column: str) -> NDArray[np.int64]:
-    """Return integer codes 0, 1, .. of the values of a column, in the order of first appearance, int64 (records,)."""
+    """Return integer codes 0, 1, .. of the values of a column, in the order of first appearance of the values, as an
+    int64 array of shape (records,).
+    """
     return pd.factorize(np.array(table.texts(column), dtype=object))[0].astype(np.int64)
 
 

@@ -188,8 +188,8 @@ def private_stream() -> np.random.Generator:
 
 
 def _raised(scale: float, most: float, cost: Callable[[float], float]) -> float:
-    """Return the smallest double >= `scale` that, as a noise scale, has a privacy cost of at most `most`. Because of
-    rounding, the search takes a few steps.
+    """Return the smallest double >= `scale` for which noise of this scale has a privacy cost of at most `most`. Because
+    of rounding, the search takes a few steps.
     """
     for _ in range(100):
         if cost(scale) <= most:

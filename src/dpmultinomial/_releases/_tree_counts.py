@@ -268,7 +268,7 @@ def shares_of(settings: Mapping[str, Any], shape: Hierarchy, levels: list[str]) 
 
 
 def _scale(mechanism: str, settings: Mapping[str, Any], share: float, change: int, level: str) -> float:
-    """Return the scale of the noise on one level of a tree."""
+    """Return the scale of the noise at one level of a tree."""
     laplace = mechanism == "discrete_laplace"
     key = "epsilon" if laplace else "rho"
     part = settings[key] * share

@@ -239,7 +239,7 @@ def _plain(value: Any, kind: str) -> Any:
 
 
 def wrong(key: Key, value: Any) -> str | None:
-    """Return the reason why a value breaks the rule of a key, or None if the value is valid."""
+    """Return the reason why a value is not permitted under a key, or None if the value is valid."""
     if key.kind == "number" or key.kind == "whole":
         return number(key, value)
     if key.choices:

@@ -42,7 +42,7 @@ def of_counts(mechanism: str, scale: float, *, change: int, relation: str) -> Lo
 
 
 def of_levels(mechanism: str, scales: Sequence[float], *, change: int, relation: str) -> Losses | None:
-    """Return the privacy losses of the noisy counts on all levels of a tree, or None if the losses of a level are not
+    """Return the privacy losses of the noisy counts at all levels of a tree, or None if the losses of a level are not
     known.
 
     Parameters

@@ -56,7 +56,7 @@ class Window:
 
     @property
     def last(self) -> int:
-        """Largest of the consecutive integers to which a weight is assigned."""
+        """Largest of the consecutive integers to which weights are assigned."""
         return self.first + len(self.weights) - 1
 
     def values(self) -> Whole:
@@ -86,7 +86,7 @@ class Window:
         return Window(first, self.weights[first - self.first : last - self.first + 1])
 
     def normalised(self) -> "Window":
-        """Return the weights normalised to sum 1."""
+        """Return the weights, normalised so that they sum to 1."""
         return Window(self.first, self.weights / self.weights.sum())
 
     def reflected(self) -> "Window":
@@ -580,7 +580,9 @@ class Coupled:
 
     @cached_property
     def _others(self) -> list[Window]:
-        """Compute, for every count, the weights of the sum of all other counts, from the top of the tree downwards."""
+        """Compute, for every count, the weights of the sum of all other counts, in one pass downwards through the
+        binary tree of partial sums.
+        """
         sums = [Window(0, np.ones(1))]
         for row in steps(reversed(self._levels[:-1]), len(self._levels) - 1, "levels of sums"):
             below = []
@@ -746,8 +748,8 @@ def _ties(levels: list[list[Window]], root: Window, *, tails: bool = True) -> li
 
 
 def _correlated(along: Array, weights: Array, size: int, *, tails: bool = True) -> Array:
-    """Return the correlation sum_r along(k + r) weights(r) of two arrays, for every k from 0 to size - 1. If `tails` is
-    true, every entry has a small relative error.
+    """Return the cross-correlation sum_r along(k + r) weights(r) of two arrays, for every k from 0 to size - 1. If
+    `tails` is true, every entry has a small relative error.
     """
     seen = np.flatnonzero(along)
     if not len(seen) * len(weights):

@@ -1,4 +1,5 @@
-"""Verify an unpacked archive, by checking all checksums and recomputing the agreement from the tables.
+"""Verify an unpacked archive, by checking all checksums and recomputing the agreement tables from the tables of
+results.
 
 The RO-Crate and the table of claims are recomputed too, except the times that only the run can know. Of the tables that
 no agreement uses, those that take at most a quarter of a minute are recomputed from the archive. Measured times, tables

@@ -66,8 +66,8 @@ def pairs(words: Iterable[str]) -> dict[str, Any]:
 
 
 def write(settings: Mapping[str, Any], folder: Path) -> Path:
-    """Write a merged configuration as JSON below `folder`, in a file that is named after its content. Raise OSError on
-    failure.
+    """Write a merged configuration as JSON below `folder`, in a file whose name is a digest of its content. Raise
+    OSError on failure.
     """
     text = json.dumps(settings, indent=1)
     path = folder / WRITTEN / f"{_digest(text)}.json"

@@ -54,7 +54,7 @@ def parsed(texts: Sequence[str], settings: Mapping[str, Any]) -> list[Cell]:
 def censored(
     words: Mapping[str, Any], cells: Sequence[Cell], names: Sequence[str]
 ) -> tuple[dict[str, Any], Limits | None]:
-    """Return the settings of the noise and the bounds of the counts (`table_columns.censored`).
+    """Return the settings of the noise and the bounds on the counts (`table_columns.censored`).
 
     Parameters
     ----------

@@ -50,8 +50,8 @@ class Scenario:
 
     @property
     def points(self) -> list[Point]:
-        """Return, for every point of a grid, the values of the grid's keys. The last key varies fastest. A scenario
-        without a grid has one empty point.
+        """Return, for every point of a grid, the values of the keys that vary over the grid. The last key varies
+        fastest. A scenario without a grid has one empty point.
         """
         return points(self.settings, self.kind)
 
@@ -360,5 +360,5 @@ def as_text(scenario: Scenario) -> dict[str, Any]:
 
 
 def restored(found: dict[str, Any]) -> Scenario:
-    """Return the scenario that `as_text` converted to JSON-compatible values."""
+    """Rebuild a scenario from the JSON-compatible values that `as_text` returned."""
     return Scenario(**{**found, "kind": kind.discover()[found["kind"]]})

@@ -193,7 +193,7 @@ def _shown(
 
 
 def _errata(run: Run, paper: Paper, prose: Prose) -> tuple[list[Erratum], Markup]:
-    """Return the errata and the remarks in ``errata.md``, where each erratum has its evidence from the run."""
+    """Return the errata and the remarks in ``errata.md``, each erratum with its evidence from the run."""
     frame = run.read(f"results/{paper.slug}/errata.csv")
     evidence = {} if frame is None else {int(row["number"]): row for row in frame.to_dict("records")}
     path = paper.folder / "errata.md"

@@ -150,8 +150,8 @@ def listed(agreement: pd.DataFrame, labels: dict[tuple[str, str], str]) -> list[
 
 
 def grouped(statements: Iterable[Statement]) -> dict[str, list[Statement]]:
-    """Return the statements, grouped by artefact, in the order of the table. In each group, statements that are not
-    reproduced come first.
+    """Return the statements, grouped by artefact. The groups are in the order in which the artefacts first occur. In
+    each group, statements that are not reproduced come first.
     """
     groups: dict[str, list[Statement]] = {}
     for statement in statements:

@@ -178,8 +178,8 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
 
 
 def by_point(points: Sequence[dict[str, Any]], texts: Sequence[Sequence[str]], each: str = "") -> list[str]:
-    """Return the sentences about the points of a grid. Sentences that hold at all points are returned once, and all
-    others with their point.
+    """Return the sentences about the points of a grid of settings. Sentences that hold at all points are returned once,
+    and all others with their point.
 
     Parameters
     ----------

@@ -94,7 +94,9 @@ def _noisy(total: int, size: int, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def _censored(size: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the summary of the posterior for simulated statistics of a censored sample at epsilon 1."""
+    """Return the summary of the posterior distribution given noisy statistics of a simulated censored sample, with
+    epsilon = 1 for the noise.
+    """
     law = dpm.CensoredStatistics.calibrated(1.0, n=size, lower=-2.0, upper=2.0, sums=True)
     noisy = law.sample(rng.standard_normal(size), rng=rng)
     return dpm.posterior(dpm.Release(noisy, mechanism=law, total=size), rng=rng).summary()

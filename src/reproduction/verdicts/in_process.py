@@ -101,8 +101,8 @@ def _published(path: Path) -> pd.DataFrame:
 
 
 def settings(path: str | Path, **changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings for the tests of a paper, read from ``settings.yaml`` in the folder of the test file `path`,
-    with some sections changed.
+    """Return the settings for the tests of a paper, with some sections changed. The settings are read from
+    ``settings.yaml`` in the folder of the test file `path`.
     """
     written = config.read(Path(path).with_name("settings.yaml"))
     return written | {section: written.get(section, {}) | dict(keys) for section, keys in changes.items()}

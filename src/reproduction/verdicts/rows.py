@@ -89,7 +89,7 @@ def claim(
 def law(
     artefact: str, quantity: str, p_value: float, note: str = "", variant: str = "corrected", *, sees: str
 ) -> dict[str, Any]:
-    """Return the row of a test of draws or counts against their exact distribution.
+    """Return the row of the agreement table for a test that compares draws or counts with their exact distribution.
 
     Parameters
     ----------

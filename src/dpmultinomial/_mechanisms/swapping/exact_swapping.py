@@ -168,9 +168,9 @@ def eigenvalues(n: int, rate: float, count: int, bits: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=16)
 def _hahn(n: int, small: int, other: int, bits: int) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]:
-    """Return the eigenfunctions Q_j(x) of a random walk of swaps for j, x = 0..small, and the reciprocals of their
-    squared norms. The eigenfunctions are normalised to Q_j(0) = 1, and the norms refer to the hypergeometric
-    distribution h. All numbers are multiples of 2^-bits.
+    """Return the eigenfunctions Q_j(x) of a random walk of swaps for all integers j and x from 0 to `small`, and the
+    reciprocals of their squared norms. The eigenfunctions are normalised to Q_j(0) = 1, and the norms refer to the
+    hypergeometric distribution h. All numbers are multiples of 2^-bits.
 
     Let x be the number of records in one category of each variable, of sizes `small` (the smallest margin) and `other`.
     Q_j solves the difference equation of the random walk that exchanges the values of two random records.

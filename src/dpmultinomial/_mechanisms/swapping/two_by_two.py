@@ -152,9 +152,9 @@ def _weights(n: int, small: int, rate: float) -> NDArray[np.float64]:
 
 
 def _log_hypergeometric_ratios(view: Orientation) -> NDArray[np.float64]:
-    """Return log h(y) - log h(at) for y = 0..small, where h is a hypergeometric distribution and `at` is the count in
-    the observed table. The swap is reversible with respect to this distribution. The ratios are summed outwards from
-    `at`.
+    """Return log h(y) - log h(at) for all possible counts y of one cell, where h is a hypergeometric distribution and
+    `at` is the count in the observed table. The swap is reversible with respect to this distribution. The ratios are
+    summed outwards from `at`.
     """
     y = np.arange(view.small, dtype=np.float64)
     up = (view.other - y) * (view.small - y) / ((y + 1) * (view.n - view.other - view.small + y + 1))

@@ -267,8 +267,9 @@ class CoupledCounts:
 
 
 def _vector_weights(log_factors: Array, columns: NDArray[np.int64], place: NDArray[np.int64]) -> Array:
-    """Return the log of the product of the factors h_s(x_s) for every vector x of counts. With three factors per
-    component, return the log of the sum of such products over all choices of the distinguished component.
+    """Return, for every vector x of counts, the log of the product of the factors h_s(x_s) over the components s. With
+    three factors per component, return the log of the sum of such products over all choices of the distinguished
+    component.
     """
     logs = log_factors[:, columns, place]
     if len(log_factors) == 1:
@@ -511,8 +512,8 @@ def _tilts(factors: Array, low: Whole, noise: Noise, total_low: int, total_facto
 
 
 def noisy(noisy_counts: NDArray[np.int64], noise: Noise, total_low: int, total_factor: Array) -> Terms:
-    """Return the likelihood of the true counts given noisy components instead of an additive release, as a mixture with
-    a single term.
+    """Return the likelihood of the true counts given their noisy counts and a factor that depends on the total, as a
+    mixture with a single term.
 
     Parameters
     ----------

@@ -135,7 +135,7 @@ class Levels:
 
 
 def levels(released: Whole, lowest: float, highest: float) -> Levels:
-    """Return all levels between `lowest` and `highest` of a release that was produced by algorithm 3 of Wang (2020).
+    """Return all levels between `lowest` and `highest`, for a release that was produced by algorithm 3 of Wang (2020).
     The levels are the numbers a/r_j for integers a and released counts r_j > 0.
 
     Parameters
@@ -235,8 +235,9 @@ class Masses:
         return np.asarray((self.levels + self.edge[:, None]).min(axis=0))
 
     def free(self, kept: NDArray[np.integer]) -> Array:
-        """Return, for each tilt, the log of the sum of the tilted weights over all levels, counts and totals, float64
-        (G,). In this sum Phi(theta), the total may differ from the sum of the counts.
+        """Return, for each of G tilts, the log of the sum of the exponentially tilted weights over all levels, counts
+        and totals, as a float64 array of shape (G,). In this sum Phi(theta), the total may differ from the sum of the
+        counts.
         """
         return np.asarray(logsumexp(self.levels[:, kept], axis=1) + self.totals)
 

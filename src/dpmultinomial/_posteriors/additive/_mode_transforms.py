@@ -66,8 +66,8 @@ class Frame:
     tail: Array
 
     def boxes(self, lower: Whole, upper: Whole, kind: NDArray[np.integer], length: int) -> Array:
-        """Return the weights of the true counts of one column of components, float64 (rows, length). Each row is
-        conditional on a noisy count in one of several intervals.
+        """Return the weights of the true counts of one column of components, as a float64 array of shape (rows,
+        length). Each row is conditional on a noisy count in one of several intervals.
         """
         return geometric.boxes(
             np.maximum(lower, -geometric.LARGEST),
@@ -311,8 +311,8 @@ def solve(problem: Problem) -> TransformedCounts:
 
 
 class Window(NamedTuple):
-    """Sizes of the transforms of some levels of algorithm 3 of Wang (2020): the range of true counts of every column,
-    the exponential tilt and the length.
+    """Settings of the Fourier transforms for some levels of algorithm 3 of Wang (2020): the range of true counts of
+    every column (group of components), the exponential tilt and the length.
 
     Attributes
     ----------
@@ -420,9 +420,9 @@ class _Sweep:
         return Window(free, float(tilts[place]), below, above, low, width, length)
 
     def _lengths(self, rise: Array) -> Array:
-        """Return the shortest transform length L at every tilt, float64 (G,), at which the probability mass that wraps
-        around at distances L, 2 L, .. is at most exp(-reserve) times the tilted weights of all levels. The first and
-        the last tilt have no such length.
+        """Return, for every tilt, the shortest transform length L at which the probability mass that wraps around at
+        distances L, 2 L, .. is at most exp(-reserve) times the tilted weights of all levels. The result is a float64
+        array of shape (G,) for G tilts. The first and the last tilt have no such length.
 
         Parameters
         ----------

@@ -1,5 +1,5 @@
-"""Distribution of the noise (geometric, possibly truncated) of a count in an additive release, and priors of the true
-counts.
+"""Distribution of the geometric (possibly truncated) noise that algorithms of Wang (2020) add to a count, and priors of
+the true counts.
 
 The noise gives a factor of the total, and operators on likelihoods over a grid of true counts. Priors factorise into
 components and total (flat, flat on the total, Dirichlet-multinomial): a prior is prod_s w_s(N_s) times v(N_1 + .. +

@@ -1,4 +1,5 @@
-"""Exact posterior distribution of two true counts given an additive release, as a table over all pairs of true counts.
+"""Exact posterior distribution of two true counts given a release by an algorithm of Wang (2020), as a table over all
+pairs of true counts.
 
 The paper's four-fold sum over (N_1, N_2, n_1, n_2) factorises into two matrix products, K_1 L K_2', times the factor of
 the total. The result equals the paper's sum up to rounding and is computed about ten thousand times faster.
@@ -65,8 +66,8 @@ def summed_table(released: int, low: Whole, likelihood: Array, noise: Noise, sup
 
 
 def _along_sums(likelihood: Array, first: int, size: int) -> Array:
-    """Return sums of a likelihood over pairs of noisy counts, for `size` consecutive values of n_1 + n_2. Each sum is
-    over all pairs with the same value of n_1 + n_2.
+    """Return sums of a likelihood over pairs (n_1, n_2) of noisy counts, for `size` consecutive values of n_1 + n_2.
+    Each sum is over all pairs with the same value of n_1 + n_2.
     """
     sums = np.zeros(max(sum(likelihood.shape), first + size))
     for row, values in enumerate(likelihood):

@@ -109,8 +109,8 @@ class Tilted:
         return h / h.sum(axis=1, keepdims=True), g / g.sum()
 
     def best(self) -> float:
-        """Return the tilt at which the sum of the components minus the total has mean 0, to within half a standard
-        deviation. The size of the tilt is limited by the rate at which the noise decays.
+        """Return the exponential tilt under which the sum of the components minus the total has mean 0, to within half
+        a standard deviation. The size of the tilt is limited by the rate at which the noise decays.
         """
         limit = 0.9 * self.steepest
         low, high, theta = -max(limit, _DOWNWARD), limit, 0.0

@@ -170,8 +170,8 @@ class AdditivePosterior:
         return _central(*self.marginal(i), level)
 
     def top(self, k: int) -> tuple[NDArray[np.int64], Array]:
-        """Return the k most probable vectors of true counts, int64 (k, S), and their probabilities, in decreasing order
-        of probability.
+        """Return the k most probable vectors of true counts, as an int64 array of shape (k, S) for S components, and
+        their probabilities, in decreasing order of probability.
         """
         return self.law.top(_checks.integer("k", k))
 
@@ -497,8 +497,8 @@ def posteriors(
     ties: str = "random",
     prior: Any = "flat",
 ) -> pd.DataFrame:
-    """Compute the posterior mean, standard deviation and central interval of every true count in many additive
-    releases.
+    """Compute the posterior mean, standard deviation and central interval of every true count for many releases by an
+    algorithm of Wang (2020).
 
     Parameters
     ----------

@@ -84,7 +84,7 @@ class Prior:
         return Prior(mu0, self.var0 / half**2, self.shape0, self.rate0 / half**2)
 
     def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw independent values of (mu, sigma2) from the prior, float64 (size, 2)."""
+        """Draw independent values of (mu, sigma2) from the prior, as a float64 array of shape (size, 2)."""
         count = _checks.integer("size", size)
         mu = self.mu0 + self.var0**0.5 * _checks.generator(rng).standard_normal(count)
         return np.column_stack([mu, self.rate0 / rng.standard_gamma(self.shape0, count)])

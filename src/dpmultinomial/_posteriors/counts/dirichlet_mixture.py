@@ -313,8 +313,8 @@ class DirichletMixture:
         self._betas: dict[tuple[int, tuple[int, ...] | None], BetaMixture | ShareLaw] = {}
 
     def mean(self, *, category: int | None = None, given: Sequence[int] | None = None) -> NDArray[np.float64] | float:
-        """Return the expected value of every share, float64 (k,), relative to all categories or to the categories
-        `given`. If `category` is passed, return a single number.
+        """Return the expected value of every share, as a float64 array with one entry per share. The shares are
+        relative to all categories or to the categories `given`. If `category` is passed, return a single number.
         """
         return self._each(category, given, lambda law: law.mean())
 

@@ -56,7 +56,7 @@ class Window:
 
     @property
     def last(self) -> int:
-        """Largest of the consecutive integers to which a weight is assigned."""
+        """Largest of the consecutive integers to which weights are assigned."""
         return self.first + len(self.weights) - 1
 
     def values(self) -> NDArray[np.int64]:
@@ -296,8 +296,9 @@ class ShareWeights:
 
     @cached_property
     def bulk(self) -> Triple:
-        """Weights of the counts s and t and of their sum s + t, each with a small absolute error. This accuracy is
-        sufficient for moments. They are computed much faster than `precise` if convolutions are long.
+        """Weights of the possible values of the numerator s of a share, of the rest t of its denominator, and of s + t,
+        each with a small absolute error. This accuracy is sufficient for moments. They are computed much faster than
+        `precise` if convolutions are long.
         """
         return self._combined(tails=False)
 
@@ -334,7 +335,9 @@ class PairWeights:
 
     @property
     def precise(self) -> Triple:
-        """Weights of the counts s and t and of their sum s + t, each with a small relative error in the tails."""
+        """Weights of the possible values of the numerator s of a share, of the rest t of its denominator, and of s + t,
+        each with a small relative error in the tails.
+        """
         return self.mine, self.theirs, self.of_total
 
     bulk = precise

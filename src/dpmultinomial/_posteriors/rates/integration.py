@@ -157,9 +157,9 @@ class Hyperparameters:
         return self._given(self.fit.parameters[0], self.fit)
 
     def joint(self) -> tuple[Array, Array]:
-        """Return quadrature points of the hyperparameters (log a, b), float64 (points, p + 1), and the weights of these
-        points. For each node of log a, a rule of degree three integrates over b. The points are used to draw all areas
-        jointly.
+        """Return quadrature points of the hyperparameters (log a, b), as a float64 array of shape (points, p + 1), and
+        the weights of these points. For each node of log a, a rule of degree three integrates over b. The points are
+        used to draw all areas jointly.
         """
         parts, shares = [], []
         for fit, weight in zip(self.nodes.fits, self.nodes.weights, strict=True):
@@ -306,7 +306,7 @@ class SlopeLaw:
         return np.asarray(ndtr((np.asarray(x, dtype=np.float64)[..., None] - self.means) / self.sds) @ self.weights)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Return the posterior quantiles of the linear combination of the regression coefficients at given levels."""
+        """Return the posterior quantiles, at given levels, of the linear combination of the regression coefficients."""
         levels = np.asarray(q, dtype=np.float64)
         return np.array([self._at(float(level)) for level in levels.ravel()]).reshape(levels.shape)
 

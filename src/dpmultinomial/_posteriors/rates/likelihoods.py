@@ -1,5 +1,5 @@
-"""Likelihoods p(y | D = d) of released values y of protected counts D. Each likelihood is stored on a range of true
-counts d (window) outside which the likelihood is negligible.
+"""Likelihoods p(y | D = d) of the possible values d of a protected count D, given the released value y. Each likelihood
+is stored on a range of true counts d (window) outside which the likelihood is negligible.
 
 A window is chosen without a prior. Let h be a half-width of the noise with P(|noise| > h) <= exp(-log_mass). The window
 contains all counts within h of the counts that the released value represents. Under any model whose probabilities are
@@ -268,7 +268,9 @@ def nodes_of(cells: Cells, log_mass: float = 40.0) -> tuple[Array, Array]:
 
 
 def _rectangle(table: Likelihoods, rows: NDArray[np.int64]) -> tuple[Array, Array]:
-    """Return the possible numbers of persons in every area and their probabilities, both of shape (rows, widest)."""
+    """Return the possible numbers of persons in every selected area, and their probabilities. Both are arrays with one
+    row per area.
+    """
     widest = int(np.diff(table.start)[rows].max())
     x = table.low[rows, None] + np.arange(widest, dtype=np.float64)
     w = np.zeros(x.shape)

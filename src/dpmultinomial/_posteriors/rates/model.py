@@ -295,7 +295,9 @@ class Fit:
 
     @cached_property
     def covariance(self) -> Array:
-        """Covariance matrix of the hyperparameters, the inverse of the information matrix."""
+        """Approximate posterior covariance matrix of the hyperparameters, computed as the inverse of the information
+        matrix.
+        """
         return np.asarray(np.linalg.inv(self.information))
 
     @property

@@ -285,8 +285,8 @@ class _Group:
         return c, self._first_two(c)[1]
 
     def _tilt(self, excess: Callable[[float, float, float], float]) -> float:
-        """Return the tilt parameter at which a given increasing function is 0. Its arguments are the tilt c, the log of
-        E exp(c X) and the tilted mean.
+        """Return the exponential tilt at which a given increasing function is 0. Its arguments are the tilt c, the log
+        of E exp(c X) and the tilted mean.
         """
 
         def excess_at(log_odds: float) -> float:
@@ -744,8 +744,9 @@ def common_odds_ratio(
 
 
 def _stratum(table: ArrayLike, rate: float) -> tuple[Array, Array, Array] | None:
-    """Return x - s, log P(x | s) and log(h(x)/h(s)) for all possible original counts x of a stratum with the swapped
-    count s. The function h is the hypergeometric probability mass function. Return None if a margin is 0.
+    """Return x - s, log P(x | s) and the log ratio of hypergeometric probabilities log(h(x)/h(s)), for all possible
+    original counts x of a stratum with the swapped count s. The function h is the hypergeometric probability mass
+    function. Return None if a margin is 0.
     """
     counts = _checks.table("swapped", table)
     x, _ = two_by_two.orient(counts)

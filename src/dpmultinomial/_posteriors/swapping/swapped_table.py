@@ -109,8 +109,8 @@ def abc(
     alpha: ArrayLike = 1.0,
     method: str = "record",
 ) -> NDArray[np.float64]:
-    """Return the accepted draws of the rejection sampler in the slides of Pan, Li and Li (2023), float64 (accepted,
-    cells). The arguments are described in `abc_run`.
+    """Return the accepted draws of the rejection sampler in the slides of Pan, Li and Li (2023), as a float64 array of
+    shape (accepted, cells). The arguments are described in `abc_run`.
 
     Parameters
     ----------

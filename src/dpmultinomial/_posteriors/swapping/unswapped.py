@@ -250,7 +250,8 @@ def _column(size: int, seen: int, mine: float, rest: float) -> Array:
 
 def _pick(pairs: Array, rest: Array, a: int, t: int, size: int, rng: np.random.Generator) -> Counts:
     """Draw, for one column of a table, the original count x in one row and the number u of records that the swap moves
-    to the other row, int64 (size, 2). The sums a and t are the sums that remain for this column and the later columns.
+    to the other row, as an int64 array of shape (size, 2). The sums a and t are the sums that remain for this column
+    and the later columns.
     """
     x_low, u_low = max(0, a - rest.shape[0] + 1), max(0, t - rest.shape[1] + 1)
     x_top, u_top = min(pairs.shape[0] - 1, a), min(pairs.shape[1] - 1, t)
@@ -599,7 +600,9 @@ def infer(
 
 
 def stacked(swapped: ArrayLike, alpha: ArrayLike) -> tuple[Counts, Array]:
-    """Check the arguments of `infer`, and return the tables (strata, rows, columns) and the priors (strata, cells)."""
+    """Check the arguments of `infer`, and return the tables as an array of shape (strata, rows, columns) and the priors
+    as an array of shape (strata, cells).
+    """
     array = np.asarray(swapped)
     stack = array[None] if array.ndim == 2 else array
     if stack.ndim != 3 or not len(stack):

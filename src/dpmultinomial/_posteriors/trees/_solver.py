@@ -136,8 +136,8 @@ def solve(
 def _once(
     tree: Tree, sites: NDArray[Any], tables: Array, tilts: Array, slacks: Array, drop: float
 ) -> Solved | tuple[int, str]:
-    """Return the messages of the sum-product algorithm, computed with the given tilts. If the computation fails, return
-    the node at which it fails and the reason.
+    """Return the messages of the sum-product algorithm, computed with the given exponential tilts. If the computation
+    fails, return the node at which it fails and the reason.
     """
     messages = SumProduct(tree.above, tree.first, tree.count, sites, tables, tilts, slacks, drop)
     log_evidence, bound, failed = messages.up()
@@ -149,8 +149,8 @@ def _once(
 def _first(
     tree: Tree, sites: NDArray[Any], tables: Array, tilts: Array, slacks: Array, drop: float
 ) -> tuple[Solved | None, tuple[int, str]]:
-    """Return the messages of the sum-product algorithm, computed with the initial tilts. The windows of counts are
-    widened until they overlap.
+    """Return the messages of the sum-product algorithm, computed with the initial exponential tilts. The windows of
+    counts are widened until they overlap.
     """
     while True:
         attempt = _once(tree, sites, tables, tilts, slacks, drop)

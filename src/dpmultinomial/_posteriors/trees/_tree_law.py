@@ -56,8 +56,8 @@ class _Window(NamedTuple):
 
 
 class _Given(NamedTuple):
-    """Conditional distribution of a count given the count of an ancestor, P(low + i | above + j). Column j is for the
-    ancestor count above + j.
+    """Matrix with the conditional distributions of a count given the count of an ancestor. The entry (i, j) is P(low +
+    i | above + j). Column j is for the ancestor count above + j.
     """
 
     low: int

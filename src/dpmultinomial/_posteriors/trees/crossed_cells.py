@@ -41,7 +41,7 @@ class Combined:
 
 
 def combined(crossed: Crossed) -> list[Combined]:
-    """Return the best linear unbiased estimates of every cell or sum (target), in every node whose measured values
+    """Return the best linear unbiased estimates of every cell or sum (target), at every node whose measured values
     determine the target.
 
     Parameters

@@ -284,7 +284,8 @@ def _fours(one: Whole, exact: Whole) -> list[Whole]:
 
 
 class Along:
-    """Likelihoods of the measured values as functions of the count n of the first cell of a direction.
+    """Likelihoods of the measured values as functions of n, the count of the first cell that changes in a given
+    direction.
 
     A sum over cells is rest + k n, where k is the sum of the direction over the cells.
 
@@ -453,8 +454,8 @@ class Moves:
         return True
 
     def weights(self, state: Whole, which: int) -> tuple[NDArray[Any], Array] | None:
-        """Return the weights of the count of the first cell of a direction, given all other counts. The result is None
-        if no count can change.
+        """Return the weights of the possible counts of the first cell that changes in a given direction, conditional on
+        all other counts. The result is None if no count can change.
 
         Parameters
         ----------

@@ -61,7 +61,7 @@ class Windows:
 
     @property
     def node(self) -> Whole:
-        """Index of the node for each probability in the concatenated array."""
+        """Index of the node to which each probability in the concatenated array belongs."""
         return np.repeat(np.arange(len(self.low)), self.size)
 
     @property
@@ -85,7 +85,7 @@ class Windows:
         return Windows(low, size, p)
 
     def scaled(self) -> "Windows":
-        """Return the same distributions of counts, each normalised to sum 1."""
+        """Return the same distributions of counts, each normalised so that its probabilities sum to 1."""
         return Windows(self.low, self.size, self.p / np.repeat(self._sums(self.p), self.size))
 
     def _sums(self, values: Array) -> Array:

@@ -106,7 +106,7 @@ class Tree:
         return f"Tree({len(self)} nodes: {sizes})"
 
     def arranged(self, rank: ArrayLike) -> "Tree":
-        """Return a copy of the tree in which the leaves of each large family are sorted by a given rank.
+        """Return a copy of the tree in which the leaves of each large group of siblings are sorted by a given rank.
 
         Leaves with equal weights are then in the same groups, whose messages are computed once.
 
@@ -246,8 +246,8 @@ def _ranges(starts: Whole, counts: Whole) -> Whole:
 
 
 def _families(parent: Whole, rows: list[Whole]) -> tuple[Whole, Whole, Whole, Whole, list[int]]:
-    """Return the order, parents, first children, numbers of children and layers of the internal tree. In the internal
-    tree, the children of large families are divided into groups.
+    """Return the order of the nodes of the internal tree, their parents, first children and numbers of children, and
+    the layers of this tree. In the internal tree, the children of large families are divided into groups.
     """
     grown, size = parent, len(parent)
     if size == 1:  # a family needs a parent
@@ -318,8 +318,8 @@ class Splits:
     concentrations: float | Sequence[float] | Mapping[str, float] | None = None
 
     def by_level(self, tree: Tree) -> Array | None:
-        """Return the concentration parameter of the splits for every level of the tree, float64 (levels,). The entry of
-        the root is 1 and is not used. Return None if the concentrations are to be fitted.
+        """Return the concentration parameter of the splits for every level of the tree, as a float64 array of shape
+        (levels,). The entry of the root is 1 and is not used. Return None if the concentrations are to be fitted.
 
         Raises
         ------

@@ -157,8 +157,8 @@ class _Evidence:
         self.best: tuple[float, Array] | None = None
 
     def cost(self, logs: Array) -> tuple[float, Array]:
-        """Return the objective function at given log concentrations, and its derivatives. The objective function is
-        minus the log evidence minus the log of the weak prior.
+        """Return the objective function and its derivatives at given logarithms of the concentration parameters. The
+        objective function is minus the log evidence minus the log of the weak prior.
 
         If no messages can be computed, the cost is a quadratic penalty around the best point so far.
         """

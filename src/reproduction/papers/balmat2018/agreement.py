@@ -216,8 +216,8 @@ def _median(values: Array) -> float:
 
 
 def _dip_error(points: Array, digits: Array) -> float:
-    """Return the standard error of the difference of two medians (`_dip`), estimated from groups of triplets. The
-    result is NaN if fewer than two groups are usable.
+    """Return the standard error of a difference of two medians (`_dip`), estimated from the values of this difference
+    in several groups of triplets. The result is NaN if fewer than two groups are usable.
     """
     groups = zip(np.array_split(points, _GROUPS), np.array_split(digits, _GROUPS), strict=True)
     dips = np.array([_dip(*group) for group in groups])
@@ -565,8 +565,8 @@ _RULES = (
 
 
 def _recurrences(table: pd.DataFrame, total: int) -> tuple[float, float]:
-    """Return the largest relative deviation from the computed coefficients, for each of two sources of the
-    coefficients. The sources are the last column of Table 1 and the rule in the text of the paper.
+    """Return the largest relative deviation from the computed multinomial coefficients, for each of two sources of a
+    recurrence for these coefficients. The sources are the last column of Table 1 and the rule in the text of the paper.
     """
     mc, k, s0 = (table[name].to_numpy(float) for name in ("coefficient", "k", "S0"))
     column, words = [0.0], [0.0]

@@ -122,8 +122,8 @@ def figure_2_laws(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
 
 
 def three_stages(x: ArrayLike, width: float = 1.0) -> Array:
-    """Return the distribution function of p, a randomly selected element of the three probabilities in footnote 13.
-    With probability 1/3 each, p is p1 (uniform on (0, 1)), p2 (uniform on (0, 1 - p1)), or 1 - p1 - p2.
+    """Return the distribution function of a value p that is selected at random from the three probabilities in footnote
+    13. With probability 1/3 each, p is p1 (uniform on (0, 1)), p2 (uniform on (0, 1 - p1)), or 1 - p1 - p2.
 
     P(second <= x) = E min(1, x/(1 - first)) = x (1 - log x), and the rest has the same distribution as the second
     value. With a `width` w below 1, the second value is uniform on the first proportion w of the remainder: its

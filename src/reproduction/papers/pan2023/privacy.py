@@ -65,8 +65,8 @@ def _classes(n: int) -> str:
 
 
 def exchange_audit(*, audit_sizes: list[int], audit_rates: list[float]) -> pd.DataFrame:
-    """Return the exchange of two records with the largest privacy loss in 2 x 2 tables. In addition, return whether the
-    loss is at most epsilon, or at most twice epsilon.
+    """Return, for every swap rate and number of records, the exchange of two records in 2 x 2 tables for which the
+    privacy loss is largest. In addition, return whether the loss is at most epsilon, or at most twice epsilon.
 
     The columns are size, rate, classes, variant, per_exchange, per_unit, epsilon, covered_by_epsilon, covered_by_twice,
     margins, originals and output (last cells).

@@ -225,8 +225,8 @@ def paired_differences(table: pd.DataFrame) -> Figure:
 
 
 def figure_7(table: pd.DataFrame) -> Figure:
-    """Plot the log-likelihoods of the networks, with one row of panels each for the printed budget, the stated budget
-    and the corrected variant.
+    """Plot the log-likelihoods of the networks, with one row of panels for each of three variants: the printed budget,
+    the stated budget and the corrected variant.
     """
     return _likelihoods(
         table,

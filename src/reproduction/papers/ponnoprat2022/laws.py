@@ -84,8 +84,8 @@ def some_below(gamma: float, concentration: float, eta: float, eta_bar: float) -
 
 
 def _some_below(gamma: float, k: float, first: float, second: float) -> float:
-    """Return the probability Pr[1] + Pr[2] - Pr[both] that at least one of two cells is at most gamma. Pr[both] is
-    computed by Gauss's rule in t, where x = gamma t^(1/a).
+    """Return the probability that at least one of two cells is at most gamma, computed as Pr[1] + Pr[2] - Pr[both].
+    Pr[both] is computed by Gauss's rule in t, where x = gamma t^(1/a).
     """
     a, b, rest = k * first, k * second, k * (1 - first - second)
     t = (_NODES + 1) / 2

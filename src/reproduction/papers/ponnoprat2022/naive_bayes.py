@@ -75,7 +75,9 @@ def runs(
 
 
 def prepared(table: CodedTable, variant: str, number: int, bins: int = experiment.BINS) -> tuple[Counts, Split]:
-    """Return the counts of the training records and the split for one variant of the experiment."""
+    """Return, for one variant of the experiment, the counts of the training records, and the split into training and
+    test records.
+    """
     if variant == "published":
         split = experiment.split(experiment.published_table(table), number, match="exact", bins=bins)
     else:
@@ -87,7 +89,9 @@ def prepared(table: CodedTable, variant: str, number: int, bins: int = experimen
 def _releases(
     counts: Counts, variant: str, order: float, epsilons: Sequence[float], floors: Sequence[float | str], repeats: int
 ) -> Iterator[tuple[str, float | str, NDArray, Noise]]:
-    """Yield a tuple (method, floor, epsilons, noise) for every family of releases in a variant of the experiment."""
+    """Yield a tuple (method, floor, epsilons, noise) for every family of releases in a variant of the experiment. The
+    floor is the lower bound of the noisy counts.
+    """
     each = np.asarray(epsilons) / (counts.features + 1)
     corrected = variant == "corrected"
     for mechanism in calibrated_noise.MECHANISMS:

@@ -182,8 +182,8 @@ def _moments(of: pd.DataFrame) -> tuple[float, str]:
 
 
 def _moments_seen(of: pd.DataFrame, tests: int | None = None, name: str = "a moment") -> str:
-    """Return, as text, the largest detection limit of the given moments, which is a relative change. The limit holds
-    for a joint test of `tests` moments.
+    """Return, as text, the largest of the detection limits for the given moments, stated as a relative change. The
+    limit holds for a joint test of `tests` moments.
     """
     needed = stats.t.isf(LEVEL / (2 * (tests or len(of))), BATCHES - 1) + stats.norm.ppf(power.SEEN)
     return power.words({name: float((needed * of["se"] / of["expected"].abs()).max())})

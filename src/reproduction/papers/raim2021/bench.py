@@ -1,5 +1,5 @@
-"""Measure the speed of three samplers for n = 1,000 to 100,000. They are the direct sampler, the Gibbs sampler, and the
-sampler that does not store individual records.
+"""Measure the speed of three samplers for data sets of n = 1,000 to 100,000 records. They are the direct sampler, the
+Gibbs sampler, and the sampler that does not store individual records.
 """
 
 import numpy as np

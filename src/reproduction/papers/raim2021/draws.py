@@ -143,8 +143,8 @@ def sampler_accuracy(
 
 
 def _shift(target: str, scale: float, **setting: Any) -> float:
-    """Return the largest first-order change of the distribution function of a target, for a change of 100 % in the
-    parameter that `TELLS` lists for this target.
+    """Return the largest first-order change of the distribution function of a target, if the parameter that `TELLS`
+    lists for this target changes by 100 %.
     """
     z = setting["z_mean" if target == "xi_mean" else "z_sse"]
     law = Target(target, z, setting["mu"], setting["sigma2"], setting["count"], scale)

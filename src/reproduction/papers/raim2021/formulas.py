@@ -227,8 +227,9 @@ def _whole(at: Setting) -> float:
 
 
 def _marginal_of_u(at: Setting) -> float:
-    """Return the largest absolute difference between 1 and the integral of the marginal density of u, (c/psi) P(A_u),
-    for two target distributions.
+    """Return the largest absolute difference, for two target distributions, between 1 and the integral of the marginal
+    density (c/psi) P(A_u) of u. A_u is the set on which the relative weight exceeds u, c is the maximum of the weight,
+    and psi is the normalising constant.
     """
     gaps = []
     for target in ("xi_mean", "xi_sse"):
@@ -239,8 +240,9 @@ def _marginal_of_u(at: Setting) -> float:
 
 
 def _joint(at: Setting) -> float:
-    """Return the largest difference between the integral of f(x | u) p(u) over u and the target density w(x) g(x)/psi.
-    The difference is relative to the maximum of the density, and psi is computed by quadrature.
+    """Return the largest difference between the integral of f(x | u) p(u) over u and the target density w(x) g(x)/psi,
+    with the weight w, the base density g and the normalising constant psi. The difference is relative to the maximum of
+    the density, and psi is computed by quadrature.
     """
     gaps = []
     for target in ("xi_mean", "xi_sse"):

@@ -117,8 +117,8 @@ def fifty_components(*, epsilon: float, support: int, level: float, rng: np.rand
 
 
 def privacy(*, epsilon: float, support: int, claims: list[float]) -> pd.DataFrame:
-    """Return the smallest delta at which an additive release is (epsilon, delta)-DP, for each claimed epsilon. The
-    columns are claimed, counts, changed and delta.
+    """Return the smallest delta at which a release by an algorithm of Wang (2020) is (epsilon, delta)-DP, for each
+    claimed epsilon. The columns are claimed, counts, changed and delta.
 
     The total changes only one count. The release in the paper uses the total and one component, two counts.
     """

@@ -22,8 +22,8 @@ _BINS = 20
 def simulate(
     size: int, *, components: int, largest: int, epsilon: float, support: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return the PIT values of the posteriors, with one row per replication and method. The columns are method,
-    replication, pit (PIT of one component) and total (PIT of the total).
+    """Return the probability integral transform (PIT) values of the posteriors, with one row per replication and
+    method. The columns are method, replication, pit (PIT of one component) and total (PIT of the total).
     """
     rows = []
     noise = TwoSidedGeometric(epsilon=epsilon, support=support)
@@ -75,8 +75,8 @@ def calibration(table: pd.DataFrame, *, components: int, largest: int, epsilon: 
 
 
 def coverage(table: pd.DataFrame, *, components: int, largest: int, epsilon: float, support: int) -> pd.DataFrame:
-    """Return the coverage of the central 90 % interval with its standard error, and the chi-squared test of uniformity
-    of the PIT values.
+    """Return the coverage of the central 90 % interval with its standard error, and the chi-squared test that the
+    probability integral transforms (PIT) are uniform.
     """
     rows = []
     for method in METHODS:

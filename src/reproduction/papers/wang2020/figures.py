@@ -36,8 +36,8 @@ RELEASES = {
 
 
 def windows(table: pd.DataFrame) -> Figure:
-    """Plot the largest posterior probabilities of pairs of counts against the width of the window to which the pairs
-    are restricted. For algorithm 2, an additional panel enlarges them to the scale of the printed digits.
+    """Plot the largest posterior probabilities of pairs of true counts against the half-width of the window to which
+    the pairs are restricted. For algorithm 2, an additional panel enlarges them to the scale of the printed digits.
     """
     figure = Figure(figsize=(DOUBLE, 2.5))
     second, close, third = figure.subplots(1, 3)

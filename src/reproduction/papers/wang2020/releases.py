@@ -92,8 +92,8 @@ def exact_moments(*, vector: int, epsilon: float, support: int) -> pd.DataFrame:
 
 
 def table_1(*, releases: pd.DataFrame, exact_moments: pd.DataFrame) -> pd.DataFrame:
-    """Return the simulated and the exact moments for Example 1, with one row per algorithm, variant and
-    representative.
+    """Return the simulated and the exact moments of the released counts for Example 1, with one row per algorithm,
+    variant and representative component.
     """
     return _side_by_side(releases, exact_moments, "example_1")
 

@@ -103,8 +103,8 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
 
 
 def _reason(counts: np.ndarray, names: np.ndarray) -> str:
-    """Return the reason why values cannot be the counts of an additive release, or an empty string if there is no such
-    reason.
+    """Return the reason why values cannot be the counts of a release by an algorithm of Wang (2020), or an empty string
+    if there is no such reason.
     """
     if not np.all(np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))):
         return "value must contain only integers >= 0"

@@ -136,7 +136,8 @@ def _at_once(tables: Tables, settings: Mapping[str, Any]) -> Answers:
 def _conflicts(
     tables: Tables, totals: np.ndarray, scales: np.ndarray, reasons: Sequence[str], settings: Mapping[str, Any]
 ) -> dict[str, np.ndarray]:
-    """Return the columns `CONFLICT` of every table. Tables whose counts are all integers have discrete Laplace noise,
+    """Return the columns `CONFLICT` of every table: the p-value of the test for a conflict, and the name of the most
+    improbable released value if there is a conflict. Tables whose counts are all integers have discrete Laplace noise,
     unless the settings name another distribution.
     """
     stated = rules.noise(settings, None, False)["law"] if "noise" in settings else ""

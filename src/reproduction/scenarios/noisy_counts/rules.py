@@ -327,7 +327,9 @@ def _prior_law(prior: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _prior(settings: Mapping[str, Any], size: int, *, with_total: bool = False) -> Iterator[tuple[str, str]]:
-    """Yield the mistakes in the prior of `size` counts, or in the prior of every table of a batch if `size` is 0."""
+    """Yield the mistakes in the settings of the prior of `size` counts, or of the prior of every table of a batch if
+    `size` is 0.
+    """
     prior: Any = settings.get("prior")
     known = with_total or settings.get("total") is not None or "rehearsal" in settings
     split = isinstance(prior, Mapping) and prior.get("law") == "multinomial"

@@ -75,7 +75,7 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
 
 
 def _numbers_by_table(settings: Mapping[str, Any]) -> dict[str, dict[str, list[float]]]:
-    """Return the exposures and the covariates in every table of a batch."""
+    """Return the exposures and the covariates of every table of a batch."""
     wanted = [settings["exposure"], *settings["covariates"]]
     header = table_files.columns(settings["file"], True)
     if missing := [name for name in wanted if name not in header]:

@@ -90,7 +90,9 @@ def _posterior(counts: tuple[float, ...], total: int, scale: float, alpha: float
 
 
 def density(x: Array, counts: Sequence[float], *, total: int, scale: float, alpha: float = 1.0) -> Array:
-    """Return the density of r at points of [0, 1]. The end points require alpha >= 1."""
+    """Return the posterior density of the ratio r = p1/(p1 + p0) at points of [0, 1]. The end points require alpha >=
+    1.
+    """
     a, b, weights = _mixture(counts, total, scale, alpha)
     ends = (
         np.maximum(xlogy(1.0, x), -1e300),

@@ -13,7 +13,7 @@ THETAS = ("(0.27, 0.23, 0.23, 0.27)", "(0.7, 0.1, 0.1, 0.1)")
 
 
 def curves(*kinds, **keys):
-    """Return a synthetic table of curves of the given kinds, each of which has four points."""
+    """Return a synthetic table of curves of the given kinds, with four points per curve."""
     return a.crossed("y", **keys, kind=kinds, x=[0.5, 1.0, 1.5, 2.0])
 
 

@@ -26,7 +26,7 @@ def numbers(pattern, text):
 
 
 def drawn_phi(tables, rng):
-    """Draw one odds ratio for each table, with cell probabilities from the distribution Dir(1 + table)."""
+    """Draw one odds ratio for each table, computed from cell probabilities with the distribution Dir(1 + table)."""
     a, b, c, d = rng.gamma(1.0 + tables.reshape(-1, 4)).T
     return a * d / (b * c)
 
@@ -182,8 +182,8 @@ def test_nobody_selected():
 
 
 def test_the_best_rate_of_ten_records():
-    """Check the swap rate with the smallest epsilon for ten records. Epsilon is ln(11) at p = 1/2, and it is half as
-    large at the odds o = sqrt(11), where p = o/(1 + o).
+    """Check the swap rate at which epsilon is smallest, for ten records. Epsilon is ln(11) at p = 1/2, and it is half
+    as large at the odds o = sqrt(11), where p = o/(1 + o).
     """
     at_half, least, rate = numbers("epsilon is # at p = 0.5, and the smallest epsilon is # at p = #,", said(12))
     assert (at_half, least) == pytest.approx((log(11), log(11) / 2), abs=5e-5)

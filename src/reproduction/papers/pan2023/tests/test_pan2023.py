@@ -1,4 +1,4 @@
-"""Test the functions of the slides at small sizes, using properties that hold for any draws."""
+"""Test, at small sizes, the functions that reproduce the slides, using properties that hold for any draws."""
 
 from pathlib import Path
 

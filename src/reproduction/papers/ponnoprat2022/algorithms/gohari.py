@@ -34,7 +34,8 @@ Array = NDArray[np.float64]
 
 
 def epsilon(gamma: float, *, concentration: float, eta: float, eta_bar: float, shift: float, members: int = 2) -> float:
-    """Return the epsilon of the guarantee of Gohari et al. The guarantee holds outside an event of probability `delta`.
+    """Return the epsilon of the (epsilon, delta) guarantee of Gohari et al. (2021). The guarantee holds outside an
+    event of probability `delta`.
 
     Parameters
     ----------

@@ -134,8 +134,8 @@ def test_laplace_against_gaussian():
 
 
 def test_closeness_to_the_model_without_privacy():
-    """Check the mean distance between losses and a reference loss, measured on the log scale. The losses e and e^3 have
-    the distances 0 and 2 from the reference e, so the mean is 1. If each log loss has standard error .1, the mean has
+    """Check the mean distance, on the log scale, between losses and a reference loss. The losses e and e^3 have the
+    distances 0 and 2 from the reference e, so the mean is 1. If each log loss has standard error .1, the mean has
     standard error .1/sqrt(2).
     """
     table = scored([(np.e, 9, 9), (np.e**3, 9, 9)], "cross_entropy")
@@ -278,8 +278,9 @@ def test_the_bound_of_theorem_2():
 
 
 def test_references_of_a_model():
-    """Check the reference scores of random guessing and of the largest class. Random guessing among three classes has
-    cross-entropy log 3 and accuracy 1/3. The largest class contains two of four test records and has accuracy 1/2.
+    """Check the reference scores of random guessing and of always predicting the largest class. Random guessing among
+    three classes has cross-entropy log 3 and accuracy 1/3. The largest class contains two of four test records and has
+    accuracy 1/2.
     """
 
     class Counts:

@@ -58,8 +58,8 @@ def test_no_arrow_runs_through_a_box_that_it_does_not_belong_to():
 
 
 def test_the_layout_tells_what_lies_in_the_way():
-    """Check that a layout in which a straight line crosses a third box has a penalty. If there is room next to the box,
-    the edge curves around it.
+    """Check that a layout has a large penalty if the edge between two boxes cannot avoid a third box. If there is room
+    next to the box, the edge curves around it.
     """
     spots = {"above": np.array([50.0, 200.0]), "between": np.array([50.0, 100.0]), "below": np.array([50.0, 0.0])}
     half = dict.fromkeys(spots, np.array([20.0, 5.0]))

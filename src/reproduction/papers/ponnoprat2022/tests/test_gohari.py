@@ -42,7 +42,9 @@ def test_of_three_cells_some_is_small(rule, rel, a):
 
 
 def test_their_nodes_integrate_what_they_are_made_for():
-    """Check that the quadrature rules integrate exp(-v) v^n over v > 0 to n!, and y^p over (0, 1) to 1/(p + 1)."""
+    """Check that the quadrature rules give n! for the integral of exp(-v) v^n over v > 0, and 1/(p + 1) for the
+    integral of y^p over (0, 1).
+    """
     v, weight = gohari._exponential()
     for n, expected in ((0, 1.0), (1, 1.0), (4, 24.0)):
         assert weight @ v**n == pytest.approx(expected, rel=1e-12)

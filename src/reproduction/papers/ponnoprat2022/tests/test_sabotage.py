@@ -293,8 +293,8 @@ def test_what_is_drawn_is_judged(honest):
 
 
 def leaking(mechanism, epsilons, **more):
-    """Return incorrect noise for all mechanisms, as a deliberate error. The Dirichlet mechanism releases the data
-    without privacy, and the noise of the other mechanisms is a hundred times too large.
+    """Return noise with incorrect parameters for all mechanisms, as a deliberate error. The Dirichlet mechanism
+    releases the data without privacy, and the noise of the other mechanisms is a hundred times too large.
     """
     law = CALIBRATED(mechanism, epsilons, **more)
     if law.law != "dirichlet":

@@ -87,8 +87,8 @@ def test_end_points():
 
 
 def test_closed_ends_of_the_gamma_weight():
-    """Check that two methods find the same ends of the interval A_u of the gamma weight. The tolerance is the accuracy
-    of the slower method, 1e-9 for ends near 170.
+    """Check that two methods find the same ends of the interval A_u, on which the relative gamma weight exceeds u. The
+    tolerance is the accuracy of the slower method, 1e-9 for ends near 170.
     """
     assert numbers(r"this project is (\d\.\de-\d+)\.$", said(5))[0] < 1e-6
 

@@ -208,7 +208,9 @@ def test_no_adaptation(honest):
 
 
 def test_area_too_large(honest, monkeypatch):
-    """Check that verdicts change if the probability P(A_u) is replaced by P(A_u) + 0.01."""
+    """Check that verdicts change if P(A_u), the probability of the set on which the relative weight exceeds u, is
+    replaced by P(A_u) + 0.01.
+    """
     right = ds.DirectSampler.log_area
     monkeypatch.setattr(ds.DirectSampler, "log_area", lambda self, u: np.logaddexp(right(self, u), np.log(0.01)))
     found = flipped(honest, "step_functions", "formulas")

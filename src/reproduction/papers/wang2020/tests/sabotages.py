@@ -232,7 +232,7 @@ def no_window(patch, honest):
 
 def swapped_algorithms(patch, honest):
     """Exchange the posteriors of algorithms 2 and 3, and the posteriors of the summed and the independent variant of
-    algorithm 1.
+    algorithm 1, as a deliberate error.
     """
     other = {"2": "3", "3": "2", "1-independent": "1-summed", "1-summed": "1-independent"}
     posterior_of(patch, lambda released, rest: (released, rest | {"algorithm": other[rest["algorithm"]]}))

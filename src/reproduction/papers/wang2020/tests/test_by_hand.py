@@ -403,8 +403,8 @@ def test_ratios_of_variances():
 
 
 def moments_table(mean, variance):
-    """Return a table with exact moments of algorithms 1 and 2 and simulated moments of algorithm 3, for five counts of
-    100. The simulated moments have standard error 0.
+    """Return a table with exact moments of algorithms 1 and 2 and simulated moments of algorithm 3, for five components
+    with a true count of 100. The simulated moments have standard error 0.
     """
     rows = [
         {"algorithm": a, "representative": p, "variant": "as_written" if a == "Algorithm 3" else "corrected",

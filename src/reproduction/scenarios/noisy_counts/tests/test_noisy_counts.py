@@ -1,5 +1,5 @@
-"""Check the scenario of noisy counts: the posteriors against enumeration, the example in the README, the tests of a
-release against its total, noise and prior, and the confidence intervals without a prior.
+"""Check the scenario of noisy counts: the posteriors against enumeration, the example in the README, the tests whether
+a release is consistent with its total, noise and prior, and the confidence intervals without a prior.
 """
 
 from itertools import product

@@ -144,8 +144,8 @@ scenarios:
 
 
 def many(tmp_path, *bad):
-    """Write a file of 400 counts in forty tables and two groups, with the given invalid values, and return its contents
-    as a DataFrame.
+    """Write a file of 400 counts in forty tables and two groups, with the given invalid values, and return the content
+    of the file as a DataFrame.
     """
     frame = counties(400, 2).assign(table=[f"state {i // 10}" for i in range(400)])
     frame["group"] = np.where(np.arange(400) % 2 == 0, "even", "odd")
