@@ -50,6 +50,24 @@ def test_privacy_loss_adds_up_to_what_was_published(table, rho):
     assert round(float(total), 2) == rho
 
 
+@pytest.mark.parametrize(
+    ("axis", "name", "cells"),
+    [
+        (products.HHGQ, "household", [0]), (products.HHGQ, "institutional", [1, 2, 3, 4]),
+        (products.HHGQ, "noninstitutional", [5, 6, 7]), (products.HHGQ, "group quarters", list(range(1, 8))),
+        (products.HHGQ, "nursing", [3]), (products.HHGQ, "military", [6]),
+        (products.RELGQ, "household", list(range(18))), (products.RELGQ, "householder", [0, 1]),
+        (products.RELGQ, "group quarters", list(range(18, 42))), (products.RELGQ, "institutional", list(range(18, 33))),
+        (products.RELGQ, "noninstitutional", list(range(33, 42))), (products.RELGQ, "GQ 501", [33]),
+        (products.AGE, "0-17", list(range(18))), (products.AGE, "18-64", list(range(18, 65))),
+        (products.AGE, "65+", list(range(65, 116))), (products.AGE, "voting", list(range(18, 116))),
+    ],
+)  # fmt: skip
+def test_named_groups_are_complete(axis, name, cells):
+    """Check the groups of cells that a user can name. Codes of institutional quarters begin with 1 to 4."""
+    assert np.flatnonzero(axis.mask(name)).tolist() == cells
+
+
 def test_other_products_have_no_scales_here():
     with pytest.raises(ValueError, match="dhc person are not known"):
         synthetic_census.variances("dhc", "person", "State")

@@ -750,3 +750,17 @@ def test_the_tail_at_a_count_is_the_smaller_one():
     a, gaps = np.exp(-1 / 2.0), np.array([-7, -2, 1, 9])
     tails = conflict.at_counts(20.0 + gaps, dpm.DiscreteLaplace(scale=2.0), np.full(4, 20.0))
     np.testing.assert_allclose(tails, a ** np.abs(gaps) / (1 + a), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("size", "rises", "change"), [(1e3, 1, 3.0), (2.0, 1, 2.0), (1e3, 2, 1.5), (1e3, 99, None)])
+def test_a_step_of_a_fit_changes_no_log_density_by_more_than_three(size, rises, change):
+    """Check Newton steps of a given size in the first bin, which are halved until the evidence rises."""
+    problem, tried = object.__new__(priors._Problem), []
+    problem.value = lambda f, weights: tried.append(f) or (1.0 if len(tried) >= rises else -1.0)
+    f, information = np.array([0.0, -1.0, -2.0]), np.eye(3) / (1 + 3e-9)  # a ridge of 1e-9 of the trace is added
+    found = problem._step(f, 0.0, np.array([-size, 0.0, 0.0]), information, np.ones(3))
+    if change is None:
+        assert found is None
+    else:
+        assert found[1] == 1.0
+        assert np.diff(found[0] - f) == pytest.approx([change, 0.0], rel=1e-6, abs=1e-12)

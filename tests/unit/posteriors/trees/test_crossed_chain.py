@@ -208,3 +208,17 @@ def test_a_draw_of_all_families_is_one_of_each_by_itself():
         np.testing.assert_array_equal(drawn(tree, messages, stream(seed, "draws")), out)
     with pytest.raises(ValueError, match="all totals are impossible at node 0"):
         messages.splits(10**6, rng=stream(1, "draws"))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ends", "falls"),
+    [(0, 200, (24, 76), (53.0, 53.0)), (45, 200, (45, 76), (np.inf, 53.0)), (0, 60, (24, 60), (53.0, np.inf))],
+)
+def test_listed_weights_end_where_they_are_negligible_or_at_a_bound(low, high, ends, falls):
+    """Check log weights -(n - 50)^2, of which those above -700 are listed: 26^2 = 676, and 27^2 - 26^2 = 53."""
+    along, sites = object.__new__(crossed_chain.Along), np.zeros(1, dtype=SITE)
+    along.first, along._logs = 0, lambda state, row, members, counts: -((counts - 50.0) ** 2)
+    sites["lower"], sites["upper"] = low, high
+    found = along._listed(np.array([[50]]), sites, 0, np.zeros(1, dtype=int))
+    assert (found.first, found.last) == ends
+    assert (found.below, found.above) == falls
