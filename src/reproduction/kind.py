@@ -91,8 +91,8 @@ class Kind:
         return getattr(import_module(f"{self.package}.rules"), name)
 
     def files(self, points: Sequence[Mapping[str, Any]]) -> list[str]:
-        """Return the files that cases read in addition to the files named in the settings. They are given by
-        ``rules.files(settings)`` if this function exists.
+        """Return the files that the cases of a scenario read in addition to the files named in the settings. They are
+        given by ``rules.files(settings)`` if this function exists.
         """
         files_of = getattr(import_module(f"{self.package}.rules"), "files", None)
         return [] if files_of is None else list(dict.fromkeys(path for point in points for path in files_of(point)))

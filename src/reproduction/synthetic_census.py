@@ -171,8 +171,8 @@ def made(product: Product, state: int, size: Size, rng: np.random.Generator) -> 
 
 
 def _levels(axis: str, size: int, tract: Whole, kind: Whole, rng: np.random.Generator) -> Whole:
-    """Draw, for every person, the level on one axis of the histogram. The proportions of the levels differ between
-    tracts.
+    """Draw the level (category) of every person on one axis of the histogram. The proportions of the levels differ
+    between tracts.
     """
     people, tracts = len(tract), int(tract.max()) + 1
     if axis == "hhgq":

@@ -173,7 +173,9 @@ class Composition:
         return root + self.shift
 
     def _tail(self, power: float) -> "Tail":
-        """Return the tail of the total loss, computed from its tilted probabilities and a bound on their errors."""
+        """Return the tail of the total privacy loss, computed from exponentially tilted probabilities of the loss and
+        from a bound on the errors of these probabilities.
+        """
         first, offset, length, step = 0, 0.0, 1, self.parts[0][0].step
         for part, n in self.parts:
             first, offset = first + n * part.first, offset + n * part.offset

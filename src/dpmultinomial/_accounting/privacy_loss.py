@@ -316,8 +316,8 @@ class GaussianLoss:
 
 
 def _cells(low: float, high: float, step: float, widest: float) -> tuple[Array, Array]:
-    """Return the nodes and weights of a Gauss-Legendre rule on cells of equal width. The limits of the cells include
-    the points of a grid.
+    """Return the nodes and weights of a composite Gauss-Legendre rule on intervals (cells) of equal width. The limits
+    of the cells include the points of a grid.
 
     Parameters
     ----------

@@ -175,8 +175,8 @@ def _laplace(scale: float, order: float, l1: float, cells: int) -> float:
 
 
 def _laplace_near_one(shift: float, excess: float) -> float:
-    """Compute the Rényi divergence of Laplace noise in one cell for orders near 1 or for small shifts. The computation
-    avoids cancellation.
+    """Compute the Rényi divergence between Laplace noise in one cell and the same noise after a shift, for orders near
+    1 or for small shifts. The computation avoids cancellation.
 
     The moment is 1 + excess y with y = (1 + excess)/(1 + 2 excess) times the integral over t from 0 to shift of
     exp(excess t) - exp(-(1 + excess) t), which is positive; for a shift above 1 it is evaluated in closed form.

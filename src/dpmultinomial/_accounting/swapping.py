@@ -37,8 +37,8 @@ def largest_stratum(strata: Sequence[tuple[int, int, int]]) -> int:
 
 
 def epsilon(largest: int, *, rate: float) -> float:
-    """Return the privacy loss of a swap per unit of Hamming distance, which is ln(b + 1) - ln(o) for swap rates up to
-    1/2 (theorem of Bailie, Gong and Meng). The size of the largest stratum is b, and o = rate/(1 - rate).
+    """Return the privacy loss of a swap per unit of Hamming distance, by the theorem of Bailie, Gong and Meng. It is
+    ln(b + 1) - ln(o) for swap rates up to 1/2. The size of the largest stratum is b, and o = rate/(1 - rate).
 
     Parameters
     ----------

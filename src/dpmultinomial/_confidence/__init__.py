@@ -1,1 +1,1 @@
-"""Confidence intervals and tests for noisy counts. The methods need no prior."""
+"""Confidence intervals and tests for true counts and rates, given noisy counts. The methods need no prior."""

@@ -209,8 +209,8 @@ class Sample:
         return poisson(x, self.size * rate_column) if self.poisson else binomial(x, int(self.size), rate_column)
 
     def released(self, x: Array) -> Array:
-        """Return the probabilities of the released values, with one row for each of the consecutive numbers of records
-        `x`.
+        """Return the probabilities of the released values given the numbers of records `x`, which are consecutive
+        integers, with one row per number of records.
         """
         mass = self.noise.mass
         return scipy.linalg.toeplitz(np.append(mass[0], np.zeros(len(x) - 1)), np.append(mass, np.zeros(len(x) - 1)))

@@ -1,4 +1,4 @@
-"""Confidence intervals of single counts and rates, and collections of the intervals of all counts and rates by name."""
+"""Confidence intervals for single counts and rates, and collections of the intervals for all counts and rates."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -113,7 +113,7 @@ class RateConfidence:
         self.name, self._noisy, self._place = noisy.names[place], noisy, place
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """Return the confidence interval of a rate, rounded outwards.
+        """Return the confidence interval for a rate, rounded outwards.
 
         Parameters
         ----------

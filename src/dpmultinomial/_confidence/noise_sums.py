@@ -54,7 +54,7 @@ class NoiseSum:
 
     @cached_property
     def variance(self) -> float:
-        """Variance of the noise sum on the lattice, if its distribution is symmetric about 0."""
+        """Variance of the noise sum on the lattice, on the assumption that its distribution is symmetric about 0."""
         lattice = (self.first + np.arange(len(self.mass))) * self.step
         return float(self.mass @ lattice**2)
 
@@ -298,8 +298,9 @@ class Ratio:
         return self._right(a, b, low) > least and self._left(a, b, high) > least
 
     def _right(self, a: float, b: float, distance: float) -> float:
-        """Return an upper bound on P(a N_top - b N_bottom >= distance). N_top and N_bottom are the noise of the
-        numerator and of the denominator. The bound is the exact probability if the noise is on a lattice.
+        """Return an upper bound on P(a N_top - b N_bottom >= distance), the tail probability of a weighted difference
+        of two noise terms. N_top and N_bottom are the noise of the numerator and of the denominator. The bound is the
+        exact probability if the noise is on a lattice.
         """
         n, mass = _support(self.bottom.noise)
         if a == 0:

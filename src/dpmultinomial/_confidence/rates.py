@@ -131,8 +131,8 @@ def rate_tails(tails: TailsGivenCount, p: float) -> tuple[float, float]:
 
 
 def enveloped(tails: TailsGivenCount) -> TailsGivenCount:
-    """Return upper bounds on the tail probabilities. The bounds are made monotone in the true count x by running maxima
-    over x = 0, .., n.
+    """Return upper bounds on the tail probabilities of a statistic given the true count. The bounds are made monotone
+    in the true count x by running maxima over x = 0, .., n.
     """
     x = np.arange(tails.n + 1, dtype=np.float64)
     right = np.maximum.accumulate(tails.right(x))

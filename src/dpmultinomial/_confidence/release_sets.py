@@ -1,4 +1,4 @@
-"""Confidence sets of all counts of a release. Each count may have any noise distribution.
+"""Confidence sets for the true counts, given a release of several counts. Each count may have any noise distribution.
 
 The sets for added noise are in `count_sets`. This module has the sets for counts whose released values follow a table
 of P(released | true), or random rounding.
@@ -58,7 +58,8 @@ def likelihood_ratio_pvalues(weights: Array) -> Array:
 
 
 class OrderedSets(ABC):
-    """Confidence sets, based on likelihood ratios, of counts that were released by a noise table or by random rounding.
+    """Confidence sets for true counts, based on likelihood ratios. The released values were produced by a noise table
+    or by random rounding.
 
     Attributes
     ----------
@@ -70,7 +71,7 @@ class OrderedSets(ABC):
 
     @abstractmethod
     def _accepted(self, place: int, level: float) -> NDArray[np.int64]:
-        """Return the true counts in the confidence set of a measured count."""
+        """Return the true counts in the confidence set for a measured count."""
 
     @abstractmethod
     def _two_sided(self, place: int, count: int) -> float:
@@ -220,8 +221,8 @@ class TableSets(OrderedSets):
         return float(self.pvalues[rows[0], self.column[place]]) if rows[0] >= 0 else 0.0
 
     def _rows(self, place: int, counts: Array) -> NDArray[np.int64]:
-        """Return the position of each count in the noise table, relative to the released value. The position is -1 if
-        the count is below or above the table.
+        """Return, for the released value at a given position, the position of each true count in the noise table. The
+        position is -1 if the count is below or above the table.
         """
         offsets = counts - self.moved[place]
         rows = np.minimum(np.searchsorted(self.true, offsets), len(self.true) - 1)
@@ -550,7 +551,7 @@ class SetsByRow:
         return sets, int(self.within[place])
 
     def accepted(self, place: int, level: float) -> NDArray[np.int64]:
-        """Return the true counts in the confidence set of the count at a given position."""
+        """Return the true counts in the confidence set for the count at a given position."""
         sets, position = self._at(place)
         return sets.accepted(position, level)
 

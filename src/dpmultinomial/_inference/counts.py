@@ -187,7 +187,9 @@ def _tail_of_sum(released: NDArray[np.float64], laws: Sequence[Any], total: int)
 
 @lru_cache(maxsize=64)
 def _added(terms: tuple[tuple[Any, int], ...]) -> noise_sums.NoiseSum:
-    """Return the distribution of a sum of noise terms; the tables of a batch often have the same noise."""
+    """Return the distribution of a sum of noise terms. The result is cached, because the tables of a batch often have
+    the same noise.
+    """
     return noise_sums.added(terms)
 
 

@@ -430,7 +430,9 @@ class RegressionPosterior(Posterior):
 
     @cached_property
     def _held(self) -> list[str]:
-        """Names of the parameters of the regression whose posterior is determined by the prior and not by the data."""
+        """Names of the regression parameters for which the prior, and not the data, determines the posterior
+        distribution.
+        """
         shape, slopes = self._hyper.held
         names = (INTERCEPT, *(f"slope of {name}" for name in self.areas.design.names))
         return [_SHAPE[self.regression.family]] * shape + [n for n, held in zip(names, slopes, strict=True) if held]

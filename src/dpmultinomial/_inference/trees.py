@@ -1,5 +1,5 @@
-"""Posterior distributions of counts in a geography. The geography is a tree, and any node of the tree may be measured
-with noise.
+"""Posterior distributions of the counts in a hierarchy of geographic units (a geography). The geography is a tree, and
+any node of the tree may be measured with noise.
 
 The module also computes posterior distributions of histograms in the nodes of a geography, given noisy sums over cells
 of the histograms.

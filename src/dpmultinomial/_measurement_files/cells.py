@@ -326,7 +326,9 @@ def _concentrations(law: TreeLaw) -> Array:
 
 
 def _counted(values: Whole) -> tuple[int, Array]:
-    """Return the smallest of several drawn values, and the frequencies of this value and of all larger values."""
+    """Return the smallest of several drawn values, and the relative frequencies of all integers from this value to the
+    largest drawn value.
+    """
     low = int(values.min())
     return low, np.bincount(values - low) / len(values)
 

@@ -325,7 +325,7 @@ class Spine:
         return place if self.knows_geoids(level) and len(place) == GEOID_DIGITS[level] else ""
 
     def lacks_aian_parts(self, level: str) -> bool:
-        """Return whether the counties of a level exclude their parts in AIAN areas.
+        """Return whether the counties of a level exclude their parts in American Indian and Alaska Native (AIAN) areas.
 
         Without the blocks, the AIAN areas of a state cannot be divided among its counties.
         """

@@ -1,5 +1,5 @@
-"""Base class of symmetric additive noise with one parameter, such as Laplace noise, Gaussian noise and their discrete
-forms.
+"""Base class for distributions of symmetric additive noise with one parameter, such as Laplace noise, Gaussian noise
+and their discrete forms.
 
 There are two families, Laplace and Gaussian. Each has a distribution on the real line and a distribution on the
 integers, with a common kernel and a common cost.

@@ -100,7 +100,7 @@ class Coarsened:
         return hasattr(self.noise, "log_between")
 
     def take(self, rows: Index) -> "Coarsened":
-        """Return the distribution of the selected rows."""
+        """Return the distribution of the released values in the selected rows."""
         return replace(self, noise=self.noise.take(rows))
 
     def clipped(self, at: float) -> "Coarsened":

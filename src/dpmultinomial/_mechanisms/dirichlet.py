@@ -201,12 +201,14 @@ class Dirichlet:
         return np.asarray(a / a.sum())
 
     def variance(self, counts: ArrayLike) -> NDArray[np.float64]:
-        """Return the variance of every cell of a release, float64 (d,). The argument `counts` is that of `sample`."""
+        """Return the variance of every cell of a release, as a float64 array of shape (d,). The argument `counts` is
+        that of `sample`.
+        """
         mean, total = self.mean(counts), self._parameter(counts).sum()
         return np.asarray(mean * (1 - mean) / (total + 1))
 
     def expected_kl(self, counts: ArrayLike) -> float:
-        """Return the exact expected KL divergence E D_KL(f/N || release) in nats, for counts that are not all 0."""
+        """Return the exact expected KL divergence E D_KL(f/N || release) in nats, for counts f with the total N > 0."""
         p, a = _shares(counts), self._parameter(counts)
         return float(np.sum(xlogy(p, p) - p * digamma(a)) + digamma(a.sum()))
 

@@ -64,7 +64,7 @@ class Exact(WithoutCost, Coarsenable):
         return np.where(gaps == 0, 0.0, -np.inf)
 
     def by_row(self, released: NDArray[Any]) -> Array:
-        """Return 0, because no parameter varies by row."""
+        """Return 0 as a placeholder for the noise parameter, because an exact release has no noise."""
         return np.zeros(())
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:

@@ -106,7 +106,9 @@ class DiscreteLaplace(LaplaceFamily):
         return np.exp(self.log_pmf(d))
 
     def variance(self) -> float | Array:
-        """Return the variance of the noise of one entry, 2 a/(1 - a)^2 = 1/(2 sinh(1/(2 scale))^2)."""
+        """Return the variance of the noise in one count, 2 a/(1 - a)^2 = 1/(2 sinh(1/(2 scale))^2) with a =
+        exp(-1/scale).
+        """
         return self._as_given(0.5 / np.sinh(np.minimum(0.5 / self.parameter, 300.0)) ** 2)
 
     def loss(self, change: float) -> Mechanism | None:

@@ -262,7 +262,7 @@ class LawByRow(WithoutCost):
         return len(self.which)
 
     def take(self, rows: Index) -> "LawByRow":
-        """Return the distributions of the selected rows."""
+        """Return the distributions of the released values in the selected rows."""
         return LawByRow(self.laws, self.which[rows])
 
     def parts(self) -> list[tuple[NoiseLaw, NDArray[np.int64]]]:

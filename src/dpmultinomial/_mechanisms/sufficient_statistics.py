@@ -65,8 +65,8 @@ class CensoredStatistics:
         return float(self.upper - self.lower)
 
     def of(self, records: ArrayLike) -> NDArray[np.float64]:
-        """Return the four statistics of `records` that this mechanism releases, float64 (4,), in the order of
-        `STATISTICS`. If `sums` is set, the function returns `sums_of`.
+        """Return the four statistics of `records` that this mechanism releases, as a float64 array of shape (4,), in
+        the order of `STATISTICS`. If `sums` is set, the function returns `sums_of`.
 
         Parameters
         ----------
@@ -178,8 +178,8 @@ class CensoredStatistics:
         return half * first + half**2 * second, (half - place) * (first + second * (half + place))
 
     def sensitivities(self, n: int, *, sums: bool = False) -> NDArray[np.float64]:
-        """Return the separate sensitivities of the four statistics, float64 (4,). They are (w, w^2 (1 - 1/n), 1, 1), or
-        (w, w^2/4, 1, 1) for the sums.
+        """Return the separate sensitivities of the four statistics, as a float64 array of shape (4,). They are (w, w^2
+        (1 - 1/n), 1, 1), or (w, w^2/4, 1, 1) for the sums.
 
         The sensitivity of the mean does not decrease with n, because few records may be inside [a, b]. If n is large,
         release sums instead.

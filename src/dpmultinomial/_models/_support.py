@@ -139,8 +139,8 @@ class Levels:
         return len(self.values)
 
     def codes(self, column: Column) -> NDArray[np.int32]:
-        """Return the index of the category of each value of a column, int32 (n,), or -1 for values that are not
-        categories.
+        """Return an int32 array of shape (n,) with the index of the category of each value of a column, or -1 for
+        values that are not categories.
         """
         text = all(isinstance(v, str) for v in self.values)
         if text != (column.kind == "text"):

@@ -223,8 +223,8 @@ class Binning:
     sizes: tuple[int, ...]
 
     def apply(self, codes: NDArray[np.int32], *, to: str = "train") -> NDArray[np.int32]:
-        """Return the categories that correspond to integer codes of a table, int32 (n, columns). Use ``to="test"`` for
-        records that were not used to learn the categories.
+        """Return the categories that correspond to integer codes of a table, as an int32 array of shape (n, columns).
+        Use ``to="test"`` for records that were not used to learn the categories.
         """
         maps = self.train if _checks.one_of("to", to, ("train", "test")) == "train" else self.test
         return np.column_stack([m[codes[:, k]] for k, m in enumerate(maps)]).astype(np.int32)

@@ -160,7 +160,8 @@ def score(
     *,
     cap: float = 0.0,
 ) -> Array:
-    """Return the cross-entropy and the accuracy of released naive Bayes models on test records, float64 (releases, 2).
+    """Return the cross-entropy and the accuracy of released naive Bayes models on test records, as a float64 array of
+    shape (releases, 2).
 
     Parameters
     ----------
@@ -303,8 +304,8 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return np.asarray(logits - np.logaddexp.reduce(logits, axis=1, keepdims=True))
 
     def predict_proba(self, X: pd.DataFrame | ArrayLike) -> Array:
-        """Return the probabilities of the classes of every record, float64 (n, classes). The argument `X` is as in
-        `predict_log_proba`.
+        """Return the probabilities of the classes of every record, as a float64 array of shape (n, classes). The
+        argument `X` is as in `predict_log_proba`.
         """
         return np.asarray(np.exp(self.predict_log_proba(X)))
 

@@ -775,7 +775,7 @@ def opened(root: Path) -> Books:
 
 
 def _spent_before(root: Path, place: Path, spent: set[tuple[str, int]], memory: Memory) -> str:
-    """Return the evidence that a journal should exist although the journal is missing."""
+    """Return the evidence that a missing journal should exist, or an empty string if there is no evidence."""
     if spent:
         return f"{FOLDER}/ledger.tsv contains {len(spent)} releases"
     readable_memory(memory, "", place)

@@ -1,5 +1,5 @@
-"""Release of the counts of a tree with independent exact discrete noise in every node. The budget is split over the
-levels.
+"""Release of the counts of a tree with independent noise in every measured node. The noise is discrete and drawn by
+exact samplers. The budget is split over the levels.
 
 A record is counted in one leaf and in all nodes above it, and therefore in at most one node per level. Adding or
 removing the record changes one count per level by one: an L1 change and a squared L2 change of 1. Replacing the record

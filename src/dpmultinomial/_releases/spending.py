@@ -127,7 +127,7 @@ def read(text: str) -> Cost:
 
 
 def by_settings(settings: Mapping[str, Any], *, tolerance: float = 1e-6) -> Cost | None:
-    """Return the cost of a release according to its settings, reduced by a rounding tolerance.
+    """Return the privacy cost of a release according to its settings, reduced by a rounding tolerance.
 
     If the settings of counts do not contain a key for trees, the release is assumed not to be a tree, which costs less.
 

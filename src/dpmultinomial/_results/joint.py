@@ -356,8 +356,8 @@ class Incompatible(ValueError):
 
 
 class SpectralTies:
-    """Weights of the sum of a few counts, which follow from the distributions of all other counts and from the weight
-    on the total.
+    """Weights of the sum of a few counts, implied by the distributions of all other counts and by the weight on the
+    total.
 
     Parameters
     ----------
@@ -439,8 +439,8 @@ def _padded(weights: Sequence[Array]) -> Array:
 
 
 def _without(logs: Array) -> Array:
-    """Return, for each frequency, the sum of the logs over all counts except the `MOST` smallest logs. This sum is an
-    upper bound if at most `MOST` counts are omitted.
+    """Return, for each frequency, the sum of the log absolute values of the counts' Fourier transforms, without the
+    `MOST` smallest terms of the sum. This sum is an upper bound if at most `MOST` counts are omitted.
     """
     return np.asarray(logs.sum(axis=0) - np.partition(logs, MOST, axis=0)[:MOST].sum(axis=0))
 
@@ -499,8 +499,8 @@ class Coupled:
 
     @cached_property
     def _kind_ties(self) -> list[Window]:
-        """Weights that all other counts and the factor g of the sum imply for one count from each group of counts with
-        equal factors.
+        """Weights for one count of each group of counts with equal factors. They follow from all other counts and from
+        the factor g of the sum.
         """
         ties = self._kinds.ties(self.root)
         if self._kinds.tails:
@@ -616,8 +616,8 @@ class Coupled:
             return None
 
     def _free_sum(self, places: set[int], *, inside: bool) -> Window:
-        """Return the weights of the sum of the counts at `places`, or of all other counts, without the factor g(total)
-        of the joint distribution. The sum is built from the largest nodes that fit.
+        """Return the weights of the sum of the counts at `places`, or of the sum of all other counts, without the
+        factor g(total) of the joint distribution. The sum is built from the largest nodes that fit.
         """
         if inside and len(places) == 1:
             return self._factors[int(self.which[next(iter(places))])]

@@ -122,7 +122,9 @@ def of_run(folder: Path) -> tuple[dict[str, dict[str, float]], dict[str, float]]
 
 
 def text(folder: Path) -> str:
-    """Return the costs of the last run (`of_run`) as a table for the terminal, with the most expensive rule first."""
+    """Return the costs of the last run, computed by `of_run`, as a table for the terminal, with the most expensive rule
+    first.
+    """
     rules, total = of_run(folder)
     ordered = sorted(rules.items(), key=lambda item: -item[1]["work"] - item[1]["start-up"])
     lines = [f"{'CPU seconds':44}{'jobs':>6}{'work':>10}{'start-up':>10}"]

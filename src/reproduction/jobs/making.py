@@ -202,7 +202,8 @@ def simulate(
     shard: int = 1,
     shards: int = 1,
 ) -> pd.DataFrame:
-    """Run ``function(size, rng=, **settings)`` for every block of a shard, and stack the resulting tables.
+    """Run ``function(size, rng=, **settings)`` for every block of replications in one shard (part of a simulation
+    loop), and stack the resulting tables.
 
     Parameters
     ----------

@@ -53,7 +53,8 @@ def write(
     of: int,
     tell: Callable[[str], None],
 ) -> dict[str, Any]:
-    """Write the results of the tables of one shard as CSV, and return the number of tables with each status.
+    """Write the results of the tables of one shard (part of the batch) as CSV, and return the number of tables with
+    each status.
 
     Parameters
     ----------

@@ -205,8 +205,8 @@ def _read_as(scenario: Scenario) -> dict[str, Any]:
 
 
 def together(parts: Sequence[Files], into: Files) -> None:
-    """Combine the files of all shards of a scenario in order. The rows are concatenated below one header, and the
-    metadata are either listed by grid point or added up.
+    """Combine the files of all shards (parts) of a scenario, in the order of the shards. The rows are concatenated
+    below one header, and the metadata are either listed by grid point or added up.
     """
     for path, of in zip(into.listed, zip(*(p.listed for p in parts), strict=True), strict=True):
         _joined(of, path)
@@ -308,8 +308,8 @@ _CODE = "geocode"  # column by which such a table is recognised
 
 
 def as_quantities(table: pd.DataFrame, level: Any) -> pd.DataFrame:
-    """Return a table of geographic units with the columns of the table of a scenario. Any other table is returned
-    unchanged.
+    """Return a table of geographic units with the same columns as the results table of a scenario. Any other table is
+    returned unchanged.
 
     Parameters
     ----------

@@ -285,7 +285,7 @@ def conflicts(tables: Facts) -> Iterator[str]:
 
 
 def _uncertain(prior: Any) -> Iterator[str]:
-    """Yield a warning for each prior that was fitted to too few counts in relation to the noise of these counts."""
+    """Yield a warning for each prior that was fitted to too few counts in relation to the noise in these counts."""
     if not isinstance(prior, Mapping):
         return
     groups = prior.get("groups")

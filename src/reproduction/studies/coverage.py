@@ -147,7 +147,8 @@ def by_true_value(
     total: NoiseLaw | None = None,
     level: float = LEVEL,
 ) -> pd.DataFrame:
-    """Return the coverage, the width, the bias and the error of intervals, by true value.
+    """Return the coverage and the width of intervals, and the bias and the root mean square error of estimates, by true
+    value.
 
     Parameters
     ----------
@@ -191,7 +192,7 @@ def by_true_value(
 def _usual(
     released: Array, noise: NoiseLaw, whole: float | None, total: NoiseLaw | None, level: float
 ) -> dict[str, Ends]:
-    """Return the estimates and the interval limits by the usual methods, without a posterior."""
+    """Return the estimates and the interval limits of the usual methods that do not use a posterior distribution."""
     z = float(ndtri((1 + level) / 2))
     variance = np.broadcast_to(np.asarray(noise.variance(), dtype=np.float64), released.shape)
     estimates = {"released": (released, variance)}

@@ -74,7 +74,9 @@ def table(
 
 
 def figure(table: pd.DataFrame) -> Figure:
-    """Plot the root mean square error and the coverage of intervals by level, with one line per method."""
+    """Plot the root mean square error of estimates and the coverage of intervals by level of the tree, with one line
+    per method.
+    """
     figure_drawn = Figure(figsize=(DOUBLE, 2.6))
     panels = figure_drawn.subplots(1, 2)
     levels = list(dict.fromkeys(table["level"]))[1:]  # the count of the state is known exactly, so the state is omitted
@@ -172,8 +174,8 @@ def drawn(state: str, *, scale: float, sigmas: dict[str, float], rng: np.random.
 
 
 def _above(size: int, parents: int, shape: float, rng: np.random.Generator) -> Whole:
-    """Draw a random parent for every node of a tree. Each parent has at least one child, and the other children are
-    allocated with gamma-distributed weights.
+    """Draw a random parent for every node on one level of a tree. Each parent has at least one child, and the other
+    children are allocated with gamma-distributed weights.
     """
     weights = rng.gamma(shape, size=parents)
     more = rng.choice(parents, size - parents, p=weights / weights.sum())
@@ -260,8 +262,8 @@ def facts(path: Path) -> dict[str, str]:
 
 
 def accuracy(paths: Sequence[Path]) -> pd.DataFrame:
-    """Return the error, the coverage and the width of intervals over all states, by level and method. The files are
-    read one row group at a time.
+    """Return the root mean square error of estimates, and the coverage and the width of intervals, over all states, by
+    level and method. The files are read one row group at a time.
 
     Parameters
     ----------

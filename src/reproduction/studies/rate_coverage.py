@@ -34,7 +34,7 @@ _TIE = 1e-12
 
 
 def concentration(prior: str, categories: int) -> float:
-    """Return the Dirichlet concentration of every rate under a prior in `PRIORS`."""
+    """Return the Dirichlet concentration parameter that a prior in `PRIORS` assigns to every rate."""
     return {"flat": 1.0, "jeffreys": 0.5, "1/k": 1 / categories}[_checks.one_of("prior", prior, PRIORS)]
 
 
@@ -154,8 +154,8 @@ def _simulated(
 
 
 def figure(table: pd.DataFrame) -> Figure:
-    """Plot the coverage of the intervals against the true rate p, if there are two categories. Counts are in the upper
-    row and rates in the lower row of panels, with one column per number of records.
+    """Plot the coverage of the intervals against the true rate p, for the case of two categories. Counts are in the
+    upper row and rates in the lower row of panels, with one column per number of records.
     """
     # with two categories, 1/k is the parameter of Jeffreys' prior
     two_categories = table[(table["categories"] == 2) & (table["prior"] != "1/k")]

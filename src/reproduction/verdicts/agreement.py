@@ -106,7 +106,9 @@ def compare(published: pd.DataFrame, ours: pd.DataFrame, *, paper: str) -> pd.Da
 
 
 def variants(published: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
-    """Return the fit of each complete table, with one row per artefact and variant (see `table_tests.judge`)."""
+    """Return the results of the joint test of each complete table, with one row per artefact and variant (see
+    `table_tests.judge`).
+    """
     numbers = published[[_is_number(statement) for statement in published.itertuples()]]
     return judge(numbers, ours[ours["variant"] != NOT_RUN])
 

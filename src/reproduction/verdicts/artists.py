@@ -47,7 +47,7 @@ def crossed(*columns: str, seed: int = 1, **keys: Sequence[Any]) -> pd.DataFrame
 
 
 def line(x: ArrayLike, y: ArrayLike, colour: str = "", *, kind: str = "line") -> Drawn:
-    """Return the artist of a line, marks, a curve or a step through the points (x, y), in the given order."""
+    """Return an artist that represents a line, marks, a curve or a step through points (x, y) in the given order."""
     return Drawn(kind, _points(x, y), _hex(colour))
 
 

@@ -105,8 +105,8 @@ def broken(quote: Quote, table: pd.DataFrame) -> str:
 
 
 def numbers_in(text: str) -> Iterator[str]:
-    """Yield the numbers in a text that could be results: decimals, percentages, powers of ten and integers of at least
-    100.
+    """Yield the numbers that occur in a text and could be results: decimals, percentages, powers of ten and integers of
+    at least 100.
     """
     for match in _NUMBER.finditer(text):
         whole = match["digits"].strip("-−").replace(",", "")

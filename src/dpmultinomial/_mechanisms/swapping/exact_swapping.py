@@ -38,7 +38,7 @@ _SPARE = 64  # number of bits in addition to the requested number
 
 
 def subfactorials(n: int) -> list[int]:
-    """Return the numbers of derangements D_0..D_n.
+    """Return the numbers of derangements D_0..D_n of 0, 1, .., n elements.
 
     Parameters
     ----------

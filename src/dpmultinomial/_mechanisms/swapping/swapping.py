@@ -235,8 +235,8 @@ def expected_table(table: ArrayLike, *, rate: float) -> NDArray[np.float64]:
 
 
 def cell_sd(table: ArrayLike, *, rate: float) -> float:
-    """Return the standard deviation of a cell of a 2 x 2 table after a swap, in closed form. All four cells have the
-    same standard deviation.
+    """Return the standard deviation of a cell count of a 2 x 2 table after a swap, in closed form. All four cells have
+    the same standard deviation.
 
     Parameters
     ----------

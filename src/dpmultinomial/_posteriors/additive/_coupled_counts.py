@@ -443,8 +443,8 @@ def _beyond(noise: Noise, size: int) -> tuple[int, int]:
 
 
 def _far(law: Array, noise: Noise, size: int) -> int:
-    """Return a limit for the absolute value of the sum of `size` independent draws from a distribution plus the noise
-    of the total. The sum exceeds the limit only with negligible probability.
+    """Return a limit for the absolute value of a sum, which consists of `size` independent draws from a distribution
+    and of the noise in the total. The sum exceeds the limit only with negligible probability.
     """
     out = noise.of_total.p
     for _ in range(size):
@@ -456,9 +456,9 @@ def _far(law: Array, noise: Noise, size: int) -> int:
 
 
 def _boxes(released: Whole, x: Whole, levels: Whole, ties: str) -> tuple[Array, Array]:
-    """Return the likelihood factors (stay0, move, stay1) of each term, component and count, float64 (T, 3, S, W), and
-    the log weights of the quadrature nodes, float64 (T,). The factors are computed for given levels of algorithm 3 of
-    Wang (2020). With random ties, both arrays have one entry per level and node.
+    """Return the likelihood factors (stay0, move, stay1) of each term, component and count, as a float64 array of shape
+    (T, 3, S, W), and the log weights of the quadrature nodes, as an array of shape (T,). The factors are computed for
+    given levels of algorithm 3 of Wang (2020). With random ties, both arrays have one entry per level and node.
     """
     r, p, q = released[:, None], levels[:, 0, None, None], levels[:, 1, None, None]
     place, least, most = q * x, p * r, p * (r + 1)

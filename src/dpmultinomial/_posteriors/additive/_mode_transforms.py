@@ -201,7 +201,9 @@ class ModeTerms:
         return out
 
     def _log_weights(self, vectors: Whole) -> Array:
-        """Return the log of the sum of all terms of the mixture at every vector of counts, float64 (n,)."""
+        """Return the log of the sum of all terms of the mixture at every vector of counts, as a float64 array of shape
+        (n,).
+        """
         s, (rows, early, late, weight) = self.frame, self.terms
         levels, of = s.levels.take(rows), s.columns.of
         shapes = s.columns.shape[of]
@@ -274,8 +276,8 @@ class Problem:
         return _mode_levels.columns(self.released, shapes, together=self.ties == "random")
 
     def totals(self, span: float) -> tuple[Whole, Array]:
-        """Return the true totals within span/epsilon of the released total, and the log of the factor of each total in
-        the posterior weights.
+        """Return the true totals that differ from the released total by at most `span`/epsilon, and the log of the
+        factor of each total in the posterior weights.
         """
         totals, logs = self.noise.totals(self.total, span)
         return totals, logs + self.prior.log_total(totals)
@@ -435,8 +437,9 @@ class _Sweep:
         return np.asarray(np.maximum(*sides))
 
     def _scale(self) -> None:
-        """Set the log factor of every column that does not depend on the tilt. It is the sum of the log prior, the log
-        of the noise at 0, and a scale that keeps products near 1. The factor of the totals is scaled in the same way.
+        """Set, for every column (group of components), the log factor that does not depend on the exponential tilt. It
+        is the sum of the log prior, the log of the noise at 0, and a scale that keeps products near 1. The factor of
+        the totals is scaled in the same way.
         """
         noise, c, tilt = self.problem.noise, self.problem.columns, self.whole.tilt
         at_tilt = self.masses.levels[int(np.argmin(np.abs(self.masses.tilts - tilt)))]

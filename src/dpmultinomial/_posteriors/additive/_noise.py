@@ -29,7 +29,7 @@ _UNDERFLOW = 690.0
 
 
 def support_for(epsilon: float, support: float | None) -> float:
-    """Return the truncation point of the noise that the argument `support` describes. None means ceil(50/epsilon),
+    """Return the truncation point of the noise, which is given by the argument `support`. None means ceil(50/epsilon),
     which adds 2e-22 to delta and equals the paper's 50 at epsilon 1.
 
     Parameters
@@ -129,7 +129,7 @@ _BLOCK = 256
 
 
 class Noise:
-    """Noise of one count, with operators that convert likelihoods of noisy counts to likelihoods of true counts on a
+    """Noise in one count, with operators that convert likelihoods of noisy counts to likelihoods of true counts on a
     grid. The flat prior is truncated at `largest`.
 
     Parameters

@@ -180,7 +180,8 @@ class Product:
 
 
 def product(frame: Frame, factors: Array, log_weight: float, least: float = -np.inf) -> Product | None:
-    """Compute the weight and the marginals of one product of the mixture by a Fourier transform.
+    """Compute the weight and the marginal distributions of one component of the mixture (a product) by a Fourier
+    transform.
 
     Parameters
     ----------
@@ -361,8 +362,8 @@ _DIGITS = 38.0  # minus the log of exp(-38), the quadrature error and the mass n
 
 @dataclass(frozen=True)
 class Problem:
-    """Release of counts by algorithm 1 or 2 of Wang (2020), with the noise and the prior of the counts. The release was
-    produced by algorithm 1 (independent) if `drawn` is true, and otherwise by algorithm 2.
+    """Release of counts by algorithm 1 or 2 of Wang (2020), with its noise distribution and the prior of the true
+    counts. The release was produced by algorithm 1 (independent) if `drawn` is true, and otherwise by algorithm 2.
 
     Parameters
     ----------
@@ -394,7 +395,9 @@ class Problem:
 
     @cached_property
     def span(self) -> int:
-        """Largest non-negligible distance between the released total and the true total or the sum of the weights."""
+        """Largest distance with non-negligible probability between the released total and the true total, or between
+        the released total and the sum of the weights.
+        """
         one = ceil((60.0 + 3.0 * len(self.released)) / self.noise.epsilon)
         return self.doses * int(min(self.noise.support * len(self.released), one))
 
@@ -555,8 +558,8 @@ class _Likelihood:
         return self._last[1:]
 
     def scales(self, key: int) -> float:
-        """Return the log of the constant by which the method `factors` divides the likelihoods in one product of the
-        mixture.
+        """Return the log of the constant by which the method `factors` divides the likelihoods in one component of the
+        mixture (a product).
         """
         return float(self._log_likelihood(key)[1][:, 0] @ self.repeats)
 

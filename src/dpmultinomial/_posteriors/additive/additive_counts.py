@@ -176,7 +176,9 @@ class AdditivePosterior:
         return self.law.top(_checks.integer("k", k))
 
     def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw independent vectors of true counts from the posterior distribution, int64 (size, S)."""
+        """Draw independent vectors of true counts from the posterior distribution, as an int64 array of shape (size,
+        S).
+        """
         return self.law.draw(_checks.integer("size", size), rng=_checks.generator(rng))
 
     def _marginals(self) -> list[tuple[NDArray[np.int64], Array]]:

@@ -65,7 +65,7 @@ class Inside(NamedTuple):
 
 
 def inside_moments(mu: Array, sigma2: Array) -> Inside:
-    """Compute the moments of the truncated normal distribution on [-1, 1] by quadrature, for mu and sigma2 of shape
+    """Compute the moments of normal distributions truncated to [-1, 1] by quadrature, for arrays mu and sigma2 of shape
     (k,). The quadrature covers the range in which the density is above exp(-40) times its maximum.
     """
     sigma = np.sqrt(sigma2)
@@ -566,12 +566,12 @@ class CensoredPosterior:
 
     @cached_property
     def ess(self) -> Array:
-        """Bulk effective sample sizes of mu and sigma2, float64 (2,)."""
+        """Bulk effective sample sizes of mu and sigma2, as a float64 array of shape (2,)."""
         return np.array([_accuracy.bulk_ess(self.draws[:, :, i]) for i in range(2)])
 
     @cached_property
     def rhat(self) -> Array:
-        """Rank-normalised split R-hat of mu and sigma2, float64 (2,)."""
+        """Rank-normalised split R-hat of mu and sigma2, as a float64 array of shape (2,)."""
         return np.array([_accuracy.rhat(self.draws[:, :, i]) for i in range(2)])
 
     @property

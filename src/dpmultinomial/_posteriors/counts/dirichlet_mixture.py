@@ -275,7 +275,7 @@ class ExplicitLaw(PairedLaw):
         self.categories, self.total = counts.shape[1], int(counts[0].sum())
 
     def marginal(self, category: int) -> NDArray[np.float64]:
-        """Return the distribution of one count, float64 (total + 1,)."""
+        """Return the distribution of one count, as a float64 array of shape (total + 1,)."""
         return np.asarray(np.bincount(self.rows[:, category], self.weights, self.total + 1), dtype=np.float64)
 
     def pair(self, inside: int, others: Sequence[int]) -> Pairs:
@@ -285,7 +285,7 @@ class ExplicitLaw(PairedLaw):
         return self.rows[:, inside], self.rows[:, others].sum(axis=1), self.weights
 
     def draw(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw independent vectors of counts, int64 (size, k)."""
+        """Draw independent vectors of counts, as an int64 array of shape (size, k)."""
         cumulative = np.cumsum(self.weights)
         return np.asarray(self.rows[np.searchsorted(cumulative[:-1], rng.random(size) * cumulative[-1], side="right")])
 

@@ -378,8 +378,8 @@ class PanelDensity:
         return True
 
     def _as_far_as(self, side: int, z: float) -> int:
-        """Return the number of panels from the centre up to z. The panels end earlier if the density becomes negligible
-        before z.
+        """Return the number of interpolation panels from the centre up to the point z. The panels end earlier if the
+        density becomes negligible before z.
         """
         number = self._core[side]
         while (

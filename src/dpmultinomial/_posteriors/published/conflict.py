@@ -131,7 +131,7 @@ def of_count(value: float, law: Any, total: int, a: float, b: float, *, listed: 
 
 
 def least_given_totals(cells: Cells, totals: Array, alpha: float, sizes: Array) -> Array:
-    """Return a lower bound of the probability that `given_total` computes, for the counts of many tables in one pass.
+    """Return a lower bound on the probability that `given_total` computes, for the counts of many tables in one pass.
 
     Parameters
     ----------

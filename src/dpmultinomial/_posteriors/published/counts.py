@@ -39,8 +39,8 @@ _FIRST = 10
 
 
 class Numbers(Protocol):
-    """Interface of posterior summaries of counts, with one array float64 (n,) for each of mean, standard deviation and
-    ends of the interval.
+    """Interface of posterior summaries of counts, with the mean, the standard deviation and the ends of the interval as
+    float64 arrays of shape (n,).
     """
 
     @property

@@ -89,7 +89,7 @@ class Leaves:
     def of(
         cls, cells: Cells, priors: Sequence[CountPrior], log_mass: float, times: Array | None = None
     ) -> "Leaves | None":
-        """Return the windows of possible values of the given counts, or None if a window is empty.
+        """Return the windows (ranges of possible values) of the given counts, or None if a window is empty.
 
         Parameters
         ----------

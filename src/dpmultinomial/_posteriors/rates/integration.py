@@ -135,8 +135,8 @@ class Hyperparameters:
         return self.model.fit(np.r_[value, near.parameters[1:]], fixed=True, gain=1e-7)
 
     def mean(self, fit: Fit) -> Array:
-        """Return the posterior mean of the regression coefficients b given log a, float64 (p,), computed from
-        differences of the gradient of the log posterior.
+        """Return the posterior mean of the regression coefficients b given log a as a float64 array of shape (p,),
+        computed from differences of the gradient of the log posterior.
 
         With the columns l of a root of the covariance C, the mean is the mode + C sum T(l, l)/2. The third derivative
         T(l, l) is the gradient at the mode + l plus the gradient at the mode - l. For large releases, the difference
@@ -289,7 +289,7 @@ class SlopeLaw:
         self.weights, self.means, self.sds = weights, means, sds
 
     def mean(self) -> float:
-        """Return the posterior mean of the linear combination."""
+        """Return the posterior mean of the linear combination of the regression coefficients."""
         return float(self.weights @ self.means)
 
     def variance(self) -> float:

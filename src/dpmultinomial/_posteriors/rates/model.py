@@ -96,8 +96,8 @@ class Model:
         return self.table.of(slice(0, len(self.table)))
 
     def pair(self, parameters: Array, offset: Array | float = 0.0) -> tuple[Array, Array]:
-        """Return the two hyperparameters of every area for the compiled kernel, each float64 (n,). They are (a, mu) for
-        rates, or (A, B) for shares. The `offset` is added to x_i'b.
+        """Return the two hyperparameters of every area for the compiled kernel, as two float64 arrays of shape (n,).
+        They are (a, mu) for rates, or (A, B) for shares. The `offset` is added to x_i'b.
         """
         a = np.exp(parameters[0])
         linear_predictor = self.design @ parameters[1:] + offset

@@ -140,8 +140,8 @@ _MARGIN = 18.0
 
 @dataclass(frozen=True)
 class Line:
-    """Transform of a mixture along the line in the complex plane on which the real part is `tilt`. The transform is
-    given by midpoints t and the values E exp((tilt + i t)(X - place)).
+    """Moment generating function (transform) of a mixture along the line in the complex plane on which the real part is
+    `tilt`. The transform is given by midpoints t and the values E exp((tilt + i t)(X - place)).
 
     Parameters
     ----------
@@ -271,8 +271,8 @@ class _Group:
         return float(np.log(total) + top), float(share @ means), share, means
 
     def _log_shares(self, tilted: Array) -> Array:
-        """Return the log of the contribution of every component to E exp(c X). The arguments are the parameters of the
-        components after the exponential tilt by c.
+        """Return the log of the contribution of every component of the mixture to E exp(c X), where X is the log odds
+        ratio. The arguments are the parameters of the components after the exponential tilt by c.
         """
         return np.asarray(self._logs + (gammaln(tilted) - self._gammas).sum(axis=1))
 
@@ -466,8 +466,8 @@ class LogOddsMixture(TailedLaw):
         return out
 
     def _central(self, x: ArrayLike, *, upper: bool) -> NDArray[np.float64]:
-        """Return the probability that the log odds ratio is above x (if `upper` is true) or below x (if `upper` is
-        false). The absolute error is at most 1e-14.
+        """Return the probability that the log odds ratio is above x if `upper` is true, and that it is below x
+        otherwise. The absolute error is at most 1e-14.
         """
         part = self._invert(x, self._values / self._t).imag * (self._step / np.pi)
         inside = np.clip(0.5 + part if upper else 0.5 - part, 0.0, 1.0)

@@ -368,7 +368,7 @@ class StrataLaw(PairedLaw):
         self._starts = np.cumsum([0, *(law.categories for law in laws)])
 
     def marginal(self, category: int) -> Array:
-        """Return the distribution of one count, float64 (total + 1,)."""
+        """Return the distribution of one count, as a float64 array of shape (total + 1,)."""
         stratum = self._stratum(category)
         law = self.laws[stratum].marginal(category - int(self._starts[stratum]))
         return np.concatenate([law, np.zeros(self.total + 1 - len(law))])
@@ -427,7 +427,7 @@ class MixedLaw(PairedLaw):
         self.least = max(law.least for law in laws)
 
     def marginal(self, category: int) -> Array:
-        """Return the distribution of one count, float64 (total + 1,)."""
+        """Return the distribution of one count, as a float64 array of shape (total + 1,)."""
         parts = [w * law.marginal(category) for w, law in zip(self.weights, self.laws, strict=True) if w > 0]
         return np.asarray(np.sum(parts, axis=0))
 

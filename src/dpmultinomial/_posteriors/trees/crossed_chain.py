@@ -269,7 +269,7 @@ def _free(found: list[Whole], exact: Whole) -> int:
 
 
 def _fours(one: Whole, exact: Whole) -> list[Whole]:
-    """Return all directions that increase two cells, decrease two cells and keep all exact sums constant."""
+    """Return all directions in which two cells increase, two cells decrease, and all exact sums remain constant."""
     pairs = list(combinations(range(len(one)), 2))
     sums = {pair: tuple((exact[:, pair[0]] + exact[:, pair[1]]).tolist()) for pair in pairs}
     alike: dict[tuple[int, ...], list[tuple[int, int]]] = {}
@@ -391,7 +391,8 @@ TABLED = 1_000_000  # counts below which log priors are tabulated
 
 
 class Moves:
-    """Moves of a Markov chain whose stationary distribution is the posterior distribution of crossed cells.
+    """Moves of a Markov chain whose stationary distribution is the posterior distribution of the cells of a histogram
+    in all nodes of a tree (crossed cells).
 
     Parameters
     ----------

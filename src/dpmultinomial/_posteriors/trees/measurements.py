@@ -494,8 +494,8 @@ def multiply_splits(sites: NDArray[Any], tree: Tree, by_level: Array) -> float:
 
 
 def split_takers(tree: Tree) -> NDArray[np.bool_]:
-    """Return a mask of the nodes that take part in a split. These are all nodes except the root and the nodes whose
-    bounds imply a count of 0.
+    """Return a mask of the nodes that take part in the split of their parent's count. These are all nodes except the
+    root and the nodes whose bounds imply a count of 0.
     """
     upper = np.where(tree.upper == 0, 0, 1)
     for depth in range(1, int(tree.depth.max()) + 1):

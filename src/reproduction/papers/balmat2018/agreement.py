@@ -643,8 +643,8 @@ def _privacy(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _listings(moments: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of the agreement table about the standard deviation of the mean of r over several runs of a code
-    listing. The spread over these runs is compared with the spread over Gibbs chains for the same data.
+    """Return the rows of the agreement table about the standard deviation, over several runs of a code listing, of the
+    mean of r. The spread over these runs is compared with the spread over Gibbs chains for the same data.
     """
     of_r = moments[moments["quantity"] == "r"].set_index(["method", "setting"])[["spread", "runs"]]
     gibbs = of_r.loc["gibbs"]

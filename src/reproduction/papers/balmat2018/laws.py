@@ -1,5 +1,5 @@
 """Test the draws in the histograms of Figure 1 and the triplets of Figure 2 against their exact distributions, by
-Kolmogorov's test.
+Kolmogorov-Smirnov tests.
 """
 
 from typing import Any
@@ -73,8 +73,8 @@ def figure_1_laws(
 
 
 def _tests(law: enumerated.Posterior, sample: Array, runs: list[Array]) -> dict[str, Any]:
-    """Return the result of Kolmogorov's test of a sample and, if runs are given, the results of score tests of the
-    means of the runs.
+    """Return the result of a Kolmogorov-Smirnov test of a sample. If runs are given, also return the results of score
+    tests, which are based on the mean scores of the runs.
     """
     test = kolmogorov(sample, *law.at(sample))
     p_values, z, sees = [test["p_value"]], {}, {}

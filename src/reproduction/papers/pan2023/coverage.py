@@ -1,5 +1,5 @@
-"""Study the coverage of intervals for log phi that are computed from swapped data. The intervals either ignore the swap
-or account for the swap.
+"""Study the coverage of intervals for the log odds ratio (log phi) that are computed from swapped data. The intervals
+either ignore the swap or account for the swap.
 """
 
 import numpy as np
@@ -24,8 +24,8 @@ def simulate(
     aware_every: int,
     level: float,
 ) -> pd.DataFrame:
-    """Return, for `size` data sets per setting, the probability under each posterior that log phi is below the true
-    value. Each data set is a multinomial draw and one swap.
+    """Return, for `size` data sets per setting, the probability under each posterior that the log odds ratio log phi is
+    below its true value. Each data set is a multinomial draw and one swap.
 
     The columns are theta, total, rate, method and pit (posterior probability that log phi is below the true value).
     """

@@ -1,5 +1,5 @@
-"""Compute the densities of theta and log phi given tables under the slides' model, independently of the library's
-posteriors.
+"""Compute the densities of the cell probabilities theta and of the log odds ratio log phi under the slides' model,
+given tables. The computation does not use the library's posteriors.
 
 A mixture is a list of 2 x 2 tables (m, 4) with one weight per table: theta ~ Dir(alpha + table).
 """
@@ -32,8 +32,8 @@ def theta_cdf(x: ArrayLike, tables: ArrayLike, weights: ArrayLike, cell: int, al
 
 
 def log_phi_density(x: ArrayLike, tables: ArrayLike, weights: ArrayLike, alpha: float = 1.0) -> Array:
-    """Return the density of log phi under the Dirichlet model. The logits log theta1/theta2 and log theta4/theta3 of
-    Beta variables are independent, and log phi is their sum.
+    """Return the density of the log odds ratio log phi under the Dirichlet model. The logits log theta1/theta2 and log
+    theta4/theta3 of Beta variables are independent, and log phi is their sum.
     """
     places = tuple(np.asarray(x, dtype=float).tolist())
     density = np.zeros(len(places))

@@ -300,8 +300,8 @@ def _theta_bars(rows: pd.DataFrame, number: float, tables: Any, weights: Any, ce
 def _log_phi_bars(
     rows: pd.DataFrame, number: float, model: tuple[Any, Any], tests: int
 ) -> tuple[float, tuple[float, float]]:
-    """Return the p-value of a test of a plotted histogram of log phi, and two detection limits for the concentration of
-    the prior. The detection limits are those of this test and of a Kolmogorov-Smirnov test.
+    """Return the p-value of a test of a plotted histogram of the log odds ratio log phi, and two detection limits for
+    the concentration of the prior. The detection limits are those of this test and of a Kolmogorov-Smirnov test.
     """
     bars, exact = (rows[rows["kind"] == kind] for kind in ("accepted", "exact"))
     x, again = exact["x"].to_numpy(), formulas.reweighted(*model, 1 + _STEP)

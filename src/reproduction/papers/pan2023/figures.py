@@ -100,8 +100,8 @@ PHI = r"$\phi=\theta_1\theta_4/(\theta_2\theta_3)$"
 
 
 def phi_density(table: pd.DataFrame) -> Figure:
-    """Plot the original density of phi, and the pooled and exact densities after swapping. There is one column of
-    panels per theta* and one row per number of records.
+    """Plot the density of the odds ratio phi before swapping, and the pooled and the exact density after swapping.
+    There is one column of panels per theta* and one row per number of records.
     """
     thetas, totals = list(dict.fromkeys(table["theta"])), list(dict.fromkeys(table["total"]))
     figure = Figure(figsize=(DOUBLE, 2.1 * len(totals) + 0.4))
@@ -313,7 +313,7 @@ def coverage(table: pd.DataFrame) -> Figure:
 
 
 def _wilson(share: pd.Series, size: pd.Series) -> tuple[pd.Series, pd.Series]:
-    """Return the limits of the 95 % Wilson interval of a proportion, widened if necessary to contain the proportion."""
+    """Return the limits of the 95 % Wilson interval for a proportion, widened if it does not contain the proportion."""
     z2 = 1.96**2
     middle = (share + z2 / (2 * size)) / (1 + z2 / size)
     half = 1.96 * np.sqrt(share * (1 - share) / size + z2 / (4 * size**2)) / (1 + z2 / size)

@@ -47,8 +47,8 @@ def phi_by_rate(*, thetas: list[list[float]], totals: list[int], rates: list[flo
 
 
 def _after(original: np.ndarray, rate: float) -> tuple[LogOddsMixture, float, float]:
-    """Return the distribution of log phi under Dirichlet(1 + S), where S is the table after one swap, and the mean and
-    the standard deviation of the last cell of S.
+    """Return the distribution of the log odds ratio log phi under Dirichlet(1 + S), and the mean and the standard
+    deviation of the last cell of S, where S is the table after one swap.
     """
     if rate == 0:
         return LogOddsMixture(1 + original.reshape(1, 4)), float(original[1, 1]), 0.0

@@ -87,7 +87,9 @@ def _long(original: NDArray[np.int64], rate: float, size: int, rng: np.random.Ge
 def _swapped(
     original: NDArray[np.int64], rate: float, swaps: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], LogOddsMixture]:
-    """Return the counts in the last cell of the simulated swapped tables, and the exact distribution of log phi."""
+    """Return the counts in the last cell of the simulated swapped tables, and the exact distribution of the log odds
+    ratio log phi.
+    """
     if rate == 0:
         return np.full(swaps, original[1, 1]), LogOddsMixture(1 + original.reshape(1, 4))
     last = permutation_swaps.tables(original, swaps, rate=rate, rng=rng)[:, 1, 1]
@@ -137,8 +139,8 @@ def phi_density(
     bins: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return density curves of phi and related summary numbers in long format. The columns are theta, total, variant,
-    kind, x, y and mc_se.
+    """Return density curves of the odds ratio phi, and medians, p-values and other summary numbers, in long format. The
+    columns are theta, total, variant, kind, x, y and mc_se.
 
     Kinds with x on the phi scale are ``original`` and ``swapped exact`` (densities), ``swapped`` (histogram of `draws`
     posterior draws for each simulated swap), and ``one swap`` (density after the first simulated swap). Kinds with
@@ -206,8 +208,8 @@ def _panel(
 def _tests(
     original: NDArray[np.int64], rate: float, last: NDArray[np.int64], log_phi: NDArray[np.float64], law: LogOddsMixture
 ) -> list[tuple[str, float, float]]:
-    """Return the p-values of two kinds of tests: tests of the swapped tables, and tests of independent draws of log phi
-    (one draw per swap).
+    """Return the p-values of two kinds of tests: tests of the swapped tables, and tests of independent draws of the log
+    odds ratio log phi (one draw per swap).
     """
     p_tables, sees = tables_tested(last, original, rate)
     p_phi = float(kstest(log_phi, cast(Any, law.cdf)).pvalue)

@@ -161,8 +161,9 @@ def _z(scores: np.ndarray, information: float, tests: int) -> tuple[float, float
 
 
 def _scores(logs: np.ndarray, f: np.ndarray, r: float, alpha: float) -> dict[str, tuple[float, float, float]]:
-    """Return tests of the hypothesis that the scores for log r and log alpha have mean zero, given the logs of
-    Dirichlet shares. These scores are the logs of Dirichlet shares minus their means, weighted by the derivatives of a.
+    """Return the results of tests of the hypothesis that the scores for log r and log alpha have mean zero, given the
+    logs of Dirichlet shares. These scores are the logs of Dirichlet shares minus their means, weighted by the
+    derivatives of a.
     """
     a = r * f + alpha
     centred = logs - (digamma(a) - digamma(a.sum()))

@@ -262,8 +262,8 @@ def formulas(table: pd.DataFrame) -> list[Row]:
 
 
 def descent(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the agreement table about P(A_u) as a function of u. The probability P(A_u) decreases in u and is
-    constant up to the floating-point value u_L.
+    """Return rows of the agreement table about P(A_u), the probability that the relative weight exceeds u, as a
+    function of u. The probability P(A_u) decreases in u and is constant up to the floating-point value u_L.
     """
     rises, before = [], []
     for _, of in table.groupby("target"):

@@ -134,7 +134,7 @@ def coverage(table: pd.DataFrame, **settings) -> pd.DataFrame:
 
 
 def median_interval(values: pd.Series) -> tuple[float, float]:
-    """Return a distribution-free 95 % interval of a median, whose limits are two order statistics. With fewer than six
+    """Return a distribution-free 95 % interval for a median, whose limits are two order statistics. With fewer than six
     values, the limits are the smallest and the largest value.
     """
     ordered = np.sort(values.to_numpy())

@@ -133,8 +133,8 @@ def sampler_accuracy(table: pd.DataFrame) -> Figure:
 
 
 def weighted_density(table: pd.DataFrame) -> Figure:
-    """Plot the base density, the weight function and the target density on the left, and the interval A_u with the
-    density of x given u on the right.
+    """Plot the base density, the weight function and the target density on the left. On the right, plot the interval
+    A_u on which the relative weight exceeds u, and the density of x given u.
     """
     figure = Figure(figsize=(DOUBLE, 2.3))
     left, right = figure.subplots(1, 2, sharex=True)

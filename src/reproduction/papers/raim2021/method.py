@@ -86,7 +86,8 @@ def descent(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int
 
 
 def step_functions(*, z: float, sigma2: float, scale: float, knots: list[int]) -> pd.DataFrame:
-    """Return P(A_u) and its approximations by step functions for several numbers of knots N, as functions of u.
+    """Return P(A_u), the probability that the relative weight exceeds u, and the approximations of P(A_u) by step
+    functions with several numbers of knots N, as functions of u.
 
     Returns
     -------

@@ -95,7 +95,9 @@ class Target:
             return self.log_area(np.log(np.asarray(u, dtype=float)))
 
     def log_area(self, log_u: Array | pd.Series) -> Array:
-        """Return the log probability log P(A_u) as a function of log u."""
+        """Return the probability P(A_u) of the interval A_u, on which the relative weight exceeds u, as a function of
+        log u.
+        """
         low, high = self.ends(np.asarray(log_u, dtype=float))
         return formulas.laplace_cdf(high, self.scale) - formulas.laplace_cdf(low, self.scale)
 

@@ -62,7 +62,9 @@ def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _ties(fit: pd.DataFrame) -> str:
-    """Return a note with the p-values of the printed row of algorithm 3 under two tie rules (rounding or random)."""
+    """Return a note with the p-values of a joint test of the printed cells of algorithm 3 under two tie rules (rounding
+    or random).
+    """
     p = fit.set_index("ties")["p_value"]
     return (
         f" A joint test of the ten printed cells of algorithm 3 has p = {p['ieee']:.2g} if ties are resolved by "

@@ -101,7 +101,9 @@ def precision(table: pd.DataFrame) -> Figure:
 
 
 def fifty_components(table: pd.DataFrame) -> Figure:
-    """Plot the posterior mean minus the true count of each component, with its interval, for each kind of release."""
+    """Plot, for each kind of release, the posterior mean and the ends of the posterior interval of each component,
+    minus the true count.
+    """
     names = list(dict.fromkeys(table["release"]))
     figure = Figure(figsize=(DOUBLE, 4.2))
     panels = figure.subplots(2, 2, sharex=True, sharey=True).ravel()
@@ -201,8 +203,8 @@ def figure_1(table: pd.DataFrame) -> Figure:
 
 
 def tie_rules(table: pd.DataFrame) -> Figure:
-    """Plot the bias of algorithm 3 under each tie rule, and its variance relative to the variance under random ties.
-    The largest count has a separate panel.
+    """Plot the bias and the variance of algorithm 3 under each tie rule. The variance is divided by the variance under
+    random ties. The largest count has a separate panel.
     """
     rules = {"first": "lowest index", "last": "highest index", "random": "random", "ieee": "rounding (as written)"}
     figure = Figure(figsize=(DOUBLE, 2.7))

@@ -120,8 +120,8 @@ def _side_by_side(releases: pd.DataFrame, exact_moments: pd.DataFrame, example: 
 
 
 def tie_rules(*, releases: pd.DataFrame, exact_moments: pd.DataFrame) -> pd.DataFrame:
-    """Return the results of algorithm 3 on Example 2 under the named tie rules. The columns are ties, representative,
-    true, n, mean, variance, their errors, the correlation of the errors, and the exact values.
+    """Return the results of algorithm 3 on Example 2 for each tie rule that the column `ties` names. The columns are
+    ties, representative, true, n, mean, variance, their errors, the correlation of the errors, and the exact values.
     """
     rows = releases[(releases["example"] == "example_2") & (releases["algorithm"] == "Algorithm 3")]
     table = rows.merge(exact_moments, on=["example", "algorithm", "ties", "representative"], how="left")

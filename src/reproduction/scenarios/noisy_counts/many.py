@@ -173,7 +173,7 @@ def _scales(tables: Tables, settings: Mapping[str, Any]) -> tuple[np.ndarray, li
 
 
 def _conflict(check: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns `CONFLICT` of a single table, given the facts of its posterior."""
+    """Return the values of the columns `CONFLICT` for a single table, given the result of its check for conflict."""
     values = (check["smallest"] * check["tested"], check["name"]) if check["found"] else (np.nan, "")
     return dict(zip(CONFLICT, values, strict=True))
 

@@ -53,8 +53,8 @@ def names(settings: Mapping[str, Any], columns: Columns) -> list[str]:
 
 
 def cells(settings: Mapping[str, Any], columns: Columns) -> list[published_cells.Cell]:
-    """Return, for every count in the settings, its number, its bounds, or neither of them. Raise ValueError for a cell
-    without a meaning.
+    """Return, for every count in the settings, the number or the bounds that its cell states, or neither if the count
+    is missing. Raise ValueError for a cell without a meaning.
     """
     if columns is not None:
         return published_cells.parsed(columns["value"], settings)

@@ -220,8 +220,8 @@ def _thresholds(tables: Tables, words: Mapping[str, Any]) -> tuple[NDArray[np.fl
 
 
 def _with_thresholds(words: Mapping[str, Any], thresholds: NDArray[np.float64]) -> NoiseLaw | dict[str, Any]:
-    """Return the noise distribution of rows that can have different thresholds. The threshold is NaN for rows without a
-    threshold. Rows of equal noise share a distribution.
+    """Return the noise distribution of rows whose thresholds (limits below which values are withheld) can differ. The
+    threshold is NaN for rows without a threshold. Rows of equal noise share a distribution.
     """
     plain = {key: value for key, value in words.items() if key != "threshold"}
     if len(different := np.unique(thresholds)) == 1:

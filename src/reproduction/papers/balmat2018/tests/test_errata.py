@@ -158,8 +158,8 @@ def test_what_the_listings_return():
 
 
 def test_equation_3_is_not_the_joint_law():
-    """Compare the mean of r under the model with a sum over all compositions. In this sum, S has a flat prior, and r
-    given S has the distribution Beta(1 + S1, 1 + S0).
+    """Check the mean of r = p1/(p1 + p0) under the model against a sum over all compositions. In this sum, S has a flat
+    prior, and r given S has the distribution Beta(1 + S1, 1 + S0).
     """
     rows = np.array(compositions(50))
     weights = np.exp(-np.abs(rows - [5, 40, 5]).sum(axis=1) / 2)

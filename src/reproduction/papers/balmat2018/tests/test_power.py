@@ -123,8 +123,9 @@ def test_between_grid_points_a_law_is_straight():
 
 @pytest.mark.parametrize("alpha", [0.0, 0.4])
 def test_a_chain_reaches_a_vertex_when_its_reference_does(alpha):
-    """Check that chains reach a vertex in the same iteration as the reference implementation. M is 9, and the noise is
-    so wide that most chains without alpha reach a vertex within 300 iterations.
+    """Check that chains reach a vertex of the probability simplex in the same iteration as chains of the reference
+    implementation. M is 9, and the noise is so wide that most chains without alpha reach a vertex within 300
+    iterations.
     """
     rows, log_coefficients = compositions.log_multinomial_table(9)
     static = log_coefficients - np.abs(np.array([2.5, 4.0, 3.1]) - rows).sum(axis=1) / 6.0

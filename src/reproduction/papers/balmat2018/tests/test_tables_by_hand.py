@@ -159,7 +159,7 @@ def test_three_stages_with_a_shorter_second_stage():
 
 
 def test_ratios_of_table_2_are_medians_of_the_repeats():
-    """Check the ratios of the times (2, 4) of one method and the times (1, 3) of another method. The ratios are 0.5 and
+    """Check the ratios of the times (1, 3) of one method to the times (2, 4) of another method. The ratios are 0.5 and
     0.75, their median is 0.625, the middle half is 0.5625 to 0.6875, and their standard deviation is 0.1768.
     """
     rows = [

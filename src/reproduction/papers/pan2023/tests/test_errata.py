@@ -40,8 +40,8 @@ def off(log_phi):
 
 @pytest.mark.parametrize("total", [100, 300])
 def test_medians_before_and_after_one_swap(total):
-    """Check the medians of phi before and after one swap against draws from the posteriors. The original table has the
-    shares 0.27, 0.23, 0.23, 0.27. The tables are swapped by the compiled sampler.
+    """Check the medians of the odds ratio phi before and after one swap against draws from the posteriors. The original
+    table has the shares 0.27, 0.23, 0.23, 0.27. The tables are swapped by the compiled sampler.
     """
     rng = stream(2, "medians")
     table = np.rint(total * np.array([[0.27, 0.23], [0.23, 0.27]])).astype(np.int64)

@@ -347,8 +347,8 @@ def test_inclusion_and_exclusion_where_the_kernel_is_known():
 
 @pytest.mark.parametrize("phi", [0.02, 0.7, 5.0, 400.0])
 def test_what_lies_below_a_median_where_two_logistic_laws_add_up(phi):
-    """Check that P(phi <= y) = y (y - 1 - ln y)/(y - 1)^2 for uniform theta. In this case, log phi is the sum of two
-    standard logistic variables.
+    """Check that P(phi <= y) = y (y - 1 - ln y)/(y - 1)^2 for the odds ratio phi of uniformly distributed cell
+    probabilities theta. In this case, log phi is the sum of two standard logistic variables.
     """
     below = phi * (phi - 1 - np.log(phi)) / (phi - 1) ** 2
     found = drawn_formulas.log_phi_excess(np.log(phi), [[0, 0, 0, 0]], [1.0])

@@ -54,8 +54,8 @@ def test_scores_of_releases_on_several_splits():
 
 
 def test_paired_differences():
-    """Check the mean and the t interval of the paired differences on two splits, which are -2 and -4. They have mean -3
-    and sd sqrt(2), and the 80 % t interval with one degree of freedom has half-width 3.0777.
+    """Check the mean of the paired differences -2 and -4, one from each of two splits, and the t interval for this
+    mean. They have mean -3 and sd sqrt(2), and the 80 % t interval with one degree of freedom has half-width 3.0777.
     """
     mine = runs(split=[0, 1], cross_entropy=[1.0, 2.0], accuracy=[0.5, 0.5])
     other = runs(split=[0, 1], cross_entropy=[3.0, 6.0], accuracy=[0.5, 0.5]).assign(method="laplace", floor="sigma")
@@ -426,7 +426,7 @@ def test_the_least_mean_of_the_sets():
 
 
 def test_a_share_and_its_binomial_error():
-    """Check that 3 of 4 cases are a proportion of 0.75 with the standard error sqrt(.75 x .25/4). For 4 of 4 cases, p
+    """Check that 3 of 4 cases give a proportion of 0.75 with the standard error sqrt(.75 x .25/4). For 4 of 4 cases, p
     (1 - p) is replaced by 1/(4 n).
     """
     assert agreement_models.share([True, True, True, False]) == pytest.approx((0.75, np.sqrt(0.75 * 0.25 / 4)))

@@ -122,9 +122,9 @@ def laplace_cost(scale, order):
 
 
 def test_laplace_takes_the_better_of_two_accounts():
-    """Check that the scale of Laplace noise is the smaller of the scales that two kinds of composition require, for few
-    and for many releases. A few releases get the scale of pure composition, 2 n/target, since each release changes by 2
-    in L1.
+    """Check that the scale of Laplace noise is the smaller of the scales that pure composition and Rényi composition
+    require, for few and for many releases. A few releases get the scale of pure composition, 2 n/target, since each
+    release changes by 2 in L1.
     """
     assert experiment.laplace_for_dp(5.0, delta=1e-9, releases=1) == 2 / 5
     assert experiment.laplace_for_dp(8.0, delta=1e-9, releases=2) == 4 / 8

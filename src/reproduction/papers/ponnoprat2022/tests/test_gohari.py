@@ -56,8 +56,8 @@ def test_their_nodes_integrate_what_they_are_made_for():
 
 @pytest.mark.parametrize("part", [0.9, 0.5, 0.1])
 def test_no_gamma_is_named_where_the_least_one_misses_the_target(part):
-    """Check that the smallest gamma, 1e-300, is returned if the target cannot be reached. For example, a cell with
-    parameter 0.001 has half of its probability below 1e-300.
+    """Check that `calibrate` returns its smallest value, gamma = 1e-300, if the target cannot be reached. For example,
+    a cell with parameter 0.001 has half of its probability below 1e-300.
     """
     law = {"concentration": 0.01, "eta": 0.1, "eta_bar": 0.1, "members": 2}
     least = gohari.delta(1e-300, **law)

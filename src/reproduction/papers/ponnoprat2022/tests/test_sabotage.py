@@ -60,7 +60,7 @@ def made(names):
 
 @pytest.fixture(scope="module", autouse=True)
 def calibrated_once():
-    """Cache the slow results that no replacement affects, so that they are computed only once."""
+    """Cache the slow results that no deliberate error in these tests affects, so that they are computed only once."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(privacy_profiles, "dirichlet_calibration", cache(privacy_profiles.dirichlet_calibration))
         patch.setattr(gohari, "calibrate", cache(gohari.calibrate))
@@ -303,7 +303,7 @@ def leaking(mechanism, epsilons, **more):
 
 
 def flat(mechanism, epsilons, **more):
-    """Return noise with a deliberate error, in which the Dirichlet releases are independent of the data."""
+    """Return noise parameters with a deliberate error, which makes the Dirichlet releases independent of the data."""
     law = CALIBRATED(mechanism, epsilons, **more)
     return (
         Noise(law.law, np.full_like(law.scale, 1e-9), np.full_like(law.alpha, 0.2)) if law.law == "dirichlet" else law
@@ -457,8 +457,8 @@ def test_swapped_classes_flip_the_values_read_off_figures_4_and_5(honest, judge,
 
 
 def test_every_judged_row_was_flipped():
-    """Check that every checked statement was changed by at least one replacement. Values read off plots are included
-    only if the UCI files exist. This test runs last, after all replacements.
+    """Check that the verdict on each checked statement was changed by at least one replacement. Values read off plots
+    are included only if the UCI files exist. This test runs last, after all replacements.
     """
     if len(SABOTAGED) < len(SABOTAGES) + 7:
         pytest.skip("not all sabotages of this file were run before")

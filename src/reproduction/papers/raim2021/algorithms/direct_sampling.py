@@ -455,7 +455,8 @@ def exact_gamma(z: float, *, sigma2: float, count: int, scale: float) -> GammaSt
 
 
 class DirectSampler:
-    """Sampler that draws exactly from the density w(x) g(x)/psi, using a step function on `knots` intervals.
+    """Sampler that draws exactly from the density w(x) g(x)/psi, with weight function w, base density g and normalising
+    constant psi. It uses a step function on `knots` intervals.
 
     Parameters
     ----------
@@ -576,13 +577,16 @@ class DirectSampler:
         return pd.concat([first, pd.DataFrame(pieces)], ignore_index=True)
 
     def log_height(self, log_u: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the log of the step function h*(u), which is an envelope of P(A_u)."""
+        """Return the log of the step function h*(u), which is an envelope of P(A_u), the probability that the relative
+        weight exceeds u.
+        """
         piece = np.searchsorted(self._u, log_u, side="right")
         return np.concatenate([[self.log_whole], self._p[:-1], [-np.inf]])[piece]
 
     @cached_property
     def log_psi(self) -> float:
-        """Return log(psi/c), where psi/c is the integral of P(A_u) over u. The integral has a closed form for Laplace
+        """Return log(psi/c), where psi is the normalising constant, c is the largest weight, and psi/c is the integral
+        over u of P(A_u), the probability that the relative weight exceeds u. The integral has a closed form for Laplace
         noise, and is computed by a sum or by quadrature otherwise.
         """
         if isinstance(self.base, LaplaceBase):

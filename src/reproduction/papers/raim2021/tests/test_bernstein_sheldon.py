@@ -80,8 +80,8 @@ def test_bernstein_sheldon_is_near_where_its_normal_laws_are():
 
 
 def test_scale_mixture_of_the_baseline_is_laplace_noise():
-    """Check that the noise z - s in the noisy statistics z has a Laplace distribution at fixed theta, if the
-    distribution of the true statistics s is much wider than the noise.
+    """Check that the noise z - s in the noisy statistics z has a Laplace distribution for fixed parameters theta, if
+    the distribution of the true statistics s is much wider than the noise.
 
     The mean absolute noise over 4,000 draws is within 5 % of the scale: 4 standard errors for a dependence over two
     steps.

@@ -135,8 +135,8 @@ def test_the_envelope_below_its_first_knot():
 
 
 class Cut:
-    """Weight function of Laplace noise xi with scale 8.494. The weight is the gamma density with shape 949/2 and scale
-    2 at z - xi, divided by its maximum.
+    """Laplace distribution of the noise xi with scale 8.494, together with a gamma weight function of xi. The weight is
+    the gamma density with shape 949/2 and scale 2 at z - xi, divided by its maximum.
     """
 
     noise = stats.laplace(scale=8.494)

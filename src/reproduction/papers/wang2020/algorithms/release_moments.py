@@ -164,8 +164,8 @@ def _reached(a: int, k: Whole, groups: list[Group], total: LawOfCount, ties: str
 
 
 class _Units(NamedTuple):
-    """Distributions of the number of units in every group that precede the k-th unit of the component, for every k. The
-    distributions are stored as spectra of circular distributions around a mean.
+    """Distributions, for every group and every k, of the number of units of the group that precede the k-th unit of the
+    component. The distributions are stored as spectra of circular distributions around a mean.
     """
 
     length: int

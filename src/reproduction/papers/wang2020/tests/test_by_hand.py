@@ -50,8 +50,9 @@ def test_the_noise_test_takes_its_law_and_refuses_others():
 
 
 def test_the_width_of_noise_by_hand():
-    """Check the test of the width of the noise against a calculation by hand. At support 1 and with a = exp(-epsilon),
-    the absolute noise |d| is 1 with probability q = 2 a/(1 + 2 a), so it has sd sqrt(q (1 - q)).
+    """Check the test of the mean absolute noise (z score and detection limit) against a calculation by hand. At support
+    1 and with a = exp(-epsilon), the absolute noise |d| is 1 with probability q = 2 a/(1 + 2 a), so it has sd sqrt(q (1
+    - q)).
     """
     noise, found = TwoSidedGeometric(epsilon=0.5, support=1), np.array([1] * 60 + [0] * 40)
     q = 2 * exp(-0.5) / (1 + 2 * exp(-0.5))
@@ -65,8 +66,8 @@ def test_the_width_of_noise_by_hand():
 
 
 def test_the_full_size_sees_two_percent_of_epsilon():
-    """Check that the detection limit at the default settings is at most 2 % of epsilon. Each completely checked release
-    contributes five totals of each of the two examples.
+    """Check that the detection limit of the test of the mean absolute noise is at most 2 % of epsilon at the default
+    settings. Each completely checked release contributes five totals of each of the two examples.
     """
     size = paper.discover()["wang2020"].settings["sections"]["release_checks"]["properties"]["size"]["default"]
     noise = TwoSidedGeometric(epsilon=1.0, support=50)

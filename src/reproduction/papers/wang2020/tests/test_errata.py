@@ -65,7 +65,7 @@ def test_draws_above_zero_or_not():
 
 def test_windows():
     """Check the ten largest probabilities of pairs of counts against the quadruple sum of section 3.2, truncated to
-    windows of +-9, +-10 and +-11.
+    windows (ranges) of +-9, +-10 and +-11.
     """
     text = said(2)
     for window in (9, 10, 11):

@@ -302,8 +302,8 @@ def test_gaussian_noise_with_a_total(tmp_path):
 
 @pytest.mark.parametrize(("total", "names"), [(50, set()), (500, {"total"}), (3, {"total", "failed"})])
 def test_a_release_that_contradicts_its_public_total(tmp_path, total, names):
-    """Check the warning if the released counts do not add up to the total. With a total of 3, the count 44.2 is also
-    improbable, because it is 20 scales above the total.
+    """Check the warning about a conflict for released counts that do not add up to the total. With a total of 3, the
+    count 44.2 is also improbable, because it is 20 scales above the total.
     """
     files, _, _, facts = answered(tmp_path, counts=NOISY, noise={"law": "laplace", "scale": 2.0}, total=total)
     check = facts["points"][0]["conflict"]

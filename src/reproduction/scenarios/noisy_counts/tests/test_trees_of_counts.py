@@ -1,5 +1,5 @@
-"""Test scenarios for trees of counts, from the YAML configuration to the HTML page. The tests use enumeration, repeated
-measurements of a count, and least squares.
+"""Check scenarios for trees of counts, from the YAML configuration to the HTML page. The tests use enumeration,
+repeated measurements of a count, and least squares.
 """
 
 import itertools

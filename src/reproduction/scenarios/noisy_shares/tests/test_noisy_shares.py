@@ -1,4 +1,4 @@
-"""Test scenarios of noisy shares by comparing the posteriors with enumerated posteriors."""
+"""Check scenarios of noisy shares by comparing the posteriors with enumerated posteriors."""
 
 import numpy as np
 import pytest

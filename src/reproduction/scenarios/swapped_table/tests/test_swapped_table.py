@@ -1,5 +1,5 @@
-"""Test scenarios of swapped tables against the enumerated posterior distribution of the unswapped table. The results of
-the analysis that ignores the swapping are also checked.
+"""Check scenarios of swapped tables against the enumerated posterior distribution of the unswapped table. The results
+of the analysis that ignores the swapping are also checked.
 """
 
 from itertools import combinations, permutations
