@@ -41,6 +41,7 @@ from dpmultinomial._posteriors.additive import additive_counts
 # timed
 additive_counts.posterior([100_000, 100_300, 99_800], epsilon=1 / 200, algorithm="3").summary()
 """
+OPEN = STAR.replace("dict(zip(", "dict(list(zip(").replace("strict=True))", "strict=True))[1:])")  # without the root
 NOISY = "{'released': 11604924, 'noise': law}"
 
 
@@ -57,6 +58,9 @@ def benchmarks():
     seconds, peak = alone(STAR)
     yield Row("a family with 100,000 children", seconds, "limit", 15.0)
     yield Row("a family with 100,000 children, peak memory", peak, "limit", 1024.0, unit="MiB")
+    seconds, peak = alone(OPEN)
+    yield Row("a star with 100,000 leaves and no measured root", seconds, "limit", 15.0)
+    yield Row("a star with 100,000 leaves and no measured root, peak memory", peak, "limit", 1024.0, unit="MiB")
 
 
 def _names():

@@ -20,9 +20,13 @@ sites of the nodes. Terms that do not depend on the state are computed only once
 cimport cython
 import numpy as np
 
-from libc.math cimport INFINITY, ceil, exp, fabs, floor, sqrt
+from libc.math cimport INFINITY, ceil, exp, fabs, floor, log, sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memcmp
+
+cdef extern from "messages.h" nogil:
+    double c_sum "trees_sum"(const double *values, int64_t n) noexcept
+    void c_summary "trees_summary"(double *p, int64_t low, int64_t size, double tail, double *out) noexcept
 
 cdef enum:
     POINTS = 32  # number of grid points of a long window
@@ -480,6 +484,92 @@ def refine(parent, count, sites, tables, reach, tilts, sums, means=None):
             move_fill(parent_view, count_view, sites_view, new, moves, nodes, aimed)
         slacks_fill(parent_view, count_view, sites_view, tables_view, new, slacks, nodes)
     return np.asarray(new), np.asarray(slacks), (int(node), int(state))
+
+
+# Sums of the weights of single nodes under given tilts, for mixtures of independent counts.
+
+def sums(sites, tables, tilts, fall, most):
+    """Return the sum of every weight under every tilt, float64 (n, tilts, 6).
+
+    The columns are the log of the sum in a window, the mean, the variance, an upper bound on the log of the sum outside
+    the window, and the ends of the window.
+
+    Parameters
+    ----------
+    sites : structured (n,), see `sites.SITE`.
+    tables : float64 (t,), t >= 1, log weights to which sites point.
+    tilts : float64 (t,).
+    fall : > 0, decrease of the log weight from its maximum to the ends of the window.
+    most : largest number of counts in all windows.
+
+    Raises
+    ------
+    OverflowError
+        If the sum of a weight over all counts is infinite, or if the windows have more than `most` counts.
+    """
+    cdef const Site[::1] site = sites
+    cdef const double[::1] table = tables, tilt = tilts
+    cdef double[:, :, ::1] out = np.zeros((len(sites), len(tilts), 6))
+    cdef double depth = fall, limit = most, counts = 0.0, widest = 0.0, total, first, second
+    cdef int64_t i, j, k, low, high
+    with nogil:
+        for i in range(site.shape[0]):
+            for j in range(tilt.shape[0]):
+                if c_window(&site[i], tilt[j], depth, &low, &high) != GOOD:
+                    counts = INFINITY
+                    continue
+                out[i, j, 4], out[i, j, 5] = low, high
+                counts, widest = counts + high - low + 1, max(widest, high - low + 1)
+    if not counts <= limit:
+        raise OverflowError(counts)
+    cdef double[::1] values = np.empty(<int64_t> widest)
+    with nogil:
+        for i in range(site.shape[0]):
+            for j in range(tilt.shape[0]):
+                low, high = <int64_t> out[i, j, 4], <int64_t> out[i, j, 5]
+                out[i, j, 0] = c_fill(&site[i], &table[0], tilt[j], low, high, &values[0])
+                total, first, second = c_sum(&values[0], high - low + 1), 0.0, 0.0
+                for k in range(high - low + 1):
+                    first += k * values[k]
+                first /= total
+                for k in range(high - low + 1):
+                    second += (k - first) * (k - first) * values[k]
+                out[i, j, 0], out[i, j, 1], out[i, j, 2] = out[i, j, 0] + log(total), low + first, second / total
+                out[i, j, 3] = max(c_above(&site[i], &table[0], tilt[j], high),
+                                   c_below(&site[i], &table[0], tilt[j], low)) + LOG_2
+    return np.asarray(out)
+
+
+def components(site, tables, tilts, low, high):
+    """Return the normalised weights of one node at the counts low .. high under every tilt, float64 (tilts, counts).
+
+    Parameters
+    ----------
+    site : structured (1,), see `sites.SITE`.
+    tables, tilts : arguments of `sums`.
+    low, high : first and last count.
+    """
+    cdef const Site[::1] one = site
+    cdef const double[::1] table = tables, tilt = tilts
+    cdef int64_t first = low, last = high, j, k
+    cdef double[:, ::1] out = np.empty((len(tilts), high - low + 1))
+    cdef double total
+    with nogil:
+        for j in range(tilt.shape[0]):
+            c_fill(&one[0], &table[0], tilt[j], first, last, &out[j, 0])
+            total = c_sum(&out[j, 0], last - first + 1)
+            for k in range(last - first + 1):
+                out[j, k] /= total
+    return np.asarray(out)
+
+
+def interval(law, low, tail):
+    """Return the mean, the standard deviation and the ends of the central interval of a distribution on low, low + 1,
+    .., which is normalised.
+    """
+    cdef double[::1] p = law, out = np.empty(4)
+    c_summary(&p[0], low, p.shape[0], tail, &out[0])
+    return np.asarray(out)
 
 
 @cython.auto_pickle(False)

@@ -2,6 +2,9 @@
 on the neglected probability is small.
 
 The joint draws of all counts of a tree use these messages, including the messages of groups within large families.
+
+For a star without a measured root, the posterior distribution is computed as a mixture of independent counts instead
+(`mixture`).
 """
 
 from dataclasses import dataclass
@@ -10,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln, loggamma, logsumexp
 
 from . import _sites
 from ._sum_product import STATES, SumProduct
@@ -17,6 +21,7 @@ from .measurements import FAR, possible_ends
 from .tree import Tree
 
 Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
 GOAL = 1e-12  # goal for the error bound
 ENOUGH = 1e-9  # a result with a larger bound is approximate
 DROP = 1e-20  # initial fraction of a message that may be truncated at either end
@@ -26,6 +31,15 @@ TERMS = 5e10  # largest number of terms of a sum of two messages, as in messages
 STEPS = 4  # number of improvements of the tilts, from the sums of the computed messages
 CUTS = 4  # number of attempts with smaller and smaller truncated fractions
 BLIND = 1e-150  # fraction truncated if the bound is too large for float64, so that the required fraction is unknown
+
+
+FALL = 55.0  # decrease of the log weight from its maximum to the ends of the window of a leaf
+ALIASED = -32.0  # log of the relative error of the quadrature rule
+MANY_COUNTS = 1e8  # largest number of counts in the windows of all leaves of a star
+FIT_COUNTS = 3e6  # the same while the concentration is fitted
+SPARE = 1e-16  # fraction of the posterior that is neglected at a single place
+BLOCK = 12  # number of nodes of the quadrature rule that are added at a time
+NARROW = -50.0  # log weight of a node of the quadrature rule, relative to the largest, beyond which the rule ends
 
 
 class Unbounded(ValueError):
@@ -286,3 +300,178 @@ def drawn(tree: Tree, messages: SumProduct, rng: np.random.Generator) -> NDArray
     below = np.cumsum(p)
     total = first + below[:-1].searchsorted(rng.random() * below[-1], side="right")
     return messages.splits(int(total), rng=rng)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Posterior distribution of the counts of the leaves of a star, as a mixture of independent counts.
+
+    A star is a tree in which all leaves are children of the root, and the root is not measured. With N the sum of the
+    counts and b = kA - 1, the factor of the prior is N!/Gamma(N + kA) = 1/Gamma(b) int x^(N+1) (1 - x)^b du, where
+    x = 1/(1 + exp(-u)). Given u, the counts are independent. The integral is the sum over the nodes u + h j of the
+    trapezoidal rule. By Poisson's summation formula, the relative error of the sum is at most
+    2 sum_m |Gamma(b + 2 pi i m/h)|/Gamma(b) for every N.
+
+    Parameters
+    ----------
+    tilts, shares : float64 (j,), log x and the posterior weight of every node; the weights sum to 1.
+    log_evidence : log of the sum over all counts, without constants.
+    bound : upper bound on the neglected part of the posterior distribution.
+    """
+
+    tilts: Array
+    shares: Array
+    log_evidence: float
+    bound: float
+
+
+class Shares:
+    """Posterior density of u (see `Mixture`) at any value, for distinct weights of leaves."""
+
+    def __init__(
+        self, sites: NDArray[Any], tables: Array, times: Whole, concentration: float, most: float = MANY_COUNTS
+    ) -> None:
+        self.most = most
+        self.sites, self.tables, self.times = sites, tables, times.astype(np.float64)
+        self.b = concentration * float(times.sum()) - 1.0
+
+    def sums(self, tilts: Array) -> Array:
+        """Return, for every tilt, the log of the product of all sums, the sums of means and of variances, and the
+        relative bound on the neglected weights.
+        """
+        try:
+            each = _sites.sums(self.sites, self.tables, tilts, FALL, self.most * len(tilts))
+        except OverflowError as error:
+            raise Unsolved(too_many(float(error.args[0]) / len(tilts), self.most)) from None
+        with np.errstate(over="ignore", under="ignore"):
+            lost = np.exp(each[..., 3] - each[..., 0])
+        return np.stack([*np.tensordot(self.times, each[..., :3], (0, 0)).T, self.times @ lost])
+
+    def log_density(self, u: Array) -> tuple[Array, Array]:
+        """Return the log density of u, and the results of `sums`."""
+        sums = self.sums(-np.logaddexp(0.0, -u))
+        return sums[0] - np.logaddexp(0.0, -u) - self.b * np.logaddexp(0.0, u), sums
+
+    def mode(self) -> float:
+        """Return an approximate mode of u, by Newton's method for log(1 + sum of means) = log b + u."""
+        centres = np.where(self.sites["table"] >= 0, 0.5, np.maximum(self.sites["centre"], 0.5))
+        u = float(np.log(self.times @ centres / self.b))
+        for _ in range(60):
+            _, mean, variance, _ = self.sums(np.array([-np.logaddexp(0.0, -u)]))[:, 0]
+            slope = min(variance / ((1.0 + np.exp(u)) * (1.0 + mean)) - 1.0, -0.02)
+            step = float(np.clip((np.log1p(mean) - np.log(self.b) - u) / -slope, -2.0, 2.0))
+            u += step
+            if abs(step) < 0.1 / np.sqrt(self.b + 1.0):
+                break
+        return u
+
+
+def too_many(counts: float, most: float = MANY_COUNTS) -> str:
+    """Return the error message for a star whose leaves have too many possible counts.
+
+    Parameters
+    ----------
+    counts : total number of possible counts of all leaves.
+    most : largest number that is allowed.
+    """
+    if counts == np.inf:
+        return (
+            "a leaf has more than 2**26 possible counts given its measurement and bounds: use a measurement with less "
+            "noise, or set a closer upper bound"
+        )
+    fit = "" if most == MANY_COUNTS else " for a fit of the concentration"
+    way = "" if most == MANY_COUNTS else " give the concentration as the prior,"
+    return (
+        f"the root is not measured, and its leaves have about {counts:.2g} possible counts in total, more than the "
+        f"limit of {most:.2g}{fit}: measure the root,{way} use measurements with less noise, or set closer bounds"
+    )
+
+
+def _spacing(b: float) -> float:
+    """Return the largest spacing of the nodes of the trapezoidal rule with a relative error of at most exp(ALIASED)."""
+    low, high = 0.0, 1.0
+    while (gap := float(loggamma(b + 1j * high).real - gammaln(b))) > ALIASED:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        gap = float(loggamma(b + 1j * middle).real - gammaln(b))
+        low, high = (middle, high) if gap > ALIASED else (low, middle)
+    return 2 * np.pi / high
+
+
+def mixture(sites: NDArray[Any], tables: Array, times: Whole, concentration: float, *, bounded: bool = True) -> Mixture:
+    """Compute the posterior distribution of the counts of a star as a mixture of independent counts.
+
+    Parameters
+    ----------
+    sites : structured (d,), distinct weights of the measured leaves, including the factor Gamma(n + A)/n!.
+    tables : log weights to which the sites point.
+    times : int64 (d,), number of leaves with each weight.
+    concentration : A, with A times the number of leaves > 1.
+    bounded : whether to compute the bound on the part beyond the ends of the quadrature rule, which is otherwise 0.
+
+    Returns
+    -------
+    Mixture
+
+    Raises
+    ------
+    Unsolved
+        If the windows of the leaves have too many counts in total.
+    """
+    law = Shares(sites, tables, times, concentration, MANY_COUNTS if bounded else FIT_COUNTS)
+    centre, spacing, block = law.mode(), _spacing(law.b), BLOCK
+    nodes: Array = np.asarray(centre + spacing * np.arange(-block, block + 1), dtype=np.float64)
+    logs, sums = law.log_density(nodes)
+    for side in (-1, 1):
+        while logs[0 if side < 0 else -1] > logs.max() + NARROW:
+            steps = side * spacing * np.arange(1.0, block + 1)[::side]
+            more: Array = nodes[0 if side < 0 else -1] + steps
+            values, others = law.log_density(more)
+            parts = [(more, values, others), (nodes, logs, sums)][::-side]
+            nodes, logs, sums = (np.concatenate(pair, axis=-1) for pair in zip(*parts, strict=True))
+    total = float(logsumexp(logs))
+    shares = np.exp(logs - total)
+    beyond = [_beyond(law, nodes, sums, logs, spacing, total, side) for side in ((-1, 1) if bounded else ())]
+    bound = float(sum(beyond) + shares @ sums[3] + 2.1 * np.exp(ALIASED))
+    kept = shares > SPARE / len(shares)
+    return Mixture(
+        -np.logaddexp(0.0, -nodes[kept]),
+        shares[kept] / shares[kept].sum(),
+        total + float(np.log(spacing)),
+        bound + float(shares[~kept].sum()),
+    )
+
+
+def _beyond(law: Shares, nodes: Array, sums: Array, logs: Array, spacing: float, total: float, side: int) -> float:
+    """Return an upper bound on the sum over the nodes of the rule beyond its lower or upper end, relative to the sum
+    over all nodes.
+
+    The log of every sum is convex in the tilt log x, and is thus at most its chord on a step; b log(1 - x) is concave.
+    The log density is therefore at most the tangent of the sum of chord and concave part at the inner end of the step.
+    The last part is a geometric series.
+    """
+    place = 0 if side < 0 else -1
+    inner, value, log_sum = float(nodes[place]), float(logs[place]), float(sums[0][place])
+    step, bound = side * (inner - float(nodes[int(np.argmax(logs))])), 0.0
+    if side > 0:
+        top = law.sums(np.zeros(1))[:, 0]
+        ceiling = float(top[0] + np.log1p(top[3]))
+        last = (ceiling - total - np.log(SPARE) - np.log(-np.expm1(-law.b * spacing))) / law.b
+    while True:
+        if side > 0 and inner >= last:
+            return bound + SPARE
+        rest = inner + log_sum - np.log(-np.expm1(-spacing)) - total
+        if side < 0 and rest < np.log(SPARE):
+            return bound + SPARE
+        outer = min(inner + step, last) if side > 0 else inner - step
+        reached, found = law.log_density(np.array([outer]))
+        next_sum = float(found[0, 0] + np.log1p(found[3, 0]))
+        change = float(np.logaddexp(0.0, -inner) - np.logaddexp(0.0, -outer))
+        slope = 1.0 + (next_sum - log_sum) / change - law.b * np.exp(inner)
+        highest = value - total + max(slope * change, 0.0)
+        if highest < np.log(SPARE):
+            bound += float(np.exp(highest)) * (np.ceil(abs(outer - inner) / spacing) + 1)
+            inner, value, log_sum, step = outer, float(reached[0]), next_sum, 2 * step
+        elif (step := step / 2) < spacing:
+            return float(np.inf)

@@ -103,8 +103,8 @@ def pair(
         low, p = law(shared)
         chain = _chain(tree, messages, [*(first or second), shared], reach)
         if chain is None:
-            return NodePair(low, low, _sized(np.diag(p)))
-        joint = _sized(chain.on(low, len(p)) * p[None, :])  # times the ancestor's distribution
+            return NodePair(low, low, sized(np.diag(p)))
+        joint = sized(chain.on(low, len(p)) * p[None, :])  # times the ancestor's distribution
         return NodePair(chain.low, low, joint) if first else NodePair(low, chain.low, joint.T)
     reach(shared)
     children, others, _ = messages.family(shared)
@@ -115,9 +115,9 @@ def pair(
     outer = _correlated(_Window(*others), _summed(rest), x.low + y.low, len(x.p) + len(y.p) - 1)
     low, other_low, joint = _joint(x, y, outer)
     if (chain := _chain(tree, messages, first, reach)) is not None:
-        low, joint = chain.low, _sized(chain.on(x.low, len(x.p)) @ joint)
+        low, joint = chain.low, sized(chain.on(x.low, len(x.p)) @ joint)
     if (chain := _chain(tree, messages, second, reach)) is not None:
-        other_low, joint = chain.low, _sized(joint @ chain.on(y.low, len(y.p)).T)
+        other_low, joint = chain.low, sized(joint @ chain.on(y.low, len(y.p)).T)
     return NodePair(low, other_low, joint)
 
 
@@ -154,7 +154,7 @@ def _joint(x: "_Window", y: "_Window", outer: Array) -> NodePair:
     """Return the joint distribution of two counts n and m. The probabilities are proportional to x(n) y(m) outer(n + m)
     for given functions x, y and outer.
     """
-    _sized_as(len(x.p), len(y.p))
+    sized_as(len(x.p), len(y.p))
     joint = x.p[:, None] * y.p[None, :] * outer[np.arange(len(x.p))[:, None] + np.arange(len(y.p))[None, :]]
     return NodePair(x.low, y.low, joint / joint.sum())
 
@@ -204,7 +204,7 @@ def _chain(tree: Tree, messages: SumProduct, path: list[int], reach: Callable[[i
             - rest.low
         )
         inside = (gaps >= 0) & (gaps < len(rest.p))
-        step = _sized(child_window.p[:, None] * np.where(inside, rest.p[np.where(inside, gaps, 0)], 0.0))
+        step = sized(child_window.p[:, None] * np.where(inside, rest.p[np.where(inside, gaps, 0)], 0.0))
         sums = step.sum(axis=0)
         step = step / np.where(sums > 0, sums, 1.0)
         p = step if conditional is None else conditional.on(child_window.low, len(child_window.p)) @ step
@@ -241,12 +241,12 @@ def _correlated(a: _Window, b: _Window, low: int, size: int) -> Array:
     return np.asarray(np.correlate(padded, b.p, "valid"))
 
 
-def _sized(p: Array) -> Array:
-    _sized_as(*p.shape)
+def sized(p: Array) -> Array:
+    sized_as(*p.shape)
     return p
 
 
-def _sized_as(rows: int, columns: int) -> None:
+def sized_as(rows: int, columns: int) -> None:
     if rows * columns > LARGEST:
         raise Unlisted(
             f"the joint distribution of the two counts has too many entries ({rows} x {columns}): use draws instead"
@@ -389,6 +389,8 @@ class TreeLaw:
     facts : assumptions and results of checks, as values for JSON.
     """
 
+    method = "sum-product on a tree"
+
     def __init__(
         self,
         measurements: Measurements,
@@ -399,10 +401,24 @@ class TreeLaw:
         deepest: int,
         facts: dict[str, object],
     ) -> None:
+        self._messages = solved.messages
+        self._settle(measurements, solved.bound, prior, log_evidence, level, deepest, facts)
+
+    def _settle(
+        self,
+        measurements: Measurements,
+        bound: float,
+        prior: Splits | Leaves,
+        log_evidence: float,
+        level: float,
+        deepest: int,
+        facts: dict[str, object],
+    ) -> None:
+        """Set all attributes except the messages, and compute the summaries of all counts."""
         self.tree: Tree = measurements.tree
-        self.measurements, self.prior, self._messages = measurements, prior, solved.messages
+        self.measurements, self.prior = measurements, prior
         self.log_evidence, self.level, self._deepest = log_evidence, level, deepest
-        self.bound = min(solved.bound, 1.0)
+        self.bound = min(bound, 1.0)
         self.mean, self.sd, self.lower, self.upper = self.numbers(level)
         self.rounding = _additivity(self.tree, self.mean, self.sd, deepest)
         self.accuracy = _accuracy(self.bound, self.rounding)
@@ -543,7 +559,7 @@ class TreeLaw:
         state = TreeTogether(
             lambda i: Window(*self._law_at(int(places[i]))),
             self._pair,
-            lambda a, b: siblings(self.tree, self._messages, places[a].tolist(), places[b].tolist(), self._reach),
+            self._sums,
             lambda nodes, size, rng: self.sample(size, rng=rng, nodes=nodes),
             certain=self.accuracy.status == "exact",
         )
@@ -551,7 +567,7 @@ class TreeLaw:
         return Posterior(
             {"counts": counts},
             joint=lambda size, rng: {"counts": together(size, rng)},
-            method="sum-product on a tree",
+            method=self.method,
             facts=self.facts,
             source=self,
             log_evidence=lambda: self.log_evidence,
@@ -620,6 +636,13 @@ class TreeLaw:
     def _pair(self, one: int, two: int) -> NodePair:
         rows = int(self.tree.place[one]), int(self.tree.place[two])
         return pair(self.tree, self._messages, rows, self._reach, self._law_at)
+
+    def _sums(self, first: Rows, second: Rows) -> NodePair | None:
+        """Return the joint posterior distribution of two sums of counts, given the positions of their nodes, or None if
+        the nodes are not siblings.
+        """
+        one, two = (self.tree.place[part].tolist() for part in (first, second))
+        return siblings(self.tree, self._messages, one, two, self._reach)
 
 
 def _families_above(tree: Tree, deepest: int) -> NDArray[np.bool_]:

@@ -4,22 +4,26 @@ Parameters of the prior (the concentrations of splits, or the histograms of leav
 evidence of a tree.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import digamma
+from scipy.optimize import minimize_scalar
+from scipy.special import digamma, gammaln
 
 from ... import _checks
 from ..._accuracy import LEVEL
 from ..._printing import steps
+from ..._results.joint import Unlisted
 from . import _sites, _solver
-from ._solver import ENOUGH, Solved
+from ._solver import ENOUGH, Mixture, Solved, mixture
+from ._tree_law import NodePair, Rows, sized, sized_as
 from ._tree_law import TreeLaw as TreeLaw
-from .measurements import REACH, Lists, Measurements, assume_prior, multiply_splits, split_takers
-from .tree import FEWEST, Histogram, Leaves, Splits, Tree
+from .measurements import FAR, REACH, Lists, Measurements, assume_prior, multiply_splits, split_takers
+from .tree import FEWEST, NONE, WIDEST, Histogram, Leaves, Splits, Tree
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -307,6 +311,347 @@ def grid(last: float) -> Whole:
     return np.array(edges, dtype=np.int64)
 
 
+def is_star(measurements: Measurements) -> bool:
+    """Return whether the posterior distribution of a tree is computed by `mixture`: all nodes except the root are
+    leaves, the root has neither a measurement nor a bound, and there are more than `WIDEST` leaves.
+    """
+    tree = measurements.tree
+    root = tree.root
+    plain = tree.upper[root] == NONE and tree.lower[root] == 0 and not (measurements.nodes == root).any()
+    return bool(plain and len(tree.levels) == 2 and len(tree) > WIDEST + 1 and (tree.members == 1).all())
+
+
+def _star(measurements: Measurements, prior: Splits, reach: float, level: float, deepest: int) -> "StarLaw | None":
+    """Return the posterior distribution of a star, or None if there are too few measured leaves, or if the
+    concentration is too small.
+    """
+    tree = measurements.tree
+    sites, lists, constant = measurements.weigh(reach)
+    _solver.consistent(tree, sites) if len(measurements.nodes) == 0 else None
+    weights, tables = sites[tree.place], lists.joined()
+    takers = split_takers(tree)
+    held = (weights["square"] > 0) | (weights["absolute"] > 0) | (weights["table"] >= 0) | (weights["upper"] < FAR)
+    seen = np.flatnonzero(takers & held)
+    given = prior.by_level(tree)
+    if len(seen) <= WIDEST or (given is not None and given[1] * len(seen) <= LEAST_SHARES):
+        return None
+    facts: dict[str, object] = {"prior": prior.settings()}
+    if given is None:
+        part = weights[seen[:: -(-len(seen) // MOST_NODES)]]
+        value, calls = _star_concentration(part, tables)
+        facts["fitted_on"] = {"nodes": len(part) + 1, "of": len(tree), "evaluations": calls}
+        given = np.array([1.0, value])
+    constant += multiply_splits(sites, tree, given)
+    facts["concentrations"] = {tree.levels[1]: float(given[1])}
+    weights = sites[tree.place]
+    distinct, times = _distinct(weights[seen])[::2]
+    found = mixture(distinct, tables, times, float(given[1]))
+    left = int(takers.sum()) - len(seen)
+    constant += left * float(gammaln(given[1])) - float(gammaln(given[1] * int(takers.sum()) - 1.0))
+    return StarLaw(
+        measurements,
+        found,
+        (weights, tables),
+        Splits([float(given[1])]),
+        found.log_evidence + constant,
+        level,
+        deepest,
+        facts,
+    )
+
+
+def _distinct(weights: NDArray[Any]) -> tuple[NDArray[Any], Whole, Whole]:
+    """Return the distinct weights of leaves, the index of the weight of every leaf, and the number of leaves with each
+    weight.
+    """
+    _, first, which, times = np.unique(
+        np.ascontiguousarray(weights).view(f"V{weights.dtype.itemsize}"),
+        return_index=True,
+        return_inverse=True,
+        return_counts=True,
+    )
+    return np.ascontiguousarray(weights[first]), which, times
+
+
+def _star_concentration(weights: NDArray[Any], tables: Array) -> tuple[float, int]:
+    """Return the concentration that maximises the evidence of a star times the weak normal prior of its logarithm, and
+    the number of evaluations. For measurements of a part of the leaves, the evidence is exact: a flat prior of the sum
+    of all counts implies a flat prior of the sum of any of the counts.
+    """
+    distinct, _, times = _distinct(weights)
+    size = len(weights)
+
+    def cost(log: float) -> float:
+        a = float(np.exp(log))
+        distinct["own"], distinct["others"] = a, 1.0
+        found = mixture(distinct, tables, times, a, bounded=False)
+        constant = gammaln(size * a) - gammaln(size * a - 1.0) - size * gammaln(a)
+        return float(0.5 * log**2 / WEAK**2 - found.log_evidence - constant)
+
+    ends = np.log(max(RANGE[0], LEAST_SHARES / size)), np.log(RANGE[1])
+    best = minimize_scalar(cost, bounds=ends, method="bounded", options={"xatol": 5e-3})
+    return float(np.exp(best.x)), int(best.nfev)
+
+
+SHIFT = 10.0  # largest change of a tilt times the half-width of a distribution that is tilted
+FEW_FREQUENCIES = 300  # number of frequencies above which fast Fourier transforms are used
+ROWS = 64  # number of leaves whose characteristic functions are computed together
+LEAST_SHARES = 1.1  # smallest concentration times the number of leaves of a star
+
+
+class StarLaw(TreeLaw):
+    """Posterior distribution of all counts of a star, computed from a `Mixture`.
+
+    Parameters
+    ----------
+    measurements, prior, log_evidence, level, deepest, facts : arguments of `TreeLaw`.
+    found : posterior of the shares.
+    leaves : weights of all nodes, in the order of the tree, and the log weights to which they point.
+    """
+
+    method = "mixture of independent counts"
+
+    def __init__(
+        self,
+        measurements: Measurements,
+        found: Mixture,
+        leaves: tuple[NDArray[Any], Array],
+        prior: Splits,
+        log_evidence: float,
+        level: float,
+        deepest: int,
+        facts: dict[str, object],
+    ) -> None:
+        self._found = found
+        self._weights, self._tables = leaves
+        self._nodes = np.flatnonzero(measurements.tree.leaf)
+        self._distinct, which, self._times = _distinct(self._weights[self._nodes])
+        self._which = np.full(len(measurements.tree), -1, dtype=np.int64)
+        self._which[self._nodes] = which
+        self._each = _sites.sums(self._distinct, self._tables, found.tilts, _solver.FALL, np.inf)
+        self._settle(measurements, found.bound, prior, log_evidence, level, deepest, facts)
+
+    def numbers(self, level: float) -> tuple[Array, Array, Array, Array]:
+        """Return the posterior means, standard deviations and ends of central intervals of the counts of all nodes,
+        each float64 (n,). See `TreeLaw.numbers`.
+        """
+        tail = (1 - _checks.inside("level", level)) / 2
+        out = np.full((len(self.tree), 4), np.nan)
+        if self._deepest > 0:
+            each = np.array([_sites.interval(p, low, tail) for low, p in map(self._mixed, range(len(self._distinct)))])
+            out[self._nodes] = each[self._which[self._nodes]]
+        low, p = self._root
+        out[self.tree.root] = _sites.interval(p.copy(), low, tail)
+        mean, sd, lower, upper = np.ascontiguousarray(out.T)
+        return mean, sd, lower, upper
+
+    def _parts(self, place: int) -> tuple[int, Array]:
+        """Return the smallest count of a leaf and its distribution for every node of the rule, given the index of its
+        weight.
+        """
+        low, high = int(self._each[place, :, 4].min()), int(self._each[place, :, 5].max())
+        return low, _sites.components(self._distinct[place : place + 1], self._tables, self._found.tilts, low, high)
+
+    def _mixed(self, place: int) -> tuple[int, Array]:
+        low, parts = self._parts(place)
+        return low, self._found.shares @ parts
+
+    @cached_property
+    def _root(self) -> tuple[int, Array]:
+        """Smallest count of the root, and its distribution."""
+        return _total(self)
+
+    def _law_at(self, row: int) -> tuple[int, Array]:
+        if row == 0:
+            return self._root
+        node = int(self.tree.order[row])
+        return self._mixed(int(self._which[node])) if node >= 0 else (0, np.ones(1))
+
+    def children(self, row: int) -> list[tuple[int, Array]]:
+        """Return the posterior distribution of the count of every child of a node. See `TreeLaw.children`."""
+        first = int(self.tree.first[row])
+        return [self._law_at(first + k) for k in range(int(self.tree.count[row]))]
+
+    def _pair(self, one: int, two: int) -> NodePair:
+        if one == two:
+            low, p = self._law_at(int(self.tree.place[one]))
+            return NodePair(low, low, sized(np.diag(p)))
+        found = self._sums([one], [two])
+        if found is None:
+            raise Unlisted("the joint distribution of a count and the total is not available: use draws instead")
+        return found
+
+    def _sums(self, first: Rows, second: Rows) -> NodePair | None:
+        if self.tree.root in (*first, *second):
+            return None
+        low, x = self._added(first)
+        other, y = self._added(second)
+        sized_as(x.shape[1], y.shape[1])
+        return NodePair(low, other, (x * self._found.shares[:, None]).T @ y)
+
+    def _added(self, nodes: Rows) -> tuple[int, Array]:
+        """Return the smallest sum of several leaves, and the distribution of the sum for every node of the rule."""
+        low, out = 0, np.ones((len(self._found.shares), 1))
+        for node in nodes:
+            first, parts = self._parts(int(self._which[node]))
+            sized_as(out.shape[1] * len(out), parts.shape[1])
+            low, out = low + first, np.array([np.convolve(x, y) for x, y in zip(out, parts, strict=True)])
+        return low, out
+
+    def sample(
+        self, size: int, *, rng: np.random.Generator, nodes: Sequence[str | int] | None = None
+    ) -> NDArray[np.int64]:
+        """Draw independent vectors of counts from the joint posterior distribution. See `TreeLaw.sample`."""
+        tree, draws = self.tree, _checks.integer("size", size)
+        wanted = np.arange(len(tree)) if nodes is None else np.array([self._place(n) for n in nodes], dtype=np.int64)
+        at = _checks.generator(rng).choice(len(self._found.shares), draws, p=self._found.shares)
+        leaves = self._nodes if (wanted == tree.root).any() else np.unique(wanted)
+        out = np.zeros((draws, len(wanted)), dtype=np.int64)
+        total: Whole = np.zeros(draws, dtype=np.int64)
+        width = 0
+        order = leaves[np.argsort(self._which[leaves], kind="stable")]
+        known, low, below = -1, 0, np.zeros(0)
+        for node in order.tolist():
+            place = int(self._which[node])
+            if place != known:
+                known, (low, parts) = place, self._parts(place)
+                offset: Array = np.arange(float(len(parts)))[:, None]
+                below = (np.minimum(np.cumsum(parts, axis=1), 1.0) + offset)[:, :-1].ravel()
+                width = parts.shape[1] - 1
+            count = low + np.searchsorted(below, at + rng.random(draws), side="right") - at * width
+            total = total + count
+            out[:, wanted == node] = count[:, None]
+        out[:, wanted == tree.root] = total[:, None]
+        return out
+
+    @property
+    def rule(self) -> tuple[Array, Array]:
+        """Tilts and posterior weights of the nodes of the quadrature rule, each float64 (j,)."""
+        return self._found.tilts, self._found.shares
+
+    @cached_property
+    def moments(self) -> tuple[Array, Array]:
+        """Means and standard deviations of the root for every node of the quadrature rule, each float64 (j,)."""
+        mean, variance = (np.tensordot(self._times, self._each[..., k], (0, 0)) for k in (1, 2))
+        return mean, np.sqrt(variance)
+
+    def sum_at(self, place: int) -> tuple[int, Array]:
+        """Return the smallest count of the root and its distribution, given one node of the quadrature rule.
+
+        The inverse Fourier transform uses the frequencies at which the characteristic function is not negligible.
+        """
+        mean, sd = (float(values[place]) for values in self.moments)
+        least = int(self._times @ self._each[:, place, 4])
+        if sd == 0.0:
+            return round(mean), np.ones(1)
+        half = self.halfwidth(place)
+        widest = int(np.ptp(self._each[:, place, 4:], axis=1).max()) + 1
+        length = 1 << int(np.ceil(np.log2(float(max(2 * half + 2, widest)))))
+        first, size = round(mean) - length // 2, int(np.ceil(9.2 / sd * length / (2 * np.pi))) + 3
+        while True:
+            size = min(size, length // 2 + 1)
+            spectrum = self._spectrum(place, length, size, first)
+            if size == length // 2 + 1 or np.abs(spectrum[-3:]).max() < _solver.SPARE:
+                break
+            size *= 2
+        p = np.maximum(np.fft.irfft(np.append(spectrum, np.zeros(length // 2 + 1 - size)), length), 0.0)
+        low, high = max(round(mean) - half, least), round(mean) + half
+        p = p[low - first : high - first + 1]
+        return low, p / p.sum()
+
+    def halfwidth(self, place: int) -> int:
+        """Return a distance from its mean that the count of the root exceeds with a probability below exp(-39), given
+        one node of the quadrature rule (Chernoff's bound).
+        """
+        law = _solver.Shares(self._distinct, self._tables, self._times, 1.0)
+        if self.moments[1][place] == 0.0:
+            return 1
+        tilt, (mean, sd) = float(self._found.tilts[place]), (float(values[place]) for values in self.moments)
+        inside, out = float(law.sums(np.array([tilt]))[0, 0]), []
+        for side in (-1, 1):
+            ends = []
+            changes = [min(steep / sd, 40.0) for steep in (9.0, 5.0, 3.0, 2.0, 1.0, 0.5)]
+            for change in (side * size for size in [*changes, 0.9 * abs(tilt), 0.3 * abs(tilt)]):
+                try:
+                    sums = law.sums(np.array([tilt + change]))[:, 0]
+                except _solver.Unsolved:
+                    continue
+                ends.append((sums[0] + np.log1p(sums[3]) - inside - change * mean + 40.0) / abs(change))
+                if ends[-1] < 12 * sd or ends[-1] > 2 * min(ends):
+                    break
+            if not ends:
+                raise _solver.Unsolved(_solver.too_many(np.inf))
+            out.append(min(ends))
+        return int(np.ceil(max(out))) + 1
+
+    def _spectrum(self, place: int, length: int, size: int, first: int) -> NDArray[np.complex128]:
+        """Return the characteristic function of the count of the root minus `first` at the frequencies -2 pi m/length,
+        0 <= m < size, given one node of the quadrature rule.
+        """
+        ends = self._each[:, place, 4:].astype(np.int64)
+        frequencies, table = 2 * np.pi * np.arange(size) / length, None
+        if size < FEW_FREQUENCIES:  # fewer operations than a fast Fourier transform
+            angles = np.outer(np.arange(int((ends[:, 1] - ends[:, 0]).max()) + 1), frequencies)
+            table = np.concatenate([np.cos(angles), -np.sin(angles)], axis=1)
+        amplitude, phase = np.zeros(size), np.zeros(size)
+        centres, order = np.rint(self._each[:, place, 1]).astype(np.int64), np.argsort(ends[:, 1] - ends[:, 0])
+        block = ROWS if table is not None else max(ROWS * 4096 // length, 1)
+        for start in range(0, len(order), block):
+            rows = order[start : start + block]
+            p = self._rows(place, rows, ends)
+            if table is None:
+                value = np.fft.rfft(p, length, axis=1)[:, :size]
+            else:
+                real, imaginary = np.split(p @ table[: p.shape[1]], 2, axis=1)
+                value = real + 1j * imaginary
+            value = value * np.exp(1j * np.outer(centres[rows] - ends[rows, 0], frequencies))
+            with np.errstate(divide="ignore"):
+                amplitude += self._times[rows] @ np.log(np.abs(value))
+            phase += self._times[rows] @ np.angle(value)
+        shift = int(self._times @ centres) - first
+        turns = (shift * np.arange(size)) % length * (2 * np.pi / length)
+        return np.asarray(np.exp(amplitude) * np.exp(1j * (phase - turns)))
+
+    def _rows(self, place: int, rows: Whole, ends: Whole) -> Array:
+        """Return the distributions of some leaves given one node of the quadrature rule, each from the first count of
+        its window and followed by zeros.
+        """
+        p = np.zeros((len(rows), int((ends[rows, 1] - ends[rows, 0]).max()) + 1))
+        for row, i in zip(p, rows.tolist(), strict=True):
+            low, high = ends[i].tolist()
+            law = _sites.components(self._distinct[i : i + 1], self._tables, self._found.tilts[[place]], low, high)
+            row[: high - low + 1] = law[0]
+        return p
+
+
+def _total(law: StarLaw) -> tuple[int, Array]:
+    """Return the smallest count of the root of a star, and the distribution of the count.
+
+    The sum of independent counts is computed from the product of their characteristic functions, for a few nodes of the
+    rule; the distributions of the sum at neighbouring nodes follow by a change of the tilt.
+    """
+    tilts, shares = law.rule
+    means, _ = law.moments
+    parts, start = [], 0
+    while start < len(tilts):
+        near = tilts[start] + SHIFT / law.halfwidth(start)  # rounding errors grow by at most exp(SHIFT/2)
+        end = int(np.searchsorted(tilts, near, side="right"))
+        end = max(min(end, len(tilts)), start + 1)
+        base = (start + end) // 2
+        low, p = law.sum_at(base)
+        for j in range(start, end):
+            q = p * np.exp((tilts[j] - tilts[base]) * (np.arange(len(p)) + low - means[base]))
+            parts.append((low, q * (shares[j] / q.sum())))
+        start = end
+    low = min(first for first, _ in parts)
+    out = np.zeros(max(first + len(q) for first, q in parts) - low)
+    for first, q in parts:
+        out[first - low : first - low + len(q)] += q
+    kept = np.flatnonzero(out > _solver.SPARE * out.max() / len(out))
+    out = out[kept[0] : kept[-1] + 1]
+    return low + int(kept[0]), out / out.sum()
+
+
 REACHES = (REACH, 30 * REACH, 1000 * REACH)
 
 
@@ -339,7 +684,8 @@ def infer(
     -----
     The result is exact: all counts are summed over by messages (`_sum_product`). The upper bound on the probability
     mass that the windows of the messages neglect is reported as the error. The cost is O(nodes x width^2) for windows
-    of about 20 standard deviations of the noise.
+    of about 20 standard deviations of the noise. With the default prior, a star without a measured root and with more
+    than `WIDEST` measured leaves is a mixture of independent counts instead, with a cost of O(leaves x width).
     """
     measurements = measurements.arranged()
     tree = measurements.tree
@@ -348,8 +694,14 @@ def infer(
     chosen = Splits() if prior is None else prior
     if not isinstance(chosen, Splits | Leaves):
         raise TypeError(f"prior must be Splits or Leaves, got {prior!r}")
+    star = is_star(measurements)
     for reach in REACHES:  # extend the lists if they end too early, because measurements contradict each other strongly
         try:
+            found = _star(measurements, chosen, reach, level, deep) if star and isinstance(chosen, Splits) else None
+            if found is not None:
+                if found.bound <= ENOUGH or not measurements.listed or reach == REACHES[-1]:
+                    return found
+                continue
             solution = _solved(measurements, chosen, reach)
         except ValueError:
             if reach == REACHES[-1] or not measurements.listed:

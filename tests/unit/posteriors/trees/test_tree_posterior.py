@@ -760,3 +760,105 @@ THREE = {"law": "table", "counts": [0, 2, 4], "probabilities": [0.2, 0.3, 0.5]}
 )
 def test_moments_of_priors_by_hand(words, mean, variance):
     assert moments(prior_of(words)) == pytest.approx((mean, variance), rel=1e-12)
+
+
+# --- stars without a measured root ---------------------------------------------------------------------------------
+
+
+def star_of(law, seed, size):
+    """Return measurements of all leaves of a star, with counts of about 6."""
+    rng = stream(seed, "star")
+    noise = law_of(law)
+    released = noise.sample(rng.poisson(6, size), rng=rng)
+    return Measurements(Tree([-1, *[0] * size]), np.arange(1, size + 1), released, noise)
+
+
+def widened(law, low, size):
+    """Return the probabilities of low, low + 1, .. for a distribution on a window."""
+    out = np.zeros(size)
+    out[law.values.astype(int) - low] = law.probabilities
+    return out
+
+
+@pytest.mark.parametrize("a", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("law", [law for law in LAWS[:10] if law["law"] != "table"], ids=str)
+def test_a_star_has_the_law_of_its_messages(law, a, monkeypatch):
+    """Compare the mixture with messages: evidence, all counts, differences, sums, and the means of draws."""
+    given = star_of(law, 7, 66)
+    found = infer(given, prior=Splits(a))
+    monkeypatch.setattr(tree_posterior, "is_star", lambda _: False)
+    right = infer(given, prior=Splits(a))
+    assert (found.method, right.method) == ("mixture of independent counts", "sum-product on a tree")
+    assert found.accuracy.status == "exact"  # messages have a larger bound for one distribution
+    assert found.log_evidence == pytest.approx(right.log_evidence, abs=1e-10)
+    for one, other in zip(found.numbers(0.8), right.numbers(0.8), strict=True):
+        assert one == pytest.approx(other, abs=1e-7, rel=1e-9)
+    laws = [(found.law(v), right.law(v)) for v in (0, 1, 3, 66)]
+    laws += [(getattr(found, kind)(1, 3), getattr(right, kind)(1, 3)) for kind in ("difference", "sum")]
+    for one, other in laws:
+        low = int(min(one.values[0], other.values[0]))
+        size = int(max(one.values[-1], other.values[-1])) - low + 1
+        assert np.abs(widened(one, low, size) - widened(other, low, size)).sum() < 1e-10
+    draws = found.sample(20_000, rng=stream(8, "draws"))
+    assert (draws[:, 0] == draws[:, 1:].sum(axis=1)).all()
+    assert (np.abs(draws.mean(axis=0) - right.mean) <= 5 * right.sd / np.sqrt(20_000)).all()  # false alarm: 2e-6
+
+
+def test_a_leaf_of_a_star_without_a_measurement_has_its_closed_form():
+    """Check 65 exact counts with sum s, and the weights (s + n)! Gamma(n + A)/(n! Gamma(s + n + 66 A)) of the other."""
+    a, counts = 0.8, stream(12, "exact leaves").poisson(6, 65)
+    tree, exact = Tree([-1, *[0] * 66]), law_of({"law": "exact"})
+    found = infer(Measurements(tree, np.arange(1, 66), counts, exact), prior=Splits(a))
+    n, s = np.arange(3000.0), counts.sum()
+    logs = gammaln(s + n + 1) - gammaln(s + n + 66 * a) + gammaln(n + a) - gammaln(n + 1)
+    p = np.exp(logs - logs.max())
+    p /= p.sum()
+    assert found.accuracy.status == "exact"
+    for node, more in ((66, 0), (0, s)):
+        assert found.mean[node] == pytest.approx(p @ n + more, rel=1e-9)
+        assert found.sd[node] == pytest.approx(np.sqrt(p @ n**2 - (p @ n) ** 2), rel=1e-9)
+    assert found.mean[1:66].tolist() == counts.tolist()
+
+
+@pytest.mark.parametrize("b", [0.1, 3.0, 500.0])
+def test_the_rule_of_a_star_is_exact_for_every_total(b):
+    """Check sum_j h x^(N+1) (1 - x)^b = B(N + 1, b) with x = 1/(1 + exp(-u - h j)), at any u."""
+    spacing = _solver._spacing(b)
+    for total in (0, 7, 100):
+        for start in (0.0, 0.3):
+            u = np.arange(-60 / spacing, (60 + 60 / b) / spacing) * spacing + start
+            logs = -(total + 1) * np.logaddexp(0, -u) - b * np.logaddexp(0, u)
+            right = gammaln(total + 1) + gammaln(b) - gammaln(total + 1 + b)
+            assert np.log(spacing * np.exp(logs - right).sum()) == pytest.approx(0, abs=1e-12)
+
+
+def test_a_rule_of_a_star_that_ends_too_early_voids_the_bound(monkeypatch):
+    given = star_of({"law": "laplace", "scale": 2.0}, 9, 70)
+    right = infer(given, prior=Splits(1.0))
+    monkeypatch.setattr(_solver, "NARROW", -1.0)
+    monkeypatch.setattr(_solver, "BLOCK", 2)
+    found = infer(given, prior=Splits(1.0))
+    assert abs(found.sd[0] / right.sd[0] - 1) > 1e-6
+    assert found.accuracy.status == "approximate"
+
+
+@pytest.mark.parametrize(("prior", "way"), [(None, "give the concentration"), (Splits(1.0), "measure the root, use")])
+@pytest.mark.parametrize("scale", [1e7, 1e12])
+def test_a_star_with_too_wide_noise_is_rejected_with_its_size(prior, way, scale):
+    given = star_of({"law": "discrete_laplace", "scale": scale}, 10, 70)
+    with pytest.raises(_solver.Unsolved, match=r"possible counts") as error:
+        infer(given, prior=prior)
+    assert way in str(error.value) or "more than 2**26 possible counts" in str(error.value)
+
+
+def test_a_large_star_without_a_measured_root():
+    """Check 3,000 leaves: the mean of the total given its sum of noisy values, and the fitted concentration."""
+    size, law = 3000, DiscreteGaussian(sigma=4.0)
+    rng = stream(11, "large star")
+    truth = rng.negative_binomial(0.7, 0.7 / 60, size)
+    found = infer(Measurements(Tree([-1, *[0] * size]), np.arange(1, size + 1), law.sample(truth, rng=rng), law))
+    assert found.accuracy.status == "exact"
+    assert found.facts["concentrations"]["level 1"] == pytest.approx(0.7, abs=0.1)  # 5 standard deviations of .02
+    assert found.sd[0] < 4.0 * np.sqrt(size)
+    assert abs(found.mean[0] - truth.sum()) < 5 * found.sd[0]
+    assert np.mean((found.lower <= [truth.sum(), *truth]) & ([truth.sum(), *truth] <= found.upper)) > 0.93
