@@ -127,7 +127,7 @@ class RateConfidence:
         return self.row(level)[:2]
 
     def pvalue(self, rate: float, side: str = "two", *, rng: np.random.Generator | None = None) -> float:
-        """Return the p-value of the hypothesis that a rate has a given value, if the total is public.
+        """Return the p-value of the test that a rate has a given value. The total is public.
 
         Parameters
         ----------

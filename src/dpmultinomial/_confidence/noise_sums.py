@@ -65,7 +65,7 @@ class NoiseSum:
 
     @cached_property
     def _below(self) -> Array:
-        """Probabilities that the sum is smaller than each lattice value."""
+        """Probability that the sum of the noise terms is smaller than the lattice value, for each lattice value."""
         return np.append(0.0, np.cumsum(self.mass))
 
     def right(self, distance: ArrayLike) -> Array:

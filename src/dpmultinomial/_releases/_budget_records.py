@@ -81,7 +81,7 @@ class Unreadable:
     place: str
 
     def is_about(self, identity: str, place: Path) -> bool:
-        """Return whether an unreadable file was a copy of the journal of a given folder."""
+        """Return whether a damaged file is a copy of the journal of a given folder."""
         return self.path.stem == identity or self.place == str(place)
 
 

@@ -1,4 +1,4 @@
-"""Common result of every inference: distributions of counts, shares, rates and parameters, with their accuracy."""
+"""Result class of all inference functions: distributions of counts, shares, rates and parameters, with their accuracy."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property

@@ -344,8 +344,8 @@ def _batched(
 def column_masses(
     columns: Columns, levels: Levels, u: int, tilts: Array, noise: NoiseModel, prior: CountsPrior
 ) -> tuple[Array, Array, Array]:
-    """Compute the log masses of the true counts of one column for every tilt and every level, as three float64 arrays
-    of shape (G, T) for G tilts and T levels.
+    """Compute the log probability masses of the open interval and of both ends, for the true counts of one column. The
+    result is three float64 arrays of shape (G, T) for G tilts and T levels.
 
     Parameters
     ----------

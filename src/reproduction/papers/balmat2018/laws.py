@@ -139,8 +139,8 @@ def three_stages(x: ArrayLike, width: float = 1.0) -> Array:
 
 
 def kolmogorov(sample: Array, levels: Array) -> dict[str, Any]:
-    """Return the number of draws in a sample, and the distance and the p-value of Kolmogorov's test of this sample. The
-    exact distribution function at the points of the sample is given by `levels`.
+    """Return the sample size, and the statistic and the p-value of the Kolmogorov-Smirnov test of the sample. The exact
+    distribution function at the points of the sample is given by `levels`.
     """
     u, n = np.sort(levels), len(sample)
     distance = float(max((np.arange(1, n + 1) / n - u).max(), (u - np.arange(n) / n).max()))

@@ -185,8 +185,8 @@ _ABC = (
 
 
 def accepted(posterior: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the agreement table for the rejection sampler of the slides, computed with the data table and the
-    swapping rate of the slides.
+    """Yield rows of the agreement table for the rejection sampler in the slides, run with the data table and the swap
+    rate from the slides.
     """
     single = posterior[posterior["x"].isna()].set_index("kind")["y"]
     iterations, number = single["iterations"], single["number accepted"]

@@ -47,7 +47,7 @@ class Target:
 
     @property
     def variance(self) -> float:
-        """Return the variance tau^2 of the normal weight."""
+        """Return the variance tau^2 of the normal weight function of the sampler."""
         return self.sigma2 / self.count
 
     @property

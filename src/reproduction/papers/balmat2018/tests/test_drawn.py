@@ -12,7 +12,7 @@ from reproduction.verdicts import artists as a
 
 
 def outline(rows):
-    """Return the corners of the outline of a histogram on [0, 1] with left bin ends x and heights y."""
+    """Return the corners of the outline of a histogram on [0, 1] with left bin edges x and heights y."""
     edges = [*rows["x"], 1.0]
     return np.repeat(edges, 2)[1:-1], np.repeat(rows["y"], 2)
 

@@ -61,8 +61,8 @@ def test_censored_records_have_a_smaller_variance():
 
 
 def test_the_first_sweep_outside_is_counted_from_one(monkeypatch):
-    """Check that sweeps are counted from one: among five sweeps, the first sweep with s_mean outside [-2, 2] is
-    reported as sweep 2.
+    """Check that sweeps are numbered from 1: if the second of five sweeps is the first with s_mean outside [-2, 2], it
+    is reported as sweep 2.
     """
 
     def chain(*given, draws, **stated):

@@ -96,8 +96,8 @@ def test_the_total_has_the_noise_of_one_count():
 
 
 def test_sums_of_noises():
-    """Check that the variances of noise terms add up, and that noise with probabilities proportional to the squared
-    probabilities has the variance of noise with epsilon = 2.
+    """Check that the variance of a sum of noise terms is the sum of their variances. Noise with probabilities
+    proportional to the squared probabilities for epsilon = 1 has the variance for epsilon = 2.
     """
     b = exp(-2)
     squared = 50 * 2 * b / (1 - b) ** 2
