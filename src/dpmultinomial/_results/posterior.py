@@ -1,4 +1,4 @@
-"""Result class of all inference functions: distributions of counts, shares, rates and parameters, with their accuracy."""
+"""Result class of all inference functions: distributions of counts, shares, rates and parameters, with accuracy."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
