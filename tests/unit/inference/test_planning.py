@@ -108,6 +108,17 @@ def test_the_search_goes_back_if_a_grid_point_failed_by_chance():
     assert 0.015 <= found <= 0.015 * 1.02
 
 
+def test_the_search_uses_the_last_crossing():
+    """Check a curve that falls below the target by chance: 0.95 from 0.015, 0.88 from 0.03, and 1 from 0.05."""
+
+    def simulate(epsilon, runs):
+        share = 1.0 if epsilon >= 0.05 else 0.88 if epsilon >= 0.03 else 0.95 if epsilon >= 0.015 else 0.5
+        return np.stack([np.arange(runs) < round(share * runs), np.zeros(runs, bool)], axis=1)
+
+    found = Search(simulate, low=0.01, high=0.08, wanted=WANTED, releases=RUNS, precision=0.02).smallest()
+    assert 0.05 <= found <= 0.05 * 1.02
+
+
 @pytest.mark.parametrize(
     ("frequency", "words"),
     [

@@ -862,3 +862,16 @@ def test_a_large_star_without_a_measured_root():
     assert found.sd[0] < 4.0 * np.sqrt(size)
     assert abs(found.mean[0] - truth.sum()) < 5 * found.sd[0]
     assert np.mean((found.lower <= [truth.sum(), *truth]) & ([truth.sum(), *truth] <= found.upper)) > 0.93
+
+
+def test_windows_that_do_not_overlap_are_widened_by_squares(monkeypatch):
+    """Check the neglected probabilities of the attempts, of which the last is the smallest that is tried."""
+    drops = []
+    monkeypatch.setattr(_solver, "_once", lambda *of: drops.append(of[-1]) or (3, "empty"))
+    none = np.zeros(0)
+    assert _solver._first(Tree([-1]), none, none, none, none, 1e-20) == (None, (3, "empty"))
+    assert drops == pytest.approx([1e-20, 1e-40, 1e-80, 1e-160, 1e-250], rel=1e-9, abs=0)
+    drops.clear()
+    monkeypatch.setattr(_solver, "_once", lambda *of: drops.append(of[-1]) or (2, "wide"))
+    assert _solver._first(Tree([-1]), none, none, none, none, 1e-20) == (None, (2, "wide"))
+    assert len(drops) == 1  # wider windows do not help
