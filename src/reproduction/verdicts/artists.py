@@ -5,6 +5,7 @@ The function `wrong` is for tests of figure functions. It returns a message if o
 if a limit of an interval is wrong, if a line is drawn in place of a band, or if anything is drawn that is not expected.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -115,6 +116,14 @@ def _other_limits(axis: Axes, free: str) -> Iterator[str]:
             yield "the x axis has no label, and other limits than the panel below with a label"
         elif below and axis.axison and axis.xaxis.get_tick_params().get("labelbottom", True):
             yield "the x axis repeats the tick labels of the panel below with a label"
+
+
+def words(axes: Sequence[Axes]) -> list[tuple[str, str, str]]:
+    """Return the title, the label of the x axis and the label of the y axis of each panel, without formulas' braces and
+    backslashes.
+    """
+    found = [(one.get_title() or one.get_title(loc="left"), one.get_xlabel(), one.get_ylabel()) for one in axes]
+    return [tuple(re.sub(r"[$\\\\{}]", "", text).strip() for text in texts) for texts in found]  # type: ignore[misc]
 
 
 def shown(axis: Axes) -> Iterator[Drawn]:

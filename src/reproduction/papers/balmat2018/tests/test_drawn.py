@@ -56,6 +56,10 @@ def test_calibration():
     table = a.crossed("ecdf_difference", epsilon=[0.5, 1.0], method=["exact", "listing"], bin=[0, 0.25, 0.5, 0.75])
     table["variant"] = np.where(table["method"] == "exact", "corrected", "as_written")
     table["band"] = np.where(table["epsilon"] == 0.5, 0.2, 0.3)
+    assert a.words(figures.calibration(table).axes) == [
+        ("exact", "", "varepsilon = 0.5\nECDF minus uniform"), ("listing", "", ""),
+        ("", "PIT of the true r", "varepsilon = 1\nECDF minus uniform"), ("", "PIT of the true r", ""),
+    ]  # fmt: skip
     axes = iter(figures.calibration(table).axes)
     for epsilon in (0.5, 1.0):
         for method, colour in (("exact", BLUE), ("listing", RED)):

@@ -35,6 +35,12 @@ def test_phi_density():
     table = pd.concat(
         [curves("original", "swapped", "swapped exact", "one swap", **keys), single(2, "phi", "limit", **keys)]
     )
+    assert a.words(figures.phi_density(table).axes) == [
+        ("theta^*=(0.27, 0.23, 0.23, 0.27), n=50", "", "density"),
+        ("theta^*=(0.7, 0.1, 0.1, 0.1), n=50", "", ""),
+        ("theta^*=(0.27, 0.23, 0.23, 0.27), n=200", "phi=theta_1theta_4/(theta_2theta_3)", "density"),
+        ("theta^*=(0.7, 0.1, 0.1, 0.1), n=200", "phi=theta_1theta_4/(theta_2theta_3)", ""),
+    ]
     axes = iter(figures.phi_density(table).axes)
     for total in keys["total"]:
         for theta in THETAS:
@@ -52,14 +58,25 @@ def test_phi_density():
 def test_phi_by_rate():
     keys = {"theta": THETAS, "total": [50, 200], "rate": [0.1, 0.3, 0.5]}
     table = pd.concat([curves("density", **keys), single(2, "median", "limit", **keys)])
+    assert a.words(figures.phi_by_rate(table).axes) == [
+        ("theta^*=(0.27, 0.23, 0.23, 0.27), n=50", "phi", "density"),
+        ("theta^*=(0.7, 0.1, 0.1, 0.1), n=50", "phi", ""),
+        ("theta^*=(0.27, 0.23, 0.23, 0.27), n=200", "phi", "density"),
+        ("theta^*=(0.7, 0.1, 0.1, 0.1), n=200", "phi", ""),
+        ("", "swap rate p", "median of phi"),
+        ("", "swap rate p", ""),
+    ]
     axes = figures.phi_by_rate(table).axes
     for j, theta in enumerate(THETAS):
         for i, total in enumerate(keys["total"]):
             lines = [
-                a.line(of(table, theta=theta, total=total, rate=rate, kind="density")["x"],
-                       of(table, theta=theta, total=total, rate=rate, kind="density")["y"], colour)
+                a.line(
+                    of(table, theta=theta, total=total, rate=rate, kind="density")["x"],
+                    of(table, theta=theta, total=total, rate=rate, kind="density")["y"],
+                    colour,
+                )
                 for rate, colour in zip(keys["rate"], GRADED, strict=False)
-            ]  # fmt: skip
+            ]
             assert not a.wrong(axes[2 * i + j], *lines, a.across("upright", 1), own="y")
         medians = [
             a.line(keys["rate"], of(table, theta=theta, total=total, kind="median")["y"], colour, kind="marks")
@@ -72,6 +89,10 @@ def test_phi_by_rate():
 def test_closer_or_farther():
     keys = {"theta": THETAS, "data": ["fixed", "random"], "rate": [0.1, 0.5], "total": [10, 100]}
     table = a.crossed("farther", "closer", "mc_se", **keys)
+    assert a.words(figures.closer_or_farther(table).axes) == [
+        ("theta^*=(0.27, 0.23, 0.23, 0.27)", "number of records n", "P(one swap moves phi away from 1)"),
+        ("theta^*=(0.7, 0.1, 0.1, 0.1)", "number of records n", ""),
+    ]
     for axis, theta in zip(figures.closer_or_farther(table).axes, THETAS, strict=True):
         expected = []
         for rate, colour, aside in ((0.1, BLUE, 1 / 1.03), (0.5, GREEN, 1.03)):
@@ -99,6 +120,11 @@ def test_abc_posterior():
 def test_log_phi():
     rates = [0.0, 0.1, 0.3]
     table = pd.concat([curves("naive", rate=[0.0]), curves("accepted", "exact", rate=rates[1:])])
+    assert a.words(figures.log_phi(table).axes) == [
+        ("all", "log,phi", "posterior density"),
+        ("p=0.1", "log,phi", ""),
+        ("p=0.3", "log,phi", ""),
+    ]
     first, *others = figures.log_phi(table).axes
     naive = of(table, kind="naive")
     exact = {rate: of(table, kind="exact", rate=rate) for rate in rates[1:]}
@@ -113,6 +139,10 @@ def test_log_phi():
 def test_coverage():
     keys = {"theta": THETAS, "method": ["naive", "exact"], "rate": [0.1], "total": [10, 100]}
     table = a.crossed("coverage", **keys).assign(size=40, level=0.9)
+    assert a.words(figures.coverage(table).axes) == [
+        ("theta^*=(0.27, 0.23, 0.23, 0.27)", "number of records n", "coverage of 90% intervals for log,phi"),
+        ("theta^*=(0.7, 0.1, 0.1, 0.1)", "number of records n", ""),
+    ]
     for axis, theta in zip(figures.coverage(table).axes, THETAS, strict=True):
         expected = [a.across("level", 0.9)]
         for method, colour, aside in (("naive", RED, 1 / 1.03), ("exact", BLUE, 1.03)):

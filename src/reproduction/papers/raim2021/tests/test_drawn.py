@@ -48,6 +48,9 @@ def test_sampler_accuracy():
     table = a.crossed(*columns, target=TARGETS, rule=["equal", "adaptive"], knots=[5, 25]).assign(delta_s=17.0)
     table.loc[table["rule"] == "adaptive", "mc_se"] = np.nan
     table.loc[table["rule"] == "equal", "bound"] *= 2  # some bounds are above 1
+    assert a.words(figures.sampler_accuracy(table).axes) == [
+        ("xi_mathrmmean", "N", "probability of a rejection"), ("xi_mathrmsse", "N", ""),
+    ]  # fmt: skip
     for axis, target in zip(figures.sampler_accuracy(table).axes, TARGETS, strict=True):
         equal, adaptive = (of(table, target=target, rule=rule) for rule in ("equal", "adaptive"))
         seen, reach = equal["observed_rate"], 2 * equal["mc_se"]
@@ -82,6 +85,10 @@ def test_descent():
         "y", target=TARGETS, curve=["area", "density", "u_L machine", "u_L efficient"], log_u=[-9.0, -2.0]
     )
     table.loc[table["curve"] == "u_L efficient", "log_u"] -= 1
+    assert a.words(figures.descent(table).axes) == [
+        ("xi_mathrmmean", "-log u  (u_H=1 lies at 0, far left)", "probability, density"),
+        ("xi_mathrmsse", "-log u  (u_H=1 lies at 0, far left)", ""),
+    ]
     axes = figures.descent(table).axes
     assert [axis.get_ylabel() for axis in axes] == ["probability, density", ""]
     for axis, target in zip(axes, TARGETS, strict=True):
@@ -132,6 +139,9 @@ def test_gibbs_traces():
     table = a.crossed("mu", "sigma2", "s_low", "s_high", method=["corrected", "exact"], sweep=[1, 2, 3])
     table["s_mean"] = table["s_sse"] = 1.0
     values = [table["mu"], table["sigma2"], table["s_low"] + table["s_high"]]
+    assert a.words(figures.gibbs_traces(table).axes) == [
+        ("", "", "mu"), ("", "", "sigma^2"), ("", "sweep", "s_ell+s_u"),
+    ]  # fmt: skip
     for axis, value in zip(figures.gibbs_traces(table).axes, values, strict=True):
         lines = [a.line([1, 2, 3], value[table["method"] == m], c) for m, c in (("corrected", BLUE), ("exact", BLACK))]
         assert not a.wrong(axis, *lines)
@@ -169,6 +179,10 @@ def test_coverage():
     table = table.drop_duplicates(["method", "epsilon", "parameter"])
     for what in ("coverage", "length"):
         table = table.assign(**{f"{what}_lower": 0.7 * table[what], f"{what}_upper": 1.2 * table[what]})
+    assert a.words(figures.coverage(table).axes) == [
+        ("mu", "", "coverage of 95 % interval\n(Wilson's 95 % interval)"), ("sigma^2", "", ""),
+        ("", "", "median length\n(95 % interval)"), ("", "", ""),
+    ]  # fmt: skip
     axes = figures.coverage(table).axes
     for column, parameter in enumerate(PARAMETERS):
         for row, what in enumerate(("coverage", "length")):
@@ -183,6 +197,9 @@ def test_coverage():
 def test_release_designs():
     designs = ("ranges added up", "exact sensitivity", "without privacy")
     table = a.crossed("sd", "mean", parameter=PARAMETERS, design=designs, epsilon=[1.0, 2.0], data_set=range(3))
+    assert a.words(figures.release_designs(table).axes) == [
+        ("", "epsilon", "posterior sd of mu"), ("", "epsilon", "posterior sd of sigma^2"),
+    ]  # fmt: skip
     for axis, parameter in zip(figures.release_designs(table).axes, PARAMETERS, strict=True):
         rows = of(table, parameter=parameter)
         expected = [a.across("level", np.median(of(rows, design="without privacy")["sd"]), BLACK)]

@@ -35,6 +35,11 @@ def test_windows():
     table = a.crossed(
         "probability", algorithm=["Algorithm 2", "Algorithm 3"], window=[9, 10, 30, np.nan], row=range(1, 5)
     )
+    assert a.words(figures.windows(table).axes) == [
+        ("Algorithm 2", "window pm (true counts, noise)", "posterior probability"),
+        ("Algorithm 2, magnified", "window pm (true counts, noise)", ""),
+        ("Algorithm 3", "window pm (true counts, noise)", ""),
+    ]
     second, close, third = figures.windows(table).axes
     for axis, algorithm in ((second, "Algorithm 2"), (close, "Algorithm 2"), (third, "Algorithm 3")):
         rows = table[table["algorithm"] == algorithm]
@@ -55,6 +60,9 @@ def test_windows():
 def test_precision():
     table = a.crossed("probability", "sd", release=list(figures.RELEASES), quantity=["N1", "N"], value=[10, 11, 12])
     table["mean"] = 11.0
+    assert a.words(figures.precision(table).axes) == [
+        ("", "N_1", "posterior probability"), ("", "N", ""),
+    ]  # fmt: skip
     for axis, quantity in zip(figures.precision(table).axes, ("N1", "N"), strict=True):
         of = {r: table[(table["release"] == r) & (table["quantity"] == quantity)] for r in figures.RELEASES}
         expected = [
@@ -84,6 +92,9 @@ def test_comparison():
     columns = ("rmse", "rmse_se", "variance", "variance_se", "bias", "bias_se")
     methods = ["Algorithm 2", "Algorithm 3"]
     table = a.crossed(*columns, example=["example_1", "example_2"], method=methods)
+    assert a.words(figures.comparison(table).axes) == [
+        ("", "RMSE, all counts", ""), ("", "RMSE, magnified", ""), ("", "sd at N_max", ""), ("", "bias at N_max", ""),
+    ]  # fmt: skip
     axes = figures.comparison(table).axes
     least = table["rmse"].min()
     assert axes[1].get_xlim() == pytest.approx((0.97 * least, 1.25 * least))  # close to the best method
@@ -155,6 +166,9 @@ def test_agreement():
         f"{m}, {p}: {what}" for m in ("Algorithm 1", "Algorithm 2") for p in PLACES for what in ("mean", "variance")
     ]
     table = a.crossed("z", artefact=["table_1", "table_3"], quantity=names).assign(kind="number")
+    assert a.words(figures.agreement(table).axes) == [
+        ("Table 1", "", "(ours - printed) / standard error"), ("Table 3", "", ""),
+    ]  # fmt: skip
     for axis, artefact in zip(figures.agreement(table).axes, ("table_1", "table_3"), strict=True):
         rows, expected = table[table["artefact"] == artefact], []
         for number, method in enumerate(("Algorithm 1", "Algorithm 2")):
