@@ -64,7 +64,8 @@ def levels(name: str, value: ArrayLike, *, least: float) -> NDArray[np.float64]:
     good = (tail == 0) | (tail >= least)
     if not np.all(good):
         raise ValueError(
-            f"{name} must lie in [{least:g}, 1 - {least:g}], where results are accurate, got {_worst(array, good)}"
+            f"{name} must be 0, 1 or in [{least:g}, 1 - {least:g}], got {_worst(array, good)}: other values would give "
+            "inaccurate results"
         )
     return array
 

@@ -361,7 +361,7 @@ def test_a_lock_of_another_machine_is_left_alone(tmp_path):
         ("wide.yaml", "root_seed: 1\n".encode("utf-16"), "is not text in UTF-8"),
         ("template.yaml", b"__use_yte__: true\nroot_seed: ?open('ran', 'w').write('x')\n", "templates are not allowed"),
         ("twice.yaml", b"root_seed: 1\nroot_seed: 2\n", "duplicate key"),
-        ("octal.yaml", b"root_seed: 010\n", "YAML reads this number as 8"),
+        ("octal.yaml", b"root_seed: 010\n", "YAML reads the number 010 as 8"),
     ],
 )
 def test_configurations_are_read_before_snakemake_reads_them(tmp_path, name, raw, message):

@@ -118,7 +118,7 @@ def test_a_key_written_twice_stops_the_run(folder):
     wrong = folder()
     overlay = wrong.path / "twice.yaml"
     overlay.write_text("root_seed: 1\nroot_seed: 2\n")
-    assert "root_seed: duplicate key" in wrong.snakemake("--configfile", str(overlay), good=False)
+    assert "duplicate key 'root_seed'" in wrong.snakemake("--configfile", str(overlay), good=False)
 
 
 def test_every_declared_artefact_is_a_target(folder):

@@ -106,7 +106,9 @@ def rate_for(epsilon: float, *, largest: int) -> float:
     """
     wanted, b = _checks.positive("epsilon", epsilon), _checks.integer("largest", largest, least=2)
     if wanted < np.log(b + 1):
-        raise ValueError(f"epsilon must be >= ln(b + 1) = {np.log(b + 1):.4f} for rates up to 1/2, got {epsilon}")
+        raise ValueError(
+            f"epsilon must be >= ln(largest + 1) = {np.log(b + 1):.4f} for swap rates up to 1/2, got {epsilon}"
+        )
     odds = (b + 1) * np.exp(-wanted)
     return float(odds / (1 + odds))
 

@@ -187,8 +187,8 @@ class RateConfidence:
     def _unknown(self, level: float) -> Row:
         if level >= GRID_LEVEL:
             raise ValueError(
-                f"level must be below {GRID_LEVEL:g} if the total is not public, because the number of records is then "
-                f"known only with confidence {GRID_LEVEL:g}, got {level}"
+                f"level must be below {GRID_LEVEL:g} if the total is not public, got {level}: without a public total, "
+                f"the number of records is known only with confidence {GRID_LEVEL:g}"
             )
         pair = self._noisy.pair(self._place)
         if pair.y1 + pair.y0 > LARGEST:

@@ -149,8 +149,8 @@ class Goal:
     def _check_group(self, among: Sequence[str]) -> None:
         if self.of == "counts":
             raise ValueError(
-                "the argument `among` must be omitted for counts, because only shares and rates refer to a group of "
-                f"categories, got {', '.join(among)}"
+                f"the argument `among` must be omitted for counts, got {', '.join(among)}: only shares and rates "
+                "refer to a group of categories"
             )
         if len(among) < 2 or len(set(among)) < len(among):
             raise ValueError(
@@ -245,8 +245,8 @@ class Search:
             i -= 1
         if self._full(points[i]) >= self._target:
             raise ValueError(
-                f"the success rate at the smallest epsilon must be below {self._wanted:.1%} "
-                f"({self._words(points[0])}): set a smaller lower value in the argument `between`. If the prior alone "
+                f"the success rate at the smallest epsilon must be below {self._wanted:.1%}, but "
+                f"{self._words(points[0])}: set a smaller lower value in the argument `between`. If the prior alone "
                 "determines the answer, every epsilon is sufficient"
             )
         while self._full(points[i + 1]) < self._target:

@@ -166,8 +166,8 @@ def _separate(release: Release, regression: Regression) -> tuple[list[int], tupl
         areas = regression.exposure.names if isinstance(regression.exposure, Release) else regression.exposure
         if not isinstance(areas, Mapping | pd.Series | tuple):
             raise ValueError(
-                "exposure of a tree must be a mapping from names of areas to exposures, because these names select "
-                f"the areas, got {type(regression.exposure).__name__}"
+                "exposure of a tree must be a mapping from names of areas to exposures, got "
+                f"{type(regression.exposure).__name__}: the names select the areas of the regression"
             )
         chosen = {str(name) for name in (areas.index if isinstance(areas, pd.Series) else areas)}
         every = [i for i in every if release.names[i] in chosen]
@@ -275,18 +275,18 @@ def _crude(areas: Areas, regression: Regression) -> float:
         values = np.append(values, (cells.lower + cells.upper)[bounded] / 2)
     if not len(values):
         raise ValueError(
-            f"at least one of the {n} counts must be measured, because the posterior of the rates would otherwise "
-            "equal the prior, got no measured count"
+            f"at least one of the {n} counts must be measured, got none: without a measured count, the posterior of "
+            "the rates would equal the prior"
         )
     if np.isnan(values).all():
         raise ValueError(
-            "at least one count must be published, because the posterior of the rates would otherwise equal the prior, "
-            f"got {len(values)} withheld counts"
+            f"at least one of the {len(values)} counts must be published, got only withheld counts: without a "
+            "published count, the posterior of the rates would equal the prior"
         )
     if not np.nanmax(values) > 0:
         raise ValueError(
-            f"at least one of the {len(values)} released counts must be > 0, because the prior would otherwise "
-            f"determine the posterior of the rates, got the largest count {np.nanmax(values):g}"
+            f"at least one of the {len(values)} released counts must be > 0, got a maximum of {np.nanmax(values):g}: "
+            "without a positive count, the prior would determine the posterior of the rates"
         )
     total = np.nansum(np.maximum(values, 0.0)) + 0.5
     rate = total / areas.mean_exposure[cells.measured | bounded].sum()

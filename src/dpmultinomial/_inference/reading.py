@@ -79,8 +79,7 @@ def read(
         given = [("mechanism", mechanism), ("total", total), ("withheld", withheld), ("missing", missing or None)]
         named = ", ".join(name for name, value in given if value is not None)
         raise ValueError(
-            f"{where / RECORD}: this record already contains the settings of the release, so the following arguments "
-            f"must be omitted: {named}"
+            f"{named} must be omitted, because {where / RECORD} already contains the settings of the release"
         )
     opened = open_release(where)
     kind = str(opened.record["mechanism"])
@@ -96,7 +95,7 @@ def _limits_of_symbols(withheld: Mapping[str, int] | None) -> dict[str, int]:
     limits = dict(withheld or {})
     for symbol, limit in limits.items():
         if not isinstance(symbol, str) or not symbol:
-            raise TypeError(f"withheld must map symbols to limits, such as {{'*': 10}}, got the symbol {symbol!r}")
+            raise TypeError(f"the symbols in withheld must be non-empty strings, such as {{'*': 10}}, got {symbol!r}")
         _checks.integer(f"withheld[{symbol!r}]", limit, least=1)
     return limits
 

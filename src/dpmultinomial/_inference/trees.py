@@ -122,7 +122,7 @@ def laws_by_row(mechanism: Any, size: int) -> NoiseLaw:
     if isinstance(mechanism, list | tuple):
         mechanism = LawByRow.of([law_of(law) if isinstance(law, Mapping) else law for law in mechanism])
     if not hasattr(mechanism, "log_likelihood"):
-        raise TypeError(f"mechanism must be a noise distribution of counts if parents are given, got {mechanism!r}")
+        raise TypeError(f"mechanism must be a noise distribution for counts if parents are given, got {mechanism!r}")
     if mechanism.row_count is None:
         return LawByRow([mechanism], np.zeros(size, dtype=np.int64))
     if mechanism.row_count != size:

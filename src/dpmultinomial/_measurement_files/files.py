@@ -306,8 +306,8 @@ class Spine:
         doubled = _cut(tail, 11, 12) == _cut(tail, 12, 13)
         if not doubled.all():
             raise ValueError(
-                f"{codes[~doubled][0]} is not the geocode of a block: characters 12 and 13 of the last 16 characters "
-                "must both be the digit of the block group: correct this geocode"
+                "the geocode of a block must contain the digit of the block group twice (characters 12 and 13 of the "
+                f"last 16 characters), got {codes[~doubled][0]}: correct this geocode"
             )
         return np.char.add(_cut(tail, 0, 11), _cut(tail, 12, 16))
 

@@ -424,8 +424,8 @@ def _read(
         if seen and not every:
             there = ", ".join(sorted(names.values())) or "none"
             raise ValueError(
-                f"query {query} does not measure this cell at level {folders[0].parent.parent.name}. The queries "
-                f"that measure this cell are {there}"
+                f"query must measure the requested cell at level {folders[0].parent.parent.name}, got {query}. The "
+                f"queries that measure this cell are {there}"
             )
     queries = list(every)
     known = np.full((len(codes), len(queries)), np.inf)

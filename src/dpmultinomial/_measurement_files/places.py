@@ -273,7 +273,7 @@ class Places:
         for name in wanted:
             if len(self._rows(str(name), known)) > 1:
                 raise ValueError(
-                    f"rank: {name} cannot be ranked, because {name} is a sum of several nodes of the geographic "
+                    f"{name} cannot be ranked, because this place is a sum of several nodes of the geographic "
                     "hierarchy: ask for differences"
                 )
         return {**part, "of": self._listed(wanted, known)}

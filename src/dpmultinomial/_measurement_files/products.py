@@ -72,7 +72,7 @@ class Axis:
                 raise ValueError(f"{self.name}: the level {name!r} is not known: choose from {', '.join(choices)}")
         if not selected.any():
             raise ValueError(
-                f"{self.name}: at least one level must be given, got none: choose from {', '.join(self.levels[:10])}"
+                f"at least one level must be given for {self.name}, got none: choose from {', '.join(self.levels[:10])}"
             )
         return selected
 
@@ -228,8 +228,8 @@ class Product:
         binnings = tuple(next((p for p in parts if p in axis.all_binnings), WHOLE) for axis in self.axes)
         if lost := set(parts) - set(binnings):
             raise ValueError(
-                f"the query {name} contains {', '.join(sorted(lost))}, which is not a binning of {self.product} "
-                f"{self.table}"
+                f"the query {name} must contain only binnings of {self.product} {self.table}, got "
+                f"{', '.join(sorted(lost))}"
             )
         return binnings
 

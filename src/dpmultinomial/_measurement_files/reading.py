@@ -215,6 +215,7 @@ class _Folder:
         self, folder: str | Path, product: str, table: str, state: str, cell: Mapping[str, object] | None
     ) -> None:
         self.histogram, self.number = products.product_of(product, table), products.state_number(state)
+        self.cell = ", ".join(f"{axis}={level}" for axis, level in (cell or {}).items()) or "total"
         self.masks = products.masks(self.histogram, dict(cell or {}))
         self.data = products.data_folder(Path(folder), self.histogram, self.number)
         self.levels = products.levels_there(self.data, self.histogram, self.number)
@@ -230,8 +231,8 @@ class _Folder:
         levels = {name: level for name, level in read.items() if len(level.codes)}
         if not any(np.isfinite(level.variance).any() for level in levels.values()):
             raise ValueError(
-                f"{str(self.data)!r} contains no measurement of this cell in state {self.number:02d} at the levels "
-                f"{', '.join(levels) or 'none'}: choose another cell"
+                f"{str(self.data)!r} contains no measurement of the cell {self.cell} in state {self.number:02d} at "
+                f"the levels {', '.join(levels) or 'none'}: choose a cell that was measured"
             )
         spine = spine_of({name: level.codes for name, level in levels.items()}, self.number)
         first = [path for name in levels for path in parts(self.levels[name], DPQUERY)[:1]]

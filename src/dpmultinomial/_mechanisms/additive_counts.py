@@ -274,7 +274,7 @@ class AdditiveCounts:
         """
         if self.support == math.inf:
             raise ValueError(
-                f"support must be an integer, because a simulation requires truncated noise, got {self.support}: "
+                f"support must be an integer for a simulation, which requires truncated noise, got {self.support}: "
                 "pass an integer, or omit support to use the default truncation"
             )
         cut = None if self.support is None else int(self.support)

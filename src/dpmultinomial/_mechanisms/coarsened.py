@@ -66,7 +66,7 @@ class Coarsened:
 
     def __post_init__(self) -> None:
         if not isinstance(self.noise, Coarsenable):
-            raise TypeError(f"noise must be a noise distribution of single counts, got {self.noise!r}")
+            raise TypeError(f"noise must be a noise distribution for single counts, got {self.noise!r}")
         _checks.one_of("ties", self.ties, TIES)
         if self.step is not None:
             step = _checks.positive("step", self.step)
@@ -77,8 +77,8 @@ class Coarsened:
                 _checks.number(name, getattr(self, name))
         if self.at is not None and self.least is not None and self.at >= self.least:
             raise ValueError(
-                f"the threshold must be above the value at which counts are clipped ({self.at}), because otherwise no "
-                f"count would be withheld, got {self.least}"
+                f"the threshold must be above the value at which counts are clipped ({self.at}), got {self.least}: "
+                "with this threshold, no count would be withheld"
             )
 
     @property

@@ -119,8 +119,8 @@ def calibrate_for_kl(epsilon: float, *, order: float, counts: ArrayLike) -> tupl
     counts = _checks.counts("counts", counts, least_size=2)
     if np.all(counts == counts[0]):
         raise ValueError(
-            "counts must not all be equal, because the expected loss would then decrease without bound as alpha "
-            f"increases, got {counts[0]} for all counts"
+            f"counts must not all be equal, got {counts[0]} for all counts: the optimal alpha would be infinite, "
+            "because the expected loss would decrease without bound as alpha increases"
         )
 
     def cost(log_alpha: float) -> float:
@@ -323,9 +323,7 @@ class Dirichlet:
 def _shares(counts: ArrayLike) -> NDArray[np.float64]:
     counts = _checks.counts("counts", counts, least_size=2)
     if counts.sum() == 0:
-        raise ValueError(
-            "at least one count must be > 0, because the KL divergence requires proportions, got only zeros"
-        )
+        raise ValueError("at least one count must be > 0, got only zeros: the KL divergence requires proportions")
     return np.asarray(counts / counts.sum())
 
 

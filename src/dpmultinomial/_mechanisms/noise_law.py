@@ -180,10 +180,10 @@ def summed_over_records(cost: Array, relation: str, sensitivity: float | None) -
     if sensitivity is not None:
         return float(cost.max()) * sensitivity
     if relation not in DISJOINT:
-        known = " and ".join(repr(word) for word in DISJOINT)
+        known = " or ".join(repr(word) for word in DISJOINT)
         raise ValueError(
-            f"sensitivity is required for the relation {relation!r}: for counts, sensitivity may be omitted only for "
-            f"{known}"
+            f"sensitivity may be omitted only for counts with the relation {known}, got the relation {relation!r}: "
+            "pass sensitivity="
         )
     changed = DISJOINT[relation]
     return float(cost) * changed if cost.ndim == 0 else float(np.sort(cost)[::-1][:changed].sum())

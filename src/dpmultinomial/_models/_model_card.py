@@ -216,7 +216,7 @@ def opened(exported: Mapping[str, object], expected: str, keys: Sequence[str]) -
     if not isinstance(exported, Mapping):
         raise TypeError(f"exported must be a dict, got {type(exported).__name__}")
     if exported.get("format") != expected:
-        raise ValueError(f"exported must have the format {expected!r}, got {_shown(exported.get('format'))}")
+        raise ValueError(f"exported['format'] must be {expected!r}, got {_shown(exported.get('format'))}")
     if missing := [key for key in ("columns", "card", *keys) if key not in exported]:
         raise ValueError(
             f"exported must contain the keys 'columns', 'card', {', '.join(map(repr, keys))}, but lacks "
@@ -267,7 +267,7 @@ def logs(name: str, values: object, shape: tuple[int, ...]) -> NDArray[np.float6
             if isinstance(value, float) and math.isnan(value):
                 raise ValueError(f"{name} must contain only numbers, got NaN")
             if not LEAST <= value <= _WHOLE:
-                raise ValueError(f"{name} must contain log probabilities, got {_shown(value)}")
+                raise ValueError(f"{name} must contain log probabilities from {LEAST:g} to 0, got {_shown(value)}")
     return np.array(rows, dtype=np.float64).reshape(shape)
 
 

@@ -52,8 +52,8 @@ class Counts:
         self.classes = classes
         if (categories >= np.asarray(sizes)).any():
             raise ValueError(
-                f"categories must be smaller than the numbers of categories {np.asarray(sizes).tolist()}, got the "
-                f"largest categories {categories.max(axis=0).tolist()}"
+                "every category must be smaller than the number of categories of its feature "
+                f"({np.asarray(sizes).tolist()}), got the largest categories {categories.max(axis=0).tolist()}"
             )
         if (labels < 0).any() or (labels >= classes).any():
             raise ValueError(f"labels must lie in [0, {classes}), got values from {labels.min()} to {labels.max()}")

@@ -618,7 +618,7 @@ class Books:
                 if not Path(other.place, NAME).exists():
                     way = f"This folder no longer exists: run {RESTORE} {other.place} to transfer the recorded spending"
                 raise Refused(
-                    f"the spending for this file is already recorded in another journal (in {other.place}). {way}"
+                    f"the spending on the file of this release is recorded in another journal (in {other.place}). {way}"
                 )
 
     def _ledger_agrees(self, wanted: list[Entry]) -> None:

@@ -169,9 +169,9 @@ def unchanged(asked: Asked, entry: Entry, *, settings: Sequence[str], data: str)
     """
     if not entry.settings or not entry.data:
         raise Refused(
-            f"{asked}: the ledger does not contain the fingerprints of the settings and data of this release, so these "
-            f"cannot be compared: use the published files, or set generation to {asked.generation + 1} to spend budget "
-            "on a new release"
+            f"{asked}: the ledger does not contain the fingerprints of the settings and data of this release, so "
+            f"changes cannot be detected: use the published files, or set generation to {asked.generation + 1} to "
+            "spend budget on a new release"
         )
     known = (("settings", entry.settings in settings), ("confidential file", entry.data == data))
     for what, same in known:

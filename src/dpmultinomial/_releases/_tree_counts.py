@@ -275,8 +275,8 @@ def _scale(mechanism: str, settings: Mapping[str, Any], share: float, change: in
     wanted = change / part if laplace else math.sqrt(change / part / 2)
     if not wanted <= _noise.LARGEST_SCALE * (1 - 1e-9):
         raise Refused(
-            f"{key}: the share of {level} is too small, because this share requires noise of scale {wanted:.3g}, "
-            f"which exceeds 2^40: choose a larger share or a larger {key}"
+            f"the noise scale of the level {level!r} must be at most 2^40, got {wanted:.3g}: choose a larger share or "
+            f"a larger {key}"
         )
     return (_noise.laplace_scale if laplace else _gaussian_scale)(part, sensitivity=change)
 

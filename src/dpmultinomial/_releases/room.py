@@ -329,6 +329,6 @@ def _guarded(root: Path, asked: Asked, call: Callable[[], Path]) -> Path:
         kind, text = type(error).__name__, traceback.format_exc().encode()
     where = _confidential.keep(_places.folder(root), f"{asked.release}_{asked.generation}_error.txt", text)
     raise RuntimeError(
-        f"{asked}: a {kind} occurred while the confidential file was open: see "
+        f"{asked}: an exception of type {kind} occurred while the confidential file was open. See "
         f"{_places.FOLDER}/{where.name} for details"
     )

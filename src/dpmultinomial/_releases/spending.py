@@ -85,8 +85,8 @@ class Cost:
             return self
         if self.relation == EXCHANGE:
             raise ValueError(
-                f"a cost can be converted only if its relation is {ADD_OR_REMOVE!r}, got {self.relation!r}: this cost "
-                "does not bound the privacy loss of a person whose record is replaced"
+                f"a conversion to {REPLACE!r} requires a cost for {ADD_OR_REMOVE!r}, got a cost for "
+                f"{self.relation!r}, which does not bound the privacy loss of a person whose record is replaced"
             )
         if self.rho is not None:
             return Cost(

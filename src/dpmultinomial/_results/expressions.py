@@ -155,7 +155,7 @@ def _tokens(text: str, names: Names) -> list[tuple[str, Any]]:
         else:
             loose = _LOOSE.match(text, i)
             names.place(loose[0] if loose else text[i:])
-            raise ValueError(f"{text!r}: the part {text[i:]!r} cannot be parsed: put names in quotes")
+            raise ValueError(f"the part {text[i:]!r} of {text!r} cannot be parsed: put names in quotes")
     return tokens
 
 

@@ -768,8 +768,8 @@ def _met(own: Window, tie: Window) -> Window:
     weights = own.weights * tie.at(own.first, len(own.weights))
     if not weights.max() > 0:
         raise Incompatible(
-            f"the counts and the information on their sum contradict each other (values {own.first} to {own.last}, and "
-            f"{tie.first} to {tie.last}): check the counts and the total"
+            f"the counts and the information on their sum contradict each other ({own.first} to {own.last} according "
+            f"to the counts, {tie.first} to {tie.last} according to the sum): check the counts and the total"
         )
     return Window(own.first, weights / weights.sum())
 

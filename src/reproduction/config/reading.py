@@ -46,15 +46,15 @@ class _Strict(_LOADER):
         for key_node, _ in node.value:
             line = key_node.start_mark.line + 1
             if key_node.tag == "tag:yaml.org,2002:merge":
-                raise ConfigError(f"<<: merge keys are not supported (line {line}): write the keys in full")
+                raise ConfigError(f"merge keys (<<) are not supported (line {line}): write the keys in full")
             key = self.construct_object(key_node, deep=True)
             if not isinstance(key, str):
                 raise ConfigError(
-                    f"{key_node.value}: YAML reads this key as {key!r} (line {line}): put the key in quotation marks"
+                    f"YAML reads the key {key_node.value} as {key!r} (line {line}): put the key in quotation marks"
                 )
             if key in seen:
                 raise ConfigError(
-                    f"{key}: duplicate key (lines {seen[key]} and {line}): remove all but one of these keys"
+                    f"duplicate key {key!r} (lines {seen[key]} and {line}): remove all but one of the entries"
                 )
             seen[key] = line
         return super().construct_mapping(node, deep)
@@ -171,16 +171,16 @@ def _refuse_extras(text: str) -> None:
         line = event.start_mark.line + 1
         name = getattr(event, "anchor", None)
         if isinstance(event, yaml.AliasEvent):
-            raise ConfigError(f"*{name}: aliases are not supported (line {line}): write the value in full")
+            raise ConfigError(f"aliases are not supported (line {line}), got *{name}: write the value in full")
         if name is not None:
             raise ConfigError(
-                f"&{name}: anchors are not supported (line {line}): write the value in "
-                "full at each place where it is used"
+                f"anchors are not supported (line {line}), got &{name}: write the value in full at each place where "
+                "the value is used"
             )
         if isinstance(event, yaml.DocumentStartEvent) and (event.version or event.tags):
-            raise ConfigError(f"%: directives are not supported (line {line}): remove this line")
+            raise ConfigError(f"directives (%) are not supported (line {line}): remove this line")
         if getattr(event, "tag", None) is not None:
-            raise ConfigError(f"{event.tag}: tags are not supported (line {line}): write the value without a tag")
+            raise ConfigError(f"tags are not supported (line {line}), got {event.tag}: write the value without a tag")
         level += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if level > _DEEPEST + 1:
             raise ConfigError(f"the value is nested more than {_DEEPEST} levels deep (line {line}): use fewer levels")
@@ -197,7 +197,7 @@ def _refuse_escapes(node: yaml.Node, text: str) -> None:
             if getattr(key, "style", None) == '"' and "\\" in written:
                 line = key.start_mark.line + 1
                 raise ConfigError(
-                    f"{written[:80]}: keys must not contain escapes (line {line}): write the characters themselves"
+                    f"keys must not contain escapes (line {line}), got {written[:80]}: write the characters themselves"
                 )
             _refuse_escapes(value, text)
 
@@ -209,10 +209,11 @@ def _refuse_keys(loaded: Any) -> None:
         for key in (key for value in level if isinstance(value, dict) for key in value):
             if _TEMPLATE.match(key):
                 raise ConfigError(
-                    f"{key}: templates are not allowed, because they can run code: write the values themselves"
+                    f"templates are not allowed, got the key {key}: templates can run code, so write the values "
+                    "themselves"
                 )
             if _CONTROL.search(key):
-                raise ConfigError(f"{key!r}: keys must not contain control characters")
+                raise ConfigError(f"keys must not contain control characters, got {key!r}")
         for text in (text for value in level for text in _strings(value)):
             if _SURROGATE.search(text):
                 raise ConfigError(f"{text[:80]!r} contains an unpaired surrogate: remove or replace this character")
@@ -240,8 +241,8 @@ def _plain(node: yaml.ScalarNode, looks: re.Pattern[str], value: float) -> float
         return value
     line = node.start_mark.line + 1
     raise ConfigError(
-        f"{node.value}: YAML reads this number as {value} (line {line}): write {value}, or put the "
-        "text in quotation marks"
+        f"YAML reads the number {node.value} as {value} (line {line}): write {value}, or put the text in quotation "
+        "marks"
     )
 
 
@@ -249,7 +250,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     mapping: dict[str, Any] = {}
     for key, value in pairs:
         if key in mapping:
-            raise ConfigError(f"{key}: duplicate key: remove all but one of these keys")
+            raise ConfigError(f"duplicate key {key!r}: remove all but one of the entries with this key")
         mapping[key] = value
     return mapping
 

@@ -129,7 +129,8 @@ def read_published(path: Any) -> pd.DataFrame:
     if tuple(table.columns) != PUBLISHED:
         raise ValueError(f"{path}: the columns must be {', '.join(PUBLISHED)}, got {', '.join(table.columns)}")
     if unknown := set(table["kind"]) - set(KINDS):
-        raise ValueError(f"{path} contains the unknown kinds {sorted(unknown)}: use one of {', '.join(KINDS)}")
+        got = ", ".join(map(str, unknown))
+        raise ValueError(f"{path}: kind must be one of {', '.join(KINDS)}, got {got}")
     for kind, column in (("curve", "error"), ("timing", "error"), ("law", "error"), ("number", "digits")):
         bare = table[(table["kind"] == kind) & table[column].isna() & (table["value"].notna() | (kind == "law"))]
         if len(bare):
@@ -154,9 +155,12 @@ def _paired(statements: list[Any], ours: list[Any], paper: str) -> None:
             f"{sorted(printed - computed)}, computed only: {sorted(computed - printed)})"
         )
     if unknown := {row.variant for row in ours} - _ORDER.keys():
-        raise ValueError(f"{paper} contains the unknown variants {sorted(unknown)}: use one of {', '.join(VARIANTS)}")
+        raise ValueError(
+            f"{paper}: variant must be one of {', '.join(VARIANTS)}, got {', '.join(map(str, sorted(unknown)))}"
+        )
     if unknown := {statement.kind for statement in statements} - set(KINDS):
-        raise ValueError(f"{paper} contains the unknown kinds {sorted(unknown)}: use one of {', '.join(KINDS)}")
+        got = ", ".join(sorted(unknown))
+        raise ValueError(f"{paper}: kind must be one of {', '.join(KINDS)}, got {got}")
 
 
 def _related(statements: list[Any], run: list[Any], paper: str) -> None:

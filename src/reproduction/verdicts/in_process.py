@@ -116,7 +116,7 @@ def _whole(paper: Paper, artefact: Artefact, stated: Mapping[str, Any] | None) -
     left_out = set() if stated is None else set(known) - set(stated.get(section) or {})
     if left_out:
         raise ValueError(
-            f"{paper.slug}.{section}: the test does not set {', '.join(sorted(left_out))}: add these settings"
+            f"the test of {paper.slug}.{section} does not set {', '.join(sorted(left_out))}: add these settings"
         )
 
 

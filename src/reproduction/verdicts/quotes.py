@@ -61,7 +61,7 @@ def value(written: str) -> tuple[float, float]:
     """
     match = _NUMBER.fullmatch(written.strip())
     if not match:
-        raise ValueError(f"a quoted number must have the format of numbers in the documents, got {written!r}")
+        raise ValueError(f"a quoted number must be written in digits, such as 1,234, 0.5 % or 2e-3, got {written!r}")
     digits = match["digits"].replace(",", "").replace("−", "-")
     power = int(match["e"] or match["power"] or (match["raised"] or "0").translate(_RAISED))
     power -= 2 if match["percent"] else 0

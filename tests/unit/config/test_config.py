@@ -143,14 +143,14 @@ def test_all_mistakes_come_at_once():
 def test_a_key_written_twice_is_refused(tmp_path):
     path = tmp_path / "twice.yaml"
     path.write_text("run: [balmat2018]\nroot_seed: 1\nroot_seed: 2\n")
-    with pytest.raises(config.ConfigError, match=r"root_seed: duplicate key \(lines 2 and 3\)"):
+    with pytest.raises(config.ConfigError, match=r"duplicate key 'root_seed' \(lines 2 and 3\)"):
         config.read(path)
 
 
 def test_a_key_that_yaml_does_not_read_as_text_is_refused(tmp_path):
     path = tmp_path / "yes.yaml"
     path.write_text("a: 1\nscenarios:\n    yes: {counts: [1, 2], epsilon: 1.0}\n")
-    with pytest.raises(config.ConfigError, match=r"yes: YAML reads this key as True \(line 3\)"):
+    with pytest.raises(config.ConfigError, match=r"YAML reads the key yes as True \(line 3\)"):
         config.read(path)
 
 
@@ -166,15 +166,15 @@ def test_a_file_that_is_no_mapping_is_refused(tmp_path):
     [
         (
             "root_seed: 010\n",
-            r"010: YAML reads this number as 8 \(line 1\): write 8, or put the text in quotation marks",
+            r"YAML reads the number 010 as 8 \(line 1\): write 8, or put the text in quotation marks",
         ),
-        ("root_seed: 1:30\n", r"1:30: YAML reads this number as 90"),
-        ("root_seed: 1_000\n", r"1_000: YAML reads this number as 1000"),
-        ("root_seed: 0x1F\n", r"0x1F: YAML reads this number as 31"),
-        ("a: {b: [1, 1:30.5]}\n", r"1:30.5: YAML reads this number as 90.5"),
+        ("root_seed: 1:30\n", r"YAML reads the number 1:30 as 90"),
+        ("root_seed: 1_000\n", r"YAML reads the number 1_000 as 1000"),
+        ("root_seed: 0x1F\n", r"YAML reads the number 0x1F as 31"),
+        ("a: {b: [1, 1:30.5]}\n", r"YAML reads the number 1:30.5 as 90.5"),
         (
             "__use_yte__: true\nroot_seed: ?1 + 1\n",
-            r"__use_yte__: templates are not allowed, because they can run code",
+            r"templates are not allowed, got the key __use_yte__: templates can run code",
         ),
     ],
 )

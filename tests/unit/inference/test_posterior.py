@@ -193,7 +193,7 @@ def test_sixteen_shares_by_enumeration():
 def test_a_total_that_is_impossible_under_bounded_noise(total, limit):
     """Check the smallest and largest possible totals of counts that were rounded to 15, 30 and 0 at random: each count
     is less than 5 below or above its released value, so the sum is between 37 and 57."""
-    message = f"the true counts add up to {limit}, got a total of {total}: check"
+    message = f"total must be {limit} given the released values and the noise, got {total}: check"
     release = Release([15, 30, 0], mechanism=dpm.RandomRounding(base=5), total=total)
     with pytest.raises(ValueError, match=message):
         posterior(release)

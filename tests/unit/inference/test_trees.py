@@ -123,5 +123,5 @@ def test_what_is_no_tree_is_refused(rest, message):
 
 def test_a_mechanism_of_something_else_is_refused():
     swap = dpm.Release(VALUES, mechanism=dpm.Swap(rate=0.1), parents=PARENTS)
-    with pytest.raises(TypeError, match="mechanism must be a noise distribution of counts"):
+    with pytest.raises(TypeError, match="mechanism must be a noise distribution for counts"):
         dpm.posterior(swap)

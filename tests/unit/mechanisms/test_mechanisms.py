@@ -37,7 +37,7 @@ def test_additive_counts_draw_and_cost_what_the_paper_says():
     assert law.cost(REPLACE).epsilon == 1.0  # two components move, the total stays
     whole = dpm.AdditiveCounts(epsilon=0.5, support=math.inf)
     assert whole.cost() == dpm.PureDP(source="data", relation=ADD, epsilon=1.0)
-    with pytest.raises(ValueError, match="a simulation requires truncated noise"):
+    with pytest.raises(ValueError, match="support must be an integer for a simulation"):
         whole.sample([1, 2], rng=dpm.stream(1, "a"))
     for name, wrong in {"epsilon": 0.0, "algorithm": "4", "ties": "never", "support": 0}.items():
         with pytest.raises(ValueError, match=name):

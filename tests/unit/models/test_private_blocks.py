@@ -29,7 +29,9 @@ def test_class_counts_count_one_by_one(rows):
 
 def test_class_counts_refuse_codes_out_of_range():
     codes, groups, _ = table()
-    with pytest.raises(ValueError, match=r"categories must be smaller than the numbers of categories .3, 5, 2."):
+    with pytest.raises(
+        ValueError, match=r"every category must be smaller than the number of categories of its feature ..3, 5, 2.."
+    ):
         Counts(codes + np.int32(1), groups, sizes=[3, 5, 2], classes=4)
     for wrong in (groups + np.int32(1), groups - np.int32(1)):
         with pytest.raises(ValueError, match=r"labels must lie in .0, 4., got values from"):

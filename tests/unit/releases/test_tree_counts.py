@@ -403,9 +403,7 @@ def test_settings_that_do_not_fit_together_are_told_before_anything_is_opened(ro
 
 
 def test_a_share_too_small_for_its_noise_is_refused_by_name(root):
-    with pytest.raises(
-        Refused, match=r"epsilon: the share of level 0 is too small, because this share requires noise of scale 1\.2e"
-    ):
+    with pytest.raises(Refused, match=r"the noise scale of the level 'level 0' must be at most 2\^40, got 1\.2e"):
         released(root, {"mechanism": "discrete_laplace", "epsilon": 2.5e-12})
 
 

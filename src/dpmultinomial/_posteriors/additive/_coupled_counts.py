@@ -132,9 +132,9 @@ class CoupledCounts:
         self.total_low, self.total_factor = total_low + skipped, total_factor[skipped:]
         if not self.total_factor.size or not self.total_factor.max() > 0:
             raise ValueError(
-                f"the sums of counts within the windows, which are at least {int(self.low.sum())}, do not agree with "
-                f"the released total, which requires sums from {total_low} to {total_low + len(total_factor) - 1}: "
-                "choose a larger window"
+                f"the released total requires a sum of the counts from {total_low} to "
+                f"{total_low + len(total_factor) - 1}, but the window of each count allows only sums of at least "
+                f"{int(self.low.sum())}: choose a larger window"
             )
         self._solve()
 

@@ -159,7 +159,7 @@ def _flat(noisy_counts: ArrayLike | Sequence[ArrayLike], starts: ArrayLike | Non
         noisy, bounds = _checks.floats("noisy_counts", noisy_counts), _checks.int64s("starts", starts)
         if noisy.ndim != 1 or not len(bounds) or bounds[0] != 0 or bounds[-1] != len(noisy):
             raise ValueError(
-                f"starts must begin with 0 and end with the number of entries ({noisy.size}), got {starts!r}"
+                f"starts must begin with 0 and end with the number of noisy counts ({noisy.size}), got {starts!r}"
             )
     elif isinstance(noisy_counts, np.ndarray) and noisy_counts.ndim == 2:
         noisy = _checks.floats("noisy_counts", noisy_counts).ravel()

@@ -212,8 +212,8 @@ def exact(
     if not least <= total <= most:
         limit = f"at least {least:,}" if total < least else f"at most {most:,}"
         raise ValueError(
-            f"total: under the noise, the true counts add up to {limit}, got a total of {total:,}: check the total, "
-            "the released values and the noise"
+            f"total must be {limit} given the released values and the noise, got {total:,}: check the total, the "
+            "released values and the noise"
         )
     return posterior(logs, prior)
 

@@ -100,9 +100,7 @@ class TailedLaw(ABC):
         """
         given = np.asarray(q, dtype=np.float64)
         if not self.ends and not np.all((given > 0) & (given < 1)):
-            raise ValueError(
-                f"q must be strictly between 0 and 1, because the quantiles at 0 and 1 are not defined, got {q!r}"
-            )
+            raise ValueError(f"q must be strictly between 0 and 1, got {q!r}: the quantiles at 0 and 1 are not defined")
         levels = _checks.levels("q", q, least=self.least)
         quantiles = [self._quantile(level) for level in levels.ravel().tolist()]
         return np.array(quantiles, dtype=np.float64).reshape(levels.shape)

@@ -209,7 +209,7 @@ def _common(mine: Window, theirs: Window, of_total: Window) -> tuple[int, int]:
     high = min(of_total.last, mine.last + theirs.last)
     if low > high:
         raise ValueError(
-            "the distribution of the share is not defined: the sum of two counts lies between "
+            "the distribution of the share is not defined, because the sum of the two counts lies between "
             f"{mine.first + theirs.first} and {mine.last + theirs.last}, but must lie between {of_total.first} and "
             f"{of_total.last}: check the counts and the settings"
         )

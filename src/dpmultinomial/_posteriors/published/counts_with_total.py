@@ -793,7 +793,7 @@ def _concentrations(prior: Any, size: int) -> Array | None:
     if isinstance(prior, Mapping) and prior.get("law") == "multinomial":
         if set(prior) - {"law", "alpha"}:
             raise ValueError(
-                "prior: the multinomial prior must have no other parameter than alpha, got "
+                "prior: the multinomial prior must have no parameter other than alpha, got "
                 f"{', '.join(sorted(set(prior) - {'law'}))}"
             )
         return _checks.positives("alpha", prior.get("alpha", JEFFREYS), size)

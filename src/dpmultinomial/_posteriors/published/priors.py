@@ -277,8 +277,8 @@ def prior_of(words: Any) -> CountPrior:
     law = given.get("law")
     if law == "fitted":
         raise ValueError(
-            "prior: a prior cannot be fitted to a single noisy count: fit the prior to many counts with "
-            "priors.fit(..) and pass the result"
+            "prior must not be 'fitted' for a single noisy count: fit the prior to many counts with priors.fit(..), "
+            "and pass the result"
         )
     if law not in WORDS:
         hint = get_close_matches(str(law), WORDS, n=1)
@@ -735,7 +735,7 @@ def choose(cells: Cells, prior: Any, groups: Sequence[object] | NDArray[Any] | N
         law = f"{{'law': {next(iter(prior), '..')!r}, ..}}"
         named = ", ".join(map(str, prior))
         raise ValueError(
-            f"prior: groups is required if the keys ({named}) are names of groups: pass groups, or write {law}"
+            f"groups is required if the keys of prior ({named}) are names of groups: pass groups, or write {law}"
         )
     if by_group and set(prior) != set(names):
         raise ValueError(f"prior must have one entry per group ({', '.join(names)}), got {', '.join(map(str, prior))}")

@@ -147,12 +147,12 @@ def likelihoods_of(cells: Cells, log_mass: float = 40.0) -> Likelihoods:
         i = int(bad[0])
         if high[i] < low[i]:
             raise ValueError(
-                f"count {i + 1}: the released value {cells.released[i]:g} is impossible for all true counts: check the "
-                "noise and the bounds"
+                f"the released value {cells.released[i]:g} of count {i + 1} is impossible for all true counts: check "
+                "the noise and the bounds"
             )
         raise ValueError(
-            f"count {i + 1}: the released value {cells.released[i]:g} is possible for more than {WIDEST:,} true "
-            "counts: set tighter bounds on the count"
+            f"the released value {cells.released[i]:g} of count {i + 1} is possible for more than {WIDEST:,} true "
+            "counts: set tighter bounds on this count"
         )
     rows: list[Array] = [np.ones(1)] * n
     first, top, bound = np.zeros(n, dtype=np.int64), np.zeros(n), np.full(n, -np.inf)
@@ -163,7 +163,7 @@ def likelihoods_of(cells: Cells, log_mass: float = 40.0) -> Likelihoods:
         if np.isneginf(best).any():
             i = int(block.rows[np.isneginf(best).argmax()])
             raise ValueError(
-                f"count {i + 1}: the released value {cells.released[i]:g} is impossible for all true counts: check "
+                f"the released value {cells.released[i]:g} of count {i + 1} is impossible for all true counts: check "
                 "the noise and the bounds"
             )
         scaled = np.exp(block.log_likelihood - best[:, None])

@@ -141,7 +141,7 @@ def _table(
     if cells["missing"].any():
         raise ValueError(
             f"the columns table, row and column must not contain missing values, got {int(cells['missing'].sum())} "
-            f"lines with missing values (the first is line {int(cells['missing'].argmax()) + 1} of the table)"
+            f"line(s) with missing values (the first is line {int(cells['missing'].argmax()) + 1} of the table)"
         )
     pairs = list(zip(map(str, cells["row"]), map(str, cells["column"]), strict=True))
     if len(set(pairs)) < len(pairs):

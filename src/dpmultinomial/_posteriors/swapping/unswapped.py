@@ -394,8 +394,8 @@ class StrataLaw(PairedLaw):
                 beside += law.total
             elif named:
                 raise ValueError(
-                    "the argument `given` must contain either all cells or no cell of every other stratum, got the "
-                    f"cells {list(others)}"
+                    "the argument `given` must contain either all cells or no cell of each of the other strata, got "
+                    f"the cells {list(others)}"
                 )
         law = self.laws[stratum]
         if not side:

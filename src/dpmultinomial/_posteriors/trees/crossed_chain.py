@@ -179,7 +179,7 @@ class Crossed:
         shape = len(self.tree), len(self.queries)
         known = np.where(self.tree.upper == NONE, np.inf, self.tree.upper.astype(np.float64))
         if known.min() < np.inf or self.tree.lower.max() > 0:
-            raise ValueError("bounds must be set on queries for crossed cells, got bounds on the nodes of the tree")
+            raise ValueError("for crossed cells, bounds must be set on queries, got bounds on the nodes of the tree")
         low = np.array(np.broadcast_to(np.asarray(lower, dtype=np.float64), shape))
         high = np.array(np.broadcast_to(np.asarray(upper, dtype=np.float64), shape))
         low = np.maximum(np.ceil(np.nan_to_num(low, nan=0.0)), 0.0)

@@ -359,7 +359,7 @@ def _possible(sites: NDArray[Any], tree: Tree, nodes: Whole, rows: Whole, releas
     if len(bad):
         i = int(bad[0])
         raise ValueError(
-            f"{tree.names[nodes[i]]}: the released value {released[i]:g} is impossible for all counts within the "
+            f"the released value {released[i]:g} of {tree.names[nodes[i]]} is impossible for all counts within the "
             "bounds: check the released value, the noise and the bounds"
         )
 

@@ -305,8 +305,8 @@ class PartOfTotal:
         if (low > high).any():
             i = int(np.flatnonzero(low > high)[0])
             raise _solver.Unsolved(
-                f"{tree.names[i]}: no count of the cell agrees with the bounds and the totals, which require at least "
-                f"{low[i]:g} and at most {high[i]:g}: correct the bounds or the measurements"
+                f"no count of the cell in {tree.names[i]} agrees with the bounds and the totals, which require at "
+                f"least {low[i]:g} and at most {high[i]:g}: correct the bounds or the measurements"
             )
         return low, high
 

@@ -179,15 +179,14 @@ def _judge(question: Mapping[str, Any], tables: int) -> None:
         raise ValueError(f"the key 'about' must be 'rates' for a model, got {question['about']!r}: omit this key")
     if "rank" in question and question["rank"].get("of") == "all":
         raise ValueError(
-            "rank: probabilities of different tables cannot be ranked: list only probabilities of a single table under "
-            "the key 'of'"
+            "the key 'of' of rank must list probabilities of a single table, got 'all': probabilities of different "
+            "tables cannot be ranked"
         )
     kind = next((kind for kind in ("sum", "share", "rank") if kind in question), "")
     if kind and tables > 1:
         raise ValueError(
-            f"{kind}: the names are from {tables} tables (different conditions or columns), and "
-            "probabilities of different tables do not add up: use a difference, a ratio or a "
-            "probability to compare them"
+            f"the key {kind!r} must contain names from a single table, got names from {tables} tables (different "
+            "conditions or columns): use a difference, a ratio or a probability to compare different tables"
         )
 
 

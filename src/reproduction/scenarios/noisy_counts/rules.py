@@ -265,7 +265,7 @@ def law_mistakes(place: str, stated: Mapping[str, Any], by_row: Sequence[str]) -
             law_of(words)
         elif "file" not in stated:
             raise ValueError(
-                "noise: a table requires the key 'file' with the path of a CSV file that has the columns true, "
+                "noise: a noise table requires the key 'file' with the path of a CSV file that has the columns true, "
                 f"released and probability, got the keys {', '.join(stated)}"
             )
         elif not Path(str(stated["file"])).is_file():

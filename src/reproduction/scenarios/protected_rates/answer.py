@@ -28,8 +28,7 @@ def answer(case: Case) -> Answer:
     assert columns is not None
     if settings["family"] == "shares" and settings["per"] != 1:
         raise ValueError(
-            "the key 'per' must be omitted for shares, because shares are fractions of persons, got "
-            f"{settings['per']!r}"
+            f"the key 'per' must be omitted for shares, got {settings['per']!r}: shares are fractions of persons"
         )
     release, numbers = _release(columns, settings), rules.numbers(settings)
     inferred = _posterior(release, numbers, settings)

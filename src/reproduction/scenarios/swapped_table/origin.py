@@ -168,7 +168,9 @@ def _of_release(release: Published, swapped: Sequence[str] | None, held: Sequenc
 def _texts(record: Mapping[str, object], key: str) -> list[str]:
     columns = record.get(key)
     if not isinstance(columns, list):
-        raise ValueError(f"the record of the release must contain a list of its {key} columns, got {columns!r}")
+        raise ValueError(
+            f"the record of the release must contain a list of columns under the key {key!r}, got {columns!r}"
+        )
     return [str(name) for name in columns]
 
 

@@ -202,7 +202,7 @@ def test_the_wide_negative_binomial_has_its_mode_inside():
         ({"law": "geometric", "mean": 0}, "mean must be finite and > 0, got 0"),
         ({"law": "table", "counts": [1, 1], "probabilities": [0.5, 0.5]}, "counts must be distinct"),
         ({"law": "table", "counts": [1], "probabilities": [0.0]}, "with a positive sum"),
-        ("fitted", "cannot be fitted to a single noisy count"),
+        ("fitted", "must not be 'fitted' for a single noisy count"),
     ],
 )
 def test_a_wrong_prior_is_told_what_is_right(words, told):

@@ -219,7 +219,7 @@ def test_unmeasured_counts_share_what_the_total_leaves():
         (
             {"total": 3, "prior": {"law": "multinomial", "beta": 1}},
             ValueError,
-            "the multinomial prior must have no other parameter than alpha, got beta",
+            "the multinomial prior must have no parameter other than alpha, got beta",
         ),
         ({"total": 3, "prior": {"law": "multinomial", "alpha": 0}}, ValueError, "alpha must be finite and > 0"),
         (

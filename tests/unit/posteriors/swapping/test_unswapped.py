@@ -322,7 +322,7 @@ def test_strata_are_independent_given_their_margins():
     assert isinstance(law, StrataLaw)
     s, t, w = law.pair(0, [1, 2, 3, 4, 5, 6, 7])
     assert np.all((s + t == layers.sum()) | (w < 1e-15))
-    with pytest.raises(ValueError, match="no cell of every other stratum"):
+    with pytest.raises(ValueError, match="no cell of each of the other strata"):
         law.pair(0, [4])
     drawn = law.draw(50, rng=stream(5, "draw")).reshape(50, 2, 2, 2)
     assert (drawn.sum(axis=3) == layers.sum(axis=2)).all()

@@ -72,7 +72,7 @@ def checked(
     if away.max() > FARTHEST:
         worst = int(np.argmax(away))
         raise ValueError(
-            f"release must be within {FARTHEST:g} scales of the range of its statistic, got "
+            f"every entry of release must be within {FARTHEST:g} scales of the range of its statistic, got "
             f"{z[worst]:g} at index {worst} for the range [{low[worst]:g}, {high[worst]:g}] and scale "
             f"{size[worst]:g}"
         )

@@ -77,8 +77,8 @@ class NoiseLaw(ABC):
         levels = _checks.fraction("q", q)
         if np.any((levels == 0) | (levels == 1)):
             raise ValueError(
-                "q must be strictly between 0 and 1, because the quantiles at 0 and 1 are not defined, got "
-                f"{levels[(levels == 0) | (levels == 1)][0]:g}"
+                f"q must be strictly between 0 and 1, got {levels[(levels == 0) | (levels == 1)][0]:g}: the quantiles "
+                "at 0 and 1 are not defined"
             )
         return _flat(self._quantile, levels)
 

@@ -254,13 +254,16 @@ def test_a_table_with_an_estimated_total_makes_the_answer_approximate():
 @pytest.mark.parametrize(
     ("question", "said"),
     [
-        ({"sum": ["P(mark = a)", "P(age = a)"]}, "probabilities of different tables do not add up: use a difference"),
+        ({"sum": ["P(mark = a)", "P(age = a)"]}, "(different conditions or columns): use a difference"),
         (
             {"share": {"of": ["P(mark = a)"], "among": ["P(mark = a)", "P(age = a)"]}},
-            "share: the names are from 2 tables",
+            "the key 'share' must contain names from a single table, got names from 2 tables",
         ),
-        ({"rank": {"of": ["P(mark = a)", "P(age = a)"]}}, "rank: the names are from 2 tables"),
-        ({"rank": {"of": "all"}}, "cannot be ranked: list only probabilities of a single table"),
+        (
+            {"rank": {"of": ["P(mark = a)", "P(age = a)"]}},
+            "the key 'rank' must contain names from a single table, got names from 2 tables",
+        ),
+        ({"rank": {"of": "all"}}, "the key 'of' of rank must list probabilities of a single table, got 'all'"),
         ({"sum": ["P(mark = a)"], "about": "counts"}, "the key 'about' must be 'rates' for a model, got 'counts'"),
         ({"difference": ["P(mark = a)", "P(mark = z)"]}, "unknown name"),
     ],

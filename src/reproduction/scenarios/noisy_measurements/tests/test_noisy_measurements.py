@@ -141,7 +141,7 @@ def test_its_files_are_inputs_of_the_job(folder):
             "mine.cell: 'sex' is not an axis of pl94 person but of dhc person",
         ),
         ({"cell": {"cenrace": "purple"}}, "mine.cell: cenrace: the level 'purple' is not known"),
-        ({"query": "salary"}, "mine.query: the query salary contains salary, which is not a binning of pl94 person"),
+        ({"query": "salary"}, "mine.query: the query salary must contain only binnings of pl94 person, got salary"),
         ({"levels": ["Ward"]}, "mine.levels: unknown level Ward; the levels of pl94 are State, County"),
         ({"levels": []}, "mine.levels"),
         ({"prior": "flatt"}, "got 'flatt'"),
