@@ -259,5 +259,5 @@ def test_queries_have_names():
     assert synthetic_census.variances("pl94", "unit", "Block")["detailed"] == Fraction(12343, 3379) ** 2 / Fraction(
         495, 4100
     )
-    with pytest.raises(ValueError, match="salary, which is not a binning"):
+    with pytest.raises(ValueError, match="must contain only binnings of pl94 person, got salary"):
         PEOPLE.specs("votingage*salary")

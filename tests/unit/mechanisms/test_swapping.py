@@ -381,7 +381,7 @@ def test_the_stated_epsilon():
     assert least == pytest.approx(np.log(11) / 2)
     assert accounting.epsilon(10, rate=rate) == pytest.approx(least)
     assert accounting.epsilon(10, rate=accounting.rate_for(4.0, largest=10)) == pytest.approx(4.0)
-    with pytest.raises(ValueError, match=r"ln\(b \+ 1\)"):
+    with pytest.raises(ValueError, match=r"ln\(largest \+ 1\)"):
         accounting.rate_for(1.0, largest=2)
     assert accounting.largest_stratum([(9, 1, 3), (7, 2, 2), (8, 4, 1)]) == 7
 
