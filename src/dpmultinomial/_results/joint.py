@@ -467,10 +467,12 @@ class Coupled:
         self, factors: Sequence[Window], root: Window, *, unit: float = 1.0, which: Whole | None = None
     ) -> None:
         self.root, self.unit = root, unit
-        self._factors = [factor.trimmed() for factor in factors]
         self.which = np.arange(len(factors)) if which is None else which
         self.size = len(self.which)
         self.shared = len(factors) < self.size
+        if not self.shared:  # every count has a separate factor: the factors in the order of the counts
+            factors, self.which = [factors[i] for i in self.which], np.arange(self.size)
+        self._factors = [factor.trimmed() for factor in factors]
         self.total = _met(self.free, root)
 
     @cached_property

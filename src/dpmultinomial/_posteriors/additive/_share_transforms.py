@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy.special import gammainccinv, gammaincinv, gammaln, loggamma, logsumexp, xlogy
 
 from ..._kernels import geometric
+from ..._printing import steps
 from . import _frequency_products, _mode_levels
 from ._coupled_counts import Certificate, Chain, Solved, TransformedCounts
 from ._mode_levels import Columns
@@ -318,7 +319,7 @@ def mixture(
     solved: dict[int, Product] = {}
     best = -np.inf
     for order in orders:
-        for key in order:
+        for key in steps(order, len(log_weights), "quadrature nodes at most"):
             log_weights[key] += scales(key)
             solved_product = product(
                 frame, factors(key), float(log_weights[key]), best - _KEPT - np.log(len(log_weights))

@@ -3,7 +3,8 @@ all other counts.
 
 Along a run of pairs (s, t), (s, t + 1), .., the cumulative distribution functions of consecutive components differ by
 one term, I_x(a, b + 1) = I_x(a, b) + x^a (1 - x)^b/(b B(a, b)). A run therefore needs one incomplete beta function, and
-otherwise only powers.
+otherwise only powers. If all pairs have the same total, the runs are (s, t), (s + 1, t - 1), .., and the term is I_x(a,
+b) = I_x(a + 1, b - 1) + x^a (1 - x)^(b - 1)/(a B(a, b)).
 """
 
 from functools import cached_property
@@ -36,11 +37,27 @@ class RateLaw:
         self.a, self.b = alpha + s[kept], beta + t[kept]
         self.weights: Array = weights[kept] / weights[kept].sum()
         self._log_beta = np.asarray(betaln(self.a, self.b))
+        if len(self.a) > 1 and (np.diff(self.a + self.b) == 0).all():
+            self._follow_total()
+            return
         heads = np.flatnonzero(np.r_[True, (np.diff(self.a) != 0) | (np.diff(self.b) != 1)])
         later = np.concatenate([_later(run) for run in np.split(self.weights, heads[1:])])
         self._heads = self.a[heads], self.b[heads], np.add.reduceat(self.weights, heads)
         going = later > 0
         self._steps = self.a[going], self.b[going], np.log(later[going] / self.b[going]) - self._log_beta[going]
+
+    def _follow_total(self) -> None:
+        """Set the incomplete beta functions and the powers of the distribution function if all pairs have the same
+        total. A run then consists of the pairs (s, t), (s + 1, t - 1), .., and begins at the largest count.
+        """
+        starts = np.flatnonzero(np.r_[True, np.diff(self.a) != 1])
+        ends = np.append(starts[1:], len(self.a)) - 1
+        self._heads = self.a[ends], self.b[ends], np.add.reduceat(self.weights, starts)
+        earlier = np.concatenate([np.cumsum(run) for run in np.split(self.weights, starts[1:])])
+        going = np.ones(len(self.a), dtype=bool)
+        going[ends] = False
+        a, b = self.a[going], self.b[going]
+        self._steps = a, b - 1, np.log(earlier[going] / a) - self._log_beta[going]
 
     def mean(self) -> float:
         """Return the posterior mean of the rate, computed in closed form."""

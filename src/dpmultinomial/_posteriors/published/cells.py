@@ -1,5 +1,5 @@
 """Noisy counts as the input of inference: released values, noise distributions, public bounds, indicators of measured
-values, and error messages.
+values, and error messages; and the public information about their sum.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln
 
+from ... import _checks
+from ..._mechanisms.exact import Exact
 from ..._mechanisms.law_settings import law_of
 from ..._mechanisms.noise_law import Index, LawByRow, NoiseLaw
 
@@ -213,3 +216,68 @@ def _parameter(noise: Any, n: int) -> Array:
     if hasattr(noise, "which"):
         return np.asarray(noise.which, dtype=np.float64)
     return np.asarray(noise.parameter if hasattr(noise, "parameter") else noise.noise.parameter)
+
+
+@dataclass(frozen=True)
+class Total:
+    """Public information about the sum of the counts.
+
+    Parameters
+    ----------
+    released : released value of the sum.
+    noise : noise distribution of the sum.
+    concentration : sum A of the alphas of `Splits`, for which the sum N has the factor N! Gamma(A)/Gamma(N + A); None
+        if counts have separate priors.
+    """
+
+    released: float
+    noise: NoiseLaw
+    concentration: float | None
+
+    def log_weights(self, totals: Array) -> Array:
+        """Return the log weight of each possible sum of the counts, including the prior factor."""
+        return np.asarray(self.noise.log_likelihood(self.released, totals) + self.log_prior(totals))
+
+    def log_prior(self, totals: Array) -> Array:
+        """Return the log prior factor of each possible sum of the counts. The factor is the weight without the
+        likelihood.
+        """
+        if self.concentration is None:
+            return np.zeros(totals.shape)
+        n, shape = np.maximum(totals, 0.0), self.concentration
+        return np.asarray(gammaln(n + 1) - gammaln(n + shape) + gammaln(shape))
+
+
+def total_of(total: Any, concentration: float | None) -> Total:
+    """Return the public information about the total of the counts, as a user described it. The user passes an integer
+    (an exact total) or ``{released: number, noise: keys or a distribution}``.
+
+    Parameters
+    ----------
+    total : total in either form.
+    concentration : concentration of `Total`.
+
+    Returns
+    -------
+    Total
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `total` has neither form, or its released value is impossible under its noise distribution.
+    """
+    if not isinstance(total, Mapping):
+        return Total(float(_checks.integer("total", total)), Exact(), concentration)
+    if set(total) != {"released", "noise"}:
+        raise ValueError(
+            "total must be an integer or a mapping with exactly the keys released and noise, got the keys "
+            f"{', '.join(map(str, total))}"
+        )
+    law = total["noise"] if hasattr(total["noise"], "log_likelihood") else law_of(total["noise"])
+    released = _checks.number("total", total["released"])
+    if not law.possible(np.array([released]))[0]:
+        raise ValueError(
+            f"total: the released value {released:g} is impossible under the noise {law!r}: check the released value "
+            "and the noise"
+        )
+    return Total(released, law, concentration)

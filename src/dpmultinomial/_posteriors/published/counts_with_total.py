@@ -15,7 +15,7 @@ Two effects of the assumptions are reported: a comparison with flat priors, and 
 compatible.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -23,14 +23,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln
 
 from ... import _checks
 from ..._accuracy import EXACT, LEVEL
 from ..._kernels import dirichlet
-from ..._mechanisms.exact import Exact
-from ..._mechanisms.law_settings import law_of
 from ..._mechanisms.noise_law import NoiseLaw
+from ..._printing import steps
 from ..._results.distributions import Continuous, Discrete, Marginal
 from ..._results.joint import Coupled, Incompatible, Window, free_sum
 from ..._results.posterior import Posterior
@@ -38,7 +36,7 @@ from ..._results.quantities import Columns, Joint, Quantities
 from ..counts.share_law import PairWeights, ShareLaw, window
 from . import _window_sums, conflict, counts, windows
 from ._rate_law import RateLaw
-from .cells import Cells, cells_of, refuse
+from .cells import Cells, Total, cells_of, refuse, total_of
 from .counts import named
 from .priors import Flat, Splits, choose
 from .windows import CountPrior
@@ -46,6 +44,8 @@ from .windows import CountPrior
 Array = NDArray[np.float64]
 # default Dirichlet concentration of every rate; it has the best coverage, see docs/methods/rate_coverage.tsv
 JEFFREYS = 0.5
+_SUMMARISED = 4096  # number of distributions that are summarised together
+_TOGETHER = 1 << 20  # number of values of windows that are computed together
 _ENTRIES = 50_000_000  # largest total number of entries of all windows
 _WIDEST = 2_000_000  # largest number of values of one count, and of their sum
 # largest number of pairs of counts of a rate that are listed; with more pairs, the density of the rate is interpolated
@@ -68,7 +68,6 @@ class Leaves:
     Parameters
     ----------
     low, width : float64 (k,), first count and number of counts of a window.
-    counts : float64 (k, widest).
     logs : float64 (k, widest), log of prior times likelihood; -inf beyond a window.
     left, right : float64 (k, 2), logs of upper bounds on the first two weights beyond either end, starting with the
         nearest; -inf if a bound of the count ends the window.
@@ -78,7 +77,6 @@ class Leaves:
 
     low: Array
     width: Array
-    counts: Array
     logs: Array
     left: Array
     right: Array
@@ -125,25 +123,27 @@ class Leaves:
                 f"total: each of the {k:,} true counts has up to {widest:.3g} possible values, more than the limit "
                 f"of {min(_ENTRIES // k, _WIDEST):,}: set tighter bounds on the counts, or more informative priors"
             )
-        counts = low[:, None] + np.arange(int(widest))
+        offsets = np.arange(widest)
         ends = np.stack([low - 1, low - 2, high + 1, high + 2], axis=1)
-        likelihood, beyond = np.zeros(counts.shape), np.zeros(ends.shape)
+        likelihood, beyond = np.zeros((k, int(widest))), np.zeros(ends.shape)
         seen = np.flatnonzero(cells.measured)
-        law = cells.noise.take(seen)
-        likelihood[seen] = law.log_likelihood(cells.released[seen, None], counts[seen])
-        beyond[seen] = law.log_likelihood(cells.released[seen, None], ends[seen])
+        for rows in _row_blocks(seen, len(offsets)):
+            law = cells.noise.take(rows)
+            likelihood[rows] = law.log_likelihood(cells.released[rows, None], low[rows, None] + offsets)
+            beyond[rows] = law.log_likelihood(cells.released[rows, None], ends[rows])
         growth = np.ones(k)
         for prior, members in kinds.values():
             rows = np.array(members)
-            likelihood[rows] += prior.log_weights(counts[rows])
+            for part in _row_blocks(rows, len(offsets)):
+                likelihood[part] += prior.log_weights(low[part, None] + offsets)
             beyond[rows] += prior.peak if np.isfinite(prior.peak) else prior.log_weights(ends[rows])
             if isinstance(prior, Splits) and prior.alpha > 1:
                 growth[rows] = (high[rows] + 1 + prior.alpha) / (high[rows] + 2)
         beyond[low <= lower, :2] = -np.inf
         beyond[high >= upper, 2:] = -np.inf
-        likelihood[counts > high[:, None]] = -np.inf
+        likelihood[offsets > (high - low)[:, None]] = -np.inf
         times = np.ones(k) if times is None else times
-        return cls(low, high - low + 1, counts, likelihood, beyond[:, :2], beyond[:, 2:], growth, times)
+        return cls(low, high - low + 1, likelihood, beyond[:, :2], beyond[:, 2:], growth, times)
 
     def tilt(self, sums: Array, root: Array) -> float:
         """Return the exponential tilt under which the unconditional sum of the counts has approximately the same mean
@@ -180,8 +180,7 @@ class Leaves:
 
     def tilted(self, theta: float) -> list[Window]:
         """Return, for each count, the exponentially tilted weights of its possible values."""
-        logs = self.logs + theta * (self.counts - self.counts[:, :1])
-        weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+        weights = self._scaled(np.arange(len(self.low)), theta)[0]
         return [
             Window(int(first), row[: int(size)]) for first, size, row in zip(self.low, self.width, weights, strict=True)
         ]
@@ -190,8 +189,10 @@ class Leaves:
         """Return an upper bound on the probability outside the windows (ranges of counts), computed from exponentially
         tilted weights and without the condition on the total.
         """
-        logs = self.logs + theta * (self.counts - self.counts[:, :1])
-        log_totals = np.logaddexp.reduce(logs, axis=1)
+        log_totals = np.empty(len(self.low))
+        for rows in self._blocks():
+            weights, tops = self._scaled(rows, theta)
+            log_totals[rows] = tops + np.log(weights.sum(axis=1))
         last = self.width - 1
         bound = 0.0
         for ends, end_counts, sign, growth in (
@@ -206,80 +207,37 @@ class Leaves:
         return bound
 
     def _moments(self, theta: float) -> tuple[float, float]:
-        logs = self.logs + theta * (self.counts - self.counts[:, :1])
-        weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-        weights /= weights.sum(axis=1, keepdims=True)
-        mean = (weights * self.counts).sum(axis=1)
-        spread = (weights * (self.counts - mean[:, None]) ** 2).sum(axis=1)
-        return float((self.times * mean).sum()), float((self.times * spread).sum())
+        mean, spread, offsets = np.empty(len(self.low)), np.empty(len(self.low)), np.arange(self.logs.shape[1])
+        for rows in self._blocks():
+            weights = self._scaled(rows, theta)[0]
+            weights /= weights.sum(axis=1, keepdims=True)
+            mean[rows] = (weights * offsets).sum(axis=1)
+            spread[rows] = (weights * (offsets - mean[rows, None]) ** 2).sum(axis=1)
+        return float((self.times * (self.low + mean)).sum()), float((self.times * spread).sum())
 
+    def _blocks(self) -> Iterator[NDArray[np.int64]]:
+        return _row_blocks(np.arange(len(self.low)), self.logs.shape[1])
 
-_LOG_MASS = (45.0, 180.0, 720.0, 2880.0, 11_520.0, 46_080.0, 184_320.0, 737_280.0)
-
-
-@dataclass(frozen=True)
-class Total:
-    """Public information about the sum of the counts.
-
-    Parameters
-    ----------
-    released : released value of the sum.
-    noise : noise distribution of the sum.
-    concentration : sum A of the alphas of `Splits`, for which the sum N has the factor N! Gamma(A)/Gamma(N + A); None
-        if counts have separate priors.
-    """
-
-    released: float
-    noise: NoiseLaw
-    concentration: float | None
-
-    def log_weights(self, totals: Array) -> Array:
-        """Return the log weight of each possible sum of the counts, including the prior factor."""
-        return np.asarray(self.noise.log_likelihood(self.released, totals) + self.log_prior(totals))
-
-    def log_prior(self, totals: Array) -> Array:
-        """Return the log prior factor of each possible sum of the counts. The factor is the weight without the
-        likelihood.
+    def _scaled(self, rows: NDArray[np.int64], theta: float) -> tuple[Array, Array]:
+        """Return the weights of some counts under an exponential tilt, with a largest weight of 1 in every row, and the
+        log of the largest weight of every row.
         """
-        if self.concentration is None:
-            return np.zeros(totals.shape)
-        n, shape = np.maximum(totals, 0.0), self.concentration
-        return np.asarray(gammaln(n + 1) - gammaln(n + shape) + gammaln(shape))
+        weights = self.logs[rows]
+        weights += theta * np.arange(weights.shape[1])
+        tops = weights.max(axis=1)
+        weights -= tops[:, None]
+        return np.exp(weights, out=weights), tops
 
 
-def total_of(total: Any, concentration: float | None) -> Total:
-    """Return the public information about the total of the counts, as a user described it. The user passes an integer
-    (an exact total) or ``{released: number, noise: keys or a distribution}``.
+def _row_blocks(rows: NDArray[np.int64], widest: int) -> Iterator[NDArray[np.int64]]:
+    """Yield consecutive parts of an index array of rows. The rows of a part have at most `_TOGETHER` values."""
+    size = max(_TOGETHER // widest, 1)
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
 
-    Parameters
-    ----------
-    total : total in either form.
-    concentration : concentration of `Total`.
 
-    Returns
-    -------
-    Total
-
-    Raises
-    ------
-    ValueError, TypeError
-        If `total` has neither form, or its released value is impossible under its noise distribution.
-    """
-    if not isinstance(total, Mapping):
-        return Total(float(_checks.integer("total", total)), Exact(), concentration)
-    if set(total) != {"released", "noise"}:
-        raise ValueError(
-            "total must be an integer or a mapping with exactly the keys released and noise, got the keys "
-            f"{', '.join(map(str, total))}"
-        )
-    law = total["noise"] if hasattr(total["noise"], "log_likelihood") else law_of(total["noise"])
-    released = _checks.number("total", total["released"])
-    if not law.possible(np.array([released]))[0]:
-        raise ValueError(
-            f"total: the released value {released:g} is impossible under the noise {law!r}: check the released value "
-            "and the noise"
-        )
-    return Total(released, law, concentration)
+_ENOUGH = 1000  # largest number of counts for which the first log mass is sufficient
+_LOG_MASS = (45.0, 180.0, 720.0, 2880.0, 11_520.0, 46_080.0, 184_320.0, 737_280.0)
 
 
 @dataclass(frozen=True)
@@ -323,8 +281,9 @@ def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
     Cost: O(k w log k) memory and O(k w log w) time for k counts and windows of w.
     """
     kinds = _kinds(cells, priors)
+    extra = float(np.log(max(len(cells) / _ENOUGH, 1.0)))  # the neglected probability is a sum over all counts
     for log_mass in _LOG_MASS:
-        attempt = _attempt(cells, priors, total, log_mass, kinds)
+        attempt = _attempt(cells, priors, total, log_mass + extra, kinds)
         if attempt is not None and attempt.error <= windows.NEGLECTED:
             return attempt
     raise ValueError(
@@ -522,14 +481,18 @@ class TiedCounts:
 
 def _numbers(law: Coupled, level: float) -> _Numbers:
     """Return the posterior means, standard deviations and intervals of every count."""
-    laws = [law.single(kind) for kind in range(int(law.which.max()) + 1)]
-    widths = np.array([len(part.weights) for part in laws])
-    logs = np.full((len(laws), int(widths.max())), -np.inf)
-    for row, part in zip(logs, laws, strict=True):
-        row[: len(part.weights)] = part.log_weights()
-    _, mean, sd, lower, upper = _window_sums.summaries(logs, widths, level=level).T
-    first = np.array([part.first for part in laws])
-    return _Numbers(*(part[law.which] for part in (first + mean, sd, first + lower, first + upper)))
+    rows, kinds = [], int(law.which.max()) + 1
+    blocks = [range(start, min(start + _SUMMARISED, kinds)) for start in range(0, kinds, _SUMMARISED)]
+    for block in steps(blocks, kinds, "counts", len):
+        laws = [law.single(kind) for kind in block]
+        widths = np.array([len(part.weights) for part in laws])
+        logs = np.full((len(laws), int(widths.max())), -np.inf)
+        for row, part in zip(logs, laws, strict=True):
+            row[: len(part.weights)] = part.log_weights()
+        _, mean, sd, lower, upper = _window_sums.summaries(logs, widths, level=level).T
+        first = np.array([part.first for part in laws])
+        rows.append(np.stack([first + mean, sd, first + lower, first + upper]))
+    return _Numbers(*np.concatenate(rows, axis=1)[:, law.which])
 
 
 Group = tuple[int, ...] | None  # positions among which shares are computed; None: all
@@ -665,7 +628,7 @@ class _Parts:
     def _numbers_of(self, group: str) -> Callable[[float], Columns] | None:
         """Return a function that summarises all counts or all shares in one pass, or None if this is not possible."""
         fixed_total = self.law.root.first if len(self.law.root.weights) == 1 else 0
-        if not self.law.shared or (group != "counts" and fixed_total <= 0):
+        if len(self.names) < SHARED or (group != "counts" and fixed_total <= 0):
             return None
 
         def columns(level: float) -> Columns:
@@ -684,7 +647,7 @@ class _Parts:
         which, rows = self.law.which, []
         places = np.empty(int(which.max()) + 1, dtype=np.int64)
         places[which] = np.arange(len(which))
-        for place in places.tolist():
+        for place in steps(places.tolist(), len(places), "rates"):
             rate = self._rate_law(place)
             rows.append((rate.mean(), np.sqrt(rate.variance()), *rate.quantile([(1 - level) / 2, (1 + level) / 2])))
         return _Numbers(*np.array(rows)[which].T)
@@ -773,7 +736,7 @@ class _Parts:
             first, second = np.nonzero(matrix)
             one, two = (side.values().astype(np.float64) for side in (pair.first, pair.second))
             return one[first], two[second], matrix[first, second]
-        if len(self.law.root.weights) == 1 and self.law.shared:
+        if len(self.law.root.weights) == 1 and len(self.names) >= SHARED:
             law = self.law.sum_of([i])
             return law.values().astype(float), (self.law.root.first - law.values()).astype(float), law.weights
         (window, rest), root = self.law.beside(i), self.law.root

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln, gammaln, ndtri
 
+from ..._printing import steps
 from . import _rate_sums
 from .integration import HERMITE, Hyperparameters
 from .model import Fit, Model
@@ -174,9 +175,10 @@ class AreaRates:
         Numbers
         """
         tail = (1 - level) / 2
+        blocks = self._blocks(len(self._own.weights))
         parts = [
             self.evaluate(rows, [tail, 1 - tail], np.empty((rows.stop - rows.start, 0)))
-            for rows in self._blocks(len(self._own.weights))
+            for rows in steps(blocks, len(self.model), "areas", lambda rows: rows.stop - rows.start)
         ]
         rates, ends, counts = (np.concatenate([part[i] for part in parts]) for i in (0, 1, 3))
         return Numbers(rates[:, 0], rates[:, 1], ends[:, 0, 0], ends[:, 1, 0], counts)

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import logsumexp, ndtr
 
+from ..._printing import steps
 from .likelihoods import gauss
 from .model import Fit, Model
 
@@ -117,7 +118,8 @@ class Hyperparameters:
         w = np.exp(self.grid.spline(x))
         shape_values, weights = gauss(x[None], (w / w.sum())[None], _SHAPES)
         nearest = np.abs(self.grid.values[:, None] - shape_values[0]).argmin(axis=0)
-        fits = [self._given(value, self.grid.fits[i]) for value, i in zip(shape_values[0], nearest, strict=True)]
+        pairs = steps(list(zip(shape_values[0], nearest, strict=True)), _SHAPES, "nodes of log a")
+        fits = [self._given(value, self.grid.fits[i]) for value, i in pairs]
         return Nodes(tuple(fits), weights[0], f"{_SHAPES} Gauss nodes of log a")
 
     def _three(self) -> Nodes:
@@ -126,7 +128,8 @@ class Hyperparameters:
         """
         z, weights = HERMITE
         sd = np.sqrt(self.fit.covariance[0, 0])
-        fits = [self._given(self.fit.parameters[0] + step * sd, self.fit) for step in z]
+        values = steps(self.fit.parameters[0] + z * sd, len(z), "nodes of log a")
+        fits = [self._given(value, self.fit) for value in values]
         logs = np.array([fit.log_marginal for fit in fits]) + z**2 / 2
         exact = weights * np.exp(logs - logs.max())
         return Nodes(tuple(fits), exact / exact.sum(), "3 Gauss-Hermite nodes of log a")
@@ -179,7 +182,7 @@ class Hyperparameters:
         best = centre.log_marginal
         for sign in (-1.0, 1.0):
             side, last = [], centre
-            for i in range(1, _MOST + 1):
+            for i in steps(range(1, _MOST + 1), _MOST, "values of log a at most"):
                 start = np.r_[mode + sign * i * step, last.parameters[1:]]
                 last = self.model.fit(start, fixed=True, gain=1e-7)
                 if not np.isfinite(last.value):
@@ -239,10 +242,10 @@ class ShapeLaw:
     def __init__(self, grid: Grid) -> None:
         self.x: Array = np.linspace(grid.values[0], grid.values[-1], 2001)
         density = np.exp(grid.spline(self.x))
-        steps = (density[1:] + density[:-1]) / 2 * np.diff(self.x)
-        self._below: Array = np.append(0.0, np.cumsum(steps)) / steps.sum()
-        self._density = density / steps.sum()
-        weights = np.r_[steps[0], steps[1:] + steps[:-1], steps[-1]] / 2 / steps.sum()
+        masses = (density[1:] + density[:-1]) / 2 * np.diff(self.x)
+        self._below: Array = np.append(0.0, np.cumsum(masses)) / masses.sum()
+        self._density = density / masses.sum()
+        weights = np.r_[masses[0], masses[1:] + masses[:-1], masses[-1]] / 2 / masses.sum()
         self._mean = float(weights @ self.x)
         self._variance = float(weights @ (self.x - self._mean) ** 2)
 

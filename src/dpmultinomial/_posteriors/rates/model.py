@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logsumexp, polygamma, psi
 
+from ..._printing import steps
 from . import _rate_sums
 from .likelihoods import Likelihoods
 
@@ -249,8 +250,8 @@ class Model:
         current = np.array(start, dtype=np.float64)
         free = np.arange(int(fixed), len(current))
         value, gradient, hessian = self.objective(current)
-        done, steps = False, 0
-        while steps < _STEPS:
+        done, taken = False, 0
+        for _ in steps(range(_STEPS), _STEPS, "Newton steps at most"):
             roots, vectors = np.linalg.eigh(-hessian[np.ix_(free, free)])
             step = vectors @ ((vectors.T @ gradient[free]) / np.maximum(np.abs(roots), 1e-8))
             expected = float(gradient[free] @ step)
@@ -266,12 +267,12 @@ class Model:
                 if new_objective[0] >= value - slack or size < 1e-8:
                     break
                 size /= 2
-            steps += 1
+            taken += 1
             if size < 1e-8:
                 done = expected < 1e-6
                 break
             current, (value, gradient, hessian) = new, new_objective
-        return Fit(current, value, -hessian[np.ix_(free, free)], steps, done)
+        return Fit(current, value, -hessian[np.ix_(free, free)], taken, done)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from ._sites cimport (EMPTY, FAR, GOOD, UNBOUNDED, WIDE, Site, c_above, c_below,
     c_window)
 
 from ... import _arrays, _checks
+from ..._printing import steps
 
 cdef extern from "convolution.h" nogil:
     int64_t c_room "trees_room"(int64_t na, int64_t nb) noexcept
@@ -54,6 +55,7 @@ cdef extern from "messages.h" nogil:
 
 cdef enum:
     MEMORY = 4  # first number after the states of `_sites`
+    BLOCKS = 64  # number of blocks of nodes between which the progress is shown
 
 STATES = ("good", "unbounded", "wide", "empty", "memory")
 
@@ -535,21 +537,23 @@ cdef class SumProduct:
         bound : upper bound on the total variation distance between any marginal distribution and its computed form.
         failed : (node, state) if a message could not be computed, otherwise (-1, ``"good"``).
         """
-        cdef int64_t v, node = -1
+        cdef int64_t v, last, node = -1, block = self.tree.size // BLOCKS + 1
         cdef int state = GOOD
         cdef double log_evidence = 0.0
         self.tree.inner.used = 0
-        with nogil:
-            c_windows(&self.tree)
-            for v in range(self.tree.size - 1, -1, -1):
-                if self.tree.count[v]:
-                    state = c_up(&self.tree, v)
-                    if state != GOOD:
-                        node = v
-                        break
-                    log_evidence += self.tree.heads[v].log_scale
-        if node < 0:
-            self.upward = True
+        c_windows(&self.tree)
+        for last in steps(range(self.tree.size, 0, -block), -(-self.tree.size // block), "blocks of nodes"):
+            with nogil:
+                for v in range(last - 1, max(last - block, 0) - 1, -1):
+                    if self.tree.count[v]:
+                        state = c_up(&self.tree, v)
+                        if state != GOOD:
+                            node = v
+                            break
+                        log_evidence += self.tree.heads[v].log_scale
+            if node >= 0:
+                break
+        self.upward = self.upward or node < 0
         return log_evidence, self.tree.heads[0].error[0], (int(node), STATES[state])
 
     def down(self, wanted, tail, *, digammas=False, groups=None, edges=None):

@@ -15,6 +15,7 @@ from scipy.special import ndtr
 
 from ..._mechanisms.exact import Exact
 from ..._mechanisms.noise_law import LawByRow
+from ..._printing import steps
 from ..published import conflict
 from . import _solver
 from ._tree_law import TreeLaw
@@ -56,7 +57,7 @@ def facts(law: TreeLaw) -> dict[str, Any]:
     most = min(_MOST, max(1, min(_NODES // len(law.tree), int(_WIDTH // max(spread, 1.0)))))
     order = tested[np.argsort(p[tested], kind="stable")][:most]
     suspects = [int(i) for i in order if p[i] * len(tested) < _SUSPICIOUS[most == _MOST]]
-    exact = {i: p_value(law, int(rows[i])) for i in suspects}
+    exact = {i: p_value(law, int(rows[i])) for i in steps(suspects, len(suspects), "exact p-values")}
     smallest = min(exact, key=exact.__getitem__) if exact else int(order[0])
     names = [law.tree.names[i] for i in law.measurements.nodes[rows]]
     suspicious_names = [

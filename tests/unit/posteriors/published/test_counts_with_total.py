@@ -308,6 +308,21 @@ def test_rates_are_the_mixture_of_their_beta_laws():
         law.quantile(1.5)
 
 
+@pytest.mark.parametrize("gap", [False, True])
+def test_rates_given_a_public_total_are_the_mixture_of_their_beta_laws(gap):
+    """Pairs with the same total are one run; a gap between the counts begins another one."""
+    s = np.arange(3.0, 60.0)
+    weights = np.exp(-((s - 20) ** 2) / 90) * (np.abs(s - 24) > 2 if gap else 1.0)
+    law = RateLaw(0.5, 1.5, s, 80.0 - s, weights)
+    assert len(law._heads[0]) == 1 + gap
+    p = weights / weights.sum()
+    x = np.array([1e-6, 0.02, 0.1, 0.19, 0.3, 0.6, 0.99])
+    exact = np.array([p @ betainc(0.5 + s, 81.5 - s, one) for one in x])
+    assert law.cdf(x) == pytest.approx(exact, rel=1e-10)
+    for level in (1e-9, 0.025, 0.5, 0.975, 1 - 1e-9):
+        assert law.cdf(law.quantile(level)) == pytest.approx(level, rel=1e-11)
+
+
 def test_rates_at_the_very_ends():
     """Check a category without records, or with all: Beta(1/2, 1/2 + t) and its mirror image, by SciPy."""
     low = RateLaw(0.5, 0.5, np.zeros(1), np.array([1e6]), np.ones(1))

@@ -61,6 +61,29 @@ def test_equal_counts_have_the_laws_of_single_ones(words, prior, away, transform
     assert share.mean() * (total + away) == pytest.approx(ours["mean"][3], rel=1e-11)
 
 
+@pytest.mark.parametrize("total", ["public", "noisy"])
+def test_different_counts_in_any_order_have_the_laws_of_single_ones(total, monkeypatch):
+    """Real-valued noise: all released values differ, and are not in increasing order."""
+    law, rng = law_of({"law": "laplace", "scale": 2.0}), stream(5, "different", total)
+    noisy, whole = released(40, rng, law)
+    assert len(set(noisy.tolist())) == 40
+    given = {"noise": law, "total": whole if total == "public" else {"released": whole + 2.5, "noise": law}}
+    few(monkeypatch, 10**9)
+    wanted = counts_with_total.posterior(noisy, **given)
+    few(monkeypatch, 16)
+    monkeypatch.setattr(counts_with_total, "_SUMMARISED", 7)
+    monkeypatch.setattr(counts_with_total, "_TOGETHER", 300)
+    found = counts_with_total.posterior(noisy, **given)
+    assert not found.source.together.shared
+    assert found.counts.in_one_pass
+    assert found.rates.in_one_pass == (total == "public")
+    ours, theirs = found.summary(0.9), wanted.summary(0.9)
+    for column in ("mean", "sd", "lower", "upper"):
+        np.testing.assert_allclose(ours[column], theirs[column], rtol=1e-10, atol=1e-12)
+    assert found.counts["7"].mean() == pytest.approx(wanted.counts["7"].mean(), rel=1e-12)
+    np.testing.assert_allclose(found.source.tails, wanted.source.tails, rtol=1e-9, atol=0)
+
+
 @pytest.mark.parametrize("transforms", [False, True])
 def test_a_noisy_total_of_equal_counts(transforms, monkeypatch):
     law, root = law_of({"law": "discrete_gaussian", "sigma": 2.0}), law_of({"law": "discrete_gaussian", "sigma": 6.0})
