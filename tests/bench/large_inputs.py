@@ -36,6 +36,16 @@ release = dpm.Release(dict(zip(["all", *names], noisy, strict=True)), mechanism=
 # timed
 dpm.posterior(release).summary()
 """
+DIFFERENT = """
+import numpy as np
+import dpmultinomial as dpm
+rng, law = np.random.default_rng(1), dpm.Laplace(scale=5.0)
+truth = rng.negative_binomial(0.7, 0.7 / 30, 100_000)
+release = dpm.Release(law.sample(truth, rng=rng).tolist(), mechanism=law, total=int(truth.sum()))
+# timed
+found = dpm.posterior(release)
+found.summary(), found.facts
+"""
 ADDITIVE = """
 from dpmultinomial._posteriors.additive import additive_counts
 # timed
@@ -52,6 +62,9 @@ def benchmarks():
         yield Row(f"4 counts with {name} total, scale 1000", seconds, "limit", limit)
         yield Row(f"4 counts with {name} total, scale 1000, peak memory", peak, "limit", 512.0, unit="MiB")
     yield from _names()
+    seconds, peak = alone(DIFFERENT)
+    yield Row(f"{NAMES:,} different real numbers with a total", seconds, "limit", 120.0)
+    yield Row(f"{NAMES:,} different real numbers with a total, peak memory", peak, "limit", 3072.0, unit="MiB")
     seconds, peak = alone(ADDITIVE)
     yield Row("3 additive counts of 100,000, algorithm 3, scale 200", seconds, "limit", 10.0)
     yield Row("3 additive counts of 100,000, algorithm 3, scale 200, peak memory", peak, "limit", 512.0, unit="MiB")

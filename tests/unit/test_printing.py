@@ -1,6 +1,9 @@
 """What is printed: characters that a terminal interprets or reorders are escapes, in every command."""
 
 import io
+import os
+import pty
+import subprocess
 import sys
 import time
 import unicodedata
@@ -10,7 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+import dpmultinomial as dpm
 from dpmultinomial import _printing
+from dpmultinomial._files import csv_table
+from dpmultinomial._posteriors.additive import additive_counts
 from dpmultinomial._releases import room
 from reproduction import command
 
@@ -68,6 +74,81 @@ def test_quick_computations_and_those_inside_another_show_no_progress(monkeypatc
     with pytest.raises(KeyboardInterrupt):
         stopped.throw(KeyboardInterrupt)
     assert _printing._shown == []
+
+
+COUNTED = """
+from dpmultinomial import _printing
+_printing._QUICK = _printing._EVERY = -1.0
+print(sum(_printing.steps(range(3), 3, "counts")))
+"""
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_progress_of_a_process_is_shown_on_a_terminal_alone(shown):
+    """Run a process whose standard error is a pseudo-terminal, or a pipe. Its standard output is a pipe."""
+    ours, theirs = pty.openpty() if shown else os.pipe()
+    environment = {key: value for key, value in os.environ.items() if key != _printing.SHOWN}
+    run = subprocess.run([sys.executable, "-c", COUNTED], stdout=-1, stderr=theirs, env=environment, check=True)
+    os.write(theirs, b".")  # a pipe without content would block
+    said = os.read(ours, 10_000).decode()
+    os.close(ours)
+    os.close(theirs)
+    assert run.stdout == b"3\n"
+    lines = said.removesuffix(".").split("\r\x1b[K")
+    numbers = [f"{i} of 3 counts" for i in (1, 2, 3)] if shown else []
+    assert [line.partition(" (")[0] for line in lines if line] == numbers
+    assert all("; expected end " in line for line in lines if line)
+
+
+def read_csv(_):
+    csv_table.parse(b"name,count\na,1\nb,2\n", name="c.csv", confidential=False).numbers("count")
+
+
+def answer_a_file(folder):
+    (folder / "c.csv").write_text("name,value\na,12\nb,7\nc,31\n", encoding="utf-8")
+    file, folder = str(folder / "c.csv"), str(folder)
+    command.main(["answer", file, "--noise", "discrete_laplace", "--scale", "2", "--folder", folder])
+
+
+def release_counts(folder):
+    (folder / "confidential").mkdir(mode=0o700)
+    (folder / "confidential/c.csv").write_text("category,count\na,12\nc,7\n", encoding="utf-8")
+    settings = {"mechanism": "discrete_laplace", "data": "confidential/c.csv", "epsilon": 1.0}
+    room.make("r", settings, root=folder)
+
+
+def analyse_a_tree(_):
+    law = dpm.DiscreteLaplace(scale=2.0)
+    parents = {"all": None, "a": "all", "b": "all"}
+    found = dpm.posterior(dpm.Release({"all": 9, "a": 900, "b": 1}, mechanism=law, parents=parents))
+    assert found.facts
+
+
+def analyse_rates(_):
+    release = dpm.Release([5.0, 9.0, 2.0, 1.0], mechanism=dpm.DiscreteGaussian(sigma=2.0))
+    dpm.posterior(release, prior=dpm.Regression(exposure=[900, 1500, 400, 700])).rates.numbers()
+
+
+@pytest.mark.parametrize(
+    ("computed", "counted"),
+    [
+        (read_csv, ["blocks of records of c.csv", "checked blocks of records of c.csv"]),
+        (answer_a_file, ["hundredths of the answer", "blocks of records of"]),
+        (release_counts, ["checked names", "checked blocks of records of"]),
+        (analyse_a_tree, ["blocks of nodes", "exact p-values"]),
+        (lambda _: additive_counts.posterior([9, 4, 2], epsilon=0.5, algorithm="2", method="transforms"), ["nodes at"]),
+        (lambda _: additive_counts.posterior([9, 4, 2], epsilon=0.5, algorithm="3", method="transforms"), ["levels"]),
+        (analyse_rates, ["Newton steps at most", "values of log a at most", "nodes of log a", "areas"]),
+    ],
+)
+def test_long_computations_show_their_progress(computed, counted, monkeypatch, tmp_path):
+    found, _ = terminal(monkeypatch)
+    monkeypatch.setattr(_printing, "_QUICK", -1.0)
+    monkeypatch.setattr(_printing, "_EVERY", -1.0)
+    monkeypatch.chdir(tmp_path)
+    computed(tmp_path)
+    said = found.getvalue()
+    assert [what for what in counted if what not in said] == []
 
 
 @pytest.mark.parametrize("how", ["a file", "a job", "no stream"])

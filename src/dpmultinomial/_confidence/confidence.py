@@ -112,7 +112,7 @@ class Confidence:
                 lower, upper, coverage, method, status, error, _ = RateConfidence(noisy, place).row(each)
                 rows.append((name, "rate", lower, upper, each, coverage, method, status, error))
             frames.append(pd.DataFrame(rows, columns=list(COLUMNS)))
-        return pd.concat(frames, ignore_index=True)
+        return pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
 
     def notes(self, level: float = LEVEL) -> dict[str, str]:
         """Return remarks on the intervals of counts, such as ``"no count fits at this level; the nearest is 0"``.

@@ -15,7 +15,7 @@ rejected, so the conversion is exactly reversible).
 import codecs
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _checks
+from .._printing import steps
 from . import _csv_fields, places
 from .places import FileFault
 
@@ -121,6 +122,7 @@ LARGEST_WHOLE = 2**53
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _FORMS = {"whole": (_WHOLE, "must be an integer"), "number": (_NUMBER, "must be a number with a decimal point")}
+_AT_ONCE = 100_000  # number of records between which the progress is shown
 _SHOWN = 20  # largest number of invalid cells that are listed
 Cell = tuple[str, int, str, str]  # column, record, rule, value
 _RULES = {
@@ -197,14 +199,16 @@ class CsvTable:
         return {}
 
     def _texts(self, k: int) -> list[str]:
-        spans = zip(self.starts[:, k].tolist(), self.ends[:, k].tolist(), strict=True)
-        data, inner = self.source.data, self.source.inner
-        if inner == "latin-1" or data.isascii():
-            whole = data.decode("latin-1")
-            fields = [whole[start:end] for start, end in spans]
-        else:
-            fields = [data[start:end].decode(inner) for start, end in spans]
-        return [t[1:-1].replace('""', '"') if t[:1] == '"' else t for t in fields]
+        data, inner, texts = self.source.data, self.source.inner, list[str]()
+        whole = data.decode("latin-1") if inner == "latin-1" or data.isascii() else None
+        for rows in _parts(len(self), f"blocks of records of {self.name}"):
+            spans = zip(self.starts[rows, k].tolist(), self.ends[rows, k].tolist(), strict=True)
+            if whole is not None:
+                fields = [whole[start:end] for start, end in spans]
+            else:
+                fields = [data[start:end].decode(inner) for start, end in spans]
+            texts += [t[1:-1].replace('""', '"') if t[:1] == '"' else t for t in fields]
+        return texts
 
     def whole(self, column: str, *, least: int = -LARGEST_WHOLE, most: int = LARGEST_WHOLE) -> NDArray[np.int64]:
         """Return the values of a column, which must be integers in [least, most], as an int64 array of shape
@@ -308,9 +312,13 @@ class CsvTable:
         0.
         """
         form, rule = _FORMS[kind]
-        good = [form.fullmatch(t) is not None for t in texts]
-        dtype = np.int64 if kind == "whole" else np.float64
-        values = np.array([t if fits else "0" for t, fits in zip(texts, good, strict=True)], dtype=dtype)
+        good, values = list[bool](), np.empty(len(texts), dtype=np.int64 if kind == "whole" else np.float64)
+        for rows in _parts(len(texts), f"checked blocks of records of {self.name}"):
+            fit = [form.fullmatch(t) is not None for t in texts[rows]]
+            values[rows] = np.array(
+                [t if fits else "0" for t, fits in zip(texts[rows], fit, strict=True)], values.dtype
+            )
+            good += fit
         inside = np.isfinite(values) & (values >= least) & (values <= most)
         limits = f"must be in [{least}, {most}]" if kind == "whole" else "must be finite"
         wrong = [
@@ -318,6 +326,12 @@ class CsvTable:
             for record in np.flatnonzero(~(np.array(good, dtype=bool) & inside)).tolist()
         ]
         return wrong, values
+
+
+def _parts(size: int, what: str) -> Iterator[slice]:
+    """Yield slices of consecutive records, and show the progress of the computation with them."""
+    slices = [slice(start, start + _AT_ONCE) for start in range(0, size, _AT_ONCE)]
+    return steps(slices, len(slices), what)
 
 
 def parse(

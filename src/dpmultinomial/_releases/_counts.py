@@ -20,6 +20,7 @@ from scipy.special import gammaln
 
 from .._files.csv_table import Cell, CsvTable
 from .._mechanisms import additive_release
+from .._printing import steps
 from . import _keys, _noise, _tree_counts, losses
 from ._keys import TREE_KEYS
 from ._places import Refused
@@ -108,7 +109,7 @@ def read(table: CsvTable, *, tree: bool = False) -> tuple[list[str], NDArray[np.
 def _wrong_names(table: CsvTable, names: list[str]) -> Iterator[Cell]:
     """Yield the cells whose category is empty, contains control characters, or looks like an earlier category."""
     seen: dict[str, int] = {}
-    for record, category in enumerate(names):
+    for record, category in steps(enumerate(names), len(names), "checked names"):
         looks = _keys.shown_name(category)
         if not looks:
             yield "category", record, "must not be empty", category

@@ -23,6 +23,7 @@ from dpmultinomial._posteriors.published.counts import PublishedCounts
 from dpmultinomial._posteriors.published.counts_with_total import TiedCounts
 from dpmultinomial._posteriors.trees.least_squares import LeastSquares
 from dpmultinomial._posteriors.trees.tree_posterior import TreeLaw
+from dpmultinomial._printing import steps
 from dpmultinomial._releases.spending import ADD_OR_REMOVE, REPLACE
 from dpmultinomial._results.posterior import Posterior
 
@@ -31,6 +32,9 @@ from .. import standard
 from ..case import BESIDE, COLUMNS, REHEARSAL, Answer, Case
 from . import rules, single_counts, without_prior
 from .many import many as many
+
+# percentages of the time of an answer with 2,000,000 counts: posterior, table, comparison and confidence intervals
+_STAGES = (20, 35, 10, 35)
 
 
 def answer(case: Case) -> Answer:
@@ -49,7 +53,11 @@ def answer(case: Case) -> Answer:
     release, facts = _release(case)
     if release.total is None and "among" in settings:
         raise ValueError("the key 'among' requires the total of all counts: set total, or omit the key 'among'")
+    flat = release.total is None and release.parents is None
+    stage = steps(_STAGES, sum(_STAGES), "hundredths of the answer", int) if flat else iter(_STAGES)
+    next(stage)
     inferred = posterior(release, prior=settings.get("prior"), rng=case.rng)
+    next(stage)
     facts |= {"total": release.total if isinstance(release.total, int) else inferred.facts.get("total")}
     facts |= {"noise": dict(release.mechanism.settings()), "counts": len(release)}
     if reason := inferred.facts.get("omitted"):
@@ -65,7 +73,9 @@ def answer(case: Case) -> Answer:
             inferred, release.values, settings["level"], standard.groups_of(inferred, about)
         )
     result = standard.answer(inferred, case, facts=facts, released=released, about=about, table=table)
+    next(stage)
     result = replace(result, comparison=single_counts.decided(inferred, settings["level"]))
+    next(stage)
     return _with_confidence(result, release, settings)
 
 

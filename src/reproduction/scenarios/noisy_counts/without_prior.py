@@ -42,9 +42,11 @@ def columns(rows: pd.DataFrame, release: Release, level: float) -> pd.DataFrame:
     ValueError, TypeError
         If the release does not allow confidence intervals.
     """
-    summary = _summary(confidence(release), level).set_index(["quantity", "type"])
-    keys = pd.MultiIndex.from_frame(rows[["quantity", "type"]])
-    positions = summary.index.get_indexer(keys)
+    summary, keys = _summary(confidence(release), level), ["quantity", "type"]
+    if len(summary) == len(rows) and all(np.all(summary[key].array == rows[key].array) for key in keys):
+        positions = np.arange(len(rows))
+    else:
+        positions = pd.MultiIndex.from_frame(summary[keys]).get_indexer(pd.MultiIndex.from_frame(rows[keys]))
     out = rows.copy()
     for name, column in zip(CONFIDENCE, ("lower", "upper", "method"), strict=True):
         values = summary[column].to_numpy()[positions]
@@ -123,7 +125,7 @@ def differing(rows: pd.DataFrame, release: Release, level: float) -> str:
         confidence intervals.
     """
     try:
-        intervals = columns(rows[rows["type"] == "count"], release, level)
+        intervals = columns(rows.loc[rows["type"] == "count", ["quantity", "type", "lower", "upper"]], release, level)
     except (TypeError, ValueError):
         return ""
     width = np.maximum(intervals["upper"] - intervals["lower"], 1.0)
@@ -148,8 +150,10 @@ def _summary(sure: Confidence, level: float) -> pd.DataFrame:
     """
     summary = sure.summary(level)
     counts = summary["type"] == "count"
-    remarks = {name: note.partition("; uses")[0] for name, note in sure.notes(level).items()}
-    noted = counts & summary["quantity"].map(lambda name: not remarks.get(name, "uses").startswith("uses"))
+    notes = ((name, note.partition("; uses")[0]) for name, note in sure.notes(level).items())
+    remarks = {name: remark for name, remark in notes if not remark.startswith("uses")}
+    noted = counts & summary["quantity"].isin(list(remarks))
     summary.loc[noted, "method"] += ": " + summary.loc[noted, "quantity"].map(remarks)
     once = ~summary.duplicated(["quantity", "type"], keep=False)
-    return summary[once & (np.isfinite(summary["upper"]) | ~counts)]
+    kept = once & (np.isfinite(summary["upper"]) | ~counts)
+    return summary if kept.all() else summary[kept]
