@@ -146,6 +146,19 @@ def test_numbers_have_a_decimal_point(cell):
         read(f"n;x\n7;y\n{cell};y\n".encode()).numbers("n")
 
 
+@pytest.mark.parametrize("together", [1, 2, 5, 7])
+def test_large_files_are_read_in_blocks(together, monkeypatch):
+    monkeypatch.setattr(csv_table, "_AT_ONCE", together)
+    table = read("n,x\n1,é\n2,b\n3,c\n4,d\n5,e\n".encode())
+    assert table.texts("x") == ["é", "b", "c", "d", "e"]
+    assert table.numbers("n").tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
+    assert [(record, value) for _, record, _, value in table.wrong_cells("n", "whole", least=2, most=3)] == [
+        (0, "1"),
+        (3, "4"),
+        (4, "5"),
+    ]
+
+
 def test_values_keep_their_text_until_they_are_numbers():
     table = read(b"n,x\n007,-1.5e2\n+8,.25\n-0,1.\n")
     assert table.texts("n") == ["007", "+8", "-0"]

@@ -261,6 +261,26 @@ def test_short_transforms_of_many_levels_are_within_their_bound(reserve, ties):
     assert 1e-12 < max(found, apart(fine.total(), rough.total())) <= rough.certificate.error
 
 
+@pytest.mark.parametrize("change", ["length", "window"])
+def test_a_short_length_or_window_of_every_chunk_is_within_its_bound(change):
+    """Halve the lengths of the transforms of twenty counts, or truncate the windows of three counts at five values."""
+
+    def changed(window):
+        if change == "length":
+            return window._replace(length=max(window.length // 2, int(window.width.max())))
+        inside = np.where(window.low > 0, window.below - 5, 0)
+        width = window.width - inside - (window.above - 100)
+        return window._replace(below=5, above=100, low=window.low + inside, width=width)
+
+    released, epsilon = (np.arange(30, 50), 1.0) if change == "length" else (np.array([260, 245, 270]), 0.1)
+    problem = _mode_transforms.Problem(released, NoiseModel(epsilon), FLAT, "random")
+    fine, rough = (_mode_transforms._Sweep(problem, 3.0, 46.0) for _ in range(2))
+    rough.parts = [(rows, changed(window)) for rows, window in rough.parts]
+    fine, rough = fine.law(), rough.law()
+    found = max(apart(fine.marginal(i), rough.marginal(i)) for i in range(len(released)))
+    assert 1e-12 < max(found, apart(fine.total(), rough.total())) <= rough.certificate.error
+
+
 @pytest.mark.parametrize("span", [14.0, 30.0])
 def test_a_short_range_of_totals_of_many_levels_is_within_its_bound(monkeypatch, span):
     """Compare the totals within `span` / epsilon of the released total with all totals of a larger mass than 1e-16. The

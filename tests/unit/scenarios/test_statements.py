@@ -8,13 +8,15 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 
+import dpmultinomial as dpm
 from dpmultinomial._releases.spending import Cost
 from reproduction import command
 from reproduction.scenarios import making, page, sentences, summary
-from reproduction.scenarios.noisy_counts import rules
+from reproduction.scenarios.noisy_counts import rules, without_prior
 
 LAPLACE = {"law": "discrete_laplace", "scale": 2.0}
 TREE = """name,value,parent,level,sigma
@@ -457,3 +459,17 @@ def test_a_bound_on_what_a_reader_learns_is_rounded_upwards(epsilon):
         assert 1 / (1 + np.exp(-epsilon)) > 0.999999
     else:
         assert 0 <= float(sure) / 100 - 1 / (1 + np.exp(-epsilon)) <= (0.001 if epsilon < 4 else 1e-6)
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1], [2, 0], [0, 1, 2, 3]])
+def test_confidence_intervals_belong_to_the_names_of_their_rows(order):
+    """By hand: with a = exp(-1/2), P(|noise| > d) = 2 a^(d + 1)/(1 + a) is at most 5 % from d = 6 on, so the interval
+    of 12 is 6 to 18; no count fits -19, and the last row is not a count of the release.
+    """
+    release = dpm.Release({"a": 12, "b": -19, "c": 5}, mechanism=dpm.DiscreteLaplace(scale=2.0))
+    rows = pd.DataFrame({"quantity": ["a", "b", "c", "a"], "type": ["count"] * 3 + ["share"]}).iloc[order]
+    found = without_prior.columns(rows, release, 0.95)
+    wanted = {0: (6.0, 18.0), 1: (0.0, 0.0), 2: (0.0, 11.0), 3: (np.nan, np.nan)}
+    np.testing.assert_array_equal(found[["ci_lower", "ci_upper"]], [wanted[i] for i in order])
+    methods = {0: "tails", 1: "tails: no count fits at this level; the nearest is 0", 2: "tails", 3: ""}
+    assert found["ci_method"].tolist() == [methods[i] for i in order]
