@@ -49,7 +49,7 @@ def split(
     table: CodedTable, number: int, *, match: str = "nearest", public_levels: bool = False, bins: int = BINS
 ) -> Split:
     """Split a data set into 70 % training and 30 % test records with binned columns. The split with number 0 is the
-    published split. The keywords are the same as for `binning.learn`.
+    published split. The keywords are the same as for `coded_table.learn`.
     """
     rows = np.arange(len(table.codes))
     train, test = train_test_split(rows, test_size=TEST_SHARE, random_state=FIRST_SPLIT + number)
