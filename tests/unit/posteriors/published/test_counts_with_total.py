@@ -400,6 +400,17 @@ def test_tails_of_a_count_given_a_public_total(name, monkeypatch):
     assert np.isnan(conflict.given_total(np.full(3, 5.0), [table] * 3, total, alpha)).all()
 
 
+@pytest.mark.parametrize("y", [-31.5, 4.5, 2500.5, 4990.5, 5040.5])
+def test_tails_of_a_count_are_sums_over_all_counts(y):
+    """Check the tail of one value, which is computed in a window of counts, for 5,000 records and three categories."""
+    n, b = np.arange(5001), 3.0
+    prior = stats.betabinom.pmf(n, 5000, 0.5, 1.0)
+    gap = n - y
+    below = np.where(gap >= 0, np.exp(-abs(gap) / b) / 2, 1 - np.exp(-abs(gap) / b) / 2)  # P(y or less | n)
+    found = conflict.given_total(np.array([y, 1.0, 2.0]), [dpm.Laplace(scale=b)] * 3, 5000, np.full(3, 0.5))[0]
+    assert found == pytest.approx(min(prior @ below, prior @ (1 - below)), rel=1e-9)
+
+
 @pytest.mark.parametrize("discrete", [False, True])
 def test_many_tables_with_a_public_total_have_the_conflicts_of_all_sums(discrete):
     """Check which of 400 tables are in conflict, and the p-values, by a sum over all counts for every released count.

@@ -6,6 +6,7 @@ import pytest
 from reference.tree_enumeration import CrossedEnumeration, splits
 
 import dpmultinomial as dpm
+from dpmultinomial._inference import trees
 from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._mechanisms.noise_law import LawByRow
 from dpmultinomial._posteriors.trees import crossed_cells, crossed_chain
@@ -216,7 +217,7 @@ def test_the_face_gives_both_and_says_which():
         dpm.posterior(release)
 
 
-def test_the_face_takes_nodes_by_queries():
+def test_the_face_takes_nodes_by_queries(monkeypatch):
     """Check rows in any order, nodes without a row, a distribution per query, an exact total at the root, bounds."""
     table = pd.DataFrame({"all": [30.0, np.nan], "a": [9.0, 4.0], "b": [20.0, 6.0]}, index=["n", "s"])
     table.loc["state"] = [41.0, np.nan, np.nan]
@@ -242,6 +243,9 @@ def test_the_face_takes_nodes_by_queries():
     by_query = {"all": GAUSSIAN, "a": GAUSSIAN, "b": {"law": "laplace", "scale": 2.0}}
     same = dpm.Release(table, mechanism=by_query, queries={"all": ["a", "b"]}, parents=parents)
     assert dpm.posterior(same, method="least squares").accuracy.status == "approximate"
+    assert (found.method, fast.method) == ("chain of trees", dpm.posterior(same, method="least squares").method)
+    monkeypatch.setattr(trees, "LARGE", 5)  # of 6 cells in 3 nodes
+    assert dpm.posterior(release).method == fast.method
 
 
 @pytest.mark.parametrize(
