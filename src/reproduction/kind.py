@@ -90,6 +90,13 @@ class Kind:
         """Return a function from the module ``rules.py`` of this kind of scenario."""
         return getattr(import_module(f"{self.package}.rules"), name)
 
+    @property
+    def refuse(self) -> Any:
+        """Function ``refuse(settings, columns)`` of the module ``answer.py``, which raises an error if the analysis would
+        reject the input, or None.
+        """
+        return getattr(import_module(f"{self.package}.answer"), "refuse", None)
+
     def files(self, points: Sequence[Mapping[str, Any]]) -> list[str]:
         """Return the files that the cases of a scenario read in addition to the files named in the settings. They are
         given by ``rules.files(settings)`` if this function exists.

@@ -17,7 +17,7 @@ from .._mechanisms.coarsened import Coarsened, law_of_row
 from .._mechanisms.dirichlet import Dirichlet
 from .._mechanisms.exact import Exact
 from .._posteriors.counts import laplace_multinomial, noisy_counts
-from .._posteriors.published import conflict, counts, counts_with_total
+from .._posteriors.published import cells, conflict, counts, counts_with_total, windows
 from .._posteriors.published.cells import cells_of
 from .._results.posterior import Posterior
 from ._joint_posteriors import of_draws, of_mixture
@@ -26,6 +26,7 @@ from .release import Release
 METHODS = ("auto", "exact", "gibbs", "table")
 PRIORS = {"flat": 1.0, "jeffreys": counts_with_total.JEFFREYS}
 MANY = 16  # smallest number of counts with an exact total for which convolutions of windows are used
+_LOG_MASS = 1e3, 1e5  # the noise is limited if it has the same ends for both probabilities exp(-1e3) and exp(-1e5)
 _BURN_IN, _DRAWS, _CHAINS = 500, 1000, 4
 
 
@@ -88,6 +89,37 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     return counts_with_total.posterior(release.values, total=release.total, **asked)
 
 
+def refuse(release: Release, prior: Any) -> None:
+    """Raise an error if `posterior` would reject a release or a prior. The posterior is not computed.
+
+    Parameters
+    ----------
+    release, prior : arguments of `posterior`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `posterior`.
+    """
+    if isinstance(release.mechanism, Dirichlet) or release.values.ndim > 1:
+        return
+    lower, upper = release.bounds or (0, np.inf)
+    most = np.minimum(upper, release.total) if isinstance(release.total, int) else upper
+    found = cells_of(release.values, release.mechanism, lower=lower, upper=most)
+    cells.refuse(found, release.names)
+    seen = np.flatnonzero(found.measured)
+    near, ends = (found.noise.take(seen).reach(found.released[seen], mass) for mass in _LOG_MASS)
+    limited = (np.asarray(near[0]) == ends[0]) & (np.asarray(near[1]) == ends[1])  # the noise has a largest value
+    outside = np.zeros(len(found), dtype=bool)
+    outside[seen] = limited & ((ends[0] > found.upper[seen]) | (ends[1] < found.lower[seen]))
+    cells.refuse(found.with_reason(outside, windows.NOTHING), release.names)
+    if release.total is None or not _is_concentration(prior):
+        if not (isinstance(prior, Mapping) and prior.get("law") == "multinomial"):
+            cells.groups_of(found, prior, release.groups)
+    else:
+        concentration(None if prior == "flat" else prior, len(release))
+
+
 def _laws(release: Release) -> list[Any]:
     """Return the mechanism of each row of a release, as a distribution with a single set of parameters."""
     kind, size = release.mechanism, len(release)
@@ -140,8 +172,8 @@ def conflicts(
     """
     sizes = np.diff(starts)
     owner, tested = np.repeat(np.arange(len(sizes)), sizes), sizes + 1
-    cells = cells_of(released, noise)
-    least = conflict.least_given_totals(cells, totals[owner].astype(float), alpha, sizes[owner])
+    found = cells_of(released, noise)
+    least = conflict.least_given_totals(found, totals[owner].astype(float), alpha, sizes[owner])
     spread = np.sqrt(np.add.reduceat(np.broadcast_to(noise.variance(), owner.shape), starts[:-1]))
     beyond = np.abs(np.add.reduceat(released, starts[:-1]) - totals) / spread
     places = np.arange(len(released)) + owner  # there is one total after the counts of each table

@@ -91,6 +91,22 @@ def posterior(release: Release, *, prior: Regression, method: str, rng: np.rando
     return RegressionPosterior(release, prior, areas, model, fit)
 
 
+def refuse_areas(release: Release, prior: Regression) -> None:
+    """Raise an error if `posterior` would reject a release, its exposures or its covariates. The posterior is not
+    computed.
+
+    Parameters
+    ----------
+    release, prior : arguments of `posterior`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `posterior`.
+    """
+    _crude(_areas(release, prior), prior)
+
+
 def _fitted(areas: Areas, regression: Regression, crude: float) -> tuple[Model, Fit]:
     """Compute the posterior mode of the hyperparameters of a regression. The window of a count is widened if its
     neglected mass exceeds `NEGLECTED`.

@@ -16,7 +16,7 @@ from .._accuracy import Accuracy
 from .._mechanisms.coarsened import Coarsened
 from .._mechanisms.law_settings import law_of
 from .._mechanisms.noise_law import LawByRow, NoiseLaw
-from .._posteriors.trees import conflict, crossed_cells, crossed_chain
+from .._posteriors.trees import conflict, crossed_cells, crossed_chain, tree_posterior
 from .._posteriors.trees.crossed_chain import Crossed
 from .._posteriors.trees.least_squares import LeastSquares
 from .._posteriors.trees.measurements import Measurements
@@ -60,16 +60,54 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
             f"total must be omitted for a tree, because the total is the count of the root, got {dict(release.total)}: "
             "give a noisy total as a measurement of the root"
         )
+    measurements = _measurements(release)
+    tree_law = infer(measurements, prior=prior_of(prior, release, measurements.tree))
+    result = tree_law.posterior()
+    checked = {"conflict": conflict.facts(tree_law), "least_squares": least_squares_by_name(tree_law.least_squares)}
+    result.facts.update(checked | release.facts)
+    return result
+
+
+def _measurements(release: Release) -> Measurements:
+    """Return the measurements of the nodes of a tree, or raise an error if a value is impossible under its noise."""
     tree = _tree(release)
     laws = laws_by_row(release.mechanism, len(release))
     values = release.values.ravel()
     known = np.flatnonzero(~np.isnan(values) | withholding(laws, len(values)))
     nodes = np.array([tree.position(release.names[i]) for i in known], dtype=np.int64)
-    tree_law = infer(Measurements(tree, nodes, values[known], laws.take(known)), prior=prior_of(prior, release, tree))
-    result = tree_law.posterior()
-    checked = {"conflict": conflict.facts(tree_law), "least_squares": least_squares_by_name(tree_law.least_squares)}
-    result.facts.update(checked | release.facts)
-    return result
+    seen = np.flatnonzero(~np.isnan(values))
+    wrong = seen[~laws.take(seen).possible(values[seen])]
+    if len(wrong):
+        raise ValueError(
+            f"{release.names[wrong[0]]}: the released value {values[wrong[0]]:g} cannot be used, because this value is "
+            "impossible under the noise distribution"
+        )
+    return Measurements(tree, nodes, values[known], laws.take(known))
+
+
+def refuse(release: Release, prior: Any) -> None:
+    """Raise an error if `posterior` would reject a release or a prior. The posterior is not computed.
+
+    Parameters
+    ----------
+    release, prior : arguments of `posterior`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `posterior`.
+    """
+    measurements = _measurements(release)
+    tree = measurements.tree
+    chosen = prior_of(prior, release, tree)
+    measurements.weigh()
+    if isinstance(chosen, Splits):
+        chosen.by_level(tree)
+        return
+    names, groups = chosen.rows(tree)
+    for i, name in enumerate(names):
+        if chosen.of(name) == "fitted":
+            tree_posterior.enough(int((groups == i).sum()), name)
 
 
 def _tree(release: Release) -> Tree:

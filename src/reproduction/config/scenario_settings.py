@@ -337,8 +337,27 @@ def _by_rules(written: dict[str, Any], kind: Kind, batch: bool) -> Mistakes:
         settings = config.with_defaults(at(written, kind, point) | by_table, kind.schema)
         if columns is not None:
             settings = file_columns.with_noise(settings, names)
-        for place, text in kind.rule("mistakes")(settings, columns, batch):
+        found = list(kind.rule("mistakes")(settings, columns, batch))
+        if not found and not batch and "release" not in settings and "rehearsal" not in settings:
+            found = list(_refused(settings, columns, kind))
+        for place, text in found:
             yield place, text + note
+
+
+def _refused(settings: dict[str, Any], columns: dict[str, list[str]] | None, kind: Kind) -> Mistakes:
+    """Yield a mistake if the analysis would reject the counts or the prior of a scenario, as stated by the function
+    ``answer.refuse(settings, columns)`` of its kind.
+    """
+    try:
+        if (refuse := kind.refuse) is not None:
+            refuse(settings, columns)
+    except ImportError:  # the kernels are not compiled yet; the job will report the mistake
+        return
+    except (ValueError, TypeError) as error:
+        text = str(error)
+        of_prior = text.startswith(("prior", "fitting a prior", "group", "no prior", "concentrations"))
+        place = ".prior" if of_prior else ".counts" if columns is None else ".file"
+        yield place, text.removeprefix("prior: ")
 
 
 def shards(scenario: Scenario, wanted: int) -> int:

@@ -12,6 +12,7 @@ from reproduction import command
 from tests.workflow import running
 
 NOISE = "noise: {law: laplace, scale: 2}"
+ROUNDING = "{law: random_rounding, base: 5}"
 COUNTS = f"kind: noisy_counts, counts: {{a: 12, b: 3, c: 5}}, {NOISE}"
 TABLE = "kind: swapped_table, table: [[5, 2], [1, 4]], rate: 0.2"
 RATES = "kind: protected_rates, file: rates.csv, exposure: births"
@@ -103,6 +104,38 @@ FAULTY = [
     f"{RATES}, noise: {{law: [laplace], scale: 5.0}}",
     f"{RATES}, noise: {{law: laplace, sigma: 5.0}}",
     f"{RATES}, noise: laplacian",
+    counts(prior="fitted"),
+    counts(prior="{law: fitted}"),
+    counts(counts="", file="few.csv", prior="fitted"),
+    counts(total="20", prior="fitted"),
+    counts(noise=ROUNDING),
+    counts(noise="{law: random_rounding, base: 3, fixed: up}"),
+    counts(counts="{a: -3, b: 6}", noise=ROUNDING),
+    counts(counts="", file="half.csv", noise=ROUNDING),
+    counts(counts="{a: -1, b: 2}", noise="{law: exact}"),
+    counts(counts="{a: 1.5, b: 2}", noise="{law: exact}"),
+    counts(noise="{law: exact}", total="2"),
+    counts(noise="{law: exact}", bounds="{upper: 4}"),
+    counts(counts="{a: -1, b: 2}", noise="{law: laplace, scale: 2, clipped: {at: 0}}"),
+    counts(noise="{law: laplace, scale: 2, rounded: 5}"),
+    counts(noise="{law: laplace, scale: 2, threshold: 5}"),
+    counts(noise="{law: table, file: rates.csv}"),
+    counts(prior="{x: flat}"),
+    counts(counts="", file="grouped.csv", prior="{x: flat}"),
+    counts(counts="", file="grouped.csv", prior="{x: flat, z: flat}"),
+    counts(counts="", file="grouped.csv", prior="{x: fitted, y: flat}"),
+    counts(counts="", file="half.csv", columns="{name: county}"),
+    counts(counts="", file="half.csv", columns="{nam: name}"),
+    counts(counts="", file="geography.csv", prior="{level 2: 1}"),
+    counts(counts="", file="geography.csv", prior="fitted"),
+    counts(counts="", file="geography.csv", noise=ROUNDING),
+    counts(counts="", file="unscaled.csv", noise="gaussian"),
+    counts(counts="", file="negative.csv", noise="gaussian"),
+    counts(counts="", file="negative.csv", noise="laplace"),
+    f"{RATES}, noise: {ROUNDING}",
+    f"kind: protected_rates, file: covariates.csv, exposure: births, {NOISE}, covariates: [x]",
+    f"kind: protected_rates, file: negative_births.csv, exposure: births, {NOISE}",
+    f"kind: protected_rates, file: rates.csv, exposure: deaths, {NOISE}",
 ]
 RELEASE = {"data": "confidential/county.csv", "mechanism": "discrete_laplace", "epsilon": 1.0, "source": "survey"}
 TREE = {
@@ -236,8 +269,18 @@ BATCHES = [
     batch(kind="swapped_table", epsilon=None, file="cells.csv"),
     batch(kind="additive_counts", algorithm="9"),
     batch(kind="censored_sample"),
+    batch(prior="fitted"),
+    batch(prior={"x": "flat"}),
 ]
 FILES = {
+    "few.csv": "name,value\n" + "".join(f"n{i},{i}\n" for i in range(29)),
+    "half.csv": "name,value\na,1.5\nb,2\n",
+    "grouped.csv": "name,value,group\na,1,x\nb,2,y\n",
+    "geography.csv": "name,value,parent\nall,9,\na,4,all\nb,5,all\n",
+    "unscaled.csv": "name,value,parent,sigma\nall,9,,1\na,4,all,\nb,5,all,2\n",
+    "negative.csv": "name,value,parent,sigma\nall,9,,1\na,4,all,-1\nb,5,all,2\n",
+    "covariates.csv": "name,value,births,x\na,3,400,1\nb,11,300,\nc,4,900,3\n",
+    "negative_births.csv": "name,value,births\na,3,-5\nb,11,300\nc,4,900\n",
     "rates.csv": "name,value,births\na,3,400\nb,11,300\nc,4,900\n",
     "withheld.csv": "name,value\na,12\nb,*\n",
     "many.csv": "table,name,value\nt,a,1\nt,b,2\nu,a,3\nu,b,4\n",
@@ -339,12 +382,16 @@ def test_snakemake_rejects_what_the_check_rejects(folder, configuration):
                 }
             },
         ),
+        (
+            ("answer", "mine"),
+            yaml.safe_load(f"scenarios: {{mine: {{{counts(counts='{a: 10, b: 5}', noise=ROUNDING)}}}}}"),
+        ),
         (("answer", "b"), batch()),
         (("release", "r"), release()),
         (("plan", "p"), widths({"release": "r", "values": [0.5, 1]})),
         (("plan", "p"), {**tree(), "plans": {"p": {"release": "r", "shape": "shape.csv"}}}),
     ],
-    ids=["counts", "batch", "release", "widths", "widths of a tree"],
+    ids=["counts", "rounded counts", "batch", "release", "widths", "widths of a tree"],
 )
 def test_a_sound_configuration_passes_both(folder, words, configuration):
     Path("mine.yaml").write_text(yaml.safe_dump(configuration))

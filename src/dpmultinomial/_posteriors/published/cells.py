@@ -17,6 +17,8 @@ from ..._mechanisms.law_settings import law_of
 from ..._mechanisms.noise_law import Index, LawByRow, NoiseLaw
 
 Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+FEWEST = 30  # smallest number of measured counts to which a prior is fitted
 LARGEST = 2.0**52  # largest released value or bound
 _SCALES = ("scale", "sd", "sigma", "variance")
 
@@ -281,3 +283,67 @@ def total_of(total: Any, concentration: float | None) -> Total:
             "and the noise"
         )
     return Total(released, law, concentration)
+
+
+def enough(size: int, group: str = "") -> None:
+    """Raise an error if a prior cannot be fitted to a given number of counts.
+
+    Parameters
+    ----------
+    size : number of measured counts.
+    group : name of the group of the counts, or empty.
+    """
+    if size < FEWEST:
+        raise ValueError(
+            f"{f'group {group}: ' if group else ''}fitting a prior requires at least {FEWEST} measured counts, got "
+            f"{size}: choose another prior, such as 1/(1+n)"
+        )
+
+
+def groups_of(
+    cells: Cells, prior: Any, groups: Sequence[object] | NDArray[Any] | None
+) -> tuple[tuple[str, ...], Whole]:
+    """Return the names of the groups of noisy counts, and the index of the group of every count. Raise an error if the
+    requested prior does not match the groups, or cannot be fitted because a group has too few measured counts.
+
+    Parameters
+    ----------
+    cells, prior, groups : arguments of `priors.choose`.
+
+    Returns
+    -------
+    (names, which)
+
+    Raises
+    ------
+    ValueError
+        The message states the group.
+    """
+    names, which = _grouped(groups, len(cells))
+    by_group = isinstance(prior, Mapping) and "law" not in prior
+    if by_group and groups is None:
+        law = f"{{'law': {next(iter(prior), '..')!r}, ..}}"
+        named = ", ".join(map(str, prior))
+        raise ValueError(
+            f"groups is required if the keys of prior ({named}) are names of groups: pass groups, or write {law}"
+        )
+    if by_group and set(prior) != set(names):
+        raise ValueError(f"prior must have one entry per group ({', '.join(names)}), got {', '.join(map(str, prior))}")
+    usable = cells.good & cells.measured
+    for i, name in enumerate(names):
+        wanted = prior[name] if by_group else prior
+        if isinstance(wanted, str | Mapping) and wanted in ("fitted", {"law": "fitted"}):
+            enough(int((usable & (which == i)).sum()), name)
+    return names, which
+
+
+def _grouped(groups: Sequence[object] | NDArray[Any] | None, n: int) -> tuple[tuple[str, ...], Whole]:
+    if groups is None:
+        return ("",), np.zeros(n, dtype=np.int64)
+    labels = np.array([str(group) for group in groups], dtype=object)
+    if len(labels) != n:
+        raise ValueError(f"groups must contain one name per count ({n} counts), got {len(labels)} names")
+    if blank := [i + 1 for i, label in enumerate(labels.tolist()) if not label.strip()]:
+        raise ValueError(f"groups must contain a name for each count, but the name for count {blank[0]} is empty")
+    names, which = np.unique(labels.astype(str), return_inverse=True)
+    return tuple(str(name) for name in names), np.asarray(which, dtype=np.int64)

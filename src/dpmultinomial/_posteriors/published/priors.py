@@ -28,7 +28,7 @@ from scipy.special import betainc, gammaln
 
 from ... import _checks
 from . import windows
-from .cells import Cells
+from .cells import FEWEST, Cells, enough, groups_of
 from .windows import CountPrior
 
 Array = NDArray[np.float64]
@@ -509,7 +509,6 @@ def _root(information: Array) -> Array | None:
         return None
 
 
-FEWEST = 30
 # a fitted prior is uncertain if its standard deviation is below this number of standard errors of its mean
 CERTAIN = 2.0
 MOST_ROWS = 20_000  # largest number of distinct rows for a fit; if there are more, every k-th row is used
@@ -622,11 +621,7 @@ def fit(cells: Cells) -> Fitted:
         If fewer than `FEWEST` counts remain.
     """
     rows = np.flatnonzero(cells.good & cells.measured)
-    if len(rows) < FEWEST:
-        raise ValueError(
-            f"fitting a prior requires at least {FEWEST} measured counts, got {len(rows)}: choose "
-            "another prior, such as 1/(1+n)"
-        )
+    enough(len(rows))
     part, times = _different(cells, rows)
     low, high = windows.spans(cells.take(rows), _COUNTS, _LOG_MASS)
     last = float(high.max())
@@ -729,16 +724,8 @@ def choose(cells: Cells, prior: Any, groups: Sequence[object] | NDArray[Any] | N
     ValueError, TypeError
         If a prior cannot be built, e.g. because too few counts are available for the fit; the message states the group.
     """
-    names, which = _grouped(groups, len(cells))
+    names, which = groups_of(cells, prior, groups)
     by_group = isinstance(prior, Mapping) and "law" not in prior
-    if by_group and groups is None:
-        law = f"{{'law': {next(iter(prior), '..')!r}, ..}}"
-        named = ", ".join(map(str, prior))
-        raise ValueError(
-            f"groups is required if the keys of prior ({named}) are names of groups: pass groups, or write {law}"
-        )
-    if by_group and set(prior) != set(names):
-        raise ValueError(f"prior must have one entry per group ({', '.join(names)}), got {', '.join(map(str, prior))}")
     priors: list[CountPrior] = []
     unfitted = 0
     for i, name in enumerate(names):
@@ -762,15 +749,3 @@ def _made(cells: Cells, prior: Any) -> CountPrior:
     if prior == "fitted" or prior == {"law": "fitted"}:
         return fit(cells)
     return prior_of(prior)
-
-
-def _grouped(groups: Sequence[object] | NDArray[Any] | None, n: int) -> tuple[tuple[str, ...], Whole]:
-    if groups is None:
-        return ("",), np.zeros(n, dtype=np.int64)
-    labels = np.array([str(group) for group in groups], dtype=object)
-    if len(labels) != n:
-        raise ValueError(f"groups must contain one name per count ({n} counts), got {len(labels)} names")
-    if blank := [i + 1 for i, label in enumerate(labels.tolist()) if not label.strip()]:
-        raise ValueError(f"groups must contain a name for each count, but the name for count {blank[0]} is empty")
-    names, which = np.unique(labels.astype(str), return_inverse=True)
-    return tuple(str(name) for name in names), np.asarray(which, dtype=np.int64)

@@ -33,7 +33,7 @@ _NO_END = (
     "bound"
 )
 MANY = 1000  # smallest number of rows for which equal rows are computed once
-_NOTHING = "the released value is impossible under the prior, the bounds and the noise"
+NOTHING = "the released value is impossible under the prior, the bounds and the noise"
 
 
 class CountPrior(Protocol):
@@ -275,7 +275,7 @@ def _settled(cells: Cells, prior: CountPrior, level: float, keep: Callable[[Bloc
     for log_mass in _LOG_MASS:
         low, high = spans(cells.take(left), prior, log_mass)
         size = high - low + 1
-        reasons[left[size < 1]] = _NOTHING
+        reasons[left[size < 1]] = NOTHING
         wide = np.isfinite(size) & (size > WIDEST)
         reasons[left[wide]] = [too_wide(counts) for counts in size[wide]]
         reasons[left[~np.isfinite(size)]] = _NO_END
@@ -292,7 +292,7 @@ def _settled(cells: Cells, prior: CountPrior, level: float, keep: Callable[[Bloc
         left = left[fits][~(error[left[fits]] <= NEGLECTED)]
         if not len(left):
             break
-    reasons[left] = _NOTHING
+    reasons[left] = NOTHING
     bad = reasons != ""
     out[bad], error[bad] = np.nan, np.nan
     return Settled(out, error, reasons)

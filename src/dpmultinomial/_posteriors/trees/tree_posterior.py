@@ -271,12 +271,7 @@ def histograms(
     """
     edges = grid(last)
     for group in fitted:
-        if (size := int((groups == group).sum())) < FEWEST:
-            called = f" of group {names[group]!r}" if names[group] else ""
-            raise ValueError(
-                f"fitting a prior requires at least {FEWEST} leaves, got {size} leaves{called}: choose another "
-                "prior, such as 1/(1+n)"
-            )
+        enough(int((groups == group).sum()), names[group])
     base = np.log(edges[1:]) - np.log(np.maximum(edges[:-1], 0.5))
     priors = {group: Histogram(edges, base, fitted_on=int((groups == group).sum())) for group in fitted}
     rows = np.full(len(tree.order), -1, dtype=np.int64)
@@ -299,6 +294,22 @@ def histograms(
             break
         before = solved.log_evidence + constant
     return priors
+
+
+def enough(size: int, group: str) -> None:
+    """Raise an error if a group has too few leaves to fit a prior.
+
+    Parameters
+    ----------
+    size : number of leaves.
+    group : name of the group, or empty.
+    """
+    if size < FEWEST:
+        called = f" of group {group!r}" if group else ""
+        raise ValueError(
+            f"fitting a prior requires at least {FEWEST} leaves, got {size} leaves{called}: choose another prior, such "
+            "as 1/(1+n)"
+        )
 
 
 def grid(last: float) -> Whole:

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from dpmultinomial._files import csv_table
+from dpmultinomial._inference import counts, trees
 from dpmultinomial._inference.posterior import posterior
 from dpmultinomial._inference.reading import read
 from dpmultinomial._inference.release import Release
@@ -26,6 +27,7 @@ from dpmultinomial._posteriors.trees.tree_posterior import TreeLaw
 from dpmultinomial._printing import steps
 from dpmultinomial._releases.spending import ADD_OR_REMOVE, REPLACE
 from dpmultinomial._results.posterior import Posterior
+from dpmultinomial._seeding import stream
 
 from ...config import file_columns, published_cells
 from .. import standard
@@ -113,10 +115,32 @@ def _of_tree(found: Posterior, case: Case, facts: Mapping[str, Any]) -> Answer:
 
 def _release(case: Case) -> tuple[Release, dict[str, Any]]:
     """Return the release that a scenario analyses, and a description of the origin of this release."""
-    settings, columns = case.settings, case.columns
     if case.release:
         stored = read(case.release)
         return stored, {"origin": "release", **stored.facts}
+    return _stated(case.settings, case.columns, case.rng)
+
+
+def refuse(settings: Mapping[str, Any], columns: rules.Columns) -> None:
+    """Raise an error if `answer` would reject the file or the settings. The posterior is not computed.
+
+    Parameters
+    ----------
+    settings, columns : settings of the scenario and columns of its file.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `answer`.
+    """
+    release, _ = _stated(settings, columns, stream(0, "not used"))
+    (counts if release.parents is None else trees).refuse(release, settings.get("prior"))
+
+
+def _stated(
+    settings: Mapping[str, Any], columns: rules.Columns, rng: np.random.Generator
+) -> tuple[Release, dict[str, Any]]:
+    """Return the release that the settings and the file state, and a description of its origin."""
     names, cells = rules.names(settings, columns), rules.cells(settings, columns)
     listed = np.array([np.nan if value is None else value for value, _ in cells], dtype=np.float64)
     whole = bool((np.isnan(listed) | (listed == np.floor(listed))).all())
@@ -130,7 +154,7 @@ def _release(case: Case) -> tuple[Release, dict[str, Any]]:
     total = settings.get("total")
     if REHEARSAL in settings:
         total, facts["origin"] = int(listed.sum()), REHEARSAL
-        listed = np.asarray(law.sample(listed.astype(np.int64), rng=case.rng), dtype=np.float64)
+        listed = np.asarray(law.sample(listed.astype(np.int64), rng=rng), dtype=np.float64)
     if isinstance(total, Mapping):
         total = {"released": total["released"], "noise": law_of(_mapping(total["noise"]))}
     limits = settings.get("bounds")

@@ -23,6 +23,7 @@ Columns = Mapping[str, Sequence[str]] | None
 SCALES = ("scale", "sd", "sigma", "variance")
 LAWS = ("laplace", "discrete_laplace", "gaussian", "discrete_gaussian", "exact", "table", "random_rounding")
 LARGEST_TOTAL = 1_000_000
+FEWEST = 30  # smallest number of counts to which a prior is fitted, as in `published.priors`
 MANY = 16  # from this number of counts on, a total without noise may be arbitrarily large
 _NOISE = (
     "state the noise of the counts, with noise: {law: .., scale: ..} or with epsilon (dpm answer: --noise laplace "
@@ -161,6 +162,7 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
     if batch:
         yield from _prior(settings, 0, with_total="total" in (columns or ()))
         yield from _bounds(settings)
+        yield from _prior_of_batch(settings, columns or {})
         return
     if columns is not None and is_tree(columns):
         yield from _numbers({k: v for k, v in settings.items() if k != "total"}, columns, values(settings, columns))
@@ -189,6 +191,18 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
     if "groups" in settings and "group" not in (columns or ()) and (alone := [n for n in labels if n not in grouped]):
         yield ".groups", f"the count {alone[0]!r} must be in one of the groups"
     yield from question_rules.mistakes(settings.get("questions") or {}, labels)
+
+
+def _prior_of_batch(settings: Mapping[str, Any], columns: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+    """Yield the mistakes in a prior that needs groups, or more counts than the file of a batch has rows."""
+    prior = settings.get("prior")
+    if isinstance(prior, Mapping) and "law" not in prior and "group" not in columns:
+        yield ".prior", f"groups is required if the keys ({', '.join(prior)}) are names of groups: add a column 'group'"
+    if prior in ("fitted", {"law": "fitted"}) and str(settings["file"]).endswith(".csv"):
+        from dpmultinomial._files import csv_table
+
+        if (size := len(csv_table.read(Path(str(settings["file"]))))) < FEWEST:
+            yield ".prior", f"fitting a prior requires at least {FEWEST} measured counts, got {size} rows"
 
 
 def _wrong_cell(settings: Mapping[str, Any]) -> str:

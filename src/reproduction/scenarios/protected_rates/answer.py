@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from dpmultinomial._inference.posterior import posterior
-from dpmultinomial._inference.rates import RegressionPosterior
+from dpmultinomial._inference.rates import RegressionPosterior, refuse_areas
 from dpmultinomial._inference.regression import Regression
 from dpmultinomial._inference.release import Release
 
@@ -115,17 +115,36 @@ def _release(columns: Mapping[str, Sequence[str]], settings: Mapping[str, Any]) 
 def _posterior(
     release: Release, numbers: Mapping[str, Sequence[float]], settings: Mapping[str, Any]
 ) -> RegressionPosterior:
+    regression = posterior(release, prior=_prior(numbers, settings))
+    assert isinstance(regression, RegressionPosterior)
+    return regression
+
+
+def refuse(settings: Mapping[str, Any], columns: Mapping[str, Sequence[str]]) -> None:
+    """Raise an error if `answer` would reject the file or the settings. The rates are not computed.
+
+    Parameters
+    ----------
+    settings, columns : settings of the scenario and columns of its file.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `answer`.
+    """
+    refuse_areas(_release(columns, settings), _prior(rules.numbers(settings), settings))
+
+
+def _prior(numbers: Mapping[str, Sequence[float]], settings: Mapping[str, Any]) -> Regression:
+    """Return the regression of a scenario. The unit of the exposures is the unit of the rates."""
     exposure = np.asarray(numbers[settings["exposure"]])
     shares = settings["family"] == "shares"
-    prior = Regression(
+    return Regression(
         exposure if shares else exposure / settings["per"],
         {name: numbers[name] for name in settings["covariates"]} or None,
         settings["family"],
         se=settings["se"],
     )
-    regression = posterior(release, prior=prior)
-    assert isinstance(regression, RegressionPosterior)
-    return regression
 
 
 def _rows(found: RegressionPosterior, release: Release, level: float) -> pd.DataFrame:
