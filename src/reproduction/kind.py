@@ -92,7 +92,7 @@ class Kind:
 
     @property
     def refuse(self) -> Any:
-        """Function ``refuse(settings, columns)`` of the module ``answer.py``, which raises an error if the analysis would
+        """Function ``refuse(settings, columns)`` of the module ``answer.py``, which raises an error if `answer` would
         reject the input, or None.
         """
         return getattr(import_module(f"{self.package}.answer"), "refuse", None)

@@ -207,7 +207,7 @@ def _release(name: str, releases: Mapping[str, Mapping[str, Any]]) -> tuple[Path
     return folder, str(record["mechanism"])
 
 
-def mistakes(settings: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Mistakes:
+def mistakes(settings: Mapping[str, Any], kinds: Mapping[str, Kind], *, thorough: bool = True) -> Mistakes:
     """Yield (path below `scenarios`, message) for every mistake in the scenarios of a configuration. Each point of a
     grid is checked separately.
 
@@ -215,6 +215,7 @@ def mistakes(settings: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Mistakes
     ----------
     settings : a whole configuration.
     kinds : kinds of scenario, by name.
+    thorough : whether to check the counts and the prior as the analysis does; not needed directly before an analysis.
     """
     for name, written in (settings.get("scenarios") or {}).items():
         prefix = name
@@ -231,11 +232,11 @@ def mistakes(settings: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Mistakes
             place, _, text = str(error).partition(": ")
             yield f"{prefix}{place}", text
             continue
-        for place, text in dict.fromkeys(_scenario(written, kind, release)):
+        for place, text in dict.fromkeys(_scenario(written, kind, release, thorough)):
             yield f"{prefix}{place}", text
 
 
-def _scenario(written: dict[str, Any], kind: Kind, release: str) -> Mistakes:
+def _scenario(written: dict[str, Any], kind: Kind, release: str, thorough: bool) -> Mistakes:
     if large := [(f".{place.removeprefix('.')}", text) for place, text in config.beyond("", written)]:
         yield from large
         return
@@ -278,7 +279,7 @@ def _scenario(written: dict[str, Any], kind: Kind, release: str) -> Mistakes:
             wrong = True
             yield place, text + (note if any(place == f".{'.'.join(path)}" for path in grid) else "")
     if not wrong:
-        yield from _by_rules(written, kind, batch)
+        yield from _by_rules(written, kind, batch, thorough)
 
 
 def _by_schema(settings: dict[str, Any], kind: Kind) -> Mistakes:
@@ -287,7 +288,7 @@ def _by_schema(settings: dict[str, Any], kind: Kind) -> Mistakes:
         yield (f".{place}" if place != "(top level)" else ""), text
 
 
-def _by_rules(written: dict[str, Any], kind: Kind, batch: bool) -> Mistakes:
+def _by_rules(written: dict[str, Any], kind: Kind, batch: bool, thorough: bool) -> Mistakes:
     """Yield the mistakes in a scenario that the schema cannot detect. The mistakes in the file come first, followed by
     the mistakes in the settings at each grid point.
     """
@@ -338,7 +339,8 @@ def _by_rules(written: dict[str, Any], kind: Kind, batch: bool) -> Mistakes:
         if columns is not None:
             settings = file_columns.with_noise(settings, names)
         found = list(kind.rule("mistakes")(settings, columns, batch))
-        if not found and not batch and "release" not in settings and "rehearsal" not in settings:
+        stated = thorough and not batch and "release" not in settings and "rehearsal" not in settings
+        if stated and not found:
             found = list(_refused(settings, columns, kind))
         for place, text in found:
             yield place, text + note
