@@ -1,4 +1,4 @@
-"""Accuracy status of an answer, with the same terms for every posterior of the library.
+"""Accuracy status of an answer, described by the same terms for every posterior distribution.
 
 ``exact``          closed form or enumeration; exact up to rounding ``converged``      a Markov chain that passed: every
 ESS >= 400 and every R-hat <= 1.01 ``not converged``  a Markov chain that did not pass; its numbers are shown together
@@ -165,8 +165,8 @@ def mean_ess(draws: ArrayLike) -> float:
 
 
 def rhat(draws: ArrayLike) -> float:
-    """Return the larger of two values of the rank-normalised split R-hat. One value is for the draws, and the other is
-    for the distances of the draws from their median.
+    """Return the rank-normalised split R-hat, which is the larger of two values. One value is for the draws, and the
+    other is for the distances of the draws from their median.
 
     The arguments, the result and the errors are those of `bulk_ess`.
     """

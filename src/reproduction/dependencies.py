@@ -149,8 +149,8 @@ def _imported(path: Path, module: str) -> list[str]:
 
 
 def _statements(text: str) -> list[tuple[int, str, list[str]]]:
-    """Return (level, module, names) for every import statement in the source code of a module. The statements are found
-    with regular expressions, which is much faster than a syntax tree.
+    """Return a tuple (level, module, names) for every import statement in the source code of a module. The statements
+    are found with regular expressions, which is much faster than a syntax tree.
     """
     statements = []
     for dotted, names, plain in _PY_IMPORT.findall(text):

@@ -1,4 +1,5 @@
-"""Functions that the ``errata`` modules of all papers share, to return errata together with their evidence.
+"""Common functions of the ``errata`` modules of all papers. They return errata together with the evidence for the
+errata.
 
 A paper maps the number of each erratum to a description, and to a function of a Generator and a sample size that
 returns the evidence as text.
@@ -60,9 +61,7 @@ def _unknown(errata: Errata, got: object) -> str:
 
 
 def main() -> None:
-    """Print the given errata, or all errata, of a paper, for the command ``python -m reproduction.evidence <slug> [N
-    ..]``.
-    """
+    """Print some or all errata of a paper, for the command ``python -m reproduction.evidence <slug> [N ..]``."""
     papers = [path.parent.name for path in sorted(Path(__file__).parent.glob("papers/*/paper.yaml"))]
     slug, *words = sys.argv[1:] or [""]
     if slug not in papers:

@@ -131,8 +131,8 @@ class Paper:
         return [f"figures/{self.slug}/{a.name}.png" for a in self.artefacts if a.figure]
 
     def mistakes(self, section: dict[str, Any]) -> Iterator[tuple[str, str]]:
-        """Yield (path, message) for every mistake in a paper's section of the configuration, as far as the schema
-        cannot detect it.
+        """Yield (path, message) for the mistakes in a paper's section of the configuration, as far as the schema cannot
+        detect them.
         """
         if (self.folder / "validation.py").is_file():
             yield from import_module(f"{self.package}.validation").mistakes(section)

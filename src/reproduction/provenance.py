@@ -1,4 +1,4 @@
-"""Record the provenance of results in a file in the same folder, which states the origin and the SHA-256 checksum of
+"""Record the provenance of results in a file in the same folder. The file states the origin and the SHA-256 checksum of
 each result. Results without such a file are not read.
 
 ``<name>.provenance.json`` states the SHA-256 of the files that a function made under this name. `reproduction.trust`

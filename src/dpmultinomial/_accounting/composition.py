@@ -142,7 +142,7 @@ _MOST_MECHANISMS: Final = 64  # largest number of different mechanisms whose los
 
 @dataclass(frozen=True, kw_only=True)
 class _Cost:
-    """Base class of all privacy costs, each of which states its data source and its neighbouring relation.
+    """Base class of all privacy costs, each with a data source and a neighbouring relation.
 
     Parameters
     ----------
@@ -588,8 +588,8 @@ def concentrated_of_replacement(rho: float) -> float:
 
 
 def renyi_of_replacement(epsilon: float, *, order: float) -> tuple[float, float]:
-    """Return the Rényi epsilon for replacing a record, and its order, given the epsilon for adding or removing a
-    record.
+    """Return the epsilon and the order of the Rényi DP guarantee for replacing a record, given the guarantee for adding
+    or removing a record.
 
     Parameters
     ----------

@@ -433,7 +433,7 @@ class TruncatedLaplaceLoss:
         return self.change / self.scale
 
     def _parts(self) -> tuple[Array, Array, float, float]:
-        """Return the privacy losses as multiples of the lattice step, the probabilities of these losses, the
+        """Return the privacy losses, as multiples of the lattice step, and their probabilities. Also return the
         probability of an infinite loss, and the relative error of the probabilities.
         """
         x = np.arange(-self.support, self.support + 1, dtype=np.float64)
@@ -487,9 +487,7 @@ class PureLoss:
         return np.array([likely * math.exp(-self.epsilon), likely])
 
     def lattice(self, log_mass: float) -> Losses:
-        """Return the distribution of the privacy loss, whose two possible values are epsilon and -epsilon, on a
-        lattice.
-        """
+        """Return the distribution of a privacy loss with the two possible values epsilon and -epsilon, on a lattice."""
         low, high = self._masses()
         return Losses(self.step, 0.0, -1, np.array([low, 0.0, high]), 0.0)
 
@@ -555,8 +553,8 @@ class SplitLoss:
 
     @cached_property
     def spread(self) -> float:
-        """Smallest value of `spread`, which is roughly the standard deviation of the privacy loss, over all possible
-        changes in the counts.
+        """Smallest spread of the privacy loss over all possible changes in the counts. The spread is roughly the
+        standard deviation of the privacy loss.
         """
         return min(one.spread for case in self.cases for one in case)
 
@@ -583,8 +581,8 @@ class SplitLoss:
 
 
 def largest(parts: list[Losses]) -> Losses:
-    """Return the privacy loss distribution whose delta(epsilon) is the maximum over the given distributions. The
-    maximum is taken at every point of the common grid.
+    """Return a privacy loss distribution whose delta(epsilon) is the largest delta(epsilon) of the given distributions.
+    The maximum is taken at every point of the common grid.
 
     Parameters
     ----------

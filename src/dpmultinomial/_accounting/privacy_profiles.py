@@ -117,8 +117,8 @@ def dirichlet_epsilon(delta_: float, *, r: float, alpha: float) -> float:
 def dirichlet_calibration(
     epsilon_hat: float, *, delta_: float, alpha_per_r: float = 0.0, alpha_offset: float = 1.0
 ) -> float:
-    """Return the largest r for which a release Dirichlet(r f + alpha) of counts f is (epsilon_hat, delta_)-DP, where
-    alpha = alpha_offset + alpha_per_r r.
+    """Return the largest r for which a release Dirichlet(r f + alpha) of counts f is (epsilon_hat, delta_)-DP. The
+    parameter alpha is alpha_offset + alpha_per_r r.
 
     Parameters
     ----------

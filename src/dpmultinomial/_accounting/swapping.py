@@ -179,7 +179,7 @@ def _loss(b: int, d: int, odds: float) -> float:
 
 
 def smallest_change(largest: int, *, rate: float) -> "SmallestChange":
-    """Return the privacy cost of the smallest change to a data set that the invariants of swapping allow.
+    """Return the privacy cost of the smallest change that the invariants of swapping allow in a data set.
 
     Parameters
     ----------

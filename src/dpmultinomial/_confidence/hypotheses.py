@@ -32,8 +32,8 @@ DRAWS = 9999
 def goodness_of_fit(
     values: Array, *, n: int, rates: Array, law: Any, variances: Array, rng: np.random.Generator
 ) -> float:
-    """Return the p-value, computed from noisy counts of all categories, of the hypothesis that the rates have given
-    values.
+    """Return the p-value of a test of the hypothesis that the rates have given values. The p-value is computed from
+    noisy counts of all categories.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def goodness_of_fit(
 
 
 def sampled(law: Any, counts: NDArray[np.int64], rng: np.random.Generator) -> Array:
-    """Draw noisy counts from the noise distribution of each count, as an array of shape (draws, k).
+    """Draw noisy counts given true counts, as an array of shape (draws, k) for k counts.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ def sampled(law: Any, counts: NDArray[np.int64], rng: np.random.Generator) -> Ar
 
 
 def four_cells(values: Array, *, law: Any, variances: Array, rng: np.random.Generator) -> float:
-    """Return the p-value, computed by a parametric bootstrap, of the hypothesis that two samples of unknown size have
-    equal rates.
+    """Return the p-value of a test of the hypothesis that two samples of unknown size have equal rates. The p-value is
+    computed by a parametric bootstrap.
 
     Parameters
     ----------
@@ -102,8 +102,8 @@ def four_cells(values: Array, *, law: Any, variances: Array, rng: np.random.Gene
 
 
 def _two_shares(values: Array, variances: Array) -> tuple[Array, Array, Array]:
-    """Return, for each simulated release, the standardised difference of two shares, the sample sizes, and the pooled
-    share.
+    """Return the standardised absolute difference of two shares, the two sample sizes, and the pooled share, for each
+    simulated release.
     """
     sizes = np.maximum(values[[0, 2]] + values[[1, 3]], 1.0)
     p = np.clip((values[0] + values[2]) / sizes.sum(axis=0), 0.005, 0.995)
@@ -175,8 +175,8 @@ def largest_probability(
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Noisy number of records with a property. Before the noise is added, the number has a binomial or a Poisson
-    distribution.
+    """Noisy number of the records with a given property in a sample. Before the noise is added, the number has a
+    binomial or a Poisson distribution.
 
     Parameters
     ----------
@@ -209,16 +209,14 @@ class Sample:
         return poisson(x, self.size * rate_column) if self.poisson else binomial(x, int(self.size), rate_column)
 
     def released(self, x: Array) -> Array:
-        """Return the probabilities of the released values given the numbers of records `x`, which are consecutive
-        integers, with one row per number of records.
+        """Return the probability of each released value given each number of records in `x`. The rows are the numbers
+        of records, which are consecutive integers.
         """
         mass = self.noise.mass
         return scipy.linalg.toeplitz(np.append(mass[0], np.zeros(len(x) - 1)), np.append(mass, np.zeros(len(x) - 1)))
 
     def information(self, rates: Array) -> Array:
-        """Return the Fisher information about each rate that the number of records would contain if no noise were
-        added.
-        """
+        """Return the Fisher information about each rate that is contained in the number of records without noise."""
         with np.errstate(divide="ignore", invalid="ignore"):
             fisher = self.size / (rates if self.poisson else rates * (1 - rates))
         return np.asarray(fisher if self.size > 0 else np.zeros_like(rates))
@@ -250,8 +248,8 @@ class Sample:
         return accepted_range(tails, level, highest, _BISECTED)
 
     def grid(self, low: float, high: float, size: float) -> Array:
-        """Return a grid of rates from `low` to `high` for `largest_probability`. If the sizes of both samples add up to
-        `size`, the bound exceeds the largest probability at the grid points by about 0.001.
+        """Return a grid of rates from `low` to `high`, for use in the function `largest_probability`. If the sizes of
+        both samples add up to `size`, the bound exceeds the largest probability at the grid points by about 0.001.
         """
         ends = np.sqrt([low, high]) if self.poisson else np.arcsin(np.sqrt([low, high]))
         first, last = float(ends[0]), float(ends[1])
@@ -325,8 +323,8 @@ class TwoRates:
 
     @cached_property
     def _common(self) -> tuple[float, float] | None:
-        """Smallest and largest common rate of the two samples that are not rejected at level gamma by a test based on
-        the sum of the two counts.
+        """Smallest and largest common rate of two samples that a test at level gamma does not reject. The test is based
+        on the sum of the two counts.
         """
         return Sample(sum(self.y), sum(self.n), convolved(*self.noise)).accepted(1 - GAMMA)
 
@@ -338,7 +336,7 @@ class TwoRates:
         return self._samples[1].accepted(1 - GAMMA)
 
     def pvalue(self, shift: float = 0.0, target: float | None = None) -> float:
-        """Return the p-value of the hypothesis that the rates of two samples differ by `shift`.
+        """Return the p-value of a test of the hypothesis that the rates of two samples differ by `shift`.
 
         Parameters
         ----------
@@ -415,7 +413,7 @@ class TwoPoissonRates:
         return np.asarray((one * e2 - two * e1) / np.sqrt(np.maximum(variance, _LEAST)))
 
     def pvalue(self, target: float | None = None) -> float:
-        """Return the p-value of the hypothesis that two Poisson rates are equal.
+        """Return the p-value of the test of the hypothesis that two Poisson rates are equal.
 
         Parameters
         ----------
@@ -436,8 +434,9 @@ class TwoPoissonRates:
         return min(_bound((one, two), self._statistic, two.grid(*ends, size), target=least) + GAMMA, 1.0)
 
     def _accepted(self, angle: float, level: float) -> bool:
-        """Return whether the ratio tan(angle) of two rates is accepted. The method tests whether the rates are equal
-        after multiplication of the exposures by the sine and the cosine of the angle.
+        """Return whether a test does not reject the hypothesis that the ratio of the two rates is tan(angle). The
+        method tests whether the rates are equal after multiplication of the exposures by the sine and the cosine of the
+        angle.
         """
         e1, e2 = self.exposures
         scaled = replace(self, exposures=(e1 * max(np.sin(angle), 0.0), e2 * max(np.cos(angle), 0.0)))

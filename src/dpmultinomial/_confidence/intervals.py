@@ -60,7 +60,7 @@ class CountConfidence:
         return self._noisy.sets.accepted(self._place, _checks.inside("level", level))
 
     def pvalue(self, count: int, side: str = "two") -> float:
-        """Return the p-value of the hypothesis that a true count has a given value.
+        """Return the p-value of the test that a true count has a given value.
 
         Parameters
         ----------

@@ -60,7 +60,7 @@ class NoiseSum:
 
     @cached_property
     def _above(self) -> Array:
-        """Probabilities that the sum of the noise terms is greater than or equal to each value of the lattice."""
+        """Probability, for each value of the lattice, that the sum of the noise terms is at least this value."""
         return np.append(np.cumsum(self.mass[::-1])[::-1], 0.0)
 
     @cached_property
@@ -69,8 +69,8 @@ class NoiseSum:
         return np.append(0.0, np.cumsum(self.mass))
 
     def right(self, distance: ArrayLike) -> Array:
-        """Return P(sum >= distance) for the sum of the noise terms. If the sum is not on a lattice, return an upper
-        bound on this probability.
+        """Return the probability P(sum >= distance) that the sum of the noise terms is at least `distance`. If the sum
+        is not on a lattice, return an upper bound on this probability.
         """
         positions = np.ceil((np.asarray(distance, float) - self.slack) / self.step - 1e-9) - self.first
         return np.asarray(
@@ -87,8 +87,8 @@ class NoiseSum:
         )
 
     def largest(self, tail: float, side: str) -> float:
-        """Return the largest distance h for which the tail probability P(sum >= h) (side ``"right"``) or P(sum <= -h)
-        (side ``"left"``) exceeds `tail`.
+        """Return the largest distance h at which a tail probability of the sum exceeds `tail`. The tail probability is
+        P(sum >= h) for the side ``"right"`` and P(sum <= -h) for the side ``"left"``.
         """
         lattice = (self.first + np.arange(len(self.mass))) * self.step
         if side == "right":
@@ -241,7 +241,7 @@ class SignedSum:
         return float(np.ceil(lower - 1e-9)), float(np.floor(upper + 1e-9))
 
     def pvalue(self, value: float, side: str) -> float:
-        """Return the p-value of the hypothesis that the signed sum of the counts has a given value.
+        """Return the p-value of a test of the hypothesis that the signed sum of the counts has a given value.
 
         Parameters
         ----------

@@ -58,11 +58,11 @@ class NoisyCounts:
         return sets_of(self.law, self.values, self.lower, self.upper)
 
     def law_at(self, place: int) -> Any:
-        """Return the noise distribution of one count, as a distribution with a single parameter."""
+        """Return the noise distribution of one count, with a single parameter instead of one parameter per count."""
         return law_of_row(self.law, place)
 
     def noise_at(self, place: int) -> Any:
-        """Return the distribution of the added noise of a count, before rounding, clipping and withholding.
+        """Return the distribution of the noise that is added to a count before rounding, clipping and withholding.
 
         Parameters
         ----------
@@ -97,7 +97,9 @@ class NoisyCounts:
 
     @cached_property
     def integers(self) -> bool:
-        """Return whether `plain` is true and the noise takes only integer values."""
+        """Return whether all counts were measured with integer noise and no released value is rounded, clipped or
+        withheld.
+        """
         return self.plain and bool(self.law.discrete)
 
     def rate_tails(self, place: int) -> tuple[TailsGivenCount, str, bool]:

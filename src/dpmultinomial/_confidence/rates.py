@@ -1,4 +1,4 @@
-"""Confidence intervals for a rate p, computed from noisy counts for a sample with a public number of records.
+"""Confidence intervals for a rate p, computed from the noisy counts of a sample whose number of records is public.
 
 The number of records in a category is binomial, and a statistic Y of the release has P_p(Y >= y) = sum over x of
 Bin(x; n, p) P(Y >= y | x). This is a polynomial whose Bernstein coefficients are the tails given x. If they increase
@@ -145,8 +145,8 @@ def enveloped(tails: TailsGivenCount) -> TailsGivenCount:
 def accepted_range(
     tails: Callable[[float], tuple[float, float]], level: float, highest: float, rounds: int = _STEPS
 ) -> tuple[float, float] | None:
-    """Return the range of the accepted values of a parameter, which lies between 0 and `highest`. A value is accepted
-    if both tail probabilities exceed (1 - level)/2.
+    """Return the range of the accepted values of a parameter between 0 and `highest`. A value is accepted if both tail
+    probabilities exceed (1 - level)/2.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ _REFINED = 12  # bisection steps that refine each end of the grid
 
 @dataclass(frozen=True)
 class Pair:
-    """Noisy count, and noisy sum of all other counts, of a sample of unknown size.
+    """Noisy count and noisy sum of all other counts, from a sample of unknown size.
 
     Parameters
     ----------
@@ -302,8 +302,9 @@ class Pair:
         )
 
     def normal_interval(self, level: float) -> tuple[float, float, float]:
-        """Return the confidence interval for a rate under a normal approximation to the distribution of the statistic
-        T_p = (1 - p) Y1 - p Y0. Also return the error of the confidence level at the estimated rate.
+        """Return a confidence interval for a rate p from the normal approximation to the statistic T_p = (1 - p) Y1 - p
+        Y0. Here Y1 is the noisy count of the category and Y0 is the noisy count of all other records. Also return the
+        error of the confidence level at the estimated rate.
 
         Parameters
         ----------

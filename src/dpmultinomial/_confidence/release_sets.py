@@ -108,7 +108,7 @@ class OrderedSets(ABC):
         return self._accepted(place, level)
 
     def pvalue(self, place: int, count: int, side: str) -> float:
-        """Return the p-value of the hypothesis that a true count has a given value.
+        """Return the p-value of the test that a true count has a given value.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class OrderedSets(ABC):
 
 
 class TableSets(OrderedSets):
-    """Confidence sets of counts that were released by a `Perturbation`.
+    """Confidence sets for counts that were released by a `Perturbation`.
 
     Parameters
     ----------
@@ -365,7 +365,7 @@ _JOINT = (AdditiveCounts, Swap, CensoredStatistics, Dirichlet)
 
 
 def law_of_counts(mechanism: Any, shape: tuple[int, ...]) -> Any:
-    """Return the noise distribution of the flattened counts of a release.
+    """Return the noise distribution for the one-dimensional (flattened) array of the counts of a release.
 
     Parameters
     ----------
@@ -556,13 +556,14 @@ class SetsByRow:
         return sets.accepted(position, level)
 
     def pvalue(self, place: int, count: int, side: str) -> float:
-        """Return the p-value of the hypothesis that the count at a given position has a given true value."""
+        """Return the p-value of the test that the count at a given position has a given true value."""
         sets, position = self._at(place)
         return sets.pvalue(position, count, side)
 
     def tails(self, place: int, counts: Array) -> tuple[Array, Array]:
-        """Return the tail probabilities P(Y >= y) and P(Y <= y) of a release Y for each of several hypothetical true
-        counts. The released value y is the value at a given position.
+        """Return the upper and lower tail probabilities of a released value, for each of several hypothetical true
+        counts. The probabilities are P(Y >= y) and P(Y <= y) for a random release Y. The released value y is the value
+        at a given position.
         """
         sets, position = self._at(place)
         return sets.tails(position, counts)

@@ -138,7 +138,7 @@ def _facts(release: Release, laws: Sequence[Any], total: int, alpha: NDArray[np.
 
 
 def _conflict(release: Release, laws: Sequence[Any], total: int, alpha: NDArray[np.float64]) -> dict[str, object]:
-    """Return the results of a check for conflict between a release, its public total and the prior of the rates."""
+    """Return the results of a check for conflicts among a release, its public total and the prior of the rates."""
     tails = conflict.given_total(release.values, laws, total, alpha)
     if isinstance(release.mechanism, Dirichlet):  # released shares add up to 1
         return conflict.facts(tails, release.names)
@@ -149,7 +149,7 @@ def _conflict(release: Release, laws: Sequence[Any], total: int, alpha: NDArray[
 def conflicts(
     released: NDArray[np.float64], noise: Any, starts: NDArray[np.int64], totals: NDArray[np.int64], alpha: float
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Test each of many tables for a conflict between its counts, its public total and the prior of the rates.
+    """Test each of many tables for a conflict among its counts, its public total and the prior of the rates.
 
     Parameters
     ----------

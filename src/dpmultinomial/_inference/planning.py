@@ -312,9 +312,7 @@ class Plan:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the estimated frequency, which is ``approximate``, with the standard error of this
-        frequency.
-        """
+        """Accuracy of the estimated frequency, with the status ``approximate`` and the standard error."""
         return Accuracy("approximate", self.standard_error, f"frequency in {self.releases} simulated releases")
 
     def summary(self) -> pd.DataFrame:
@@ -360,7 +358,8 @@ def plan(
     precision: float = 0.02,
     rng: np.random.Generator,
 ) -> Plan:
-    """Find the smallest epsilon at which a release of counts is conclusive and correct with the required frequency.
+    """Find the smallest epsilon at which a release of counts gives a conclusive and correct answer with the required
+    frequency.
 
     Parameters
     ----------
@@ -450,9 +449,9 @@ class _Simulation:
     prior: Any
 
     def seen(self, epsilon: float, releases: int, seed: int) -> Seen:
-        """Return two boolean masks of the simulated releases, as an array of shape (releases, 2): releases with a
-        conclusive correct answer, and releases with a conclusive wrong answer. Release i uses the same random stream at
-        every epsilon.
+        """Return, for each simulated release, whether the answer is conclusive and correct, and whether it is
+        conclusive and wrong. The result is a boolean array of shape (releases, 2). Release i uses the same random
+        stream at every epsilon.
         """
         law = self.made(epsilon)
         return np.array([self._one(law, stream(seed, "plan", i)) for i in range(releases)], dtype=bool)

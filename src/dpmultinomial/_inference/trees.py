@@ -213,8 +213,8 @@ def prior_of(prior: Any, release: Release, tree: Tree) -> Splits | Leaves:
 
 
 def least_squares_by_name(least: LeastSquares) -> dict[str, list[float | None]]:
-    """Return the least-squares estimate of the count of each node, and the standard deviation of this estimate, indexed
-    by the name of the node. Both are None if the measurements do not determine the estimate.
+    """Return, for each node name, the least-squares estimate of the count and the standard deviation of this estimate.
+    Both are None if the measurements do not determine the estimate.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ _NAME = re.compile(r"'([^']*)'")
 
 
 class CellPlaces(Places):
-    """Posterior of the count of a cell in every geographic unit, given draws of the totals.
+    """Posterior distribution of the count of a cell in every geographic unit, as a mixture over draws of the totals.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class CellPlaces(Places):
 
     def _alone(self, measured: MeasuredCell, prior: Any) -> TreeLaw:
         """Return the posterior of the cell, or of its complement in the histogram, given only the measurements of this
-        count. This posterior provides the concentrations.
+        cell or this complement. This posterior provides the concentrations.
         """
         whole, tree = measured.whole, measured.tree
         lower, upper = _gathered(tree, self.kept, whole.lower, whole.upper)
@@ -152,7 +152,7 @@ class CellPlaces(Places):
 
     @cached_property
     def least_squares(self) -> LeastSquares:
-        """Least-squares solution for the measurements of one cell, in all nodes."""
+        """Least-squares solution for the counts of one cell at all nodes, given the measurements of the cell."""
         return self.measured.measurements.least_squares()
 
     def _numbers(self, nodes: Any) -> dict[str, Any]:
@@ -161,8 +161,8 @@ class CellPlaces(Places):
         return {**columns, "status": "approximate", "error": self.error[positions]}
 
     def several(self, wanted: list[list[int]], rng: np.random.Generator) -> list[tuple[list[int], Any]]:
-        """Return the distributions of sums of the counts of several nodes. Within each component, the distribution is
-        exact for a sum of two nodes, and is computed from joint draws for sums of more nodes.
+        """Return the distributions of several sums of counts, each over a given list of nodes. Within each component,
+        the distribution is exact for a sum of two nodes, and is computed from joint draws for sums of more nodes.
         """
         if not wanted:
             return []
@@ -217,15 +217,15 @@ class CellPlaces(Places):
         )
 
     def _error_of_questions(self, questions: Mapping[str, Any]) -> float:
-        """Return the largest error of the posterior probabilities, over the nodes that appear in a question."""
+        """Return the largest error of the posterior probabilities of the nodes that are named in the questions."""
         names = {name for text in _texts(questions) for name in (text, *_NAME.findall(text))}
         rows = [i for i, name in enumerate(self.law.tree.names) if name in names]
         return float(self.error[rows].max()) if rows else self.accuracy.error
 
 
 class _MixtureTogether:
-    """Joint distribution of the counts of several nodes, as a mixture over draws of the totals. Sums of more than two
-    nodes are not tabulated.
+    """Joint posterior distribution of the counts of several nodes, as a mixture over draws of the totals. Sums of more
+    than two nodes are not tabulated.
     """
 
     unit = 1.0
@@ -334,7 +334,7 @@ def _counted(values: Whole) -> tuple[int, Array]:
 
 
 def _texts(part: Any) -> Iterator[str]:
-    """Yield all strings in a question."""
+    """Yield all strings in a question, at any depth of nesting, except the keys of mappings."""
     if isinstance(part, str):
         yield part
     elif isinstance(part, Mapping):

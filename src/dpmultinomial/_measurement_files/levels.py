@@ -1,4 +1,4 @@
-"""Measurements of one cell in each node of one level of the spine, as read from the files of the level.
+"""Measurements of one cell at each node of one level of the spine, as read from the files of the level.
 
 The estimate of a cell of a histogram is the best linear combination of the queries and constraints that involve it.
 
@@ -58,8 +58,8 @@ def restricted(masks: Sequence[Mask]) -> list[int]:
 
 
 def sums(product: Product, specs: tuple[str, ...], masks: Sequence[Mask]) -> Sums | None:
-    """Divide the cells of a query into classes according to the axes along which a cell of the query lies inside or
-    outside a given histogram cell.
+    """Classify the cells of a query by their position relative to a given histogram cell. A class states, for each
+    axis, whether its cells lie inside or outside the histogram cell.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class Combination:
 
 @dataclass(frozen=True)
 class Target:
-    """Count that is estimated in every node of a level.
+    """Count that is estimated at every node of a geographic level.
 
     Parameters
     ----------
@@ -335,7 +335,7 @@ Rows = dict[Query, list[tuple[pa.Array, Array]]]
 
 @dataclass(frozen=True, kw_only=True)
 class Level:
-    """Measurements of a cell in all nodes of a level.
+    """Measurements of one histogram cell at all nodes of a geographic level.
 
     Parameters
     ----------
@@ -446,7 +446,7 @@ def _read(
 
 
 class _Plan:
-    """Combination of the queries that estimate one count, with the sums of the values read so far."""
+    """Combination of queries from which one count is estimated, with the sums of the values that have been read."""
 
     def __init__(self, product: Product, target: Target, queries: list[Query], known: Array) -> None:
         self.product, self.target, self.queries = product, target, queries
@@ -460,7 +460,7 @@ class _Plan:
         self.released = np.zeros(len(known))
 
     def add(self, codes: Texts, batch: Batch) -> None:
-        """Add the rows of a query to the combined estimates of the nodes."""
+        """Add the weighted measurements of a query to the combined estimates of the nodes."""
         if batch.query in self.queries and batch.query.name in self.wanted:
             _add(self.released, batch, codes, self.which, self.combined, self.found, self.queries.index(batch.query))
 
@@ -548,7 +548,7 @@ def _add(
     found: Sequence[Sums],
     j: int,
 ) -> None:
-    """Add the rows of a query to the combined estimates of the nodes."""
+    """Add the weighted measurements of a query to the combined estimates of the nodes."""
     assert batch.values is not None
     places = _places(codes, batch.codes)
     weights = np.array([plan.weights[j] for plan in combined])
@@ -558,8 +558,8 @@ def _add(
 def _bounds(
     product: Product, paths: Sequence[Path], rules: Rows, codes: Texts, targets: Mapping[str, Target]
 ) -> dict[str, tuple[Array, Array, list[str]]]:
-    """Return, for every count, the lower and the upper bound at every node, and the constraints that imply no bound on
-    this count.
+    """Return the lower and upper bounds of every count at every node. Also return, for every count, the names of the
+    constraints that imply no bound.
     """
     each = {
         name: {q: (bound_of_rest if t.rest else bound)(product, q.specs, q.sign, t.masks) for q in rules}

@@ -156,8 +156,8 @@ class Places:
         return float(np.sqrt(max(sum(least.covariance(a, b) for a in rows for b in rows), 0.0)))
 
     def several(self, wanted: list[list[int]], rng: np.random.Generator) -> list[tuple[list[int], Any]]:
-        """Return the distributions of sums of the counts of several nodes. The distribution is exact for a sum of two
-        nodes, and is otherwise computed from joint draws.
+        """Return the distributions of several sums of counts, each over a given list of nodes. The distribution is
+        exact for a sum of two nodes, and is otherwise computed from joint draws.
         """
         distributions: list[tuple[list[int], Any]] = []
         many: list[list[int]] = []

@@ -266,7 +266,7 @@ def product_of(product: str, table: str) -> Product:
 
 
 def masks(product: Product, cell: dict[str, object]) -> tuple[Mask, ...]:
-    """Return one boolean mask per axis that selects the levels of a cell.
+    """Return a boolean mask for each axis of the histogram, which selects the levels of a given cell.
 
     Parameters
     ----------

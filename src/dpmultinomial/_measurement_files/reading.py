@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class MeasuredCell:
-    """Measurements of one cell of a histogram in all nodes of a state.
+    """Measurements of one histogram cell at all nodes of the geographic spine of a state.
 
     Parameters
     ----------

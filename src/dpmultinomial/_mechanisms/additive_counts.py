@@ -85,7 +85,7 @@ def release_all(
     support: int | None = None,
     ties: str = "random",
 ) -> NDArray[np.int64]:
-    """Draw releases by several algorithms with the same noise, for comparisons such as the comparison of Wang (2020).
+    """Draw releases by several algorithms with the same noise, for example to repeat the comparison in Wang (2020).
 
     Parameters
     ----------
@@ -212,8 +212,8 @@ def _theorem(total: int, p: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _allocate(total: int, weights: list[Fraction], rank: dict[int, int]) -> NDArray[np.int64]:
-    """Allocate the units of a total to the components by largest quotients, in exact arithmetic. The algorithm starts
-    at floor(scale weight) and adds or removes single units. Equal quotients are ordered by rank.
+    """Allocate the units of a total to the components by the D'Hondt method (largest quotients), in exact arithmetic.
+    The algorithm starts at floor(scale weight) and adds or removes single units. Equal quotients are ordered by rank.
     """
     scale = (total + Fraction(len(weights), 2)) / sum(weights)
     k = [int(scale * w) for w in weights]
@@ -291,8 +291,8 @@ class AdditiveCounts:
         changes: Sequence[float] | None = None,
         source: str = "data",
     ) -> PureDP | ApproxDP:
-        """Return the privacy cost of one release, which is epsilon times the sum of the changes in the components and
-        in their total. The cost has a delta if the noise is truncated.
+        """Return the privacy cost of one release, which is epsilon times the sum of the absolute changes in the
+        components and in their total. The cost has a delta if the noise is truncated.
 
         One record changes the total and one component, or two components: 2 epsilon. Algorithms 1 to 3 are
         post-processing.

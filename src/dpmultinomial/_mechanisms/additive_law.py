@@ -62,7 +62,7 @@ class AdditiveLaw(Coarsenable, ABC):
 
     @abstractmethod
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[Any]:
-        """Draw noisy versions of `counts`, of the same shape."""
+        """Draw noisy versions of `counts`, as an array of the same shape."""
 
     @abstractmethod
     def cost(
@@ -196,9 +196,7 @@ class AdditiveLaw(Coarsenable, ABC):
         return out.reshape(both[0].shape)
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
-        """Return the limits (low, high) of the counts that differ from each released value by at most the half-width of
-        the noise.
-        """
+        """Return limits (low, high) of the true count for each released value, given the half-width of the noise."""
         values = released_values(released, discrete=self.discrete)
         width = np.asarray(self.halfwidth(log_mass))
         return values - width, values + width

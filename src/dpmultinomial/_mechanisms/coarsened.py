@@ -108,7 +108,9 @@ class Coarsened:
         return replace(self, at=at)
 
     def threshold(self, least: float) -> "Coarsened":
-        """Return the distribution in which noisy values below `least` are also withheld (`Coarsenable.threshold`)."""
+        """Return the noise distribution with the additional rule that noisy values below `least` are withheld (see
+        `Coarsenable.threshold`).
+        """
         return replace(self, least=least)
 
     def rounded(self, step: float, *, ties: str = "even") -> "Coarsened":
@@ -184,8 +186,8 @@ class Coarsened:
         return np.asarray(np.logical_and.reduce([good for good, _ in rules]), dtype=bool)
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
-        """Return the limits (low, high) of the counts that differ from each released value by at most the half-width of
-        the noise. The lower limit may be -inf.
+        """Return limits (low, high) of the true count for each released value, given the half-width of the noise. The
+        lower limit may be -inf.
         """
         low, high = self.behind(np.asarray(released, dtype=np.float64))
         width = np.asarray(self.noise.halfwidth(log_mass))
@@ -316,7 +318,7 @@ def _or(limit: float | None) -> float:
 
 
 def law_of_row(law: Any, row: int) -> Any:
-    """Return the noise distribution of one row of a release, as a distribution with a single parameter.
+    """Return the noise distribution of one row of a release, with a single parameter instead of one parameter per row.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Dirichlet mechanism, which releases a draw from Dirichlet(r f(x) + alpha) for the counts f(x) of a data set x, and is
+"""Dirichlet mechanism, which releases a draw from Dirichlet(r f(x) + alpha) for the counts f(x) of a data set x. It is
 the exponential mechanism for the KL divergence.
 
 The module implements Algorithm 1 of Ponnoprat (2022), and the calibration to the exact worst case instead of the bound
@@ -193,9 +193,9 @@ class Dirichlet:
         return _checks.generator(rng).dirichlet(self._parameter(counts), size)
 
     def mean(self, counts: ArrayLike) -> NDArray[np.float64]:
-        """Return the expected value (r f + alpha) / (r N + d alpha) of a release, as a float64 array of shape (d,), for
-        d counts f with the total N. The parameters of the mechanism are r and alpha. The argument `counts` is that of
-        `sample`.
+        """Return the expected value of a release, as a float64 array of shape (d,). It is (r f + alpha) / (r N + d
+        alpha) for d counts f with the total N. The parameters of the mechanism are r and alpha. The argument `counts`
+        is that of `sample`.
         """
         a = self._parameter(counts)
         return np.asarray(a / a.sum())
@@ -244,7 +244,8 @@ class Dirichlet:
     def tails(
         self, noisy: float, counts: ArrayLike, *, total: int, categories: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the probabilities P(share <= noisy) and P(share >= noisy) of one released share, for each true count.
+        """Return the lower and upper tail probabilities of one released share, for each true count. The probabilities
+        are P(share <= noisy) and P(share >= noisy), where `noisy` is the released share.
 
         One share has the Beta distribution with parameters r n + alpha and r (total - n) + (categories - 1) alpha.
 
@@ -311,8 +312,8 @@ class Dirichlet:
         return RenyiDP(source=source, relation=relation, epsilons=finite, mechanisms=mechanisms)
 
     def renyi(self, *, order: float) -> float:
-        """Return the Rényi cost of one release at `order` >= 1. The cost is the exact maximum over all replacements of
-        one record.
+        """Return the Rényi privacy cost of one release at the order `order` >= 1. The cost is the exact maximum over
+        all replacements of one record.
         """
         return renyi.dirichlet_worst_case(self.r, alpha=self.alpha, order=order)
 

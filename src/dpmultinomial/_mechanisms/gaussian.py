@@ -304,7 +304,7 @@ def _term_by_term(low: Array, high: Array, sigma: Array) -> Array:
 
 
 def _ends(x: Array, sigma: Array, logs: Array) -> Array:
-    """Return the Euler-Maclaurin correction at a limit x of the integral, divided by exp(logs). The derivative of odd
+    """Return the Euler-Maclaurin correction at an integration limit x, divided by exp(logs). The derivative of odd
     order k is -He_k(x/sigma)/sigma^k times the integrand.
     """
     out = np.zeros_like(x)

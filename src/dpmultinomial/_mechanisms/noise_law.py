@@ -258,7 +258,7 @@ class LawByRow(WithoutCost):
 
     @property
     def row_count(self) -> int:
-        """Number of rows of the release."""
+        """Number of rows of the release to which the noise distributions apply."""
         return len(self.which)
 
     def take(self, rows: Index) -> "LawByRow":
@@ -278,8 +278,8 @@ class LawByRow(WithoutCost):
         return out
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
-        """Return log P(release | count) under the distribution of each row of the first axis
-        (`NoiseLaw.log_likelihood`).
+        """Return log P(release | count), with a separate noise distribution for each row of the first axis (see
+        `NoiseLaw.log_likelihood`).
 
         Parameters
         ----------
@@ -299,7 +299,9 @@ class LawByRow(WithoutCost):
         return out
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
-        """Return limits (low, high) of the counts that are possible given each release (`NoiseLaw.reach`)."""
+        """Return the lower and upper limits of the true counts that are possible given each released value (see
+        `NoiseLaw.reach`).
+        """
         values = self._rows(released)
         low, high = np.empty(values.shape), np.empty(values.shape)
         for law, rows in self.parts():

@@ -362,8 +362,8 @@ def _period(beyond: Any) -> int:
 
 
 def _loss(logs: Array) -> TableLoss:
-    """Return the privacy losses between neighbouring rows of an array of log probabilities (one row per count, one
-    column per released value), in both directions.
+    """Return the privacy losses between neighbouring rows of an array of log probabilities, in both directions. The
+    array has one row per count and one column per released value.
     """
     pairs: dict[tuple[tuple[float, ...], tuple[float, ...]], None] = {}
     for one, two in pairwise(logs):

@@ -61,7 +61,7 @@ class CensoredStatistics:
 
     @property
     def width(self) -> float:
-        """Width of the interval [a, b], upper - lower."""
+        """Width of the interval [a, b] of uncensored values, computed as upper - lower."""
         return float(self.upper - self.lower)
 
     def of(self, records: ArrayLike) -> NDArray[np.float64]:
@@ -242,8 +242,8 @@ class CensoredStatistics:
         return max(2.0, *lost, *kept)
 
     def range_bound(self) -> float:
-        """Return an upper bound on the L1 sensitivity. The bound 2 + w + w^2 is the sum of the ranges of the
-        statistics.
+        """Return an upper bound on the L1 sensitivity of the four statistics. The bound 2 + w + w^2 is the sum of the
+        ranges of the statistics.
         """
         return 2 + self.width + self.width**2
 

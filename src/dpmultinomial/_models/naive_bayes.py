@@ -69,8 +69,8 @@ class Counts:
         return len(self.kept)
 
     def cells(self, categories: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the indices of the rows of a released table that belong to given categories, or -1 for unseen
-        categories.
+        """Return the index of the row of a released table for each of the given categories, or -1 for an unseen
+        category.
         """
         kept = categories[:, self.kept]
         return np.ascontiguousarray(np.where(kept >= 0, kept + self.starts[:-1], -1), dtype=np.int32)

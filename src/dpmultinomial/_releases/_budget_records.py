@@ -51,7 +51,7 @@ _NO_HOME = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR,
 
 @dataclass(frozen=True, kw_only=True)
 class Remembered:
-    """Backup copy of a journal, stored in the user account in the folder for such copies.
+    """Backup copy of a journal, stored in a folder of the user account.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class Unreadable:
 
 @dataclass(frozen=True)
 class Memory:
-    """Folder that contains the user account's copies of the journals of its releases."""
+    """Folder that contains the user account's copies of the journals of releases."""
 
     folder: Path
 
@@ -296,7 +296,7 @@ def of_line(values: list[str], place: str) -> Entry:
 
 
 def latest_entries(entries: list[Entry]) -> dict[tuple[str, int], Entry]:
-    """Return every release in its latest state, in the order in which budget was spent. A published release remains
+    """Return the latest state of every release, in the order in which budget was spent. A published release remains
     published.
     """
     by_release: dict[tuple[str, int], Entry] = {}

@@ -147,7 +147,7 @@ def gaussian_scale(rho: float, *, l2_squared: int) -> float:
 
 
 def discrete_laplace(values: NDArray[np.int64], *, scale: float) -> NDArray[np.int64]:
-    """Add independent discrete Laplace noise from an exact sampler to n integers.
+    """Add independent discrete Laplace noise to n integers, with an exact sampler.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def discrete_laplace(values: NDArray[np.int64], *, scale: float) -> NDArray[np.i
 
 
 def discrete_gaussian(values: NDArray[np.int64], *, scale: float) -> NDArray[np.int64]:
-    """Add independent discrete Gaussian noise from an exact sampler to n integers. The arguments are those of
+    """Add independent discrete Gaussian noise to n integers, with an exact sampler. The arguments are those of
     `discrete_laplace`, and the function takes about twice as long.
 
     The time is that of OpenDP's sampler, 18 microseconds per value. Lists, smaller integers and shorter calls take the

@@ -1,4 +1,4 @@
-"""Protocol of a release, in which the cost is recorded on disk before the release is published.
+"""Protocol of a release: the cost is recorded on disk before the release is published.
 
 All steps are under one lock, next to the data: draw the noise; stage the files in a folder that only their owner can
 open; write the line `spent, not published` to the journal, the ledger and the account's memory; rename the folder to

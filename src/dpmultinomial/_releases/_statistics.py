@@ -154,8 +154,8 @@ _ROOM = 1 - 1e-9  # a scale is increased by rounding
 
 
 def problems(mechanism: str, get: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield (key, description) for every scale above 2^40, and for censoring limits that are too far apart, or too far
-    from 0 compared with the distance between them.
+    """Yield (key, description) for every scale above 2^40, and for unsuitable censoring limits. Censoring limits are
+    unsuitable if they are too far apart, or too far from 0 compared with the distance between them.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""Release of the counts of a tree with independent noise in every measured node. The noise is discrete and drawn by
-exact samplers. The budget is split over the levels.
+"""Release of the counts of a tree, with independent noise in the count of every measured node. The noise is discrete
+and drawn by exact samplers. The budget is split over the levels.
 
 A record is counted in one leaf and in all nodes above it, and therefore in at most one node per level. Adding or
 removing the record changes one count per level by one: an L1 change and a squared L2 change of 1. Replacing the record
@@ -86,8 +86,8 @@ def narrowing(shape: Hierarchy, *, mechanism: str, targets: Sequence[int], known
 
 
 def _lowered(width: Callable[[Array], float], start: Array) -> tuple[Array, float]:
-    """Minimise the function `width` over the budget shares of the levels. Return the shares at which no further step
-    reduces the width, and this width.
+    """Minimise the function `width` of the budget shares, with one share per level of the tree. Return the shares at
+    which no further step reduces the width, and this width.
     """
     shares, best = start, width(start)
     for step in _SCHEDULE:
@@ -222,7 +222,7 @@ def _in_order(
 
 
 def changed(sensitivity: int, *, public: bool) -> int:
-    """Return the change that one record makes to the counts of a level, measured in the norm of the mechanism.
+    """Return the largest change that one record can make to the counts of a level, in the norm of the mechanism.
 
     Parameters
     ----------

@@ -80,8 +80,8 @@ def ceiling_problems(budgets: Any) -> list[tuple[str, str]]:
 
 
 def unequal(budgets: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """Return (path, description) for every source whose budget differs from the budget of an earlier source that
-    contains the same people.
+    """Return a pair (path, description) for every source whose budget differs from the budget of an earlier source with
+    the same people.
     """
     mistakes, first = [], dict[str, str]()
     for source, ceiling in budgets.items():
@@ -239,7 +239,7 @@ def _plain(value: Any, kind: str) -> Any:
 
 
 def wrong(key: Key, value: Any) -> str | None:
-    """Return the reason why a value is not permitted under a key, or None if the value is valid."""
+    """Return the reason why a value is not permitted for a key, or None if the value is valid."""
     if key.kind == "number" or key.kind == "whole":
         return number(key, value)
     if key.choices:

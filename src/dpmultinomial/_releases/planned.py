@@ -220,8 +220,8 @@ def _least_squares(mechanism: str, scales: Sequence[float], level: float, shape:
 
 
 def _of_statistics(settings: Mapping[str, Any], level: float) -> Iterator[Row]:
-    """Yield one row for each statistic of the censored sample, for the table that describes the noise. The sensitivity
-    of the sum of squares is the limit for many records.
+    """Yield the rows of the noise table for a censored sample, with one row per released statistic. The sensitivity of
+    the sum of squares is the limit for many records.
     """
     derived = _statistics.sensitivities(float(settings["upper"]) - float(settings["lower"]), _statistics.MOST_RECORDS)
     shares = settings["shares"] or dict.fromkeys(derived, 1 / len(derived))

@@ -149,7 +149,7 @@ def _read_lines(ledger: Ledger) -> list[Entry]:
 
 
 def _remembered(journal: Journal, memory: Memory, take_over: Sequence[str]) -> list[Remembered]:
-    """Return copies of journals that are stored in the user account. They are copies of this journal, of other journals
+    """Return the journal copies that are stored in the user account. They are copies of this journal, of other journals
     in the same place, and of journals in folders that no longer exist.
     """
     identity, place = journal.identity(), journal.path.parent
@@ -172,7 +172,9 @@ def _remembered(journal: Journal, memory: Memory, take_over: Sequence[str]) -> l
 
 
 def _vouched(journal: Journal, old: Iterable[Remembered]) -> Iterator[Line]:
-    """Yield all lines of the journal and of its copies that are authenticated by the key of the journal."""
+    """Yield all authenticated lines of the journal and of its copies. The lines are authenticated by the key of the
+    journal.
+    """
     for text in (journal.text, *(copy.text for copy in old)):
         yield from journal.intact(text)
 
@@ -249,7 +251,7 @@ def _union(vouched: Iterable[Line], others: Iterable[Line]) -> list[Line]:
 
 
 def _weight(line: Line) -> float:
-    """Return the size of a privacy cost as a number that can be compared with other costs of the same kind."""
+    """Return a privacy cost as one number, for comparison with other costs of the same kind."""
     cost = line.entry.spent
     return (cost.epsilon or 0.0) + (cost.rho or 0.0)
 

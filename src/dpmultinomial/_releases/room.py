@@ -1,5 +1,5 @@
-"""Entry point of the releases of confidential files. It checks all settings, opens the confidential file once, draws
-the noise, and publishes the release once.
+"""Entry point for releases of confidential files. It checks all settings, opens the confidential file once, draws the
+noise, and publishes the release once.
 
 Errors do not reveal confidential information. Expected errors state file, line, column and rule. For an unexpected
 error, only the type is shown, and the text is written to ``confidential/``.
@@ -75,8 +75,8 @@ def elsewhere(name: str, settings: Mapping[str, Any], root: Path) -> Path | None
 
 
 def _both(get: Mapping[str, Any], record: Mapping[str, Any], name: str) -> list[tuple[str, Any, Any]]:
-    """Return (key, value in the record, value in the settings) for every key that occurs in the record and in the
-    settings.
+    """Return a triple for every key that occurs both in the record and in the settings of a release. A triple contains
+    the key, the value in the record, and the value in the settings.
     """
     triples = [
         ("mechanism", record["mechanism"], get["mechanism"]),

@@ -309,7 +309,7 @@ def counted_over(source: str, sources: Sequence[str]) -> str:
 
 
 def so_far(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str:
-    """Return a sentence that states the spending on a source and the budget of the source.
+    """Return a sentence that states the privacy cost spent on a source, and the budget of the source.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""Results of all posteriors of the library: distributions of named quantities with one common interface."""
+"""Classes for the results of inference: distributions of named quantities with one common interface."""

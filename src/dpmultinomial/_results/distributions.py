@@ -21,7 +21,7 @@ _END = 1e-6  # smallest fraction of the mass outside the shortest interval that 
 
 
 class Unavailable(TypeError):
-    """Raised if a distribution does not have the requested property. The message gives the reason."""
+    """Error that is raised if a distribution does not have the requested property. The message gives the reason."""
 
 
 class Marginal(ABC):
@@ -288,7 +288,7 @@ class Continuous(Marginal):
         return np.asarray(self.law.cdf(x))
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Return the x with P(quantity <= x) = q."""
+        """Return the quantile x at the level q, which satisfies P(quantity <= x) = q."""
         return np.asarray(self.law.quantile(q))
 
     def mode(self) -> float:

@@ -102,8 +102,8 @@ class Window:
         return Window(self.first * factor, wide)
 
     def at(self, first: int, size: int) -> Array:
-        """Return the weights that are assigned to the integers from first to first + size - 1. They are 0 for integers
-        that are not stored.
+        """Return the weights of the integers from first to first + size - 1. They are 0 for integers that are not
+        stored.
         """
         out = np.zeros(size)
         low, high = max(first, self.first), min(first + size, self.last + 1)
@@ -113,12 +113,16 @@ class Window:
 
 
 def added(a: Window, b: Window) -> Window:
-    """Return the weights of the sum of two independent numbers, with full relative accuracy in the tails."""
+    """Return the weights of the possible sums of two independent random integers, with full relative accuracy in the
+    tails.
+    """
     return Window(a.first + b.first, convolved(a.weights, b.weights, smallest=SMALLEST)).trimmed()
 
 
 def added_up(parts: list[Window]) -> Window:
-    """Return the weights of the sum of independent numbers. The numbers are added in pairs. The empty sum is 0."""
+    """Return the weights of the possible values of a sum of independent numbers. The numbers are added in pairs. The
+    empty sum is 0.
+    """
     if not parts:
         return Window(0, np.ones(1))
     while len(parts) > 1:
@@ -157,7 +161,8 @@ Places = Sequence[int]
 
 
 def tied_differences(first: ArrayLike, second: ArrayLike, tie: ArrayLike) -> Array:
-    """Compute the weights of the difference i - j, where (i, j) has the weight first[i] second[j] tie[i + j].
+    """Compute the weights of the difference i - j of two integers. The pair (i, j) has the weight first[i] second[j]
+    tie[i + j].
 
     Parameters
     ----------
@@ -279,7 +284,7 @@ class Independent:
         return added_up([self.window(i) for i in places]).normalised()
 
     def pair_of(self, first: Places, second: Places) -> Pair:
-        """Return the joint distribution of two sums of numbers over disjoint sets of positions."""
+        """Return the joint distribution of two sums over disjoint sets of quantities."""
         return Pair(self.sum_of(first), self.sum_of(second), None)
 
     def difference_of(self, first: Places, second: Places) -> Window:
@@ -316,7 +321,7 @@ class Enumerated:
         return Window(first, np.asarray(np.bincount(values - first, self.weights), dtype=np.float64))
 
     def pair_of(self, first: Places, second: Places) -> Pair:
-        """Return the joint distribution of two sums of numbers over disjoint sets of positions."""
+        """Return the joint distribution of two sums over disjoint sets of quantities."""
         s, t = (self.rows[:, list(places)].sum(axis=1) for places in (first, second))
         listed = np.zeros((int(s.max() - s.min()) + 1, int(t.max() - t.min()) + 1))
         np.add.at(listed, (s - s.min(), t - t.min()), self.weights)
@@ -489,8 +494,8 @@ class Coupled:
 
     @cached_property
     def _kinds(self) -> "_Kinds":
-        """Sums of the counts in each group of counts with equal factors. The sums have only absolute accuracy if the
-        factor g of the sum is largest where the weights are large.
+        """Sums of counts, with one sum for each group of counts whose factors are equal. The sums have only absolute
+        accuracy if the factor g of the sum is largest where the weights are large.
         """
         times = np.bincount(self.which).tolist()
         rough = _Kinds(self._factors, times, tails=False)
@@ -501,8 +506,8 @@ class Coupled:
 
     @cached_property
     def _kind_ties(self) -> list[Window]:
-        """Weights for one count of each group of counts with equal factors. They follow from all other counts and from
-        the factor g of the sum.
+        """Weights of the possible values of one count, for each group of counts with equal factors. They follow from
+        all other counts and from the factor g of the sum.
         """
         ties = self._kinds.ties(self.root)
         if self._kinds.tails:
@@ -514,8 +519,8 @@ class Coupled:
         return _Kinds(self._factors, np.bincount(self.which).tolist(), tails=True).ties(self.root)
 
     def single(self, kind: int) -> Window:
-        """Return the marginal distribution that is common to all counts whose weights are given by the factor at
-        position `kind` in the list of factors.
+        """Return the common marginal distribution of all counts of one kind. The weights of these counts are the factor
+        at position `kind` in the list of factors.
         """
         return _met(self._factors[kind], self._kind_ties[kind] if self.shared else self._ties[kind])
 
@@ -527,7 +532,7 @@ class Coupled:
         return _met(free_sum, self._tie(places, free_sum.first, free_sum.last))
 
     def pair_of(self, first: Places, second: Places) -> Pair:
-        """Return the joint distribution of two sums of numbers over disjoint sets of positions."""
+        """Return the joint distribution of two sums over disjoint sets of quantities."""
         one, two = self._free_sum(set(first), inside=True), self._free_sum(set(second), inside=True)
         return Pair(one, two, self._tie([*first, *second], one.first + two.first, one.last + two.last))
 
@@ -571,13 +576,11 @@ class Coupled:
         return _ties(self._levels, self.root)
 
     def beside(self, place: int) -> tuple[Window, Window]:
-        """Return the weights of one count and the weights of the sum of all other counts."""
+        """Return the weights of the possible values of one count, and of the possible sums of all other counts."""
         return self.own(place), self._others[place]
 
     def own(self, place: int) -> Window:
-        """Return the weights of one count, without the factor of the joint distribution that depends on the sum of all
-        counts.
-        """
+        """Return the weights of the possible values of one count, without the factor for the sum of all counts."""
         return self._factors[int(self.which[place])]
 
     @cached_property
@@ -596,8 +599,9 @@ class Coupled:
         return sums
 
     def _tie(self, places: Places, low: int, high: int) -> Window:
-        """Return weights for the values low..high of the sum of the counts at the positions `places`. The weights
-        follow from the distributions of all other counts and from the weight g on the sum of all counts.
+        """Return weights for the values from `low` to `high` of the sum of some counts. These counts are at the
+        positions `places`. The weights follow from the distributions of all other counts and from the weight g on the
+        sum of all counts.
         """
         if len(places) <= MOST and self._spectrum is not None:
             tie = self._spectrum.tie(places, low, high)
@@ -657,8 +661,8 @@ def _message(tie: Window, sibling: Window, own: Window, *, tails: bool = True) -
 
 
 class _Kinds:
-    """Distributions of sums of many independent counts, whose distributions (factors) are of only a few different
-    kinds. They are computed from convolution powers of the factors and from convolutions of these powers.
+    """Distributions of sums of many independent counts that have only a few different distributions (factors). They are
+    computed from convolution powers of the factors and from convolutions of these powers.
 
     Parameters
     ----------
@@ -679,8 +683,9 @@ class _Kinds:
         self.free = self.levels[-1][0]
 
     def ties(self, root: Window) -> list[Window]:
-        """Return weights for the values of one count from each group of counts with equal factors. The weights follow
-        from the factors of all other counts and from the weight g on the sum of all counts.
+        """Return, for each kind of counts, a weight for every possible value of one count of this kind. Counts of one
+        kind have equal factors. The weights follow from the factors of all other counts and from the weight g on the
+        sum of all counts.
         """
         ties = _ties(self.levels, root, tails=self.tails)
         rows = zip(ties, self.others, self.factors, strict=True)
@@ -777,8 +782,8 @@ def _met(own: Window, tie: Window) -> Window:
 
 
 def _split(left: Window, right: Window, whole: Whole, rng: np.random.Generator) -> Whole:
-    """Draw the first summand of each of several sums of two independent numbers, given the sums. Draws with the same
-    sum are processed together.
+    """Draw the first of two independent random integers given their sum, for each of several observed sums. Draws with
+    the same sum are processed together.
     """
     u, out = rng.random(len(whole)), np.empty_like(whole)
     order = np.argsort(whole, kind="stable")

@@ -83,7 +83,7 @@ class Quantities:
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Mapping from the name of each quantity to its position."""
+        """Mapping from the name of each quantity to the position of the quantity in the list of names."""
         return {name: i for i, name in enumerate(self.names)}
 
     @cached_property

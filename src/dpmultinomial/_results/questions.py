@@ -198,7 +198,8 @@ def exact_ranks(together: Independent, places: Sequence[int], top: int) -> list[
 
 
 def expected(laws: Sequence[Window]) -> Array:
-    """Compute the expected rank 1 + sum_j P(number j is larger) of every number, in one pass over all distributions.
+    """Compute the expected rank of each of several random numbers, in one pass over all distributions. The expected
+    rank of a number is 1 + sum_j P(number j is larger).
 
     Parameters
     ----------

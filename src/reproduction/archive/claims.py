@@ -104,22 +104,22 @@ def _file(slug: str, artefact: Artefact) -> str:
 
 
 def _minutes(artefact: Artefact, from_nothing: dict[str, float]) -> float:
-    """Return the minutes of computing time for the table of an artefact, including all inputs of the table, and for the
-    figure of the artefact.
+    """Return the computing time of an artefact in minutes. This time includes the table, all inputs of the table, and
+    the figure.
     """
     table = from_nothing[artefact.name] if artefact.table else 0.0
     return table + (artefact.figure.minutes if artefact.figure else 0.0)
 
 
 def _all(found: Paper) -> float:
-    """Return the minutes that are needed to compute all tables of a paper."""
+    """Return the declared computing time of all tables of a paper, in minutes."""
     minutes = sum(a.table.minutes for a in found.artefacts if a.table)
     return minutes + sum(loop.minutes for loop in artefacts.loops(found))
 
 
 def _spent(found: Paper, artefact: Artefact, run: Path | None) -> float:
-    """Return the CPU seconds that the jobs of an artefact's table and figure took in a run, or NaN if the time of a job
-    is unknown.
+    """Return the CPU time in seconds of the jobs for an artefact's table and figure, or NaN if the time of a job is
+    unknown.
     """
     rules = [artefacts.table_rule(found, artefact)] if artefact.table else []
     rules += [artefacts.figure_rule(found, artefact)] if artefact.figure else []

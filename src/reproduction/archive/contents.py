@@ -25,7 +25,7 @@ _WHOLE = ("results/agreement.tsv", CONFIG, "results/summary.txt")
 
 
 class ArchiveError(ValueError):
-    """Raised if an archive cannot be written, with a message that names the file and the remedy."""
+    """Error that is raised if an archive cannot be written, with a message that names the file and the remedy."""
 
 
 def files(run: Path) -> dict[str, Path]:

@@ -95,8 +95,8 @@ def text(found: Mapping[str, Path], run: Path, times: Times | None = None) -> by
 
 
 def stated_times(raw: bytes) -> Times:
-    """Return the date of publication of an RO-Crate, and the start and the end of its run if they are stated. Raise
-    ValueError, KeyError or TypeError if the bytes are not a crate.
+    """Return the date of publication of an RO-Crate, and the start time and the end time of the run if the crate states
+    these times. Raise ValueError, KeyError or TypeError if the bytes are not a crate.
     """
     entities = {entity["@id"]: entity for entity in json.loads(raw)["@graph"]}
     run = tuple(str(entities["#run"][key]) for key in ("startTime", "endTime") if key in entities["#run"])
@@ -187,8 +187,8 @@ def _whole(made: list[str], found: Mapping[str, Path], times: Times) -> Entity:
 
 
 def _action(name: str, record: Mapping[str, Any], digests: Mapping[str, str]) -> Entity:
-    """Return the RO-Crate action of one function, with its input and output files from its provenance record. The
-    inputs are identified by SHA-256.
+    """Return the RO-Crate action of one function, with the input and output files that the provenance record states.
+    The inputs are identified by SHA-256.
     """
     place = PurePosixPath(name)
     read = {

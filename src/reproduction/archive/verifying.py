@@ -1,5 +1,4 @@
-"""Verify an unpacked archive, by checking all checksums and recomputing the agreement tables from the tables of
-results.
+"""Verify an unpacked archive: check its checksums, and recompute its agreement tables from its tables of results.
 
 The RO-Crate and the table of claims are recomputed too, except the times that only the run can know. Of the tables that
 no agreement uses, those that take at most a quarter of a minute are recomputed from the archive. Measured times, tables
@@ -194,8 +193,8 @@ def _without_seconds(table: bytes) -> list[bytes]:
 
 
 def _agreement(folder: Path, slug: str) -> Iterator[str]:
-    """Yield the differences between the agreement table of a paper and the agreement computed from the paper's
-    tables.
+    """Yield the differences between the stored agreement table of a paper and the table that is recomputed from the
+    paper's results.
     """
     place = folder / "results" / slug
     record = json.loads((place / f"agreement{SUFFIX}").read_bytes())
@@ -210,7 +209,9 @@ def _agreement(folder: Path, slug: str) -> Iterator[str]:
 
 
 def _together(folder: Path, slugs: list[str]) -> Iterator[str]:
-    """Yield the differences between the agreement table of all papers and the concatenated tables of the papers."""
+    """Yield the differences between the agreement table of all papers and the concatenated agreement tables of the
+    papers.
+    """
     papers = list(dict.fromkeys(trust.table(folder / _ALL)["paper"]))
     if sorted(papers) != slugs:
         yield f"{_ALL} covers {', '.join(papers)}, but there are tables of {', '.join(slugs)}"
@@ -221,7 +222,7 @@ def _together(folder: Path, slugs: list[str]) -> Iterator[str]:
 
 
 def _written(table: pd.DataFrame, end: str) -> str:
-    """Return the SHA-256 of a table in the form in which a run would write it."""
+    """Return the SHA-256 checksum of the file that a run would write for a table."""
     with tempfile.TemporaryDirectory() as temporary:
         path = Path(temporary, f"table{end}")
         tables.write(table, path)

@@ -112,8 +112,8 @@ def excess(
 
 
 def scenario_work(scenario: scenario_settings.Scenario, shards: int | str) -> tuple[float, float]:
-    """Return the CPU seconds and the MB of memory of the longest job of a scenario. The points of a grid are computed
-    one after the other within a job.
+    """Return the CPU time in seconds and the memory in MB of the longest job of a scenario. The points of a grid are
+    computed one after the other within a job.
 
     The tables of a batch are analysed one after the other. The number of tables is not checked.
     """
@@ -144,8 +144,8 @@ def _section(
 def growth(
     settings: Any, part: Mapping[str, Any], definitions: Mapping[str, Any]
 ) -> Iterator[tuple[str, tuple[float, float]]]:
-    """Yield (setting, (factor of work, factor of memory)) for each setting that affects the cost. Each factor is at
-    least 1.
+    """Yield each setting that affects the cost, with its factors for the work and the memory. The format is (setting,
+    (factor of work, factor of memory)). Each factor is at least 1.
     """
     for key, stated in part.get("properties", {}).items():
         rule = definitions[stated["$ref"].rsplit("/", 1)[1]] | stated if "$ref" in stated else stated

@@ -41,7 +41,7 @@ def with_defaults(config: dict[str, Any], schema: dict[str, Any]) -> dict[str, A
 
 
 def broken(config: dict[str, Any], schema: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return (path, message) for every rule of `schema` that is violated by `config`."""
+    """Return a pair (path, message) for every rule of `schema` that `config` violates."""
     return [mistake for error in _Validator(schema).iter_errors(config) for mistake in _explain(error)]
 
 

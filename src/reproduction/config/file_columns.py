@@ -80,7 +80,7 @@ def names(settings: Mapping[str, Any], header: Sequence[str], kind: Kind) -> Nam
 
 
 def _recognised(settings: Mapping[str, Any], header: Sequence[str], kind: Kind, stated: Names) -> Names:
-    """Return the columns that are recognised because they have column names of other software."""
+    """Return the columns that are recognised by the column names that other software uses."""
     if not {"name", "value"} <= set(kind.columns):
         return {}
     recognised: Names = {}
@@ -106,8 +106,8 @@ def _recognised(settings: Mapping[str, Any], header: Sequence[str], kind: Kind, 
 
 
 def header(settings: Mapping[str, Any], kind: Kind, batch: bool) -> tuple[list[str], Names]:
-    """Return the column names of a scenario's file, with the expected names in place of the recognised names, and the
-    mapping between these names (`names`).
+    """Return a list of column names, and the mapping from expected to actual column names (`names`). The list contains
+    the mapped expected names, followed by all other column names in the scenario's file.
 
     Raises
     ------
@@ -267,7 +267,7 @@ def _with_absent(
     columns: dict[str, list[str]],
     parts: Sequence[Sequence[str]],
 ) -> dict[str, list[str]]:
-    """Return the columns of a file, extended by a row for every cell that the file does not list."""
+    """Return the columns of a file, with an additional row for every cell that the file does not list."""
     if wrong := absent_mistakes(settings, found, False):
         raise ValueError(f"absent: {wrong[0]}")
     if "parent" in columns:
@@ -303,7 +303,7 @@ def not_a_cell(name: str, cells: Sequence[str]) -> str:
 
 
 def not_constant(column: str, cell: str) -> str:
-    """Return the error message for a column whose value is unknown for a cell that the file does not list."""
+    """Return the error message for a cell that is not listed in the file if the cell's value in a column is unknown."""
     return (
         f"absent: the column {column!r} has different values, so its value for {cell!r} is unknown: set "
         "the key 'cells' to a CSV file that has this column"
@@ -338,8 +338,8 @@ def read_as(settings: Mapping[str, Any], found: Names) -> dict[str, str]:
 
 
 def table_of_noise(columns: Sequence[str]) -> dict[str, str]:
-    """Return the columns of a noise table that contain true counts, released values and probabilities. The columns of
-    the R package ptable are recognised.
+    """Return the names of the columns with true counts, released values and probabilities in a noise table. The columns
+    of the R package ptable are recognised.
     """
     ptable = set(_PTABLE) <= set(columns) and not set(_TABLE) <= set(columns)
     return dict(zip(_TABLE, _PTABLE if ptable else _TABLE, strict=True))

@@ -28,7 +28,8 @@ def filled(plan: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def mistakes(section: Mapping[str, Any], releases: Mapping[str, Any] | None = None) -> Iterator[tuple[str, str]]:
-    """Yield (path below `plans`, message) for every mistake in the plans of a configuration.
+    """Yield a pair (path, message) for every mistake in the plans of a configuration. The path is relative to the key
+    `plans`.
 
     Parameters
     ----------

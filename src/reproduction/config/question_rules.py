@@ -8,7 +8,7 @@ GROUPS = ("counts", "shares", "rates", "parameters")
 
 
 def mistakes(questions: Mapping[str, Any], names: Sequence[str], whole: str = "") -> Iterator[tuple[str, str]]:
-    """Yield (key, message) for every invalid question.
+    """Yield a pair (key, message) for every invalid question.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def _beyond(kind: str, what: Any, names: Sequence[str], whole: str) -> str:
 
 
 def _misshapen(kind: str, what: Any) -> str:
-    """Return a message about an invalid question, or an empty string if the question has a valid form. The names of the
+    """Return an error message if a question has an invalid form, and otherwise an empty string. The names of the
     quantities are not checked.
     """
     if kind == "probability":

@@ -46,8 +46,8 @@ def header(path: Path) -> list[str]:
 
 
 def columns(path: str, batch: bool) -> list[str]:
-    """Return the column names of a batch of tables, or of a file that contains one table with any column separator. The
-    errors are those of `header`.
+    """Return the column names of a batch of tables or of a file with a single table. The file with a single table can
+    have any column separator. The errors are those of `header`.
     """
     if batch or path.lower().endswith(".parquet") or not isfile(places.public(path)):
         return header(Path(path))

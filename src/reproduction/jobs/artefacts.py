@@ -58,7 +58,9 @@ class Loop:
 
     @property
     def function(self) -> str:
-        """Return the dotted name, below ``papers``, of the function that simulates one block of a simulation loop."""
+        """Return the dotted name of the function that simulates one block of a simulation loop. The name is relative to
+        the package ``papers``.
+        """
         return f"{self.slug}.{self.module}.simulate"
 
     @property
@@ -70,7 +72,7 @@ class Loop:
 
     @property
     def files(self) -> list[str]:
-        """Return the files of all parts into which a simulation loop is divided, in order."""
+        """Return the file paths of all parts of a simulation loop, ordered by the number of the part."""
         return [self.file.format(shard=shard) for shard in range(1, self.pieces + 1)]
 
 
@@ -95,7 +97,7 @@ def figure_file(paper: Paper, name: str, end: str = "png") -> str:
 
 
 def loops(paper: Paper, section: Mapping[str, Any] | None = None, shards: int | str = "auto") -> list[Loop]:
-    """Return every simulation loop of a paper.
+    """Return all simulation loops of a paper, with the expected computing time and the number of parts of each loop.
 
     Parameters
     ----------
@@ -163,8 +165,8 @@ def inputs(paper: Paper, table: Table, section: Mapping[str, Any], of_paper: Ite
 
 
 def printed(paper: Paper, module: str) -> list[str]:
-    """Return a list with the file of the paper's printed statements if the code for the figures of a module reads this
-    file, and otherwise an empty list.
+    """Return the file of the paper's printed statements as a list if the plotting code of a module reads this file.
+    Otherwise, return an empty list.
     """
     reached = dependencies.of_job(f"{paper.package}.{module}")
     module_files = [path for path in reached if path.suffix == ".py" and path.is_relative_to(paper.folder)]
@@ -199,8 +201,8 @@ def groups(paper: Paper) -> dict[str, str]:
 
 
 def minutes_from_nothing(paper: Paper) -> dict[str, float]:
-    """Return a mapping from each table to the expected number of minutes in which one core computes the table and all
-    its inputs from scratch.
+    """Return a mapping from each table to its expected computing time in minutes, from scratch on one core. The time
+    includes the computation of all inputs of the table.
 
     The inputs of a gathered table are not counted, because the paper's additional rules make them.
     """

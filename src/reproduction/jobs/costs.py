@@ -89,7 +89,7 @@ def cpu_seconds(folder: Path, rule: str) -> float:
 
 
 def of_run(folder: Path) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
-    """Return the CPU seconds of the last run for each rule and in total.
+    """Return the CPU time of the last run in seconds, for each rule and in total.
 
     Parameters
     ----------
@@ -122,8 +122,8 @@ def of_run(folder: Path) -> tuple[dict[str, dict[str, float]], dict[str, float]]
 
 
 def text(folder: Path) -> str:
-    """Return the costs of the last run, computed by `of_run`, as a table for the terminal, with the most expensive rule
-    first.
+    """Return the costs of the last run as a table for the terminal, with the most expensive rule first. The costs are
+    computed by `of_run`.
     """
     rules, total = of_run(folder)
     ordered = sorted(rules.items(), key=lambda item: -item[1]["work"] - item[1]["start-up"])

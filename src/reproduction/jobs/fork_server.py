@@ -42,7 +42,7 @@ def main(place: str, modules: list[str]) -> None:
 
 
 class Server:
-    """Running jobs, each of which is stored under the connection to the client that waits for the job."""
+    """Server that runs each job in a forked process, and stores the connection to the client of each running job."""
 
     def __init__(self, listener: socket.socket) -> None:
         self._listener = listener
@@ -75,7 +75,7 @@ class Server:
                     self._left(key.fileobj)
 
     def _begin(self, client: socket.socket) -> None:
-        """Start a job for a new client."""
+        """Start a forked process that runs the job of a new client."""
         try:
             client.settimeout(_PATIENCE)
             request, streams = _asked(client)

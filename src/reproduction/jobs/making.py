@@ -95,7 +95,7 @@ def piece(
 
 
 def figure(function: str, table: str | Path, png: str | Path, pdf: str | Path, *, job: Job | None = None) -> None:
-    """Plot a figure from its table as PNG and PDF, and write its provenance record.
+    """Plot a figure from a table, save the figure as PNG and PDF, and write the provenance record of the figure.
 
     Parameters
     ----------
@@ -162,15 +162,15 @@ def made(
 
 
 def stack(pieces: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Return all blocks of a simulation loop, stacked in order. The result does not depend on the number of pieces into
-    which the loop is divided. Pieces without blocks are omitted.
+    """Return all blocks of a simulation loop as one table, sorted by the number of the block. The result does not
+    depend on the number of pieces into which the loop is divided. Pieces without blocks are omitted.
     """
     table = pd.concat([piece for piece in pieces if len(piece)], ignore_index=True)
     return table.sort_values("block", kind="stable", ignore_index=True)
 
 
 def _without_loop(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings without the keys that control the loop over blocks."""
+    """Return the settings of a simulation without the number of replications and the block size."""
     return {key: value for key, value in settings.items() if key not in ("replications", "block")}
 
 

@@ -43,8 +43,8 @@ class Expectation:
             self._taken += (now - self._started.get(job, now)) / 60
 
     def remaining(self, now: float) -> float:
-        """Return the number of seconds until all jobs are done. This time is the remaining work divided by the number
-        of cores or, if longer, the time of the longest job.
+        """Return the remaining time of a run in seconds. This time is the remaining work divided by the number of cores
+        or, if longer, the time of the longest job.
         """
         slower = self._taken / self._declared
         left = [

@@ -109,8 +109,8 @@ class Run:
 
     @cached_property
     def papers(self) -> list[Paper]:
-        """Return the papers that the configuration lists under `run`, and all other papers with results, in the order
-        of `discover`.
+        """Return the papers that the configuration lists under `run`, and all other papers that have results. The
+        papers are in the order of `discover`.
         """
         asked = self.config.get("run", [])
         return [p for slug, p in folders.discover().items() if slug in asked or any(map(self.exists, p.tables()))]

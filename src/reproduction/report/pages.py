@@ -135,7 +135,7 @@ NOT_CONVERGED = "not converged"
 
 @dataclass(frozen=True)
 class NotConverged:
-    """Number of rows in one table of results for which a convergence check failed."""
+    """Number of rows with a failed convergence check in one table of results."""
 
     paper: str
     label: str

@@ -70,12 +70,12 @@ class Shown:
 
     @property
     def rest(self) -> list[Statement]:
-        """Return the statements about an artefact that a page does not show among its first statements."""
+        """Return the statements about an artefact that are not among the statements shown first on a page."""
         return [s for s in self.statements if s not in self.first]
 
     @property
     def verdicts(self) -> list[tuple[Verdict, int]]:
-        """Return the number of statements about an artefact with each verdict."""
+        """Return the number of statements about an artefact, separately for each verdict."""
         return counts(statement.verdict.name for statement in self.statements)
 
 

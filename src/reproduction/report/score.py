@@ -46,8 +46,8 @@ _WIDTH, _HEIGHT, _EDGE, _MOST = 960, 180, 40, 5.0  # size of the plot of z, in i
 
 @dataclass(frozen=True)
 class Group:
-    """Numbers of statements with each verdict, in total and for each paper, counted among the statements of certain
-    kinds.
+    """Numbers of statements with each verdict, for a group of kinds of statements. The numbers are given in total and
+    for each paper.
 
     Parameters
     ----------
@@ -126,8 +126,8 @@ def decided(statements: Sequence[Statement], kinds: Sequence[str] = PAPER) -> li
 
 
 def groups(statements: Sequence[Statement]) -> list[Group]:
-    """Return, for each group of kinds of statements, the number of statements with each verdict, in the order of the
-    score. Groups without statements are omitted.
+    """Return the number of statements with each verdict, for each group of kinds of statements. The groups are in the
+    order of the score. Groups without statements are omitted.
     """
     all_groups = []
     for title, name, kinds in _GROUPS:
@@ -154,8 +154,8 @@ def sentence(statements: Sequence[Statement]) -> str:
 
 
 def _counted(found: Sequence[Statement], one: str, many: str, good: tuple[str, str]) -> str:
-    """Return a sentence that states the number of statements in total and with each verdict. The argument `good` is the
-    verb for ``reproduced`` in the singular and the plural.
+    """Return a sentence that states the total number of statements and the number of statements with each verdict. The
+    argument `good` is the verb for ``reproduced`` in the singular and the plural.
     """
     words = (
         good,

@@ -185,8 +185,8 @@ def _statement(row: dict[Any, Any], labels: dict[tuple[str, str], str]) -> State
 
 
 def _printed(row: dict[Any, Any], kind: str) -> str:
-    """Return the printed number and the quoted words of a statement as text, or a word for the kind of the statement if
-    there is neither.
+    """Return the printed number and the quoted words of a statement as text. If both are missing, return a word for the
+    kind of the statement.
     """
     number = texts.printed(float(row["printed"]), float(row["printed_digits"]))
     words = texts.text(row.get("words"))
@@ -194,7 +194,9 @@ def _printed(row: dict[Any, Any], kind: str) -> str:
 
 
 def _variants(row: dict[Any, Any], kind: str) -> str:
-    """Return as text the variant of the method for which a statement holds, and the verdicts for other variants."""
+    """Return a text that names the variant of the method for which a statement holds. The text also states the verdicts
+    for other variants.
+    """
     others = [text.partition(": ") for text in texts.text(row["other_variants"]).split("; ") if text]
     variant = _VARIANTS.get(str(row["variant"]), "") if kind in _BY_VARIANT or others else ""
     return "; ".join(
@@ -218,8 +220,8 @@ def _ours(row: dict[Any, Any], kind: str) -> str:
 
 
 def _sign(row: dict[Any, Any], relation: str) -> str:
-    """Return the sign of the relation that is satisfied by the reproduced numbers. It is ``≈`` for numbers that differ
-    by no more than the rounding tolerance, and the opposite sign for a relation that fails.
+    """Return the relation sign, such as ``<`` or ``=``, that the reproduced numbers satisfy. It is ``≈`` for numbers
+    that differ by no more than the rounding tolerance, and the opposite sign for a relation that fails.
     """
     apart, rounding = abs(float(row["left"]) - float(row["right"])), float(row["rounding"])
     if 0 < apart <= rounding:

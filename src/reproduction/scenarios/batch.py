@@ -203,8 +203,8 @@ def answered(
 
 
 def one_by_one(tables: Tables, answer: Callable[[int], pd.DataFrame], reasons: Sequence[str] | None = None) -> Answers:
-    """Analyse tables one after the other, and return the results and, for each table, the reason why the table was not
-    analysed (empty if the table was analysed).
+    """Analyse tables one after the other, and return the results with a reason for each table that was not analysed.
+    The reason is empty for an analysed table.
 
     Parameters
     ----------

@@ -158,7 +158,7 @@ def _panel(
 
 
 def _against(axis: Axes, rates: pd.DataFrame, covariate: str, point: Mapping[str, Any]) -> None:
-    """Plot the intervals of all rates, and the naive rates, against a covariate."""
+    """Plot the intervals of all rates and the naive rates (released value divided by exposure) against a covariate."""
     x = rates["quantity"].map(point["covariates"][covariate]).to_numpy(dtype=float)
     ends = (rates[key].to_numpy(dtype=float) for key in ("mean", "lower", "upper"))
     style.interval(axis, x, *ends, lw=0.8, color=_COLOURS["rate"], marker=MARKERS[0], ms=2.5, label=NOUNS["rate"])
@@ -177,8 +177,8 @@ def shortened(name: str) -> str:
 
 
 def of_grid(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "machine") -> Figure:
-    """Plot the intervals of up to six quantities against the first key of a grid, coloured by the other keys. The
-    quantities have the same type, except for up to two parameters such as log odds.
+    """Plot the intervals of up to six quantities against the first key of a grid of settings. The colours represent the
+    other keys of the grid. The quantities have the same type, except for up to two parameters such as log odds.
 
     Parameters
     ----------

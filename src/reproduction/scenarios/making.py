@@ -56,8 +56,8 @@ class Files:
 
     @property
     def listed(self) -> list[Path]:
-        """Return the paths of the tables of a scenario, which contain the result rows, the points of the densities, and
-        the rows for comparison.
+        """Return the paths of the CSV tables with the results of a scenario. The tables contain the result rows, the
+        points of the densities, and the rows for comparison.
         """
         return [self.start.with_name(f"{self.start.name}{part}.csv") for part in _LISTED]
 
@@ -128,7 +128,7 @@ def part(
 
 
 def _parted(answer: Answer, into: Files, point: Point) -> Answer:
-    """Return the results of a grid point with only those rows that are written to the CSV file. If all rows are in a
+    """Return the results at a grid point, restricted to the rows that are written to the CSV file. If all rows are in a
     Parquet file, the metadata of the answer state the name of this file.
     """
     words = "".join(c if c.isalnum() else "_" for c in scenario_settings.words(point))
@@ -175,9 +175,7 @@ def _at(point: Point, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def head(scenario: Scenario) -> dict[str, Any]:
-    """Return the part of a scenario's metadata that is the same in all separately computed parts (shards) of the
-    scenario.
-    """
+    """Return the metadata that all separately computed parts (shards) of a scenario have in common."""
     return {
         "scenario": scenario.name,
         "kind": scenario.kind.name,
@@ -246,8 +244,8 @@ def large(files: Files) -> list[Path]:
 
 
 def read(files: Files) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]:
-    """Return the result rows, the rows for comparison and the metadata of a scenario that is not a batch. Names are
-    always strings.
+    """Return the result rows, the rows of analyses shown for comparison, and the metadata of a scenario that is not a
+    batch. Names are always strings.
     """
     facts = facts_of(files)
     numbers = {key for key in facts["points"][0]["at"] if all(_number(point["at"][key]) for point in facts["points"])}

@@ -37,7 +37,7 @@ _TEMPLATE = Path(__file__).with_name("page.html")
 
 
 def write(files: Files, path: str | Path, *, budgets: Mapping[str, Mapping[str, float]] | None = None) -> Summary:
-    """Write the HTML page of a scenario and return its content as a summary.
+    """Write the HTML page of a scenario, and return a summary with the content of the page.
 
     Parameters
     ----------

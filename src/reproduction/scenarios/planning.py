@@ -83,8 +83,8 @@ def sentence(found: Plan, asked: Mapping[str, Any]) -> str:
 
 
 def epsilons(epsilon: float, sensitivity: float) -> str:
-    """Return, as text, the epsilon of a plan and its neighbouring relation, and the equivalent epsilon under the other
-    neighbouring relation.
+    """Return text that states the epsilon of a plan under its neighbouring relation, and the equivalent epsilon under
+    the other neighbouring relation.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ def _costs(cost: Cost | None) -> dict[str, Any]:
 
 
 def _at_delta(settings: Mapping[str, Any], cost: Cost | None, scales: list[float], delta: float) -> dict[str, Any]:
-    """Return the values in the table of a plan that refer to a given delta (columns `AT_DELTA`)."""
+    """Return the values of a plan's table for a given delta (columns `AT_DELTA`)."""
     if cost is None:
         return dict.fromkeys(AT_DELTA, float("nan"))
     numbers = losses.at_delta(cost, planned.known_losses(settings, scales), delta=delta)

@@ -37,7 +37,7 @@ _MANY = 24  # number of rows from which on the answers to questions are shown fi
 
 
 def sentence(row: Any, facts: Facts, point: Facts) -> str:
-    """Return a sentence that states the result in one row of a table.
+    """Return one sentence that states the result in a given row of a results table.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def _protection(point: Facts) -> str:
 
 
 def assumptions(facts: Facts, point: Facts) -> list[str]:
-    """Return the assumptions of the results of a scenario, as sentences."""
+    """Return the assumptions on which the results of a scenario are based, as sentences."""
     rules = import_module(f"{__package__}.{facts['kind']}.rules")
     sentences = [*_origin(facts, point), *_read_as(facts), *_absent(point), *rules.assumptions(point)]
     asked = (facts["settings"].get("questions") or {}).values()
@@ -462,8 +462,8 @@ def shares(*values: float, width: float) -> list[str]:
 
 
 def real(value: float, width: float) -> str:
-    """Return a real number as text, with the number of decimals at which the width of its interval has two significant
-    digits.
+    """Return a real number as text, rounded according to the width of its interval. With the same number of decimals,
+    the width has two significant digits.
     """
     if not isfinite(value):
         return _NO_BOUND

@@ -1,5 +1,5 @@
-"""Convert a posterior of the library to the results of a scenario. The results are rows with types, densities, answers
-to questions, and the proportion of the variance of the rates that is due to noise.
+"""Convert a `Posterior` object to the results of a scenario. The results are rows with types, densities, answers to
+questions, and the proportion of the variance of the rates that is due to noise.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -85,7 +85,7 @@ def answer(
 
 
 def groups_of(posterior: Posterior, about: str) -> list[str]:
-    """Return the groups of a posterior's quantities that are included in the results of a scenario.
+    """Return the names of the groups of quantities whose posterior distributions a scenario reports.
 
     Parameters
     ----------
@@ -171,8 +171,8 @@ def noise_part(posterior: Posterior, among: Sequence[str]) -> dict[str, float]:
 
 
 def _pair(law: TiedCounts | DirichletMixture, i: int, rest: Sequence[int]) -> tuple[np.ndarray, ...]:
-    """Return the joint distribution of one count and the sum of some other counts, as pairs of values and the weight of
-    every pair.
+    """Return the joint distribution of one count and the sum of some other counts, as pairs of values with their
+    weights.
     """
     if isinstance(law, DirichletMixture):
         return law.counts.pair(i, rest)

@@ -272,8 +272,8 @@ def _line(row: dict[Any, Any], keys: Sequence[str], facts: sentences.Facts, poin
 
 
 def _least_squares(row: dict[Any, Any]) -> str:
-    """Return the least-squares estimate in a row and its standard deviation as text. The text is empty if the row has
-    no estimate.
+    """Return text with the least-squares estimate in a table row and the standard deviation of this estimate. The text
+    is empty if the row has no estimate.
     """
     estimate, sd = float(row.get("least_squares", "nan")), float(row.get("least_squares_sd", "nan"))
     return f"{real(estimate, 2 * sd)} ± {real(sd, 2 * sd)}" if estimate == estimate and sd == sd else ""

@@ -1,5 +1,5 @@
-"""Compute the coverage and the mean width of intervals for a single count that is released without a total, by exact
-sums over the released values.
+"""Compute the coverage and the mean width of intervals for a single count that is released without a total. Both are
+exact sums over the possible released values.
 """
 
 from collections.abc import Mapping, Sequence

@@ -85,8 +85,8 @@ def _used(call: Callable[[np.random.Generator], object], root_seed: int, *names:
 
 
 def _noisy(total: int, size: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return a summary of the posterior for simulated counts that have a public total and Laplace noise at epsilon 1.
-    The summary includes all intervals.
+    """Return a summary of the posterior for simulated counts with a public total and Laplace noise (epsilon = 1). The
+    summary includes all intervals.
     """
     law = dpm.Laplace(scale=2.0)
     truth = rng.multinomial(total, rng.dirichlet(np.ones(size)))
@@ -161,8 +161,8 @@ class Step:
 
 
 def makespan(steps: Mapping[str, Step], cores: int) -> float:
-    """Return the number of seconds until all jobs of a run have ended. Under list scheduling, each job starts as soon
-    as possible, in the order of priority.
+    """Return the time in seconds until all jobs of a run have ended. Under list scheduling, each job starts as soon as
+    possible, in the order of priority.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""Measure the accuracy of the counts of geographic units that are estimated from synthetic noisy measurement files.
-Error, width and coverage are computed by level and by size of the count.
+"""Measure the accuracy of estimated counts of geographic units. The counts are estimated from synthetic noisy
+measurement files. Error, width and coverage are computed by level and by size of the count.
 
 The noisy measurement files are synthetic, and the true counts are stored next to them.
 """

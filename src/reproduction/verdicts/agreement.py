@@ -164,7 +164,7 @@ def _paired(statements: list[Any], ours: list[Any], paper: str) -> None:
 
 
 def _related(statements: list[Any], run: list[Any], paper: str) -> None:
-    """Check that every row of results was returned by a function for its kind of statement. For example, a ``check``
+    """Check that every row of results has the form that the kind of its statement requires. For example, a ``check``
     must have a relation, and a ``law`` must have a detection limit.
     """
     kind: dict[Any, Any] = {(row.artefact, row.quantity): row.kind for row in statements}

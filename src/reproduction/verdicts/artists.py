@@ -81,10 +81,10 @@ def boxes(x: ArrayLike, bottom: ArrayLike, width: ArrayLike, height: ArrayLike, 
 
 
 def wrong(axis: Axes, *expected: Drawn, own: str = "") -> list[str]:
-    """Return a list of the matplotlib artists that are missing from a panel and of the artists that are not expected in
-    the panel. The list is empty if the panel is correct. An axis without a label must have the limits of the panel in
-    which a reader finds its label (the nearest panel to the left in the same row, or below in the same column) and
-    must not repeat its tick labels. This rule is not checked for the axes in `own` (``x``, ``y`` or ``xy``).
+    """Return a list of the matplotlib artists that are missing from a panel or are not expected in the panel. The list
+    is empty if the panel is correct. An axis without a label must have the limits of the panel in which a reader finds
+    its label (the nearest panel to the left in the same row, or below in the same column) and must not repeat its tick
+    labels. This rule is not checked for the axes in `own` (``x``, ``y`` or ``xy``).
     """
     left, missing = list(shown(axis)), []
     for one in expected:

@@ -130,7 +130,8 @@ def serial_z(apart: ArrayLike, *, sd: float) -> float:
 
 
 def serial_p_value(uniform: ArrayLike) -> float:
-    """Return the two-sided p-value of the statistic `serial_z` for draws that were transformed by their distribution
-    function. If the draws are correct, the transformed draws are uniformly distributed.
+    """Return the two-sided p-value of the test for serial correlation with the statistic `serial_z`. The draws were
+    first transformed by their distribution function. If the draws are correct, the transformed draws are uniformly
+    distributed.
     """
     return float(2 * scipy.stats.norm.sf(abs(serial_z(np.asarray(uniform, dtype=float) - 0.5, sd=12**-0.5))))

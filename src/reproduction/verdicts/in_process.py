@@ -189,8 +189,8 @@ class Judge:
 
     @contextmanager
     def _remembering(self) -> Iterator[None]:
-        """Use cached versions of the functions of a paper that take complete tables as arguments, while the context is
-        active.
+        """Cache the results of a paper's functions while the context is active. Only functions that take complete
+        tables as arguments are cached.
         """
         places = [
             (module, name, call) for module in _modules(self.slug) for name, call in _of_tables(self.slug, module)

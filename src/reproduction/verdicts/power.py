@@ -1,4 +1,4 @@
-"""Detection limit of a test, which is the smallest relative change of a parameter that the test rejects with
+"""Detection limit of a test, which is the smallest relative change of a parameter that the test detects with
 probability 0.9.
 
 The arguments of each function are the first-order effect of a change of 100 % in the parameter on the test statistic,

@@ -70,7 +70,7 @@ def value(written: str) -> tuple[float, float]:
 
 
 def at(table: pd.DataFrame, column: str, **where: object) -> float:
-    """Return the value of a column in the only row of a table that satisfies the condition `where`."""
+    """Return the value of a column in the only table row that satisfies the condition `where`."""
     rows = table[(table[list(where)] == pd.Series(where)).all(axis=1)]
     if len(rows) != 1:
         raise ValueError(f"the quote refers to {len(rows)} rows with {where}, but must refer to exactly one row")
@@ -78,8 +78,8 @@ def at(table: pd.DataFrame, column: str, **where: object) -> float:
 
 
 def told(table: pd.DataFrame, number: int, pattern: str) -> list[float]:
-    """Return the numbers in the evidence for an erratum, as the groups of a regular expression that the evidence must
-    match.
+    """Return the numbers that a regular expression extracts from the evidence for an erratum. Every group of the
+    expression matches one number.
     """
     text = table.loc[table["number"] == number, "evidence"].iloc[0]
     match = re.search(pattern, text)

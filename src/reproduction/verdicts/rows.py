@@ -21,7 +21,7 @@ _STRICT = ("<", ">")
 def computed(
     artefact: str, quantity: str, value: float, note: str = "", variant: str = "corrected", mc_se: float = 0.0
 ) -> dict[str, Any]:
-    """Return the row of one computed number or computing time.
+    """Return the row of the agreement table for one computed number or computing time.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ def claim(
     *,
     rounding: float = 0.0,
 ) -> dict[str, Any]:
-    """Return the row of a claim about the relation between two numbers. The entry `ours` is the margin by which the
-    claim holds (see `margin`).
+    """Return the row of the agreement table for a claim about the relation between two numbers. The entry `ours` is the
+    margin by which the claim holds (see `margin`).
 
     Parameters
     ----------

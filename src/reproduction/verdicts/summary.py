@@ -91,7 +91,9 @@ def _batch(name: str, tables: Mapping[str, Any]) -> str:
 
 
 def _counts(table: pd.DataFrame) -> str:
-    """Return the number of statements with each verdict by paper, as a table in text form without empty columns."""
+    """Return the number of statements for each paper and each verdict, as a table in text form. Verdicts that do not
+    occur are omitted.
+    """
     counts = pd.crosstab(table["paper"], table["verdict"])
     shown = counts[[verdict for verdict in VERDICTS if verdict in counts]]
     return shown.to_string(index_names=False).replace("verdict", "       ", 1)

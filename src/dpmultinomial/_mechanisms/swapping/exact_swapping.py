@@ -98,8 +98,8 @@ def mixture_coefficients(n: int, rate: float, bits: int) -> tuple[int, ...]:
 
 
 def log_permutation_weights(n: int, *, rate: float) -> NDArray[np.float64]:
-    """Return, for k = 0..n, the log probability that a swap yields a given permutation of n records with k moved
-    points. The value is -inf at k = 1.
+    """Return the log probability that a swap yields a given permutation of n records, for each number of moved records.
+    The number of moved records is k = 0..n. The value is -inf at k = 1.
 
     Parameters
     ----------
@@ -234,9 +234,10 @@ def _log(value: int, bits: int) -> float:
 
 
 def _symmetric(n: int, small: int, other: int, at: int, rate: float, depth: int | None) -> tuple[list[int], int]:
-    """Return P(y | x)/h(y), where P(y | x) is the probability that a swap changes a count x to y, for a fixed x and all
-    y, as integer multiples of 2^-bits. Also return the number of bits. The function h is the hypergeometric probability
-    mass function. The total number is 2 n bits for rounding errors plus 64 bits below the smallest requested value.
+    """Return the ratios P(y | x)/h(y) for a fixed count x and all counts y, as integer multiples of 2^-bits. P(y | x)
+    is the probability that a swap changes a count x to y. Also return the number of bits. The function h is the
+    hypergeometric probability mass function. The total number is 2 n bits for rounding errors plus 64 bits below the
+    smallest requested value.
     """
     lost = 2 * n
     bits = lost + _DIGITS + (depth or _DIGITS)

@@ -137,8 +137,8 @@ def swap_law(table: ArrayLike, *, rate: float) -> tuple[NDArray[np.int64], NDArr
 
 
 def selected_share(n: int, *, rate: float) -> float:
-    """Return the expected fraction of records of a stratum that are selected, conditional on a selection that does not
-    consist of exactly one record.
+    """Return the expected fraction of the records of a stratum that are selected, conditional on the number of selected
+    records not being 1.
 
     Parameters
     ----------

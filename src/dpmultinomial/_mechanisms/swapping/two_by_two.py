@@ -15,8 +15,8 @@ _CLASS_LIMIT = 20_000_000  # largest number of tables in a class; the logs of th
 
 @dataclass(frozen=True)
 class Row:
-    """All tables with the same margins as a given 2 x 2 table, with the probabilities of swaps from the given table to
-    each of these tables and back.
+    """Swap probabilities between a given 2 x 2 table and all tables with the same margins. The probabilities are for
+    swaps from the given table to each table, and back.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def _log_hypergeometric_ratios(view: Orientation) -> NDArray[np.float64]:
 
 
 def _outwards(steps: NDArray[np.float64], at: int) -> NDArray[np.float64]:
-    """Return the values f(0..d) of the function with f(y + 1) - f(y) = steps[y] and f(at) = 0."""
+    """Return the values f(0), .., f(d) of a function f with f(at) = 0 and the increments f(y + 1) - f(y) = steps[y]."""
     return np.concatenate([-np.cumsum(steps[:at][::-1])[::-1], [0.0], np.cumsum(steps[at:])])
 
 

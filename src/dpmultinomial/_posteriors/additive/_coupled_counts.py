@@ -183,7 +183,7 @@ class CoupledCounts:
 
     @cached_property
     def _kept_logs(self) -> list[tuple[float, Array]]:
-        """Return the log weights and the log factors of all terms of the mixture that are not negligible."""
+        """Return the log weights and the log factors of all non-negligible terms of the mixture."""
         with np.errstate(divide="ignore"):
             return [(float(self.terms.log_weights[i]), np.log(self.terms.factors[i])) for i in self._kept]
 
@@ -239,15 +239,15 @@ class CoupledCounts:
 
     @property
     def _centre(self) -> float:
-        """Return the total at which g(total), the factor of the joint weight that depends on the total, is largest.
-        Tilts are centred at this total.
+        """Return the total that maximises g(total), the total-dependent factor of the joint weight. Tilts are centred
+        at this total.
         """
         return float(self.total_low + np.argmax(self.total_factor))
 
     @property
     def _first(self) -> int:
-        """Return the lowest total for which the factor g of the total is defined, minus the sum of the lowest counts of
-        all components.
+        """Return the lowest possible total minus the sum of the lowest counts of all components. At lower totals, the
+        factor g of the total is 0.
         """
         return int(self.total_low - self.low.sum())
 
@@ -433,9 +433,9 @@ def _levels(released: Whole, noise: Noise) -> Whole:
 
 
 def _beyond(noise: Noise, size: int) -> tuple[int, int]:
-    """Return the largest non-negligible distances of the sum of max(n_s, 0) from the noisy total, first below and then
-    above the total. The sum is over all noisy components n_s. The distance above is computed for noise that is clipped
-    at 0 from below.
+    """Return bounds on the distance between the noisy total and the sum of max(n_s, 0), up to a negligible probability.
+    The first bound is for sums below the total, and the second bound is for sums above the total. The sum is over all
+    noisy components n_s. The distance above is computed for noise that is clipped at 0 from below.
     """
     positive = noise.p[noise.reach :].copy()
     positive[0] = noise.p[: noise.reach + 1].sum()
@@ -443,8 +443,8 @@ def _beyond(noise: Noise, size: int) -> tuple[int, int]:
 
 
 def _far(law: Array, noise: Noise, size: int) -> int:
-    """Return a limit for the absolute value of a sum, which consists of `size` independent draws from a distribution
-    and of the noise in the total. The sum exceeds the limit only with negligible probability.
+    """Return a limit for the absolute value of the sum of `size` independent draws and the noise in the total. The sum
+    exceeds the limit only with negligible probability.
     """
     out = noise.of_total.p
     for _ in range(size):
@@ -456,9 +456,10 @@ def _far(law: Array, noise: Noise, size: int) -> int:
 
 
 def _boxes(released: Whole, x: Whole, levels: Whole, ties: str) -> tuple[Array, Array]:
-    """Return the likelihood factors (stay0, move, stay1) of each term, component and count, as a float64 array of shape
-    (T, 3, S, W), and the log weights of the quadrature nodes, as an array of shape (T,). The factors are computed for
-    given levels of algorithm 3 of Wang (2020). With random ties, both arrays have one entry per level and node.
+    """Return the likelihood factors of each term, component and count, and the log weights of the quadrature nodes. The
+    factors (stay0, move, stay1) are a float64 array of shape (T, 3, S, W), and the log weights have the shape (T,). The
+    factors are computed for given levels of algorithm 3 of Wang (2020). With random ties, both arrays have one entry
+    per level and node.
     """
     r, p, q = released[:, None], levels[:, 0, None, None], levels[:, 1, None, None]
     place, least, most = q * x, p * r, p * (r + 1)
@@ -477,8 +478,8 @@ def _boxes(released: Whole, x: Whole, levels: Whole, ties: str) -> tuple[Array, 
 
 
 def _log_remainder(released: NDArray[np.int64], ties: str) -> float:
-    """Return the log probability that the tie rule assigns the remaining units to the components that received them.
-    Units remain after an equal division of the total.
+    """Return the log probability of the observed assignment of the remaining units to components, under a given tie
+    rule. Units remain after an equal division of the total.
     """
     size, extra = len(released), int(released.sum()) % len(released)
     if ties == "random":
@@ -512,8 +513,8 @@ def _tilts(factors: Array, low: Whole, noise: Noise, total_low: int, total_facto
 
 
 def noisy(noisy_counts: NDArray[np.int64], noise: Noise, total_low: int, total_factor: Array) -> Terms:
-    """Return the likelihood of the true counts given their noisy counts and a factor that depends on the total, as a
-    mixture with a single term.
+    """Return the likelihood of the true counts given their noisy counts, as a mixture with a single term. The factor of
+    the total determines only the exponential tilt.
 
     Parameters
     ----------

@@ -186,8 +186,8 @@ def nodes(claims: int) -> tuple[Array, Array]:
 
 @lru_cache(maxsize=1024)
 def rule(claims: int, ties: str) -> tuple[Array, Array, Array]:
-    """Return the arrays (early, late, weight) for the terms of one level under a tie rule, in the form required by
-    `_frequency_products`.
+    """Return the arrays (early, late, weight) that represent a tie rule at one level. The function
+    `_frequency_products` requires them in this form.
 
     Among equal claims, the claims that received a unit precede the claim that received the last unit. ``"first"``: a
     lower index precedes, so components before the last served component may have received a unit on an equal claim, and
@@ -271,8 +271,8 @@ def masses(
 
 
 class _Claims:
-    """Store of all components with a possible tie (called a claim), that is, with a noisy count that can be at an end
-    of its interval. It is filled column by column and read level by level.
+    """Collection of the possible ties (claims), that is, of components whose noisy count can be at an end of its
+    interval. It is filled column by column and read level by level.
     """
 
     def __init__(self) -> None:
@@ -286,9 +286,9 @@ class _Claims:
         self._masses.append((clear, got, lost))
 
     def add_to(self, whole: Array, edge: Array, ties: str) -> None:
-        """Add to a float64 array of shape (G, T) the log mass of the components for which a tie is possible. The array
-        has one row per tilt and one column per level. A tie is possible if the noisy count can be at an end of its
-        interval. The mass is a crude bound that is refined for levels that are not negligible.
+        """Add the log mass of the components with a possible tie to a float64 array of shape (G, T). The array has one
+        row per tilt and one column per level. A tie is possible if the noisy count can be at an end of its interval.
+        The mass is a crude bound that is refined for levels that are not negligible.
         """
         level, repeats = np.concatenate(self._level), np.concatenate(self._repeats)
         order = np.argsort(level, kind="stable")

@@ -35,8 +35,8 @@ _ROOM = 1 << 21  # number of array entries in memory at the same time
 
 @dataclass(frozen=True)
 class Frame:
-    """Data that all terms of the mixture for algorithm 3 of Wang (2020) share: columns, levels, noise, prior and sizes
-    of the transforms.
+    """Data shared by all terms of the mixture for algorithm 3 of Wang (2020). The data include the columns, levels,
+    noise, prior and sizes of the transforms.
 
     Parameters
     ----------
@@ -83,8 +83,8 @@ class Frame:
 
 
 class Chunk:
-    """Block of consecutive levels of algorithm 3 that fit into memory together, with the terms and the distinct
-    intervals of these levels. Each term uses some rows of these intervals.
+    """Block of consecutive levels of algorithm 3 that is small enough to fit into memory. The block contains the terms
+    of these levels and their distinct intervals. Each term uses some rows of these intervals.
     """
 
     def __init__(self, frame: Frame, rows: Whole) -> None:
@@ -155,8 +155,7 @@ class Chunk:
 
 
 class ModeTerms:
-    """Terms of the mixture that represents the posterior distribution given a release that was produced by algorithm 3
-    of Wang (2020).
+    """Terms of the mixture that represents the posterior distribution given a release by algorithm 3 of Wang (2020).
 
     Parameters
     ----------
@@ -313,8 +312,8 @@ def solve(problem: Problem) -> TransformedCounts:
 
 
 class Window(NamedTuple):
-    """Settings of the Fourier transforms for some levels of algorithm 3 of Wang (2020): the range of true counts of
-    every column (group of components), the exponential tilt and the length.
+    """Settings of the Fourier transforms for some levels of algorithm 3 of Wang (2020). The settings are the range of
+    true counts of every column (group of components), the exponential tilt and the length.
 
     Attributes
     ----------
@@ -382,8 +381,8 @@ class _Sweep:
             span *= 2.0
 
     def _choose_windows(self) -> None:
-        """Choose the ranges and the lengths of the Fourier transforms for every chunk of levels, and ranges that
-        contain the ranges of all chunks.
+        """Choose ranges of true counts and the length of the Fourier transforms for every chunk of levels. Also choose
+        ranges that contain the ranges of all chunks.
         """
         self.share = float(self.masses.free(self.kept)[1:-1].min())
         self.whole = self._window(self.kept)
@@ -422,9 +421,10 @@ class _Sweep:
         return Window(free, float(tilts[place]), below, above, low, width, length)
 
     def _lengths(self, rise: Array) -> Array:
-        """Return, for every tilt, the shortest transform length L at which the probability mass that wraps around at
-        distances L, 2 L, .. is at most exp(-reserve) times the tilted weights of all levels. The result is a float64
-        array of shape (G,) for G tilts. The first and the last tilt have no such length.
+        """Return, for every tilt, the shortest sufficient length L of the Fourier transform. At this length, the
+        probability mass that wraps around at distances L, 2 L, .. is at most exp(-reserve) times the tilted weights of
+        all levels. The result is a float64 array of shape (G,) for G tilts. The first and the last tilt have no such
+        length.
 
         Parameters
         ----------
@@ -519,8 +519,8 @@ class _Sweep:
         return frame, tail_values, place
 
     def _certificate(self, condition: float) -> Certificate:
-        """Return upper bounds on the probability mass that is neglected, computed from the tilted sums at every tilt of
-        the grid.
+        """Return upper bounds on the neglected probability mass. The bounds are computed from the exponentially tilted
+        sums at every tilt of the grid.
         """
         tilts, noise, size = self.masses.tilts, self.problem.noise, len(self.problem.released)
         wrapped = cut = 0.0

@@ -100,8 +100,9 @@ class NoiseModel:
         return np.asarray(self.peak * np.exp(-self.epsilon * values) * rest / -np.expm1(-self.epsilon))
 
     def above_zero(self, noisy: Whole) -> Array:
-        """Return the probability P(noisy + D >= 0) for the noise D. It is the normalising constant of the posterior of
-        a count given its noisy count (equation 5). The result is 1 if this probability underflows.
+        """Return the probability P(noisy + D >= 0) for a given noisy count and the random noise D. It is the
+        normalising constant of the posterior of a count given its noisy count (equation 5). The result is 1 if this
+        probability underflows.
         """
         below = self.at_least(-np.minimum(noisy, 0))
         chance = np.where(noisy > 0, 1.0 - self.at_least(np.maximum(noisy, 0) + 1), below)
@@ -148,7 +149,7 @@ class Noise:
         self.of_total = self if window is None else Noise(epsilon=epsilon, support=support, window=None)
 
     def capped(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the lower and the upper ends of ranges of true counts, both limited to the largest count that the
+        """Return the lower and upper limits of ranges of true counts, after truncation at the largest count that the
         prior allows.
         """
         if self.largest is None:
@@ -238,8 +239,8 @@ class CountsPrior:
         return np.ones(size) if self.concentration is None else self.concentration
 
     def log_component(self, counts: ArrayLike, shape: float) -> Array:
-        """Return log w(N) for given counts N of one component, where w is the factor of this component in the prior
-        with the concentration `shape`. The argument is an array of integers N >= 0 of any shape.
+        """Return the log of the prior factor of one component, for given counts of this component. The factor w(N) of a
+        count N depends on the concentration `shape`. The argument is an array of integers N >= 0 of any shape.
         """
         values = np.asarray(counts, dtype=float)
         if self.concentration is None or shape == 1.0:

@@ -297,9 +297,9 @@ def share_likelihood(released: Whole, n1: Whole, n2: Whole) -> Array:
 
 
 def mode_likelihood(released: Whole, n1: Whole, n2: Whole, *, ties: str) -> Array:
-    """Return the probability that the mechanism selects the released vector as the mode of the multinomial distribution
-    with weights max(n, 0), where n are the noisy counts. The probability is 0 or 1, or one half if a random tie
-    decides.
+    """Return the probability that the released vector is selected as the mode of a multinomial distribution. The
+    weights of this distribution are max(n, 0), where n are the noisy counts. The probability is 0 or 1, or one half if
+    a random tie decides.
 
     Parameters
     ----------

@@ -68,8 +68,8 @@ class Frame:
 
 
 class Tilted:
-    """Product of one factor per component and one factor for the total. The cumulants of the sum of the components
-    minus the total are computed under an exponential tilt.
+    """Weight of the true counts: a product of one factor per component and one factor for the total. The cumulants of
+    the sum of the components minus the total are computed under an exponential tilt.
     """
 
     def __init__(self, frame: Frame, factors: Array) -> None:
@@ -103,7 +103,7 @@ class Tilted:
         return float(sums @ self.frame.columns.repeats) + of_total + self.log_scale
 
     def weights(self, theta: float) -> tuple[Array, Array]:
-        """Return the exponentially tilted factors of the components and of the total, each normalised to sum 1."""
+        """Return the exponentially tilted factors of the components and of the total, each normalised to a sum of 1."""
         h = self.factors * np.exp(theta * self.x)
         tail = self.frame.log_g - theta * self.away
         g = np.exp(tail - tail.max())
@@ -159,8 +159,9 @@ _HELD = 1 << 24  # number of values that are kept in memory for log probabilitie
 
 @dataclass(frozen=True)
 class Product:
-    """Result for one component of the mixture (a product distribution): its log weight, marginals, distribution of the
-    total, transform length, bound on the wrapped-around mass, and condition number.
+    """Numerical results for one component of a mixture whose components are product distributions. They consist of the
+    log weight, the marginals, the distribution of the total, the transform length, the bound on the wrapped-around
+    mass, and the condition number.
 
     Parameters
     ----------
@@ -404,8 +405,8 @@ class Problem:
 
 
 def solve(problem: Problem) -> TransformedCounts:
-    """Compute the posterior distribution of the true counts given a release that was produced by algorithm 1
-    (independent) or 2 of Wang (2020).
+    """Compute the posterior distribution of the true counts given a release by algorithm 1 (independent variant) or
+    algorithm 2 of Wang (2020).
 
     Parameters
     ----------
@@ -480,9 +481,9 @@ def _frame(
 
 
 def _windows(problem: Problem) -> tuple[Whole, int]:
-    """Return the smallest plausible true count of every column, and the number of plausible true counts, which is the
-    same for all columns. The range follows from the distributions of the noise and of the weights of the multinomial
-    distribution.
+    """Return the smallest plausible true count of every column, and the number of plausible true counts per column.
+    This number is the same for all columns. The range follows from the distributions of the noise and of the weights of
+    the multinomial distribution.
     """
     total, c = problem.total, problem.columns
     concentration_sum = float(problem.prior.shapes(len(problem.released)).sum())
@@ -516,8 +517,8 @@ def _totals(problem: Problem) -> tuple[Whole, Array]:
 
 
 def _nodes(total: int, span: int) -> tuple[Array, Array]:
-    """Return nodes u and log weights of a trapezoid rule for the integral int u^(M - 1) exp(-u T) du/Gamma(M), where M
-    is `total`. The rule is for all T within `span` of M.
+    """Return the nodes u and the log weights of a trapezoidal rule for the integral of u^(M - 1) exp(-u T)/Gamma(M)
+    over u > 0. The number M is `total`. The rule is for all T within `span` of M.
 
     The step h is chosen so that the quadrature error |Gamma(M + 2 pi i/h)|/Gamma(M) is smaller than exp(-38).
     """
@@ -559,8 +560,8 @@ class _Likelihood:
         return self._last[1:]
 
     def scales(self, key: int) -> float:
-        """Return the log of the constant by which the method `factors` divides the likelihoods in one component of the
-        mixture (a product).
+        """Return the log of the constant that scales the likelihoods in one component of the mixture. The method
+        `factors` divides the likelihoods by this constant.
         """
         return float(self._log_likelihood(key)[1][:, 0] @ self.repeats)
 

@@ -1,4 +1,4 @@
-"""Exact posterior distributions of the true counts given an additive release of counts (Wang, 2020) with any number of
+"""Exact posterior distributions of the true counts given a release with additive noise (Wang, 2020), for any number of
 components.
 
 For two components, the paper sums by brute force, and it leaves more components to future work. As in the paper, the

@@ -170,7 +170,7 @@ class Release:
 
 @dataclass
 class State:
-    """Current state of a Markov chain: its coordinates and its uniform numbers."""
+    """Current state of a Markov chain: its coordinates and its uniform random numbers."""
 
     y: Array
     uniforms: Array
@@ -178,8 +178,8 @@ class State:
 
 @dataclass
 class Proposal:
-    """Proposal distributions of a Markov chain: a random walk, and a t distribution of the parameters theta with a
-    given mean and a given lower triangular scale matrix.
+    """Proposal distributions of a Markov chain: a random walk, and a t distribution of the parameters theta. The t
+    distribution has a given mean and a given lower triangular scale matrix.
 
     Parameters
     ----------
@@ -237,9 +237,8 @@ def explore(release: Release, rng: np.random.Generator) -> tuple[Array, Array, A
 
 
 def _tempered(log_to: Array, log_from: Array) -> tuple[float, Array]:
-    """Return an exponent to which the posterior density is raised, and the weights of the particles at this exponent.
-    It is the largest exponent <= 1 for which the effective sample size is at least one eighth of the number of
-    particles.
+    """Return the exponent of a tempered posterior density, and the weights of the particles at this exponent. It is the
+    largest exponent <= 1 for which the effective sample size is at least one eighth of the number of particles.
     """
     low, high = 0.0, 1.0
     for _ in range(40):
@@ -291,8 +290,8 @@ def prepare(release: Release, chains: int, rng: np.random.Generator) -> tuple[li
 
 
 def _adapt(by: Proposal, kept: list[Array], moves: NDArray[np.int64], full: Array) -> Array:
-    """Adapt the proposal distribution to the second half of a round of the pilot run, and return the covariance of the
-    random walk.
+    """Adapt the proposal distribution to the draws in the second half of a round of the pilot run, and return the
+    covariance of the random walk.
     """
     rate = moves[1, 1] / max(moves[1, 0], 1)
     by.log_size += float(np.clip(2 * (rate - 0.23), -1.5, 0.7))
@@ -333,8 +332,9 @@ STEP = 0.4  # step of the trapezoid rule in orthonormal coordinates: aliasing be
 
 
 def log_ratio(mean: Array, sse: Array, counts: NDArray[np.int64]) -> Array:
-    """Compute log h_c - log h_saddle, the log ratio of the exact density of (mean, sum of squares) to its saddlepoint
-    density, by two-dimensional inversion. The error is about 1e-8 or 1e-12 c.
+    """Compute the log ratio of the exact density of (mean, sum of squares) to its saddlepoint density. The log ratio is
+    log h_c - log h_saddle for the count c, and it is computed by two-dimensional inversion. The error is about 1e-8 or
+    1e-12 c.
 
     Parameters
     ----------
@@ -362,9 +362,9 @@ def log_ratio(mean: Array, sse: Array, counts: NDArray[np.int64]) -> Array:
 
 
 def total_variation(mean: Array, sse: Array, counts: NDArray[np.int64], *, checks: int = 24) -> tuple[float, int]:
-    """Return the upper bound (e^D - 1)/2 on the total variation distance between the sampled and the exact posterior,
-    where D is the range of the log density ratio log R over the checked draws. Also return the number of draws at which
-    the density ratio R was computed.
+    """Return an upper bound on the total variation distance between the sampled and the exact posterior. The bound is
+    (e^D - 1)/2, where D is the range of the log density ratio log R over the checked draws. Also return the number of
+    draws at which the density ratio R was computed.
 
     A third of the `checks` are the draws with the smallest and the largest second-order term divided by c, at which R
     is farthest from 1. The remaining checks are evenly spaced. Draws with fewer than 64 records are exact (log R = 0).
@@ -405,8 +405,8 @@ def _one(tilt: list[float], second: float, m: float, c: int) -> float:
 
 
 def _orthonormal(e1: float, e2: float, m: float) -> tuple[Array, Array, Array]:
-    """Return the values, at the quadrature nodes, of two functions of the deviation d and its square, and the
-    probabilities of the nodes. The two functions are orthonormal under the tilted distribution.
+    """Return the values of a linear and a quadratic function of the deviation d at the quadrature nodes. Also return
+    the probabilities of the nodes. The two functions are orthonormal under the tilted distribution.
     """
     low, high = -1 - m, 1 - m
     if e2 < 0:

@@ -58,8 +58,9 @@ class Prior:
 
     @classmethod
     def from_limits(cls, lower: float, upper: float) -> "Prior":
-        """Return the default prior: mu ~ N(middle, (width/2)^2) and sigma2 ~ IG(1, width^2/100), with width = upper -
-        lower and the midpoint `middle` of the limits.
+        """Return the default prior of the mean mu and the variance sigma2, given the censoring limits lower and upper.
+        The prior is mu ~ N(middle, (width/2)^2) and sigma2 ~ IG(1, width^2/100), with width = upper - lower and the
+        midpoint `middle` of the limits.
 
         With this prior, sigma is between width/21 and width with probability 0.98, and its median is 0.12 widths. The
         prior is suitable for sensibly chosen limits.

@@ -335,11 +335,11 @@ class DirichletMixture:
         return self.beta(category, given).cdf(x)
 
     def sf(self, x: ArrayLike, *, category: int, given: Sequence[int] | None = None) -> NDArray[np.float64]:
-        """Return the upper tail probability P(share > x) of a share at x."""
+        """Return the upper tail probability P(share > x) of a share."""
         return self.beta(category, given).sf(x)
 
     def logcdf(self, x: ArrayLike, *, category: int, given: Sequence[int] | None = None) -> NDArray[np.float64]:
-        """Return the log of the cumulative distribution function P(share <= x) of a share at x."""
+        """Return the log of the cumulative distribution function P(share <= x) of a share."""
         return self.beta(category, given).logcdf(x)
 
     def logsf(self, x: ArrayLike, *, category: int, given: Sequence[int] | None = None) -> NDArray[np.float64]:

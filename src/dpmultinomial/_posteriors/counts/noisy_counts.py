@@ -219,8 +219,8 @@ def exact(
 
 
 def law_of_counts(log_factors: Array) -> FixedSumLaw | WindowedSumLaw:
-    """Return the distribution of independent counts given their sum, computed from the log weights of every count at
-    0..total.
+    """Return the distribution of independent counts given their sum, computed from the log weights of the values 0, ..,
+    total of every count.
 
     Parameters
     ----------

@@ -209,7 +209,7 @@ _TO_SERIES = np.linalg.inv(chebyshev.chebvander(_CHEBYSHEV, NODES - 1))
 
 
 class PanelDensity:
-    """Distribution of a real number that is given by its log density.
+    """Distribution of a real random variable, given by its log density.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ class Window:
         return self.first + len(self.weights) - 1
 
     def values(self) -> NDArray[np.int64]:
-        """All integers from `first` to `last`, for which the weights are given, in increasing order."""
+        """Integers to which the weights belong, from `first` to `last` in increasing order."""
         return np.arange(self.first, self.last + 1)
 
     def reflected(self, total: int) -> "Window":
@@ -69,7 +69,7 @@ class Window:
 
 
 def window(weights: NDArray[np.float64], *, first: int = 0, smallest: float = SMALLEST) -> Window:
-    """Return the weights without the negligible weights at both ends, divided by the largest weight. A weight is
+    """Return the weights divided by the largest weight, without the negligible weights at both ends. A weight is
     negligible if it does not exceed `smallest` times the largest weight. The weights are non-negative, and at least one
     weight is positive.
 
@@ -251,8 +251,8 @@ def _combined(
     weights: NDArray[np.float64],
     n: NDArray[np.float64],
 ) -> ShareMoments:
-    """Return the mean and variance of a share, computed from sums over the count s for every total n. The variance is
-    the variance between the components plus the mean variance within the components.
+    """Return the mean and the variance of a share, computed from sums over its numerator count s for every value n of
+    its denominator. The variance is the variance between the components plus the mean variance within the components.
     """
     weight_sum = float(weights @ zero)
     if not weight_sum > 0:
@@ -296,9 +296,9 @@ class ShareWeights:
 
     @cached_property
     def bulk(self) -> Triple:
-        """Weights of the possible values of the numerator s of a share, of the rest t of its denominator, and of s + t,
-        each with a small absolute error. This accuracy is sufficient for moments. They are computed much faster than
-        `precise` if convolutions are long.
+        """Weights of the possible values of s, t and s + t, where s is the count in the numerator of a share, and t is
+        the sum of the other counts in the denominator. Each has a small absolute error. This accuracy is sufficient for
+        moments. They are computed much faster than `precise` if convolutions are long.
         """
         return self._combined(tails=False)
 
@@ -335,8 +335,8 @@ class PairWeights:
 
     @property
     def precise(self) -> Triple:
-        """Weights of the possible values of the numerator s of a share, of the rest t of its denominator, and of s + t,
-        each with a small relative error in the tails.
+        """Weights of the numerator of a share, of the rest of its denominator, and of the whole denominator. The
+        weights are listed for all possible values s, t and s + t, with a small relative error in the tails.
         """
         return self.mine, self.theirs, self.of_total
 

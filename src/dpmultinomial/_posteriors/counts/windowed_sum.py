@@ -280,7 +280,7 @@ class WindowedSumLaw:
 
 
 def _product(one: Window, other: Window) -> Window:
-    """Return the product of two weight functions of the same integer, normalised to sum 1."""
+    """Return the product of two weight functions of the same integer, normalised to a sum of 1."""
     low, high = max(one.first, other.first), min(one.last, other.last)
     if low > high:
         raise ValueError(

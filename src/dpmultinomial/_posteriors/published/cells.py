@@ -57,14 +57,15 @@ class Cells:
         return Cells(self.released[rows], self.noise.take(rows), *ends, self.measured[rows], self.reasons[rows])
 
     def with_reason(self, bad: NDArray[np.bool_], text: str) -> "Cells":
-        """Return a copy with the error message `text` in each row for which `bad` is true, unless the row already has
-        an error message.
+        """Return a copy of the counts with the error message `text` in each row for which `bad` is true. Existing error
+        messages are not replaced.
         """
         return replace(self, reasons=np.where(bad & (self.reasons == ""), text, self.reasons))
 
     @cached_property
     def kinds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the position of one row from every group of equal rows, and the group index of every row.
+        """Return the positions of the distinct rows, and for each row the index of the distinct row that is equal to
+        it.
 
         Returns
         -------

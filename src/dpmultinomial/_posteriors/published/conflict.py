@@ -117,7 +117,7 @@ def given_total(released: Array, laws: Sequence[Any], total: int, alpha: Array) 
 
 
 def of_count(value: float, law: Any, total: int, a: float, b: float, *, listed: bool = True) -> float:
-    """Return the prior predictive tail probability of one released count as in `given_total`, for a true count with a
+    """Return the prior predictive tail probability of one released count, as in `given_total`. The true count has a
     beta-binomial distribution with the parameters a and b. If `listed` is false, the most favourable count is used.
     """
     cell = cells_of([value], law, upper=total)
@@ -180,8 +180,8 @@ def has_tails(law: NoiseLaw) -> bool:
 
 
 def of_mixture(released: float, law: NoiseLaw, counts: Array, probabilities: Array) -> float:
-    """Return the smaller of the two probabilities that a released value is at most, or at least, the observed value,
-    under a given distribution of the true count.
+    """Return the smaller tail probability of a released value under a given distribution of the true count. The two
+    tails consist of the values that are at most, or at least, the released value.
 
     Parameters
     ----------
@@ -217,8 +217,8 @@ def at_counts(released: Array, law: NoiseLaw, counts: Array) -> Array:
 
 
 def _added(law: NoiseLaw) -> AddedNoise:
-    """Return the additive noise on which a noise distribution is based, before the noisy values are rounded, clipped or
-    withheld. The caller has checked with `has_tails` that the noise is additive.
+    """Return the distribution of the additive noise, before noisy values are rounded, clipped or withheld. The caller
+    has checked with `has_tails` that the noise is additive.
     """
     return law.noise if isinstance(law, Coarsened) else law  # type: ignore[return-value]
 
@@ -242,8 +242,9 @@ def _tail(cells: Cells, counts: Array, side: str) -> Array:
 
 
 def _tails_along(cells: Cells, counts: Array, side: str) -> Array:
-    """Compute the tail probabilities of released values given the true counts, for rows of consecutive counts. For
-    integer noise, the probabilities are cumulative sums that start in the extreme tail.
+    """Compute the tail probability of each released value given each possible true count. Every row of the array of
+    true counts contains consecutive integers. For integer noise, the probabilities are cumulative sums that start in
+    the extreme tail.
     """
     law = cells.noise
     if not law.discrete or len(cells) == 0:
@@ -262,7 +263,8 @@ def _tails_along(cells: Cells, counts: Array, side: str) -> Array:
 
 
 def by_table(tail: Array, starts: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
-    """Return the results of the test for a conflict, separately for each of many tables.
+    """Return the results of the test for a conflict between the prior and the release, separately for each of many
+    tables.
 
     Parameters
     ----------
@@ -284,7 +286,7 @@ def by_table(tail: Array, starts: NDArray[np.int64]) -> tuple[Array, NDArray[np.
 
 
 def facts(tail: Array, names: list[str] | tuple[str, ...]) -> dict[str, object]:
-    """Return the reported results of the test for a conflict between the prior and the release.
+    """Return the results of the test for a conflict between the prior and the release, as a dictionary.
 
     Parameters
     ----------

@@ -379,7 +379,7 @@ class Batch:
 
     @property
     def reasons(self) -> NDArray[np.object_]:
-        """Reason why each row of released counts has no posterior distribution, as one string per row. The string is
+        """Reasons why rows of released counts have no posterior distribution, as one string per row. The string is
         empty for a valid row.
         """
         return self.own.reasons

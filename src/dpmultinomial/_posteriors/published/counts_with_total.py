@@ -186,8 +186,8 @@ class Leaves:
         ]
 
     def neglected(self, theta: float) -> float:
-        """Return an upper bound on the probability outside the windows (ranges of counts), computed from exponentially
-        tilted weights and without the condition on the total.
+        """Return an upper bound on the probability outside the tabulated ranges (windows) of the counts. The bound is
+        computed from exponentially tilted weights, without conditioning on the total.
         """
         log_totals = np.empty(len(self.low))
         for rows in self._blocks():
@@ -322,8 +322,8 @@ Kinds = tuple[NDArray[np.int64], NDArray[np.int64]]  # one row per group of equa
 
 
 def _kinds(cells: Cells, priors: Sequence[CountPrior]) -> Kinds:
-    """Return the index of one row from each group of equal counts with equal priors, and the group index of every
-    count. If there are few counts, every count is a separate group.
+    """Group the counts that are equal and have equal priors. Return the position of one count per group, and the group
+    index of every count. If there are few counts, every count is a separate group.
     """
     if len(cells) < SHARED:
         every = np.arange(len(cells))
@@ -370,8 +370,8 @@ def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass:
 
 
 def _root_tail(logs: Array, open_end: bool) -> float:
-    """Return the largest weight among the totals beyond one end of the range of computed totals, or 0 if the range ends
-    at a bound. This is the first weight beyond the end if the weights decrease, and otherwise infinity.
+    """Return the largest weight of a total beyond one end of the computed range of totals, or 0 if the range ends at a
+    bound. This is the first weight beyond the end if the weights decrease, and otherwise infinity.
     """
     if not open_end or logs[0] == -np.inf:
         return 0.0
@@ -576,7 +576,9 @@ class _Parts:
 
     @cached_property
     def omitted(self) -> str:
-        """Reason why the shares of the file are omitted. The string is empty if the shares are not omitted."""
+        """Reason why the shares of the categories in the file are omitted, as a string. The string is empty if the
+        shares are not omitted.
+        """
         if len(self.law.root.weights) == 1:
             return ""
         most = max(len(self.law.own(i).weights) for i in range(len(self.names))) * len(self.law.root.weights)
@@ -727,8 +729,8 @@ class _Parts:
         return self.names[i] if group is None else f"{self.names[i]} among {', '.join(self.names[j] for j in group)}"
 
     def _parts(self, i: int, group: Group = None) -> tuple[Array, Array, Array]:
-        """Return the possible pairs of a count s and the sum t of the other counts in its group, as arrays (s, t,
-        weight) in increasing order of s.
+        """Return the possible pairs (s, t) of a count s and the sum t of the other counts in the same group. The result
+        consists of the arrays s, t and weight, in increasing order of s.
         """
         if group is not None:
             pair = self.law.pair_of([i], [j for j in group if j != i])

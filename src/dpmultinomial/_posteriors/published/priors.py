@@ -650,8 +650,8 @@ def _different(cells: Cells, rows: Whole) -> tuple[Whole, Whole]:
 
 
 def _mean_likelihood(cells: Cells, rows: Whole, low: Array, high: Array, edges: Whole) -> Array:
-    """Return the mean likelihood of each noisy count over the true counts in each bin of a histogram, up to one
-    constant factor per noisy count.
+    """Return the likelihood of each noisy count, averaged over the true counts in each bin of a histogram. The result
+    is determined up to one constant factor per noisy count.
     """
     place = np.empty(len(cells), dtype=np.int64)
     place[rows] = np.arange(len(rows))

@@ -44,8 +44,8 @@ class Points:
 def _points(
     model: Model, hyper: Hyperparameters, fits: Sequence[Fit], weights: Array, rule: tuple[Array, Array]
 ) -> Points:
-    """Return, for each area, the product of a quadrature rule for log a and a quadrature rule for the linear predictor
-    x_i'b given log a.
+    """Return a two-dimensional quadrature rule for each area. It is the product of a rule for log a and a rule for the
+    linear predictor x_i'b given log a.
     """
     first, second = [], []
     for fit in fits:
@@ -366,8 +366,8 @@ class RateLaw:
 
 
 def neglected(model: Model, parameters: Array) -> Array:
-    """Return an upper bound on the posterior probability of the counts outside each window (range of counts), at given
-    hyperparameters.
+    """Return an upper bound on the posterior probability that a count is outside its window (range of counts). There is
+    one bound per count, at given hyperparameters.
 
     Parameters
     ----------

@@ -138,8 +138,8 @@ class Hyperparameters:
         return self.model.fit(np.r_[value, near.parameters[1:]], fixed=True, gain=1e-7)
 
     def mean(self, fit: Fit) -> Array:
-        """Return the posterior mean of the regression coefficients b given log a as a float64 array of shape (p,),
-        computed from differences of the gradient of the log posterior.
+        """Return the posterior mean of the regression coefficients b given log a, as a float64 array of shape (p,). The
+        mean is computed from differences of the gradient of the log posterior.
 
         With the columns l of a root of the covariance C, the mean is the mode + C sum T(l, l)/2. The third derivative
         T(l, l) is the gradient at the mode + l plus the gradient at the mode - l. For large releases, the difference
@@ -250,7 +250,7 @@ class ShapeLaw:
         self._variance = float(weights @ (self.x - self._mean) ** 2)
 
     def mean(self) -> float:
-        """Return the posterior mean of log a."""
+        """Return the posterior mean of the log of the hyperparameter a."""
         return self._mean
 
     def variance(self) -> float:

@@ -268,8 +268,8 @@ def nodes_of(cells: Cells, log_mass: float = 40.0) -> tuple[Array, Array]:
 
 
 def _rectangle(table: Likelihoods, rows: NDArray[np.int64]) -> tuple[Array, Array]:
-    """Return the possible numbers of persons in every selected area, and their probabilities. Both are arrays with one
-    row per area.
+    """Return the possible true counts of every selected area, and the probabilities of these counts. Both are arrays
+    with one row per area.
     """
     widest = int(np.diff(table.start)[rows].max())
     x = table.low[rows, None] + np.arange(widest, dtype=np.float64)

@@ -53,7 +53,7 @@ class Prior:
 
 @dataclass(frozen=True)
 class Terms:
-    """Log evidence of every area of a regression, and its first and second derivatives.
+    """Log evidence of every area of a regression, with the first and second derivatives of the log evidence.
 
     Parameters
     ----------

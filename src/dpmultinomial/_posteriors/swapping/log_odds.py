@@ -53,8 +53,8 @@ _LARGE = 30.0  # if the arguments of gamma functions are larger, their ratio is 
 
 
 def transform(a: Array, weights: Array, t: Array, *, tilt: float = 0.0, place: float = 0.0) -> Complex:
-    """Compute the transform sum_j w_j E exp((tilt + i t)(X_j - place)) of a mixture. The variable X_j is the log odds
-    ratio under Dirichlet(a_j).
+    """Compute the exponentially tilted Fourier transform of a mixture with weights w_j. The transform is sum_j w_j E
+    exp((tilt + i t)(X_j - place)). The variable X_j is the log odds ratio under Dirichlet(a_j).
 
     If a table differs from the previous table by one unit, its term is computed from the previous term by Gamma(z + 1)
     = z Gamma(z) (`unswapping.mixture`).
@@ -140,7 +140,7 @@ _MARGIN = 18.0
 
 @dataclass(frozen=True)
 class Line:
-    """Moment generating function (transform) of a mixture along the line in the complex plane on which the real part is
+    """Moment generating function (transform) of a mixture on the vertical line in the complex plane with the real part
     `tilt`. The transform is given by midpoints t and the values E exp((tilt + i t)(X - place)).
 
     Parameters
@@ -218,7 +218,7 @@ class UpperTail:
 
 
 class _Group:
-    """Group of components of a mixture whose upper tails decrease at similar rates."""
+    """Group of mixture components whose upper tails decrease at similar rates."""
 
     def __init__(self, a: Array, weights: Array) -> None:
         self.whole = float(weights.sum())
@@ -317,8 +317,8 @@ class _Group:
         return Line(c, place, t, values, self.whole)
 
     def _period(self, c: float, place: float) -> float:
-        """Return a period of the numerical inversion of the transform for which the aliased mass is negligible compared
-        with the tail probability. The period is computed from Chernoff bounds on both sides.
+        """Return a period for the numerical inversion of the transform. With this period, the aliased mass is
+        negligible compared with the tail probability. The period is computed from Chernoff bounds on both sides.
         """
         log_mass = self._first_two(c)[0]
         if c == 0:  # the line is used from half a period below its place up to the next line
@@ -339,8 +339,9 @@ class _Group:
         return float(min((np.array(logs) + _DIGITS) / gaps))
 
     def _transform(self, c: float, place: float, t: Array) -> NDArray[np.complex128]:
-        """Return the transform E exp((c + i t)(X - place)), where X has the distribution of a group of components of
-        the mixture and place is a constant. Components that are negligible at the tilt c are omitted.
+        """Return the exponentially tilted Fourier transform of a group of components of the mixture. The transform is E
+        exp((c + i t)(X - place)), where X has the distribution of the group, c is the tilt and place is a constant.
+        Components that are negligible at the tilt c are omitted.
         """
         shares = self._log_shares(self._a + c * SIGNS)
         kept = shares > shares.max() - _DIGITS - np.log(len(shares))
@@ -451,8 +452,8 @@ class LogOddsMixture(TailedLaw):
         return waves(points.ravel() - self._centre, self._step, values).reshape(points.shape)
 
     def _beyond(self, x: ArrayLike) -> NDArray[np.int8]:
-        """Return -1 for every x below the period of the numerical inversion, 1 for every x above the period, and 0 for
-        every x within the period. The mass outside the period is less than 1e-15.
+        """Return whether each x is below (-1), within (0) or above (1) the period of the numerical inversion. The mass
+        outside the period is less than 1e-15.
         """
         away = np.asarray(x, dtype=float) - self._centre
         return np.asarray(np.sign(away) * (np.abs(away) > np.pi / self._step), dtype=np.int8)
@@ -654,7 +655,9 @@ class CommonOdds(TailedLaw):
 
     @cached_property
     def grid(self) -> Array:
-        """Grid of 801 equally spaced log odds ratios. The posterior mass beyond each end of the grid is 1e-17."""
+        """Grid of 801 equally spaced values of the log odds ratio. The posterior mass beyond each end of the grid is
+        1e-17.
+        """
         level = float(np.log(_REACH)) + self._log_mass
         return np.linspace(self.law.quantile(level, upper=False), self.law.quantile(level, upper=True), _NODES)
 
@@ -744,9 +747,9 @@ def common_odds_ratio(
 
 
 def _stratum(table: ArrayLike, rate: float) -> tuple[Array, Array, Array] | None:
-    """Return x - s, log P(x | s) and the log ratio of hypergeometric probabilities log(h(x)/h(s)), for all possible
-    original counts x of a stratum with the swapped count s. The function h is the hypergeometric probability mass
-    function. Return None if a margin is 0.
+    """Return three arrays with one value per possible original count x of a stratum with the swapped count s. The
+    values are x - s, log P(x | s) and log(h(x)/h(s)). The function h is the hypergeometric probability mass function.
+    Return None if a margin is 0.
     """
     counts = _checks.table("swapped", table)
     x, _ = two_by_two.orient(counts)

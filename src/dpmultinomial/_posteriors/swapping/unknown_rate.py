@@ -253,7 +253,7 @@ class UnknownRate:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the results, which is ``approximate``, with the largest error of the rate and of all
+        """Accuracy of the results, with the status ``approximate`` and the largest of the errors of the rate and of all
         cells.
         """
         error = max(self.rate.error, float(self.cell_errors.max()))

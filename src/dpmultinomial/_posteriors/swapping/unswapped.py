@@ -180,8 +180,8 @@ class TwoRowLaw(PairedLaw):
         self._offset = float(logs.max()) + sum(norms) - kappa * self._r
 
     def _means(self, kappa: float, rho: float) -> tuple[float, float]:
-        """Return the means, under an exponential tilt, of two sums over all columns: the sum of the original counts x
-        in one row, and the sum of the numbers u of records that the swap moves to the other row.
+        """Return the means of two sums over all columns, under an exponential tilt. The first sum is over the original
+        counts x in one row, and the second sum is over the numbers u of records that the swap moves to the other row.
         """
         x_mean = u_mean = 0.0
         for logs in self._logs:
@@ -215,14 +215,14 @@ class TwoRowLaw(PairedLaw):
         return np.maximum(irfft2(transform, self._size), 0.0)
 
     def _without(self, j: int) -> Array:
-        """Return the joint distribution of two sums over all columns except column j. The terms are the original counts
-        x in one row and the numbers u of records that cross between the rows.
+        """Return the joint distribution of two sums, each over all columns of the table except column j. The terms are
+        the original counts x in one row and the numbers u of records that cross between the rows.
         """
         return self._inverse(self._products(0, skipped=j))
 
     def _law_of_crossings(self) -> Array:
-        """Return the unnormalised distribution of the number of records that the swap moves to another row, given
-        that the original counts of one row have the sum r.
+        """Return the unnormalised distribution of the number of records that the swap moves to another row. It is
+        conditional on the sum r of the original counts of one row.
         """
         line = self._inverse(self._products(0))[self._r, : len(self._weights)]
         return np.asarray(line * self._weights[: len(line)])
@@ -249,8 +249,8 @@ def _column(size: int, seen: int, mine: float, rest: float) -> Array:
 
 
 def _pick(pairs: Array, rest: Array, a: int, t: int, size: int, rng: np.random.Generator) -> Counts:
-    """Draw, for one column of a table, the original count x in one row and the number u of records that the swap moves
-    to the other row, as an int64 array of shape (size, 2). The sums a and t are the sums that remain for this column
+    """Draw the original count in one row of a column, and the number of records that the swap moves to the other row.
+    The draws (x, u) are an int64 array of shape (size, 2). The sums a and t are the sums that remain for this column
     and the later columns.
     """
     x_low, u_low = max(0, a - rest.shape[0] + 1), max(0, t - rest.shape[1] + 1)
@@ -353,7 +353,7 @@ def _diagnostics(originals: Counts, moved: Counts, alpha: Array) -> tuple[Array,
 
 
 class StrataLaw(PairedLaw):
-    """Joint distribution of the independent counts of several strata, combined in one vector. The class has the
+    """Joint distribution of the counts of several independent strata, combined in one vector. The class has the
     interface of `dirichlet_mixture.CountsLaw`.
 
     Parameters
@@ -460,8 +460,8 @@ _MOST_COLUMNS = 64
 
 
 class OutOfReach(ValueError):
-    """Raised if the exact sum over all possible original tables of a stratum cannot be computed. The message states the
-    reason.
+    """Error that is raised if the exact sum over all possible original tables of a stratum cannot be computed. The
+    message states the reason.
     """
 
 

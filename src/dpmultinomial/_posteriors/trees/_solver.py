@@ -47,7 +47,9 @@ class Unbounded(ValueError):
 
 
 class Unsolved(ValueError):
-    """Raised if the sum-product messages of a tree cannot be computed. The message names the node and the reason."""
+    """Error that is raised if the sum-product messages of a tree cannot be computed. The message names the node and the
+    reason.
+    """
 
 
 @dataclass(frozen=True)
@@ -304,7 +306,8 @@ def drawn(tree: Tree, messages: SumProduct, rng: np.random.Generator) -> NDArray
 
 @dataclass(frozen=True)
 class Mixture:
-    """Posterior distribution of the counts of the leaves of a star, as a mixture of independent counts.
+    """Posterior distribution of the leaf counts of a star, represented as a mixture. Given the component of the
+    mixture, the counts are independent.
 
     A star is a tree in which all leaves are children of the root, and the root is not measured. With N the sum of the
     counts and b = kA - 1, the factor of the prior is N!/Gamma(N + kA) = 1/Gamma(b) int x^(N+1) (1 - x)^b du, where
@@ -326,7 +329,7 @@ class Mixture:
 
 
 class Shares:
-    """Posterior density of u (see `Mixture`) at any value, for distinct weights of leaves."""
+    """Posterior density of the mixing variable u (see `Mixture`), computed from the distinct weights of the leaves."""
 
     def __init__(
         self, sites: NDArray[Any], tables: Array, times: Whole, concentration: float, most: float = MANY_COUNTS
@@ -336,8 +339,8 @@ class Shares:
         self.b = concentration * float(times.sum()) - 1.0
 
     def sums(self, tilts: Array) -> Array:
-        """Return, for every tilt, the log of the product of all sums, the sums of means and of variances, and the
-        relative bound on the neglected weights.
+        """Return, for every tilt, the log of the product of all normalising sums, the sum of the means, the sum of the
+        variances, and a relative bound on the neglected weights.
         """
         try:
             each = _sites.sums(self.sites, self.tables, tilts, FALL, self.most * len(tilts))
@@ -348,7 +351,7 @@ class Shares:
         return np.stack([*np.tensordot(self.times, each[..., :3], (0, 0)).T, self.times @ lost])
 
     def log_density(self, u: Array) -> tuple[Array, Array]:
-        """Return the log density of u, and the results of `sums`."""
+        """Return the log density at given values of u, and the results of `sums`."""
         sums = self.sums(-np.logaddexp(0.0, -u))
         return sums[0] - np.logaddexp(0.0, -u) - self.b * np.logaddexp(0.0, u), sums
 
@@ -388,7 +391,9 @@ def too_many(counts: float, most: float = MANY_COUNTS) -> str:
 
 
 def _spacing(b: float) -> float:
-    """Return the largest spacing of the nodes of the trapezoidal rule with a relative error of at most exp(ALIASED)."""
+    """Return the largest spacing of quadrature nodes at which the trapezoidal rule has a relative error of at most
+    exp(ALIASED).
+    """
     low, high = 0.0, 1.0
     while (gap := float(loggamma(b + 1j * high).real - gammaln(b))) > ALIASED:
         low, high = high, 2 * high
@@ -400,7 +405,7 @@ def _spacing(b: float) -> float:
 
 
 def mixture(sites: NDArray[Any], tables: Array, times: Whole, concentration: float, *, bounded: bool = True) -> Mixture:
-    """Compute the posterior distribution of the counts of a star as a mixture of independent counts.
+    """Compute the posterior distribution of the counts of a star, as a mixture of product distributions.
 
     Parameters
     ----------
@@ -444,8 +449,8 @@ def mixture(sites: NDArray[Any], tables: Array, times: Whole, concentration: flo
 
 
 def _beyond(law: Shares, nodes: Array, sums: Array, logs: Array, spacing: float, total: float, side: int) -> float:
-    """Return an upper bound on the sum over the nodes of the rule beyond its lower or upper end, relative to the sum
-    over all nodes.
+    """Return an upper bound on the part of the quadrature sum beyond the lower or the upper end of the rule. The bound
+    is relative to the sum over all nodes of the rule.
 
     The log of every sum is convex in the tilt log x, and is thus at most its chord on a step; b log(1 - x) is concave.
     The log density is therefore at most the tangent of the sum of chord and concave part at the inner end of the step.

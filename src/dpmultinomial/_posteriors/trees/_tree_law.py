@@ -36,7 +36,7 @@ LARGEST = 40_000_000  # largest number of entries of a joint distribution
 
 
 class NodePair(NamedTuple):
-    """Joint distribution of two counts of a tree, given by a matrix whose entry (i, j) is the probability of the counts
+    """Joint distribution of two counts of a tree, stored as a matrix. Entry (i, j) is the probability of the counts
     (low + i, other_low + j).
 
     Parameters
@@ -65,8 +65,9 @@ class _Given(NamedTuple):
     p: Array
 
     def on(self, low: int, size: int) -> Array:
-        """Return the conditional distributions of a count, given that the count of the ancestor is low, .., low + size
-        - 1, as the columns of an array. Messages and distributions are stored only for the possible values in a window.
+        """Return the conditional distributions of a count given each of the values low, .., low + size - 1 of the
+        ancestor's count. The distributions are the columns of an array. Messages and distributions are stored only for
+        the possible values in a window.
         """
         return self.p[:, low - self.above : low - self.above + size]
 
@@ -293,7 +294,7 @@ class TreeTogether:
         return Window(*total(self._joint(members[:1], members[1:])))
 
     def pair_of(self, first: Places, second: Places) -> Pair:
-        """Return the joint distribution of two sums of counts over disjoint sets of nodes, which are given by their
+        """Return the joint distribution of two sums of counts over disjoint sets of nodes. The nodes are given by their
         positions in the tree.
         """
         low, other, p = self._joint(list(first), list(second))

@@ -1,6 +1,6 @@
-"""Fast approximate posterior distribution of crossed cells, which are the cells of a histogram in every node of a tree,
-measured by noisy sums. The method applies least squares to the sums of each node, and then uses a separate tree for
-each cell.
+"""Fast approximate posterior distribution of crossed cells, which are the cells of a histogram at every node of a tree.
+The cells are measured by noisy sums. The method applies least squares to the sums of each node, and then uses a
+separate tree for each cell.
 """
 
 from dataclasses import dataclass

@@ -284,8 +284,8 @@ def _fours(one: Whole, exact: Whole) -> list[Whole]:
 
 
 class Along:
-    """Likelihoods of the measured values as functions of n, the count of the first cell that changes in a given
-    direction.
+    """Likelihoods of the measured values along a direction in which the counts of some cells change. The likelihoods
+    are functions of n, the count of the first cell with a change of +1.
 
     A sum over cells is rest + k n, where k is the sum of the direction over the cells.
 
@@ -391,8 +391,8 @@ TABLED = 1_000_000  # counts below which log priors are tabulated
 
 
 class Moves:
-    """Moves of a Markov chain whose stationary distribution is the posterior distribution of the cells of a histogram
-    in all nodes of a tree (crossed cells).
+    """Moves of a Markov chain on the cells of a histogram in all nodes of a tree (crossed cells). The stationary
+    distribution of the chain is the posterior distribution of these cells.
 
     Parameters
     ----------
@@ -455,8 +455,9 @@ class Moves:
         return True
 
     def weights(self, state: Whole, which: int) -> tuple[NDArray[Any], Array] | None:
-        """Return the weights of the possible counts of the first cell that changes in a given direction, conditional on
-        all other counts. The result is None if no count can change.
+        """Return the weights of the possible counts of one cell for a move of the Markov chain. The cell is the first
+        cell with a non-zero entry in the direction `which`, and the weights are conditional on all other counts. The
+        result is None if no count can change.
 
         Parameters
         ----------
@@ -523,8 +524,8 @@ class Moves:
         return _solver.solve(self.tree, sites, tables, goal=_solver.ENOUGH)
 
     def _list(self, sites: NDArray[Any], lists: Lists, state: Whole, direction: Whole) -> None:
-        """Store the log prior weights of the cells that change along a direction. Each cell has one list over all
-        possible counts, including counts beyond the cached tables.
+        """Store the log prior weights of the cells whose counts change along a given direction. Each cell has one list
+        over all possible counts, including counts beyond the cached tables.
         """
         low, sizes = sites["lower"].copy(), sites["upper"] - sites["lower"] + 1
         row = np.repeat(np.arange(len(low)), sizes)
@@ -550,8 +551,8 @@ class Moves:
         return self._known
 
     def _classed(self, cell: int) -> tuple[list[Callable[[Whole], Array]], Whole]:
-        """Return the distinct distributions in the prior of one cell, and the index of the distribution of every node.
-        The index is -1 for nodes without a distribution, and the nodes are in the order of the compiled kernels.
+        """Return the distinct prior distributions of one cell, and for every node the index of its distribution. The
+        index is -1 for nodes without a distribution, and the nodes are in the order of the compiled kernels.
         """
         prior, rows = self.priors[cell], np.full(len(self.tree.order), -1, dtype=np.int64)
         if isinstance(prior, Leaves):

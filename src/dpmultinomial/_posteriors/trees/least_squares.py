@@ -107,8 +107,8 @@ class LeastSquares:
 
 
 def _combined(tree: Tree, rows: Whole, values: Array, spreads: Array) -> tuple[Array, Array]:
-    """Return the combined measured value of every node, and its variance. The variance is infinite for nodes without
-    measurements.
+    """Return the combined measurement of every node, and the variance of this combined measurement. The variance is
+    infinite for nodes without measurements.
     """
     size = len(tree)
     exact = spreads == 0

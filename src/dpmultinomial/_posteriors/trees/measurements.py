@@ -295,8 +295,8 @@ class Lists:
 
 
 def bounded(tree: Tree) -> NDArray[Any]:
-    """Return the initial weights of the nodes of a tree, in the order of the compiled kernels. The weights contain the
-    known bounds, but neither measurements nor a prior.
+    """Return the initial weights of the nodes of a tree, in the node order of the compiled kernels. The weights contain
+    the known bounds, but neither measurements nor a prior.
     """
     sites = np.zeros(len(tree.order), dtype=SITE)
     sites["own"] = sites["others"] = 1.0
@@ -411,7 +411,9 @@ def _several(
     released: Array,
     noise: NoiseLaw,
 ) -> None:
-    """Store the sum of several log likelihoods of one node, which are given in different forms, as a list of values."""
+    """Add several log likelihoods of one node, and store the sum as a list of values. The log likelihoods can have
+    different forms.
+    """
     parts = [_listed(form, released, noise, i, lists.reach) for i in members]
     joined = parts[0]
     for part in parts[1:]:
@@ -449,9 +451,9 @@ def _goes_on(one: Listed, two: Listed) -> bool:
 
 
 def _beyond(one: Listed, two: Listed, end: int, way: int) -> float:
-    """Return a lower bound on the decrease, per count beyond `end`, of the sum of two lists of log weights. At least
-    one of the lists ends at `end`. The other list may still increase beyond `end`, so its largest increase is
-    subtracted once.
+    """Return a lower bound on the decrease of the sum of two lists of log weights, per count beyond `end`. At least one
+    of the lists ends at `end`. The other list may still increase beyond `end`, so its largest increase is subtracted
+    once.
     """
     total = 0.0
     ends = [(part, *((part.last, part.above) if way > 0 else (part.first, part.below))) for part in (one, two)]
@@ -593,8 +595,8 @@ class Measurements:
         return np.broadcast_to(np.asarray(self.noise.variance(), dtype=np.float64), self.released.shape)
 
     def weigh_part(self, part: Tree, kept: Whole, reach: float = REACH) -> tuple[NDArray[Any], Lists, float]:
-        """Return the likelihoods for a part of the tree, as the weights of the counts of the nodes, the lists of log
-        weights, and a constant.
+        """Return the likelihoods of the counts in a part of the tree. They consist of the weights of the counts at the
+        nodes, the lists of log weights, and a constant.
 
         A node of the part can represent the sum of several siblings. It is measured by the sum of their released
         values, with normal noise of the summed variance, if all siblings have a value with noise of a closed form.
@@ -637,8 +639,8 @@ class Measurements:
         return Measurements(part, place[self.nodes[rows]], self.released[rows], self.noise.take(rows))
 
     def arranged(self) -> "Measurements":
-        """Return the measurements for a copy of the tree in which, within each large group of siblings, leaves with
-        equal weights are adjacent.
+        """Return the measurements for a rearranged copy of the tree. Within each large group of siblings in this copy,
+        leaves with equal weights are adjacent.
         """
         if np.bincount(self.tree.parent + 1)[1:].max(initial=0) <= WIDEST:
             return self

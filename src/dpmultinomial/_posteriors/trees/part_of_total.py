@@ -76,8 +76,8 @@ class Windows:
         return int(self.low[i]), p / p.sum()
 
     def on(self, low: Whole, size: Whole) -> "Windows":
-        """Return the same distributions on wider ranges of values, with probability 0 for the additional values. These
-        ranges contain the current ranges.
+        """Return a copy of the distributions on wider ranges of values, with probability 0 for the additional values.
+        These ranges contain the current ranges.
         """
         p = np.zeros(int(size.sum()))
         begin = np.cumsum(size) - size
@@ -85,7 +85,7 @@ class Windows:
         return Windows(low, size, p)
 
     def scaled(self) -> "Windows":
-        """Return the same distributions of counts, each normalised so that its probabilities sum to 1."""
+        """Return a normalised copy, in which the probabilities of each distribution of counts sum to 1."""
         return Windows(self.low, self.size, self.p / np.repeat(self._sums(self.p), self.size))
 
     def _sums(self, values: Array) -> Array:
@@ -134,9 +134,7 @@ def distance(one: Windows, other: Windows) -> Array:
 
 
 def added(one: Windows, other: Windows) -> Windows:
-    """Return, for every node and every possible count, the sum of the two weights of the count in two collections of
-    distributions.
-    """
+    """Add the weights of two collections of distributions, separately for every node and every possible count."""
     low, size = _together(one, other)
     a, b = one.on(low, size), other.on(low, size)
     return Windows(low, size, a.p + b.p)
@@ -172,8 +170,8 @@ class Mixture:
 
     @property
     def difference(self) -> Array:
-        """Return, for every node, the total variation distance between the mixtures of two halves of the components.
-        The distance is 1 if the mixture has only one component.
+        """Return, for every node, the total variation distance between two mixtures, each formed by one half of the
+        components. The distance is 1 if the mixture has only one component.
         """
         return distance(*self.halves) if len(self.halves) == 2 else np.ones(len(self.halves[0].low))
 
@@ -311,7 +309,7 @@ class PartOfTotal:
         return low, high
 
     def _weights(self, t: Whole, width: float) -> tuple[NDArray[np.void], Array]:
-        """Return the weights of the possible counts of one cell in all nodes, given the total of every node. A weight
+        """Return the weights of the possible counts of one cell at every node, given the totals of all nodes. A weight
         is the product of the parabola of the estimate, the splits of the cell, and the splits of its complement, stored
         as a list over the possible counts of the cell.
         """

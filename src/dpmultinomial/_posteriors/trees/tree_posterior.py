@@ -137,7 +137,7 @@ def _lowest(evidence: "_Evidence", x: Array | None = None, bend: Array | None = 
 
 
 def _curvature(evidence: "_Evidence", x: Array, slope: Array, rows: Whole) -> Array:
-    """Return rows of the Hessian matrix of the negative log evidence, computed from differences of gradients."""
+    """Return rows of the Hessian matrix of the negative log evidence, computed from finite differences of gradients."""
     units = np.eye(len(x))[rows]
     return np.array([(evidence.cost(x + ASIDE * unit)[1] - slope) / ASIDE for unit in units])
 
@@ -204,9 +204,9 @@ def _slope(tree: Tree, takers: NDArray[np.bool_], values: Array, digammas: Array
 
 
 def thinned(tree: Tree, most: int) -> tuple[Tree, Whole]:
-    """Return a part of a large tree, and the positions that the nodes of this part have in the full tree. The part
-    contains complete families of every level, evenly spaced, up to `most` nodes. If a family is larger, the part
-    contains `most` of its children and, after all other nodes, one node for the sum of the remaining children.
+    """Return a part of a large tree, and the positions of its nodes in the full tree. The part contains complete
+    families of every level, evenly spaced, up to `most` nodes. If a family is larger, the part contains `most` of its
+    children and, after all other nodes, one node for the sum of the remaining children.
     """
     if max(np.bincount(tree.depth)) <= most:
         return tree, np.arange(len(tree))
@@ -313,7 +313,7 @@ def enough(size: int, group: str) -> None:
 
 
 def grid(last: float) -> Whole:
-    """Return the bin edges of a histogram of counts, which cover all counts up to at least `last`. The first bins
+    """Return the bin edges of a histogram of counts. The bins cover all counts up to at least `last`. The first bins
     contain a single count 0, 1, .., and are followed by bins of increasing width.
     """
     edges = list(range(SINGLE + 1))
@@ -323,8 +323,8 @@ def grid(last: float) -> Whole:
 
 
 def is_star(measurements: Measurements) -> bool:
-    """Return whether the posterior distribution of a tree is computed by `mixture`: all nodes except the root are
-    leaves, the root has neither a measurement nor a bound, and there are more than `WIDEST` leaves.
+    """Return whether the posterior distribution of a tree is computed by `mixture`. In this case, all nodes except the
+    root are leaves, the root has neither a measurement nor a bound, and there are more than `WIDEST` leaves.
     """
     tree = measurements.tree
     root = tree.root
@@ -333,8 +333,8 @@ def is_star(measurements: Measurements) -> bool:
 
 
 def _star(measurements: Measurements, prior: Splits, reach: float, level: float, deepest: int) -> "StarLaw | None":
-    """Return the posterior distribution of a star, or None if there are too few measured leaves, or if the
-    concentration is too small.
+    """Return the posterior distribution of a star, a tree that consists of a root and leaves. Return None if too few
+    leaves are measured, or if the concentration is too small.
     """
     tree = measurements.tree
     sites, lists, constant = measurements.weigh(reach)
@@ -385,9 +385,9 @@ def _distinct(weights: NDArray[Any]) -> tuple[NDArray[Any], Whole, Whole]:
 
 
 def _star_concentration(weights: NDArray[Any], tables: Array) -> tuple[float, int]:
-    """Return the concentration that maximises the evidence of a star times the weak normal prior of its logarithm, and
-    the number of evaluations. For measurements of a part of the leaves, the evidence is exact: a flat prior of the sum
-    of all counts implies a flat prior of the sum of any of the counts.
+    """Return the concentration that maximises the evidence of a star times a weak normal prior density of the log
+    concentration. Also return the number of evaluations. For measurements of a part of the leaves, the evidence is
+    exact: a flat prior of the sum of all counts implies a flat prior of the sum of any of the counts.
     """
     distinct, _, times = _distinct(weights)
     size = len(weights)
@@ -444,7 +444,7 @@ class StarLaw(TreeLaw):
 
     def numbers(self, level: float) -> tuple[Array, Array, Array, Array]:
         """Return the posterior means, standard deviations and ends of central intervals of the counts of all nodes,
-        each float64 (n,). See `TreeLaw.numbers`.
+        each as a float64 array of shape (n,). See `TreeLaw.numbers`.
         """
         tail = (1 - _checks.inside("level", level)) / 2
         out = np.full((len(self.tree), 4), np.nan)
@@ -457,8 +457,8 @@ class StarLaw(TreeLaw):
         return mean, sd, lower, upper
 
     def _parts(self, place: int) -> tuple[int, Array]:
-        """Return the smallest count of a leaf and its distribution for every node of the rule, given the index of its
-        weight.
+        """Return the smallest count of a leaf, and the distribution of the count at each node of the quadrature rule.
+        The argument is an index of the distinct weights of leaves.
         """
         low, high = int(self._each[place, :, 4].min()), int(self._each[place, :, 5].max())
         return low, _sites.components(self._distinct[place : place + 1], self._tables, self._found.tilts, low, high)
@@ -469,7 +469,7 @@ class StarLaw(TreeLaw):
 
     @cached_property
     def _root(self) -> tuple[int, Array]:
-        """Smallest count of the root, and its distribution."""
+        """Distribution of the root count of a star, as the smallest possible count and an array of probabilities."""
         return _total(self)
 
     def _law_at(self, row: int) -> tuple[int, Array]:
@@ -501,7 +501,9 @@ class StarLaw(TreeLaw):
         return NodePair(low, other, (x * self._found.shares[:, None]).T @ y)
 
     def _added(self, nodes: Rows) -> tuple[int, Array]:
-        """Return the smallest sum of several leaves, and the distribution of the sum for every node of the rule."""
+        """Return the smallest sum of several leaves, and the distribution of the sum at each node of the quadrature
+        rule.
+        """
         low, out = 0, np.ones((len(self._found.shares), 1))
         for node in nodes:
             first, parts = self._parts(int(self._which[node]))
@@ -537,17 +539,22 @@ class StarLaw(TreeLaw):
 
     @property
     def rule(self) -> tuple[Array, Array]:
-        """Tilts and posterior weights of the nodes of the quadrature rule, each float64 (j,)."""
+        """Exponential tilts and posterior weights of the nodes of the quadrature rule, each as a float64 array of shape
+        (j,).
+        """
         return self._found.tilts, self._found.shares
 
     @cached_property
     def moments(self) -> tuple[Array, Array]:
-        """Means and standard deviations of the root for every node of the quadrature rule, each float64 (j,)."""
+        """Means and standard deviations of the count of the root at the nodes of the quadrature rule, each as a float64
+        array of shape (j,).
+        """
         mean, variance = (np.tensordot(self._times, self._each[..., k], (0, 0)) for k in (1, 2))
         return mean, np.sqrt(variance)
 
     def sum_at(self, place: int) -> tuple[int, Array]:
-        """Return the smallest count of the root and its distribution, given one node of the quadrature rule.
+        """Return the posterior distribution of the count of the root, conditional on one node of the quadrature rule.
+        The result is the smallest count and the probabilities of consecutive counts.
 
         The inverse Fourier transform uses the frequencies at which the characteristic function is not negligible.
         """
@@ -571,8 +578,9 @@ class StarLaw(TreeLaw):
         return low, p / p.sum()
 
     def halfwidth(self, place: int) -> int:
-        """Return a distance from its mean that the count of the root exceeds with a probability below exp(-39), given
-        one node of the quadrature rule (Chernoff's bound).
+        """Return a half-width around the mean of the count of the root that is exceeded with a probability below
+        exp(-39). The probability is conditional on one node of the quadrature rule, and the half-width follows from
+        Chernoff's bound.
         """
         law = _solver.Shares(self._distinct, self._tables, self._times, 1.0)
         if self.moments[1][place] == 0.0:
@@ -596,8 +604,8 @@ class StarLaw(TreeLaw):
         return int(np.ceil(max(out))) + 1
 
     def _spectrum(self, place: int, length: int, size: int, first: int) -> NDArray[np.complex128]:
-        """Return the characteristic function of the count of the root minus `first` at the frequencies -2 pi m/length,
-        0 <= m < size, given one node of the quadrature rule.
+        """Return the characteristic function of the count of the root minus `first`, given one node of the quadrature
+        rule. The frequencies are -2 pi m/length for 0 <= m < size.
         """
         ends = self._each[:, place, 4:].astype(np.int64)
         frequencies, table = 2 * np.pi * np.arange(size) / length, None
@@ -624,8 +632,8 @@ class StarLaw(TreeLaw):
         return np.asarray(np.exp(amplitude) * np.exp(1j * (phase - turns)))
 
     def _rows(self, place: int, rows: Whole, ends: Whole) -> Array:
-        """Return the distributions of some leaves given one node of the quadrature rule, each from the first count of
-        its window and followed by zeros.
+        """Return the distributions of the counts of some leaves, given one node of the quadrature rule. Each row begins
+        at the first count of the leaf's window and is padded with zeros.
         """
         p = np.zeros((len(rows), int((ends[rows, 1] - ends[rows, 0]).max()) + 1))
         for row, i in zip(p, rows.tolist(), strict=True):
@@ -636,7 +644,8 @@ class StarLaw(TreeLaw):
 
 
 def _total(law: StarLaw) -> tuple[int, Array]:
-    """Return the smallest count of the root of a star, and the distribution of the count.
+    """Return the distribution of the root count of a star, as the smallest possible count and an array of
+    probabilities.
 
     The sum of independent counts is computed from the product of their characteristic functions, for a few nodes of the
     rule; the distributions of the sum at neighbouring nodes follow by a change of the tilt.
@@ -727,8 +736,8 @@ def infer(
 def _solved(
     measurements: Measurements, prior: Splits | Leaves, reach: float
 ) -> tuple[Solved, float, Splits | Leaves, dict[str, object]]:
-    """Return the messages of the tree, the part of the log evidence that is not contained in the messages, the prior
-    with its fitted parameters, and a dict that describes the fit.
+    """Return the messages of the tree, the remaining part of the log evidence, the fitted prior, and a dict that
+    describes the fit. The remaining part of the log evidence is the part that is not contained in the messages.
     """
     tree = measurements.tree
     sites, lists, constant = measurements.weigh(reach)

@@ -38,14 +38,14 @@ _DIP = (
 
 
 def drawn_rows(tables: dict[str, pd.DataFrame]) -> list[Row]:
-    """Return the rows of the agreement table about Figures 1 and 2."""
+    """Return the rows of the agreement table for Figures 1 and 2."""
     rows = [*_figure_1(tables["figure_1"], tables["figure_1_laws"]), *_modes(tables["figure_1_moments"])]
     total = int(tables["figure_2_digits"]["total"].iloc[0])
     return [*rows, *_digits(tables["figure_2"], tables["figure_2_tiny_p"], total), *_triplets(tables["figure_2"])]
 
 
 def _figure_1(drawn: pd.DataFrame, tests: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the agreement table that concern the draws in every panel of Figure 1. The rows are tests of long
+    """Yield the rows of the agreement table for the draws in every panel of Figure 1. The rows are tests of long
     samples and of the drawn histogram.
     """
     by_method = tests.set_index(["setting", "method"])
@@ -90,8 +90,8 @@ def _histogram(panel: pd.DataFrame, method: str, worth: float) -> float:
 
 
 def _curve(drawn: pd.DataFrame) -> Row:
-    """Return the row of the agreement table that compares the plotted density of r with the enumerated density, over
-    all panels.
+    """Return the row of the agreement table that compares the plotted density of the share r with the enumerated
+    density, over all panels.
     """
     gaps = []
     for _, line in drawn[drawn["kind"] == "density"].groupby("setting"):
@@ -103,7 +103,7 @@ def _curve(drawn: pd.DataFrame) -> Row:
 
 
 def _modes(moments: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the agreement table about steps 7 and 8 of section 5.1, which estimate the mode of a histogram. The
+    """Yield rows of the agreement table for the estimate of the mode of a histogram (steps 7 and 8 of section 5.1). The
     panels show the mode, but the paper does not print it.
     """
     of_r = moments[moments["quantity"] == "r"].set_index(["setting", "method"])["mode"]
@@ -261,7 +261,7 @@ _MACHINE = (
 
 
 def timing_rows(tables: dict[str, pd.DataFrame]) -> list[dict[str, Any]]:
-    """Return the rows of the agreement table that concern computing times."""
+    """Return the rows of the agreement table for the computing times."""
     with np.errstate(divide="ignore", invalid="ignore"):
         rows = [*_table_2(tables["table_2"]), *_calls(tables["r_timings"]), *_figure_3(tables["figure_3"])]
         rows += _growth(tables["figure_3_growth"])
@@ -436,8 +436,8 @@ def _longer(measured: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _seconds(measured: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of the agreement table about the computing time of an analysis. The figure in the paper is an
-    image without numbers.
+    """Return the rows of the agreement table for the computing time of an analysis. The figure in the paper is an image
+    without numbers.
     """
     quantity = "reduction from many minutes to seconds: seconds at M = 50"
     by_method = {name: _of(measured, name) for name in _SAME}
@@ -455,8 +455,8 @@ _GROWS = {"standard": "appears to grow", "improved": "grows"}
 
 
 def _growth(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of the agreement table about the growth of the computing time with the total count M, and about
-    the effect of epsilon. The times are measured in R or, if R was not measured, for the same algorithm in Python.
+    """Return the rows of the agreement table for the growth of the computing time with the total count M, and for the
+    effect of epsilon. The times are measured in R or, if R was not measured, for the same algorithm in Python.
     """
     by_method = table.set_index("method")
     rows = []
@@ -565,8 +565,9 @@ _RULES = (
 
 
 def _recurrences(table: pd.DataFrame, total: int) -> tuple[float, float]:
-    """Return the largest relative deviation from the computed multinomial coefficients, for each of two sources of a
-    recurrence for these coefficients. The sources are the last column of Table 1 and the rule in the text of the paper.
+    """Return the largest relative errors of a recurrence for the multinomial coefficients, as stated by two sources.
+    The errors are relative to the computed coefficients. The sources are the last column of Table 1 and the rule in the
+    text of the paper.
     """
     mc, k, s0 = (table[name].to_numpy(float) for name in ("coefficient", "k", "S0"))
     column, words = [0.0], [0.0]
@@ -643,8 +644,8 @@ def _privacy(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _listings(moments: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of the agreement table about the standard deviation, over several runs of a code listing, of the
-    mean of r. The spread over these runs is compared with the spread over Gibbs chains for the same data.
+    """Return the rows of the agreement table for the spread (standard deviation) of the mean of r over several runs of
+    a code listing. The spread over these runs is compared with the spread over Gibbs chains for the same data.
     """
     of_r = moments[moments["quantity"] == "r"].set_index(["method", "setting"])[["spread", "runs"]]
     gibbs = of_r.loc["gibbs"]
@@ -666,7 +667,7 @@ def _listings(moments: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _no_noise(moments: pd.DataFrame) -> dict[str, Any]:
-    """Return the row of the agreement table about the posterior of r without noise. This posterior is Beta(1 + S1, 1 +
+    """Return the row of the agreement table for the posterior of r without noise. This posterior is Beta(1 + S1, 1 +
     S0), evaluated at the counts of the panels.
     """
     about = ("figure_1", "without noise, the posterior has a closed form")

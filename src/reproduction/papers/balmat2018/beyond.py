@@ -1,5 +1,5 @@
-"""Extensions of the paper, about the choice of epsilon, the realised share, more categories, the privacy of the
-releases, and equations (3) and (4).
+"""Extensions of the paper: the choice of epsilon, the realised share, more categories, the privacy of the releases, and
+equations (3) and (4).
 
 p is never simulated. Equation (3) multiplies the distribution of S given p, equation (1), by the prior of p. Given the
 release, the prior must be weighted by Z(p), the denominator of (1). Without this weight, the distribution of p is the
@@ -23,7 +23,8 @@ from .figure_1 import SHARE
 def choosing_epsilon(
     *, totals: list[int], epsilons: list[float], probabilities: list[float], releases: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return the posterior standard deviation of the share r for each total and epsilon, averaged over random releases.
+    """Return the posterior standard deviation of the share r = p1/(p1 + p0) for each total and epsilon, averaged over
+    random releases.
 
     The columns are total, epsilon (infinite if there is no noise), sd, sd_se (simulation error over `releases` counts
     and noise values), and `relative`, the sd relative to the sd without noise.
@@ -211,8 +212,8 @@ def simplex_nodes() -> tuple[Array, Array, Array]:
 
 
 def given_p(p: Array, rows: NDArray[np.int64], log_noise: Array) -> tuple[Array, Array]:
-    """Return the probabilities of all counts S given each p, computed by equation (1), and the normalising denominators
-    Z(p). They are float64 arrays of shape (n, rows) and (n,).
+    """Return the conditional probabilities of all vectors of counts S given each probability vector p, by equation (1).
+    Also return the normalising denominators Z(p). They are float64 arrays of shape (n, rows) and (n,).
     """
     static = gammaln(rows[0].sum() + 1) - gammaln(rows + 1).sum(axis=1) + log_noise
     parts = [np.exp(static + sum(xlogy(rows[:, i], q[:, i, None]) for i in range(3))) for q in _chunks(p)]

@@ -79,8 +79,9 @@ def calibration(
 
 
 def coverage(table: pd.DataFrame, *, total: int, epsilons: list[float], gibbs_draws: int, burn_in: int) -> pd.DataFrame:
-    """Return the coverage of the central 95 % interval, its standard error if the true coverage is 0.95, and the result
-    of the chi-squared test that the probability integral transforms are uniform.
+    """Return the coverage of the central 95 % interval with its standard error, and the result of a test of uniformity.
+    The standard error assumes a true coverage of 0.95, and the test is a chi-squared test of the probability integral
+    transforms.
     """
     rows = []
     for epsilon, group in table.groupby("epsilon"):

@@ -17,9 +17,9 @@ PROBABILITIES = ("p1", "p0", "perr")
 
 
 def triplets(size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return random triplets (p1, p0, perr) that are drawn by the three stages of footnote 13. The first value is
-    uniform on (0, 1), the second value is uniform between 0 and 1 minus the first value, and the third value is the
-    remainder. The three values are shuffled.
+    """Return random triplets (p1, p0, perr), drawn in the three stages of footnote 13. The first value is uniform on
+    (0, 1), the second value is uniform between 0 and 1 minus the first value, and the third value is the remainder. The
+    three values are shuffled.
 
     The footnote prints the second interval as [1 - first, first], but only [0, 1 - first] gives probabilities.
     """
@@ -49,8 +49,8 @@ def points(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
 
 
 def laws_of_triplets(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
-    """Return the results of tests of the triplets of probabilities against their exact distribution
-    (`laws.figure_2_laws`).
+    """Test the triplets of probabilities against their exact distribution, and return the results of the tests (see
+    `laws.figure_2_laws`).
     """
     return laws.figure_2_laws(table, total=total)
 

@@ -131,7 +131,7 @@ def calibration(table: pd.DataFrame) -> Figure:
 
 
 def _steps(histogram: pd.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the outline of a histogram on [0, 1] from the left ends and heights of its bars."""
+    """Return the outline of a histogram on [0, 1] from the left edges and the heights of its bars."""
     edges = np.append(histogram["x"], 1.0)
     return np.repeat(edges, 2)[1:-1], np.repeat(histogram["y"].to_numpy(), 2)
 
@@ -219,7 +219,7 @@ def table_2(table: pd.DataFrame) -> Figure:
 
 
 def figure_3(table: pd.DataFrame) -> Figure:
-    """Plot the seconds per posterior against M on a logarithmic scale."""
+    """Plot the computing time per posterior against the total M, on a logarithmic scale."""
     figure = Figure(figsize=(DOUBLE, 3.0))
     axis = figure.subplots()
     measured = table[table["median"].notna()]

@@ -37,8 +37,8 @@ def figure_1_laws(
     thin: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Test draws of r against the posterior that is computed by enumeration (`enumerated`). The noisy counts equal the
-    true counts.
+    """Test draws of the share r against the posterior of r, which is computed by enumeration (`enumerated`). The noisy
+    counts equal the true counts.
 
     Each sample has three tests: Kolmogorov's test, and score tests of the noise scale and of the concentration of the
     prior.

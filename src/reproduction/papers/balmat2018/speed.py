@@ -27,7 +27,7 @@ ITERATIONS, BURN_IN = 5000, 1000  # number of draws in the paper; 4,000 are kept
 
 
 def seconds(call: Callable[[], object], repeats: int = 1) -> float:
-    """Return the CPU seconds of the fastest of `repeats` calls, measured with the same clock as the times in R."""
+    """Return the CPU time in seconds of the fastest of `repeats` calls, measured with the clock of the times in R."""
     times = []
     for _ in range(repeats):
         start = process_time()
@@ -118,8 +118,8 @@ def figure_3_timings(
     repeats: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return the CPU seconds per posterior (5,000 iterations or 5,000 exact draws), with one row per method, total,
-    epsilon and vector of counts.
+    """Return the CPU time in seconds per posterior (5,000 iterations or 5,000 exact draws), with one row per method,
+    total, epsilon and vector of counts.
 
     Each time is the fastest of `repeats` calls. The interpreted methods run on `slow_vectors` of the vectors. The
     standard algorithm (one probability call per row) runs `standard_iterations` iterations, and its time is scaled to
@@ -260,8 +260,8 @@ def figure_3_growth(*, figure_3: pd.DataFrame) -> pd.DataFrame:
 
 
 def misfits(total: Array, rows: Array, seconds: Array) -> tuple[float, float, float]:
-    """Return the root mean square relative residuals of three fitted curves: a line in the number of rows, an
-    exponential function of M, and a line in M.
+    """Return the root mean square relative residuals of three fitted curves. The curves are a line in the number of
+    rows, an exponential function of M, and a line in M.
 
     Each curve has two parameters and is fitted by least squares of the relative residuals. The result is NaN if a time
     is 0, which is below the clock resolution.
@@ -337,8 +337,8 @@ def r_timings(
     vectors: int,
     repeats: int,
 ) -> pd.DataFrame:
-    """Return the CPU seconds measured by the R script, with one row per measurement. The column `what` is the kind of
-    measurement.
+    """Return the CPU times in seconds that the R script measured, with one row per measurement. The column `what` is
+    the kind of measurement.
 
     The kinds are ``figure_3``, a posterior, the fastest of `repeats` calls, for each of `vectors` random count vectors;
     ``table_2``, `products_each` products, with one row per repeat; and ``calls``, 5,000 calls of functions that the

@@ -28,7 +28,8 @@ def _binomials(n: int) -> list[int]:
 
 
 def table_1(*, total: int) -> pd.DataFrame:
-    """Return Table 1 for one total, with every composition in the paper's order and the step of the recurrence.
+    """Return Table 1 for one total, with one row per composition in the paper's order. Each row contains the step of
+    the recurrence.
 
     The columns are i, k, S1, S0 and Serr; `coefficient` by the recurrence; `exact` as an integer (string);
     `relative_error`; and the step coefficient[i] = coefficient[from] * multiplier/divisor.

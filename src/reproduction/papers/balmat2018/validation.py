@@ -7,7 +7,7 @@ from typing import Any
 
 
 def mistakes(section: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield (path, message) for every mistake in the paper's section of the configuration."""
+    """Yield a pair (path, message) for every mistake in the paper's section of the configuration."""
     for artefact in ("figure_1", "figure_1_laws", "figure_1_moments", "realised_share", "trapped"):
         for name, setting in section[artefact]["settings"].items():
             if sum(setting) != section[artefact]["total"] or setting[0] + setting[1] == 0:

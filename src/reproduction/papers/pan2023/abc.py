@@ -83,8 +83,8 @@ def log_phi(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float
 
 
 def abc_checks(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int) -> pd.DataFrame:
-    """Compare the simulated rejection sampler with its exact distribution. The long format has the columns rate, check,
-    simulated, exact, mc_se, z and p_value.
+    """Compare simulations of the rejection sampler with its exact distribution. The long format has the columns rate,
+    check, simulated, exact, mc_se, z and p_value.
 
     The checks are the number of accepted draws; the unswapped tables of the draws (one row each, followed by their
     chi-squared test); the means of theta; and the largest difference between empirical and exact distribution functions
@@ -145,7 +145,7 @@ def posterior_summary(
 
 
 def _draws_tested(counts: np.ndarray, rng: np.random.Generator) -> dict[str, float]:
-    """Return the joint p-value of several tests of posterior draws of the cell probabilities theta given the counts,
+    """Test posterior draws of the cell probabilities theta given the counts. Return the joint p-value of several tests,
     and the detection limit of the test of the concentration. The tests are one Kolmogorov test per cell, and a score
     test for the concentration.
     """

@@ -54,7 +54,9 @@ def algorithm(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def record_example(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the agreement table about the printed records and the rule that swapping does not change V2."""
+    """Yield rows of the agreement table for the printed example of swapped records. A swap must not change the column
+    V2.
+    """
     changed = table[table["V2_printed"] != table["V2"]]
     which = ", ".join(map(str, changed["record"]))
     yield claim(
@@ -66,7 +68,7 @@ def record_example(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def theorem(audit: pd.DataFrame, epsilon: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the agreement table that concern the privacy loss, from the audit and from exact formulas."""
+    """Yield the rows of the agreement table for the privacy loss, from the audit and from exact formulas."""
     audited = audit[audit["rate"] <= 0.5]
     if audited.empty:
         reason = "This run audited no swap rate of at most 1/2."
@@ -113,8 +115,8 @@ def theorem(audit: pd.DataFrame, epsilon: pd.DataFrame) -> Iterator[Row]:
 
 
 def findings(density: pd.DataFrame) -> Iterator[Row]:
-    """Yield the rows of the agreement table that concern the first image of the slides. The image shows the original
-    and the swapped density of phi at one rate.
+    """Yield the rows of the agreement table for the first image of the slides. The image shows the original and the
+    swapped density of phi at one rate.
     """
     single = density[density["x"].isna()]
     for theta in ("(0.27, 0.23, 0.23, 0.27)", "(0.23, 0.27, 0.27, 0.23)"):
@@ -135,7 +137,7 @@ def findings(density: pd.DataFrame) -> Iterator[Row]:
 
 
 def results(by_rate: pd.DataFrame, astray: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the agreement table about claims 1 and 2 on the slide titled Result, and about the reason that this
+    """Yield the rows of the agreement table for claims 1 and 2 on the slide titled Result, and for the reason that this
     slide gives.
     """
     single = by_rate[by_rate["x"].isna()]
@@ -231,7 +233,7 @@ def _single_swaps(astray: pd.DataFrame) -> Iterator[Row]:
 
 
 def structures(coverage: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the agreement table about the errors of an analysis that ignores that records were swapped."""
+    """Yield rows of the agreement table for the errors of an analysis that ignores the swapping of records."""
     naive = coverage[coverage["method"] == "naive"]
     worst = naive.iloc[int(np.argmin(naive["coverage"].to_numpy()))]
     level = worst["level"]
@@ -367,7 +369,7 @@ def _medians(theta: str, mine: pd.DataFrame) -> Iterator[Row]:
 
 
 def _posterior(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the agreement table about the conjugate posterior on the slide titled Generating Models. The
+    """Yield the rows of the agreement table for the conjugate posterior on the slide titled Generating Models. The
     posterior is compared with its formula.
     """
     naive = table[table["rate"] == 0].set_index("statistic")["value"]

@@ -1,5 +1,5 @@
-"""Compare the permutation algorithm (selection, permutation and invariants) with its exact distribution, and compute
-worked examples.
+"""Compare runs of the permutation algorithm with the exact distribution of its results, and compute worked examples.
+The comparison covers the selection, the permutation and the invariants.
 
 Source: slides "Data Swapping", "The Permutation Algorithm" and "Swapping on the Multinomial Example".
 """
@@ -58,8 +58,8 @@ def swap_example(*, rate: float, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def record_example() -> pd.DataFrame:
-    """Return the five pairs of answers before and after the printed swap, whether V2 is unchanged, and the pairs that
-    the algorithm would produce.
+    """Return the printed example of a swap, with one row for each of the five records. Each row contains the answers
+    before and after the printed swap, whether V2 is unchanged, and the answers that the algorithm would produce.
 
     The columns are record, V1, V2, V1_printed, V2_printed, held (V2 unchanged), and V1_corrected and V2_corrected (V1
     of records 1 and 3 exchanged, with V2 held as in the algorithm).
@@ -77,8 +77,8 @@ def record_example() -> pd.DataFrame:
 
 
 def phi_examples(*, thetas: list[list[float]], rates: list[float]) -> pd.DataFrame:
-    """Return, for each theta on the slides, the odds ratio phi and the limit of phi after swapping as the number of
-    records increases.
+    """Return, for each theta on the slides, the odds ratio phi and its limit after swapping. The limit is for an
+    increasing number of records.
 
     The columns are theta1..theta4, rate, variant, phi and association.
     """
@@ -158,8 +158,8 @@ def exact_law(
 def _both(
     strata: Sequence[Hashable], values: Sequence[Hashable], rate: float
 ) -> tuple[dict[tuple[Hashable, ...], float], dict[tuple[Hashable, ...], float]]:
-    """Return the distributions of the arrangement of the values after swapping, one for each of two swap rates. The
-    second rate is larger than the given rate by the proportion `STEP`.
+    """Return the distribution of the arrangement of the values after swapping, for each of two swap rates. The second
+    rate is larger than the given rate by the proportion `STEP`.
     """
     return exact_law(strata, values, rate=rate), exact_law(strata, values, rate=(1 + STEP) * rate)
 
@@ -236,7 +236,7 @@ def _permutations(runs: int, rate: float, rng: np.random.Generator) -> pd.DataFr
 
 
 def _selected(records: int, runs: int, rate: float, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the observed and the expected numbers of runs of the swapping algorithm, by the number of selected
+    """Return the observed and the expected numbers of runs of the swapping algorithm, for each number of selected
     records. All selected records move in a derangement, and their number is binomial, conditioned on not being one.
     """
     moved = (_sources(records, runs, rate, rng) != np.arange(records)).sum(axis=1)

@@ -20,13 +20,15 @@ _LEAST = 1e-12  # smallest weight that is used
 
 
 def theta_density(x: ArrayLike, tables: ArrayLike, weights: ArrayLike, cell: int, alpha: float = 1.0) -> Array:
-    """Return the density of the component `cell` of theta, whose distribution is a mixture of Beta distributions."""
+    """Return the density of the component `cell` of theta, a mixture of Beta densities."""
     a, w = _kept(tables, weights, alpha)
     return w @ scipy.stats.beta(a[:, [cell]], a.sum(axis=1, keepdims=True) - a[:, [cell]]).pdf(np.asarray(x, float))
 
 
 def theta_cdf(x: ArrayLike, tables: ArrayLike, weights: ArrayLike, cell: int, alpha: float = 1.0) -> Array:
-    """Return the posterior distribution function of the probability of the cell with index `cell` at the points `x`."""
+    """Return the posterior cumulative distribution function of one cell probability at the points `x`. The cell has the
+    index `cell`.
+    """
     a, w = _kept(tables, weights, alpha)
     return w @ scipy.stats.beta(a[:, [cell]], a.sum(axis=1, keepdims=True) - a[:, [cell]]).cdf(np.asarray(x, float))
 
@@ -65,8 +67,8 @@ def log_phi_excess(x: float, tables: ArrayLike, weights: ArrayLike, alpha: float
 
 
 def reweighted(tables: ArrayLike, weights: ArrayLike, alpha: float) -> Array:
-    """Return the weights P(S | table) P(table) of the original tables under the prior Dir(alpha), where S is the
-    swapped table, given the weights under the prior Dir(1). The prior Dir(1) is uniform on tables.
+    """Convert the weights of the original tables from the prior Dir(1) to the prior Dir(alpha). The weight of a table
+    is proportional to P(S | table) P(table), where S is the swapped table. The prior Dir(1) is uniform on tables.
     """
     counts = np.asarray(tables, dtype=float).reshape(-1, 4)
     logs = (gammaln(counts + alpha) - gammaln(counts + 1)).sum(axis=1)

@@ -1,5 +1,5 @@
-"""Compare the figures of phi, of the privacy loss and of the rejection sampler (ABC) with the slides' formulas and with
-exact distributions.
+"""Compare the figures of the odds ratio phi, of the privacy loss and of the rejection sampler (ABC) with the slides'
+formulas and with exact distributions.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _SIGNS = np.array([[1, -1], [-1, 1]])
 
 
 def rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
-    """Yield the rows of the agreement table that concern the figures."""
+    """Yield the rows of the agreement table for the figures."""
     yield _densities(tables["phi_density"])
     yield _by_rate(tables["phi_by_rate"])
     yield _epsilon(tables["privacy_loss"])
@@ -217,7 +217,7 @@ def accepted(posterior: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFram
 
 
 def log_phi(table: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the agreement table about the posterior of the log odds ratio log phi at every swap rate."""
+    """Yield the rows of the agreement table for the posterior of the log odds ratio log phi at every swap rate."""
     numbers: dict[Any, Any] = {row.rate: row.simulated for row in checks[checks["check"] == "accepted"].itertuples()}
     models = {rate: mixture(of.set_index("statistic")["value"]) for rate, of in summary.groupby("rate")}
     histograms, gaps = "histograms of log phi, every p", "distribution functions of log phi, every p"

@@ -147,8 +147,9 @@ def _end(*curves: pd.DataFrame) -> tuple[float, float]:
 
 
 def phi_by_rate(table: pd.DataFrame) -> Figure:
-    """Plot the density of phi for every rate, with one column of panels per theta* and one row of panels per number of
-    records. Below them, plot the median against the rate, with its limit.
+    """Plot the density of the odds ratio phi for every swap rate. There is one column of panels per vector theta* of
+    cell probabilities, and one row of panels per number of records. Below them, plot the median against the rate, with
+    its limit.
     """
     thetas, totals = list(dict.fromkeys(table["theta"])), list(dict.fromkeys(table["total"]))
     rates = sorted(table["rate"].unique())
@@ -247,7 +248,9 @@ def abc_posterior(table: pd.DataFrame) -> Figure:
 
 
 def log_phi(table: pd.DataFrame) -> Figure:
-    """Plot the exact posterior of log phi for several swap rates, and compare each one with the accepted draws."""
+    """Plot the exact posterior of the log odds ratio for several swap rates, and compare each posterior with the
+    accepted draws.
+    """
     rates = sorted(table["rate"].unique())
     figure = Figure(figsize=(DOUBLE, 2.5))
     panels = figure.subplots(1, len(rates), sharex=True, sharey=True, squeeze=False)[0]

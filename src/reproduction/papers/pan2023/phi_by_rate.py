@@ -19,8 +19,8 @@ _SAME = 1e-12  # differences of |log phi| below this are ties
 
 
 def phi_by_rate(*, thetas: list[list[float]], totals: list[int], rates: list[float]) -> pd.DataFrame:
-    """Return the distribution of the odds ratio phi under Dirichlet(1 + S), where S is a swapped table, for every swap
-    rate. S is the result of one swap of X = total * theta.
+    """Return, for every swap rate, the distribution of the odds ratio phi under Dirichlet(1 + S) for a swapped table S.
+    S is the result of one swap of X = total * theta.
 
     The table is in long format, with the columns theta, total, rate, variant, kind, x and y. The kind ``density`` has
     phi in x. Single numbers have missing x: ``median``, ``lower`` and ``upper`` (2.5 and 97.5 %), ``mean_log_phi``,
@@ -47,8 +47,8 @@ def phi_by_rate(*, thetas: list[list[float]], totals: list[int], rates: list[flo
 
 
 def _after(original: np.ndarray, rate: float) -> tuple[LogOddsMixture, float, float]:
-    """Return the distribution of the log odds ratio log phi under Dirichlet(1 + S), and the mean and the standard
-    deviation of the last cell of S, where S is the table after one swap.
+    """Return the distribution of the log odds ratio under Dirichlet(1 + S), where S is the table after one swap. Also
+    return the mean and the standard deviation of the last cell of S.
     """
     if rate == 0:
         return LogOddsMixture(1 + original.reshape(1, 4)), float(original[1, 1]), 0.0
@@ -74,8 +74,8 @@ def _summary(law: LogOddsMixture, first: np.ndarray, grid: np.ndarray, span: np.
 def simulate(
     size: int, *, rng: np.random.Generator, thetas: list[list[float]], totals: list[int], rates: list[float]
 ) -> pd.DataFrame:
-    """Return the numbers of tables, among `size` tables X ~ Multinomial(total, theta), that are closer to or farther
-    from independence after a swap.
+    """Return the number of random tables that are closer to independence after a swap, and the number of tables that
+    are farther from it. The `size` tables are drawn from Multinomial(total, theta).
     """
     rows = []
     for theta in thetas:

@@ -36,8 +36,8 @@ def phi_draws(
     tables: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return summaries and tests of the draws of the odds ratio phi, with one row per vector theta* of cell
-    probabilities, number of records and swap rate.
+    """Return summaries and tests of the draws of the odds ratio phi. There is one row per combination of cell
+    probabilities theta*, number of records and swap rate.
 
     The columns are theta, total, rate, variant, swaps, median (of the drawn phi), mc_se (its error, from the exact
     density), exact (median), p_phi (Kolmogorov-Smirnov test of the draws of phi), p_tables (`tables_tested` for
@@ -122,8 +122,8 @@ def simulate(
 
 
 def swapped_law(table: NDArray[np.int64], rate: float) -> LogOddsMixture:
-    """Return the distribution of log phi under Dirichlet(1 + S), where S is the result of one swap of `table`. It is
-    the average posterior of analyses that ignore the swap.
+    """Return the distribution of the log odds ratio log phi under Dirichlet(1 + S), where S is the result of one swap
+    of `table`. It is the average posterior of analyses that ignore the swap.
     """
     row = two_by_two.row(table, rate=rate)
     return LogOddsMixture(1 + row.tables(table).reshape(-1, 4), np.exp(row.log_forward))

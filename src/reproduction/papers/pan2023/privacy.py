@@ -34,8 +34,7 @@ def epsilon_table(*, sizes: list[int], rates: list[float]) -> pd.DataFrame:
 
 
 def privacy_loss(*, sizes: list[int], audit_sizes: list[int], audit_rates: list[float]) -> pd.DataFrame:
-    """Return the curves of the figure about the privacy loss in long format, with the columns kind, group, x, variant,
-    y.
+    """Return the curves of the privacy-loss figure in long format, with the columns kind, group, x, variant and y.
 
     The kinds are ``rate``: stated and exact epsilon against the swap rate (x), with one group per stratum size;
     ``exchange``: exact loss of one exchange in 2 x 2 tables, epsilon and twice epsilon, against the number of records
@@ -65,8 +64,8 @@ def _classes(n: int) -> str:
 
 
 def exchange_audit(*, audit_sizes: list[int], audit_rates: list[float]) -> pd.DataFrame:
-    """Return, for every swap rate and number of records, the exchange of two records in 2 x 2 tables for which the
-    privacy loss is largest. In addition, return whether the loss is at most epsilon, or at most twice epsilon.
+    """Return the largest privacy loss due to an exchange of two records in a 2 x 2 table, for every swap rate and
+    number of records. In addition, return whether the loss is at most epsilon, or at most twice epsilon.
 
     The columns are size, rate, classes, variant, per_exchange, per_unit, epsilon, covered_by_epsilon, covered_by_twice,
     margins, originals and output (last cells).

@@ -1,4 +1,6 @@
-"""Functions that are used by several artefacts, for tables with given proportions, names of panels, and odds ratios."""
+"""Functions for tables with given proportions, names of panels, and odds ratios. These functions are used by several
+artefacts.
+"""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,8 +26,8 @@ def table_of(theta: list[float], total: int) -> NDArray[np.int64]:
 
 
 def posterior_draws(tables: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
-    """Draw one theta from Dir(1 + y) for every table y, where the tables are an array of shape (m, 4). This is the
-    posterior of the slide Generating Models.
+    """Draw one vector theta of cell probabilities from Dir(1 + y) for every table y in an array of shape (m, 4). This
+    is the posterior of the slide Generating Models.
     """
     return dirichlet.draw(np.ones(4), tables, rng=rng)
 

@@ -9,7 +9,7 @@ _SUM = 1e-9
 
 
 def mistakes(section: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield (path, message) for every mistake in the paper's section of the configuration."""
+    """Yield a pair (path, message) for every mistake in the paper's section of the configuration."""
     for artefact in ("phi_examples", "phi_density", "phi_by_rate", "phi_draws", "closer_or_farther", "coverage"):
         settings = section[artefact]
         for i, theta in enumerate(settings["thetas"]):

@@ -32,9 +32,7 @@ def unread_rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
 
 
 def _theory(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
-    """Yield rows of the agreement table that concern the value at the left end of a curve in each of figures 1, 2, 3
-    and 8.
-    """
+    """Yield the rows of the agreement table for the values at the left ends of curves in Figures 1, 2, 3 and 8."""
     ends: tuple[tuple[str, str, str, str, dict[str, str]], ...] = (
         ("figure_1", "trigamma at the left end", "x", "trigamma", {}),
         ("figure_2", "exact delta at the left end", "gamma", "delta", {"variant": "corrected"}),
@@ -66,8 +64,8 @@ def _networks(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def _curve(artefact: str, table: pd.DataFrame, name: str, measure: str) -> Row:
-    """Return the row of the agreement table that concerns the scores of the Dirichlet mechanism for one data set, in
-    the published variant. The row contains the score at the middle budget. The note contains the scores at both ends.
+    """Return the row of the agreement table for the scores of the Dirichlet mechanism on one data set, in the published
+    variant. The row contains the score at the middle budget. The note contains the scores at both ends.
     """
     about = (artefact, f"{name}: Dirichlet mechanism at its middle budget")
     mine = table[(table["dataset"] == name) & (table["method"] == "dirichlet") & (table["variant"] == "published")]
@@ -241,9 +239,9 @@ def _figure_3_bottom(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _smaller(rows: pd.DataFrame) -> tuple[float, int, int]:
-    """Return the proportion of grid points of epsilon_hat at which the mean KL divergence of Algorithm 1 is smaller
-    than the mean KL divergence of Gohari et al. The size of the grid and the number of grid points at which Algorithm 1
-    has a value are also returned.
+    """Return the proportion of values of epsilon_hat at which Algorithm 1 has a smaller mean KL divergence than the
+    mechanism of Gohari et al. (2021). The values of epsilon_hat form a grid. The size of the grid and the number of
+    grid points at which Algorithm 1 has a value are also returned.
     """
     theirs = rows[rows["series"] == "Gohari et al."].sort_values("epsilon_hat")
     grid = rows.loc[rows["series"] == "exact profile", "epsilon_hat"]
@@ -308,7 +306,7 @@ def _theorem_2(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _not_refuted(rows: pd.DataFrame) -> float:
-    """Return log10(p/`REFUTED`) for the joint p-value p of the hypothesis that no frequency is above its bound. A
+    """Return log10(p/`REFUTED`), where p is the joint p-value of the test that no frequency is above its bound. A
     p-value below 1e-300 is replaced by 1e-300.
     """
     if rows[["above", "draws", "bound"]].isna().any(axis=None):

@@ -17,8 +17,8 @@ SIGN = {"cross_entropy": -1.0, "accuracy": 1.0, "log_likelihood": 1.0}
 
 
 def advantage(rows: pd.DataFrame, measure: str, others: Sequence[str], *, relative: bool = False) -> pd.DataFrame:
-    """Return the differences between the scores of the Dirichlet mechanism of Algorithm 1 and the best scores of the
-    mechanisms `others`, with one row per data set and budget. A difference is positive if the Dirichlet mechanism is
+    """Return the score differences between the Dirichlet mechanism of Algorithm 1 and the best of the mechanisms
+    `others`. The table has one row per data set and budget. A difference is positive if the Dirichlet mechanism is
     better.
 
     Returns
@@ -208,7 +208,7 @@ def _accuracies(accuracies: pd.DataFrame) -> Rows:
 
 
 def networks(table: pd.DataFrame) -> Rows:
-    """Yield rows of the agreement table about Figure 7 (Bayesian networks)."""
+    """Yield the rows of the agreement table for Figure 7, which shows results for Bayesian networks."""
     cells = (
         "Only the cells that occur in the training data are released, whereas the text (equation 12) requires all "
         "cells (erratum 19)."
@@ -348,7 +348,7 @@ def _judged(
 
 
 def _guessing(artefact: str, table: pd.DataFrame) -> Rows:
-    """Yield rows of the agreement table about the captions of Figures 5 and 10. The captions state that random guessing
+    """Yield rows of the agreement table for the captions of Figures 5 and 10. The captions state that random guessing
     is far below all curves on some data sets.
     """
     quantity = "random guessing is well below the other models on some data sets"

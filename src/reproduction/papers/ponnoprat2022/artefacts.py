@@ -160,8 +160,8 @@ def bundled_sets(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def introduction() -> pd.DataFrame:
-    """Return the L1 distances and the KL divergences of two noisy versions of the probabilities p, in the example of
-    the paper's introduction.
+    """Return the L1 distances and the KL divergences between probabilities p and two noisy versions of p, as in the
+    paper's introduction.
 
     The last row is the example of section 5.1: the loss of a probability of 0.1 divided by that of 0.4.
     """

@@ -107,7 +107,7 @@ def _arrays(table):
 
 
 def _theirs(arrays):
-    """Return the test errors and the computing time of diffprivlib in seconds, or the reason why diffprivlib could not
+    """Return the test errors of diffprivlib and its computing time in seconds, or the reason why diffprivlib could not
     be run.
     """
     python = os.environ.get("DIFFPRIVLIB_PYTHON", sys.executable)
@@ -181,8 +181,8 @@ def _compiled(table):
 
 
 def _plain(table):
-    """Run the models of the benchmark in a reference version that processes one release at a time. Records are counted
-    in pandas, and releases and scores are computed in NumPy.
+    """Run a reference version of the benchmark models that processes one release at a time. Records are counted in
+    pandas, and releases and scores are computed in NumPy.
     """
     counts, test = experiment.prepared(table, "corrected", 0)
     train = pd.DataFrame(test.train)

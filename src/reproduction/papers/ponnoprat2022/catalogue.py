@@ -327,8 +327,8 @@ DOWNLOADED = "downloaded"  # marks a folder whose files were downloaded from the
 
 
 def places(name: str, file: File, folders: Sequence[str | Path]) -> Iterator[Path]:
-    """Yield, in order, every path at which a file of the data set `name` is searched for. Some of the paths may not
-    exist.
+    """Yield the paths at which the program searches for a file of the data set `name`, in the order of the search. Some
+    of the paths may not exist.
     """
     for folder in map(Path, folders):
         for path in (folder / name / file.name, folder / file.name):

@@ -33,11 +33,11 @@ _ROOT = Path(__file__).resolve().parents[4]
 
 
 class ChecksumError(ValueError):
-    """Raised if a file exists but has the wrong checksum."""
+    """Error that is raised if a file exists but has the wrong checksum."""
 
 
 class UnavailableError(RuntimeError):
-    """Raised if a data set is not in any folder and cannot be downloaded."""
+    """Error that is raised if a data set is not in any folder and cannot be downloaded."""
 
 
 def obtain(source: Source, *, folders: Sequence[str | Path], download: bool, retries: int = 2) -> dict[str, bytes]:
@@ -95,7 +95,7 @@ def _shown(path: str | Path) -> str:
 
 
 def verified(content: bytes, file: File, place: str | Path) -> bytes:
-    """Return `content` after checking that its SHA-256 checksum equals the checksum of `file`."""
+    """Return `content` after checking that its SHA-256 checksum equals the checksum recorded in `file`."""
     digest = hashlib.sha256(content).hexdigest()
     if digest != file.sha256:
         raise ChecksumError(

@@ -495,8 +495,8 @@ def exact_calibration(table: pd.DataFrame) -> Figure:
 
 
 def theorem_2(table: pd.DataFrame) -> Figure:
-    """Plot, against the Dirichlet parameter alpha, the frequency of KL divergences above a threshold eta, and the bound
-    of Theorem 2 on the probability of such a divergence.
+    """Plot the frequency of KL divergences above a threshold eta against the Dirichlet parameter alpha. The figure also
+    shows the bound of Theorem 2 on the probability of such a divergence.
     """
     etas = sorted(table["eta"].unique())
     figure = Figure(figsize=(DOUBLE, 2.7))
@@ -562,8 +562,8 @@ def _box(axis: Axes, node: str, spot: tuple[float, float]) -> Text:
 
 
 def _layers(rows: pd.DataFrame) -> list[tuple[int, list[str], Array]]:
-    """Return, for every layer of a network from top to bottom, the depth, the nodes, and the positions of the nodes
-    from left to right.
+    """Return the layers of a network from top to bottom. For each layer, the result contains the depth, the nodes, and
+    the positions of the nodes from left to right.
     """
     each = rows.drop_duplicates("node").groupby("depth")
     return [(int(str(depth)), layer["node"].astype(str).tolist(), layer["x"].to_numpy(float)) for depth, layer in each]
@@ -586,7 +586,7 @@ def _places(layers: list[tuple[int, list[str], Array]], layout: int) -> dict[str
 def _laid_out(
     axis: Axes, rows: pd.DataFrame, layers: list[tuple[int, list[str], Array]], boxes: dict[str, Text]
 ) -> None:
-    """Plot a network in the layout with the smallest penalty, with arrows from parents to children."""
+    """Plot a network with arrows from parents to children. The layout is the tried layout with the smallest penalty."""
     patches: dict[str, Any] = {node: text.get_bbox_patch() for node, text in boxes.items()}
     half: dict[str, Array] = {
         node: np.array(patch.get_window_extent().size) / 2 + _MARGIN for node, patch in patches.items()

@@ -36,16 +36,16 @@ def trigamma(x: ArrayLike) -> Array:
 
 
 def guarantee(r: ArrayLike, order: ArrayLike, l2_squared: ArrayLike = 2.0) -> Array:
-    """Return the privacy cost in line 1 of Algorithm 1, (lambda/2) r^2 Delta_2^2 psi'(1 + 3(lambda - 1) r), where
-    lambda is the order and Delta_2 is the L2 sensitivity.
+    """Return the privacy cost that line 1 of Algorithm 1 states. The cost is (lambda/2) r^2 Delta_2^2 psi'(1 + 3(lambda
+    - 1) r), where lambda is the order and Delta_2 is the L2 sensitivity.
     """
     scale, lam = np.asarray(r, dtype=float), np.asarray(order, dtype=float)
     return lam / 2 * scale**2 * np.asarray(l2_squared) * trigamma(1 + 3 * (lam - 1) * scale)
 
 
 def calibrated(epsilon: float, order: float) -> tuple[float, float]:
-    """Return the parameter r for which the privacy cost in line 1 of Algorithm 1 equals epsilon, and the parameter
-    alpha = 1 + 4(lambda - 1) r.
+    """Return the parameters r and alpha of Algorithm 1 for the privacy cost epsilon at the Rényi order lambda. The cost
+    in line 1 of Algorithm 1 equals epsilon for this r, and alpha = 1 + 4(lambda - 1) r.
     """
     r = brentq(lambda log_r: float(guarantee(np.exp(log_r), order)) / epsilon - 1, -40, 40, xtol=1e-13)
     return float(np.exp(r)), 1 + 4 * (order - 1) * float(np.exp(r))
@@ -77,8 +77,8 @@ def divergence(counts: ArrayLike, r: ArrayLike, alpha: ArrayLike) -> tuple[Array
 
 
 def some_below(gamma: float, concentration: float, eta: float, eta_bar: float) -> float:
-    """Return the probability that at least one of two Dirichlet shares is at most gamma, maximised over both vertices
-    of the region of permitted parameters.
+    """Return the largest probability that at least one of two Dirichlet shares is at most gamma. The maximum is over
+    both vertices of the region of permitted Dirichlet parameters.
     """
     return max(_some_below(gamma, concentration, eta, other) for other in (eta, 1 - eta_bar - eta))
 
@@ -175,8 +175,8 @@ def _scores(logs: np.ndarray, f: np.ndarray, r: float, alpha: float) -> dict[str
 
 
 def _divergence(logs: np.ndarray, f: np.ndarray, mechanism: Dirichlet) -> tuple[float, float, float]:
-    """Return the z score and the p-value of the sample mean of D_KL(f || y), and the detection limit for r. The exact
-    mean and variance of D_KL(f || y) are used.
+    """Return the z score and the p-value of the mean Kullback-Leibler divergence D_KL(f || y) of a sample, and the
+    detection limit for r. The exact mean and variance of D_KL(f || y) are used.
     """
     share = f / f.sum()
     divergences = np.sum(share * np.log(share)) - logs @ share
@@ -192,7 +192,7 @@ _CLOSE = 1e-6  # relative
 
 
 def figure_rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
-    """Yield the rows of the agreement table that concern the figures."""
+    """Yield the rows of the agreement table for the figures."""
     yield _figure_1(tables["figure_1"])
     yield _figure_2(tables["figure_2"])
     yield from _figure_3_top(tables["figure_3_top"])
@@ -324,8 +324,8 @@ def _lemma_3(exact: pd.DataFrame, drawn: pd.DataFrame) -> Iterator[Row]:
 
 
 def _gaussian(artefact: str, table: pd.DataFrame) -> Row:
-    """Return the row of the agreement table that concerns the noise of the Gaussian releases of Appendix C. It is
-    exactly (epsilon_hat, delta)-DP in the corrected variant, and follows the author's formula in the published variant.
+    """Return the row of the agreement table for the noise of the Gaussian releases in Appendix C. It is exactly
+    (epsilon_hat, delta)-DP in the corrected variant, and follows the author's formula in the published variant.
     """
     about = (artefact, "the Gaussian noise is that of the plotted epsilon_hat")
     rows = table[table["method"] == "gaussian"]
@@ -347,7 +347,7 @@ def _gaussian(artefact: str, table: pd.DataFrame) -> Row:
 
 
 def _proposition_3() -> Row:
-    """Return the row of the agreement table about the log ratio of two densities of the Dirichlet mechanism. The
+    """Return the row of the agreement table for the log ratio of two densities of the Dirichlet mechanism. The
     densities are evaluated at the smallest positive float y_1. The counts are (0, 0) and (1, 0), and r = alpha = 1.
     """
     least = float(np.finfo(float).tiny)

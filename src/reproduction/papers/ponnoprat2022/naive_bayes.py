@@ -140,8 +140,8 @@ def _score(model: Any, counts: Counts, test: Split, variant: str) -> NDArray[np.
 
 
 def _reference(counts: Counts, test: Split, variant: str) -> pd.DataFrame:
-    """Return the scores of non-private models for each smoothing value, of random guessing, and of a model that always
-    predicts the largest class.
+    """Return the scores of non-private models, of random guessing, and of a model that always predicts the largest
+    class. There is one non-private model per smoothing value.
     """
     rows = []
     for smoothing in (0.1, 1.0) if variant == "corrected" else (0.1,):

@@ -86,8 +86,9 @@ def figure_3_bottom(
     points: int,
     gohari_points: int,
 ) -> pd.DataFrame:
-    """Return the mean and the standard deviation of the KL divergence D_KL(f || y) between the true shares f and the
-    released shares y, as functions of epsilon_hat, for each guarantee that determines r.
+    """Return the mean and the standard deviation of the KL divergence between the true and the released shares, as
+    functions of epsilon_hat. There is one curve per guarantee that determines r, and the divergence is D_KL(f || y)
+    with the true shares f and the released shares y.
 
     `floor` is the smallest epsilon_hat that equation 14 gives at the order, and `kl_uniform` is the divergence from
     equal shares.
@@ -178,8 +179,8 @@ def exact_calibration(
 
 
 def _best_order(target: float, delta: float, counts: Sequence[int]) -> tuple[float, float, float]:
-    """Return the order and the parameters r and alpha of Algorithm 1 that minimise the expected KL divergence subject
-    to epsilon_hat = target.
+    """Return the Rényi order and the parameters of Algorithm 1 that minimise the expected KL divergence. The parameters
+    r and alpha satisfy the constraint epsilon_hat = target.
     """
 
     def pair(log_excess: float) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Simulate Theorem 2, for settings in which the tail bound holds and for small alpha, for which the bound fails."""
+"""Simulate Theorem 2 for settings in which its tail bound holds, and for small alpha, for which the bound fails."""
 
 from collections.abc import Sequence
 

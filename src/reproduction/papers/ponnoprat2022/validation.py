@@ -7,7 +7,7 @@ from typing import Any
 
 
 def mistakes(section: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield (path, message) for every mistake in the paper's section of the configuration."""
+    """Yield a pair (path, message) for every mistake in the paper's section of the configuration."""
     for part in ("figure_1", "figure_2", "figure_3_top", "figure_3_bottom", "figure_8", "exact_calibration"):
         if section[part]["least"] >= section[part]["most"]:
             yield f"{part}.least", f"{section[part]['least']} must be below most ({section[part]['most']})"

@@ -31,7 +31,7 @@ FALSE_GIBBS = (
 
 
 def mechanism(tables: dict[str, pd.DataFrame]) -> list[Row]:
-    """Return rows of the agreement table about the sensitivity, the privacy and the noise of the mechanism."""
+    """Return the rows of the agreement table for the sensitivity, the privacy and the noise of the mechanism."""
     table, loss = tables["sensitivity"], tables["privacy_loss"]
     exact_values = table[(table["lower"] == -2) & (table["upper"] == 2) & (table["n"] == 1000)]["exact"]
     note = (
@@ -112,7 +112,7 @@ def statistics(table: pd.DataFrame) -> list[Row]:
 
 
 def counts(table: pd.DataFrame) -> list[Row]:
-    """Return the rows of the agreement table that concern counts drawn one after the other. The draws are compared with
+    """Return the rows of the agreement table for counts that are drawn one after the other. The draws are compared with
     their exact distribution, and this distribution is compared with the joint distribution.
     """
     size = table["drawn"].sum()
@@ -182,7 +182,7 @@ def _moments(of: pd.DataFrame) -> tuple[float, str]:
 
 
 def _moments_seen(of: pd.DataFrame, tests: int | None = None, name: str = "a moment") -> str:
-    """Return, as text, the largest of the detection limits for the given moments, stated as a relative change. The
+    """Return the largest detection limit for the given moments, as text. The limit is stated as a relative change. The
     limit holds for a joint test of `tests` moments.
     """
     needed = stats.t.isf(LEVEL / (2 * (tests or len(of))), BATCHES - 1) + stats.norm.ppf(power.SEEN)
@@ -262,8 +262,8 @@ def formulas(table: pd.DataFrame) -> list[Row]:
 
 
 def descent(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the agreement table about P(A_u), the probability that the relative weight exceeds u, as a
-    function of u. The probability P(A_u) decreases in u and is constant up to the floating-point value u_L.
+    """Return the rows of the agreement table for P(A_u), the probability that the relative weight exceeds u. The
+    probability P(A_u) decreases in u and is constant up to the floating-point value u_L.
     """
     rises, before = [], []
     for _, of in table.groupby("target"):
@@ -280,7 +280,7 @@ def descent(table: pd.DataFrame) -> list[Row]:
 
 
 def step_functions(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the agreement table about the envelope above and below the lowest knot u_L, and about the effect
+    """Return the rows of the agreement table for the envelope above and below the lowest knot u_L, and for the effect
     of more knots.
     """
     area = table[table["kind"] == "area"]
@@ -312,7 +312,7 @@ def step_functions(table: pd.DataFrame) -> list[Row]:
 
 
 def accept_reject(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the agreement table about the number and the positions of accepted candidates."""
+    """Return the rows of the agreement table for the proportion and the positions of the accepted candidates."""
     kinds = dict(iter(table.groupby("kind")))
     area, step = (kinds[name].sort_values("u") for name in ("area", "step"))
     envelope = float(np.sum(np.diff(step["u"]) * step["y"].to_numpy()[:-1]))
@@ -348,7 +348,7 @@ def _cumulated(table: pd.DataFrame, u: pd.Series) -> np.ndarray:
 
 
 def weights(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the agreement table about the modes and the maxima of the normal weight and of the gamma weight.
+    """Return the rows of the agreement table for the modes and the maxima of the normal and the gamma weight functions.
     They are computed from the parabola through the three highest points of each curve.
     """
     rows, artefact = [], "weight_functions"

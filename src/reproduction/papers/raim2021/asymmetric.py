@@ -9,8 +9,8 @@ from . import coverage as symmetric
 
 
 def simulate(size: int, *, rng: np.random.Generator, **settings: Any) -> pd.DataFrame:
-    """Return simulated results for asymmetric limits in the format of `coverage.simulate`, computed with separate
-    random streams.
+    """Return simulated results for asymmetric censoring limits, in the format of `coverage.simulate`. The results are
+    computed with separate random streams.
     """
     return symmetric.simulate(size, rng=rng, **settings)
 

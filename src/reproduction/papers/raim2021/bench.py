@@ -86,7 +86,7 @@ def _hard(rng):
 
 
 def _sweeps(rng):
-    """Measure the time per sweep of each Gibbs sampler, and of the NumPy reference implementation of the sampler."""
+    """Measure the time per sweep of each Gibbs sampler and of its NumPy reference implementation."""
     model = {"n": 1000, "lower": -2.0, "upper": 2.0, "scale": SCALE, "burn_in": 0, "initial": (0.0, 1.0)}
     references = {
         "as_written": _reference("as_written", 40),
@@ -101,7 +101,7 @@ def _sweeps(rng):
 
 
 def _without_records(rng):
-    """Measure the seconds for 20,000 effective draws by the sampler that does not store individual records. For
+    """Measure the time in seconds for 20,000 effective draws of the sampler that does not store individual records. For
     comparison, measure the seconds for two other samplers at n = 1,000.
     """
     model, x = {"lower": -0.5, "upper": 3.0}, rng.standard_normal(1000)

@@ -46,9 +46,9 @@ class Noise:
 
 
 def p_value(x: Array, weight: Weight, noise: Noise) -> float:
-    """Return the p-value of a test of the hypothesis that draws have the density w(x) g(x)/psi, with the weight
-    function w, the noise density g and the normalising constant psi. Integers are tested by a chi-squared test, and
-    real numbers by Kolmogorov's test.
+    """Return the p-value of a test of the hypothesis that draws have the target density. The target density is w(x)
+    g(x)/psi, with the weight function w, the noise density g and the normalising constant psi. Integers are tested by a
+    chi-squared test, and real numbers by Kolmogorov's test.
     """
     places, mass = law(x, weight, noise)
     if not noise.whole:
@@ -125,9 +125,9 @@ Base = ds.LaplaceBase | ds.GaussianBase | ds.GeometricBase | ds.DiscreteGaussian
 
 
 def sensitivity(*, limits: list[list[float]], sizes: list[int], brute_force_up_to: int) -> pd.DataFrame:
-    """Return the sensitivity Delta_s of the released statistics for each pair of censoring limits and each number n of
-    records, computed by three methods. The methods are the exact formula, brute force over extremal data sets, and the
-    sum of the ranges of the statistics.
+    """Return the sensitivity of the released statistics, computed by three methods, for each pair of censoring limits
+    and each number of records. The methods are the exact formula, brute force over extremal data sets, and the sum of
+    the ranges of the statistics.
 
     Returns
     -------
@@ -195,8 +195,8 @@ def _rows(epsilon: float, design: str, data_set: int, draws: np.ndarray) -> list
 def other_noises(
     *, delta_s: float, epsilon: float, draws: int, knots: int, bins: int, rng: np.random.Generator, **setting
 ) -> pd.DataFrame:
-    """Return draws from both target densities, and the results of tests of these draws, under four noise distributions
-    of equal variance. All draws are from the same direct sampler.
+    """Return draws and test results for both target densities under four noise distributions of equal variance. All
+    draws are from the same direct sampler.
 
     Returns
     -------

@@ -34,8 +34,8 @@ def target_draws(
     rng: np.random.Generator,
     **setting,
 ) -> pd.DataFrame:
-    """Return a histogram of the draws by the direct sampler, the exact density, and the step function with the knots of
-    the sampler.
+    """Return a histogram of the draws by the direct sampler, the exact density, and the step function that the sampler
+    uses.
 
     Returns
     -------
@@ -77,12 +77,16 @@ def _fine(steps: pd.DataFrame) -> np.ndarray:
 
 
 def xi_mean(*, rng: np.random.Generator, **settings: Any) -> pd.DataFrame:
-    """Return the draws, the exact density and the step function for xi_mean, in the format of `target_draws`."""
+    """Return draws of the noise of the mean (xi_mean), the exact density, and the step function of the sampler. The
+    table has the format of `target_draws`.
+    """
     return target_draws(target="xi_mean", rng=rng, **settings)
 
 
 def xi_sse(*, rng: np.random.Generator, **settings: Any) -> pd.DataFrame:
-    """Return the draws, the exact density and the step function for xi_sse, in the format of `target_draws`."""
+    """Return draws of the noise xi_sse, the exact density of xi_sse, and the step function of the sampler. The result
+    has the format of `target_draws`.
+    """
     return target_draws(target="xi_sse", rng=rng, **settings)
 
 
@@ -143,8 +147,8 @@ def sampler_accuracy(
 
 
 def _shift(target: str, scale: float, **setting: Any) -> float:
-    """Return the largest first-order change of the distribution function of a target, if the parameter that `TELLS`
-    lists for this target changes by 100 %.
+    """Return the largest first-order change of a target's distribution function if one parameter changes by 100 %. The
+    parameter is listed for each target in `TELLS`.
     """
     z = setting["z_mean" if target == "xi_mean" else "z_sse"]
     law = Target(target, z, setting["mu"], setting["sigma2"], setting["count"], scale)

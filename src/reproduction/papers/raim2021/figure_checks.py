@@ -18,7 +18,7 @@ _STEP = 0.01  # relative change of a parameter
 
 
 def rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
-    """Yield the rows of the agreement table that concern the figures."""
+    """Yield the rows of the agreement table for the figures."""
     yield _areas(tables)
     yield _descent(tables["descent"])
     yield _rectangles(tables["step_functions"])
@@ -65,9 +65,9 @@ def _descent(table: pd.DataFrame) -> Row:
 
 
 def _rectangles(table: pd.DataFrame) -> Row:
-    """Return the row of the agreement table about the number of knots N, the bound and the rejection probability in
-    every panel. These numbers are compared with values computed from the plotted steps. The value psi/c is the integral
-    of P(A_u).
+    """Return the row of the agreement table for the number of knots N, the bound and the rejection probability in every
+    panel. These numbers are compared with values computed from the plotted steps. The value psi/c is the integral of
+    P(A_u).
     """
     area = table[table["kind"] == "area"]
     u = np.linspace(1e-9, 1, 200_001)
@@ -139,8 +139,8 @@ def _weighted(table: pd.DataFrame) -> Row:
 
 
 def _target(name: str, table: pd.DataFrame) -> Iterator[Row]:
-    """Yield the rows of the agreement table that concern one of the two figures of the slides. The rows concern the
-    draws, the density and the knots in every panel.
+    """Yield the rows of the agreement table for one of the two figures of the slides. The rows concern the draws, the
+    density and the knots in every panel.
     """
     panels = [of for _, of in table.groupby(["variant", "delta_s"])]
     tests = [_bars(name, of) for of in panels]

@@ -1,4 +1,4 @@
-"""Plot the figures of Raim (2021) and of extensions of the slides."""
+"""Plot the figures of Raim (2021), and additional figures that extend the slides."""
 
 from typing import Any
 
@@ -96,7 +96,7 @@ def xi_mean(table: pd.DataFrame) -> Figure:
 
 
 def xi_sse(table: pd.DataFrame) -> Figure:
-    """Plot the draws of xi_sse and the step functions of the sampler."""
+    """Plot the draws of the noise xi_sse and the step functions of the sampler."""
     return _target(table, TARGETS["xi_sse"])
 
 
@@ -133,8 +133,8 @@ def sampler_accuracy(table: pd.DataFrame) -> Figure:
 
 
 def weighted_density(table: pd.DataFrame) -> Figure:
-    """Plot the base density, the weight function and the target density on the left. On the right, plot the interval
-    A_u on which the relative weight exceeds u, and the density of x given u.
+    """Plot the base density, the weight function and the target density in the left panel. On the right, plot the
+    interval A_u on which the relative weight exceeds u, and the density of x given u.
     """
     figure = Figure(figsize=(DOUBLE, 2.3))
     left, right = figure.subplots(1, 2, sharex=True)
@@ -156,8 +156,8 @@ def weighted_density(table: pd.DataFrame) -> Figure:
 
 
 def descent(table: pd.DataFrame) -> Figure:
-    """Plot the ratio P(A_u)/P(A_0) and the density of log u against -log u, for both target distributions of the direct
-    sampler.
+    """Plot the probability that the relative weight exceeds u, and the density of log u, against -log u. The first
+    curve is P(A_u)/P(A_0), and each target distribution of the direct sampler has a panel.
     """
     figure = Figure(figsize=(DOUBLE, 2.4))
     panels = figure.subplots(1, 2, sharey=True)
@@ -180,8 +180,8 @@ def descent(table: pd.DataFrame) -> Figure:
 
 
 def step_functions(table: pd.DataFrame) -> Figure:
-    """Plot P(A_u) as a function of u, the step function and the rectangles between the two, with one panel per number
-    of knots N. A_u is the set on which the relative weight exceeds u.
+    """Plot the probability P(A_u) and its step function against u, with one panel per number of knots N. The rectangles
+    between consecutive steps are filled. A_u is the set on which the relative weight exceeds u.
     """
     sizes = [n for n in table["knots"].unique() if n > 0]
     figure = Figure(figsize=(DOUBLE, 2.3))
@@ -223,8 +223,8 @@ def accept_reject(table: pd.DataFrame) -> Figure:
 
 
 def weight_functions(table: pd.DataFrame) -> Figure:
-    """Plot the normal and the gamma weight, with the intervals A_u on which the relative weight exceeds u, for some
-    values of u.
+    """Plot the normal and the gamma weight functions, with intervals for some levels u. The relative weight exceeds the
+    level u on the interval A_u.
     """
     figure = Figure(figsize=(DOUBLE, 2.2))
     panels = figure.subplots(1, 2, sharey=True)

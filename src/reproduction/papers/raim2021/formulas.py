@@ -35,15 +35,15 @@ def laplace_quantile(probability: Array, scale: float) -> Array:
 
 
 def normal_ends(u: Array, z: float, mu: float, variance: float) -> tuple[Array, Array]:
-    """Return the ends z - mu -+ sqrt(-2 variance log(c u)), with c = 1, of the interval A_u on which the normal weight
-    exceeds u.
+    """Return the ends of the interval A_u on which the normal weight function exceeds u. The ends are z - mu -+ sqrt(-2
+    variance log(c u)), with c = 1.
     """
     reach = np.sqrt(-2 * variance * np.log(u))
     return z - mu - reach, z - mu + reach
 
 
 def gamma_mode(z: float, shape: float, beta: float) -> float:
-    """Return the mode z - beta (shape - 1) of the gamma weight."""
+    """Return the mode z - beta (shape - 1) of the gamma weight function."""
     return z - beta * (shape - 1)
 
 
@@ -60,7 +60,9 @@ def conditional_mean(x: Array, sigma2: float, mu0: float, var0: float) -> float:
 
 
 def conditional_precision(x: Array, sigma2: float, var0: float) -> float:
-    """Return the precision omega^2 = n/sigma2 + 1/var0 of the full conditional distribution of mu."""
+    """Return the precision omega^2 of the full conditional distribution of the mean mu. It is n/sigma2 + 1/var0 for n
+    records with variance sigma2 and the prior variance var0 of mu.
+    """
     return len(x) / sigma2 + 1 / var0
 
 
@@ -71,8 +73,8 @@ def conditional_gamma(x: Array, mu: float, shape0: float, rate0: float) -> tuple
 
 
 def censored_log_likelihood(statistics: Array, n: int, lower: float, upper: float, mu: float, sigma2: float) -> float:
-    """Return the log-likelihood log f(x | theta) of a censored normal sample x with theta = (mu, sigma2), computed from
-    the four statistics s_mean, s_sse, s_low and s_high.
+    """Return the log-likelihood log f(x | theta) of a censored normal sample x, computed from four statistics. The
+    parameters are theta = (mu, sigma2), and the statistics are s_mean, s_sse, s_low and s_high.
     """
     mean, sse, low, high = map(float, statistics)
     inside, sigma = n - low - high, sigma2**0.5
@@ -227,9 +229,9 @@ def _whole(at: Setting) -> float:
 
 
 def _marginal_of_u(at: Setting) -> float:
-    """Return the largest absolute difference, for two target distributions, between 1 and the integral of the marginal
-    density (c/psi) P(A_u) of u. A_u is the set on which the relative weight exceeds u, c is the maximum of the weight,
-    and psi is the normalising constant.
+    """Return the largest deviation from 1 of the integral of the marginal density of u, over two target distributions.
+    The marginal density is (c/psi) P(A_u). A_u is the set on which the relative weight exceeds u, c is the maximum of
+    the weight, and psi is the normalising constant.
     """
     gaps = []
     for target in ("xi_mean", "xi_sse"):
@@ -240,9 +242,10 @@ def _marginal_of_u(at: Setting) -> float:
 
 
 def _joint(at: Setting) -> float:
-    """Return the largest difference between the integral of f(x | u) p(u) over u and the target density w(x) g(x)/psi,
-    with the weight w, the base density g and the normalising constant psi. The difference is relative to the maximum of
-    the density, and psi is computed by quadrature.
+    """Return the largest difference between a target density and its representation as a mixture over u. The mixture is
+    the integral of f(x | u) p(u) over u, and the target density is w(x) g(x)/psi, with the weight w, the base density g
+    and the normalising constant psi. The difference is relative to the maximum of the density, and psi is computed by
+    quadrature.
     """
     gaps = []
     for target in ("xi_mean", "xi_sse"):

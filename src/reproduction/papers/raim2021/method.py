@@ -34,8 +34,8 @@ def exact(target: str, scale: float, *, z_mean: float, z_sse: float, mu: float, 
 
 
 def weighted_density(*, z: float, sigma2: float, scale: float, u: float) -> pd.DataFrame:
-    """Return the points of the plotted curves for a normal weight and a Laplace base distribution. They show the base,
-    the weight, the target, the interval A_u, and the density of [x | u].
+    """Return the points of the plotted curves for a normal weight function and a Laplace base distribution. They show
+    the base, the weight, the target, the interval A_u, and the density of [x | u].
 
     Returns
     -------
@@ -57,8 +57,8 @@ def weighted_density(*, z: float, sigma2: float, scale: float, u: float) -> pd.D
 
 
 def descent(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int, scale: float) -> pd.DataFrame:
-    """Return P(A_u), where A_u is the set on which the relative weight exceeds u, and the density p(u) as functions of
-    log u, together with the lower limit u_L according to each of two rules.
+    """Return the probability P(A_u) and the density p(u) as functions of log u, and the lower limit u_L by each of two
+    rules. A_u is the set on which the relative weight exceeds u.
 
     Returns
     -------
@@ -86,8 +86,8 @@ def descent(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int
 
 
 def step_functions(*, z: float, sigma2: float, scale: float, knots: list[int]) -> pd.DataFrame:
-    """Return P(A_u), the probability that the relative weight exceeds u, and the approximations of P(A_u) by step
-    functions with several numbers of knots N, as functions of u.
+    """Return the probability that the relative weight exceeds u, and its approximations by step functions, as functions
+    of u. The probability is P(A_u), and the step functions have different numbers of knots N.
 
     Returns
     -------
@@ -134,8 +134,8 @@ def accept_reject(
 
 
 def weight_functions(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int, levels: list[float]):
-    """Return the normal and the gamma weight functions relative to their maxima, and the intervals A_u on which the
-    relative weights exceed u, for some values of u.
+    """Return the normal and the gamma weight functions relative to their maxima, with level sets. The level set A_u is
+    the interval on which the relative weight exceeds the level u.
 
     Returns
     -------

@@ -1,5 +1,5 @@
-"""Compare the distributions that the slides give for the four statistics with simulated censored samples. In addition,
-define the targets of the sampler.
+"""Compare simulated censored samples with the slides' distributions of the four statistics. In addition, define the
+targets of the sampler.
 """
 
 from dataclasses import dataclass, fields
@@ -34,8 +34,8 @@ _WHOLE = 40_001  # number of integration points of a normalising constant
 
 @dataclass(frozen=True)
 class Target:
-    """Target density of xi_mean (with a normal weight) or of xi_sse (with a gamma weight), with a Laplace base
-    distribution.
+    """Target density of the noise xi_mean or xi_sse: a product of a Laplace density and a weight function. The weight
+    function has the shape of a normal density (xi_mean) or of a reflected gamma density (xi_sse).
     """
 
     kind: str
@@ -52,7 +52,9 @@ class Target:
 
     @property
     def shape(self) -> float:
-        """Return the shape alpha of the gamma weight. The scale beta of the gamma weight is 2 sigma2."""
+        """Return the shape parameter alpha of the gamma weight function. The scale beta of the gamma weight is 2
+        sigma2.
+        """
         return (self.count - 1) / 2
 
     def log_weight(self, xi: Array) -> Array:
@@ -66,8 +68,8 @@ class Target:
         return np.where(s > 0, logs - top, -np.inf)
 
     def log_maximum(self) -> float:
-        """Return the log of the maximum c of the weight. It is 0 for the normal weight and has the printed value for
-        the gamma weight.
+        """Return the log of the maximum c of the weight function. It is 0 for the normal weight and has the printed
+        value for the gamma weight.
         """
         if self.kind == "xi_mean":
             return 0.0
@@ -75,8 +77,9 @@ class Target:
         return float((a - 1) * np.log(a - 1) - (a - 1) - gammaln(a) - np.log(2 * self.sigma2))
 
     def ends(self, log_u: Array) -> tuple[Array, Array]:
-        """Return the ends of the interval A_u for given values of u. They follow from the printed formula for the
-        normal weight, and from Lambert's function for the gamma weight (w(s) = u c at s = -s* W(..)).
+        """Return the ends of the interval A_u, on which the relative weight exceeds u, for given values of u. They
+        follow from the printed formula for the normal weight, and from Lambert's function for the gamma weight (w(s) =
+        u c at s = -s* W(..)).
         """
         if self.kind == "xi_mean":
             with np.errstate(invalid="ignore"):  # for u > 1, A_u is empty, and the result is NaN
@@ -88,15 +91,15 @@ class Target:
         return self.z - large, self.z - small
 
     def area(self, u: Array | pd.Series) -> Array:
-        """Return the probability P(A_u) = G(x2) - G(x1) for u up to 1, where x1 and x2 are the ends of the interval
-        A_u.
+        """Return the probability P(A_u) that the relative weight exceeds u, for u up to 1. It equals G(x2) - G(x1),
+        where G is the distribution function of the noise, and x1 and x2 are the ends of the interval A_u.
         """
         with np.errstate(divide="ignore"):
             return self.log_area(np.log(np.asarray(u, dtype=float)))
 
     def log_area(self, log_u: Array | pd.Series) -> Array:
-        """Return the probability P(A_u) of the interval A_u, on which the relative weight exceeds u, as a function of
-        log u.
+        """Return the probability that the relative weight exceeds u, as a function of log u. The relative weight
+        exceeds u on the interval A_u.
         """
         low, high = self.ends(np.asarray(log_u, dtype=float))
         return formulas.laplace_cdf(high, self.scale) - formulas.laplace_cdf(low, self.scale)
@@ -199,9 +202,9 @@ def counts_in_turn(
     z_mean: float, z_sse: float, z_low: float, z_high: float, n: int, lower: float, upper: float,
     delta_s: float, epsilon: float, draws: int, rng: np.random.Generator,
 ) -> pd.DataFrame:  # fmt: skip
-    """Return the distribution of s_c, the number of records that are not censored, given theta = (0, 1) and the
-    release, for two methods of drawing the counts. The counts are drawn one after the other, as in the slides, or
-    jointly.
+    """Return the distribution of the number s_c of uncensored records, for two methods of drawing the counts. The
+    distribution is conditional on theta = (0, 1) and the release. The counts are drawn one after the other, as in the
+    slides, or jointly.
 
     Both distributions are computed by enumeration of all (s_low, s_high) under the slides' model. In addition, the
     first sweep of the sampler ``as_written`` is drawn `draws` times.
@@ -248,8 +251,8 @@ def _in_turn(
 
 
 def _log_psi(count: int, z_mean: float, z_sse: float, scale: float) -> float:
-    """Return log psi_mean(s_c) + log psi_sse(s_c), the sum of the log normalising constants of the normal and the gamma
-    statistic for s_c uncensored records, at theta = (0, 1).
+    """Return the sum of the log normalising constants of the normal and the gamma statistic at theta = (0, 1). The sum
+    is log psi_mean(s_c) + log psi_sse(s_c) for s_c uncensored records.
     """
     normal = ds.exact_normal(z_mean, mu=0.0, sigma2=1.0, count=count, scale=scale).log_normaliser
     gamma = ds.exact_gamma(z_sse, sigma2=1.0, count=count, scale=scale).log_normaliser
@@ -294,8 +297,8 @@ def privacy_loss(
 
 
 def _laplace_test(noise: Array, scale: float) -> float:
-    """Return twice the smaller of two p-values (Bonferroni): one from Kolmogorov's test of Laplace noise, and one from
-    a test of the mean absolute value of the noise.
+    """Return the Bonferroni-corrected p-value of two tests of Laplace noise (twice the smaller p-value). The tests are
+    a Kolmogorov-Smirnov test and a test of the mean absolute value of the noise.
     """
     z = (np.abs(noise).mean() / scale - 1) * len(noise) ** 0.5
     whole = float(stats.kstest(noise, stats.laplace(scale=scale).cdf).pvalue)

@@ -12,7 +12,7 @@ _LIMITED = (
 
 
 def mistakes(section: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield (path, message) for every mistake in the paper's section of the configuration."""
+    """Yield a pair (path, message) for every mistake in the paper's section of the configuration."""
     for name in _LIMITED:
         if not section[name]["lower"] < section[name]["upper"]:
             yield f"{name}.lower", f"{section[name]['lower']} must be below upper ({section[name]['upper']})"

@@ -62,8 +62,8 @@ def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _ties(fit: pd.DataFrame) -> str:
-    """Return a note with the p-values of a joint test of the printed cells of algorithm 3 under two tie rules (rounding
-    or random).
+    """Return a note with the p-values of a joint test of the printed cells of algorithm 3. There is one p-value for
+    ties resolved by rounding and one for ties resolved at random.
     """
     p = fit.set_index("ties")["p_value"]
     return (
@@ -73,8 +73,8 @@ def _ties(fit: pd.DataFrame) -> str:
 
 
 def _moments(name: str, table: pd.DataFrame, fit: str) -> Iterator[dict[str, Any]]:
-    """Yield rows of the agreement table about the means and variances, with the errors of the printed and of the
-    reproduced values. The moments of algorithms 1 and 2 are exact, and the moments of algorithm 3 are simulated.
+    """Yield the rows of the agreement table for the means and variances, with the standard errors of the compared
+    values. The moments of algorithms 1 and 2 are exact, and the moments of algorithm 3 are simulated.
 
     The errors are those of 10,000 releases: sqrt(variance/n) for a mean, sqrt((mu4 - variance^2)/n) for a variance.
     Algorithm 3 is Theorem 1 in double precision, as in the paper. Random ties are another method, not an interpretation

@@ -46,9 +46,9 @@ def table_5(*, released: list[int], epsilon: float, window: int, other_window: i
 
 
 def windows(*, released: list[int], epsilon: float, windows: list[int], rows: int) -> pd.DataFrame:
-    """Return the highest posterior probabilities of pairs of counts, for each width of the window that truncates true
-    counts and noise, and without truncation. The columns are algorithm, window (NaN if there is no window), row and
-    probability.
+    """Return the highest posterior probabilities of pairs of counts for several window widths and without a window. A
+    window truncates the true counts and the noise. The columns are algorithm, window (NaN if there is no window), row
+    and probability.
     """
     parts = []
     for algorithm in ("2", "3"):

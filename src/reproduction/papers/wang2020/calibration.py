@@ -75,8 +75,8 @@ def calibration(table: pd.DataFrame, *, components: int, largest: int, epsilon: 
 
 
 def coverage(table: pd.DataFrame, *, components: int, largest: int, epsilon: float, support: int) -> pd.DataFrame:
-    """Return the coverage of the central 90 % interval with its standard error, and the chi-squared test that the
-    probability integral transforms (PIT) are uniform.
+    """Return the coverage of the central 90 % interval with its standard error. Also return the chi-squared test of the
+    hypothesis that the probability integral transforms (PIT) are uniform.
     """
     rows = []
     for method in METHODS:

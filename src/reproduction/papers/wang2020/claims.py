@@ -25,7 +25,7 @@ PAIR = (250, 357)
 
 
 def of_pairs(name: str, table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the agreement table about the posteriors of pairs of counts in Section 4.2. The pairs are
+    """Yield the rows of the agreement table for the posteriors of pairs of counts in Section 4.2. The pairs are
     restricted to the windows that are stated in the paper.
     """
     part = table[table["variant"] == "as_written"].sort_values("row")
@@ -54,8 +54,8 @@ def of_pairs(name: str, table: pd.DataFrame) -> Iterator[Row]:
 
 
 def of_posteriors(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield the rows of the agreement table that concern comparisons of posteriors in Sections 2.2.2, 4.2, 5.2 and 5.3.
-    The values are exact and use no window.
+    """Yield the rows of the agreement table for comparisons of posteriors in Sections 2.2.2, 4.2, 5.2 and 5.3. The
+    values are exact and use no window.
     """
     laws = table.groupby(["release", "quantity"])
     sd = laws.apply(_sd)
@@ -149,8 +149,8 @@ def ours(tables: dict[str, pd.DataFrame]) -> list[Row]:
 
 @dataclass(frozen=True)
 class Cells:
-    """Means and variances with their standard errors for each pair (algorithm, representative), and the true count of
-    each representative.
+    """Means and variances of released counts with their standard errors, and the true counts. The means and variances
+    are indexed by (algorithm, representative), and the true counts by representative.
     """
 
     mean: dict[tuple[str, str], tuple[float, float]]
@@ -158,7 +158,7 @@ class Cells:
     true: dict[str, float]
 
     def ratio(self, over: tuple[str, str], under: tuple[str, str]) -> tuple[float, float]:
-        """Return the ratio of two variances and its standard error."""
+        """Return the ratio of two variances, and the standard error of this ratio."""
         (a, a_se), (b, b_se) = self.variance[over], self.variance[under]
         ratio = a / b if b else inf
         return ratio, ratio * hypot(a_se / a, b_se / b) if a and b else inf
@@ -281,7 +281,7 @@ def _small_counts(name: str, c: Cells) -> Iterator[Row]:
 
 
 def _second_example(name: str, c: Cells) -> Iterator[Row]:
-    """Yield rows of the agreement table about the statements of section 4.1.2 on variances in Example 2."""
+    """Yield the rows of the agreement table for the statements in section 4.1.2 about the variances in Example 2."""
     high = most(c.extremes(MULTINOMIAL, p) for p in REPRESENTATIVES)
     note = (
         "For each count, the ratio of the largest to the smallest variance of algorithms 1 and 2 is computed. The left "
@@ -330,9 +330,7 @@ def _law(name: str, table: pd.DataFrame) -> Row:
 
 
 def of_checks(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the agreement table that concern statements of Sections 2.1, 3.1 and 5.1 that are checked with
-    draws.
-    """
+    """Yield the rows of the agreement table for statements of Sections 2.1, 3.1 and 5.1 that are checked with draws."""
     rows = dict(iter(table.groupby("statement", sort=False)))
 
     def worst(statement: str) -> Margin:
@@ -387,7 +385,7 @@ def of_checks(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def of_zeros(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the agreement table about a statement of Section 5.1 on zeros. According to this statement, many
+    """Yield the rows of the agreement table for a statement on zeros in Section 5.1. According to this statement, many
     zeros reduce the released values of a few large counts. The values are exact.
     """
     bias = table.set_index("algorithm")["bias"]
@@ -426,9 +424,7 @@ def of_comparison(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def _uniform(table: pd.DataFrame) -> Row:
-    """Return the row of the agreement table that concerns the statement that the counts of Example 1 are uniformly
-    distributed.
-    """
+    """Return the row of the agreement table for the statement that the counts of Example 1 are uniform."""
     counts = table.loc[table["count"] >= 60, "count"]
     p = float(kstest(counts, "uniform", args=(60, 940)).pvalue)
     note = (

@@ -101,8 +101,8 @@ def precision(table: pd.DataFrame) -> Figure:
 
 
 def fifty_components(table: pd.DataFrame) -> Figure:
-    """Plot, for each kind of release, the posterior mean and the ends of the posterior interval of each component,
-    minus the true count.
+    """Plot the posterior mean and interval of each component after subtraction of the true count, for each kind of
+    release.
     """
     names = list(dict.fromkeys(table["release"]))
     figure = Figure(figsize=(DOUBLE, 4.2))
@@ -238,8 +238,8 @@ def tie_rules(table: pd.DataFrame) -> Figure:
 
 
 def calibration(table: pd.DataFrame) -> Figure:
-    """Plot the empirical distribution function (ECDF) of the PIT values minus the diagonal, with simultaneous bands.
-    There is one column of panels per release, with components above totals.
+    """Plot the empirical distribution function of the probability integral transforms (PIT) minus the diagonal, with
+    simultaneous bands. There is one column of panels per release, with components above totals.
     """
     methods, quantities = list(dict.fromkeys(table["method"])), list(dict.fromkeys(table["quantity"]))
     figure = Figure(figsize=(DOUBLE, 3.2))

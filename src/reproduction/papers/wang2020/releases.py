@@ -24,8 +24,8 @@ _POWERS = ("s1", "s2", "s3", "s4")
 
 
 def simulate(size: int, *, vector: int, epsilon: float, support: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return power sums of the differences between the released and the true counts of the representative components.
-    The columns are example, algorithm, ties, representative, n and s1 .. s4.
+    """Return power sums of the differences between the released and the true counts, for a few representative
+    components. The columns are example, algorithm, ties, representative, n and s1 .. s4.
 
     The sums are integers, so blocks can be added exactly in any order. Algorithm 3 is run under every tie rule, on
     separate releases.

@@ -92,7 +92,7 @@ def answers(
     level: float,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return the answers to questions about a model in the format of `Posterior.ask`. There are one or more rows per
+    """Return the answers to questions about a model, in the format of `Posterior.ask`. There are one or more rows per
     question.
 
     Parameters

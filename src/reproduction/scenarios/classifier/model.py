@@ -111,7 +111,7 @@ def _probability(given: dict[str, str], estimates: Any, parents: dict[str, list[
 
 
 def _order(parents: dict[str, list[str]]) -> list[str]:
-    """Return the nodes of a network in an order in which parents precede their children."""
+    """Return the nodes of a network in topological order, that is, with parents before their children."""
     done: list[str] = []
     while len(done) < len(parents):
         done += [n for n, above in parents.items() if n not in done and set(above) <= set(done)]

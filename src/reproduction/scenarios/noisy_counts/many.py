@@ -136,9 +136,9 @@ def _at_once(tables: Tables, settings: Mapping[str, Any]) -> Answers:
 def _conflicts(
     tables: Tables, totals: np.ndarray, scales: np.ndarray, reasons: Sequence[str], settings: Mapping[str, Any]
 ) -> dict[str, np.ndarray]:
-    """Return the columns `CONFLICT` of every table: the p-value of the test for a conflict, and the name of the most
-    improbable released value if there is a conflict. Tables whose counts are all integers have discrete Laplace noise,
-    unless the settings name another distribution.
+    """Return the columns `CONFLICT`, with one entry per table: the p-value of the test for a conflict, and the name of
+    the most improbable released value if there is a conflict. Tables whose counts are all integers have discrete
+    Laplace noise, unless the settings name another distribution.
     """
     stated = rules.noise(settings, None, False)["law"] if "noise" in settings else ""
     values, sizes = tables.columns["value"], np.diff(tables.starts)
@@ -173,7 +173,9 @@ def _scales(tables: Tables, settings: Mapping[str, Any]) -> tuple[np.ndarray, li
 
 
 def _conflict(check: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of the columns `CONFLICT` for a single table, given the result of its check for conflict."""
+    """Return the values of the columns `CONFLICT` for a single table, given the result of the test for a conflict
+    between the prior and the release.
+    """
     values = (check["smallest"] * check["tested"], check["name"]) if check["found"] else (np.nan, "")
     return dict(zip(CONFLICT, values, strict=True))
 

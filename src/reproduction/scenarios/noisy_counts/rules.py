@@ -54,8 +54,8 @@ def names(settings: Mapping[str, Any], columns: Columns) -> list[str]:
 
 
 def cells(settings: Mapping[str, Any], columns: Columns) -> list[published_cells.Cell]:
-    """Return, for every count in the settings, the number or the bounds that its cell states, or neither if the count
-    is missing. Raise ValueError for a cell without a meaning.
+    """Return the stated number or the stated bounds of every count in the settings. A missing count has neither a
+    number nor bounds. Raise ValueError for a cell without a meaning.
     """
     if columns is not None:
         return published_cells.parsed(columns["value"], settings)
@@ -217,8 +217,8 @@ def _wrong_cell(settings: Mapping[str, Any]) -> str:
 
 
 def _without_numbers(settings: Mapping[str, Any], columns: Columns, found: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the mistakes in counts that are withheld or published as a range, such as ranges in combination with noise
-    and counts without any bound.
+    """Yield the mistakes in the settings of counts that are withheld or published as a range. Examples are ranges in
+    combination with noise, and counts without any bound.
     """
     place, listed = ".file" if columns is not None else ".counts", cells(settings, columns)
     stated = settings.get("noise")
@@ -341,8 +341,8 @@ def _prior_law(prior: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _prior(settings: Mapping[str, Any], size: int, *, with_total: bool = False) -> Iterator[tuple[str, str]]:
-    """Yield the mistakes in the settings of the prior of `size` counts, or of the prior of every table of a batch if
-    `size` is 0.
+    """Yield the mistakes in the settings of a prior of counts. The prior is for `size` counts or, if `size` is 0, for
+    every table of a batch.
     """
     prior: Any = settings.get("prior")
     known = with_total or settings.get("total") is not None or "rehearsal" in settings
@@ -688,7 +688,7 @@ def noise_text(words: Mapping[str, Any]) -> str:
 
 
 def _rounded_to(words: Mapping[str, Any]) -> str:
-    """Return the description of the number to which fixed rounding rounds a count."""
+    """Return a description of deterministic rounding, such as 'to the nearest multiple of 5'."""
     return f"{_DIRECTIONS[words['fixed']]} multiple of {words['base']:g}"
 
 

@@ -34,8 +34,8 @@ _SPOILT = "the scale of the noise must be finite and > 0"
 
 
 def rows(source: PublishedCounts, level: float) -> pd.DataFrame:
-    """Return one row of results per count, with the columns of a scenario's table, for counts whose total is not
-    published.
+    """Return one row of results per count, for counts whose total is not published. The rows have the columns of a
+    scenario's table.
 
     Parameters
     ----------

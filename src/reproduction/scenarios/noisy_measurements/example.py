@@ -1,4 +1,4 @@
-"""Write synthetic measurement files with which users can try the scenario, by the command ``python -m
+"""Write synthetic measurement files with which users can try the scenario. The command is ``python -m
 reproduction.scenarios.noisy_measurements.example nmf``.
 """
 

@@ -84,7 +84,7 @@ def work(settings: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def assumptions(point: Mapping[str, Any]) -> list[str]:
-    """Return the assumptions about the rates and the warnings of the analysis, as sentences."""
+    """Return the assumptions about the rates, and the warnings about the analysis, as sentences."""
     prior, rates = point["prior"], point["prior"]["family"] == "rates"
     covariates = f", which depends on {', '.join(prior['covariates'])}" if prior["covariates"] else ""
     sentences = [noise_sentence(point.get("noise") or {})]

@@ -60,9 +60,7 @@ class Posterior:
         return self.mean(self.scores[parameter] ** 2)
 
     def shift(self, parameter: str) -> float:
-        """Return the largest first-order change of the distribution function over its grid, if a parameter changes by
-        100 %.
-        """
+        """Return the largest first-order change of the distribution function if a parameter changes by 100 %."""
         change = self.scores[parameter] * self.pdf
         return float(np.abs(np.cumsum((change[1:] + change[:-1]) / 2 * np.diff(self.grid))).max())
 
@@ -106,8 +104,8 @@ def density(x: Array, counts: Sequence[float], *, total: int, scale: float, alph
 def moments_given(
     p: Array, counts: Sequence[float], *, total: int, scale: float, alpha: float = 1.0
 ) -> tuple[Array, Array]:
-    """Return, for each vector p of multinomial probabilities, the mean and the variance of r ~ Beta(alpha + S1, alpha +
-    S0), where S1 and S0 are the first two counts. The counts S are drawn given p and the noisy counts.
+    """Return the mean and the variance of r for each vector p of multinomial probabilities. Given the first two counts
+    S1 and S0, r has the distribution Beta(alpha + S1, alpha + S0). The counts S are drawn given p and the noisy counts.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ def table_chain(
     burn_in: int,
     rng: np.random.Generator,
 ) -> Array:
-    """Return draws that have the same distribution and use the same random stream as `_fixed_sum.table_chain`."""
+    """Return draws with the same distribution as the draws of `_fixed_sum.table_chain`, from the same random stream."""
     rows = counts.astype(float)
     p, out = np.asarray(initial, dtype=float), np.empty((draws, counts.shape[1]))
     for t in range(burn_in + draws):

@@ -31,7 +31,7 @@ def seconds(method, total, epsilon):
 
 
 def posteriors(methods, time=seconds, vectors=6):
-    """Return rows of the table of Figure 3 with synthetic times that have 2 % noise."""
+    """Return rows of the data table for Figure 3, with synthetic times that have 2 % noise."""
     noise = stream(1, "sabotage", *methods)
     rows = [
         {"method": method, "total": m, "rows": (m + 1) * (m + 2) / 2, "epsilon": e, "vector": v, "scaled": True}

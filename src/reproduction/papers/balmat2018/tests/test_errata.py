@@ -133,8 +133,8 @@ def test_rows_that_underflow(monkeypatch):
 
 
 def test_the_last_total_without_overflow():
-    """Check that the largest multinomial coefficient of three categories, M!/(s!)^3 for equal counts s, is below 2^1024
-    up to M = 652. The recurrence of the table does not overflow up to M = 647.
+    """Check that the largest multinomial coefficient of three categories is below 2^1024 up to M = 652. For equal
+    counts s, this coefficient is M!/(s!)^3. The recurrence of the table does not overflow up to M = 647.
     """
 
     def largest(m):

@@ -108,8 +108,8 @@ def test_a_curve_fits_itself_and_no_other(curve, best):
 
 
 def test_growth_and_the_effect_of_epsilon_of_made_up_times():
-    """Check the rows about the effects of the total M and of epsilon on computing times, for synthetic times. These
-    times are quadratic in M and 10 % longer at the second epsilon. The standard error is sqrt(pi/2) .1 sqrt(2)/5.
+    """Check the estimated effects of the total M and of epsilon on computing times, for synthetic times. These times
+    are quadratic in M and 10 % longer at the second epsilon. The standard error is sqrt(pi/2) .1 sqrt(2)/5.
     """
     rows = [
         {"method": "table (compiled)", "total": m, "rows": (m + 1) * (m + 2) / 2, "epsilon": e, "runs": 25, "sd": 0.1}
@@ -334,8 +334,8 @@ class AtOneP(np.random.Generator):
 
 @pytest.mark.parametrize(("shift", "wanted"), [(0.0, 1.0), (1e-6, 0.0)])
 def test_the_share_of_draws_below_r_counts_equal_ones(monkeypatch, shift, wanted):
-    """Check that the probability integral transform (PIT) is 1 for a chain whose draws all equal the true p, and 0 for
-    a chain in which all draws of r are above the true r.
+    """Check the probability integral transform (PIT) of chains with known draws. The PIT is 1 if all draws equal the
+    true p, and 0 if all draws of r are above the true r.
     """
     chain = np.array([[0.25 + shift, 0.5, 0.25]] * 3)
     monkeypatch.setattr(laplace_multinomial, "gibbs", lambda *given, **stated: chain)

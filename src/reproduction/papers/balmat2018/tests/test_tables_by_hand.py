@@ -20,7 +20,7 @@ def ours(rows):
 
 
 def test_margins_of_table_1():
-    """Check the rows about Table 1 of the paper in the agreement table, for the total count M = 50. The rows refer to a
+    """Check the rows of the agreement table for Table 1 of the paper, for the total count M = 50. The rows refer to a
     table with 1,326 rows, to 5,000 iterations, and to the coefficients 1, 50, 50 of (50, 0, 0), (49, 0, 1), (49, 1, 0).
     """
     found = ours(agreement._table_1(tables.table_1(total=50)))
@@ -132,8 +132,9 @@ def test_digits_of_footnote_12_by_hand(monkeypatch):
 
 
 def test_margins_of_the_triplets():
-    """Check the margins by which the claims about the triplets hold, for 100 triplets with values below 1/4 and above
-    3/4. The numbers 55 and 5 for p1 give .5; the numbers 40 and 20 for p0 give .2 with error sqrt(60)/100.
+    """Check the margins by which the claims about the triplets hold, for a table of 100 triplets. The table contains
+    values below 1/4 and above 3/4. The numbers 55 and 5 for p1 give .5; the numbers 40 and 20 for p0 give .2 with error
+    sqrt(60)/100.
     """
     table = pd.DataFrame({"p1": [0.1] * 55 + [0.8] * 5 + [0.5] * 40, "p0": [0.2] * 40 + [0.9] * 20 + [0.5] * 40})
     table = table.assign(perr=[0.01] * 60 + [0.85] * 10 + [0.5] * 30)
@@ -147,8 +148,8 @@ def test_margins_of_the_triplets():
 
 
 def test_three_stages_with_a_shorter_second_stage():
-    """Draw the second stage of simulated triplets with the width 0.8, and check that Kolmogorov's test accepts the
-    width 0.8 and rejects the full width 1. The test of 200,000 triplets has level 1e-4.
+    """Check that the Kolmogorov-Smirnov test accepts the width 0.8 and rejects the width 1 for triplets whose second
+    stage is drawn with the width 0.8. The test of 200,000 triplets has level 1e-4.
     """
     rng = stream(6, "stages")
     first, u = rng.random((2, 200_000))

@@ -1,1 +1,1 @@
-"""Audit of the privacy loss of swapping, in functions that only this paper uses."""
+"""Functions that audit the privacy loss of swapping and are used only for this paper."""

@@ -67,7 +67,9 @@ def test_a_share_of_zero_is_no_parameter_of_zero():
 
 
 def test_the_odds_ratio_of_the_heads():
-    """Check that the odds ratio of the interpretation table with corrected column heads is .3 x .3/(.2 x .2) = 9/4."""
+    """Check the odds ratio of the interpretation table after its column heads are corrected. The odds ratio is .3 x
+    .3/(.2 x .2) = 9/4.
+    """
     assert "phi = 2.25 at (0.3, 0.2, 0.2, 0.3)" in said(3)
 
 
@@ -101,8 +103,8 @@ def test_a_held_value_that_moves():
 
 
 def test_privacy_of_ten_records():
-    """Check the privacy loss of ten records at the swap rate p = 0.1. Epsilon is ln(11) - ln(1/9) = ln 99, and the
-    bound for an exchange, which changes two records, is 2 ln 99.
+    """Check the privacy loss of swapping for ten records at the swap rate p = 0.1. Epsilon is ln(11) - ln(1/9) = ln 99,
+    and the bound for an exchange, which changes two records, is 2 ln 99.
     """
     nine = said(9)
     claimed, twice = numbers(r"epsilon is #, and the bound for one exchange is (\d\.\d+)\.$", nine)

@@ -1,5 +1,5 @@
-"""Test the distributions of the algorithm, the pooled tests, the coverage, and the margins of claims in small cases
-against derivations by hand.
+"""Test small cases against derivations by hand: the distributions of the algorithm, the pooled tests, the coverage, and
+the margins of claims.
 """
 
 import re

@@ -294,8 +294,8 @@ def test_figures_draw_every_table(by_rate, density, astray, abc_tables):
 
 
 def test_lower_bounds_are_marked_in_the_privacy_figure():
-    """Check that, in the figure about the privacy loss, only numbers of records above `ALL_CLASSES` have arrows that
-    mark lower bounds. For these sizes, only the extreme classes are enumerated.
+    """Check that the privacy-loss figure has arrows (lower bounds) only at numbers of records above `ALL_CLASSES`. For
+    these sizes, only the extreme classes are enumerated.
     """
     sizes = [2, 5, 2 * privacy.ALL_CLASSES]
     loss = privacy.privacy_loss(sizes=[10], audit_sizes=sizes, audit_rates=[0.1])

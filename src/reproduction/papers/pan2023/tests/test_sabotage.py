@@ -290,8 +290,8 @@ def test_an_audit_that_forgets_the_probability_of_the_output(monkeypatch, turned
 
 def test_a_sampler_that_does_not_swap(monkeypatch, turned):
     def unswapped(observed, alpha, iterations, *, rate, rng):
-        """Accept the swapped table itself as the original table (X = S), at the acceptance rate of the correct sampler,
-        as a deliberate error.
+        """Use the swapped table itself as the original table (X = S), as a deliberate error. The acceptance rate is
+        that of the correct sampler.
         """
         law = swapped_table.exact(observed, rate=rate)
         size = rng.binomial(iterations, law.acceptance)
@@ -334,9 +334,9 @@ def test_an_exact_posterior_of_another_rate(monkeypatch, turned):
 
 
 def test_inclusion_and_exclusion_where_the_kernel_is_known():
-    """Check probabilities that are computed by inclusion and exclusion against known probabilities. The cases are the
-    slides' table from the originals (0, 3, 4, 3) and (2, 1, 2, 5) at p = 0.1, and two records, which are exchanged if
-    both are selected.
+    """Check probabilities that are computed by the inclusion-exclusion principle against known probabilities. The cases
+    are the slides' table from the originals (0, 3, 4, 3) and (2, 1, 2, 5) at p = 0.1, and two records, which are
+    exchanged if both are selected.
 
     With two records (1, 0, 0, 1), the last cell decreases to 0 if both are selected: p^2 out of p^2 + (1 - p)^2.
     """

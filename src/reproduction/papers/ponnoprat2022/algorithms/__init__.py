@@ -1,1 +1,1 @@
-"""Privacy accounting by Gohari et al., which only this paper uses."""
+"""Privacy accounting by the method of Gohari et al., which is used only for this paper."""

@@ -69,8 +69,8 @@ def epsilon(gamma: float, *, concentration: float, eta: float, eta_bar: float, s
 
 
 def delta(gamma: float, *, concentration: float, eta: float, eta_bar: float, members: int = 2) -> float:
-    """Return the probability that at least one of the `members` cells of a Dirichlet draw is at most gamma, maximised
-    over the vertices of the parameter region.
+    """Return the largest probability that at least one of the `members` cells of a Dirichlet draw is at most gamma. The
+    maximum is over the vertices of the parameter region.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def _some_below(gamma: Array, a: Array) -> Array:
 
 @lru_cache(maxsize=1)
 def _double_exponential() -> tuple[Array, Array]:
-    """Return the nodes and the weights of the tanh-sinh rule on (0, 1), whose nodes are dense at both ends."""
+    """Return the nodes and the weights of the tanh-sinh quadrature rule on (0, 1). The nodes are dense at both ends."""
     t = np.linspace(-4.2, 4.2, _NODES)
     inner = np.pi / 2 * np.sinh(t)
     nodes = 0.5 * (1 + np.tanh(inner))

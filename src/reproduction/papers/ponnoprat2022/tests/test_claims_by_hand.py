@@ -110,8 +110,8 @@ def scored(values, measure="accuracy", error=0.03, dataset="A", epsilons=None):
 
 
 def test_no_winner_and_as_well_as_the_others():
-    """Check, for four cases, the largest proportion of cases in which one mechanism has the best score. The Dirichlet
-    wins twice (once tied with the Gaussian), the Gaussian wins twice, and the Laplace wins once.
+    """Check the largest proportion of cases in which one mechanism has the best score, in an example with four cases.
+    The Dirichlet wins twice (once tied with the Gaussian), the Gaussian wins twice, and the Laplace wins once.
 
     Within .01 of the best accuracy, the Dirichlet is in three of four cases.
     """
@@ -168,9 +168,9 @@ def test_a_claim_is_judged_only_where_all_its_sets_are():
 
 
 def test_margins_of_figures_1_and_2():
-    """Check the margins of the claims about Figures 1 and 2, given as relative distances or as decades. The trigamma
-    value 2 between the bounds 1.9 and 2.2 has a relative distance of 0.05 from the nearer bound, and delta = 2.1e-3 is
-    one decade above 2.1e-4.
+    """Check the margins of the claims about Figures 1 and 2. The margins are relative distances or decades. The
+    trigamma value 2 between the bounds 1.9 and 2.2 has a relative distance of 0.05 from the nearer bound, and delta =
+    2.1e-3 is one decade above 2.1e-4.
     """
     (row,) = agreement._figure_1(pd.DataFrame({"trigamma": [2.0, 4.0], "lower": [1.9, 3.0], "upper": [2.2, 4.4]}))
     assert row["ours"] == pytest.approx(0.05)

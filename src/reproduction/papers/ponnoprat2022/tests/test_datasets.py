@@ -189,8 +189,8 @@ def test_the_archives_workbook_holds_the_same_table_as_the_text_file():
 
 
 def test_folders_are_named_as_they_are_configured(monkeypatch, tmp_path):
-    """Check that an error message contains the names of folders as they are configured. The names do not depend on the
-    working directory or on a link to the repository.
+    """Check that an error message states the folder names exactly as they are configured. The names do not depend on
+    the working directory or on a link to the repository.
     """
     monkeypatch.chdir(tmp_path)
     with pytest.raises(

@@ -86,8 +86,9 @@ def test_what_the_wrong_alpha_and_the_wrong_scales_cost():
 
 
 def test_the_bias_that_no_budget_lowers():
-    """Check that the release of the Dirichlet mechanism, for counts f with the total N and c pseudo-records per cell,
-    converges to (f + c)/(N + 6 c) as r goes to infinity. The number of pseudo-records per cell is c = 4 (order - 1).
+    """Check the limit of a release by the Dirichlet mechanism as r goes to infinity. For the counts f of six cells with
+    the total N and c pseudo-records per cell, the limit is (f + c)/(N + 6 c). The number of pseudo-records per cell is
+    c = 4 (order - 1).
     """
     text, p = said(8), COUNTS / COUNTS.sum()
     for order in (2, 20, 200):

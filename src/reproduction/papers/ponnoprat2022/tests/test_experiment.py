@@ -137,8 +137,8 @@ def test_laplace_takes_the_better_of_two_accounts():
 
 @pytest.mark.parametrize(("target", "releases"), [(0.5, 20), (6.0, 1)])
 def test_dirichlet_spends_its_budget_at_the_best_order(target, releases):
-    """Check that several Dirichlet releases together use the complete budget at the best order. Each release costs o
-    r^2 psi'(1 + 3 (o - 1) r) by Theorem 1 with squared sensitivity 2 and alpha = 1 + 4 (o - 1) r.
+    """Check that several Dirichlet releases together use the complete budget at the best Rényi order. Each release
+    costs o r^2 psi'(1 + 3 (o - 1) r) by Theorem 1 with squared sensitivity 2 and alpha = 1 + 4 (o - 1) r.
 
     The cost of n releases plus the offset of equation 14 equals the target at the order that alpha implies, and alpha/r
     is not smaller at any other order.
@@ -351,9 +351,9 @@ def test_the_slip_of_figure_3():
 
 
 def test_figure_8_is_theorem_1_and_the_floor():
-    """Check that Figure 8 shows, for the order o and the parameter r, the sum of the privacy cost o r^2 psi'(1 + 3 (o -
-    1) r) and the offset of equation 14. The cost is for squared sensitivity 2, and half of it is for squared
-    sensitivity 1.
+    """Check the values of epsilon_hat in Figure 8, for the order o and the parameter r. These values are the sum of the
+    privacy cost o r^2 psi'(1 + 3 (o - 1) r) and the offset of equation 14. The cost is for squared sensitivity 2, and
+    half of it is for squared sensitivity 1.
     """
     table = privacy.figure_8(orders=[10.0], delta=DELTA, least=0.5, most=2.0, points=1)
     row = table.set_index("variant")["epsilon_hat"]

@@ -36,8 +36,8 @@ def test_arrows_end_at_the_border_of_the_box_they_point_to():
 
 @pytest.mark.thorough
 def test_no_arrow_runs_through_a_box_that_it_does_not_belong_to():
-    """Check, for all three networks of the paper, that no arrow crosses a box to which it does not belong. Such a
-    crossing would look like an additional edge.
+    """Check, for all three networks of the paper, that no arrow crosses the box of a node other than its two end nodes.
+    Such a crossing would look like an additional edge.
     """
     with style.applied():
         figure = figures.figure_6(networks.figure_6())
@@ -91,8 +91,8 @@ def _plain(edges, spots, half, sides):
 
 @pytest.mark.parametrize("seed", [7, 13])
 def test_the_bends_that_are_not_looked_at_are_worse(seed):
-    """Compare two searches for the curvatures of the edges: a search that stops as soon as the penalty reaches a bound,
-    and a search over all curvatures of all edges.
+    """Check the search for the curvatures of the edges against a search over all curvatures of all edges. The first
+    search stops as soon as the penalty reaches a bound.
     """
     rng, names = np.random.default_rng(seed), "abcdefgh"
     spots = {name: rng.uniform(0, 100, 2) for name in names}

@@ -385,7 +385,7 @@ def test_reversed_reaches_flip_goharis_decline(honest, judge):
 
 
 def printed():
-    """Return the kind of every statement about a number that is printed in the paper."""
+    """Return the kinds of all statements of the paper, except numbers for which no value is printed."""
     found = agreement.read_published(FOLDER / "published.tsv").set_index(["artefact", "quantity"])
     return found.loc[(found["kind"] != "number") | found["value"].notna(), "kind"]
 

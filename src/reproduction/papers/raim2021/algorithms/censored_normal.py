@@ -30,8 +30,9 @@ APPROXIMATE = {  # reason why the distribution of the sampler is not the posteri
 
 
 class Chain(NamedTuple):
-    """Finished Gibbs chain: draws of shape (draws, 6) in the columns `COLUMNS`, the acceptance rate, and the fraction
-    of sweeps in which the mean of the uncensored records is outside the censoring limits.
+    """Draws and diagnostics of a finished Gibbs chain. The draws have the shape (draws, 6) with the columns `COLUMNS`,
+    and the diagnostics are the acceptance rate and the fraction of sweeps in which the mean of the uncensored records
+    is outside the censoring limits.
 
     Parameters
     ----------
@@ -248,8 +249,8 @@ def first_guess(release: ArrayLike, *, n: int, lower: float, upper: float) -> tu
 
 
 def diagnostics(chains: list[Chain]) -> pd.DataFrame:
-    """Return a posterior summary of (mu, sigma2) over chains of equal length. The summary includes the effective sample
-    size (ESS), R-hat and the fraction of impossible sweeps.
+    """Return a posterior summary of mu and sigma2, computed from one or more chains of equal length. The summary
+    includes the effective sample size (ESS), R-hat and the fraction of impossible sweeps.
 
     Returns
     -------

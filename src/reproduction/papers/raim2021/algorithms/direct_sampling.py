@@ -50,7 +50,7 @@ class NoiseLaw(ABC):
     @property
     @abstractmethod
     def log_normaliser(self) -> float:
-        """Return log psi, where psi is the integral of the weight times the base density."""
+        """Return log psi, where psi is the integral of the weight function times the base density."""
 
     @abstractmethod
     def mode(self) -> float:
@@ -557,17 +557,18 @@ class DirectSampler:
         return x, int(rejected), len(u) - 1
 
     def log_area(self, log_u: ArrayLike) -> NDArray[np.float64]:
-        """Return log P(A_u) for log u <= 0, where A_u is the set on which the relative weight exceeds u."""
+        """Return the log of P(A_u), the probability that the relative weight exceeds u, for log u <= 0."""
         return self.problem.log_area(np.atleast_1d(np.asarray(log_u, dtype=float)))
 
     def interval(self, log_u: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the ends of the interval A_u, on which the relative weight exceeds u."""
+        """Return the ends of the interval on which the relative weight exceeds u (the set A_u)."""
         left, right = self.problem.interval(np.atleast_1d(np.asarray(log_u, dtype=float)))
         return self.weight.mode - left, self.weight.mode + right
 
     def step_function(self) -> pd.DataFrame:
-        """Return the pieces of the step function of the sampler as a table. The columns are log_u (left end, -inf
-        first), log_height, and order, which is the order in which the left knot was added.
+        """Return the step function of the sampler as a table, with one row per interval on which the function is
+        constant. The columns are log_u (left end, -inf first), log_height, and order, which is the order in which the
+        left knot was added.
 
         The order of u_L is 0, and that of u_H is 1 (its height is 0, and it closes the last piece); -1 marks the piece
         below u_L.
@@ -577,17 +578,17 @@ class DirectSampler:
         return pd.concat([first, pd.DataFrame(pieces)], ignore_index=True)
 
     def log_height(self, log_u: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the log of the step function h*(u), which is an envelope of P(A_u), the probability that the relative
-        weight exceeds u.
+        """Return the log of the step function h*(u), an envelope of the probability that the relative weight exceeds u.
+        This probability is denoted by P(A_u).
         """
         piece = np.searchsorted(self._u, log_u, side="right")
         return np.concatenate([[self.log_whole], self._p[:-1], [-np.inf]])[piece]
 
     @cached_property
     def log_psi(self) -> float:
-        """Return log(psi/c), where psi is the normalising constant, c is the largest weight, and psi/c is the integral
-        over u of P(A_u), the probability that the relative weight exceeds u. The integral has a closed form for Laplace
-        noise, and is computed by a sum or by quadrature otherwise.
+        """Return log(psi/c), where psi is the normalising constant and c is the largest weight. The ratio psi/c is the
+        integral over u of P(A_u), the probability that the relative weight exceeds u. The integral has a closed form
+        for Laplace noise, and is computed by a sum or by quadrature otherwise.
         """
         if isinstance(self.base, LaplaceBase):
             return self.weight.exact(self.base.scale).log_normaliser - self.weight.log_maximum
@@ -603,16 +604,16 @@ class DirectSampler:
 
     @property
     def rejection_rate(self) -> float:
-        """Return the exact probability 1 - psi/(c a) that a candidate is rejected, where psi is the normalising
-        constant, c is the maximum of the weight, and a is the area under the step function.
+        """Return the exact probability that a candidate is rejected. The probability is 1 - psi/(c a), where psi is the
+        normalising constant, c is the maximum of the weight, and a is the area under the step function.
         """
         return float(-np.expm1(self.log_psi - self._log_envelope))
 
     @property
     def bound(self) -> float:
-        """Return an upper bound on both the rejection probability and the total variation distance between the density
-        of u and the step function that approximates this density. The bound is c/psi times the total area of the
-        rectangles.
+        """Return an upper bound on the rejection probability of the sampler. It is also an upper bound on the total
+        variation distance between the density of u and the step function that approximates this density. The bound is
+        c/psi times the total area of the rectangles.
 
         The rectangle between 0 and u_L is included, although the slides omit it. The bound is never NaN, and at most
         8e307.
@@ -675,8 +676,8 @@ class DirectSampler:
         return float(grid[16]), float(value[best])
 
     def _machine_end(self) -> float:
-        """Return the log of the smallest u for which P(A_u) differs from P(A_0) in floating point, where A_u is the set
-        on which the relative weight exceeds u. The value is found by bisection.
+        """Return the log of the smallest u for which P(A_u) differs from P(A_0) in floating point. A_u is the set on
+        which the relative weight exceeds u. The value is found by bisection.
         """
         low, high = self.log_upper - 1.0, self.log_upper
         while self.log_area(low)[0] < self.log_whole:

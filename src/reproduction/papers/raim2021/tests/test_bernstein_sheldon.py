@@ -22,8 +22,8 @@ RELEASE, SLIDES = (-21.27, 778.56, 23.0, 27.0), {"n": 1000, "lower": -2.0, "uppe
     (60, (-1.2, -3.0, 30.0, 45.0), 1e-3),
 ])  # fmt: skip
 def test_the_baseline_equals_its_reference(n, z, scale):
-    """Check that three chains from different starting points equal the reference implementation, which computes matrix
-    inverses and square roots with LAPACK.
+    """Check that three chains from different starting points are equal to the chains of the reference implementation.
+    This implementation computes matrix inverses and square roots with LAPACK.
     """
     start = np.array(
         [[0.0, 0.25, 0.0, 0.2 * n, 1.0, 1.0], [-1.5, 1.0, 0.3, 0.1 * n, 2.0, 0.0], [0.9, 0.04, 0.5, 1.0, 0.0, 1.0]]
@@ -80,8 +80,8 @@ def test_bernstein_sheldon_is_near_where_its_normal_laws_are():
 
 
 def test_scale_mixture_of_the_baseline_is_laplace_noise():
-    """Check that the noise z - s in the noisy statistics z has a Laplace distribution for fixed parameters theta, if
-    the distribution of the true statistics s is much wider than the noise.
+    """Check that the simulated noise has a Laplace distribution if the distribution of the true statistics s is much
+    wider than the noise. The noise is z - s for noisy statistics z, and the parameters theta are fixed.
 
     The mean absolute noise over 4,000 draws is within 5 % of the scale: 4 standard errors for a dependence over two
     steps.

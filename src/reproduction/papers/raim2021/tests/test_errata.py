@@ -94,8 +94,8 @@ def test_closed_ends_of_the_gamma_weight():
 
 
 def test_the_lower_end_of_floating_point():
-    """Check u_L, the smallest u for which the probability of the interval A_u differs from the probability of A_0 in
-    floating point. At u_L, Laplace noise of scale b is outside [-21.27 - r, -21.27 + r] with probability exp(-(r -
+    """Check u_L, the smallest u for which P(A_u) and P(A_0) differ in floating point. The relative weight exceeds u on
+    the interval A_u. At u_L, Laplace noise of scale b is outside [-21.27 - r, -21.27 + r] with probability exp(-(r -
     21.27)/b)/2. This probability is about 2^-53.
 
     log u_L = -950 r^2/2, up to the factor of two within which a sum is rounded.
@@ -153,16 +153,17 @@ class Cut:
         return tuple(brentq(lambda x: self.log_relative(x) - log_u, *side) for side in sides)
 
     def excess(self, t):
-        """Return the difference log(P(A_u)/P(A_0)) - log(1e-10) at log u = -exp(t), where A_u is the set on which the
-        relative weight exceeds u.
+        """Return log(P(A_u)/P(A_0)) - log(1e-10), where A_u is the set on which the relative weight exceeds u =
+        exp(-exp(t)).
         """
         low, high = self.ends(-np.exp(t))
         return np.log(self.noise.cdf(high) - self.noise.cdf(low)) - self.noise.logcdf(self.z) - np.log(1e-10)
 
     def lost(self):
-        """Return the probability P(U > u_H) for the auxiliary variable U of the sampler, where u_H is the value of u at
-        which P(A_u) = 1e-10 P(A_0). The set A_u contains the points at which the relative weight exceeds u. Given x, U
-        is uniform below w(x)/c and exceeds u_H with probability max(0, 1 - u_H c/w(x)).
+        """Return the probability P(U > u_H) that the auxiliary variable U of the sampler exceeds a bound u_H. At u =
+        u_H, the probability P(A_u) of the set A_u is 1e-10 P(A_0). The set A_u contains the points at which the
+        relative weight exceeds u. Given x, U is uniform below w(x)/c and exceeds u_H with probability max(0, 1 - u_H
+        c/w(x)).
         """
         cut = -np.exp(brentq(self.excess, np.log(1e-12), np.log(400.0)))
         x = np.linspace(*self.ends(-600.0), 400_001)

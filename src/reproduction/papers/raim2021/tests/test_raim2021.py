@@ -139,8 +139,8 @@ def curve(table, name, column="curve"):
 
 
 def area(u):
-    """Return P(A_u) for the normal weight with mean 1/2 and variance 2, under Laplace noise of scale 1.5, where A_u is
-    the set on which the relative weight exceeds u.
+    """Return the probability P(A_u) that the relative weight exceeds u, under Laplace noise of scale 1.5. The weight
+    function is normal with mean 1/2 and variance 2.
     """
     reach = np.sqrt(-4 * np.log(u))
     law = stats.laplace(scale=1.5)
@@ -210,7 +210,9 @@ def test_descent_is_the_area_against_log_u():
 
 
 def test_intervals_of_the_weight_functions():
-    """Check that the normal weight equals u at both ends z - mu -+ sqrt(-2 log(u)/950) of the interval for level u."""
+    """Check that the normal weight function equals u at both ends of the interval for level u. The ends are z - mu -+
+    sqrt(-2 log(u)/950).
+    """
     table = method.weight_functions(**SETTING, levels=[0.5, 0.1])
     ends = table[(table["target"] == "xi_mean") & (table["curve"] == "interval")]
     reach = np.sqrt(-2 * np.log([0.5, 0.1]) / 950)
@@ -291,8 +293,9 @@ def test_whole_draws_against_their_law():
 
 
 def test_the_detection_limit_of_whole_draws_is_detected_in_nine_cases_of_ten():
-    """Check the detection limit of the test of integer draws, which is a relative change of the noise scale. If the
-    noise scale is larger by this relative change, the noncentrality of the chi-squared test gives a power of 0.9.
+    """Check the detection limit of the chi-squared test of integer draws, given as a relative change of the noise
+    scale. If the noise scale is larger by this relative change, the noncentrality of the chi-squared test gives a power
+    of 0.9.
     """
     weight = SimpleNamespace(log_relative=lambda x: -((x - 3.0) ** 2) / 8)
     x = stream(3, "sees").normal(2.0, 1.5, 100_000)
@@ -478,8 +481,8 @@ def test_counts_in_turn_and_jointly():
 
 
 def test_level_of_the_joint_test():
-    """Check the largest |z| that is accepted for five moments in a joint test at level 0.01. It is 3.265, the 0.999
-    quantile of Student's t distribution with 49 degrees of freedom.
+    """Check the critical value of |z| in a joint test of five moments at level 0.01. It is 3.265, the 0.999 quantile of
+    Student's t distribution with 49 degrees of freedom.
     """
     assert stats.t.isf(gibbs.PASSED / 10, gibbs.BATCHES - 1) == pytest.approx(3.265, abs=5e-4)
 

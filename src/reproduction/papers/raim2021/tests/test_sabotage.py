@@ -237,8 +237,8 @@ def test_area_reversed(honest):
 
 
 def test_right_height_below(honest):
-    """Check that the verdict about the envelope changes if the step function starts at the height P(A_0). With these
-    steps, the printed statement about the envelope is correct.
+    """Check that the verdict about the envelope changes if the step function starts at P(A_0), the probability that the
+    relative weight is positive. With these steps, the printed statement about the envelope is correct.
     """
     table = honest["step_functions"].copy()
     table.loc[(table["kind"] == "step") & (table["order"] == 0), "y"] = 1.0
@@ -377,8 +377,8 @@ def test_swapped_tails(honest, monkeypatch):
 
 
 def test_statistics_of_uncensored_samples(honest, monkeypatch):
-    """Check that the distributions of the statistics on the slides would be reproduced if the simulated samples had
-    these distributions.
+    """Check that the verdicts on the slides' distributions change if the statistics are drawn from these distributions.
+    No other verdict changes.
     """
 
     def of(self, x):

@@ -56,8 +56,8 @@ class LawOfCount(Protocol):
 
 
 def mode_moments(laws: Sequence[LawOfCount], total: LawOfCount, *, index: int, ties: str) -> tuple[float, float]:
-    """Return the first and the second moment of the component `index` of the mode of a multinomial distribution with
-    random weights and a random total.
+    """Return the first and the second moment of one component of a multinomial mode with random weights and a random
+    total.
 
     Parameters
     ----------
@@ -98,8 +98,8 @@ def mode_moments(laws: Sequence[LawOfCount], total: LawOfCount, *, index: int, t
 
 
 def _groups(laws: Sequence[LawOfCount], index: int, ties: str) -> list[Group]:
-    """Return the distributions of the weights of all components except `index`, in groups of components with the same
-    distribution. Each group is a tuple (values, probabilities, number of repeats, whether it wins ties).
+    """Return the distributions of the weights of all components except `index`. Components with the same distribution
+    are collected in a group. Each group is a tuple (values, probabilities, number of repeats, whether it wins ties).
     """
     multiplicity: dict[tuple[int, int, float, bool], int] = {}
     kinds: dict[tuple[int, int, float, bool], LawOfCount] = {}
@@ -118,9 +118,9 @@ def _groups(laws: Sequence[LawOfCount], index: int, ties: str) -> list[Group]:
 
 
 def _tail(a: int, groups: list[Group], total: LawOfCount, size: int, ties: str) -> tuple[int, Array]:
-    """Return the probabilities P(units >= k) for the number of units that a component obtains (its released count), for
-    k = start + 1, .., together with `start`. For smaller k the probability is 1, and for larger k it is 0, up to an
-    error of 1e-11.
+    """Return the tail probabilities P(units >= k) of the released count (number of units) of one component. The result
+    contains `start` and the probabilities for k = start + 1, start + 2, .. For smaller k the probability is 1, and for
+    larger k it is 0, up to an error of 1e-11.
     """
     mean = [float(v @ p) * n for v, p, n, _ in groups]
     variance = [n * float((v - v @ p) ** 2 @ p) for v, p, n, _ in groups]
@@ -164,8 +164,8 @@ def _reached(a: int, k: Whole, groups: list[Group], total: LawOfCount, ties: str
 
 
 class _Units(NamedTuple):
-    """Distributions, for every group and every k, of the number of units of the group that precede the k-th unit of the
-    component. The distributions are stored as spectra of circular distributions around a mean.
+    """Distribution of the number of units in a group that precede the k-th unit of the component, for every group and
+    every k. The distributions are stored as spectra of circular distributions around a mean.
     """
 
     length: int
@@ -177,9 +177,9 @@ class _Units(NamedTuple):
     repeats: Whole  # (G,)
 
     def law(self, rows: Whole, place: Whole, nodes: Array, weights: Array) -> Array:
-        """Return, for the selected values of k, the distribution of the total number of units of other components that
-        precede the k-th unit of the component, as a float64 array of shape (K, length). The distribution is integrated
-        over the lost ties.
+        """Return the distribution of the number of units of other components that precede the k-th unit of the
+        component. The result has one row per selected value of k, as a float64 array of shape (K, length). The
+        distribution is integrated over the lost ties.
         """
         about = {"rows": rows, "nodes": nodes, "weights": weights}
         return np.fft.irfft(integrated(self.every, self.some, place, self.repeats, **about), n=self.length)

@@ -490,7 +490,8 @@ def test_margins_of_zeros_and_of_the_comparison():
 
 
 def test_margins_of_the_posteriors():
-    """Check the margins by which the claims about posteriors hold, for Bernoulli variables with P(0) = q and P(1) = p.
+    """Check the margins by which the claims about posteriors hold. The posteriors are Bernoulli distributions with P(0)
+    = q and P(1) = p.
 
     The totals have sd .5 and sqrt(.24) given algorithms 1; N1 has sd .5 and .4 given algorithms 2 and 3.
     """

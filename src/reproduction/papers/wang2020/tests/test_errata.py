@@ -114,8 +114,8 @@ def test_a_component_of_weight_zero():
 
 
 def modes_by_fractions(total, weights):
-    """Return two modes of a multinomial distribution, computed with fractions. In the first mode, the first component
-    wins ties, and in the second mode, the last component wins ties.
+    """Return two modes of a multinomial distribution, computed in exact rational arithmetic. In the first mode, the
+    first component wins ties, and in the second mode, the last component wins ties.
     """
     quotients = sorted((Fraction(int(w), k), -i) for i, w in enumerate(weights) for k in range(1, int(w) + 50))[::-1]
     least = quotients[total - 1][0]

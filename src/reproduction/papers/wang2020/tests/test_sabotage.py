@@ -131,7 +131,7 @@ def judge(honest) -> in_process.Judge:
 
 @pytest.fixture(scope="module")
 def judged(judge) -> "pd.Series[str]":
-    """Return the verdicts on the checked statements that result from the unmodified code. Stricter interpretations of
+    """Return the verdicts on the checked statements, computed with the unmodified code. Stricter interpretations of
     statements and additional facts are included (kinds ``stricter`` and ``fact`` in ``published.tsv``).
     """
     published = agreement.read_published(paper.discover()[s.SLUG].folder / "published.tsv")

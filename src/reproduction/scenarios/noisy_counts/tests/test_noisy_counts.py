@@ -340,8 +340,8 @@ def answered(tmp_path, **settings):
 
 
 def test_columns_screen_and_page(tmp_path):
-    """Check the confidence intervals in the table, on the screen and on the page. The half-width at sigma 5 is h = 10,
-    because P(N >= 10) = .028 is above .025 and P(N >= 11) = .018 is below .025.
+    """Check the confidence intervals in the table of results, in the terminal output and on the HTML page. The
+    half-width at sigma 5 is h = 10, because P(N >= 10) = .028 is above .025 and P(N >= 11) = .018 is below .025.
     """
     files, rows, _, _ = answered(tmp_path, counts={"a": 17, "b": -2, "c": -15}, confidence=0.95)
     assert rows["ci_lower"].tolist() == [7, 0, 0]
@@ -399,7 +399,9 @@ def test_the_command_has_the_option(tmp_path, monkeypatch, capsys):
 
 
 def batch(tmp_path, text, shards=1, **settings):
-    """Return the files and the rows of a batch, with confidence intervals at level 0.95 unless the level is None."""
+    """Return the result files and the result rows of a batch of tables. The confidence intervals have the level 0.95 by
+    default, and are omitted if `confidence` is None.
+    """
     (tmp_path / "many.csv").write_text(text, encoding="utf-8")
     settings = {"kind": "noisy_counts", "file": str(tmp_path / "many.csv"), "confidence": 0.95, **settings}
     written = {key: value for key, value in settings.items() if value is not None}
@@ -445,7 +447,7 @@ def test_batches_with_a_total_have_intervals_of_rates(tmp_path):
 
 
 def noise_tail(s, scale, terms):
-    """Return P(sum of discrete Laplace terms >= s) by convolution."""
+    """Return the probability that a sum of discrete Laplace variables is at least s, computed by convolution."""
     d = np.arange(-150, 151)
     mass = np.exp(-abs(d) / scale) * np.tanh(0.5 / scale)  # (1 - a)/(1 + a) with a = exp(-1/scale)
     noise = mass
@@ -456,8 +458,8 @@ def noise_tail(s, scale, terms):
 
 @pytest.mark.parametrize("shards", [1, 2])
 def test_a_batch_names_the_worst_value_of_each_table_in_conflict(tmp_path, shards):
-    """Check the reported p-value of each table, which is the smallest p-value multiplied by the number of tested
-    values, against direct calculations. The counts have Jeffreys' prior.
+    """Check the reported p-value of each table against direct calculations. This p-value is the smallest p-value in the
+    table, multiplied by the number of tested values. The counts have Jeffreys' prior.
     """
     tables = {
         "sum": ({"a": 31, "b": 39}, 40), "low": ({"a": -30, "b": 64}, 30), "sound": ({"a": 12, "b": 19}, 30),
