@@ -10,6 +10,7 @@ the workflow, so its files are identical.
 import argparse
 import os
 import sys
+import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -49,11 +50,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (ConfigError, ValueError, OSError, RuntimeError) as error:
         _stop(asked.verb, error)
     except ImportError as error:
-        if not str(error.name).startswith("dpmultinomial"):
-            raise
-        _stop(asked.verb, f"the kernels are not compiled ({error}); run make env")
+        ours = str(error.name).startswith("dpmultinomial")
+        what = "the kernels are not compiled" if ours else "a package is missing"
+        _stop(asked.verb, f"{what} ({error}): run make env")
     except KeyError as error:  # for an unknown name, the message is the argument of the KeyError
         _stop(asked.verb, error.args[0] if error.args else error)
+    except Exception as error:
+        if os.environ.get("DPMULTINOMIAL_DEBUG") == "1":
+            raise
+        _stop(asked.verb, _unexpected(error))
+
+
+def _unexpected(error: Exception) -> str:
+    """Return the message of an error for which the command has no rule. A TypeError that a statement `raise` of the
+    project raised is about the input, and its message is complete; all other errors are internal errors.
+    """
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    if isinstance(error, TypeError) and (place.line or "").startswith("raise TypeError("):
+        return str(error)
+    return (
+        f"internal error, please report it: {type(error).__name__} in {Path(place.filename).name}, line "
+        f"{place.lineno}: {error} (with the environment variable DPMULTINOMIAL_DEBUG=1, the command prints all calls)"
+    )
 
 
 def _stop(verb: str, message: object, *, status: int = 1) -> NoReturn:

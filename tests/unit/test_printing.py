@@ -17,6 +17,7 @@ import dpmultinomial as dpm
 from dpmultinomial import _printing
 from dpmultinomial._files import csv_table
 from dpmultinomial._posteriors.additive import additive_counts
+from dpmultinomial._posteriors.trees.tree import Tree
 from dpmultinomial._releases import room
 from reproduction import command
 
@@ -209,6 +210,10 @@ def test_a_release_has_no_name_that_a_terminal_interprets(tmp_path, mark):
         (KeyError("no scenario x"), "no scenario x", None),
         (KeyError(), "", None),
         (ValueError("a\x1bb"), "a\\x1bb", None),
+        (TypeError("bad operand"), "internal error, please report it: TypeError in test_printing.py, line", None),
+        (AttributeError("no x"), "internal error, please report it: AttributeError in test_printing.py, line", None),
+        (AssertionError(), "internal error, please report it: AssertionError", None),
+        (ModuleNotFoundError("no module x", name="x"), "a package is missing (no module x): run make env", None),
     ],
 )
 def test_no_error_of_a_command_ends_in_a_stack(monkeypatch, capsys, error, words, status):
@@ -222,3 +227,19 @@ def test_no_error_of_a_command_ends_in_a_stack(monkeypatch, capsys, error, words
     assert text.startswith("dpm check: ")
     assert words in text
     assert status is None or stopped.value.code == status
+
+
+def test_a_type_error_about_the_input_is_a_sentence_and_not_an_internal_error(monkeypatch):
+    monkeypatch.setattr(command, "_check", lambda _: Tree([-1], names=[1]))
+    with pytest.raises(SystemExit, match=r"^dpm check: names must contain only non-empty strings, got 1$"):
+        command.main(["check", "config.yaml"])
+
+
+def test_a_debug_run_shows_the_stack_of_an_internal_error(monkeypatch):
+    def fails(_):
+        raise AttributeError("no x")
+
+    monkeypatch.setattr(command, "_check", fails)
+    monkeypatch.setenv("DPMULTINOMIAL_DEBUG", "1")
+    with pytest.raises(AttributeError, match="no x"):
+        command.main(["check", "config.yaml"])
