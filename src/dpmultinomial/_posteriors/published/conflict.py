@@ -279,7 +279,8 @@ def by_table(tail: Array, starts: NDArray[np.int64]) -> tuple[Array, NDArray[np.
     """
     owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     tested = np.bincount(owner, ~np.isnan(tail), len(starts) - 1)
-    order = np.lexsort((tail, owner))  # the position of the smallest tail of a table is first, and NaN is last
+    # the first of the smallest tails of a table, up to rounding errors; NaN is last
+    order = np.lexsort((np.round(np.log(np.maximum(tail, 1e-320)), 9), owner))
     first = order[starts[:-1]]
     p = 2 * tail[first] * tested
     return np.where(p < SMALL, p, np.nan), first - starts[:-1]

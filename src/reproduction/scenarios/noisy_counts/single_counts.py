@@ -126,6 +126,11 @@ def many(tables: Tables, settings: Mapping[str, Any]) -> Answers:
         rows_of_prior = np.flatnonzero((which == i) & ~bad)
         tails[rows_of_prior] = conflict.tails(cells.take(rows_of_prior), prior)
     p, worst = conflict.by_table(tails, tables.starts)
+    # the last digits of a tail depend on the counts that are computed together, and the results must not
+    for t in np.flatnonzero(~np.isnan(p)).tolist():
+        i = tables.starts[t] + worst[t]
+        (tail,) = conflict.tails(cells.take(np.array([i])), priors[groups[i]])
+        p[t] = 2 * tail * np.count_nonzero(~np.isnan(tails[tables.starts[t] : tables.starts[t + 1]]))
     where = frame["position"].to_numpy()
     frame = frame.assign(**dict(zip(CONFLICT, (p[where], conflict_names(p, worst, tables)[where]), strict=True)))
     if level := settings.get("confidence"):
