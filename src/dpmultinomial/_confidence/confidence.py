@@ -384,7 +384,7 @@ class Confidence:
         summed = self._sum(signs)
         if summed is None:
             raise ValueError(
-                f"{text!r}: an exact test of several counts is not available for the noise {self._noisy.law!r}: test "
+                f"an exact test of several counts ({text!r}) is not available for the noise {self._noisy.law!r}: test "
                 "single counts"
             )
         exact = summed.noise.exact and summed.low == summed.high

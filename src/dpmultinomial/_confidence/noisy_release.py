@@ -197,7 +197,7 @@ class NoisyCounts:
         noises = [added([(self.noise_at(i), 1) for i in places]) for places in ([place], others, [place, *others])]
         if not all(noise.exact for noise in noises):
             raise ValueError(
-                f"rates: the noise {self.law!r} is too large for exact sums if the total is not public: pass "
+                f"for rates without a public total, the noise {self.law!r} is too large for exact sums: pass "
                 "Release(.., total=)"
             )
         return Pair(float(self.values[place]), float(self.values[others].sum()), *noises)

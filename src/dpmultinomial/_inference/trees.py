@@ -57,7 +57,7 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     _checks.one_of("method", method, ("auto", "exact"))
     if isinstance(release.total, Mapping):
         raise ValueError(
-            f"total must be omitted for a tree, because the total is the count of the root, got {dict(release.total)}: "
+            f"total must be omitted for a tree, got {dict(release.total)}: the total is the count of the root, so "
             "give a noisy total as a measurement of the root"
         )
     measurements = _measurements(release)

@@ -298,7 +298,9 @@ class Dirichlet:
         _checks.one_of("relation", relation, RELATIONS[1:2])
         sizes = changed_counts(changes, sensitivity)
         if sizes is not None and (len(sizes) != 2 or sizes[0] != sizes[1]):
-            raise ValueError(f"changes must be two equal numbers, because the total is fixed, got {changes!r}")
+            raise ValueError(
+                f"changes must be two equal numbers, got {changes!r}: the total is fixed, so two counts change equally"
+            )
         moved = 1.0 if sensitivity is None else _checks.positive("sensitivity", sensitivity) / 2
         r = self.r * (moved if sizes is None else sizes[0])
         divergences = {order: renyi.dirichlet_worst_case(r, alpha=self.alpha, order=order) for order in orders}

@@ -89,7 +89,7 @@ def state(asked: Asked, lines: Sequence[Line]) -> Entry | None:
     latest = max((generation for release, generation in entries if release == asked.release), default=0)
     if asked.generation != latest + 1:
         raise Refused(
-            f"{asked}: generation must be {latest + 1}, because generations are consecutive, got {asked.generation}"
+            f"{asked}: generation must be {latest + 1}, got {asked.generation}, because generations are consecutive"
         )
     return None
 

@@ -164,8 +164,8 @@ def _remembered(journal: Journal, memory: Memory, take_over: Sequence[str]) -> l
             )
         if Path(folder, NAME).exists():
             raise Refused(
-                f"{folder} must no longer exist if the recorded spending is transferred, but still exists: make "
-                f"{_places.FOLDER}/ a symbolic link to this folder instead"
+                f"the spending recorded for {folder} can be transferred only if this folder no longer exists, but the "
+                f"folder exists: make {_places.FOLDER}/ a symbolic link to this folder instead"
             )
         wanted |= {copy.place for copy in known}
     return [copy for copy in memory.all() if copy.identity == identity or copy.place in wanted]

@@ -206,7 +206,7 @@ class CoupledCounts:
             best = logs.max()
         if not best > -np.inf:
             raise ValueError(
-                "the release has probability 0 under this mechanism and these windows: "
+                "the release has probability 0 under this mechanism for all counts in the windows: "
                 "check the settings, or choose a larger window"
             )
         self._kept = np.flatnonzero(logs > best - _NEGLIGIBLE)

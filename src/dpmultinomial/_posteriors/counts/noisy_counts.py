@@ -202,7 +202,7 @@ def exact(
         return DirichletMixture(prior, WindowedSumLaw(windows_of(likelihoods, prior, total), total))
     if len(laws) * (total + 1) > MOST_LISTED:
         raise ValueError(
-            f"total: {len(laws)} counts between 0 and {total:,} have {len(laws) * (total + 1):,} possible values, "
+            f"{len(laws)} counts between 0 and {total:,} have {len(laws) * (total + 1):,} possible values, "
             f"more than the limit of {MOST_LISTED:,} for noise that is not additive: set tighter bounds on the counts"
         )
     s = np.arange(total + 1)

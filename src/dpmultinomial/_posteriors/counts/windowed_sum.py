@@ -73,7 +73,7 @@ def windows_of(likelihoods: Sequence[Logs], alpha: Array, total: int) -> list[Wi
 def _refuse(weights: int, total: int) -> None:
     if weights > MOST:
         raise ValueError(
-            f"total: the noise is too large for the total {total:,}, because {weights:,} true counts are possible, "
+            f"the noise is too large for the total {total:,}, because {weights:,} true counts are possible, "
             f"more than the limit of {MOST:,}: set tighter bounds on the counts"
         )
 

@@ -280,8 +280,8 @@ def total_of(total: Any, concentration: float | None) -> Total:
     released = _checks.number("total", total["released"])
     if not law.possible(np.array([released]))[0]:
         raise ValueError(
-            f"total: the released value {released:g} is impossible under the noise {law!r}: check the released value "
-            "and the noise"
+            f"the released value {released:g} of the total is impossible under the noise {law!r}: check the released "
+            "value and the noise"
         )
     return Total(released, law, concentration)
 

@@ -120,8 +120,9 @@ class Leaves:
         widest = float((high - low).max()) + 1
         if not (k * widest <= _ENTRIES and widest <= _WIDEST):
             raise TooWide(
-                f"total: each of the {k:,} true counts has up to {widest:.3g} possible values, more than the limit "
-                f"of {min(_ENTRIES // k, _WIDEST):,}: set tighter bounds on the counts, or more informative priors"
+                f"each of the {k:,} true counts in the total has up to {widest:.3g} possible values, more than the "
+                f"limit of {min(_ENTRIES // k, _WIDEST):,}: set tighter bounds on the counts, or more informative "
+                "priors"
             )
         offsets = np.arange(widest)
         ends = np.stack([low - 1, low - 2, high + 1, high + 2], axis=1)
@@ -287,8 +288,8 @@ def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
         if attempt is not None and attempt.error <= windows.NEGLECTED:
             return attempt
     raise ValueError(
-        f"total: for all counts within the bounds, the total {total.released:g} is impossible or requires noise of "
-        "more than 1,200 standard deviations: check the total, the noise and the bounds"
+        f"the total {total.released:g} is impossible for all counts within the bounds, or requires noise of more than "
+        "1,200 standard deviations: check the total, the noise and the bounds"
     )
 
 
@@ -341,7 +342,7 @@ def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass:
     first, last = max(float(low[0]), least), min(float(high[0]), most)
     if not last - first < _WIDEST:
         raise ValueError(
-            f"total: {last - first + 1:.3g} sums of the true counts are possible under the noise of the total, more "
+            f"under the noise of the total, {last - first + 1:.3g} sums of the true counts are possible, more "
             f"than the limit of {_WIDEST:,}: set tighter bounds on the counts"
         )
     rows, which = kinds
@@ -676,8 +677,8 @@ class _Parts:
     def _share(self, i: int, group: Group = None) -> Discrete:
         if group is not None and (size := self._size(i, group)) > SHARES:
             raise ValueError(
-                f"among: {size:.3g} pairs of counts are possible, more than the limit of {SHARES:,}: use rates, or set "
-                "tighter bounds"
+                f"a share in the group `among` requires at most {SHARES:,} possible pairs of counts, got {size:.3g} "
+                "pairs: use rates, or set tighter bounds on the counts"
             )
         s, t, weights = self._parts(i, group)
         if group is not None:
