@@ -96,10 +96,13 @@ def test_without_blocks_counties_have_geoids_and_tracts_have_none():
     assert not made.lacks_aian_parts("County")
 
 
+@pytest.mark.parametrize("prefix", ["15002", "15012", "15011"])
 @pytest.mark.parametrize("county", ["050100091", "05010009"])
-def test_an_aian_area_is_not_a_county(county):
-    """Check codes of 9 characters (Redistricting) and of 8 (DHC); 2009 is an area's number, 009 a county's."""
-    area = "150020091"[: len(county)]
+def test_an_aian_area_is_not_a_county(county, prefix):
+    """Check codes of 9 characters (Redistricting) and of 8 (DHC); 2009 is an area's number, 009 a county's. Only the
+    two characters 10 after the state are those of a county.
+    """
+    area = f"{prefix}0091"[: len(county)]
     made = files.spine_of({"State": np.array(["050", "150"]), "County": np.array([county, area])}, 50)
     assert made.places("County") == {"50009": [3], area: [4]}
     assert [made.geoid("County", place) for place in made.places("County")] == ["50009", ""]
