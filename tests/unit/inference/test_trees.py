@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from reference.tree_enumeration import Enumeration, splits
-from scipy.stats import norm
+from scipy.stats import betabinom, norm
 
 import dpmultinomial as dpm
 
@@ -125,3 +125,60 @@ def test_a_mechanism_of_something_else_is_refused():
     swap = dpm.Release(VALUES, mechanism=dpm.Swap(rate=0.1), parents=PARENTS)
     with pytest.raises(TypeError, match="mechanism must be a noise distribution for counts"):
         dpm.posterior(swap)
+
+
+SCALES = [1.0, 10.0, 100.0, 3e3, 1e4, 3e4, 1e5, 1e6, 1e9, 1e12]
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("law", [dpm.Laplace, dpm.DiscreteLaplace])
+def test_a_tree_of_large_counts_has_an_answer_or_an_error_with_the_size_at_every_scale(law, scale):
+    """Compare the mean of the root with least squares: far from 0, prior and bounds hardly matter (under .3 sd)."""
+    released = {"all": 300_100, "a": 100_000, "b": 100_300, "c": 99_800}
+    parents = {"all": None, "a": "all", "b": "all", "c": "all"}
+    release = dpm.Release(released, mechanism=law(scale=scale), parents=parents)
+    if scale >= 3e3:
+        with pytest.raises(
+            ValueError, match=r"(all|c): about .* counts are possible given its"
+        ):
+            dpm.posterior(release)
+        return
+    found = dpm.posterior(release, prior=1.0)
+    assert found.accuracy.status == "exact"
+    estimate, sd = found.facts["least_squares"]["all"]
+    assert abs(found.counts["all"].mean() - estimate) < 0.3 * sd
+
+
+@pytest.mark.parametrize("scale", [1.0, 10.0, 30.0, 1e6, 1e9, 1e12])
+def test_a_tree_of_small_counts_has_an_answer_or_an_error_with_the_size_at_every_scale(scale):
+    """Compare with full sums over both counts, with the weights of the noise, the splits and a flat total."""
+    released, parents = {"all": 13, "a": 7, "b": 4}, {"all": None, "a": "all", "b": "all"}
+    release = dpm.Release(released, mechanism=dpm.DiscreteLaplace(scale=scale), parents=parents)
+    if scale > 100:
+        with pytest.raises(ValueError, match=r"(all|a|b): about .* counts are possible"):
+            dpm.posterior(release, prior=1.0)
+        return
+    n = np.arange(60 * scale + 60)
+    logs = -(np.abs(n[:, None] - 7) + np.abs(n - 4) + np.abs(n[:, None] + n - 13)) / scale
+    weights = np.exp(logs) / (n[:, None] + n + 1)  # (N + 1) splits of each total N are equally likely
+    found = dpm.posterior(release, prior=1.0)
+    assert found.counts["a"].mean() == pytest.approx((weights.sum(axis=1) @ n) / weights.sum(), rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e6, 1e9, 1e12])
+def test_counts_with_a_total_tend_to_their_prior_under_wide_noise(scale):
+    """Check the limit: beta-binomial counts of 3,000 records, with concentrations 1/2 and 1."""
+    release = dpm.Release({"a": 3000, "b": 100, "c": 5}, mechanism=dpm.DiscreteLaplace(scale=scale), total=3000)
+    count = dpm.posterior(release).counts["a"]
+    limit = betabinom(3000, 0.5, 1.0)
+    assert count.mean() == pytest.approx(limit.mean(), rel=5000 / scale)
+    assert count.sd() == pytest.approx(limit.std(), rel=5000 / scale)
+
+
+@pytest.mark.parametrize("scale", [1e6, 1e9, 1e12])
+def test_single_counts_under_too_wide_noise_are_rejected_with_the_number_of_counts(scale):
+    """Check the number of possible counts: 40 scales above the released value, and the value below."""
+    release = dpm.Release({"a": 3000, "b": 100}, mechanism=dpm.DiscreteLaplace(scale=scale))
+    with pytest.raises(ValueError, match=r"a: .* the noise is too large: .* true counts are possible") as error:
+        dpm.posterior(release)
+    assert float(str(error.value).split("too large: ")[1].split()[0]) == pytest.approx(40 * scale, rel=0.01)

@@ -28,6 +28,7 @@ DROP = 1e-20  # initial fraction of a message that may be truncated at either en
 CHEAP = 1e-60  # truncating no more than this fraction costs less than improving the tilts
 LEAST_DROP = 1e-250
 TERMS = 5e10  # largest number of terms of a sum of two messages, as in messages.h
+FIT_TERMS = 1e10  # largest number of terms of sums of pairs of children while a prior is fitted
 STEPS = 4  # number of improvements of the tilts, from the sums of the computed messages
 CUTS = 4  # number of attempts with smaller and smaller truncated fractions
 BLIND = 1e-150  # fraction truncated if the bound is too large for float64, so that the required fraction is unknown
@@ -122,6 +123,8 @@ def solve(
     tilts, slacks, _, failed = _sites.balance(*given, start)
     if failed[0] >= 0:
         raise Unsolved(_words(tree, sites, failed[0], STATES[failed[1]]))
+    if goal > GOAL and (row := _expensive(tree, sites, tilts, drop)) >= 0:
+        raise Unsolved(_words(tree, sites, row, "wide"))
     best, missed = _first(tree, sites, tables, tilts, slacks, drop)
     if best is None:
         raise Unsolved(_words(tree, sites, *missed))
@@ -181,6 +184,29 @@ def _means(tree: Tree, messages: SumProduct) -> Array:
     """Return the posterior means of the counts of the inner nodes, in the node order of the compiled kernels."""
     summaries = messages.down(tree.count > 0, 0.25)[0]
     return np.ascontiguousarray(summaries[:, 0])
+
+
+def _expensive(tree: Tree, sites: NDArray[Any], tilts: Array, drop: float) -> int:
+    """Return a node for which a single sum over two of its children has too many terms for a fit, or -1.
+
+    Only sums of two leaves are counted, with the windows of their likelihoods under the tilt.
+    """
+    own = tilts[np.maximum(tree.above, 0)]
+    fall, centre = -np.log(drop), np.maximum(sites["centre"], sites["lower"])
+    left, right = np.zeros(len(sites)), np.zeros(len(sites))
+    leaf, curves = tree.count == 0, sites["square"] > 0
+    tents = leaf & (sites["absolute"] > np.abs(own))
+    curves &= leaf
+    left[tents] = fall / (sites["absolute"] + own)[tents]
+    right[tents] = fall / (sites["absolute"] - own)[tents]
+    left[curves] = right[curves] = np.sqrt(fall / sites["square"][curves])
+    width = np.minimum(left, centre - sites["lower"]) + np.minimum(right, np.maximum(sites["upper"] - centre, 0.0))
+    for row in np.flatnonzero(tree.count > 1).tolist():
+        first = int(tree.first[row])
+        pair = width[first : first + int(tree.count[row])]
+        if (pair[:-1] * pair[1:])[::2].sum() > FIT_TERMS:
+            return row
+    return -1
 
 
 def _range(low: float, high: float) -> str:
