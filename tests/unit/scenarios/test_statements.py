@@ -420,6 +420,12 @@ def test_an_uncertain_prior_is_a_warning_before_the_table(shown):
     assert "WARNING" not in shown(file="few.csv", noise=noise)
 
 
+@pytest.mark.parametrize(("rows", "noun"), [(1, "The number is"), (2, "Both numbers are"), (3, "All 3 numbers are")])
+def test_the_number_of_numbers_is_stated(rows, noun):
+    (said,) = sentences.accuracy({"accuracy": [{"rows": rows, "status": "exact", "reason": ""}]})
+    assert said == f"{noun} exact up to floating-point rounding."
+
+
 def test_the_uncertain_prior_of_every_group_is_a_warning():
     prior = {
         name: {"uncertain": name != "b", "mean": mean, "mean_error": 2.0}
