@@ -138,9 +138,7 @@ def test_a_tree_of_large_counts_has_an_answer_or_an_error_with_the_size_at_every
     parents = {"all": None, "a": "all", "b": "all", "c": "all"}
     release = dpm.Release(released, mechanism=law(scale=scale), parents=parents)
     if scale >= 3e3:
-        with pytest.raises(
-            ValueError, match=r"(all|c): about .* counts are possible given its"
-        ):
+        with pytest.raises(ValueError, match=r"(all|c): about .* counts are possible given its"):
             dpm.posterior(release)
         return
     found = dpm.posterior(release, prior=1.0)
