@@ -188,7 +188,8 @@ def test_published_numbers_are_those_of_the_code():
         scale = synthetic_census.GLOBAL["pl94", table]
         assert f"{scale.numerator}/{scale.denominator}" == fraction
         assert fraction in METHODS
-        assert f"{float(1 / scale**2):.2f} for {table}s" in METHODS
+        files = {"person": "files of persons", "unit": "files of housing units"}[table]
+        assert f"{float(1 / scale**2):.2f} for the {files} ($g = {fraction}$)" in " ".join(METHODS.split())
 
 
 R_PAGE = Path(__file__).parents[2] / "docs/how-to/r.md"

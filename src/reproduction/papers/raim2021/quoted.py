@@ -35,7 +35,7 @@ QUOTES = [
     Quote("methods.md", "differ by at most {{7.2 %}}", "coverage", _longest_apart),
     Quote(
         "methods.md",
-        r"is then {{26 %}} longer than the interval from the exact posterior at $\varepsilon = 2$ and {{17 %}} longer "
+        r"is {{26 %}} longer than the interval from the exact posterior at $\varepsilon = 2$ and {{17 %}} longer "
         "at",
         "coverage_asymmetric",
         _longer,
