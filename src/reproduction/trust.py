@@ -91,7 +91,7 @@ def stated(path: str | Path) -> dict[str, Any]:
             if record is None:
                 raise Damaged(f"{beside} is incomplete or is not a provenance record. {_way_out(path, '')}")
             return record
-    raise Damaged(f"{path} has no provenance record with its SHA-256 checksum. {_way_out(path, '')}")
+    raise Damaged(f"no provenance record contains the SHA-256 checksum of {path}. {_way_out(path, '')}")
 
 
 def untrusted(root: Path, expected: Iterable[str] = (), requested: Iterable[str] | None = None) -> Iterator[Fault]:

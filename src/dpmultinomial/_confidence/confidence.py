@@ -372,7 +372,9 @@ class Confidence:
             return self._test_counts(hypothesis, signs, parsed.bound)
         sides = [[place for place, sign in signs.items() if sign == which] for which in (1, -1)]
         if not all(sides) or parsed.bound != 0:
-            raise ValueError(f"{hypothesis!r}: with {given[0]}, a hypothesis must compare two samples, such as 'a = b'")
+            raise ValueError(
+                f"{hypothesis!r}: if {given[0]} is given, the hypothesis must compare two samples, as in 'a = b'"
+            )
         if rest is not None:
             return self._bootstrap(hypothesis, sides, rest, rng)
         value = (

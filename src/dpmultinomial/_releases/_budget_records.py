@@ -69,7 +69,7 @@ class Remembered:
 
 @dataclass(frozen=True)
 class Unreadable:
-    """Unreadable file among a user account's copies of journals.
+    """Copy of a journal in the folder of the user account, in a file that cannot be read.
 
     Parameters
     ----------

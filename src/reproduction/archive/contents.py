@@ -92,7 +92,7 @@ def _stated(run: Path, name: str) -> str:
     try:
         trust.checked(path)
     except (OSError, trust.Damaged) as error:
-        raise ArchiveError(f"{name} cannot be archived: {error}. Run make reproduce to regenerate the file") from None
+        raise ArchiveError(f"{name} cannot be archived: {error}. Run `make reproduce` to regenerate the file") from None
     beside = path.with_suffix(SUFFIX)
     if not beside.is_file():
         beside = path.with_name(f"{path.stem.rpartition('_')[0]}{SUFFIX}")

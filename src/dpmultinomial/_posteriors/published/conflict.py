@@ -117,8 +117,19 @@ def given_total(released: Array, laws: Sequence[Any], total: int, alpha: Array) 
 
 
 def of_count(value: float, law: Any, total: int, a: float, b: float, *, listed: bool = True) -> float:
-    """Return the prior predictive tail probability of one released count, as in `given_total`. The true count has a
-    beta-binomial distribution with the parameters a and b. If `listed` is false, the most favourable count is used.
+    """Return the prior predictive tail probability of one released count, as in `given_total`.
+
+    Parameters
+    ----------
+    value : released count.
+    law : noise distribution of the count.
+    total : public total.
+    a, b : parameters of the beta-binomial distribution of the true count.
+    listed : whether to sum over the true counts; otherwise, the most favourable true count is used.
+
+    Returns
+    -------
+    float
     """
     cell = cells_of([value], law, upper=total)
     if not listed:

@@ -642,7 +642,7 @@ class CommonOdds(TailedLaw):
 
     @cached_property
     def error(self) -> float:
-        """Estimated relative error of any probability of at least 1e-15, and of the smaller tail probability at a
+        """Estimated relative error of probabilities >= 1e-15, and of the smaller of the two tail probabilities at a
         quantile. The estimate is twice the error of the density at three points between the nodes of every panel,
         because both the numerator and the denominator have this error.
         """
@@ -747,9 +747,8 @@ def common_odds_ratio(
 
 
 def _stratum(table: ArrayLike, rate: float) -> tuple[Array, Array, Array] | None:
-    """Return three arrays with one value per possible original count x of a stratum with the swapped count s. The
-    values are x - s, log P(x | s) and log(h(x)/h(s)). The function h is the hypergeometric probability mass function.
-    Return None if a margin is 0.
+    """Return the arrays x - s, log P(x | s) and log(h(x)/h(s)) for all possible original counts x of a stratum with the
+    swapped count s. The function h is the hypergeometric probability mass function. Return None if a margin is 0.
     """
     counts = _checks.table("swapped", table)
     x, _ = two_by_two.orient(counts)

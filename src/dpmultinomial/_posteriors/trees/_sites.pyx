@@ -489,10 +489,7 @@ def refine(parent, count, sites, tables, reach, tilts, sums, means=None):
 # Sums of the weights of single nodes under given tilts, for mixtures of independent counts.
 
 def sums(sites, tables, tilts, fall, most):
-    """Return the sum of every weight under every tilt, float64 (n, tilts, 6).
-
-    The columns are the log of the sum in a window, the mean, the variance, an upper bound on the log of the sum outside
-    the window, and the ends of the window.
+    """Return the sum of every weight under every tilt, with moments, a bound on the rest, and the window.
 
     Parameters
     ----------
@@ -501,6 +498,12 @@ def sums(sites, tables, tilts, fall, most):
     tilts : float64 (t,).
     fall : > 0, decrease of the log weight from its maximum to the ends of the window.
     most : largest number of counts in all windows.
+
+    Returns
+    -------
+    float64 (n, tilts, 6)
+        Log of the sum in a window, mean, variance, upper bound on the log of the sum outside the window, and both ends
+        of the window.
 
     Raises
     ------
@@ -541,13 +544,17 @@ def sums(sites, tables, tilts, fall, most):
 
 
 def components(site, tables, tilts, low, high):
-    """Return the normalised weights of one node at the counts low .. high under every tilt, float64 (tilts, counts).
+    """Return the normalised weights of one node at the counts low .. high under every tilt.
 
     Parameters
     ----------
     site : structured (1,), see `sites.SITE`.
     tables, tilts : arguments of `sums`.
     low, high : first and last count.
+
+    Returns
+    -------
+    float64 (tilts, high - low + 1)
     """
     cdef const Site[::1] one = site
     cdef const double[::1] table = tables, tilt = tilts
@@ -564,8 +571,17 @@ def components(site, tables, tilts, low, high):
 
 
 def interval(law, low, tail):
-    """Return the mean, the standard deviation and the ends of the central interval of a distribution on low, low + 1,
-    .., which is normalised.
+    """Return the mean, the standard deviation and the ends of the central interval of a distribution of a count.
+
+    Parameters
+    ----------
+    law : float64 (n,), probabilities of low, low + 1, ..; they sum to 1.
+    low : first count.
+    tail : probability below and above the interval.
+
+    Returns
+    -------
+    float64 (4,)
     """
     cdef double[::1] p = law, out = np.empty(4)
     c_summary(&p[0], low, p.shape[0], tail, &out[0])

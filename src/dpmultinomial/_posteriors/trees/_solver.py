@@ -355,7 +355,13 @@ class Mixture:
 
 
 class Shares:
-    """Posterior density of the mixing variable u (see `Mixture`), computed from the distinct weights of the leaves."""
+    """Posterior density of the mixing variable u (see `Mixture`), computed from the distinct weights of the leaves.
+
+    Parameters
+    ----------
+    sites, tables, times, concentration : arguments of `mixture`.
+    most : largest number of counts in the windows of all leaves.
+    """
 
     def __init__(
         self, sites: NDArray[Any], tables: Array, times: Whole, concentration: float, most: float = MANY_COUNTS

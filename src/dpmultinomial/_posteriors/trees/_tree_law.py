@@ -243,11 +243,32 @@ def _correlated(a: _Window, b: _Window, low: int, size: int) -> Array:
 
 
 def sized(p: Array) -> Array:
+    """Return a joint distribution of two counts, after the check of its number of entries (`sized_as`).
+
+    Parameters
+    ----------
+    p : float64 (rows, columns).
+
+    Returns
+    -------
+    The same array.
+    """
     sized_as(*p.shape)
     return p
 
 
 def sized_as(rows: int, columns: int) -> None:
+    """Check the number of entries of a joint distribution of two counts.
+
+    Parameters
+    ----------
+    rows, columns : numbers of possible values of both counts.
+
+    Raises
+    ------
+    Unlisted
+        If the distribution has more than `LARGEST` entries.
+    """
     if rows * columns > LARGEST:
         raise Unlisted(
             f"the joint distribution of the two counts has too many entries ({rows} x {columns}): use draws instead"

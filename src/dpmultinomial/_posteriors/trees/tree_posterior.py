@@ -578,7 +578,7 @@ class StarLaw(TreeLaw):
         return low, p / p.sum()
 
     def halfwidth(self, place: int) -> int:
-        """Return a half-width around the mean of the count of the root that is exceeded with a probability below
+        """Return a half-width w. The count of the root differs from its mean by more than w with a probability below
         exp(-39). The probability is conditional on one node of the quadrature rule, and the half-width follows from
         Chernoff's bound.
         """

@@ -23,7 +23,7 @@ _MEASURES = {
 
 
 def unread_rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
-    """Yield the rows of the agreement table for printed figures with values that cannot be read from the images."""
+    """Yield the rows of the agreement table for the plots in the paper whose values cannot be read from the images."""
     yield from _theory(tables)
     yield from _networks(tables["figure_6"])
     for artefact, (measure, names) in _MEASURES.items():

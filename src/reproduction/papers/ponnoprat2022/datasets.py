@@ -88,8 +88,8 @@ def obtain(source: Source, *, folders: Sequence[str | Path], download: bool, ret
 
 
 def _shown(path: str | Path) -> str:
-    """Return a path relative to the root of the project, because published reasons must not contain folders of the
-    user's machine.
+    """Return a path relative to the root of the project, because published messages must not name folders of the user's
+    machine.
     """
     return os.path.relpath(path, _ROOT)
 

@@ -1,5 +1,5 @@
-"""Check scores, margins of claims, non-private models and costs of models in ponnoprat2022, on tables that are small
-enough for calculations by hand.
+"""Compare scores, claims, non-private models and privacy costs of ponnoprat2022 with calculations by hand for small
+tables.
 """
 
 from pathlib import Path

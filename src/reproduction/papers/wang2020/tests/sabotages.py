@@ -43,7 +43,7 @@ def released_as(patch: pytest.MonkeyPatch, change: Callable[..., Any]) -> None:
 
 
 def with_moments(honest: Tables, change: Callable[[pd.DataFrame], pd.DataFrame]) -> Tables:
-    """Return the tables that follow from changed exact moments."""
+    """Return the tables computed with exact moments that were deliberately changed."""
     exact = change(honest["exact_moments"].copy())
     return again(honest | {"exact_moments": exact}, "table_1", "table_3")
 
