@@ -365,6 +365,7 @@ def test_points_of_a_grid_and_wide_letters_stand_in_columns(home, capsys):
     } == {head.index("type")}
 
 
+@pytest.mark.thorough
 def test_who_has_read_enough_is_told_nothing(home):
     import subprocess
 

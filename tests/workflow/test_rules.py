@@ -39,6 +39,7 @@ def change(path, old, new):
     os.utime(path)
 
 
+@pytest.mark.thorough
 def test_an_edited_module_reruns_what_uses_it_and_nothing_else(edited):
     path = edited.source / "src/dpmultinomial/_posteriors/counts/dirichlet_mixture.py"
     text = path.read_text()
@@ -151,6 +152,7 @@ def test_the_slurm_profile_is_plain_configuration():
     assert all(int(number) > 1 for number in together.values())
 
 
+@pytest.mark.thorough
 def test_an_edited_file_of_a_user_runs_its_scenario_again(folder):
     mine = folder()
     counts, overlay = mine.path / "mine.csv", mine.path / "mine.yaml"

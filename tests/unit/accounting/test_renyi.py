@@ -156,6 +156,7 @@ def test_gohari_delta_has_no_floor():
     assert better == pytest.approx(gohari.delta(1e-3, **FIGURE_2), rel=1e-6)
 
 
+@pytest.mark.thorough
 def test_gohari_delta_lies_between_its_bounds_for_larger_sets():
     for members in (2, 3):
         k, eta = 40.0, 0.05

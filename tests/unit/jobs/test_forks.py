@@ -188,6 +188,7 @@ def test_a_client_that_leaves_as_its_job_ends_ends_nothing_else():
     there.close()
 
 
+@pytest.mark.thorough
 def test_the_next_run_ends_what_is_left_of_the_loaded_process(loaded):
     process = job(loaded, script(WAIT))
     child = int(process.stdout.readline())

@@ -45,6 +45,7 @@ def test_there_is_a_page_for_everything_and_every_link_holds(pages):
     assert list(site_pages.remote(pages)) == []
 
 
+@pytest.mark.thorough
 def test_every_statement_is_in_the_agreement_page_once_and_on_its_paper_once(pages):
     rows = re.findall(r'<tr id="(\w+)-(\d+)">', text(pages, "agreement.html"))
     for slug, found in paper.discover().items():

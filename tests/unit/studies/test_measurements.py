@@ -78,6 +78,7 @@ def test_errors_of_least_squares_are_those_of_dense_algebra(tmp_path):
     assert error.loc["Block"].max() < 0.06  # an sd that is 16 % off is seen
 
 
+@pytest.mark.thorough
 def test_the_table_is_made_of_all_places_of_all_files(table, tmp_path):
     rows = []
     for i in range(2):
