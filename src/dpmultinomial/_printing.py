@@ -107,7 +107,7 @@ def steps(parts: Iterable[Part], of: int, what: str, size: Callable[[Part], int]
             passed = time.monotonic() - started
             if passed > _QUICK and passed - reported > _EVERY:
                 reported = passed
-                print(f"\r\x1b[K{progress(done, of, what, passed)}", end="", file=sys.stderr, flush=True)
+                print(f"\r\x1b[K{printable(progress(done, of, what, passed))}", end="", file=sys.stderr, flush=True)
     finally:
         _shown.remove(what)
         if reported:

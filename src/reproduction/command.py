@@ -65,8 +65,10 @@ def _unexpected(error: Exception) -> str:
     """Return the message of an error for which the command has no rule. A TypeError that a statement `raise` of the
     project raised is about the input, and its message is complete; all other errors are internal errors.
     """
+    frame, _ = [*traceback.walk_tb(error.__traceback__)][-1]
     place = traceback.extract_tb(error.__traceback__)[-1]
-    if isinstance(error, TypeError) and (place.line or "").startswith("raise TypeError("):
+    ours = str(frame.f_globals.get("__name__")).startswith(("dpmultinomial.", "reproduction."))
+    if ours and isinstance(error, TypeError) and (place.line or "").startswith("raise TypeError("):
         return str(error)
     return (
         f"internal error, please report it: {type(error).__name__} in {Path(place.filename).name}, line "

@@ -9,6 +9,7 @@ import time
 import unicodedata
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -152,6 +153,14 @@ def test_long_computations_show_their_progress(computed, counted, monkeypatch, t
     assert [what for what in counted if what not in said] == []
 
 
+def test_the_name_of_a_file_cannot_control_the_terminal(monkeypatch):
+    found, now = terminal(monkeypatch)
+    for _ in _printing.steps(range(9), 9, "records of a\x1b]0;owned\x07.csv"):
+        now[0] += 1.0
+    assert r"records of a\x1b]0;owned\x07.csv" in found.getvalue()
+    assert "\x1b]" not in found.getvalue()
+
+
 @pytest.mark.parametrize("how", ["a file", "a job", "no stream"])
 def test_no_progress_without_a_terminal_and_in_jobs(how, monkeypatch):
     found, now = terminal(monkeypatch)
@@ -232,6 +241,12 @@ def test_no_error_of_a_command_ends_in_a_stack(monkeypatch, capsys, error, words
 def test_a_type_error_about_the_input_is_a_sentence_and_not_an_internal_error(monkeypatch):
     monkeypatch.setattr(command, "_check", lambda _: Tree([-1], names=[1]))
     with pytest.raises(SystemExit, match=r"^dpm check: names must contain only non-empty strings, got 1$"):
+        command.main(["check", "config.yaml"])
+
+
+def test_a_type_error_of_another_package_is_an_internal_error(monkeypatch):
+    monkeypatch.setattr(command, "_check", lambda _: pd.concat(5))
+    with pytest.raises(SystemExit, match=r"^dpm check: internal error, please report it: TypeError in concat\.py"):
         command.main(["check", "config.yaml"])
 
 

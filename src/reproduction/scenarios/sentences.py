@@ -278,10 +278,9 @@ def conflicts(tables: Facts) -> Iterator[str]:
     tables : numbers of tables of a batch.
     """
     if found := tables.get("conflicts", 0):
-        answered = tables["all"] - tables["refused"]
         yield (
-            f"CONFLICT: in {found:,} of {answered:,} tables, released values are improbable under the stated noise and "
-            "prior (see the columns conflict and conflict_name). Up to 5 % of the tables are expected by chance."
+            f"CONFLICT: in {found:,} table{'s' * (found > 1)}, released values are improbable under the stated noise "
+            "and prior (see the columns conflict and conflict_name). Up to 5 % of the tables are expected by chance."
         )
 
 

@@ -136,6 +136,7 @@ FAULTY = [
     f"kind: protected_rates, file: covariates.csv, exposure: births, {NOISE}, covariates: [x]",
     f"kind: protected_rates, file: negative_births.csv, exposure: births, {NOISE}",
     f"kind: protected_rates, file: rates.csv, exposure: deaths, {NOISE}",
+    f"{RATES}, {NOISE}, family: shares, per: 1000",
 ]
 RELEASE = {"data": "confidential/county.csv", "mechanism": "discrete_laplace", "epsilon": 1.0, "source": "survey"}
 TREE = {

@@ -8,7 +8,9 @@ measurement of a node, or the name of a node without a measurement. Several rows
 measurements of this node.
 """
 
+import csv
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from math import ceil, exp, inf, log
 from pathlib import Path
 from typing import Any
@@ -194,14 +196,17 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
 
 
 def _prior_of_batch(settings: Mapping[str, Any], columns: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
-    """Yield the mistakes in a prior that needs groups, or more counts than the file of a batch has rows."""
+    """Yield the mistakes in a prior that needs groups, or more counts than a file of tables has rows. At most `FEWEST`
+    rows are read.
+    """
     prior = settings.get("prior")
     if isinstance(prior, Mapping) and "law" not in prior and "group" not in columns:
         yield ".prior", f"groups is required if the keys ({', '.join(prior)}) are names of groups: add a column 'group'"
-    if prior in ("fitted", {"law": "fitted"}) and str(settings["file"]).endswith(".csv"):
-        from dpmultinomial._files import csv_table
-
-        if (size := len(csv_table.read(Path(str(settings["file"]))))) < FEWEST:
+    fitted = prior in ("fitted", {"law": "fitted"}) and "absent" not in settings  # absent cells add counts
+    if fitted and str(settings["file"]).endswith(".csv"):
+        with Path(str(settings["file"])).open(newline="", encoding="utf-8", errors="replace") as file:
+            size = max(sum(1 for row in islice(csv.reader(file), FEWEST + 1) if row) - 1, 0)
+        if size < FEWEST:
             yield ".prior", f"fitting a prior requires at least {FEWEST} measured counts, got {size} rows"
 
 

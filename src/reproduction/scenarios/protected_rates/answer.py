@@ -26,10 +26,6 @@ def answer(case: Case) -> Answer:
     """Return the results of one case of a protected-rates scenario, with the naive rates for comparison."""
     settings, columns = case.settings, case.columns
     assert columns is not None
-    if settings["family"] == "shares" and settings["per"] != 1:
-        raise ValueError(
-            f"the key 'per' must be omitted for shares, got {settings['per']!r}: shares are fractions of persons"
-        )
     release, numbers = _release(columns, settings), rules.numbers(settings)
     inferred = _posterior(release, numbers, settings)
     table = _rows(inferred, release, settings["level"])

@@ -48,6 +48,8 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
                 "separate column"
             ),
         )
+    if settings["family"] == "shares" and settings["per"] != 1:
+        yield ".per", f"must be omitted for shares, got {settings['per']!r}: shares are fractions of persons"
     stated = settings["noise"] if isinstance(settings["noise"], Mapping) else {"law": settings["noise"]}
     if wrong := list(law_mistakes(".noise", stated, by_row)):
         yield from wrong

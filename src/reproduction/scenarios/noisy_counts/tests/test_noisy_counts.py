@@ -485,7 +485,7 @@ def test_a_batch_names_the_worst_value_of_each_table_in_conflict(tmp_path, shard
         assert found.loc[table, ("conflict", "nunique")] == 1  # the same in all rows of a table
     assert rows.loc[rows["table"].isin(["sound", "bad"]), ["conflict", "conflict_name"]].isna().all(axis=None)
     assert making.facts_of(files)["tables"]["conflicts"] == 3
-    warning = "CONFLICT: in 3 of 4 tables, released values are improbable under the stated noise and prior"
+    warning = "CONFLICT: in 3 tables, released values are improbable under the stated noise and prior"
     (said,) = summary.summarise(files).warnings
     assert said.startswith(warning)
     assert warning in summary.as_text(files)

@@ -13,6 +13,7 @@ from dpmultinomial._seeding import stream
 from reproduction import kind
 from reproduction.config import config, scenario_settings
 from reproduction.scenarios import making, sentences
+from reproduction.scenarios.noisy_counts import rules
 
 COUNTIES = """
 scenarios:
@@ -354,3 +355,20 @@ def test_rates_without_a_total_are_refused_in_words(batch, tmp_path, monkeypatch
     assert place == "x.about"
     assert "set total, or omit the key 'about'" in text
     assert not list(scenario_settings.mistakes({"scenarios": {"x": written | {"total": 12}}, "releases": {}}, KINDS))
+
+
+@pytest.mark.parametrize(
+    ("rows", "more", "wrong"),
+    [
+        (29, {}, True),
+        (30, {}, False),
+        (15, {"absent": {"cells": "cells.csv", "are": "zero"}}, False),  # the list of cells adds counts
+    ],
+)
+@pytest.mark.parametrize("odd", ["", "t99,c0,5,extra\n", 't99,5" pipe,5\n'])
+def test_a_fitted_prior_of_a_batch_needs_rows_that_the_check_counts(rows, more, wrong, odd, tmp_path):
+    """Check that a row with too many fields or with a quotation mark is only counted: the run decides on its table."""
+    lines = "".join(f"t{i},c0,{i}\n" for i in range(rows - bool(odd))) + odd
+    (tmp_path / "batch.csv").write_text("table,name,value\n" + lines)
+    settings = {"file": str(tmp_path / "batch.csv"), "prior": "fitted"} | more
+    assert [place for place, _ in rules._prior_of_batch(settings, {})] == [".prior"] * wrong
