@@ -114,6 +114,12 @@ def steps(parts: Iterable[Part], of: int, what: str, size: Callable[[Part], int]
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
+def clear() -> None:
+    """Remove the line of progress from the terminal, before an error message is printed."""
+    if _shown and sys.stderr is not None:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
 def _escaped(found: re.Match[str]) -> str:
     code = ord(found[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

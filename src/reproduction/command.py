@@ -80,6 +80,7 @@ def _stop(verb: str, message: object, *, status: int = 1) -> NoReturn:
     """Exit the program with a message and the given status. If the status is not 1, the message is printed first."""
     from dpmultinomial import _printing
 
+    _printing.clear()
     text = _printing.printable(f"dpm {verb}: {message}")
     if status == 1:
         sys.exit(text)

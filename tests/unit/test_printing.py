@@ -153,6 +153,24 @@ def test_long_computations_show_their_progress(computed, counted, monkeypatch, t
     assert [what for what in counted if what not in said] == []
 
 
+def test_an_error_message_does_not_follow_a_line_of_progress(monkeypatch):
+    found, now = terminal(monkeypatch)
+    counted = _printing.steps(range(9), 9, "counts")
+
+    def fails(_):
+        for _ in counted:
+            now[0] += 9.0
+            if now[0] > 40:
+                raise ValueError("bad")
+
+    monkeypatch.setattr(command, "_check", fails)
+    with pytest.raises(SystemExit, match=r"^dpm check: bad$"):
+        command.main(["check", "config.yaml"])
+    assert "counts" in found.getvalue()
+    assert found.getvalue().endswith("\r\x1b[K")
+    counted.close()
+
+
 def test_the_name_of_a_file_cannot_control_the_terminal(monkeypatch):
     found, now = terminal(monkeypatch)
     for _ in _printing.steps(range(9), 9, "records of a\x1b]0;owned\x07.csv"):
