@@ -180,8 +180,9 @@ def conflicts(
     tails = np.ones(len(released) + len(sizes))
     for i in np.flatnonzero(2 * least * tested[owner] < conflict.SMALL).tolist():
         t = owner[i]
-        a, b = alpha, alpha * (sizes[t] - 1.0)
-        tails[places[i]] = conflict.of_count(released[i], law_of_row(noise, i), int(totals[t]), a, b)
+        total, a, b = int(totals[t]), alpha, alpha * (sizes[t] - 1.0)
+        few = int(sizes[t]) * (total + 1) <= conflict.LISTED
+        tails[places[i]] = conflict.of_count(released[i], law_of_row(noise, i), total, a, b, listed=few)
     for t in np.flatnonzero(2 * ndtr(-beyond) * tested < conflict.SMALL).tolist():
         rows = range(int(starts[t]), int(starts[t + 1]))
         laws = [law_of_row(noise, i) for i in rows]

@@ -85,12 +85,14 @@ class RateLaw:
         return out.reshape(points.shape)
 
     def cdf(self, x: ArrayLike) -> Array:
-        """Return the cumulative distribution function P(rate <= x), accurate to 12 significant digits."""
+        """Return the cumulative distribution function P(rate <= x). It is accurate to 12 significant digits. If all
+        pairs have the same total, the relative error is about 2e-16 times the total, if this is larger.
+        """
         points = np.asarray(x, dtype=np.float64)
         return np.array([self._below(float(one)) for one in points.ravel()]).reshape(points.shape)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Return the quantile x with P(rate <= x) = q, accurate to 12 significant digits."""
+        """Return the quantile x with P(rate <= x) = q. It is as accurate as the cumulative distribution function."""
         levels = _checks.fraction("q", q)
         return np.array([self._at(float(level)) for level in levels.ravel()]).reshape(levels.shape)
 

@@ -22,7 +22,7 @@ from .windows import CountPrior
 Array = NDArray[np.float64]
 _LOG_MASS, _LOG_FAR = 40.0, 60.0
 SMALL = 0.05  # a conflict is reported if the smallest p-value times the number of tested values is below this
-_LISTED = 2_000_000  # largest number of counts times categories for which prior predictive probabilities are summed
+LISTED = 2_000_000  # largest number of counts times categories for which prior predictive probabilities are summed
 
 
 def tails(cells: Cells, prior: CountPrior) -> Array:
@@ -95,14 +95,14 @@ def given_total(released: Array, laws: Sequence[Any], total: int, alpha: Array) 
     -------
     float64 (k,)
         min(P(value <= observed), P(value >= observed)). A true count has a beta-binomial distribution. If k (total + 1)
-        is greater than `_LISTED`, the most favourable count between 0 and `total` is used instead. NaN if the noise
+        is greater than `LISTED`, the most favourable count between 0 and `total` is used instead. NaN if the noise
         distribution has no tails (a table).
 
     Notes
     -----
     Cost: O(k total) time and O(total) memory.
     """
-    listed = len(released) * (total + 1) <= _LISTED
+    listed = len(released) * (total + 1) <= LISTED
     whole = float(alpha.sum())
     out = np.full(len(released), np.nan)
     for i, (value, law, a) in enumerate(zip(released.tolist(), laws, alpha.tolist(), strict=True)):

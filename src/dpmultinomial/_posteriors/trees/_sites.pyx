@@ -523,7 +523,7 @@ def sums(sites, tables, tilts, fall, most):
                     continue
                 out[i, j, 4], out[i, j, 5] = low, high
                 counts, widest = counts + high - low + 1, max(widest, high - low + 1)
-    if not counts <= limit:
+    if not counts <= limit or counts == INFINITY:
         raise OverflowError(counts)
     cdef double[::1] values = np.empty(<int64_t> widest)
     with nogil:

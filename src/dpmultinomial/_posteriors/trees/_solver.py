@@ -123,7 +123,7 @@ def solve(
     tilts, slacks, _, failed = _sites.balance(*given, start)
     if failed[0] >= 0:
         raise Unsolved(_words(tree, sites, failed[0], STATES[failed[1]]))
-    if goal > GOAL and (row := _expensive(tree, sites, tilts, drop)) >= 0:
+    if goal > ENOUGH and (row := _expensive(tree, sites, tilts, drop)) >= 0:
         raise Unsolved(_words(tree, sites, row, "wide"))
     best, missed = _first(tree, sites, tables, tilts, slacks, drop)
     if best is None:
@@ -410,10 +410,7 @@ def too_many(counts: float, most: float = MANY_COUNTS) -> str:
     most : largest number that is allowed.
     """
     if counts == np.inf:
-        return (
-            "a leaf has more than 2**26 possible counts given its measurement and bounds: use a measurement with less "
-            "noise, or set a closer upper bound"
-        )
+        return "a leaf has more than 2**26 possible counts: measure it with less noise, or set a closer upper bound"
     fit = "" if most == MANY_COUNTS else " for a fit of the concentration"
     way = "" if most == MANY_COUNTS else " give the concentration as the prior,"
     return (
@@ -470,7 +467,9 @@ def mixture(sites: NDArray[Any], tables: Array, times: Whole, concentration: flo
     total = float(logsumexp(logs))
     shares = np.exp(logs - total)
     beyond = [_beyond(law, nodes, sums, logs, spacing, total, side) for side in ((-1, 1) if bounded else ())]
-    bound = float(sum(beyond) + shares @ sums[3] + 2.1 * np.exp(ALIASED))
+    # rounding errors of the log density, which is a difference of large numbers
+    rounding = float(np.finfo(float).eps * (np.abs(sums[0]) + law.b * np.logaddexp(0.0, nodes)).max())
+    bound = float(sum(beyond) + shares @ sums[3] + 2.1 * np.exp(ALIASED) + rounding)
     kept = shares > SPARE / len(shares)
     return Mixture(
         -np.logaddexp(0.0, -nodes[kept]),

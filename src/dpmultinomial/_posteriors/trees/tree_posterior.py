@@ -333,8 +333,8 @@ def is_star(measurements: Measurements) -> bool:
 
 
 def _star(measurements: Measurements, prior: Splits, reach: float, level: float, deepest: int) -> "StarLaw | None":
-    """Return the posterior distribution of a star, a tree that consists of a root and leaves. Return None if too few
-    leaves are measured, or if the concentration is too small.
+    """Return the posterior distribution of a star (a root and leaves). Return None if too few leaves are measured, if a
+    leaf has only a lower bound, or if the concentration is too small.
     """
     tree = measurements.tree
     sites, lists, constant = measurements.weigh(reach)
@@ -342,6 +342,8 @@ def _star(measurements: Measurements, prior: Splits, reach: float, level: float,
     weights, tables = sites[tree.place], lists.joined()
     takers = split_takers(tree)
     held = (weights["square"] > 0) | (weights["absolute"] > 0) | (weights["table"] >= 0) | (weights["upper"] < FAR)
+    if (takers & ~held & (weights["lower"] > 0)).any():
+        return None  # a leaf that has only a lower bound has no closed form
     seen = np.flatnonzero(takers & held)
     given = prior.by_level(tree)
     if len(seen) <= WIDEST or (given is not None and given[1] * len(seen) <= LEAST_SHARES):
@@ -372,9 +374,7 @@ def _star(measurements: Measurements, prior: Splits, reach: float, level: float,
 
 
 def _distinct(weights: NDArray[Any]) -> tuple[NDArray[Any], Whole, Whole]:
-    """Return the distinct weights of leaves, the index of the weight of every leaf, and the number of leaves with each
-    weight.
-    """
+    """Return the distinct weights of leaves, the index of every leaf's weight, and the number of leaves per weight."""
     _, first, which, times = np.unique(
         np.ascontiguousarray(weights).view(f"V{weights.dtype.itemsize}"),
         return_index=True,
@@ -408,6 +408,7 @@ SHIFT = 10.0  # largest change of a tilt times the half-width of a distribution 
 FEW_FREQUENCIES = 300  # number of frequencies above which fast Fourier transforms are used
 ROWS = 64  # number of leaves whose characteristic functions are computed together
 LEAST_SHARES = 1.1  # smallest concentration times the number of leaves of a star
+MOST_PARTS = 5e7  # largest number of values of the distributions of one leaf at all nodes of the quadrature rule
 
 
 class StarLaw(TreeLaw):
@@ -439,7 +440,16 @@ class StarLaw(TreeLaw):
         self._distinct, which, self._times = _distinct(self._weights[self._nodes])
         self._which = np.full(len(measurements.tree), -1, dtype=np.int64)
         self._which[self._nodes] = which
-        self._each = _sites.sums(self._distinct, self._tables, found.tilts, _solver.FALL, np.inf)
+        try:
+            self._each = _sites.sums(self._distinct, self._tables, found.tilts, _solver.FALL, np.inf)
+        except OverflowError:
+            raise _solver.Unsolved(_solver.too_many(np.inf)) from None
+        widest = float((self._each[..., 5].max(axis=1) - self._each[..., 4].min(axis=1)).max()) + 1.0
+        if widest * len(found.tilts) > MOST_PARTS:
+            raise _solver.Unsolved(
+                f"the root is not measured, and a leaf has about {widest:.2g} possible counts, more than the limit of "
+                f"{MOST_PARTS / len(found.tilts):.2g}: measure this leaf, or set an upper bound on it"
+            )
         self._settle(measurements, found.bound, prior, log_evidence, level, deepest, facts)
 
     def numbers(self, level: float) -> tuple[Array, Array, Array, Array]:
@@ -556,7 +566,8 @@ class StarLaw(TreeLaw):
         """Return the posterior distribution of the count of the root, conditional on one node of the quadrature rule.
         The result is the smallest count and the probabilities of consecutive counts.
 
-        The inverse Fourier transform uses the frequencies at which the characteristic function is not negligible.
+        The inverse Fourier transform uses the frequencies at which the characteristic function is not negligible. If a
+        leaf has a table of weights, all frequencies are used, because the possible counts can have gaps.
         """
         mean, sd = (float(values[place]) for values in self.moments)
         least = int(self._times @ self._each[:, place, 4])
@@ -566,6 +577,8 @@ class StarLaw(TreeLaw):
         widest = int(np.ptp(self._each[:, place, 4:], axis=1).max()) + 1
         length = 1 << int(np.ceil(np.log2(float(max(2 * half + 2, widest)))))
         first, size = round(mean) - length // 2, int(np.ceil(9.2 / sd * length / (2 * np.pi))) + 3
+        if (self._distinct["table"] >= 0).any():
+            size = length
         while True:
             size = min(size, length // 2 + 1)
             spectrum = self._spectrum(place, length, size, first)

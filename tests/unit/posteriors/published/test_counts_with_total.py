@@ -393,7 +393,7 @@ def test_tails_of_a_count_given_a_public_total(name, monkeypatch):
             wanted = min(prior @ at_most, 1 - prior @ below)
             assert found[i] == pytest.approx(wanted, rel=1e-9, abs=1e-14)
         with monkeypatch.context() as patch:
-            patch.setattr(conflict, "_LISTED", 0)
+            patch.setattr(conflict, "LISTED", 0)
             bound = conflict.given_total(np.full(3, y), [law] * 3, total, alpha)
         assert bound == pytest.approx(np.full(3, min(at_most[0], 1 - below[-1])), rel=1e-9, abs=1e-14)
     table = dpm.RandomRounding(base=5)
@@ -462,6 +462,19 @@ def test_many_tables_with_a_public_total_have_the_conflicts_of_all_sums(discrete
             slack = 1e-9 if discrete or worst[t] < k else 0.02
             assert (1 - 1e-9) * smallest <= p[t] <= (1 + slack) * smallest + 1e-13
     assert 30 < found < 150
+
+
+@pytest.mark.parametrize("total", [100_000, 400_000])
+def test_a_large_table_is_tested_alone_as_among_many_tables(total):
+    """Check totals on both sides of the limit above which the most favourable count is used."""
+    values = np.array([-3.0, *[total / 5] * 3, total / 5 + 3, total / 5])
+    law = dpm.Laplace(scale=np.full(6, 2.0))
+    p, worst = counts_facts.conflicts(values, law, np.array([0, 6]), np.array([total]), 0.5)
+    check = dpm.posterior(dpm.Release(values, mechanism=law, total=total), prior=0.5).facts["conflict"]
+    assert check["found"] == np.isfinite(p[0])
+    if check["found"]:
+        assert p[0] == pytest.approx(check["smallest"] * check["tested"], rel=1e-9)
+        assert check["name"] == str(worst[0] + 1)
 
 
 def test_tails_of_a_share_given_a_public_total():

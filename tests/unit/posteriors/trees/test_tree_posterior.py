@@ -14,6 +14,7 @@ from scipy.special import gammaln
 from dpmultinomial._accuracy import Accuracy
 from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
 from dpmultinomial._mechanisms.law_settings import law_of
+from dpmultinomial._mechanisms.perturbation import Perturbation
 from dpmultinomial._posteriors.published.priors import prior_of
 from dpmultinomial._posteriors.trees import _sites, _solver, tree_posterior
 from dpmultinomial._posteriors.trees._sum_product import SumProduct
@@ -818,6 +819,40 @@ def test_a_leaf_of_a_star_without_a_measurement_has_its_closed_form():
         assert found.mean[node] == pytest.approx(p @ n + more, rel=1e-9)
         assert found.sd[node] == pytest.approx(np.sqrt(p @ n**2 - (p @ n) ** 2), rel=1e-9)
     assert found.mean[1:66].tolist() == counts.tolist()
+
+
+def test_a_leaf_of_a_star_has_its_bounds(monkeypatch):
+    """Compare with messages. A leaf without a measurement that has only a lower bound is unbounded."""
+    noise, released = law_of({"law": "discrete_laplace", "scale": 2.0}), stream(13, "bounds").poisson(6, 70)
+    lower, upper = np.zeros(72), np.full(72, np.inf)
+    lower[71] = 50
+    with pytest.raises(_solver.Unbounded, match="the count of 71 is unbounded"):
+        infer(Measurements(Tree([-1, *[0] * 71], lower=lower), np.arange(1, 71), released, noise), prior=Splits(1.0))
+    upper[71] = 90
+    given = Measurements(Tree([-1, *[0] * 71], lower=lower, upper=upper), np.arange(1, 71), released, noise)
+    found = infer(given, prior=Splits(1.0))
+    monkeypatch.setattr(tree_posterior, "is_star", lambda _: False)
+    right = infer(given, prior=Splits(1.0))
+    assert (found.method, right.method) == ("mixture of independent counts", "sum-product on a tree")
+    assert found.log_evidence == pytest.approx(right.log_evidence, abs=1e-9)
+    for one, other in zip(found.numbers(0.9), right.numbers(0.9), strict=True):
+        assert one == pytest.approx(other, rel=1e-7)
+
+
+def test_the_root_of_a_star_can_have_gaps():
+    """Check leaves that are 0 or 2: their sum is even."""
+    law = Perturbation({"true": [0, 0, 1, 2], "released": [0, 1, 1, 0], "probability": [0.2, 0.8, 1.0, 1.0]})
+    tree = Tree([-1, *[0] * 100], upper=[np.inf, *[2] * 100])
+    root = infer(Measurements(tree, np.arange(1, 101), np.zeros(100), law), prior=Splits(1.0)).law(0)
+    assert root.probabilities[root.values % 2 == 1].sum() < 1e-12
+    assert root.probabilities.sum() == pytest.approx(1)
+
+
+def test_a_leaf_of_a_star_with_too_many_possible_counts_is_rejected_before_its_distribution_is_computed():
+    noise = law_of({"law": "discrete_laplace", "scale": 2.0})
+    given = Measurements(Tree([-1, *[0] * 70]), np.arange(1, 70), stream(14, "many").poisson(2e4, 69), noise)
+    with pytest.raises(_solver.Unsolved, match=r"a leaf has about .* possible counts, more than the limit of"):
+        infer(given, prior=Splits(0.5))
 
 
 @pytest.mark.parametrize("b", [0.1, 3.0, 500.0])
