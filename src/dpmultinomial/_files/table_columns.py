@@ -79,7 +79,7 @@ def _bounds(text: str) -> Bounds | None:
         return -inf, int(match[1])
     if match := _BELOW.fullmatch(text):
         if int(match[1]) < 1:
-            raise ValueError(f"the limit of withheld counts must be at least 1, but is {match[1]}")
+            raise ValueError(f"the limit below which counts are withheld must be at least 1, got {match[1]}")
         return -inf, int(match[1]) - 1
     if match := _AT_LEAST.fullmatch(text):
         return int(match[1] or match[2]), inf

@@ -130,7 +130,7 @@ def _by_rejection(
         raise ValueError("rng is required for method 'abc': pass a NumPy Generator as posterior(.., rng=)")
     if table.ndim != 2:
         raise ValueError(
-            f"method 'abc' supports only a single table, got a table with {len(table)} strata: use method 'auto'"
+            f"method 'abc' supports only a table without strata, got {len(table)} strata: use method 'auto'"
         )
     accepted = swapped_table.abc_run(
         table, rate=release.mechanism.rate, iterations=_PROPOSALS, rng=rng, alpha=alpha, method="margins_first"

@@ -392,5 +392,7 @@ def parts(folders: Iterable[Path], kind: str) -> list[Path]:
     files = [path for folder in folders if folder.parent.name == kind for path in sorted(folder.rglob("*.parquet"))]
     for path in files:
         if not places.public(path).is_file():
-            raise ValueError(f"{str(path)!r} must be a file, but is a folder or a broken link: remove this path")
+            raise ValueError(
+                f"{str(path)!r} must be a file, but is a folder or a broken link: move it to another folder"
+            )
     return files

@@ -337,8 +337,8 @@ class AdditiveCounts:
             raise ValueError(f"support must be at least the largest change ({max(sizes)}), got {cut}")
         if sensitivity is not None:
             raise ValueError(
-                "changes is required instead of sensitivity, because the delta of "
-                "truncated noise depends on the change of each count: pass changes="
+                "the argument 'changes' is required instead of 'sensitivity', because the delta of truncated noise "
+                "depends on the change of each count: pass changes=[..]"
             )
         lost = geometric.probabilities(self.epsilon, cut)[::-1].cumsum()
         delta = float(-np.expm1(sum(np.log1p(-lost[size - 1]) for size in sizes)))

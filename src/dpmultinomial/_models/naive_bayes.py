@@ -52,8 +52,8 @@ class Counts:
         self.classes = classes
         if (categories >= np.asarray(sizes)).any():
             raise ValueError(
-                "every category must be smaller than the number of categories of its feature "
-                f"({np.asarray(sizes).tolist()}), got the largest categories {categories.max(axis=0).tolist()}"
+                "the codes of the categories of each feature must be below its number of categories "
+                f"({np.asarray(sizes).tolist()}), got the largest codes {categories.max(axis=0).tolist()}"
             )
         if (labels < 0).any() or (labels >= classes).any():
             raise ValueError(f"labels must lie in [0, {classes}), got values from {labels.min()} to {labels.max()}")

@@ -103,8 +103,8 @@ def _refuse_private(names: Iterable[str]) -> None:
     private = [name for name in names if PurePosixPath(name).parts[0] in PRIVATE]
     if private:
         raise ArchiveError(
-            f"{private[0]} is confidential or belongs to a release, but git tracks this file: run git rm "
-            f"--cached {private[0]}, and then make archive"
+            f"{private[0]} is confidential or belongs to a release, but git tracks this file: run `git rm "
+            f"--cached {private[0]}`, and then `make archive`"
         )
 
 

@@ -189,8 +189,8 @@ def taken_apart(words: Sequence[str]) -> Asked:
                 continue
             elif _FOLDER.match(word):
                 raise ConfigError(
-                    f"the option {word} is not supported: change to the folder first, and run the command without "
-                    "this option"
+                    f"the option {word} is not supported: change to the folder of the project with cd, and run the "
+                    "command without this option"
                 )
             if into is None:
                 rest.append(word)

@@ -190,7 +190,8 @@ def makespan(steps: Mapping[str, Step], cores: int) -> float:
             waiting.remove(name)
         if not running:
             raise ValueError(
-                f"jobs must depend only on jobs that end earlier, got {', '.join(waiting[:3])}: correct the inputs"
+                f"jobs must depend only on jobs that end earlier, got later jobs as inputs of "
+                f"{', '.join(waiting[:3])}: correct these inputs"
             )
         now = running[0][0]
         # all jobs that end at the same time are completed before the next job starts

@@ -383,7 +383,7 @@ def test_dirichlet_and_swap_cost_by_changes():
             ValueError,
             r"the largest change \(4\), got 3",
         ),
-        (lambda: dpm.AdditiveCounts(epsilon=1.0).cost(sensitivity=2), ValueError, "changes is required"),
+        (lambda: dpm.AdditiveCounts(epsilon=1.0).cost(sensitivity=2), ValueError, "'changes' is required"),
         (lambda: dpm.Dirichlet(r=1.0, alpha=3.0).cost(changes=(1, 2)), ValueError, r"two equal numbers.*got \(1, 2\)"),
         (lambda: dpm.Dirichlet(r=1.0, alpha=3.0).cost(changes=(1,)), ValueError, "two equal numbers"),
         (lambda: dpm.Swap(rate=0.1).cost(largest=9, changes=(1,)), ValueError, "changes must be >= 2, got 1"),

@@ -34,7 +34,7 @@ def test_meanings(text):
         ("*", r"if counts below 10 were withheld, set withheld: \{symbol: '\*', below: 10\}\. If the count is not"),
         ("X", r"set missing: \['X'\]"),
         ("9-1", "lower end 9 of the range must be at most the upper end 1"),
-        ("<0", "the limit of withheld counts must be at least 1, but is 0"),
+        ("<0", "the limit below which counts are withheld must be at least 1, got 0"),
         ("abc", "must be a number, a range such as 10-50"),
         ("inf", "must be a number"),
         ("nan", "must be a number"),

@@ -30,7 +30,8 @@ def test_class_counts_count_one_by_one(rows):
 def test_class_counts_refuse_codes_out_of_range():
     codes, groups, _ = table()
     with pytest.raises(
-        ValueError, match=r"every category must be smaller than the number of categories of its feature ..3, 5, 2.."
+        ValueError,
+        match=r"the codes of the categories of each feature must be below its number of categories ..3, 5, 2..",
     ):
         Counts(codes + np.int32(1), groups, sizes=[3, 5, 2], classes=4)
     for wrong in (groups + np.int32(1), groups - np.int32(1)):

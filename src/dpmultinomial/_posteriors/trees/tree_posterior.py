@@ -444,11 +444,12 @@ class StarLaw(TreeLaw):
             self._each = _sites.sums(self._distinct, self._tables, found.tilts, _solver.FALL, np.inf)
         except OverflowError:
             raise _solver.Unsolved(_solver.too_many(np.inf)) from None
-        widest = float((self._each[..., 5].max(axis=1) - self._each[..., 4].min(axis=1)).max()) + 1.0
-        if widest * len(found.tilts) > MOST_PARTS:
+        widths = self._each[..., 5].max(axis=1) - self._each[..., 4].min(axis=1) + 1.0
+        if widths.max() * len(found.tilts) > MOST_PARTS:
+            name = measurements.tree.names[self._nodes[np.argmax(which == np.argmax(widths))]]
             raise _solver.Unsolved(
-                f"the root is not measured, and a leaf has about {widest:.2g} possible counts, more than the limit of "
-                f"{MOST_PARTS / len(found.tilts):.2g}: measure this leaf, or set an upper bound on it"
+                f"the root is not measured, and the leaf {name!r} has about {widths.max():.2g} possible counts, more "
+                f"than the limit of {MOST_PARTS / len(found.tilts):.2g}: measure this leaf, or set an upper bound on it"
             )
         self._settle(measurements, found.bound, prior, log_evidence, level, deepest, facts)
 

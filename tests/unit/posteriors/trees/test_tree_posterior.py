@@ -851,7 +851,7 @@ def test_the_root_of_a_star_can_have_gaps():
 def test_a_leaf_of_a_star_with_too_many_possible_counts_is_rejected_before_its_distribution_is_computed():
     noise = law_of({"law": "discrete_laplace", "scale": 2.0})
     given = Measurements(Tree([-1, *[0] * 70]), np.arange(1, 70), stream(14, "many").poisson(2e4, 69), noise)
-    with pytest.raises(_solver.Unsolved, match=r"a leaf has about .* possible counts, more than the limit of"):
+    with pytest.raises(_solver.Unsolved, match=r"the leaf '70' has about .* possible counts, more than the limit of"):
         infer(given, prior=Splits(0.5))
 
 
