@@ -272,7 +272,7 @@ def test_canaries_of_an_error_nobody_expected(tmp_path, monkeypatch):
 
     assert module._noise.discrete_laplace is broken
     settings = {"mechanism": "discrete_laplace", "data": "confidential/r.csv", "epsilon": 1.0}
-    with pytest.raises(RuntimeError, match="see confidential/r_1_error") as caught:
+    with pytest.raises(RuntimeError, match="See confidential/r_1_error") as caught:
         room.make("r", settings, root=tmp_path)
     assert CANARY not in repr(caught.value) + repr(caught.value.__context__) + repr(caught.value.__cause__)
     report = tmp_path / "confidential" / "r_1_error.txt"

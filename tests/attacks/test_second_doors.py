@@ -76,7 +76,8 @@ KEYS = {
     "scenarios.n.file": ("n.csv", lambda f: {"scenarios": {"n": NOISY | {"file": f, "epsilon": 1.0}}}),
     "scenarios.b.file": ("b.csv", lambda f: {"scenarios": {"b": NOISY | {"file": f, "epsilon": 1.0}}}),
     "scenarios.l.noise.file": (
-        "l.csv", lambda f: {"scenarios": {"l": NOISY | {"counts": [1, 2], "noise": {"law": "table", "file": f}}}}
+        "l.csv",
+        lambda f: {"scenarios": {"l": NOISY | {"counts": [SECRET] * 2, "noise": {"law": "table", "file": f}}}},
     ),
 }  # fmt: skip
 
