@@ -186,7 +186,7 @@ def _kind(written: Mapping[str, Any], settings: Mapping[str, Any], kinds: Mappin
         raise ValueError(f".release: no kind of scenario supports the mechanism {mechanism} of the release {release}")
     if "kind" in written:
         raise ValueError(
-            f".kind: omit this key, because the mechanism of the release ({mechanism}) determines the kind"
+            f".kind: must be omitted, because the mechanism of the release ({mechanism}) determines the kind"
         )
     return kind, str(folder)
 
@@ -347,8 +347,8 @@ def _by_rules(written: dict[str, Any], kind: Kind, batch: bool, thorough: bool) 
 
 
 def _refused(settings: dict[str, Any], columns: dict[str, list[str]] | None, kind: Kind) -> Mistakes:
-    """Yield a mistake if the analysis would reject the counts or the prior of a scenario, as stated by the function
-    ``answer.refuse(settings, columns)`` of its kind.
+    """Yield a pair (path, message) if the analysis would reject the counts or the prior of a scenario, as determined by
+    the function ``answer.refuse(settings, columns)`` of the scenario's kind.
     """
     try:
         if (refuse := kind.refuse) is not None:

@@ -135,14 +135,14 @@ def read_published(path: Any) -> pd.DataFrame:
         bare = table[(table["kind"] == kind) & table[column].isna() & (table["value"].notna() | (kind == "law"))]
         if len(bare):
             raise ValueError(
-                f"{path}: rows of kind {kind} must have a value in column {column}, but the value is "
+                f"{path}: rows of the kind {kind} must have a value in the column '{column}', but the value is "
                 f"missing for {', '.join(bare['quantity'])}"
             )
     bare = table[table["kind"].isin(QUOTED) & table["words"].isna()]
     if len(bare):
         raise ValueError(
             f"{path}: rows of the kinds {' and '.join(QUOTED)} must quote the paper in the column "
-            f"words, but the quotation is missing for {', '.join(bare['quantity'])}"
+            f"'words', but the quotation is missing for {', '.join(bare['quantity'])}"
         )
     return table
 

@@ -313,14 +313,15 @@ def test_published_files_must_have_the_columns(tmp_path):
         agreement.read_published(path)
     path.write_text(f"{header}\nt\tq\tcurve\t1\t0\t\tp. 1\n")
     with pytest.raises(
-        ValueError, match="rows of kind curve must have a value in column error, but the value is missing for q"
+        ValueError,
+        match="rows of the kind curve must have a value in the column 'error', but the value is missing for q",
     ):
         agreement.read_published(path)
     for kind in ("wording", "stricter"):
         path.write_text(f"{header}\nt\tq\t{kind}\t\t\t\tp. 1\t\n")
         with pytest.raises(
             ValueError,
-            match=r"kinds wording and stricter must quote the paper in the column words, .* missing for q",
+            match=r"kinds wording and stricter must quote the paper in the column 'words', .* missing for q",
         ):
             agreement.read_published(path)
         path.write_text(f"{header}\nt\tq\t{kind}\t\t\t\tp. 1\tvery close\n")

@@ -179,8 +179,8 @@ def _judge(question: Mapping[str, Any], tables: int) -> None:
         raise ValueError(f"the key 'about' must be 'rates' for a model, got {question['about']!r}: omit this key")
     if "rank" in question and question["rank"].get("of") == "all":
         raise ValueError(
-            "the key 'of' of rank must list probabilities of a single table, got 'all': probabilities of different "
-            "tables cannot be ranked"
+            "in a question with the key 'rank', the key 'of' must list probabilities of a single table, got 'all': "
+            "list the probabilities of one table"
         )
     kind = next((kind for kind in ("sum", "share", "rank") if kind in question), "")
     if kind and tables > 1:

@@ -263,7 +263,7 @@ def test_a_table_with_an_estimated_total_makes_the_answer_approximate():
             {"rank": {"of": ["P(mark = a)", "P(age = a)"]}},
             "the key 'rank' must contain names from a single table, got names from 2 tables",
         ),
-        ({"rank": {"of": "all"}}, "the key 'of' of rank must list probabilities of a single table, got 'all'"),
+        ({"rank": {"of": "all"}}, "the key 'of' must list probabilities of a single table, got 'all'"),
         ({"sum": ["P(mark = a)"], "about": "counts"}, "the key 'about' must be 'rates' for a model, got 'counts'"),
         ({"difference": ["P(mark = a)", "P(mark = z)"]}, "unknown name"),
     ],
