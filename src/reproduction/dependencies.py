@@ -26,7 +26,7 @@ _PY_IMPORT = re.compile(
 
 
 def extension_file(kernel: str | Path) -> Path:
-    """Return the compiled extension of `kernel` (a path below ``src`` without suffix) for the running version of
+    """Return the compiled extension of `kernel` (a path below ``src`` without the suffix) for the running version of
     Python.
     """
     base = SRC / kernel
@@ -52,7 +52,7 @@ def kernel_sources(kernel: str) -> list[Path]:
 
 
 def kernels() -> list[str]:
-    """Return the names of all kernels, which are the paths of their files below ``src`` without suffix."""
+    """Return the names of all kernels, which are the paths of their files below ``src`` without the suffix."""
     return sorted(path.relative_to(SRC).with_suffix("").as_posix() for path in SRC.rglob("*.pyx"))
 
 

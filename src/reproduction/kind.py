@@ -33,7 +33,7 @@ _KEYS = (*_ABOUT, *_LISTS, *_COLUMNS, "definitions", "properties")
 
 
 class KindError(ValueError):
-    """Error that is raised for mistakes in the folders of the kinds of scenarios. The message lists all mistakes, each
+    """Error that is raised if the folder of a kind of scenario contains mistakes. The message lists all mistakes, each
     with its file.
     """
 
@@ -93,7 +93,7 @@ class Kind:
     @property
     def refuse(self) -> Any:
         """Function ``refuse(settings, columns)`` of the module ``answer.py``, which raises an error if `answer` would
-        reject the input, or None.
+        reject the input. The value is None if the module has no such function.
         """
         return getattr(import_module(f"{self.package}.answer"), "refuse", None)
 

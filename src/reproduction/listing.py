@@ -1,5 +1,5 @@
-"""List of all rules of the workflow, with the function, the file and the artefact of each rule. The command ``make
-rules`` (``python -m reproduction.listing``) prints the list.
+"""List of all rules of the workflow, with the function, the file and the artefact of each rule. The command
+``make rules`` (``python -m reproduction.listing``) prints the list.
 """
 
 import sys

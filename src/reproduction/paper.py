@@ -46,8 +46,8 @@ _PUBLISHED = "artefact\tquantity\tkind\tvalue\tdigits\terror\tplace\twords"
 
 
 class PaperError(ValueError):
-    """Error that is raised for mistakes in the folder of a paper. The message lists all mistakes, each with its file
-    and the expected content.
+    """Error that is raised if the folder of a paper contains mistakes. The message lists all mistakes, each with its
+    file and the expected content.
     """
 
 
@@ -131,8 +131,8 @@ class Paper:
         return [f"figures/{self.slug}/{a.name}.png" for a in self.artefacts if a.figure]
 
     def mistakes(self, section: dict[str, Any]) -> Iterator[tuple[str, str]]:
-        """Yield (path, message) for the mistakes in a paper's section of the configuration, as far as the schema cannot
-        detect them.
+        """Yield a pair (path, message) for every mistake in a paper's section of the configuration that the schema
+        cannot detect.
         """
         if (self.folder / "validation.py").is_file():
             yield from import_module(f"{self.package}.validation").mistakes(section)

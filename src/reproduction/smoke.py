@@ -1,5 +1,5 @@
-"""Write a configuration that runs the whole workflow on small examples, with the command ``python -m reproduction.smoke
-> config.yaml``.
+"""Write a configuration with which the whole workflow runs on small examples. The command is
+``python -m reproduction.smoke > config.yaml``.
 """
 
 import sys

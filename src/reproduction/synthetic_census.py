@@ -423,7 +423,7 @@ def _table(
 
 
 def _write(folder: Path, tables: Iterator[pa.Table], product: Product, level: str) -> None:
-    """Write the parts of a table to Parquet files, with integers of 32 and 64 bits. For the DHC product, write one
+    """Write the parts of a table to Parquet files, with 32-bit and 64-bit integers. For the DHC product, write one
     folder per county if the level has counties.
     """
     writers: dict[Path, pq.ParquetWriter] = {}

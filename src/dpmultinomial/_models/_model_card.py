@@ -34,7 +34,8 @@ _ORDERS: Final = tuple(1 + 10 ** (k / 8) for k in range(-16, 41))
 def randomness(
     random_state: int | np.random.RandomState | np.random.Generator | None, rng: np.random.Generator | None
 ) -> tuple[np.random.Generator, str]:
-    """Return the random generator that is used to fit a model, and a description of the origin of this generator.
+    """Return the random number generator that is used to fit a model, and a description of the origin of this
+    generator.
 
     Parameters
     ----------

@@ -65,8 +65,8 @@ class Posterior:
         self.again: Callable[[], Posterior] | None = None
 
     def __reduce__(self) -> tuple[Callable[[], "Posterior"], tuple[()]]:
-        """Pickle the release, the prior and the state of the random generator. The posterior is computed again when it
-        is loaded.
+        """Pickle the release, the prior and the state of the random number generator. The posterior is computed again
+        when it is loaded.
         """
         if self.again is None:
             raise TypeError(

@@ -1,5 +1,5 @@
-"""Command that writes or verifies an archive, ``python -m reproduction.archive [file]`` or ``python -m
-reproduction.archive verify [folder]``.
+"""Command that writes or verifies an archive, ``python -m reproduction.archive [file]`` or
+``python -m reproduction.archive verify [folder]``.
 
 For the verification, Python is started again in isolated mode, without the compiled modules in the folder. In addition,
 `make verify` runs `checksums` on the folder before any of its code.

@@ -165,8 +165,8 @@ def inputs(paper: Paper, table: Table, section: Mapping[str, Any], of_paper: Ite
 
 
 def printed(paper: Paper, module: str) -> list[str]:
-    """Return the file of the paper's printed statements as a list if the plotting code of a module reads this file.
-    Otherwise, return an empty list.
+    """Return a list that contains the file of the paper's printed statements if the plotting code of a module reads
+    this file, and an empty list otherwise.
     """
     reached = dependencies.of_job(f"{paper.package}.{module}")
     module_files = [path for path in reached if path.suffix == ".py" and path.is_relative_to(paper.folder)]

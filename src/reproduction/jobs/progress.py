@@ -11,16 +11,17 @@ from typing import Any, TextIO
 from . import internals
 
 PRIOR = 0.5  # minutes of work at the declared speed, as the prior of the estimate
-SMALL = 0.02  # minutes of a job without a declared time
+SMALL = 0.02  # minutes of a job without a declared duration
 EVERY = 10.0  # number of seconds between two lines
 
 
 class Expectation:
-    """Expected end time of a run, computed from the declared minutes of its jobs.
+    """Estimate of the remaining time of a run, computed from the declared durations of all jobs and the measured
+    durations of the finished jobs.
 
     Parameters
     ----------
-    minutes : declared minutes of every job that will run, by its number.
+    minutes : declared duration in minutes of every job that will run, by the number of the job.
     cores : number of jobs that run at the same time.
     """
 
@@ -98,7 +99,7 @@ def follow(workflow: Any, minutes: Mapping[str, float]) -> None:
     Parameters
     ----------
     workflow : Snakemake's Workflow, after planning.
-    minutes : mapping from a rule to the declared minutes of one of its jobs.
+    minutes : mapping from a rule to the declared duration of one of its jobs in minutes.
     """
     if internals.shows_progress(workflow):
         jobs = {number: minutes.get(rule, 0.0) for number, rule in internals.planned(workflow)}

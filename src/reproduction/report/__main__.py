@@ -1,5 +1,5 @@
-"""Write the report of the run in the current folder from the existing results, with the command ``python -m
-reproduction.report``.
+"""Command ``python -m reproduction.report``, which writes the report of the run in the current folder from the existing
+results.
 """
 
 from pathlib import Path

@@ -132,7 +132,7 @@ class ReleasePage:
 def release_page(
     run: Run, name: str, settings: Mapping[str, Any], used: list[tuple[str, str]], folder: Folder
 ) -> ReleasePage:
-    """Return the page of the configured generation of a release in a report."""
+    """Return the report page for the configured generation of a release."""
     place = user_files.release_folder(name, settings)
     generation = int(settings.get("generation", 1))
     if not run.exists(f"{place}/{user_files.RECORD}"):

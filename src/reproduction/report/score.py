@@ -1,4 +1,4 @@
-"""Compute the score of a paper. The score consists of the numbers of reproduced statements by printed artefact, and of
+"""Compute the score of a reproduction, which consists of the number of reproduced statements per printed artefact and
 the z score of each printed number.
 """
 

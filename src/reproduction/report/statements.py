@@ -294,8 +294,8 @@ class Grid:
 
 
 def grid(statements: Sequence[Statement]) -> Grid | None:
-    """Return the printed table of an artefact, filled with the reproduced numbers, or None if the names of its
-    statements do not form a table.
+    """Return the printed table of an artefact, filled with the reproduced numbers, or None if the statements of the
+    artefact cannot be arranged as a table by their names.
     """
     rows: dict[str, dict[tuple[str, str], Cell]] = {}
     heads: dict[tuple[str, str], None] = {}

@@ -62,7 +62,7 @@ class Prose:
         return Markup(self._parser.renderInline(text))
 
     def mentioned(self, text: str) -> list[str]:
-        """Return the names of the artefacts whose files are mentioned in a text, in the order of the text."""
+        """Return the names of the artefacts whose files are mentioned in a text, in order of appearance."""
         named = [self._place(code) for code in re.findall(r"`([^`]+)`", text)]
         return list(dict.fromkeys(name for name in named if name))
 

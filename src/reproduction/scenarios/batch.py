@@ -105,9 +105,9 @@ def _append(rows: pd.DataFrame, columns: Sequence[str], out: IO[bytes]) -> None:
 
 
 def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the numbers of tables of a batch, summed over the parts (shards) of the batch. The numbers are given for
-    all tables, for the rejected tables, and for each status. The most frequent status is first. If the tables were
-    tested for conflicts, the number of tables with a conflict is also given.
+    """Return counts of the tables of a batch, summed over the parts (shards) of the batch: the number of all tables,
+    the number of rejected tables, and the number of tables with each status. The most frequent status is first. If the
+    tables were tested for conflicts, the number of tables with a conflict is also given.
     """
     total: dict[str, int] = {}
     for part in parts:

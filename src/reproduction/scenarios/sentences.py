@@ -130,9 +130,9 @@ _BOUNDED = ("exact", "random_rounding", "table")  # a count differs from its pub
 
 
 def bounded(point: Facts) -> bool:
-    """Return whether the published values limit the true counts. The posterior probability of an event can then be
-    exactly 0 or 1. Under noise without bounds, no event about counts is certain, even if its computed probability is 0
-    or 1.
+    """Return whether the published values imply bounds on the true counts. The posterior probability of an event can
+    then be exactly 0 or 1. Under noise without bounds, no event about counts is certain, even if its computed
+    probability is 0 or 1.
     """
     noise = point.get("noise") or {}
     laws = [part.get("law") for part in noise.get("laws", [noise])]

@@ -272,7 +272,7 @@ def _line(row: dict[Any, Any], keys: Sequence[str], facts: sentences.Facts, poin
 
 
 def _least_squares(row: dict[Any, Any]) -> str:
-    """Return text with the least-squares estimate in a table row and the standard deviation of this estimate. The text
+    """Return, as text, the least-squares estimate in a table row and the standard deviation of this estimate. The text
     is empty if the row has no estimate.
     """
     estimate, sd = float(row.get("least_squares", "nan")), float(row.get("least_squares_sd", "nan"))

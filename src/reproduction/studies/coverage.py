@@ -1,4 +1,5 @@
-"""Compute the coverage of intervals as a function of the size of the true count, and show it as a table and a figure.
+"""Compute the coverage of intervals as a function of the size of the true count, and present the results in a
+table and a figure.
 
 Intervals of a posterior have their nominal coverage on average over the prior, not at every count. This study computes
 the coverage, width, bias and error at each count (`by_true_value`), for posteriors, least squares, and least squares
@@ -222,8 +223,8 @@ def _posterior(
 
 
 def errors(name: str, truth: NDArray[np.int64], estimate: Array, lower: Array, upper: Array) -> pd.DataFrame:
-    """Return, for each count, whether the interval of one method contains the true count, the width of the interval,
-    and the error of the estimate.
+    """Return three values for each count: whether the interval of one method contains the true count, the width of the
+    interval, and the error of the estimate.
 
     Parameters
     ----------

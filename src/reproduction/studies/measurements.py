@@ -40,8 +40,8 @@ def table(
     level: float,
     edges: Sequence[float],
 ) -> pd.DataFrame:
-    """Return the coverage, the width, the bias and the error of intervals for the counts of geographic units, by level,
-    method and true count.
+    """Return the coverage and the width of the intervals, and the bias and the root mean square error of the estimates,
+    for the counts of geographic units, by level, method and true count.
 
     Parameters
     ----------

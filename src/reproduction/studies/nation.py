@@ -54,8 +54,8 @@ def table(
     level: float,
     deepest: str,
 ) -> pd.DataFrame:
-    """Return the error, the coverage and the width of intervals for the counts of a synthetic nation, by level and
-    method.
+    """Return the root mean square error of the estimates, and the coverage and the width of the intervals, for the
+    counts of a synthetic nation, by level and method.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 """Compare the matplotlib artists that a figure contains with the expected artists. The comparison uses the data of
-every line, mark, bar, band and step of a panel.
+every line, marker, bar, band and step function in a panel.
 
 The function `wrong` is for tests of figure functions. It returns a message if one column is drawn in place of another,
 if a limit of an interval is wrong, if a line is drawn in place of a band, or if anything is drawn that is not expected.
@@ -27,7 +27,7 @@ class Drawn(NamedTuple):
 
     Parameters
     ----------
-    kind : ``line``, ``marks``, ``curve`` (a line with marks), ``step-post``, ``step-mid``, ``level`` and ``upright``
+    kind : ``line``, ``marks``, ``curve`` (a line with markers), ``step-post``, ``step-mid``, ``level`` and ``upright``
         (lines across the whole panel), ``bars`` (separate segments), ``band``, ``stairs``, ``boxes`` or ``span``.
     points : rounded data; their order matters only for lines.
     colour : hexadecimal, or empty if any colour is accepted.
@@ -48,7 +48,9 @@ def crossed(*columns: str, seed: int = 1, **keys: Sequence[Any]) -> pd.DataFrame
 
 
 def line(x: ArrayLike, y: ArrayLike, colour: str = "", *, kind: str = "line") -> Drawn:
-    """Return an artist that represents a line, marks, a curve or a step through points (x, y) in the given order."""
+    """Return an artist that represents a line, markers, a curve or a step function through points (x, y) in the given
+    order.
+    """
     return Drawn(kind, _points(x, y), _hex(colour))
 
 
@@ -119,8 +121,8 @@ def _other_limits(axis: Axes, free: str) -> Iterator[str]:
 
 
 def words(axes: Sequence[Axes]) -> list[tuple[str, str, str]]:
-    """Return the title, the label of the x axis and the label of the y axis of each panel, without formulas' braces and
-    backslashes.
+    """Return the title, the label of the x axis and the label of the y axis of each panel, without the dollar signs,
+    braces and backslashes of formulas.
     """
     found = [(one.get_title() or one.get_title(loc="left"), one.get_xlabel(), one.get_ylabel()) for one in axes]
     return [tuple(re.sub(r"[$\\\\{}]", "", text).strip() for text in texts) for texts in found]  # type: ignore[misc]

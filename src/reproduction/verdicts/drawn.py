@@ -54,8 +54,8 @@ def unjudged(paper: Paper, made: Mapping[str, pd.DataFrame], settings: Mapping[s
 def _of_figure(
     paper: Paper, artefact: Artefact, judge: in_process.Judge, settings: Mapping[str, Any], known: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield messages about the columns of a table that one figure shows but no test checks. A visible change that
-    alters no verdict is allowed only if the column is listed as an exception.
+    """Yield messages about the columns of a table that are shown in the figure but are not checked by any test. A
+    visible change that alters no verdict is allowed only if the column is listed as an exception.
     """
     assert artefact.figure is not None
     draw, table = making.find(f"{paper.slug}.{artefact.figure.function}"), judge.honest[artefact.name]

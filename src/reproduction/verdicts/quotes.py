@@ -1,5 +1,5 @@
-"""Check the numbers quoted in documents against the tables of a run, with the command ``python -m
-reproduction.verdicts.quotes [results]``.
+"""Command ``python -m reproduction.verdicts.quotes [results]``, which checks the numbers quoted in documents against
+the tables of a run.
 
 The file ``quoted.py`` of a paper repeats phrases of a document with the numbers in double braces, and states how these
 numbers are computed from tables of a run with the default settings::

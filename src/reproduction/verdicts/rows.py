@@ -130,8 +130,8 @@ def margin(left: Array, relation: str, right: Array, rounding: float) -> Array:
 
 
 def holds(value: float, relation: str) -> bool:
-    """Return whether the relation of a claim holds for a margin without random error. A margin of 0 is sufficient
-    unless the relation is strict.
+    """Return whether the relation stated in a claim holds, if the margin of the claim has no random error. A margin of
+    0 is sufficient unless the relation is strict.
     """
     return value > 0 if relation in _STRICT else value >= 0
 

@@ -304,8 +304,8 @@ def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _in_python(table: pd.DataFrame) -> str:
-    """Return a sentence that states the ratios of the computing times of methods 2 and 3 to that of method 1 in Python.
-    The figure shows these ratios even if R is not installed.
+    """Return a sentence that states the ratios of the computing times of methods 2 and 3 to the computing time of
+    method 1 in Python. The figure shows these ratios even if R is not installed.
     """
     own_p = table[(table["setup"] == "own p") & (table["environment"] == "Python")].set_index("method")["ratio"]
     if not {2, 3} <= set(own_p.index):

@@ -227,7 +227,7 @@ def _chunks(p: Array) -> list[Array]:
 
 
 def _under_equation(add: Any, way: str, r: Array, prior: Array, conditional: Array, at: int, weights: Array) -> None:
-    """Extend a table by the results under equation (3) as printed in the paper. The printed equation is the prior times
+    """Add the results under equation (3), as printed in the paper, to a table. The printed equation is the prior times
     the conditional distribution of S, summed over p.
     """
     mass = prior[:, None] * conditional

@@ -1,4 +1,4 @@
-"""Plot the figures of Balmat, Barrientos and Reiter (2018) and of extensions of the paper."""
+"""Plot the figures of Balmat, Barrientos and Reiter (2018), and additional figures that extend the paper."""
 
 from typing import Any, cast
 

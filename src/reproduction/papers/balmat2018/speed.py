@@ -27,7 +27,7 @@ ITERATIONS, BURN_IN = 5000, 1000  # number of draws in the paper; 4,000 are kept
 
 
 def seconds(call: Callable[[], object], repeats: int = 1) -> float:
-    """Return the CPU time in seconds of the fastest of `repeats` calls, measured with the clock of the times in R."""
+    """Return the CPU time in seconds of the fastest of `repeats` calls. The times in R are also CPU times."""
     times = []
     for _ in range(repeats):
         start = process_time()

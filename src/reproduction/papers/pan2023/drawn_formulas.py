@@ -46,7 +46,7 @@ def log_phi_density(x: ArrayLike, tables: ArrayLike, weights: ArrayLike, alpha: 
 
 @lru_cache(maxsize=512)
 def _log_phi(places: tuple[float, ...], a: float, b: float, c: float, d: float) -> Array:
-    """Return the density of the log odds ratio log phi at some points, if the cell probabilities theta have the
+    """Return the density of the log odds ratio log phi at given points, if the cell probabilities theta have the
     distribution Dir(a, b, c, d). The result is cached, since the same tables occur at every rate.
     """
     u = _first_logits(a, b)

@@ -1,4 +1,4 @@
-"""Plot the figures of Pan, Li, Li (2023) and of extensions of the slides."""
+"""Plot the figures of Pan, Li and Li (2023), and additional figures that extend the slides."""
 
 from typing import Any
 

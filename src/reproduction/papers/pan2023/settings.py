@@ -1,5 +1,5 @@
-"""Functions for tables with given proportions, names of panels, and odds ratios. These functions are used by several
-artefacts.
+"""Functions for tables with given proportions, for the names of panels, and for odds ratios. These functions are used
+by several artefacts.
 """
 
 import numpy as np

@@ -306,8 +306,8 @@ def _theorem_2(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _not_refuted(rows: pd.DataFrame) -> float:
-    """Return log10(p/`REFUTED`), where p is the joint p-value of the test that no frequency is above its bound. A
-    p-value below 1e-300 is replaced by 1e-300.
+    """Return log10(p/`REFUTED`), where p is the joint p-value of tests of the hypothesis that no probability of a large
+    divergence exceeds its bound. A p-value below 1e-300 is replaced by 1e-300.
     """
     if rows[["above", "draws", "bound"]].isna().any(axis=None):
         return np.nan

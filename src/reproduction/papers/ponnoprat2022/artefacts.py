@@ -113,8 +113,8 @@ def _interval(gap: np.ndarray, level: float, sign: int) -> tuple[float, float, f
 
 
 def figure_4(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the cross-entropies of the published, the literal and the corrected variant. In the corrected variant, the
-    lower bound of noisy counts is sigma, the standard deviation of the noise.
+    """Return the cross-entropies of the published, literal and corrected variants. In the corrected variant, the lower
+    bound of noisy counts is sigma, the standard deviation of the noise.
     """
     return _one_measure(table, "cross_entropy")
 

@@ -1,5 +1,5 @@
-"""Catalogue of the eight UCI data sets of Table 1, with the SHA-256 of their files, their locations, their formats, and
-the printed values.
+"""Catalogue of the eight UCI data sets of Table 1, with the SHA-256 checksums of their files, their locations, their
+formats, and the printed values.
 
 Checksums are those of the uncompressed files as the UCI archive provides them (the CreditCard CSV is a re-export of the
 archive's workbook, equal in every cell). Rows are in the order of the archive, with the training file first, as in the

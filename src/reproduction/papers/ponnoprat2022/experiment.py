@@ -38,8 +38,8 @@ class Split:
 
 
 def published_table(table: CodedTable) -> CodedTable:
-    """Convert a table of a data set to the values in the author's copy of the data. In this copy, some columns of the
-    data set Shopper are rounded to integers.
+    """Convert the values of a data set to the values in the author's copy of the data set. In the author's copy, some
+    columns of the data set Shopper are rounded to integers.
     """
     source = catalogue.SOURCES.get(table.name)
     return table.rounded(source.rounded) if source and source.rounded else table

@@ -1,4 +1,4 @@
-"""Plot the figures of Ponnoprat (2022) and of extensions of the paper."""
+"""Plot the figures of Ponnoprat (2022), and additional figures that extend the paper."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -81,7 +81,7 @@ def read_off_print(artefact: str) -> pd.DataFrame:
 
 
 def mark(axis: Axes, x: float, row: Any, colour: str = BLACK, unit: float = 1) -> None:
-    """Plot, as an open diamond with an error bar for the reading error, a number that was read off a printed plot."""
+    """Plot a number that was read off a printed plot as an open diamond, with an error bar for the reading error."""
     value, error = row.value / unit, row.error / unit
     look: dict[str, Any] = {"marker": "D", "mfc": "white", "ms": 4.5, "mew": 1, "zorder": 5}
     interval(axis, x, value, value - error, value + error, color=colour, **look)

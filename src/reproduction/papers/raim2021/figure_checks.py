@@ -1,5 +1,5 @@
-"""Compare the figures of the slides with the formulas of the slides. The comparison uses the same columns that the
-figures plot.
+"""Compare the reproduced figures with the formulas in the slides. The comparison uses the same columns that the figures
+plot.
 """
 
 from collections.abc import Iterator

@@ -63,12 +63,12 @@ def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _ties(fit: pd.DataFrame) -> str:
     """Return a note with the p-values of a joint test of the printed cells of algorithm 3. There is one p-value for
-    ties resolved by rounding and one for ties resolved at random.
+    ties broken by rounding and one for ties broken at random.
     """
     p = fit.set_index("ties")["p_value"]
     return (
-        f" A joint test of the ten printed cells of algorithm 3 has p = {p['ieee']:.2g} if ties are resolved by "
-        f"rounding and p = {p['random']:.2g} if ties are resolved at random."
+        f" A joint test of the ten printed cells of algorithm 3 has p = {p['ieee']:.2g} if ties are broken by "
+        f"rounding and p = {p['random']:.2g} if ties are broken at random."
     )
 
 
@@ -88,7 +88,7 @@ def _moments(name: str, table: pd.DataFrame, fit: str) -> Iterator[dict[str, Any
             quantity = f"{row.algorithm}, {row.representative}: {what}"
             printed_error = _printed_error(row, what)
             if row.algorithm == "Algorithm 3":
-                note = f"The value is simulated, and ties are resolved by rounding.{fit}"
+                note = f"The value is simulated, and ties are broken by rounding.{fit}"
                 yield computed(name, quantity, simulated, note, row.variant, np.hypot(error, printed_error))
             else:
                 note = f"The value is exact. The simulated value is {simulated:.4g} with standard error {error:.2g}."
@@ -116,8 +116,8 @@ def _literal(readings: pd.DataFrame, table: pd.DataFrame) -> Iterator[dict[str, 
 
 
 def _pairs(name: str, table: pd.DataFrame) -> list[dict[str, Any]]:
-    rounded = " Ties are resolved by rounding."
-    ties = {"corrected": " Ties are resolved at random.", "as_written": rounded, "published": rounded}
+    rounded = " Ties are broken by rounding."
+    ties = {"corrected": " Ties are broken at random.", "as_written": rounded, "published": rounded}
     rows = []
     for key, part in table.groupby("variant", sort=False):
         variant = str(key)

@@ -392,7 +392,7 @@ def of_zeros(table: pd.DataFrame) -> Iterator[Row]:
     for name, of in (("algorithms 1 and 2", ["Algorithm 1 (ind)", "Algorithm 2"]), ("algorithm 3", ["Algorithm 3"])):
         note = (
             "The left side is the exact bias of a count of 200 if the data consist of three counts of 200 and 47 "
-            "zeros. A bias below -1 is counted as a reduction. Ties are resolved at random."
+            "zeros. A bias below -1 is counted as a reduction. Ties are broken at random."
         )
         yield claim("many_zeros", f"claim: zeros reduce large counts, {name}", bias[of], "<", -1, note)
 

@@ -1,5 +1,5 @@
-"""Check the statements of the paper about its releases, and the tie rule of Table 3. The checks use draws and exact
-distributions.
+"""Check the statements of the paper about its releases, and the tie-breaking rule of Table 3. The checks use draws
+and exact distributions.
 """
 
 from collections.abc import Iterator
@@ -157,8 +157,8 @@ def many_zeros(*, zeros: int, large: int, count: int, epsilon: float, support: i
 
 
 def tie_fit(*, tie_rules: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Return the results of a chi-squared test of each tie rule against the ten printed cells in the last row of Table
-    3. The columns are ties, cells, chi_squared and p_value.
+    """Return the results of a chi-squared test of each tie-breaking rule against the ten printed cells in the last row
+    of Table 3. The columns are ties, cells, chi_squared and p_value.
 
     The mean and the variance of a count are correlated (`correlation` of `tie_rules`). Their errors are the errors of
     the printed 10,000 runs, of our simulation if no exact value is known, and of rounding (unit^2/12).

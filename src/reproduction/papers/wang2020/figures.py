@@ -1,4 +1,4 @@
-"""Plot the figures of Wang (2020) and of extensions of the paper."""
+"""Plot the figures of Wang (2020), and additional figures that extend the paper."""
 
 from typing import Any
 
@@ -203,8 +203,8 @@ def figure_1(table: pd.DataFrame) -> Figure:
 
 
 def tie_rules(table: pd.DataFrame) -> Figure:
-    """Plot the bias and the variance of algorithm 3 under each tie rule. The variance is divided by the variance under
-    random ties. The largest count has a separate panel.
+    """Plot the bias and the variance of algorithm 3 under each tie-breaking rule. The variance is divided by the
+    variance under random ties. The largest count has a separate panel.
     """
     rules = {"first": "lowest index", "last": "highest index", "random": "random", "ieee": "rounding (as written)"}
     figure = Figure(figsize=(DOUBLE, 2.7))

@@ -67,7 +67,7 @@ QUOTES = [
     ),
     Quote(
         "errata.md",
-        "at the smallest count is between {{0.75}} and {{1.16}}, depending only on the tie rule",
+        "at the smallest count is between {{0.75}} and {{1.16}}, depending only on the tie-breaking rule",
         "tie_rules",
         _smallest,
     ),

@@ -27,8 +27,8 @@ def simulate(size: int, *, vector: int, epsilon: float, support: int, rng: np.ra
     """Return power sums of the differences between the released and the true counts, for a few representative
     components. The columns are example, algorithm, ties, representative, n and s1 .. s4.
 
-    The sums are integers, so blocks can be added exactly in any order. Algorithm 3 is run under every tie rule, on
-    separate releases.
+    The sums are integers, so blocks can be added exactly in any order. Algorithm 3 is run under every tie-breaking
+    rule, on separate releases.
     """
     parts = []
     for example, counts in examples.both(vector).items():
@@ -120,8 +120,9 @@ def _side_by_side(releases: pd.DataFrame, exact_moments: pd.DataFrame, example: 
 
 
 def tie_rules(*, releases: pd.DataFrame, exact_moments: pd.DataFrame) -> pd.DataFrame:
-    """Return the results of algorithm 3 on Example 2 for each tie rule that the column `ties` names. The columns are
-    ties, representative, true, n, mean, variance, their errors, the correlation of the errors, and the exact values.
+    """Return the results of algorithm 3 on Example 2 for each tie-breaking rule that the column `ties` names. The
+    columns are ties, representative, true, n, mean, variance, their errors, the correlation of the errors, and the
+    exact values.
     """
     rows = releases[(releases["example"] == "example_2") & (releases["algorithm"] == "Algorithm 3")]
     table = rows.merge(exact_moments, on=["example", "algorithm", "ties", "representative"], how="left")

@@ -82,8 +82,8 @@ def answer(case: Case) -> Answer:
 
 
 def _with_confidence(result: Answer, release: Release, settings: Mapping[str, Any]) -> Answer:
-    """Return the results, with additional confidence intervals if the settings request confidence intervals. Otherwise,
-    for counts without a total, add a sentence if the confidence intervals differ from the credible intervals.
+    """Return the results, including confidence intervals if the settings request these intervals. Otherwise, for counts
+    without a total, add a sentence if the confidence intervals differ from the credible intervals.
     """
     if level := settings.get("confidence"):
         rows = without_prior.columns(result.rows, release, level)
@@ -140,7 +140,7 @@ def refuse(settings: Mapping[str, Any], columns: rules.Columns) -> None:
 def _stated(
     settings: Mapping[str, Any], columns: rules.Columns, rng: np.random.Generator
 ) -> tuple[Release, dict[str, Any]]:
-    """Return the release that the settings and the file state, and a description of its origin."""
+    """Return the release that the settings and the file specify, and a description of the origin of this release."""
     names, cells = rules.names(settings, columns), rules.cells(settings, columns)
     listed = np.array([np.nan if value is None else value for value, _ in cells], dtype=np.float64)
     whole = bool((np.isnan(listed) | (listed == np.floor(listed))).all())

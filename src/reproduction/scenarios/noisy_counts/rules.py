@@ -196,8 +196,8 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
 
 
 def _prior_of_batch(settings: Mapping[str, Any], columns: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
-    """Yield the mistakes in a prior that needs groups, or more counts than a file of tables has rows. At most `FEWEST`
-    rows are read.
+    """Yield a message for every mistake in a prior that requires groups, or that requires more counts than a file of
+    tables has rows. At most `FEWEST` rows are read.
     """
     prior = settings.get("prior")
     if isinstance(prior, Mapping) and "law" not in prior and "group" not in columns:

@@ -1,5 +1,5 @@
-"""Write synthetic measurement files with which users can try the scenario. The command is ``python -m
-reproduction.scenarios.noisy_measurements.example nmf``.
+"""Write synthetic measurement files with which users can try the scenario. The command is
+``python -m reproduction.scenarios.noisy_measurements.example nmf``.
 """
 
 import argparse

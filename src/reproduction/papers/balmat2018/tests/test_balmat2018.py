@@ -1,5 +1,5 @@
-"""Check the paper's functions at small size: properties that hold for any draws, the scale of the noise, and the rules
-for a configuration that the schema cannot express.
+"""Check the paper's functions on small inputs: properties that hold for any draws, the scale of the noise, and the
+rules for configurations that the schema cannot express.
 """
 
 import shutil

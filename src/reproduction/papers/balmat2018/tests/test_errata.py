@@ -27,7 +27,7 @@ def compositions(total):
 
 
 class Recording:
-    """Random generator that records the arguments with which it is called."""
+    """Random number generator that records the arguments with which it is called."""
 
     def __init__(self, rng):
         self.rng, self.asked = rng, []

@@ -1,4 +1,4 @@
-"""Check that verdicts can fail if a sampler, a distribution, a mechanism or a table is replaced by a wrong version."""
+"""Check that verdicts change if a sampler, a distribution, a mechanism or a table is replaced with a wrong version."""
 
 import numpy as np
 import pandas as pd

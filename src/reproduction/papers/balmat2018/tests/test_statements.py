@@ -291,8 +291,8 @@ def test_interpreted_samplers_choose_rows_by_probability_and_noise(name):
 
 
 def test_interpreted_chains_are_the_compiled_ones():
-    """Check that the chains in pure Python and the compiled chains have equal draws for the same random stream. Draws
-    at the boundary between two rows are an exception.
+    """Check that the chains in pure Python and the compiled chains produce the same draws, up to rounding, from the
+    same random stream. Draws at the boundary between two rows are an exception.
     """
     counts, logs = compositions.log_multinomial_table(9, 3)
     static = logs - np.abs(np.array([2.0, 5.0, 3.0]) - counts).sum(axis=1) / 2
@@ -326,7 +326,7 @@ def test_shares_of_trapped_chains():
 
 
 class AtOneP(np.random.Generator):
-    """Random generator whose Dirichlet draws are all equal."""
+    """Random number generator whose Dirichlet draws are all equal."""
 
     def dirichlet(self, *given):
         return np.array([0.25, 0.5, 0.25])

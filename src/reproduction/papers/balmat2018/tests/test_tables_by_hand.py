@@ -1,4 +1,4 @@
-"""Check, with values derived by hand, the tables of balmat2018 and the margins of claims about these tables. Each
+"""Check the tables of balmat2018, and the margins of claims about these tables, against values derived by hand. Each
 derivation is next to the assertion.
 """
 
@@ -324,8 +324,8 @@ def test_bands_of_the_calibration():
 
 
 def test_modes_and_moments_of_draws():
-    """Check the estimated mode if each of five cells of a histogram contains two draws. The mode is the mean midpoint
-    of the five fullest of 250 cells.
+    """Check the estimated mode of a histogram in which each of five cells contains two draws. The mode is the mean
+    midpoint of the five fullest of 250 cells.
     """
     draws = np.repeat([0.1, 0.2, 0.3, 0.4, 0.5], 2)
     rest = np.array([0.0, 1.0])

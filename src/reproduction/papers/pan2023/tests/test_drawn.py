@@ -18,7 +18,7 @@ def curves(*kinds, **keys):
 
 
 def single(seed, *kinds, **keys):
-    """Return a synthetic table with a value y for each combination of the given keys, in which the x coordinate is
+    """Return a synthetic table that contains one value y for each combination of the given keys. All x coordinates are
     missing.
     """
     return a.crossed("y", seed=seed, **keys, kind=kinds).assign(x=np.nan)

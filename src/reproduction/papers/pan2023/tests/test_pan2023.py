@@ -1,4 +1,4 @@
-"""Test, at small sizes, the functions that reproduce the slides, using properties that hold for any draws."""
+"""Test the functions that reproduce the slides on small inputs, using properties that hold for any draws."""
 
 from pathlib import Path
 

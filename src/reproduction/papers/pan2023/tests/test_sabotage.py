@@ -1,4 +1,4 @@
-"""Replace samplers, distributions and tables by wrong versions, and check which verdicts change.
+"""Replace samplers, distributions and tables with wrong versions, and check which verdicts change.
 
 Each checked statement must change its verdict under at least one replacement. Sample sizes are large enough for a clear
 result.

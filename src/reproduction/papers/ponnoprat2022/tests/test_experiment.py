@@ -28,8 +28,8 @@ def offset(order, delta=DELTA):
 
 
 def one_gohari(r, alpha, total, cells, delta):
-    """Return the epsilon by Theorem 1 of Gohari et al. if one record moves between the two cells of the set W in this
-    theorem.
+    """Return the epsilon according to Theorem 1 of Gohari et al. if one record moves between the two cells of the set W
+    in this theorem.
 
     With k = r N + d alpha, k eta = alpha, k (1 - eta_bar - eta) = r N + alpha and k shift/2 = r, epsilon is r log((1 -
     g)/g) + log B(alpha, r N + alpha) - log B(alpha + r, r N + alpha - r). The guarantee fails with probability delta:

@@ -91,8 +91,8 @@ def _plain(edges, spots, half, sides):
 
 @pytest.mark.parametrize("seed", [7, 13])
 def test_the_bends_that_are_not_looked_at_are_worse(seed):
-    """Check the search for the curvatures of the edges against a search over all curvatures of all edges. The first
-    search stops as soon as the penalty reaches a bound.
+    """Compare the search for the curvature of each edge with an exhaustive search over all curvatures of the edge. The
+    first search stops as soon as the penalty reaches a bound.
     """
     rng, names = np.random.default_rng(seed), "abcdefgh"
     spots = {name: rng.uniform(0, 100, 2) for name in names}
@@ -155,8 +155,9 @@ def test_ratios_of_figure_3_are_over_the_worst_case():
 
 
 def test_the_emulated_curve_of_figure_2_is_the_printed_floor():
-    """Check that, for gamma below 3e-4, the delta from the quadrature rule of degree 50 differs from the printed 2.1e-4
-    (section 2.4) by less than a seventh. The exact delta is below 1e-6 for these values of gamma.
+    """Check that, for gamma below 3e-4, the delta from the quadrature rule of degree 50 differs from the printed value
+    2.1e-4 (section 2.4) by at most one seventh of the printed value. The exact delta is below 1e-6 for these values of
+    gamma.
     """
     setting = {"total": 147, "cells": 6, "r": 0.97, "order": 2.0, "least": 1e-8, "most": 1e-3, "points": 6}
     table = privacy.figure_2(**setting, rule=privacy.gohari.DEGREE_50_RULE)

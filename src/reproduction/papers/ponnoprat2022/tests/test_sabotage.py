@@ -1,4 +1,4 @@
-"""Replace a distribution, a sampler, a mechanism or a table by a wrong version, and check that verdicts change.
+"""Replace a distribution, a sampler, a mechanism or a table with a wrong version, and check that verdicts change.
 
 The experiments run on synthetic records with the names of the data sets (`stand_ins`). Values read off plots, which
 require the UCI files, are in the last tests.
@@ -385,7 +385,7 @@ def test_reversed_reaches_flip_goharis_decline(honest, judge):
 
 
 def printed():
-    """Return the kinds of all statements of the paper, except numbers for which no value is printed."""
+    """Return the kinds of all statements of the paper, except numbers that the paper does not print."""
     found = agreement.read_published(FOLDER / "published.tsv").set_index(["artefact", "quantity"])
     return found.loc[(found["kind"] != "number") | found["value"].notna(), "kind"]
 
@@ -425,8 +425,8 @@ def test_another_share_of_the_budget_flips_the_values_read_off_figure_7(judge, m
 
 
 def test_swapped_classes_flip_the_values_read_off_figures_4_and_5(honest, judge, monkeypatch):
-    """Check that swapped classes change the verdicts on the values read off Figures 4 and 5. The test requires the UCI
-    files of Bank and Adult.
+    """Check that swapping the classes changes the verdicts on the values read off Figures 4 and 5. The test requires
+    the UCI files of Bank and Adult.
     """
     sets = {name: uci(name) for name in ("Bank", "Adult")}
 

@@ -422,8 +422,8 @@ def test_pearson():
 
 
 def test_wilson():
-    """Check Wilson's interval for a proportion against scipy and by hand. For 0 of 40, the interval is [0, z^2/(40 +
-    z^2)].
+    """Check Wilson's interval for a proportion against SciPy and against a calculation by hand. For 0 of 40, the
+    interval is [0, z^2/(40 + z^2)].
     """
     for k in (0, 7, 40):
         theirs = stats.binomtest(k, 40).proportion_ci(0.95, method="wilson")
@@ -697,9 +697,9 @@ def test_margins_of_the_sampler():
 
 
 def test_margins_of_the_rules_at_25_knots():
-    """Check the margins by which the claims about the rules for the choice of the knots hold, for 25 knots. The bounds
-    of equal spacing are 100 and 1000 times the bounds of small rectangles, so the margin is log10(100) = 2. The
-    rejection rate of the slides' rule is reported.
+    """Check, for 25 knots, the margins by which the claims about the rules for choosing knots hold. The bounds of equal
+    spacing are 100 and 1000 times the bounds of small rectangles, so the margin is log10(100) = 2. The rejection rate
+    of the slides' rule is reported.
     """
     rows = [(rule, target, bound * times, rate) for rule, times, rate in (
         ("efficient", 1.0, 0.1), ("equal spacing", 100.0, 0.2), ("as on the slides", 5.0, 0.3))

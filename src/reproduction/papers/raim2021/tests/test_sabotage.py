@@ -1,5 +1,5 @@
-"""Replace a correct part of the code by a wrong part, and check that the verdict on a statement of the slides changes.
-Each checked statement must change at least once.
+"""Replace a correct part of the code with an incorrect part, and check that the verdict on a statement of the slides
+changes. The verdict on each checked statement must change at least once.
 
 At these sizes, the unmodified run has the verdicts of a full run. The random streams are fixed, so verdicts are
 reproducible.

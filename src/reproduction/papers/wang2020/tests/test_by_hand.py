@@ -1,6 +1,4 @@
-"""Check numbers, tables and margins of the paper's functions against derivations by hand, and check valid
-configurations.
-"""
+"""Check the numbers, tables and margins that the paper's functions return against derivations by hand."""
 
 from math import exp, sqrt, tanh
 
@@ -235,7 +233,7 @@ def test_totals_that_are_not_the_noisy_one_are_counted():
 
 
 class Recording:
-    """Random generator for tests that returns the most probable values and records the choices and their
+    """Random number generator for tests that returns the most probable values and records the choices and their
     probabilities.
     """
 
@@ -357,12 +355,12 @@ def test_notes_on_windows():
     table = beyond.table_5(released=[6, 5], epsilon=1.0, window=4, other_window=2, rows=3)
     rows = pd.DataFrame(agreement._pairs("table_5", table))
     assert set(rows.loc[rows["variant"] == "corrected", "note"]) == {
-        "No window is used. Ties are resolved at random.",
-        "This run includes fewer rows. No window is used. Ties are resolved at random.",
+        "No window is used. Ties are broken at random.",
+        "This run includes fewer rows. No window is used. Ties are broken at random.",
     }
     missing = rows[rows["ours"].isna()]
     assert set(missing["quantity"].str.extract(r"row (\d+):")[0].astype(int)) == set(range(4, 11))
-    assert set(rows.loc[rows["variant"] == "as_written", "note"].str.endswith(" Ties are resolved by rounding.")) == {
+    assert set(rows.loc[rows["variant"] == "as_written", "note"].str.endswith(" Ties are broken by rounding.")) == {
         True
     }
 
@@ -515,8 +513,8 @@ def test_margins_of_the_posteriors():
 
 
 def test_many_zeros_are_those_asked_for():
-    """Check the exact moments of the released value of a count of 5, if two counts of 5 and four counts of 0 are
-    released with additive noise. The bias is the exact mean minus the count.
+    """Check the exact moments of the released value of a count of 5 in a release of two counts of 5 and four counts of
+    0 with additive noise. The bias is the exact mean minus the count.
     """
     table = draws.many_zeros(zeros=4, large=2, count=5, epsilon=1.0, support=6).set_index("algorithm")
     assert (table["bias"] == table["exact_mean"] - 5).all()
@@ -528,9 +526,9 @@ def test_many_zeros_are_those_asked_for():
 
 
 def test_the_fit_of_a_tie_rule():
-    """Check the fit of a tie rule to printed moments, for n = 2,500. The mean is 2.1 (printed 2.0), and the variance is
-    3.0 (printed 2.8). The errors .3 and .4 are multiplied by 1/2 if exact values are known, and by sqrt(5/4) if the
-    values are simulated.
+    """Check the fit of a tie-breaking rule to printed moments, for n = 2,500. The mean is 2.1 (printed 2.0), and the
+    variance is 3.0 (printed 2.8). The errors .3 and .4 are multiplied by 1/2 if exact values are known, and by
+    sqrt(5/4) if the values are simulated.
 
     Both have one decimal, and rounding adds .01/12 to each variance. Without correlation, the two squares are added.
     """
@@ -574,7 +572,7 @@ def test_order_statistics_of_the_seats_as_they_are_stated():
 
 
 def test_exact_moments_of_every_tie_rule_are_those_of_example_2():
-    """Check that, under the tie rules ``first`` and ``last``, exact moments are given for Example 2 only."""
+    """Check that, under the tie-breaking rules ``first`` and ``last``, exact moments are given for Example 2 only."""
     table = releases.exact_moments(vector=1, epsilon=1.0, support=3)
     rules = table[table["algorithm"] == "Algorithm 3"].groupby("example")["ties"].agg(set)
     assert {"first", "last"} <= rules["example_2"]
@@ -583,8 +581,8 @@ def test_exact_moments_of_every_tie_rule_are_those_of_example_2():
 
 
 def test_rules_of_the_tables_of_pairs():
-    """Check that the tables of pairs of counts state a tie rule only for algorithm 3. The width of the window is NaN if
-    there is no window.
+    """Check that the tables of pairs of counts state a tie-breaking rule only for algorithm 3. The width of the window
+    is NaN if there is no window.
     """
     second = beyond.table_4(released=[6, 5], epsilon=1.0, window=4, other_window=2, rows=2)
     third = beyond.table_5(released=[6, 5], epsilon=1.0, window=4, other_window=2, rows=2)

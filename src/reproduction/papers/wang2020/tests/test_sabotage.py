@@ -1,4 +1,4 @@
-"""Replace a sampler, a distribution, a mechanism or a table by a wrong version, and check which verdicts change."""
+"""Replace a sampler, a distribution, a mechanism or a table with a wrong version, and check which verdicts change."""
 
 from dataclasses import dataclass
 

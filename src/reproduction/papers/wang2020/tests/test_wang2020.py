@@ -1,4 +1,4 @@
-"""Check the paper's functions at small size, using properties that hold for any draws."""
+"""Check the paper's functions on small inputs, using properties that hold for any draws."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
-"""Check the scenario of noisy counts: the posteriors against enumeration, the example in the README, the tests whether
-a release is consistent with its total, noise and prior, and the confidence intervals without a prior.
+"""Check the scenario of noisy counts: the posteriors against enumeration, the example in the README, the tests of
+whether a release is consistent with its total, noise and prior, and the confidence intervals without a prior.
 """
 
 from itertools import product
@@ -108,7 +108,7 @@ def test_the_readmes_example_is_right_by_enumeration(tmp_path, prior):
 
 
 def test_the_readmes_numbers(tmp_path):
-    """Check that the example in the README gives the numbers printed there, to all printed digits."""
+    """Check that the example in the README reproduces all digits of the numbers that the README prints."""
     rows, _, facts = made(tmp_path)
     share, rate = (one(rows, "met among met, not_met", what) for what in ("share", "rate"))
     assert [round(x, 3) for x in (share["mean"], share["lower"], share["upper"])] == [0.953, 0.667, 1.0]

@@ -72,7 +72,7 @@ def by_sums(frame, prior):
 
 
 def ends(p, level=0.95):
-    """Return the limits of central intervals. The probability beyond each limit is at most (1 - level)/2."""
+    """Return the limits of central intervals, with a probability of at most (1 - level)/2 beyond each limit."""
     below = np.cumsum(p, axis=1)
     tail = (1 - level) / 2
     return np.argmax(below >= tail * (1 - 1e-9), axis=1), np.argmax(below >= 1 - tail * (1 + 1e-9), axis=1)
@@ -367,7 +367,9 @@ def test_rates_without_a_total_are_refused_in_words(batch, tmp_path, monkeypatch
 )
 @pytest.mark.parametrize("odd", ["", "t99,c0,5,extra\n", 't99,5" pipe,5\n'])
 def test_a_fitted_prior_of_a_batch_needs_rows_that_the_check_counts(rows, more, wrong, odd, tmp_path):
-    """Check that a row with too many fields or with a quotation mark is only counted: the run decides on its table."""
+    """Check that a row with too many fields or with a quotation mark is counted but not rejected by the check of the
+    settings, because the table of this row is checked during the run.
+    """
     lines = "".join(f"t{i},c0,{i}\n" for i in range(rows - bool(odd))) + odd
     (tmp_path / "batch.csv").write_text("table,name,value\n" + lines)
     settings = {"file": str(tmp_path / "batch.csv"), "prior": "fitted"} | more

@@ -79,7 +79,7 @@ def test_rows_sentences_and_figure(counties, tmp_path):
 
 
 def test_values_as_agencies_publish_them(counties, tmp_path):
-    """Check that withheld values and ranges are used as bounds of the counts. The expected rates are computed with the
+    """Check that withheld values and ranges are used as bounds on the counts. The expected rates are computed with the
     mechanism that withheld the values.
     """
     counties["value"] = [str(v) if v >= 10 else "*" for v in counties["value"]]
