@@ -52,9 +52,11 @@ class GitError(ValueError):
     """
 
 
-def repository_around(folder: Path) -> bool:
-    """Return whether a folder or one of its parents contains `.git`."""
-    return any(os.path.lexists(part / ".git") for part in (folder, *folder.parents))
+def repositories_around(folder: Path) -> list[Path]:
+    """Return the folder and its parents that contain `.git`, from the inside to the outside. In a nested repository,
+    git does not report the files that an outer repository tracks.
+    """
+    return [part for part in (folder, *folder.parents) if os.path.lexists(part / ".git")]
 
 
 def output(folder: Path, *words: str) -> str:

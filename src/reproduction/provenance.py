@@ -18,7 +18,7 @@ from typing import Any
 
 from dpmultinomial import __version__, _git
 
-from . import dependencies
+from . import dependencies, drafts
 
 SUFFIX = ".provenance.json"
 FILES, INPUTS, RULE, PARAMS = "files_sha256", "inputs_sha256", "rule", "params_sha256"
@@ -158,7 +158,7 @@ def write(record: dict[str, Any], *files: str | Path) -> None:
     stated = record | {FILES: {path.name: sha256(path) for path in paths}}
     stated[OWN] = own_digest(stated)
     beside = paths[0].with_suffix(SUFFIX)
-    draft = beside.with_name(beside.name + ".part")
+    draft = drafts.of(beside)
     draft.write_text(json.dumps(stated, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     os.replace(draft, beside)
 

@@ -20,7 +20,7 @@ import psutil
 
 from dpmultinomial import _printing
 
-from . import paper
+from . import drafts, paper
 from .config import checks, overlays
 from .config.reading import ConfigError
 from .jobs import mending
@@ -53,7 +53,9 @@ def main(arguments: Sequence[str]) -> None:
             shutil.rmtree(_LOCKS, ignore_errors=True)  # the processes that held these locks have ended
         _MARK.parent.mkdir(exist_ok=True)
         started = psutil.Process().create_time()
-        _MARK.write_text(json.dumps({"host": _HERE, "process": os.getpid(), "started": started}))
+        draft = drafts.of(_MARK)
+        draft.write_text(json.dumps({"host": _HERE, "process": os.getpid(), "started": started}))
+        draft.replace(_MARK)
         file = None if settings is None else overlays.write(settings, Path.cwd())
         mending.taken_away(papers, filled, asked.rest) if filled else None
     except TimeoutError as error:
@@ -111,7 +113,7 @@ def owner() -> int | None:
     try:
         process = psutil.Process(mark["process"])
         alive = mark["host"] == _HERE and abs(process.create_time() - mark["started"]) < 1
-    except (TypeError, KeyError, psutil.Error):
+    except (ValueError, TypeError, KeyError, OverflowError, psutil.Error):
         return None
     return process.pid if alive and process.status() != psutil.STATUS_ZOMBIE else None
 
@@ -121,8 +123,8 @@ def _mark() -> dict[str, Any]:
     record.
     """
     try:
-        mark = json.loads(_MARK.read_text())
-    except (OSError, ValueError):
+        mark = json.loads(_MARK.read_text()) if _MARK.is_file() else {}
+    except (OSError, ValueError, RecursionError):
         return {}
     return mark if isinstance(mark, dict) else {}
 

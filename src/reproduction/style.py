@@ -59,8 +59,13 @@ _SETTINGS: dict[Any, Any] = {
 def applied(texts: Iterable[str] = ()) -> Iterator[None]:
     """Apply the common figure style while the context is active. The argument `texts` contains names that a user wrote,
     in any script.
+
+    All other settings are Matplotlib's defaults. The folder of a configuration can contain a file ``matplotlibrc``,
+    which Matplotlib reads when it is loaded; such a file could change a figure, or draw its texts with LaTeX.
     """
-    with mpl.rc_context(_SETTINGS | {"font.family": families(texts)}):
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(_SETTINGS | {"font.family": families(texts)})
         yield
 
 

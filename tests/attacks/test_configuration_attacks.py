@@ -6,7 +6,9 @@ non-Unicode terminal and torn Snakemake records, in which Snakemake alone ends i
 """
 
 import json
+import os
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +19,7 @@ from snakemake.common.configfile import load_configfile
 
 from dpmultinomial._releases import _budget_records
 from reproduction import paper, smoke
+from reproduction import run as start
 from reproduction.config import checks, config, overlays
 from tests.workflow import running
 from tests.workflow.running import ROOT, environment, snakemake
@@ -255,6 +258,80 @@ def test_modules_in_the_folder_of_a_configuration_are_not_imported(tmp_path):
     assert [one.returncode for one in done] == [0, 0, 0, 1], [one.stderr for one in done]
     assert (folder / "results/scenarios/survey.csv").is_file()
     assert "contains no journal" in done[-1].stderr
+
+
+LATEX = "text.usetex: True\ntext.latex.preamble: \\input{confidential/county.csv}\naxes.facecolor: red\n"
+DRAWN = """
+import sys
+import matplotlib as mpl
+from matplotlib.figure import Figure
+from reproduction import style
+with style.applied():
+    figure = Figure(figsize=(2, 2))
+    figure.subplots().set_title("counts")
+    style.save(figure, sys.argv[1], sys.argv[2])
+"""
+WEAK = DRAWN.replace("style.applied()", "mpl.rc_context({'savefig.dpi': 200})")
+
+
+def test_a_matplotlibrc_in_the_folder_changes_no_figure_and_starts_no_latex(tmp_path, monkeypatch):
+    """Check that figures are equal with and without the file, which the double with Matplotlib alone obeys."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/latex").write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\nexit 1\n")
+    (tmp_path / "bin/latex").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    drawn = []
+    for text in ("", LATEX):
+        (tmp_path / "matplotlibrc").write_text(text)
+        code, said = python(tmp_path, "-c", DRAWN, "figure.png", "figure.pdf")
+        assert code == 0, said
+        drawn.append([(tmp_path / f"figure.{end}").read_bytes() for end in ("png", "pdf")])
+    assert drawn[0] == drawn[1]
+    assert not ran(tmp_path)
+    code, said = python(tmp_path, "-c", WEAK, "x.png", "x.pdf")
+    assert code != 0
+    assert ran(tmp_path), said
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"", b"\xff\xfe", b"[]", b"[" * 100_000, b"{}", b'{"host": "HERE", "process": -1, "started": 1}',
+     b'{"host": "HERE", "process": 1e400, "started": 1}', b'{"host": "HERE", "process": 9e9, "started": []}'],
+)  # fmt: skip
+def test_a_record_of_the_process_that_is_not_one_belongs_to_nobody(tmp_path, monkeypatch, raw):
+    monkeypatch.chdir(tmp_path)
+    mark = tmp_path / ".snakemake/run.json"
+    mark.parent.mkdir()
+    mark.write_bytes(raw.replace(b"HERE", socket.gethostname().encode()))
+    assert start.owner() is None
+    mark.unlink()
+    os.mkfifo(mark)
+    assert start.owner() is None
+
+
+WRITTEN = (
+    *("results/scenarios/survey.csv", "results/scenarios/survey.json", "pages/survey.html"),
+    *("figures/scenarios/survey.png", "results/logs/scenario_survey.log", "results/config.effective.yaml"),
+    ".snakemake/run.json",
+)
+
+
+def test_links_planted_in_the_places_of_results_lead_nothing_to_other_files(tmp_path):
+    """Check files and their drafts: a run replaces a link, and does not write to the file to which it leads."""
+    folder, home = tmp_path / "folder", tmp_path / "home"
+    home.mkdir()
+    for i, name in enumerate([*WRITTEN, *(f"{name}.part" for name in WRITTEN)]):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / str(i)).write_text("mine")
+        (folder / name).symlink_to(home / str(i))
+    (folder / "config.yaml").write_text(SURVEY)
+    dpm = str(Path(sys.executable).parent / "dpm")
+    run = [sys.executable, "-P", "-m", "reproduction.run", "-s", str(ROOT / "Snakefile"), "--cores", "1"]
+    for words in ([dpm, "page", "survey"], [*run, "scenario_survey", "results/config.effective.yaml"]):
+        done = subprocess.run(words, cwd=folder, env=environment(), capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert {path.read_text() for path in home.iterdir()} == {"mine"}
+    assert "posterior" in (folder / "pages/survey.html").read_text()
 
 
 def test_the_double_without_its_option_imports_them(tmp_path):

@@ -52,7 +52,7 @@ def problems(data: str, root: Path) -> list[str]:
     if path == home or not path.is_relative_to(home):
         return [f"must lie in {FOLDER}/ (which may be a link to the folder that contains the data), got {data}"]
     reasons = [] if path.is_file() else [f"there is no file {data}"]
-    return reasons + _public(home, root) + _open(home, path) + _tracked(root, home)
+    return reasons + _public(home, root) + _open(home, path) + _tracked(root, home, path)
 
 
 def own_file(path: Path) -> None:
@@ -107,14 +107,17 @@ def _open(home: Path, path: Path) -> list[str]:
     return remarks
 
 
-def _tracked(root: Path, home: Path) -> list[str]:
-    """Return the parts of the confidential folder that are tracked by git, now or in an earlier commit of the
-    repository. A failure of git is an error.
+def _tracked(root: Path, home: Path, path: Path) -> list[str]:
+    """Return the parts of the confidential folder that are tracked by git, now or in an earlier commit of a repository
+    around the file `path`. A failure of git is an error.
     """
     named = root / FOLDER
-    for place, what in ((home, "."), *(((root, FOLDER),) if named.is_symlink() else ())):
-        if not place.is_dir() or not _git.repository_around(place):
-            continue
+    inside = [part for part in dict.fromkeys((home, path.parent)) if part.is_dir()]
+    looked = [(part, part) for part in inside if _git.repositories_around(part)]
+    looked += [(top, home) for top in _git.repositories_around(home)[1:]]
+    looked += [(top, named) for top in _git.repositories_around(root)] if named.is_symlink() else []
+    for place, part in looked:
+        what = f":(literal){part.relative_to(place)}" if part != place else "."
         try:
             listed = _git.output(place, "ls-files", "-z", "--", what).split("\0")[0]
             tracked = listed or _git.output(place, "rev-list", "--all", "-n", "1", "--", what).strip()[:12]

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .. import drafts
 from . import reading
 from .reading import ConfigError
 
@@ -72,7 +73,7 @@ def write(settings: Mapping[str, Any], folder: Path) -> Path:
     text = json.dumps(settings, indent=1)
     path = folder / WRITTEN / f"{_digest(text)}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(".part")
+    draft = drafts.of(path)
     draft.write_text(text, encoding="utf-8")
     draft.replace(path)
     return path

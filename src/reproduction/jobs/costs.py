@@ -61,7 +61,9 @@ def write_run(started: float, wall: float) -> None:
     row["jobs"] = used.children_user + used.children_system
     BENCHMARKS.mkdir(parents=True, exist_ok=True)
     lines = ["\t".join(row), "\t".join(f"{value:.2f}" for value in row.values())]
-    (BENCHMARKS / _RUN).write_text("\n".join(lines) + "\n")
+    path = BENCHMARKS / _RUN
+    path.unlink(missing_ok=True)  # a link in its place is not followed
+    path.write_text("\n".join(lines) + "\n")
 
 
 def clock(folder: Path) -> tuple[float, float]:
@@ -147,6 +149,7 @@ def _write_row(path: Path, wall: float, used: float, start_up: float) -> None:
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     path.parent.mkdir(parents=True, exist_ok=True)
     row = f"{wall:.4f}\t{clock}\t{memory:.2f}\t{used:.2f}\t{start_up:.2f}"
+    path.unlink(missing_ok=True)  # a link in its place is not followed
     path.write_text(f"s\th:m:s\tmax_rss\tcpu_time\tstart_up\n{row}\n")
 
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from dpmultinomial._printing import progress
 from dpmultinomial._seeding import stream
 
+from .. import drafts
 from ..config import file_columns
 from ..config.scenario_settings import Scenario
 from . import table_stream
@@ -76,7 +77,7 @@ def write(
     further = [*CONFLICT] * tested + [*CONFIDENCE] * bool(scenario.settings.get("confidence"))
     files: dict[Path, Sequence[str]] = {path: (*ALL, *further), beside: BESIDE}
     counted = {"conflicts": 0} if tested else {}
-    drafts = {one: one.with_name(one.name + ".part") for one in files}
+    drafts = {one: drafts.of(one) for one in files}
     with ExitStack() as opened:
         for making in drafts.values():
             opened.callback(making.unlink, missing_ok=True)  # an error leaves no incomplete table

@@ -160,6 +160,21 @@ def test_nothing_of_the_folder_is_in_git_in_any_state(tmp_path, monkeypatch):
     assert "git tracks files" in _places.problems("confidential/c.csv", root)[0]
 
 
+@pytest.mark.parametrize("inner", ["confidential", "confidential/deep"])
+def test_a_repository_within_another_does_not_hide_what_the_outer_one_tracks(tmp_path, inner):
+    root = project(tmp_path)
+    (root / "confidential/deep").mkdir()
+    (root / "confidential/deep/d.csv").write_bytes((root / "confidential/c.csv").read_bytes())
+    git(root, "init", "-q")
+    git(root, "add", "-f", "confidential/c.csv")
+    git(root / inner, "init", "-q")
+    assert "git tracks files" in _places.problems("confidential/deep/d.csv", root)[0]
+    git(root, "rm", "-q", "--cached", "confidential/c.csv")
+    assert _places.problems("confidential/deep/d.csv", root) == []
+    git(root / inner, "add", ".")
+    assert "git tracks files" in _places.problems("confidential/deep/d.csv", root)[0]
+
+
 def test_what_was_once_committed_stays_in_the_history(tmp_path):
     root = project(tmp_path)
     git(root, "init", "-q")
