@@ -115,7 +115,7 @@ def steps(parts: Iterable[Part], of: int, what: str, size: Callable[[Part], int]
 
 
 def clear() -> None:
-    """Remove the line of progress from the terminal, before an error message is printed."""
+    """Remove the progress line from the terminal before an error message is printed."""
     if _shown and sys.stderr is not None:
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 

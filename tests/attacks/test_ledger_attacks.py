@@ -206,7 +206,7 @@ def test_a_planted_link_to_another_file_of_the_account_is_not_written_to(tmp_pat
     (tmp_path / "releases/ledger.tsv").symlink_to(tmp_path / "profile")
     for create in (lambda: None, (tmp_path / "profile").touch):
         create()
-        with pytest.raises(ValueError, match=r"ledger\.tsv must be a regular file, but is a link"):
+        with pytest.raises(ValueError, match=r"ledger\.tsv must be a regular file, got a link"):
             release(tmp_path, "a")
         assert not (tmp_path / "profile").exists() or (tmp_path / "profile").read_bytes() == b""
     assert not (tmp_path / "releases/a").exists()
@@ -469,7 +469,9 @@ def test_the_command_says_what_was_spent_and_refuses_what_it_does_not_know(spent
     assert said[0] == "a, generation 1, source survey: epsilon 1 (replace a record); published"
     assert said[-1] == "ledger and journal agree"
     assert "usage" in run("burn").stderr
-    assert "must have a copy of the journal of /nowhere, but has only copies of" in run("restore", "/nowhere").stderr
+    assert (
+        "the user account has no copy of the journal of /nowhere: choose a folder" in run("restore", "/nowhere").stderr
+    )
     assert "can be transferred only if" in run("restore", str(spent / "confidential")).stderr
     edited(ledger(spent), b'"epsilon": 1.0', b'"epsilon": 0.5')
     assert "differ" in run().stdout.splitlines()[-1]
@@ -488,7 +490,7 @@ def test_a_torn_file_of_the_account_stops_its_own_project_only(spent, tmp_path, 
     assert mine.read_text() == torn
     with pytest.raises(
         ValueError,
-        match=r"cannot be read. This file is the copy, kept in the user account, of the journal in confidential/",
+        match=r"cannot be read. This file is the copy of the journal in confidential/ that is kept",
     ):
         release(spent, "c")
     first, last = restoring.restored(spent)

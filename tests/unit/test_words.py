@@ -141,7 +141,7 @@ LAPLACE = ("--noise", "laplace", "--scale", "2")
             ("ac.csv", *LAPLACE, "--ask", "a/c"),
             "unexpected '/' before 'c': a comparison must contain only sums and differences",
         ),
-        (("ac.csv", *LAPLACE, "--ask", "a/c > 2"), "For a ratio, ask {ratio: [a, b]}"),
+        (("ac.csv", *LAPLACE, "--ask", "a/c > 2"), "For a ratio, write {ratio: [a, b]}"),
         (("ac.csv",), "(dpm answer: --noise laplace --scale 2)"),
         (("ac.csv", "--noise", "tulap", "--scale", "2"), "did you mean discrete_laplace, after rounding"),
         (("fraction.csv", "--noise", "discrete_laplace", "--scale", "2"), "discrete_laplace noise, got 3.5 in row 2"),

@@ -406,7 +406,7 @@ def coarsened_table(law: Coarsened, values: Array) -> tuple[Perturbation, Array]
 
     Parameters
     ----------
-    law : table of noise, or rounding to multiples of a base, with values that are rounded, clipped or withheld.
+    law : noise table, or rounding to multiples of a base, with values that are rounded, clipped or withheld.
     values : released values (n,), NaN where a value was withheld or not measured.
 
     Returns

@@ -214,7 +214,7 @@ class CsvTable:
         """Return the values of a column, which must be integers in [least, most], as an int64 array of shape
         (records,).
 
-        Only digits with an optional sign are accepted: ``3.0``, ``1e3``, blanks and empty cells are rejected.
+        Only digits with an optional sign are accepted: ``3.0``, ``1e3``, spaces and empty cells are rejected.
         """
         texts = self.texts(column)
         wrong, values = self._judged(column, texts, "whole", least, most)
@@ -223,7 +223,7 @@ class CsvTable:
 
     def numbers(self, column: str) -> NDArray[np.float64]:
         """Return the values of a column as finite numbers, as a float64 array of shape (records,). The decimal
-        separator is a point; blanks and words such as nan are rejected.
+        separator is a point; spaces and words such as nan are rejected.
         """
         texts = self.texts(column)
         wrong, values = self._judged(column, texts, "number", -np.inf, np.inf)

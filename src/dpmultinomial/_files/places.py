@@ -50,7 +50,7 @@ def public(path: str | Path) -> Path:
 
 
 def is_confidential(path: Path) -> bool:
-    """Return whether a path leads, after all links are followed, to a confidential file or folder.
+    """Return whether a path resolves to a confidential file or folder after all symbolic links have been followed.
 
     Parameters
     ----------

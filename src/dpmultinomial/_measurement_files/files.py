@@ -335,8 +335,8 @@ class Spine:
 
     @property
     def tabulated(self) -> tuple[str, ...]:
-        """Levels whose geographic units can be named. These are the levels of the spine and, if the spine has blocks,
-        all tabulation geographies.
+        """Levels whose geographic units can be identified by a GEOID or a geocode. These are the levels of the spine
+        and, if the spine has blocks, all tabulation geographies.
         """
         more = tuple(level for level in GEOID_DIGITS if level not in self.levels) if self.blocks is not None else ()
         return self.levels + more

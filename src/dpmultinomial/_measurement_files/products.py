@@ -291,8 +291,8 @@ def masks(product: Product, cell: dict[str, object]) -> tuple[Mask, ...]:
 
 
 def state_number(state: str) -> int:
-    """Return the FIPS code of a state from its postal abbreviation or its digits. Raise ValueError if the state is
-    unknown.
+    """Return the FIPS code of a state, given the postal abbreviation of the state or the digits of the code. Raise
+    ValueError if the state is unknown.
     """
     text = str(state).strip().upper()
     if text in STATES:
@@ -387,12 +387,13 @@ def parts(folders: Iterable[Path], kind: str) -> list[Path]:
     Raises
     ------
     ValueError
-        If a path leads to a confidential file, or there are no files.
+        If a path resolves to a confidential file, or there are no files.
     """
     files = [path for folder in folders if folder.parent.name == kind for path in sorted(folder.rglob("*.parquet"))]
     for path in files:
         if not places.public(path).is_file():
             raise ValueError(
-                f"{str(path)!r} must be a file, but is a folder or a broken link: move it to another folder"
+                f"{str(path)!r} must be a file, got a folder or a broken link: move this folder or link to another "
+                "folder"
             )
     return files

@@ -366,9 +366,9 @@ class GaussianFamily(Family):
         """
         if (sensitivity is None) == (l2_squared is None):
             raise TypeError(
-                "exactly one of sensitivity (the L2 change of the counts) and l2_squared (this change squared) must be "
-                f"given, got {sensitivity!r} and {l2_squared!r}: pass l2_squared=2 if one record is replaced, or "
-                "l2_squared=1 if one is added or removed"
+                "exactly one of sensitivity (the L2 change of the counts) and l2_squared (the square of this change) "
+                f"must be given, got {sensitivity!r} and {l2_squared!r}: pass l2_squared=2 if one record is replaced, "
+                "or l2_squared=1 if one record is added or removed"
             )
         if l2_squared is None:
             l2_squared = _checks.positive("sensitivity", sensitivity) ** 2

@@ -12,7 +12,7 @@ If all weights are 0, all components have equal probabilities.
 Every mode of Multinomial(m, x / sum x), for integers x, is an allocation by largest quotients x_i/1, x_i/2, ..
 (Finucan's rule, the divisor rule of d'Hondt). The starting point floor((m + S/2) p) of the paper's Theorem 1 is such an
 allocation for another total, so adding or removing single units leads to a mode. If quotients are equal, the mode is
-ambiguous, and a tie rule chooses:
+ambiguous, and a tie-breaking rule chooses:
 
 - ``first``, ``last``: the lowest or the highest index, in exact integers;
 - ``random``: a uniformly random choice among the equal claims, in exact integers;
@@ -361,7 +361,8 @@ def draw(counts, *, epsilon, support, algorithms, ties, size, rng):
     ties : rule of `modes` for algorithm 3.
     size : number of releases >= 0.
     rng : numpy Generator. A release uses 1 + S uniforms for the noise and S more if an algorithm 1 is selected. Each
-        algorithm uses one for its total (algorithms 1) and those of NumPy's multinomial draw or of the tie rule.
+        algorithm uses one for its total (algorithms 1) and those of NumPy's multinomial draw or of the tie-breaking
+        rule.
 
     Returns
     -------

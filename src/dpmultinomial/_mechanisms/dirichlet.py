@@ -274,7 +274,7 @@ class Dirichlet:
         source: str = "data",
     ) -> RenyiDP:
         """Return the privacy cost of one release, given by the exact worst-case Rényi divergence at every order at
-        which it is finite.
+        which this divergence is finite.
 
         Parameters
         ----------

@@ -20,7 +20,9 @@ class Exact(WithoutCost, Coarsenable):
 
     @property
     def row_count(self) -> None:
-        """Return None, because the mechanism adds no noise and has no noise parameter per row."""
+        """Return None, because the mechanism adds no noise and therefore has no noise parameters that could differ
+        between rows.
+        """
         return None
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:

@@ -152,8 +152,8 @@ class Perturbation(Coarsenable):
         return np.column_stack([np.zeros(len(self._band)), np.cumsum(self._band, axis=1)])
 
     def _excess(self, counts: Array) -> Array:
-        """Return the difference between each count and the count whose row of the noise table is used for this count.
-        The difference is 0 within the table.
+        """Return the difference between each count and the true count in the row of the noise table that applies to
+        this count. The difference is 0 for counts up to the largest true count in the table.
         """
         if not self.period:
             return np.zeros_like(counts)

@@ -1,3 +1,3 @@
-"""Discrete models that are fitted to counts with or without differential privacy: binning, naive Bayes, Bayesian
-networks.
+"""Naive Bayes models and Bayesian networks, which are fitted to counts with or without differential privacy, and the
+binning of columns.
 """

@@ -1,4 +1,4 @@
-"""Metadata cards of released models: mechanism, parameters, privacy cost, and source of the noise.
+"""Model cards of released models: mechanism, parameters, privacy cost, and source of the noise.
 
 The module also reads exported models. For any dict, the result is either a model whose predictions are numbers, or a
 clear error.
@@ -65,7 +65,7 @@ def randomness(
 
 
 def open_card(model: str, releases: int, smoothing: float) -> Card:
-    """Return the metadata card of a non-private model.
+    """Return the model card of a non-private model.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def open_card(model: str, releases: int, smoothing: float) -> Card:
 
 
 def card(model: str, noise: Noise, *, epsilon: float, order: float, releases: int, floor: float, random: str) -> Card:
-    """Return the metadata card of a private model.
+    """Return the model card of a private model.
 
     Parameters
     ----------
@@ -176,13 +176,13 @@ _FEW = 80  # largest number of characters of a value that an error message conta
 
 @dataclass(frozen=True)
 class Exported:
-    """Parts that all exported models have in common: column names, supports and metadata card.
+    """Parts that all exported models have in common: column names, supports and model card.
 
     Parameters
     ----------
     names : names of the columns, or None if the columns have no names.
     supports : supports of the columns.
-    card : card of the model.
+    card : model card.
     """
 
     names: list[str | None]
@@ -191,7 +191,7 @@ class Exported:
 
     @property
     def mechanism(self) -> str:
-        """Name of the mechanism, as stated in the metadata card."""
+        """Name of the mechanism, as stated in the model card."""
         return str(self.card["mechanism"])
 
 

@@ -4,8 +4,8 @@ data with a warning.
 The privacy budget covers the counts but not the set of categories. Categories that depend on the records reveal
 information about the records.
 
-The module reads a table of records column by column: numbers, truth values or text, with clear errors. The estimators
-share the functions that read X and y by scikit-learn's conventions and that describe the columns.
+The module reads a table of records column by column. The values of a column are numbers, Booleans or strings. The
+estimators share the functions that read X and y by scikit-learn's conventions and that describe the columns.
 """
 
 import math
@@ -32,7 +32,7 @@ class Column:
     ----------
     name : name of the column, or its index as a string.
     kind : ``"number"``, ``"truth"`` (numbers 0 and 1) or ``"text"``.
-    values : float64 (n,) for numbers and truth values, objects (n,) for text.
+    values : float64 (n,) for numbers and Booleans, objects (n,) for strings.
     declared : categories of a pandas categorical column, otherwise empty.
     """
 
@@ -43,7 +43,7 @@ class Column:
 
 
 def read_columns(X: pd.DataFrame | ArrayLike) -> list[Column]:
-    """Read the columns of a data frame, or of a two-dimensional array of numbers, truth values or strings.
+    """Read the columns of a data frame, or of a two-dimensional array of numbers, Booleans or strings.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def read_columns(X: pd.DataFrame | ArrayLike) -> list[Column]:
     ValueError
         For missing cells, infinities, complex numbers, or a table without rows or columns.
     TypeError
-        For cells that are neither numbers nor text, or a column that contains both.
+        For cells that are neither numbers nor strings, or a column that contains both.
     """
     frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
     if not frame.shape[0] or not frame.shape[1]:
@@ -92,7 +92,7 @@ def _objects(name: str, cells: NDArray[np.object_], declared: tuple[str | float,
         return Column(name, "text", cells, declared)
     for row, cell in enumerate(cells):
         if not isinstance(cell, str | Real | np.bool_):
-            raise TypeError(f"column {name!r}: argument must be a string or a number, got {cell!r} in row {row}")
+            raise TypeError(f"argument must be a string or a number, got {cell!r} in row {row} of column {name!r}")
     if any(text):
         raise TypeError(
             f"column {name!r} must contain only strings or only numbers, got a string in row {text.index(True)} and a "
@@ -103,7 +103,7 @@ def _objects(name: str, cells: NDArray[np.object_], declared: tuple[str | float,
 
 def _finite_values(name: str, values: NDArray[np.generic]) -> NDArray[np.float64]:
     if np.iscomplexobj(values):
-        raise ValueError(f"Complex data not supported: column {name!r}")
+        raise ValueError(f"Complex data not supported: column {name!r} must contain only real numbers")
     array = np.asarray(values, dtype=float)
     if not np.isfinite(array).all():
         row = int(np.flatnonzero(~np.isfinite(array))[0])

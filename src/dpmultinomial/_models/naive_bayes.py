@@ -317,7 +317,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return np.asarray(self.classes_[np.argmax(log_shares, axis=1)])
 
     def export(self) -> dict[str, object]:
-        """Return the released model as a dict of JSON values, with the layout, the log probabilities and the metadata
+        """Return the released model as a dict of JSON values, with the layout, the log probabilities and the model
         card. The dict does not contain counts.
 
         Returns

@@ -173,8 +173,8 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         return pd.DataFrame({name: self._values(name, drawn[name]) for name in nodes})
 
     def export(self) -> dict[str, object]:
-        """Return the released network as a dict of JSON values with structure, layout, log parameters and metadata
-        card. The dict does not contain counts.
+        """Return the released network as a dict of JSON values with the structure, the layout, the log parameters and
+        the model card of the network. The dict does not contain counts.
 
         Returns
         -------

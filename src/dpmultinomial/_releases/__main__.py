@@ -1,10 +1,11 @@
-"""Command ``python -P -m dpmultinomial._releases``, which prints the spending of releases.
+"""Command ``python -P -m dpmultinomial._releases``, which prints the privacy budget that the releases have spent.
 
 With ``restore``, the command restores the budget records.
 
 The command works in the folder of config.yaml. ``restore`` combines the entries of the journal next to the confidential
-data, the public ledger and the account's memory, and writes all entries to all three, so that no spending is lost.
-``restore FOLDER ..`` also includes the spending on data in folders that no longer exist.
+data, the public ledger and the copy of the journal in the user account, and writes all entries to all three, so that no
+recorded spending is lost. ``restore FOLDER ..`` also includes the spending recorded for data in folders that no longer
+exist.
 """
 
 import sys
@@ -16,8 +17,8 @@ from . import restoring
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print the privacy spending, or restore the budget records and print the steps that were performed. Exit with a
-    message if this is not possible.
+    """Print the privacy budget that the releases have spent, or restore the budget records and print the steps that
+    were performed. Exit with a message if this is not possible.
     """
     word, *folders = arguments or ["state"]
     if word not in ("state", "restore") or (word == "state" and folders):

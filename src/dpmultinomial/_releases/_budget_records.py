@@ -2,15 +2,16 @@
 are compared with each other before every release.
 
 The journal next to the data is authoritative. The public ledger must agree with the journal, every release on disk must
-be in the journal, and the journal must contain all entries in the memory of the account. Traces of a single crash are
-repaired. Any other difference is rejected, with the command that restores the budget records without losing a release.
+be in the journal, and the journal must contain all entries of its copy in the user account. Traces of a single crash
+are repaired. Any other difference is rejected, with the command that restores the budget records without losing a
+release.
 
 The account keeps a copy of each journal outside of the project, below ``~/.local/state``.
 
 The copy detects changes that the files next to the data cannot show: all of them were replaced by an older backup, two
 copies of a project spend independently, or a confidential file was moved to another checkout without its journal. The
 copy does not give a guarantee: another account, another machine or a home folder without write permission does not have
-a memory (see `Memory.there`).
+a copy (see `Memory.there`).
 
 Entries describe the spending line by line. The public ledger and the confidential journal have these columns.
 
@@ -19,8 +20,9 @@ The journal of spending is stored next to the confidential data, so that it is l
 The journal is a tab-separated file with mode 0600, to which lines are only appended. Each line contains an entry of the
 ledger, the keyed fingerprints of the released file and of its name, and a digest, under the same key, of the line and
 of all lines before it. A changed, exchanged or missing line breaks the chain from this line on. Lines that are removed
-from the end are detected from the ledger, the releases or the account's memory. A crash may leave a part of the last
-line, which the next writer removes: no line is written before the previous line is complete on disk.
+from the end are detected from the ledger, the releases or the copy of the journal in the user account. A crash may
+leave a part of the last line, which the next writer removes: no line is written before the previous line is complete on
+disk.
 
 The public ledger has one line when a release spends its budget, and one when its files have been published.
 
@@ -58,7 +60,7 @@ class Remembered:
     identity : identity of the journal.
     place : folder that contained the journal.
     text : text of all lines of the journal.
-    files : fingerprints, under the account's key, of the released files.
+    files : fingerprints of the released files under the secret key of the user account.
     """
 
     identity: str
@@ -69,7 +71,7 @@ class Remembered:
 
 @dataclass(frozen=True)
 class Unreadable:
-    """Copy of a journal in the folder of the user account, in a file that cannot be read.
+    """Unreadable copy of a journal in the folder of the user account.
 
     Parameters
     ----------
@@ -87,14 +89,14 @@ class Unreadable:
 
 @dataclass(frozen=True)
 class Memory:
-    """Folder that contains the user account's copies of the journals of releases."""
+    """Folder of the user account that contains copies of the journals of releases."""
 
     folder: Path
 
     @property
     def there(self) -> bool:
-        """Return whether the process can write to the folder with the user account's copies of journals. Raise OSError
-        only if a disk is full or broken.
+        """Return whether the process can write to the folder of the user account that contains copies of journals.
+        Raise OSError only if a disk is full or broken.
         """
         try:
             _durable.folder(self.folder, mode=0o700)
@@ -142,7 +144,7 @@ class Memory:
         return kept
 
     def find(self, identity: str) -> Remembered | None:
-        """Return the user account's copy of one journal, or None if there is no such copy."""
+        """Return the copy of one journal in the user account, or None if there is no such copy."""
         return next((copy for copy in self.all() if copy.identity == identity), None)
 
     def fingerprint(self, content: bytes) -> str:
@@ -167,7 +169,7 @@ class Memory:
         _durable.replace(self.folder / f"{journal.identity}.json", raw, mode=0o600, name="the account's memory")
 
     def forget(self, identity: str) -> None:
-        """Remove the user account's copy of a journal whose entries are now contained in another journal."""
+        """Remove the copy in the user account of a journal whose entries are now contained in another journal."""
         (self.folder / f"{identity}.json").unlink(missing_ok=True)
 
 
@@ -552,7 +554,7 @@ class Books:
     root : folder of the configuration.
     place : folder of the confidential files.
     journal, ledger : the two files of the folder.
-    memory : memory of the account.
+    memory : copies of journals in the user account.
     """
 
     root: Path
@@ -588,7 +590,7 @@ class Books:
         Parameters
         ----------
         line : line to write.
-        files : the account's fingerprints of the released files (`Memory.fingerprint`).
+        files : fingerprints of the released files under the secret key of the user account (`Memory.fingerprint`).
         """
         self.journal.add(line)
         self.ledger.mend()
@@ -605,8 +607,8 @@ class Books:
             self.memory.keep(Remembered(identity=identity, place=str(self.place), text=text, files=every))
 
     def elsewhere(self, files: Sequence[str]) -> None:
-        """Raise ValueError if the spending on a file is recorded in another journal of the same user account. The
-        message states the location of that journal.
+        """Raise ValueError if the privacy budget spent on a file is recorded in another journal of the same user
+        account. The message states the location of that journal.
         """
         journal_identity = self.journal.identity()
         for other in self.memory.all():
@@ -618,7 +620,8 @@ class Books:
                 if not Path(other.place, NAME).exists():
                     way = f"This folder no longer exists: run {RESTORE} {other.place} to transfer the recorded spending"
                 raise Refused(
-                    f"the spending on the file of this release is recorded in another journal (in {other.place}). {way}"
+                    "the privacy budget already spent on the file of this release is recorded in another journal (in "
+                    f"{other.place}). {way}"
                 )
 
     def _ledger_agrees(self, wanted: list[Entry]) -> None:
@@ -698,7 +701,7 @@ def readable_memory(memory: Memory, identity: str, place: Path) -> None:
 
     Parameters
     ----------
-    memory : memory of the account.
+    memory : copies of journals in the user account.
     identity : identity of the journal; empty if the journal does not exist yet.
     place : folder of the journal.
 
@@ -710,9 +713,9 @@ def readable_memory(memory: Memory, identity: str, place: Path) -> None:
     for torn in memory.unreadable():
         if torn.is_about(identity, place):
             raise Refused(
-                f"{torn.path} cannot be read. This file is the copy, kept in the user account, of the journal in "
-                f"{_places.FOLDER}/. Restore the file from a backup, or run {RESTORE}, which renames the damaged file "
-                "if the journal and the ledger agree"
+                f"{torn.path} cannot be read. This file is the copy of the journal in {_places.FOLDER}/ that is kept "
+                f"in the user account. Restore the file from a backup, or run {RESTORE}, which renames the damaged "
+                "file if the journal and the ledger agree"
             )
 
 

@@ -3,7 +3,7 @@ The release contains no counts.
 
 Categories, bin edges and the network are public: they are stated in the settings, and not derived from the records.
 Replacing a record changes two cells of every table by one each. Dirichlet draws (Ponnoprat 2022) use floating-point
-arithmetic, which the card states; discrete noise is exact.
+arithmetic, which the model card states; discrete noise is exact.
 """
 
 import json

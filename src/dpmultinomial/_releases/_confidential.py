@@ -28,7 +28,7 @@ _UNDUMPABLE = 4, 0  # prctl(PR_SET_DUMPABLE, 0)
 
 
 def keep_in_memory() -> None:
-    """Prevent this process, as long as it runs, from writing a core dump (an image of its memory) to disk."""
+    """Prevent the current process from writing a core dump (an image of its memory) to disk."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     # on Linux, a core dump that is piped to a program is not limited by the resource limit
     prctl = getattr(ctypes.CDLL(None), "prctl", None)

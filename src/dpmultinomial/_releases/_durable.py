@@ -125,7 +125,7 @@ def folder(path: Path, *, mode: int = 0o755) -> None:
         return
     folder(path.parent)
     if os.path.lexists(path) and not path.is_dir():
-        text = "this path must be a folder, but is a file or a link: move the file or link to another place"
+        text = "this path must be a folder, got a file or a link: move the file or link to another place"
         raise FileExistsError(errno.EEXIST, text, str(path))
     step(f"make the folder {path.name}")
     path.mkdir(mode=mode, exist_ok=True)

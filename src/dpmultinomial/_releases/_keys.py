@@ -283,7 +283,7 @@ _GREEK = (
 _DRAWN_ALIKE = {
     ord(one): latin for alike, drawn in (*_CYRILLIC, *_GREEK) for one, latin in zip(alike, drawn, strict=True)
 }
-UNSEEN = "blanks, invisible characters, or letters that look the same"
+UNSEEN = "spaces, invisible characters, or letters that look the same"
 # letters and marks without a visible shape
 _FILLERS = {"\u034f", "\u115f", "\u1160", "\u17b4", "\u17b5", "\u3164", "\uffa0"}
 

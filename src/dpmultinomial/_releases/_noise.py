@@ -177,8 +177,8 @@ def discrete_gaussian(values: NDArray[np.int64], *, scale: float) -> NDArray[np.
 
 
 def private_stream() -> np.random.Generator:
-    """Return a Generator over ChaCha20 (20 rounds), whose key consists of 256 bits from the operating system and is not
-    stored.
+    """Return a Generator that is based on the stream cipher ChaCha20 (20 rounds), with a key that consists of 256 bits
+    from the operating system.
 
     The Generator is intended for long streams: the derangements of a swap, or post-processing after the noise. The key
     is neither stored nor derived from other data.

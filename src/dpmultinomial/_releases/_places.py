@@ -25,7 +25,9 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def folder(root: Path) -> Path:
-    """Return the folder to which ``confidential/`` leads after all links are followed. The folder need not exist."""
+    """Return the folder to which ``confidential/`` resolves after all symbolic links have been followed. The folder
+    need not exist.
+    """
     return (Path(root) / FOLDER).resolve()
 
 
@@ -61,18 +63,18 @@ def own_file(path: Path) -> None:
     """
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise Refused(
-            f"{FOLDER}/{path.name} must be a regular file, but is a link or a folder: move the link or folder to "
+            f"{FOLDER}/{path.name} must be a regular file, got a link or a folder: move the link or folder to "
             "another place"
         )
 
 
 def public_file(path: Path) -> None:
-    """Raise ValueError if the path of a public file is a link, a folder, a pipe or a device. A link could lead to any
+    """Raise ValueError if the path of a public file is a link, a folder, a pipe or a device. A link could point to any
     other file of the account, to which the line of a release would be appended.
     """
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise Refused(
-            f"{RELEASES}/{path.name} must be a regular file, but is a link, a folder or a pipe: move the link, folder "
+            f"{RELEASES}/{path.name} must be a regular file, got a link, a folder or a pipe: move the link, folder "
             "or pipe to another place"
         )
 

@@ -1,10 +1,10 @@
 """Protocol of a release: the cost is recorded on disk before the release is published.
 
 All steps are under one lock, next to the data: draw the noise; stage the files in a folder that only their owner can
-open; write the line `spent, not published` to the journal, the ledger and the account's memory; rename the folder to
-its final name; write `published`. If a crash happens before the line of the journal is written, nothing was spent.
-After a later crash, the staged files still exist, and the next call publishes them without drawing noise. Every step
-has a name (`_durable`).
+open; write the line `spent, not published` to the journal, the ledger and the copy of the journal in the user account;
+rename the folder to its final name; write `published`. If a crash happens before the line of the journal is written,
+nothing was spent. After a later crash, the staged files still exist, and the next call publishes them without drawing
+noise. Every step has a name (`_durable`).
 
 A requested release is checked against the records of earlier releases.
 """
@@ -101,14 +101,12 @@ def _own_folders(asked: Asked) -> None:
     parent = asked.folder.parent
     if os.path.lexists(parent) and not parent.is_dir():
         raise Refused(
-            f"{asked}: {FOLDER}/{asked.release} must be a folder, but is a link or a file: remove or rename this path"
+            f"{asked}: {FOLDER}/{asked.release} must be a folder, got a link or a file: remove or rename this path"
         )
     for path in (asked.folder, asked.staged):
         if os.path.lexists(path) and (path.is_symlink() or not path.is_dir()):
             place = f"{FOLDER}/{asked.release}/{path.name}"
-            raise Refused(
-                f"{asked}: {place} must be a folder, but is a link or a file: remove or rename the link or file"
-            )
+            raise Refused(f"{asked}: {place} must be a folder, got a link or a file: remove or rename the link or file")
 
 
 def affordable(asked: Asked, cost: Cost, lines: Sequence[Line]) -> None:
@@ -267,7 +265,7 @@ def release(asked: Asked, books: Books, line: Line, *, data: bytes, record: byte
     books : budget records to write to.
     line : line for the budget records (`spending`).
     data, record : bytes of the two public files.
-    files : fingerprints for the account's memory.
+    files : fingerprints for the copy of the journal in the user account.
 
     Returns
     -------

@@ -160,7 +160,7 @@ Row = tuple[str, float, float, float, float, float]
 
 
 def _of_tree(settings: Mapping[str, Any], level: float, shape: Hierarchy | None) -> Iterator[Row]:
-    """Yield one row of the table of noise for each level of a tree, starting with the root."""
+    """Yield one row of the noise table for each level of a tree, starting with the root."""
     mechanism, public = settings["mechanism"], settings["relation"] == REPLACE
     levels = settings["levels"]
     if not levels:

@@ -1,7 +1,7 @@
 """Restoration of damaged or missing budget records without loss of any recorded spending.
 
-The spending is the union of the journal, the account's memory of the journal, the ledger, and the records of releases
-on disk. A line that is authenticated by the journal's key overrides other lines about the same release. If two
+The spending is the union of the journal, the copy of the journal in the user account, the ledger, and the records of
+releases on disk. A line that is authenticated by the journal's key overrides other lines about the same release. If two
 different releases have the same name and generation, both count; the second gets the next free generation.
 """
 
@@ -17,8 +17,8 @@ from ._places import Refused
 
 
 def state(root: Path) -> list[str]:
-    """Return lines of text that state the spending of every release so far, and whether all budget records agree. The
-    function changes nothing.
+    """Return lines of text that state the privacy cost of every release so far, and whether all budget records agree.
+    The function changes nothing.
 
     Parameters
     ----------
@@ -43,13 +43,13 @@ def state(root: Path) -> list[str]:
 
 
 def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protocol.WAIT) -> list[str]:
-    """Make the entries of the journal, of the ledger and of the user account's copy of the journal identical.
+    """Make the entries of the journal, of the ledger and of the copy of the journal in the user account identical.
     Afterwards, each of them contains every line that was in at least one of them.
 
     Parameters
     ----------
     root : folder of the configuration.
-    take_over : folders of confidential files that no longer exist, and whose spending is in the account's memory.
+    take_over : folders of confidential files that no longer exist; their journals must have copies in the user account.
     wait : number of seconds to wait for the lock.
 
     Returns
@@ -61,8 +61,8 @@ def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protoc
     ------
     ValueError
         If a folder in `take_over` still exists or is unknown, if a release's record does not state its cost, if no
-        budget was ever spent in this folder, or if the account's copy of the journal cannot be read and the journal and
-        the ledger differ.
+        budget was ever spent in this folder, or if the copy of the journal in the user account cannot be read and the
+        journal and the ledger differ.
     TimeoutError
         If another process is making a release.
     """
@@ -105,7 +105,7 @@ def _is_begun(root: Path, place: Path, memory: Memory) -> bool:
 
 
 def _unreadable_aside(journal: Journal, ledger: Ledger, memory: Memory) -> list[str]:
-    """Rename the unreadable files among the user account's copies of the journal, and return a description of each
+    """Rename the unreadable files among the copies of the journal in the user account, and return a description of each
     step.
 
     Raises
@@ -157,10 +157,10 @@ def _remembered(journal: Journal, memory: Memory, take_over: Sequence[str]) -> l
     for folder in take_over:
         known = [copy for copy in memory.all() if copy.place == str(Path(folder).absolute())]
         if not known:
-            places = ", ".join(sorted({copy.place for copy in memory.all()})[:5]) or "no folder"
+            places = ", ".join(sorted({copy.place for copy in memory.all()})[:5]) or "none"
             raise Refused(
-                f"the user account must have a copy of the journal of {folder}, but has only copies of {places}: "
-                "choose one of these folders"
+                f"the user account has no copy of the journal of {folder}: choose a folder whose journal has a copy in "
+                f"the user account (at most five are listed: {places})"
             )
         if Path(folder, NAME).exists():
             raise Refused(

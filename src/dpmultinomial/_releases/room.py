@@ -68,8 +68,8 @@ def elsewhere(name: str, settings: Mapping[str, Any], root: Path) -> Path | None
     for key, stated, asked in _both(checks.filled(settings), record, name):
         if not _equal(stated, asked, key):
             raise Refused(
-                f"releases/{name}: {key} is {asked!r}, but the existing release has {stated!r}: set "
-                f"{key} to {stated!r}, or restore {data} (not found) to make a new release"
+                f"releases/{name}: {key} is {asked!r}, but the existing release has {stated!r}: set {key} to "
+                f"{stated!r} or, to make a new release, restore {data}, which was not found"
             )
     return folder
 

@@ -292,7 +292,7 @@ def loss_bound(cost: Cost, *, delta: float = 1e-6) -> tuple[float, float]:
 
 
 def counted_over(source: str, sources: Sequence[str]) -> str:
-    """Return a clause that states over which data sources a budget is counted.
+    """Return a clause that states which data sources a budget covers.
 
     Parameters
     ----------
@@ -304,8 +304,10 @@ def counted_over(source: str, sources: Sequence[str]) -> str:
     str
     """
     if len(sources) > 1:
-        return f"counted over {', '.join(sources)}, which have the same people"
-    return f"counted over {source} only; if another source has the same people, set the same people: in both budgets"
+        return f"the budget covers {', '.join(sources)}, which have the same people"
+    return (
+        f"the budget covers {source} only; if another source has the same people, set the same people: in both budgets"
+    )
 
 
 def so_far(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str:

@@ -166,7 +166,7 @@ class Discrete(Marginal):
     Parameters
     ----------
     values : values, (n,), increasing.
-    probabilities : float64 (n,), non-negative; normalised to sum 1.
+    probabilities : float64 (n,), non-negative; normalised to a sum of 1.
     name, type, accuracy : attributes of every `Marginal`.
     """
 

@@ -45,7 +45,8 @@ class Comparison:
 
 
 class Names:
-    """Set of names that may contain blanks, slashes and signs. In a string, the longest matching name is found.
+    """Set of names that may contain spaces, slashes, and plus and minus signs. In a string, the longest matching name
+    is found.
 
     Parameters
     ----------
@@ -84,8 +85,8 @@ class Names:
             if name[:1] in ("/", "*"):
                 raise KeyError(
                     f"unexpected {name[:1]!r} before {name[1:].strip()!r}: a comparison must contain only sums and "
-                    "differences, such as '2 a - b > 3'. For a ratio, ask {ratio: [a, b]}. Write a name that "
-                    "contains this character in quotes"
+                    "differences, such as '2 a - b > 3'. For a ratio, write {ratio: [a, b]}. If a name contains this "
+                    "character, put the name in quotation marks"
                 )
             raise KeyError(f"unknown name {name!r}: {hint}")
         return self.places[name]

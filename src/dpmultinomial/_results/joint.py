@@ -69,8 +69,8 @@ class Window:
             return np.asarray(np.log(self.weights))
 
     def trimmed(self, smallest: float = SMALLEST) -> "Window":
-        """Remove the weights of at most `smallest` times the largest weight from both ends, and return the remaining
-        weights. The largest weight becomes 1.
+        """Remove the weights that are at most `smallest` times the largest weight from both ends, and return the
+        remaining weights. The largest weight becomes 1.
         """
         largest = self.weights.max()
         kept = np.flatnonzero(self.weights > smallest * largest)
@@ -599,9 +599,8 @@ class Coupled:
         return sums
 
     def _tie(self, places: Places, low: int, high: int) -> Window:
-        """Return weights for the values from `low` to `high` of the sum of some counts. These counts are at the
-        positions `places`. The weights follow from the distributions of all other counts and from the weight g on the
-        sum of all counts.
+        """Return the weights of the values from `low` to `high` of the sum of the counts at the positions `places`. The
+        weights follow from the distributions of all other counts and from the weight g on the sum of all counts.
         """
         if len(places) <= MOST and self._spectrum is not None:
             tie = self._spectrum.tie(places, low, high)
@@ -771,7 +770,7 @@ def _correlated(along: Array, weights: Array, size: int, *, tails: bool = True) 
 
 
 def _met(own: Window, tie: Window) -> Window:
-    """Return the elementwise product of two weight sequences of the same quantity, normalised to sum 1."""
+    """Return the elementwise product of two weight sequences of the same quantity, normalised to a sum of 1."""
     weights = own.weights * tie.at(own.first, len(own.weights))
     if not weights.max() > 0:
         raise Incompatible(

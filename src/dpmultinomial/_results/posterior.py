@@ -1,4 +1,6 @@
-"""Result class of all inference functions: distributions of counts, shares, rates and parameters, with accuracy."""
+"""Result class of all inference functions, which contains the distributions of counts, shares, rates and parameters,
+and their accuracy status.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -129,7 +131,7 @@ class Posterior:
         return max(states, key=lambda state: _ORDER.index(state.status))
 
     def sample(self, size: int, *, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-        """Draw all quantities of the posterior jointly.
+        """Draw all quantities jointly from the posterior distribution.
 
         Parameters
         ----------
@@ -311,7 +313,9 @@ class Posterior:
         return warnings + str(self.summary().to_html(index=False, max_rows=60))
 
     def _warnings(self) -> list[str]:
-        """Return the contradictions found between the released values, the noise and the prior."""
+        """Return the warnings of the inference function and, if released values are in conflict with the noise and the
+        prior, a line that names these values.
+        """
         warnings: Any = self.facts.get("warnings", [])
         check: Any = self.facts.get("conflict")
         if not isinstance(check, Mapping) or not check.get("found"):

@@ -106,8 +106,8 @@ class Quantities:
         return len(self.names)
 
     def among(self, *names: str) -> "Quantities":
-        """Return the share of each category in `names`, which is its quantity divided by the sum of the quantities of
-        all categories in `names`.
+        """Return the share of each category in `names`, which is the quantity of the category divided by the sum of the
+        quantities of all categories in `names`.
 
         Parameters
         ----------
@@ -145,8 +145,8 @@ class Quantities:
         return self._numbers is not None
 
     def numbers(self, level: float = LEVEL) -> Columns:
-        """Return summaries of all quantities, computed in one pass if there is a method for this, and otherwise
-        separately for each quantity.
+        """Return summaries of all quantities, computed in one pass if possible, and otherwise separately for each
+        quantity.
 
         Parameters
         ----------

@@ -198,8 +198,8 @@ def exact_ranks(together: Independent, places: Sequence[int], top: int) -> list[
 
 
 def expected(laws: Sequence[Window]) -> Array:
-    """Compute the expected rank of each of several random numbers, in one pass over all distributions. The expected
-    rank of a number is 1 + sum_j P(number j is larger).
+    """Compute the expected rank of each of several random variables, in one pass over all distributions. The expected
+    rank of a variable is 1 + sum_j P(variable j is larger).
 
     Parameters
     ----------

@@ -45,7 +45,9 @@ def read(folder: Path) -> dict[str, str]:
     try:
         lines = path.read_bytes().decode("utf-8").splitlines()
     except UnicodeDecodeError as error:
-        raise Differs(f"{SUMS} is not UTF-8 at byte {error.start}: unpack the archive again") from None
+        raise Differs(
+            f"{SUMS} is not valid UTF-8 (invalid byte at position {error.start}): unpack the archive again"
+        ) from None
     checksums: dict[str, str] = {}
     wrong = []
     for number, line in enumerate(lines, start=1):

@@ -144,8 +144,8 @@ def _section(
 def growth(
     settings: Any, part: Mapping[str, Any], definitions: Mapping[str, Any]
 ) -> Iterator[tuple[str, tuple[float, float]]]:
-    """Yield each setting that affects the cost, with its factors for the work and the memory. The format is (setting,
-    (factor of work, factor of memory)). Each factor is at least 1.
+    """Yield each setting that affects the cost, with the factors by which the setting multiplies the computing time and
+    the memory. The format is (setting, (factor of the time, factor of the memory)). Each factor is at least 1.
     """
     for key, stated in part.get("properties", {}).items():
         rule = definitions[stated["$ref"].rsplit("/", 1)[1]] | stated if "$ref" in stated else stated

@@ -303,7 +303,7 @@ def not_a_cell(name: str, cells: Sequence[str]) -> str:
 
 
 def not_constant(column: str, cell: str) -> str:
-    """Return the error message for a cell that is not listed in the file if the cell's value in a column is unknown."""
+    """Return the error message for a cell that is not listed in the file and whose value in a column is unknown."""
     return (
         f"absent: the column {column!r} has different values, so its value for {cell!r} is unknown: set "
         "the key 'cells' to a CSV file that has this column"
@@ -346,8 +346,8 @@ def table_of_noise(columns: Sequence[str]) -> dict[str, str]:
 
 
 def with_noise(settings: Mapping[str, Any], found: Names) -> dict[str, Any]:
-    """Return settings in which the path of a file of OpenDP's ``summarize()`` is replaced by the noise distribution
-    that the file describes.
+    """Return settings in which the path of a file written by OpenDP's ``summarize()`` is replaced by the noise
+    distribution that the file describes.
 
     Parameters
     ----------
@@ -366,7 +366,8 @@ def with_noise(settings: Mapping[str, Any], found: Names) -> dict[str, Any]:
     columns = table_files.columns(where, False)
     if missing := [one for one in ("column", "distribution", "scale") if one not in columns]:
         raise ValueError(
-            f"noise: {where!r} lacks the column {missing[0]}. An OpenDP summary has the columns {', '.join(_SUMMARY)}"
+            f"noise: {where!r} lacks the column {missing[0]}: pass a file written by OpenDP's summarize(), which has "
+            f"the columns {', '.join(_SUMMARY)}"
         )
     wanted = {"column": "text", "distribution": "text", "scale": "number"}
     threshold = {"threshold": "number"} if "threshold" in columns else {}
@@ -391,5 +392,5 @@ def with_noise(settings: Mapping[str, Any], found: Names) -> dict[str, Any]:
 
 
 def is_summary(noise: object) -> bool:
-    """Return whether the noise is given as a file of OpenDP's ``summarize()``."""
+    """Return whether the noise is given as a file written by OpenDP's ``summarize()``."""
     return isinstance(noise, str) and noise.lower().endswith(".csv")

@@ -260,8 +260,8 @@ def _no_number(word: str) -> float:
 
 
 def _tab(text: str) -> str:
-    """Return a message for the first line that is indented with a tab, because the error message of YAML is unclear.
-    The message is empty if there is no such line.
+    """Return a message for the first line that is indented with a tab, because the error message of the YAML parser for
+    such a line is unclear. The message is empty if there is no such line.
     """
     for number, line in enumerate(text.splitlines(), start=1):
         if "\t" in line[: len(line) - len(line.lstrip())]:

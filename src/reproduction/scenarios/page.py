@@ -121,9 +121,9 @@ def _protected(point: Mapping[str, Any], budgets: Mapping[str, Mapping[str, floa
         sentences.append(f"Of the budget of {source}, this release used {part}.")
         others = ", ".join(counted)
         sentences.append(
-            f"The budget is counted over the sources {others}, which have the same people."
+            f"The budget covers the releases from the sources {others}, which have the same people."
             if len(counted) > 1
-            else f"The budget is counted over releases from {source} only."
+            else f"The budget covers the releases from {source} only."
         )
     return sentences
 

@@ -87,6 +87,6 @@ def test_levels_of_a_model_must_look_different(tmp_path):
     settings |= {"noise": "discrete_laplace", "levels": {"a": ["x", "\u0445"], "b": ["1", "2"]}}
     ((place, words),) = checks.problems("r", settings, budgets={}, root=tmp_path)
     assert place == "releases/r/levels"
-    assert "'x' and '\\u0445' of the column 'a' must differ by more than blanks" in words
+    assert "'x' and '\\u0445' of the column 'a' must differ by more than spaces" in words
     settings["levels"]["a"] = ["x", "y"]
     assert checks.problems("r", settings, budgets={}, root=tmp_path) == []

@@ -425,7 +425,7 @@ def test_next_years_file_does_not_get_the_budget_again(staff, used, other):
     assert len(planned.spent(staff, *checks.sources(SHARED, other))) == 1
     said = room.spent("two", asked(other), budgets=SHARED, root=staff)
     assert "epsilon 2" in said
-    assert "counted over first, second, which have the same people" in said
+    assert "the budget covers first, second, which have the same people" in said
 
 
 def test_without_the_key_nothing_changes(staff):
@@ -434,7 +434,7 @@ def test_without_the_key_nothing_changes(staff):
     assert room.check("two", asked("second"), budgets=ALONE, root=staff) == []
     room.make("two", asked("second"), budgets=ALONE, root=staff)
     said = room.spent("two", asked("second"), budgets=ALONE, root=staff)
-    assert "counted over second only; if another source has the same people" in said
+    assert "the budget covers second only; if another source has the same people" in said
     assert len(planned.spent(staff, *checks.sources(ALONE, "second"))) == 1
 
 
@@ -465,8 +465,8 @@ def test_the_page_says_over_which_sources_the_budget_is_counted():
         facts = {"points": [{"source": "first", "cost": {"epsilon": 2.0, "relation": "replace a record"}}]}  # noqa: RUF012
 
     shared, alone = (page.protected(Found, budgets)[-1] for budgets in (SHARED, ALONE))  # type: ignore[arg-type]
-    assert shared == "The budget is counted over the sources first, second, which have the same people."
-    assert alone == "The budget is counted over releases from first only."
+    assert shared == "The budget covers the releases from the sources first, second, which have the same people."
+    assert alone == "The budget covers the releases from first only."
 
 
 COUNTS = "category,count\na,10\nb,20\nc,30\n"

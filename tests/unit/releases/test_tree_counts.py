@@ -389,7 +389,7 @@ def test_what_is_asked_of_trees_is_refused_of_other_files(root):
         ),
         ({"narrow": "tract", "levels": None}, "releases/t/narrow: requires the key 'levels'"),
         ({"levels": ["state"]}, "releases/t/levels: must contain the names of at least two levels"),
-        ({"levels": ["state", "a", "\u0430"]}, r"releases/t/levels: 'a' and '\\u0430' must differ by more than blanks"),
+        ({"levels": ["state", "a", "\u0430"]}, r"releases/t/levels: 'a' and '\\u0430' must differ by more than spaces"),
         ({"levels": ["state", " ", "tract"]}, "releases/t/levels: must be names without control characters, got ' '"),
         ({"levels": ["state", "a\nb", "tract"]}, r"must be names without control characters, got 'a\\nb'"),
         ({"relation": "both"}, "releases/t/relation: must be one of"),

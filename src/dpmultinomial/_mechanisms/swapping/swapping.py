@@ -276,7 +276,7 @@ def limit_odds_ratio(theta: ArrayLike, *, rate: float) -> float:
     Parameters
     ----------
     theta : float64 (4,)
-        Probabilities, > 0; normalised to sum 1.
+        Probabilities, > 0; normalised to a sum of 1.
     rate : float
         Swap rate, in [0, 1].
 

@@ -15,8 +15,8 @@ _CLASS_LIMIT = 20_000_000  # largest number of tables in a class; the logs of th
 
 @dataclass(frozen=True)
 class Row:
-    """Swap probabilities between a given 2 x 2 table and all tables with the same margins. The probabilities are for
-    swaps from the given table to each table, and back.
+    """Probabilities with which a swap changes a given 2 x 2 table to each table with the same margins, and
+    probabilities of the reverse changes.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ Algorithms 1 (independent) and 2: 1/T^M = int u^(M-1) exp(-u T) du / Gamma(M) co
 weights x_s/T into an integral of products, which is computed by the trapezoid rule in log u. Algorithm 3: the released
 vector is a mode exactly if the smallest quotient x_j/r_j that received a unit is at least the largest quotient x_i/(r_i
 + 1) that did not. For every level (value of the smallest quotient), each noisy count lies in an interval. Ties follow
-the tie rule.
+the tie-breaking rule.
 
 Fourier transforms give the marginals, the total, draws, the most probable vectors, and the truncated mass of the same
 distribution, and of the distribution with one distinguished component (`_frequency_products`). Marginals have absolute
@@ -132,7 +132,7 @@ class CoupledCounts:
         self.total_low, self.total_factor = total_low + skipped, total_factor[skipped:]
         if not self.total_factor.size or not self.total_factor.max() > 0:
             raise ValueError(
-                f"the released total requires a sum of the counts from {total_low} to "
+                f"the released total requires that the sum of the counts is between {total_low} and "
                 f"{total_low + len(total_factor) - 1}, but the window of each count allows only sums of at least "
                 f"{int(self.low.sum())}: choose a larger window"
             )
@@ -372,12 +372,12 @@ def _nodes(total: int, below: int, above: int) -> tuple[Array, Array]:
 
 def mode(released: NDArray[np.int64], noise: Noise, window: int | None, *, ties: str) -> Terms:
     """Return the likelihood of the true counts given a release by algorithm 3 of Wang (2020), as a mixture of products.
-    The tie rule is ``"first"``, ``"last"`` or ``"random"``.
+    The tie-breaking rule is ``"first"``, ``"last"`` or ``"random"``.
 
     Parameters
     ----------
     released, noise, window : as in `windows`.
-    ties : tie rule.
+    ties : tie-breaking rule.
 
     Returns
     -------
@@ -400,7 +400,7 @@ def mode(released: NDArray[np.int64], noise: Noise, window: int | None, *, ties:
     pieces = [_boxes(released, x, levels[start : start + block], ties) for start in range(0, len(levels), block)]
     if total == 0:
         pieces = [(np.ones((1, 1, *x.shape)), np.zeros(1))]
-    elif released.max() - released.min() <= 1:  # equal shares; the tie rule assigns the remainder
+    elif released.max() - released.min() <= 1:  # equal shares; the tie-breaking rule assigns the remainder
         chance = _log_remainder(released, ties)
         if chance > -np.inf:
             empty = np.broadcast_to((x == 0).astype(float), (1, 3, *x.shape))
@@ -433,9 +433,10 @@ def _levels(released: Whole, noise: Noise) -> Whole:
 
 
 def _beyond(noise: Noise, size: int) -> tuple[int, int]:
-    """Return bounds on the distance between the noisy total and the sum of max(n_s, 0), up to a negligible probability.
-    The first bound is for sums below the total, and the second bound is for sums above the total. The sum is over all
-    noisy components n_s. The distance above is computed for noise that is clipped at 0 from below.
+    """Return bounds on the distance between the noisy total and the sum of max(n_s, 0), which hold except with
+    negligible probability. The first bound is for sums below the total, and the second bound is for sums above the
+    total. The sum is over all noisy components n_s. The distance above is computed for noise that is clipped at 0 from
+    below.
     """
     positive = noise.p[noise.reach :].copy()
     positive[0] = noise.p[: noise.reach + 1].sum()
@@ -443,8 +444,8 @@ def _beyond(noise: Noise, size: int) -> tuple[int, int]:
 
 
 def _far(law: Array, noise: Noise, size: int) -> int:
-    """Return a limit for the absolute value of the sum of `size` independent draws and the noise in the total. The sum
-    exceeds the limit only with negligible probability.
+    """Return a bound on the absolute value of the sum of `size` independent draws and the noise in the total. The sum
+    exceeds the bound only with negligible probability.
     """
     out = noise.of_total.p
     for _ in range(size):
@@ -478,8 +479,8 @@ def _boxes(released: Whole, x: Whole, levels: Whole, ties: str) -> tuple[Array, 
 
 
 def _log_remainder(released: NDArray[np.int64], ties: str) -> float:
-    """Return the log probability of the observed assignment of the remaining units to components, under a given tie
-    rule. Units remain after an equal division of the total.
+    """Return the log probability of the observed assignment of the remaining units to components, under a given
+    tie-breaking rule. Units remain after an equal division of the total.
     """
     size, extra = len(released), int(released.sum()) % len(released)
     if ties == "random":

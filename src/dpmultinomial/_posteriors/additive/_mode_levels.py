@@ -55,7 +55,8 @@ class Columns:
 
 def columns(released: Whole, shapes: Array, *, together: bool) -> Columns:
     """Return the components of a release in groups, which are called columns. If `together` is true, a column is a
-    group of equal components. Otherwise, each component is a column, as required by tie rules that depend on the order.
+    group of equal components. Otherwise, each component is a column, as required by tie-breaking rules that depend on
+    the order.
 
     Parameters
     ----------
@@ -112,7 +113,7 @@ class Levels:
         )
 
     def with_empty(self) -> "Levels":
-        """Return all levels of algorithm 3 of Wang (2020), and an additional last level for the case that all noisy
+        """Return all levels of algorithm 3 of Wang (2020), and an additional last level for the case in which all noisy
         counts are 0 or less.
         """
         nothing, size = np.array([0]), self.got.shape[1]
@@ -186,8 +187,8 @@ def nodes(claims: int) -> tuple[Array, Array]:
 
 @lru_cache(maxsize=1024)
 def rule(claims: int, ties: str) -> tuple[Array, Array, Array]:
-    """Return the arrays (early, late, weight) that represent a tie rule at one level. The function
-    `_frequency_products` requires them in this form.
+    """Return the arrays (early, late, weight) that represent a tie-breaking rule at one level. The kernel
+    `_frequency_products` requires the arrays in this form.
 
     Among equal claims, the claims that received a unit precede the claim that received the last unit. ``"first"``: a
     lower index precedes, so components before the last served component may have received a unit on an equal claim, and
@@ -271,8 +272,8 @@ def masses(
 
 
 class _Claims:
-    """Collection of the possible ties (claims), that is, of components whose noisy count can be at an end of its
-    interval. It is filled column by column and read level by level.
+    """Collection of the components whose noisy count can be at an end of its interval, so that a tie is possible. A
+    possible tie is called a claim. The collection is filled column by column and read level by level.
     """
 
     def __init__(self) -> None:

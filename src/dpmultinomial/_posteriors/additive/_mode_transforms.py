@@ -270,7 +270,9 @@ class Problem:
 
     @cached_property
     def columns(self) -> Columns:
-        """Groups of equal components (columns), or one column per component if the tie rule depends on the order."""
+        """Groups of equal components (columns), or one column per component if the tie-breaking rule depends on the
+        order.
+        """
         shapes = self.prior.shapes(len(self.released))
         return _mode_levels.columns(self.released, shapes, together=self.ties == "random")
 
@@ -349,8 +351,8 @@ class _Sweep:
         self._scale()
 
     def _bound_levels(self) -> None:
-        """Determine all levels of algorithm 3 of Wang (2020) with a weight that is not negligible. The range of levels
-        is extended until the bounds on the weights at both ends are negligible.
+        """Determine all levels of algorithm 3 of Wang (2020) whose weight is not negligible. The range of levels is
+        extended until the bounds on the weights at both ends are negligible.
         """
         p = self.problem
         span, total, size = 60.0 + 3.0 * len(p.released), p.total, len(p.released)
@@ -428,7 +430,7 @@ class _Sweep:
 
         Parameters
         ----------
-        rise : float64 (G,), logs of the tilted weights of some levels, measured from this largest mass.
+        rise : float64 (G,), logs of the tilted weights of the selected levels, measured from this largest mass.
         """
         tilts = self.masses.tilts
         gap = tilts - tilts[:, None]
@@ -492,8 +494,8 @@ class _Sweep:
         )
 
     def _frame(self, window: Window) -> tuple[Frame, Array, Whole]:
-        """Return the data shared by the terms of some levels, together with the factor of every total and the position
-        of every total in a transform.
+        """Return the data shared by all terms that are computed with the given settings of the Fourier transforms,
+        together with the factor of every total and the position of every total in a transform.
         """
         p, width = self.problem, window.width
         tail_values = np.exp(self.log_g - window.tilt * (self.totals - p.total) - self.log_top)
@@ -575,7 +577,7 @@ def _normalised(weights: Array) -> Array:
 
 def _log_remainder(released: Whole, ties: str) -> float:
     """Return the log probability of the released vector if all multinomial weights are 0. All components then receive
-    equal shares, and the tie rule divides the remainder.
+    equal shares, and the tie-breaking rule divides the remainder.
     """
     size, extra = len(released), int(released.sum()) % len(released)
     if released.max() - released.min() > 1:

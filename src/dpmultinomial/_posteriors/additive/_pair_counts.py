@@ -203,7 +203,7 @@ class PairTable:
 
 def solve(released: Whole, noise: Noise, *, algorithm: str, window: int | None, support: int, ties: str) -> PairTable:
     """Compute the joint posterior distribution of two true counts given a release by any algorithm of Wang (2020).
-    Every tie rule is supported.
+    Every tie-breaking rule is supported.
 
     Parameters
     ----------
@@ -305,7 +305,7 @@ def mode_likelihood(released: Whole, n1: Whole, n2: Whole, *, ties: str) -> Arra
     ----------
     released : int64 (2,).
     n1, n2 : int64 (A,), (B,), noisy counts.
-    ties : tie rule.
+    ties : tie-breaking rule.
 
     Returns
     -------
@@ -315,7 +315,7 @@ def mode_likelihood(released: Whole, n1: Whole, n2: Whole, *, ties: str) -> Arra
     weights[weights.sum(axis=1) == 0] = 1
     totals = np.full(len(weights), released.sum())
     rules = ("first", "last") if ties == "random" else (ties,)
-    # the generator is not used, because these tie rules are deterministic
+    # the generator is not used, because these tie-breaking rules are deterministic
     quiet = np.random.Generator(np.random.PCG64(0))
     hits = [(additive_release.modes(totals, weights, ties=rule, rng=quiet) == released).all(axis=1) for rule in rules]
     return np.asarray(np.mean(hits, axis=0).reshape(len(n1), len(n2)))

@@ -229,7 +229,7 @@ def posterior(
         1e-14).
     support : the noise is between -support and support. None: ceil(50/epsilon), as in `release`; ``math.inf``:
         untruncated.
-    ties : tie rule of algorithm 3: ``"random"``, ``"first"``, ``"last"``; for S = 2 also ``"ieee"``.
+    ties : tie-breaking rule of algorithm 3: ``"random"``, ``"first"``, ``"last"``; for S = 2 also ``"ieee"``.
     largest : the prior is flat on 0..largest; None: on all integers >= 0.
     prior : ``"flat"``, ``"flat total"``, or the concentration of a Dirichlet-multinomial distribution under a flat
         total (`_noise.of`). Only ``"flat"`` can be combined with `window` or `largest`.
@@ -375,9 +375,9 @@ def _summed(
             else "the released total depends on the sum of the noisy counts"
         )
         raise ValueError(
-            f"the posterior under {what} is tractable only for two components, got {len(counts)}, because {why}. The "
-            f"posterior would be a sum over about (2 x {model.reach:,})^{len(counts)} noisy counts: use algorithm "
-            "'1-independent' or another tie rule"
+            f"the posterior under {what} is tractable only for two components, because {why}, got {len(counts)} "
+            f"components. The posterior would be a sum over about (2 x {model.reach:,})^{len(counts)} noisy counts: "
+            "use algorithm '1-independent' or, for algorithm '3', another tie-breaking rule"
         )
     return chain(counts, model, algorithm=algorithm, window=window, ties=ties)
 

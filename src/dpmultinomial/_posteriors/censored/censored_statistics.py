@@ -576,8 +576,9 @@ class CensoredPosterior:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the draws: ``converged``, ``not converged`` or ``approximate``. It is ``approximate`` if
-        the error of the sampled distribution exceeds 0.005.
+        """Accuracy status of the draws, which is ``converged``, ``not converged`` or ``approximate``. The status is
+        ``approximate`` if the chains converged, but the error of the sampled distribution exceeds 0.005 or a proposal
+        had no density.
         """
         status = of_chains(self.ess, self.rhat)
         word, reason = status.status, f"{status.reason}; total variation of the law at most {self.law_error:.1g}"

@@ -272,8 +272,8 @@ Triple = tuple[Window, Window, Window]
 
 @dataclass(frozen=True)
 class ShareWeights:
-    """Weights of the count in the numerator of a share, of the other counts in its denominator, and of all counts
-    outside the share.
+    """Weights of the possible values of the count in the numerator of a share, of each other count in the denominator,
+    and of each count outside the denominator.
 
     Parameters
     ----------

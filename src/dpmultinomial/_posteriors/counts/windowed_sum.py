@@ -1,5 +1,5 @@
-"""Distribution of independent counts conditional on their sum, if the sum is large. The distribution is computed on
-windows that contain all but a negligible part of the probability.
+"""Distribution of independent counts conditional on their sum, for large sums. The distribution is computed on windows
+that contain all but a negligible part of the probability.
 
 The weights of count i are a_i(s) = exp(theta s) prior(s) likelihood(s), with the tilt theta at which the unconditional
 sum of the counts has a mean near the total; the tilt cancels given the total. A window contains the weights above

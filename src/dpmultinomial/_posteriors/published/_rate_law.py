@@ -47,8 +47,9 @@ class RateLaw:
         self._steps = self.a[going], self.b[going], np.log(later[going] / self.b[going]) - self._log_beta[going]
 
     def _follow_total(self) -> None:
-        """Set the incomplete beta functions and the powers of the distribution function if all pairs have the same
-        total. A run then consists of the pairs (s, t), (s + 1, t - 1), .., and begins at the largest count.
+        """Determine the parameters and the weights of the incomplete beta functions and of the powers in the
+        distribution function if all pairs have the same total. A run then consists of the pairs (s, t),
+        (s + 1, t - 1), .., and begins at the largest count.
         """
         starts = np.flatnonzero(np.r_[True, np.diff(self.a) != 1])
         ends = np.append(starts[1:], len(self.a)) - 1

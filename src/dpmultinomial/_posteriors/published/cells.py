@@ -1,5 +1,5 @@
-"""Noisy counts as the input of inference: released values, noise distributions, public bounds, indicators of measured
-values, and error messages; and the public information about their sum.
+"""Input of inference: noisy counts with their noise distributions, public bounds, indicators of measured values and
+error messages, and the public information about the sum of the counts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -64,8 +64,8 @@ class Cells:
 
     @cached_property
     def kinds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the positions of the distinct rows, and for each row the index of the distinct row that is equal to
-        it.
+        """Return the positions of the distinct rows and, for each row, the index of the distinct row that is equal to
+        this row.
 
         Returns
         -------

@@ -220,8 +220,8 @@ class Leaves:
         return _row_blocks(np.arange(len(self.low)), self.logs.shape[1])
 
     def _scaled(self, rows: NDArray[np.int64], theta: float) -> tuple[Array, Array]:
-        """Return the weights of some counts under an exponential tilt, with a largest weight of 1 in every row, and the
-        log of the largest weight of every row.
+        """Return the weights of the selected counts under an exponential tilt, with a largest weight of 1 in every row,
+        and the log of the largest weight of every row.
         """
         weights = self.logs[rows]
         weights += theta * np.arange(weights.shape[1])
@@ -231,7 +231,7 @@ class Leaves:
 
 
 def _row_blocks(rows: NDArray[np.int64], widest: int) -> Iterator[NDArray[np.int64]]:
-    """Yield consecutive parts of an index array of rows. The rows of a part have at most `_TOGETHER` values."""
+    """Yield consecutive parts of an array of row indices. The rows of a part have at most `_TOGETHER` values."""
     size = max(_TOGETHER // widest, 1)
     for start in range(0, len(rows), size):
         yield rows[start : start + size]
@@ -288,8 +288,8 @@ def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
         if attempt is not None and attempt.error <= windows.NEGLECTED:
             return attempt
     raise ValueError(
-        f"the total {total.released:g} is impossible for all counts within the bounds, or requires noise of more than "
-        "1,200 standard deviations: check the total, the noise and the bounds"
+        f"no counts within the bounds are consistent with the total {total.released:g}, or the total requires noise of "
+        "more than 1,200 standard deviations: check the total, the noise and the bounds"
     )
 
 
@@ -342,7 +342,7 @@ def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass:
     first, last = max(float(low[0]), least), min(float(high[0]), most)
     if not last - first < _WIDEST:
         raise ValueError(
-            f"under the noise of the total, {last - first + 1:.3g} sums of the true counts are possible, more "
+            f"{last - first + 1:.3g} sums of the true counts are possible given the noise in the total, which is more "
             f"than the limit of {_WIDEST:,}: set tighter bounds on the counts"
         )
     rows, which = kinds
@@ -390,7 +390,8 @@ class _Numbers(NamedTuple):
 
 
 class TiedCounts:
-    """Posterior distribution of counts that depend on each other because of their total, with the data and the priors.
+    """Posterior distribution of counts that are dependent because of their total, stored together with the data and the
+    priors.
 
     Parameters
     ----------

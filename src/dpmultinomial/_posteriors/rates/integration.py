@@ -207,8 +207,8 @@ class Hyperparameters:
 
     @cached_property
     def held(self) -> tuple[bool, NDArray[np.bool_]]:
-        """Indicator that the hyperparameter log a is determined by the prior and not by the data, and a mask of the
-        regression coefficients that are determined by the prior.
+        """Indicator of whether the hyperparameter log a is determined by the prior and not by the data, and a mask of
+        the regression coefficients that are determined by the prior.
         """
         sd = np.sqrt(np.diag(self.fit.covariance))
         return bool(sd[0] > HELD_SHAPE), sd[1:] > HELD_SLOPE * self.model.prior.slopes

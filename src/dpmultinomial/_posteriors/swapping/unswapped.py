@@ -418,7 +418,7 @@ class MixedLaw(PairedLaw):
     Parameters
     ----------
     laws : one `CountsLaw` per component, all with the same total and categories.
-    weights : float64 (components,), non-negative; normalised to sum 1.
+    weights : float64 (components,), non-negative; normalised to a sum of 1.
     """
 
     def __init__(self, laws: Sequence[CountsLaw], weights: Array) -> None:

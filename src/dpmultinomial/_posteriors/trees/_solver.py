@@ -187,7 +187,8 @@ def _means(tree: Tree, messages: SumProduct) -> Array:
 
 
 def _expensive(tree: Tree, sites: NDArray[Any], tilts: Array, drop: float) -> int:
-    """Return a node for which a single sum over two of its children has too many terms for a fit, or -1.
+    """Return a node for which a single sum over two of its children has too many terms for a fit, or -1 if there is no
+    such node.
 
     Only sums of two leaves are counted, with the windows of their likelihoods under the tilt.
     """
@@ -388,7 +389,9 @@ class Shares:
         return sums[0] - np.logaddexp(0.0, -u) - self.b * np.logaddexp(0.0, u), sums
 
     def mode(self) -> float:
-        """Return an approximate mode of u, by Newton's method for log(1 + sum of means) = log b + u."""
+        """Return an approximate mode of u, computed by applying Newton's method to the equation
+        log(1 + sum of means) = log b + u.
+        """
         centres = np.where(self.sites["table"] >= 0, 0.5, np.maximum(self.sites["centre"], 0.5))
         u = float(np.log(self.times @ centres / self.b))
         for _ in range(60):

@@ -80,9 +80,9 @@ cdef struct Tree:
 
 # One family: the messages of its children, added in pairs.
 #
-# A message is a window of weights under the tilt of the family, normalised to sum 1. Each message has bounds: `error`
-# of the weight neglected in its subtree and `mass` of the weight it contains, both under the tilt minus and plus the
-# slack, relative to the sum; `spill` and `peak` are the same at any single count, under the tilt itself.
+# A message is a window of weights under the tilt of the family, normalised to a sum of 1. Each message has bounds:
+# `error` of the weight neglected in its subtree and `mass` of the weight it contains, both under the tilt minus and
+# plus the slack, relative to the sum; `spill` and `peak` are the same at any single count, under the tilt itself.
 
 
 # Messages from the leaves up, with a bound on the truncated weight.

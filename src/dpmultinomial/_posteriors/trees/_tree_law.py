@@ -243,7 +243,7 @@ def _correlated(a: _Window, b: _Window, low: int, size: int) -> Array:
 
 
 def sized(p: Array) -> Array:
-    """Return a joint distribution of two counts, after the check of its number of entries (`sized_as`).
+    """Return a joint distribution of two counts, after checking its number of entries (`sized_as`).
 
     Parameters
     ----------

@@ -541,8 +541,8 @@ class Moves:
         lists.put_many(sites, low, sizes, logs)
 
     def _tables(self, most: int) -> Array:
-        """Return the log prior weights of all counts up to at least `most`. The array has one row for each distinct
-        distribution in the priors of the cells. The weights do not depend on the state.
+        """Return the log prior weights of all counts from 0 to an upper limit that is at least `most`. The array has
+        one row for each distinct distribution in the priors of the cells. The weights do not depend on the state.
         """
         if most >= self._known.shape[1]:
             n = np.arange(2 * most + 64)

@@ -359,8 +359,8 @@ def _possible(sites: NDArray[Any], tree: Tree, nodes: Whole, rows: Whole, releas
     if len(bad):
         i = int(bad[0])
         raise ValueError(
-            f"the released value {released[i]:g} of {tree.names[nodes[i]]} is impossible for all counts within the "
-            "bounds: check the released value, the noise and the bounds"
+            f"no count within the bounds is consistent with the released value {released[i]:g} of "
+            f"{tree.names[nodes[i]]}: check the released value, the noise and the bounds"
         )
 
 
@@ -443,17 +443,17 @@ def both(one: Listed, two: Listed) -> Listed:
 
 
 def _goes_on(one: Listed, two: Listed) -> bool:
-    """Return whether two lists of log weights for disjoint ranges of counts can both have a positive weight at a count
-    outside their ranges.
+    """Return whether two lists of log weights, which belong to disjoint ranges of counts, can both assign a positive
+    weight to a count outside these ranges.
     """
     first, second = (one, two) if one.last < two.first else (two, one)
     return not (first.above == np.inf or second.below == np.inf)
 
 
 def _beyond(one: Listed, two: Listed, end: int, way: int) -> float:
-    """Return a lower bound on the decrease of the sum of two lists of log weights, per count beyond `end`. At least one
-    of the lists ends at `end`. The other list may still increase beyond `end`, so its largest increase is subtracted
-    once.
+    """Return a lower bound on the decrease of the sum of two lists of log weights, per unit of distance between the
+    count and `end`. The bound is for counts beyond `end`. At least one of the lists ends at `end`. The other list may
+    still increase beyond `end`, so its largest increase is subtracted once.
     """
     total = 0.0
     ends = [(part, *((part.last, part.above) if way > 0 else (part.first, part.below))) for part in (one, two)]

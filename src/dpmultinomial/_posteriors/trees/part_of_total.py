@@ -70,7 +70,9 @@ class Windows:
         return np.asarray(np.arange(len(self.p)) + np.repeat(self.low - self.begin, self.size))
 
     def at(self, i: int) -> tuple[int, Array]:
-        """Return the distribution of the count of one node, as (smallest value, probabilities), normalised to sum 1."""
+        """Return the distribution of the count of one node, as (smallest value, probabilities), with probabilities that
+        sum to 1.
+        """
         begin = int(self.begin[i])
         p = self.p[begin : begin + int(self.size[i])]
         return int(self.low[i]), p / p.sum()
@@ -85,7 +87,9 @@ class Windows:
         return Windows(low, size, p)
 
     def scaled(self) -> "Windows":
-        """Return a normalised copy, in which the probabilities of each distribution of counts sum to 1."""
+        """Return a normalised copy of the distributions of counts, in which the probabilities of each distribution sum
+        to 1.
+        """
         return Windows(self.low, self.size, self.p / np.repeat(self._sums(self.p), self.size))
 
     def _sums(self, values: Array) -> Array:

@@ -418,7 +418,7 @@ class Histogram:
     Parameters
     ----------
     edges : int64 (cells + 1,), increasing from 0: cell b contains edges[b] .. edges[b + 1] - 1.
-    masses : float64 (cells,), probability of each cell; normalised to sum 1.
+    masses : float64 (cells,), probability of each cell; normalised to a sum of 1.
     fitted_on : number of leaves used for the fit.
     """
 

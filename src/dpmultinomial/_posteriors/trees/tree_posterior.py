@@ -143,7 +143,7 @@ def _curvature(evidence: "_Evidence", x: Array, slope: Array, rows: Whole) -> Ar
 
 
 def _step(x: Array, slope: Array, bend: Array) -> Array:
-    """Return a descent step of the log concentrations that is at most `LONGEST` long and stays within `RANGE`."""
+    """Return a descent step that changes log concentrations by at most `LONGEST`, with concentrations in `RANGE`."""
     size, axes = np.linalg.eigh((bend + bend.T) / 2)
     step = -axes @ ((axes.T @ slope) / np.maximum(np.abs(size), WEAK**-2))
     step *= min(1.0, LONGEST / float(np.abs(step).max(initial=1e-300)))
@@ -512,8 +512,8 @@ class StarLaw(TreeLaw):
         return NodePair(low, other, (x * self._found.shares[:, None]).T @ y)
 
     def _added(self, nodes: Rows) -> tuple[int, Array]:
-        """Return the smallest sum of several leaves, and the distribution of the sum at each node of the quadrature
-        rule.
+        """Return the smallest sum of the counts of several leaves, and the distribution of the sum at each node of the
+        quadrature rule.
         """
         low, out = 0, np.ones((len(self._found.shares), 1))
         for node in nodes:
@@ -592,9 +592,9 @@ class StarLaw(TreeLaw):
         return low, p / p.sum()
 
     def halfwidth(self, place: int) -> int:
-        """Return a half-width w. The count of the root differs from its mean by more than w with a probability below
-        exp(-39). The probability is conditional on one node of the quadrature rule, and the half-width follows from
-        Chernoff's bound.
+        """Return a half-width w such that the count of the root differs from its mean by more than w with a probability
+        below exp(-39). The probability is conditional on one node of the quadrature rule, and the half-width follows
+        from Chernoff's bound.
         """
         law = _solver.Shares(self._distinct, self._tables, self._times, 1.0)
         if self.moments[1][place] == 0.0:
@@ -646,8 +646,8 @@ class StarLaw(TreeLaw):
         return np.asarray(np.exp(amplitude) * np.exp(1j * (phase - turns)))
 
     def _rows(self, place: int, rows: Whole, ends: Whole) -> Array:
-        """Return the distributions of the counts of some leaves, given one node of the quadrature rule. Each row begins
-        at the first count of the leaf's window and is padded with zeros.
+        """Return the distributions of the counts of the selected leaves, given one node of the quadrature rule. Each
+        row begins at the first count of the leaf's window and is padded with zeros.
         """
         p = np.zeros((len(rows), int((ends[rows, 1] - ends[rows, 0]).max()) + 1))
         for row, i in zip(p, rows.tolist(), strict=True):

@@ -93,7 +93,7 @@ cdef int64_t digits_fill(const int64_t[:, ::1] counts, const double[::1] table, 
         if shift + exponent < -1021:
             skipped += 1
             continue
-        # dmultinom: log M! + sum_i (s_i log p_i - log s_i!), with the shares normalised to sum 1
+        # dmultinom: log M! + sum_i (s_i log p_i - log s_i!), with the shares normalised to a sum of 1
         terms = 0
         for i in range(3):
             terms += counts[r, i] * normed[i] - gammas[counts[r, i]]
