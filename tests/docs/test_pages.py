@@ -188,7 +188,7 @@ def test_published_numbers_are_those_of_the_code():
         scale = synthetic_census.GLOBAL["pl94", table]
         assert f"{scale.numerator}/{scale.denominator}" == fraction
         assert fraction in METHODS
-        files = {"person": "files of persons", "unit": "files of housing units"}[table]
+        files = {"person": "person files", "unit": "housing unit files"}[table]
         assert f"{float(1 / scale**2):.2f} for the {files} ($g = {fraction}$)" in " ".join(METHODS.split())
 
 
