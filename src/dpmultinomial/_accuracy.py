@@ -1,8 +1,9 @@
-"""Accuracy status of an answer, described by the same terms for every posterior distribution.
+"""Accuracy status of an answer, described in the same terms for every posterior distribution.
 
-``exact``          closed form or enumeration; exact up to rounding ``converged``      a Markov chain that passed: every
-ESS >= 400 and every R-hat <= 1.01 ``not converged``  a Markov chain that did not pass; its numbers are shown together
-with this status ``approximate``    a distribution with a stated error, or a truncation that neglects a stated mass
+An answer is ``exact`` if it is computed in closed form or by enumeration, and is therefore exact up to rounding. The
+draws of a Markov chain are ``converged`` if every ESS is at least 400 and every R-hat is at most 1.01. Otherwise, they
+are ``not converged``, and the numbers are shown together with this status. An answer is ``approximate`` if it has a
+stated error, or if a truncation neglects a stated mass.
 
 All errors have the same unit, probability: the error of a row is the largest error of any probability that the row
 states, and therefore of the level of its interval. For independent draws, the error is a standard error, at most 1/2
@@ -165,8 +166,8 @@ def mean_ess(draws: ArrayLike) -> float:
 
 
 def rhat(draws: ArrayLike) -> float:
-    """Return the rank-normalised split R-hat, which is the larger of two values. One value is for the draws, and the
-    other is for the distances of the draws from their median.
+    """Return the rank-normalised split R-hat, which is the maximum of the R-hat of the draws and the R-hat of the
+    folded draws (the distances of the draws from their median).
 
     The arguments, the result and the errors are those of `bulk_ess`.
     """

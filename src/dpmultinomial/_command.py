@@ -1,5 +1,5 @@
-"""Entry point of the command ``dpm``, which starts the command line of the full project. If only the library is
-installed, it explains how to install the project.
+"""Entry point of the command ``dpm``, which runs the command-line interface of the full project. If only the library is
+installed, the command explains how to install the project.
 """
 
 import sys

@@ -1,5 +1,5 @@
-"""Read-only access to git repositories. No other module calls git. The module writes no files, and does not start
-programs that are named in a git configuration.
+"""Read the state of git repositories, without writing files and without starting programs that are named in a git
+configuration. No other module calls git.
 
 A repository can come from somebody else, and its configuration can name programs: file system monitors, hooks, filters,
 transports, pagers, signature checkers (git-config(1)). Four measures prevent git from starting these programs. First,

@@ -33,7 +33,7 @@ for paper in PAPERS.values():
                 root_seed=config["root_seed"],
                 code=digest(paper, loop.module),
             message:
-                f"{loop.rule}: piece {{wildcards.shard}} of {loop.pieces}"
+                f"{loop.rule}: part {{wildcards.shard}} of {loop.pieces}"
             script:
                 "../scripts/loop.py"
 

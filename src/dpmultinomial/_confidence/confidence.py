@@ -246,8 +246,8 @@ class Confidence:
         return least, most
 
     def _by_parts(self, signs: Mapping[int, int], level: float) -> tuple[float, float]:
-        """Return limits for a signed sum of counts. The limits are the signed sums of the limits of simultaneous
-        intervals. These sums are valid limits for independent noise of any distribution.
+        """Return confidence limits for a signed sum of counts. The limits are the signed sums of the limits of
+        simultaneous intervals. These sums are valid limits for independent noise of any distribution.
         """
         ends = self._noisy.sets.ends(level ** (1 / len(signs)))
         lower = upper = 0.0

@@ -218,7 +218,7 @@ class AddedSets:
         return listed(self.ends(level), place)
 
     def pvalue(self, place: int, count: int, side: str) -> float:
-        """Return the p-value of the test that a true count has a given value.
+        """Return the p-value of the test of the hypothesis that a true count has a given value.
 
         Parameters
         ----------

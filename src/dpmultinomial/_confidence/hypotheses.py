@@ -175,15 +175,15 @@ def largest_probability(
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Noisy number of the records with a given property in a sample. Before the noise is added, the number has a
+    """Noisy count of the records in a sample that have a given property. Before the noise is added, the count has a
     binomial or a Poisson distribution.
 
     Parameters
     ----------
-    y : released number.
+    y : released count.
     size : number of records of the sample, or the exposure under a Poisson distribution.
     noise : distribution of the noise, on the integers.
-    poisson : whether the number has a Poisson distribution with mean `size` times the rate.
+    poisson : whether the count without noise has a Poisson distribution with mean `size` times the rate.
     """
 
     y: float
@@ -216,7 +216,7 @@ class Sample:
         return scipy.linalg.toeplitz(np.append(mass[0], np.zeros(len(x) - 1)), np.append(mass, np.zeros(len(x) - 1)))
 
     def information(self, rates: Array) -> Array:
-        """Return the Fisher information about each rate that is contained in the number of records without noise."""
+        """Return the Fisher information about each rate that is contained in the noise-free number of records."""
         with np.errstate(divide="ignore", invalid="ignore"):
             fisher = self.size / (rates if self.poisson else rates * (1 - rates))
         return np.asarray(fisher if self.size > 0 else np.zeros_like(rates))

@@ -30,7 +30,7 @@ class CountConfidence:
         self.name, self._noisy, self._place = noisy.names[place], noisy, place
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """Return the confidence interval for a count, which consists of the smallest and the largest accepted count.
+        """Return the confidence interval for a count, which extends from the smallest to the largest accepted count.
 
         Parameters
         ----------
@@ -60,7 +60,7 @@ class CountConfidence:
         return self._noisy.sets.accepted(self._place, _checks.inside("level", level))
 
     def pvalue(self, count: int, side: str = "two") -> float:
-        """Return the p-value of the test that a true count has a given value.
+        """Return the p-value of the test of the hypothesis that a true count has a given value.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class RateConfidence:
         return self.row(level)[:2]
 
     def pvalue(self, rate: float, side: str = "two", *, rng: np.random.Generator | None = None) -> float:
-        """Return the p-value of the test that a rate has a given value. The total is public.
+        """Return the p-value of the test of the hypothesis that a rate has a given value. The total is public.
 
         Parameters
         ----------

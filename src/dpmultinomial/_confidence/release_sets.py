@@ -108,7 +108,7 @@ class OrderedSets(ABC):
         return self._accepted(place, level)
 
     def pvalue(self, place: int, count: int, side: str) -> float:
-        """Return the p-value of the test that a true count has a given value.
+        """Return the p-value of the test of the hypothesis that a true count has a given value.
 
         Parameters
         ----------
@@ -471,9 +471,9 @@ def _periodic_table(law: Coarsened) -> Perturbation:
     released = released[noise.possible(released.astype(np.float64))]
     if period > _LONGEST or len(true) * (len(true) + highest - lowest) > _LARGEST:
         raise ValueError(
-            f"a confidence set of values that were rounded, clipped or withheld after {type(noise).__name__} requires "
-            f"a table of {len(true):,} true counts, more than the limit of {int(_LARGEST**0.5):,}: compute a "
-            "posterior, or use a smaller threshold or step"
+            "a confidence set of values that were rounded, clipped or withheld after the application of the mechanism "
+            f"{type(noise).__name__} requires a table of {len(true):,} true counts, more than the limit of "
+            f"{int(_LARGEST**0.5):,}: compute a posterior, or use a smaller threshold or step"
         )
     probabilities = np.exp(noise.log_likelihood(released[None].astype(np.float64), true[:, None].astype(np.float64)))
     outcomes, columns = np.unique(_coded(law, law.coarsen(released.astype(np.float64))), return_inverse=True)

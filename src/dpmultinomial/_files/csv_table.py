@@ -329,7 +329,7 @@ class CsvTable:
 
 
 def _parts(size: int, what: str) -> Iterator[slice]:
-    """Yield slices of consecutive records, and show the progress of the computation with them."""
+    """Yield slices of consecutive records, and display the progress of the computation that uses the slices."""
     slices = [slice(start, start + _AT_ONCE) for start in range(0, size, _AT_ONCE)]
     return steps(slices, len(slices), what)
 

@@ -196,8 +196,8 @@ def parsed(raw: bytes, place: str) -> dict[str, Any]:
                 raise FileFault(f"{place}: the key {key} is missing")
         elif not _holds(rule, record[key]):
             raise FileFault(
-                f"{place}: the value of {key} is invalid for the mechanism "
-                f"{record['mechanism']}, got {str(record[key])[:80]!r}"
+                f"{place}: the value {str(record[key])[:80]!r} of the key {key} is invalid for the mechanism "
+                f"{record['mechanism']}"
             )
     if unknown := sorted(set(record) - set(rules)):
         raise FileFault(

@@ -118,8 +118,8 @@ class _Parts:
         )
 
     def rates(self, members: tuple[str, ...], group: Group = None) -> Quantities:
-        """Return the posterior distributions of the rates from which the confidential file was sampled. The rates are
-        relative to all categories or to a subset of the categories.
+        """Return the posterior distributions of the rates in the population from which the confidential file was
+        sampled. The rates are relative to all categories or to a subset of the categories.
         """
         joint = self._joint("rates", group, 1)
 

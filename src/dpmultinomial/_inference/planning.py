@@ -238,7 +238,7 @@ class Search:
         if below and below[-1] == len(points) - 1 and self._full(points[-1]) < self._target:
             raise ValueError(
                 f"the success rate is below {self._wanted:.1%} even at the largest epsilon "
-                f"({self._words(points[-1])}): set a larger upper value in the argument `between`"
+                f"({self._words(points[-1])}): increase the upper limit in the argument `between`"
             )
         i = min(below[-1], len(points) - 2) if below else 0
         while i > 0 and self._full(points[i]) >= self._target:
@@ -246,7 +246,7 @@ class Search:
         if self._full(points[i]) >= self._target:
             raise ValueError(
                 f"the success rate at the smallest epsilon must be below {self._wanted:.1%}, but "
-                f"{self._words(points[0])}: set a smaller lower value in the argument `between`. If the prior alone "
+                f"{self._words(points[0])}: decrease the lower limit in the argument `between`. If the prior alone "
                 "determines the answer, every epsilon is sufficient"
             )
         while self._full(points[i + 1]) < self._target:
@@ -254,7 +254,7 @@ class Search:
             if i == len(points) - 1:
                 raise ValueError(
                     f"the success rate is below {self._wanted:.1%} even at the largest epsilon "
-                    f"({self._words(points[-1])}): set a larger upper value in the argument `between`"
+                    f"({self._words(points[-1])}): increase the upper limit in the argument `between`"
                 )
         return points[i], points[i + 1]
 

@@ -92,15 +92,15 @@ COUNTS = ("below", "above")
 
 
 def _censored_posterior(release: Release, *, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
-    """Compute the posterior distribution of mean and variance, given a `Release` that was produced by the mechanism
-    `CensoredStatistics`.
+    """Compute the posterior distribution of the mean and the variance, given a `Release` that was produced by the
+    mechanism `CensoredStatistics`.
 
     Parameters
     ----------
     release : release of four numbers, named mean, sse, low and high, or without names in this order; its total is the
         number of records.
-    prior : a `Prior` of mean and variance; None derives a prior from the public limits, and the result states this
-        prior.
+    prior : a `Prior` of the mean and the variance; None derives a prior from the public limits, and the result states
+        this prior.
     method : ``"auto"`` or ``"chain"``.
     rng : numpy Generator.
 
@@ -130,7 +130,9 @@ def _censored_posterior(release: Release, *, prior: Any, method: str, rng: np.ra
     else:
         values = dict(zip(release.names, release.values.ravel().tolist(), strict=True))
     if prior is not None and not isinstance(prior, Prior):
-        raise TypeError(f"prior of a normal sample must be an object of the class Prior, or None, got {prior!r}")
+        raise TypeError(
+            f"prior must be an object of the class Prior, or None, for the mechanism CensoredStatistics, got {prior!r}"
+        )
     chain_posterior = censored_statistics.sample(
         values, n=n, lower=mechanism.lower, upper=mechanism.upper, scale=mechanism.scale, grid=mechanism.grid,
         sums=mechanism.sums,

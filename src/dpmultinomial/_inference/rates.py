@@ -183,7 +183,7 @@ def _separate(release: Release, regression: Regression) -> tuple[list[int], tupl
         if not isinstance(areas, Mapping | pd.Series | tuple):
             raise ValueError(
                 "exposure of a tree must be a mapping from names of areas to exposures, got "
-                f"{type(regression.exposure).__name__}: the names select the areas of the regression"
+                f"{type(regression.exposure).__name__}: pass a mapping whose keys are the areas of the regression"
             )
         chosen = {str(name) for name in (areas.index if isinstance(areas, pd.Series) else areas)}
         every = [i for i in every if release.names[i] in chosen]
@@ -266,8 +266,8 @@ def _without_exposure(cells: Cells, names: tuple[str, ...], rows: NDArray[np.int
 
 
 def _at_most(cells: Cells, names: tuple[str, ...], persons: Array) -> Cells:
-    """Return the noisy counts of all areas, with upper bounds that are limited by the numbers of persons. The upper
-    bound on the count of each area is at most the number of persons in the area.
+    """Return the noisy counts of all areas, in which the upper bound of each count is at most the population size of
+    the area. Raise ValueError if a lower bound is larger than the population size.
     """
     upper = np.minimum(cells.upper, persons)
     bounded = Cells(cells.released, cells.noise, cells.lower, upper, cells.measured, cells.reasons)

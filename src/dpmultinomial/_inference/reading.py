@@ -71,8 +71,8 @@ def read(
             )
         if mechanism is None:
             raise ValueError(
-                f"{where}: mechanism is required, because a CSV file does not contain the mechanism of its numbers: "
-                "pass mechanism="
+                f"{where}: mechanism is required, because a CSV file does not state the mechanism that produced the "
+                "numbers: pass mechanism="
             )
         return _numbers(read_table(where), mechanism, total, _limits_of_symbols(withheld), _symbols(missing))
     if not (mechanism is None and total is None and withheld is None and not missing):

@@ -91,8 +91,8 @@ class Release:
             self.labels = [str(name) for name in values.index], [str(name) for name in values.columns]
         elif queries is not None and len(self.shape) > 1:
             raise ValueError(
-                "with queries, values must be one-dimensional (one histogram), or must be a DataFrame (one row per "
-                f"node and one column per query), got an array of shape {self.shape}"
+                "if queries are given, values must be one-dimensional (one histogram) or a DataFrame (one row per node "
+                f"and one column per query), got an array of shape {self.shape}"
             )
         self.facts = dict(facts or {})
 

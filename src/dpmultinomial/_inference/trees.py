@@ -383,7 +383,9 @@ def _least_squares(crossed: Crossed, laws: crossed_cells.Laws, names: list[str])
 
 
 def _apart(laws: crossed_cells.Laws, names: list[str], facts: dict[str, object]) -> Posterior:
-    """Build a `Posterior` in which each cell and each sum has a separate marginal distribution, without dependence."""
+    """Build a `Posterior` from the separate trees of all cells and sums. The posterior does not describe the dependence
+    between different cells and sums.
+    """
     state = Accuracy("approximate", float("nan"), NEGLECTED)
 
     def one(i: int) -> Discrete:

@@ -231,7 +231,7 @@ def _shaped(column: pa.Array, shape: tuple[int, ...], name: str) -> None:
     if rows is None or not (rows == np.array(shape)).all():
         wrong = next(one for one in stated.to_pylist() if one != list(shape))
         raise ValueError(
-            f"{name}: the column query_shape must be {list(shape)}, the shape of the query's binnings, got {wrong}"
+            f"{name}: the column query_shape must contain {list(shape)}, the shape of the query's binnings, got {wrong}"
         )
 
 

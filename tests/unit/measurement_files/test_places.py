@@ -380,7 +380,7 @@ def test_a_file_that_breaks_the_layout_is_named(tmp_path, change, message):
         def change(t):
             return t.append_column("query_shape", [[[1, 2, 2, 1]] * 2])
 
-        message = r"query_shape must be \[1, 1, 2, 1\], the shape of the query's binnings, got \[1, 2, 2, 1\]"
+        message = r"query_shape must contain \[1, 1, 2, 1\], the shape of the query's binnings, got \[1, 2, 2, 1\]"
     with pytest.raises(ValueError, match=message):
         read(broken(tmp_path, change))
 

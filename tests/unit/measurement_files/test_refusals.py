@@ -75,7 +75,7 @@ WRONG_COLUMNS = {
     "a variance that is none": ("variance", pa.array([float("nan"), 4.0]), "'variance' must be finite and > 0"),
     "no variance": ("variance", None, "but lacks variance"),
     "another shape below": ("query_shape", pa.array([[1, 1, 1, 1], [1, 1, 2, 1]], INTS), r"got \[1, 1, 2, 1\]"),
-    "a shape that is longer": ("query_shape", pa.array([[1, 1, 1, 1, 1]] * 2, INTS), "query_shape must be"),
+    "a shape that is longer": ("query_shape", pa.array([[1, 1, 1, 1, 1]] * 2, INTS), "query_shape must contain"),
     "a shape that is no list": ("query_shape", pa.array([1, 1]), "the shape of the query's binnings, got 1"),
 }  # fmt: skip
 

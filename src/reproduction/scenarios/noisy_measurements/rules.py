@@ -139,7 +139,9 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
             "geocode, because dividing these areas among counties requires the Block files."
         )
     if point["without_geoid"]:
-        sentences.append(f"The GEOIDs of {', '.join(point['without_geoid'])} are unknown without the block files.")
+        sentences.append(
+            f"The GEOIDs of {', '.join(point['without_geoid'])} are unknown without the block-level files."
+        )
     return sentences
 
 
