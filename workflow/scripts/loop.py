@@ -1,4 +1,4 @@
-"""Simulate one piece of a simulation loop, as a job of the workflow."""
+"""Simulate one part of a simulation loop, as a job of the workflow."""
 
 import sys
 

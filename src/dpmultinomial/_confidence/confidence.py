@@ -73,8 +73,8 @@ class Confidence:
 
     @property
     def rates(self) -> ByName:
-        """Confidence statements about the probabilities from which the counts are assumed to be sampled, indexed by the
-        names of the counts.
+        """Confidence statements about the category probabilities in the population from which the counts are assumed to
+        be sampled, indexed by the names of the counts.
         """
         noisy = self._noisy
 

@@ -556,7 +556,7 @@ class SetsByRow:
         return sets.accepted(position, level)
 
     def pvalue(self, place: int, count: int, side: str) -> float:
-        """Return the p-value of the test that the count at a given position has a given true value."""
+        """Return the p-value of the test of the hypothesis that the count at a given position has a given value."""
         sets, position = self._at(place)
         return sets.pvalue(position, count, side)
 

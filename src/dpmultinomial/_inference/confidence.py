@@ -14,8 +14,8 @@ from .release import Release
 
 
 def confidence(release: Release) -> Confidence:
-    """Compute confidence intervals and hypothesis tests for the true counts and for the rates from which the counts
-    were sampled.
+    """Compute confidence intervals and hypothesis tests for the true counts and for the rates in the population from
+    which the counts were sampled.
 
     Parameters
     ----------

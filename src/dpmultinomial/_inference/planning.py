@@ -45,7 +45,8 @@ class Goal:
     Parameters
     ----------
     names : names of all categories.
-    of : ``"shares"`` or ``"counts"`` of the file, or ``"rates"``, the probabilities from which the file is sampled.
+    of : ``"shares"`` or ``"counts"`` of the file, or ``"rates"``, the category probabilities in the population from
+        which the file is sampled.
     among : names among which shares or rates are computed; None: all.
     interval : name of the quantity whose central interval of `level` must be narrower than `narrower`; or None.
     question : comparison of names, whose probability must be at least `level` or at most 1 - `level`; or None.

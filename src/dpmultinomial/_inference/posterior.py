@@ -158,7 +158,7 @@ def posterior(
     release: Release, *, prior: Any = None, method: str = "auto", rng: np.random.Generator | None = None
 ) -> Posterior:
     """Compute, from a release, the posterior distributions of the counts and shares in the confidential file, and of
-    the probabilities from which the file was sampled.
+    the category probabilities in the population from which the file was sampled.
 
     Parameters
     ----------

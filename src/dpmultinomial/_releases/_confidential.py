@@ -1,7 +1,8 @@
 """The only module of the library that opens confidential files or writes files next to them.
 
-``confidential/`` contains the data that must not leave the machine: the key of the fingerprints, the journal of
-spending, and reports about the changes made by a release, all with mode 0600. No error shows the content of a file.
+``confidential/`` contains the data that must not leave the machine: the key with which fingerprints are computed, the
+journal of spending, and reports about the changes made by a release, all with mode 0600. No error shows the content of
+a file.
 """
 
 import ctypes

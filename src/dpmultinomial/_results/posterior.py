@@ -32,7 +32,8 @@ class Posterior:
     """Posterior distributions of all quantities given a release, its mechanism and a prior.
 
     ``.counts``, ``.shares``, ``.rates`` and ``.parameters`` are `Quantities`, if they exist: counts and shares describe
-    the confidential file, rates are the probabilities from which the file is assumed to be sampled.
+    the confidential file, and rates are the category probabilities in the population from which the file is assumed to
+    be sampled.
 
     Parameters
     ----------
@@ -109,8 +110,8 @@ class Posterior:
 
     @property
     def rates(self) -> Quantities:
-        """Posterior distributions of the category probabilities from which the records of the file are assumed to be
-        sampled. The method ``.among(..)`` gives the probabilities among a subset of the categories.
+        """Posterior distributions of the category probabilities in the population from which the records of the file
+        are assumed to be sampled. The method ``.among(..)`` gives the probabilities among a subset of the categories.
         """
         return self._group("rates")
 

@@ -5,10 +5,10 @@ rule                       file                                             func
 ========================== ================================================ =======================================
 ``<paper>_<name>_table``   ``results/<paper>/<name>.csv``                   ``table.function`` of paper.yaml
 ``<paper>_<name>_figure``  ``figures/<paper>/<name>.png`` and ``.pdf``      ``figure.function``
-``<paper>_<module>_loop``  ``results/<paper>/simulated/<module>_{shard}..`` ``<module>.simulate``, in several pieces
+``<paper>_<module>_loop``  ``results/<paper>/simulated/<module>_{shard}..`` ``<module>.simulate``, in several parts
 ========================== ================================================ =======================================
 
-One job makes one file. A table with ``by: summarise`` reads all pieces of its module's loop. If no rule makes a target,
+One job makes one file. A table with ``by: summarise`` reads all parts of its module's loop. If no rule makes a target,
 the target is rejected with a list of the valid names, before Snakemake reports a missing rule.
 """
 
@@ -23,9 +23,9 @@ from .. import dependencies
 from ..config.config import nearest
 from ..paper import Artefact, Paper, Table
 
-# smallest number of minutes for which a loop is divided into pieces, and a table gets a separate cluster submission
+# smallest number of minutes for which a loop is divided into parts, and a table gets a separate cluster submission
 LONG = 0.2
-PIECE = 0.4  # number of minutes of one piece of a long loop
+PIECE = 0.4  # number of minutes of one part of a long loop
 MOST_PIECES = 4
 PRINTED = "published.tsv"  # the printed statements of a paper
 SECTIONS = {"scenario": "scenarios", "page": "scenarios", "plan": "plans", "release": "releases"}
@@ -33,8 +33,8 @@ SECTIONS = {"scenario": "scenarios", "page": "scenarios", "plan": "plans", "rele
 
 @dataclass(frozen=True)
 class Loop:
-    """Simulation loop whose draws are summarised by the tables of one module. The loop is divided into pieces, with one
-    job per piece.
+    """Simulation loop whose draws are summarised by the tables of one module. The loop is divided into parts, with one
+    job per part.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def loops(paper: Paper, section: Mapping[str, Any] | None = None, shards: int | 
     ----------
     paper : a paper, as returned by `paper.discover`.
     section : settings of the paper; None: the default settings.
-    shards : number of pieces of each loop of at least `LONG` minutes. With ``auto``, the number depends only on the
+    shards : number of parts of each loop of at least `LONG` minutes. With ``auto``, the number depends only on the
         expected minutes, so that results remain valid on a machine with a different number of cores.
     """
     declared: dict[tuple[str, str], float] = {}

@@ -138,7 +138,7 @@ def made(
     function : as in `find`.
     by : method by which the table is made (``compute``, ``measure``, ``summarise``, ``gather``).
     settings : section of the configuration.
-    read : mapping from a name to an input table; pieces of a loop and gathered tables are in order.
+    read : mapping from a name to an input table; parts of a loop and gathered tables are in order.
     files : mapping from an argument to a file.
     programs : mapping from a program to its path, passed as an argument with the program's lower-case name.
     names, root_seed : name and root seed of the random stream, if the function has an argument `rng`; `root_seed` is
@@ -163,7 +163,7 @@ def made(
 
 def stack(pieces: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Return all blocks of a simulation loop as one table, sorted by the number of the block. The result does not
-    depend on the number of pieces into which the loop is divided. Pieces without blocks are omitted.
+    depend on the number of parts into which the loop is divided. Parts without blocks are omitted.
     """
     table = pd.concat([piece for piece in pieces if len(piece)], ignore_index=True)
     return table.sort_values("block", kind="stable", ignore_index=True)

@@ -38,7 +38,7 @@ def taken_away(papers: Mapping[str, Paper], settings: Mapping[str, Any], words: 
     """Remove and report all incomplete, edited or outdated results below the working directory, and all results with
     missing files.
 
-    Snakemake then regenerates the requested files. A piece of a long loop is regenerated only if a table still needs
+    Snakemake then regenerates the requested files. A part of a long loop is regenerated only if a table still needs
     it.
 
     Parameters

@@ -210,7 +210,7 @@ def of_papers(papers: Iterable[Paper], *, times: float, piece: float, start_up: 
     ----------
     papers : papers found by `paper.discover`.
     times : length of each loop in units of its default length; no other job becomes longer.
-    piece : maximum number of minutes for a piece of a loop.
+    piece : maximum number of minutes for one part of a loop.
     start_up : number of seconds before each job begins its work.
 
     Returns
