@@ -68,7 +68,9 @@ def main(arguments: Sequence[str]) -> None:
     if locale.getencoding().lower().replace("-", "") != "utf8":
         os.environ["PYTHONUTF8"] = "1"  # Snakemake logs the names of all these files
     os.environ["PYTHONSAFEPATH"] = "1"  # no process of the run imports modules from the current folder
-    os.execv(sys.executable, [sys.executable, "-m", "snakemake", *asked.with_one(file)])
+    # a profile is a program, so Snakemake must not read the profile profiles/default of the current folder unasked
+    words = ["--workflow-profile=none", *asked.with_one(file)]
+    os.execv(sys.executable, [sys.executable, "-m", "snakemake", *words])
 
 
 def configuration(

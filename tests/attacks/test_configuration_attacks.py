@@ -137,6 +137,34 @@ def test_no_word_of_the_command_line_leads_past_the_reader(tmp_path, words):
     assert not ran(tmp_path)
 
 
+PROFILES = {
+    "template": SPELLINGS["plain"],
+    "hexadecimal": SPELLINGS["hexadecimal"],
+    "tag": SPELLINGS["tag"],
+    "resources": "default-resources:\n  extra: __import__('pathlib').Path('ran').write_text('x')\n",
+}
+
+
+@pytest.mark.parametrize("text", PROFILES.values(), ids=PROFILES)
+def test_a_profile_in_the_folder_is_not_read_unless_it_is_named(tmp_path, text):
+    """Check the double too: Snakemake alone runs the program of such a profile. A named profile has no templates."""
+    (tmp_path / "config.yaml").write_text(SURVEY)
+    (tmp_path / "profiles/default").mkdir(parents=True)
+    (tmp_path / "profiles/default/config.yaml").write_text(text)
+    asked = ["-s", str(ROOT / "Snakefile"), "--cores", "1", "-n", "scenario_survey"]
+    code, said = python(tmp_path, "-m", "reproduction.run", *asked)
+    assert code == 0, said
+    assert not ran(tmp_path)
+    if "resources" not in text:
+        for words in (["--workflow-profile", "default"], ["--workflow-prof=profiles/default"], ["--profile=default"]):
+            code, said = python(tmp_path, "-m", "reproduction.run", *asked, *words)
+            assert code == 1
+            assert "a profile must be plain YAML without templates" in said
+        assert not ran(tmp_path)
+    python(tmp_path, "-m", "snakemake", *[word for word in asked if word != "-n"])
+    assert ran(tmp_path)
+
+
 def test_what_snakemake_is_given_is_json_that_was_written_here(tmp_path):
     """Check that a later change of config.yaml does not reach the jobs of this run."""
     (tmp_path / "config.yaml").write_text("run: [pan2023]\npan2023: {abc: {bins: 3}}\n")

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from .. import drafts
 from . import reading
 from .reading import ConfigError
@@ -134,6 +136,7 @@ def _merge(into: dict[str, Any], new: dict[str, Any], file: str, place: str) -> 
 _FILES, _PAIRS = "--configfiles", ("--config", "-C")
 _FOLDER = re.compile(r"(-d|--dir(e(c(t(o(r(y)?)?)?)?)?)?(=|$))")
 _PROFILES = ("--profile", "--workflow-profile")
+_TEMPLATE = "__use_yte__"
 _IN_PROFILE = re.compile(r"^\s*[\"']?configfiles?[\"']?\s*:", re.MULTILINE)
 
 
@@ -219,24 +222,39 @@ def _number(word: str) -> bool:
 
 
 def _refuse_hidden(words: Sequence[str]) -> None:
-    """Reject a Snakemake profile with a ``configfile:`` key, which would be ignored because Snakemake receives one
-    merged file.
+    """Reject a Snakemake profile with templates, which Snakemake would execute, or with a ``configfile:`` key, which
+    would be ignored because Snakemake receives one merged file.
     """
-    named = [os.environ.get("SNAKEMAKE_PROFILE", ""), "default"]
+    named = [os.environ.get("SNAKEMAKE_PROFILE", "")]
     for word, following in zip(words, [*words[1:], ""], strict=True):
         option, sign, value = word.partition("=")
-        if option in _PROFILES:
+        if len(option) > len("--p") and any(full.startswith(option) for full in _PROFILES):
             named.append(value if sign else following)
     homes = (
         Path(),
         Path("profiles"),
         Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser() / "snakemake",
     )
-    places = {home / name for name in named if name for home in homes} - {Path("default")}
+    places = {home / name for name in named if name for home in homes}
     for place in sorted(places):
         files = [place] if place.is_file() else sorted(place.glob("*.yaml")) if place.is_dir() else []
         for file in files:
-            if _IN_PROFILE.search(file.read_text(encoding="utf-8", errors="replace")):
+            text = file.read_text(encoding="utf-8", errors="replace")
+            if _has_template(text):
+                raise ConfigError(
+                    f"{file}: a profile must be plain YAML without templates, because Snakemake executes templates: "
+                    f"remove the key {_TEMPLATE}"
+                )
+            if _IN_PROFILE.search(text):
                 raise ConfigError(
                     f"{file}: a profile must not contain the key configfile: pass --configfile FILE instead"
                 )
+
+
+def _has_template(text: str) -> bool:
+    """Return whether Snakemake would execute templates in a profile. Text that is not plain YAML counts as such."""
+    try:
+        parsed = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError):
+        return True
+    return isinstance(parsed, dict) and _TEMPLATE in parsed
