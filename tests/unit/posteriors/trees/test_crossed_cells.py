@@ -6,6 +6,7 @@ import pytest
 from reference.tree_enumeration import CrossedEnumeration, splits
 
 import dpmultinomial as dpm
+from dpmultinomial._accuracy import Accuracy
 from dpmultinomial._inference import trees
 from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._mechanisms.noise_law import LawByRow
@@ -281,3 +282,22 @@ def test_chains_that_have_not_met_say_so():
     laws = crossed_cells.laws(crossed, None)[:4]
     found = crossed_chain.sample(crossed, priors=[law.prior for law in laws], near=laws, rng=stream(5, "short"), most=8)
     assert found.accuracy.status == "not converged"
+
+
+def test_the_number_of_sweeps_is_doubled_until_the_limit(monkeypatch):
+    """Check the number of sweeps at every check of convergence, if no check succeeds. The limit is 2^5 times the first
+    number, so that every check has twice the sweeps of the check before.
+    """
+    crossed, _, _ = the_case(11, "splits")
+    near = crossed_cells.laws(crossed, PRIORS["splits"][0])[:4]
+    checked = []
+
+    def failed(draws):
+        checked.append(draws.shape[:2])
+        return Accuracy("not converged", float("nan"), "test"), {}
+
+    monkeypatch.setattr(crossed_chain, "sweep", lambda *_: None)  # the chains stay at their starting points
+    monkeypatch.setattr(crossed_chain, "_judged", failed)
+    found = crossed_chain.sample(crossed, priors=[PRIORS["splits"][0]] * 4, near=near, rng=stream(6, "doubled"))
+    assert checked == [(4, 250 * 2**k) for k in range(6)]
+    assert found.draws.shape[:2] == (4, 8000)

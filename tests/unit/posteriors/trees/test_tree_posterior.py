@@ -4,11 +4,12 @@ import itertools
 import re
 from dataclasses import replace
 
+import mpmath
 import numpy as np
 import pytest
 from reference.tree_enumeration import Enumeration, splits
 from scipy import stats
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize_scalar
 from scipy.special import gammaln
 
 from dpmultinomial._accuracy import Accuracy
@@ -819,6 +820,50 @@ def test_a_leaf_of_a_star_without_a_measurement_has_its_closed_form():
         assert found.mean[node] == pytest.approx(p @ n + more, rel=1e-9)
         assert found.sd[node] == pytest.approx(np.sqrt(p @ n**2 - (p @ n) ** 2), rel=1e-9)
     assert found.mean[1:66].tolist() == counts.tolist()
+
+
+@pytest.mark.parametrize(("most", "part"), [(200, 200), (199, 100), (90, 67)])
+def test_the_concentration_of_a_star_is_fitted_to_every_second_or_third_leaf_if_there_are_many(monkeypatch, most, part):
+    """Compare with the minimum of the closed form for exact counts: a Dirichlet-multinomial distribution of the counts
+    of these leaves, a flat prior of their sum, and the weak prior of the log concentration.
+    """
+    counts = stream(16, "fitted star").negative_binomial(0.8, 0.02, 200)
+    given = Measurements(Tree([-1, *[0] * 200]), np.arange(1, 201), counts, {"law": "exact"})
+    monkeypatch.setattr(tree_posterior, "MOST_NODES", most)
+    found = infer(given)
+    n = counts[:: {200: 1, 199: 2, 90: 3}[most]]
+
+    def cost(log):
+        a = np.exp(log)
+        logs = gammaln(n + a) - gammaln(n + 1) - gammaln(a)
+        whole = gammaln(n.sum() + 1) + gammaln(len(n) * a) - gammaln(n.sum() + len(n) * a)
+        return 0.5 * log**2 / tree_posterior.WEAK**2 - whole - logs.sum()
+
+    best = minimize_scalar(cost, bounds=(-3, 3), method="bounded", options={"xatol": 1e-6})
+    assert len(n) == part
+    assert {key: found.facts["fitted_on"][key] for key in ("nodes", "of")} == {"nodes": part + 1, "of": 201}
+    assert found.facts["concentrations"]["level 1"] == pytest.approx(np.exp(best.x), rel=5e-3)  # tolerance of the fit
+
+
+@pytest.mark.parametrize(("size", "a"), [(100, 1000.0), (3000, 10.0)])
+def test_the_bound_of_a_star_covers_rounding_errors(size, a):
+    """Compare the weights of the nodes with their closed form, the density x^(N + 1) (1 - x)^(k A - 1) of exact counts.
+
+    The logs are differences of numbers of about 3e5 and 1e5, which have an absolute error of about 1e-11.
+    """
+    counts = stream(15, "rounding").poisson(1000, size)
+    found = infer(
+        Measurements(Tree([-1, *[0] * size]), np.arange(1, size + 1), counts, {"law": "exact"}), prior=Splits(a)
+    )
+    tilts, shares = found.rule
+    mp = mpmath.mp
+    with mp.workdps(40):
+        total, b = int(counts.sum()), size * int(a) - 1
+        logs = [(total + 1) * mp.mpf(t) + b * mp.log(-mp.expm1(mp.mpf(t))) for t in tilts.tolist()]
+        weights = [mp.exp(log - max(logs)) for log in logs]
+        exact = np.array([float(w / mp.fsum(weights)) for w in weights])
+    distance = np.abs(shares - exact).sum() / 2
+    assert 1e-12 < distance <= found.facts["bound"] < 1e-9
 
 
 def test_a_leaf_of_a_star_has_its_bounds(monkeypatch):
