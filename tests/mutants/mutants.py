@@ -200,11 +200,19 @@ def sampled(files: list[str], count: int, seed: int, root: Path = ROOT) -> list[
         for name, occurrence in rng.sample(options[file][place], len(options[file][place])):
             if _BITS_OF_NUMBERS.search(name):
                 continue
-            mutated = mutate_code(texts[file], get_operator(name)(), occurrence)
+            mutated = _mutated(texts[file], name, occurrence)
             if mutated is not None and _differs(texts[file], mutated):
                 drawn.append(mutant(file, name.partition("/")[2], texts[file], mutated))
                 break
     return drawn
+
+
+def _mutated(text: str, name: str, occurrence: int) -> str | None:
+    """Return the mutated text, or None if cosmic-ray cannot change a dotted name in a tuple of exceptions."""
+    try:
+        return mutate_code(text, get_operator(name)(), occurrence)
+    except AttributeError:
+        return None
 
 
 def _places(text: str) -> dict[Any, list[tuple[str, int]]]:

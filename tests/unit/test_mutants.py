@@ -79,6 +79,13 @@ def test_a_sample_leaves_out_what_would_raise_the_rate(modules, tmp_path):
     assert len(draws[0]) == 4
 
 
+def test_an_exception_with_a_dotted_name_is_not_changed(modules, tmp_path):
+    (tmp_path / "one.py").write_text("try:\n    f()\nexcept (OSError, g.Error):\n    pass\n")
+    for seed in range(4):
+        found = modules.mutants.sampled(["one.py"], 9, seed, tmp_path)
+        assert [m.after for m in found if "Error" in m.after] == ["except (CosmicRayTestingException, g.Error):"]
+
+
 def test_every_change_of_a_kernel_is_one_of_those_meant(modules):
     def changed(source, c):
         for start, end, kind, new in modules.kernels.changes(source, c):
