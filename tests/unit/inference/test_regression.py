@@ -165,6 +165,23 @@ def test_shares_of_persons():
         dpm.Regression(dpm.Release(data["released"], mechanism=LAW), family="shares")
 
 
+@pytest.mark.parametrize(
+    ("released", "exposure", "family", "crude"),
+    [
+        ([10, -4, 30], [2.0, 3.0, 5.0], "rates", (10 + 0 + 30 + 0.5) / 10),
+        ([1, 2, 0], [2.0, 3.0, 5.0], "rates", 3.5 / 10),
+        ([1, 2, 0], [2, 3, 5], "shares", 3.5 / 10),
+        ([2, 3, 5], [2, 3, 5], "shares", 0.99),  # 10.5 / 10 is not a share below 1
+    ],
+)
+def test_the_fit_starts_at_the_crude_rate(released, exposure, family, crude):
+    """Check the sum of the positive counts and 1/2, divided by the sum of the exposures."""
+    names = ["a", "b", "c"]
+    prior = dpm.Regression(dict(zip(names, exposure, strict=True)), family=family)
+    release = dpm.Release(dict(zip(names, released, strict=True)), mechanism=LAW)
+    assert rates._crude(rates._areas(release, prior), prior) == pytest.approx(crude, rel=1e-12)
+
+
 def test_exact_counts_and_flat_priors_of_a_known_area():
     """Check one exact count with fixed log a: the rate is Gamma(a + d, a/mu + E), averaged over the intercept."""
     data = example(3, n=60, law=dpm.Exact())

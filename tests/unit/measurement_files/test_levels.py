@@ -252,6 +252,14 @@ def test_a_cell_that_a_product_lacks_is_refused(product, cell, message):
         masks(product, cell)
 
 
+@pytest.mark.parametrize(("size", "choices"), [(9, ""), (10, ", j"), (11, ", j, .."), (12, ", j, ..")])
+def test_an_unknown_level_lists_the_first_ten_levels(size, choices):
+    axis = Axis("letters", tuple("abcdefghijkl"[:size]), {}, {"vowels": (0, 4, 8)})
+    with pytest.raises(ValueError, match="is not known") as error:
+        axis.mask("z")
+    assert str(error.value).endswith(f"choose from a, b, c, d, e, f, g, h, i{choices}, vowels")
+
+
 def test_queries_have_names():
     assert PEOPLE.name(("*", "votingage", "hispanic", "*")) == "votingage*hispanic"
     for name in synthetic_census.QUERIES:

@@ -454,6 +454,26 @@ def test_an_interval_is_one_phrase(low, high, between, cell):
     assert sentences.ends(low, high, "{} to {}") == cell
 
 
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [
+        (0.0, 1, "0 %"),
+        (0.000499, 1, "less than 0.1 %"),  # 0.0499 % would be rounded to 0 %
+        (0.000501, 1, "0.1 %"),
+        (0.999499, 1, "99.9 %"),
+        (0.999501, 1, "more than 99.9 %"),  # 99.9501 % would be rounded to 100 %
+        (1.0, 1, "100 %"),
+        (0.00499, 0, "less than 1 %"),
+        (0.9949, 0, "99 %"),
+        (0.9951, 0, "more than 99 %"),
+        (0.9999949, 3, "99.999 %"),
+        (0.9999951, 3, "more than 99.999 %"),
+    ],
+)
+def test_a_share_that_would_be_rounded_to_0_or_100_percent_has_a_bound(value, digits, text):
+    assert sentences.percent(value, digits) == text
+
+
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 0.5, 1.0, 2.0, 3.9, 4.0, 7.3, 19.0, 29.9, 35.0])
 def test_a_bound_on_what_a_reader_learns_is_rounded_upwards(epsilon):
     """Compare with exp(epsilon) : 1 and 1/(1 + exp(-epsilon)), which no number on the page may be below."""

@@ -498,6 +498,14 @@ def test_wide_laplace_noise_keeps_a_count_from_growing():
         assert found.mean[leaf] == pytest.approx(weights @ n / weights.sum(), rel=1e-10)
 
 
+def test_of_several_unbounded_counts_the_message_names_the_first_one():
+    tree, noise = Tree([-1, 0, 0, 0], names=["s", "a", "b", "c"]), law_of({"law": "exact"})
+    with pytest.raises(_solver.Unbounded, match="the count of b is unbounded: measure this node or one of its"):
+        infer(Measurements(tree, ["a"], [3], noise), prior=Leaves("flat"))
+    with pytest.raises(_solver.Unbounded, match="the count of a is unbounded"):
+        infer(Measurements(tree, ["b"], [3], noise), prior=Leaves("flat"))
+
+
 def test_contradicting_exact_counts_and_counts_without_an_end_are_refused():
     tree = Tree.named({"state": None, "a": "state", "b": "state"}, levels=["state", "county"])
     exact = {"law": "exact"}
