@@ -187,6 +187,23 @@ def test_a_batch_has_the_rates_of_each_table(counties, tmp_path):
     assert "at least one of the 30 released counts must be > 0" in rows[rows["table"] == "c"]["status"].iloc[0]
 
 
+def test_withheld_counts_and_ranges_of_a_batch_have_the_bounds_of_a_single_file(counties, tmp_path):
+    """Check a table with a withheld count, a range, a count with only a lower bound, and exact counts."""
+    counties["value"] = ["*", "10-50", "20+", *(str(max(v, 0) + 10) for v in counties["value"][3:])]
+    stated = {"noise": {"law": "exact"}, "withheld": {"below": 10}, "questions": {}}
+    counties.to_csv("counties.csv", index=False)
+    expected, _, _ = making.read(made(tmp_path, **stated))
+    counties.assign(table="t").to_csv("batch.csv", index=False)
+    settings = {**STATED, **stated, "file": "batch.csv"}
+    del settings["questions"]
+    files = making.files("batch", tmp_path)
+    making.part(scenario_settings.single("batch", settings, kind.discover()), files, root_seed=1)
+    rows = pd.read_csv(files.csv)
+    assert rows["quantity"].tolist() == expected["quantity"].tolist()
+    for column in ("mean", "lower", "upper"):
+        assert rows[column].to_numpy() == pytest.approx(expected[column].to_numpy(), rel=1e-9)
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
