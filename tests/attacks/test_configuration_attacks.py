@@ -362,6 +362,30 @@ def test_links_planted_in_the_places_of_results_lead_nothing_to_other_files(tmp_
     assert "posterior" in (folder / "pages/survey.html").read_text()
 
 
+SCRIPT = "import sys\nsys.exit(7 if any(p.endswith('.snakemake/scripts') for p in sys.path) else 0)\n"
+
+
+@pytest.mark.parametrize("variables", [{"PYTHONSAFEPATH": "1"}, {}], ids=["safe", "double"])
+def test_a_forked_job_imports_no_modules_next_to_its_script(tmp_path, variables):
+    """Check a job of the loaded process; without the variable, it imports them as Python does."""
+    script = tmp_path / ".snakemake/scripts/job.py"
+    script.parent.mkdir(parents=True)
+    script.write_text(SCRIPT)
+    code = f"from reproduction.jobs import fork_server as f; raise SystemExit(f.run({str(script)!r}, '.', {variables}))"
+    assert python(tmp_path, "-c", code)[0] == (0 if variables else 7)
+
+
+def test_bare_snakemake_imports_no_modules_next_to_the_scripts_of_its_jobs(tmp_path):
+    (tmp_path / "config.yaml").write_text(SURVEY)
+    place = tmp_path / ".snakemake/scripts"
+    place.mkdir(parents=True)
+    for name in ("pickle", "json", "numpy", "snakemake", "dpmultinomial"):
+        (place / f"{name}.py").write_text(PROGRAM + "\n")
+    snakemake(["-s", str(ROOT / "Snakefile"), "--cores", "1", "scenario_survey"], folder=tmp_path)
+    assert (tmp_path / "results/scenarios/survey.csv").is_file()
+    assert not ran(tmp_path)
+
+
 def test_the_double_without_its_option_imports_them(tmp_path):
     words = [sys.executable, "-m", "reproduction.run", "-s", str(ROOT / "Snakefile"), "--cores", "1", "-n"]
     subprocess.run(words, cwd=planted(tmp_path), env=environment(), capture_output=True, check=False)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 KINDS = ("OMP", "GOTO", "OPENBLAS", "MKL", "NUMEXPR")
 ONE_THREAD = {f"{kind}_NUM_THREADS": "1" for kind in KINDS} | {"VECLIB_MAXIMUM_THREADS": "1"}
+_SAFE_PATH = "PYTHONSAFEPATH"
 _PATH = "PYTHONPATH"
 
 
@@ -23,6 +24,13 @@ def one_thread() -> None:
 def no_progress() -> None:
     """Switch off progress messages within jobs, because the lines of parallel jobs would overwrite each other."""
     os.environ["DPMULTINOMIAL_PROGRESS"] = "0"
+
+
+def safe_path() -> None:
+    """Prevent Python jobs from importing modules in the folder of their script, ``.snakemake/scripts`` of the current
+    folder, in which the sender of a folder could put modules.
+    """
+    os.environ[_SAFE_PATH] = "1"
 
 
 def own_tree_first() -> None:

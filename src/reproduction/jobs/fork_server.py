@@ -24,6 +24,7 @@ from typing import Any
 
 _PATIENCE = 10.0  # number of seconds in which a client must send its request
 _PR_SET_PDEATHSIG = 1
+_SAFE_PATH = "PYTHONSAFEPATH"  # set: Python does not import modules in the folder of a script
 
 
 def main(place: str, modules: list[str]) -> None:
@@ -159,7 +160,8 @@ def run(script: str, folder: str, environment: dict[str, str]) -> int:
     os.environ.clear()
     os.environ.update(environment)
     sys.argv = [script]
-    sys.path.insert(0, os.path.dirname(script))
+    if not environment.get(_SAFE_PATH):
+        sys.path.insert(0, os.path.dirname(script))
     module = ModuleType("__main__")
     module.__dict__["__file__"] = script
     sys.modules["__main__"] = module
