@@ -1,12 +1,14 @@
 """Verify an unpacked archive: check its checksums, and recompute its agreement tables from its tables of results.
 
-The RO-Crate and the table of claims are recomputed too, except the times that only the run can know. Of the tables that
-no agreement uses, those that take at most a quarter of a minute are recomputed from the archive. Measured times, tables
-from other programs and longer computations are compared only by their digests, and their number is stated.
+The RO-Crate, the table of claims and the summary are recomputed too, except the times that only the run can know and
+the accuracy of scenarios, whose results are not in an archive. Tables that take at most a quarter of a minute are
+recomputed from the archive. Measured times, tables from other programs, longer computations and figures are compared
+only by their digests, and their numbers are stated.
 """
 
 import hashlib
 import json
+import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,14 +20,16 @@ from .. import paper, provenance, tables, trust
 from ..config import config
 from ..jobs import artefacts, making
 from ..provenance import FILES, SUFFIX
-from ..verdicts import agreement
+from ..verdicts import agreement, summary
 from . import checksums, claims, contents, crate
 from .checksums import Differs as Differs
 from .checksums import stop
 
 _SRC = Path(__file__).resolve().parents[2]
-_ALL = "results/agreement.tsv"
+_ALL, _SUMMARY = "results/agreement.tsv", "results/summary.txt"
+_SCENARIOS = re.compile(rf"{re.escape(summary.SCENARIOS)}\n(  .*\n)+\n")  # lines of a summary about scenarios
 _MINUTES = 0.25  # longest declared time of a table that is recomputed
+_PARTS = ("", "_tables")  # suffixes of the names of the agreement tables of a paper
 _ROUNDED = 1e-6  # relative difference of numbers of a recomputed table on another machine
 
 
@@ -51,13 +55,16 @@ def verified(folder: Path) -> str:
     stop([why for slug in slugs for why in _agreement(folder, slug)])
     stop([*_together(folder, slugs)])
     stop([*_described(folder, sums)])
-    other = set(_tables(sums)) - _feeding(folder, slugs)
-    again, faults = _recomputed(folder, slugs, other)
+    stop([*_summarised(folder)])
+    names = set(_tables(sums)) - {_ALL, *(f"results/{slug}/agreement{part}.csv" for slug in slugs for part in _PARTS)}
+    again, faults = _recomputed(folder, slugs, names)
     stop(faults)
+    figures = sum(name.startswith("figures/") and name.endswith(".png") for name in sums)
     return (
         f"{checksums.sentence(sums, skipped)}; the agreement of {', '.join(slugs)} follows from the tables; the crate "
-        f"and the claims follow from the files; of {len(other)} tables that feed no agreement, {again} were recomputed "
-        f"and {len(other) - again} were compared with their digests only"
+        f"and the claims follow from the files; the summary follows from the agreement; of {len(names)} other tables, "
+        f"{again} were recomputed and {len(names) - again} were compared with their digests only; {figures} figures "
+        "were compared with their digests only"
     )
 
 
@@ -82,15 +89,6 @@ def _provenance_files(folder: Path) -> list[Path]:
 
 def _tables(sums: Mapping[str, str]) -> list[str]:
     return [name for name in sums if name.startswith("results/") and name.endswith((".csv", ".tsv"))]
-
-
-def _feeding(folder: Path, slugs: list[str]) -> set[str]:
-    """Return the agreement tables of an archive, and the tables from which they were computed."""
-    names = {_ALL}
-    for slug in slugs:
-        record = json.loads((folder / "results" / slug / f"agreement{SUFFIX}").read_bytes())
-        names |= {f"results/{slug}/{Path(name).name}" for name in (*record[provenance.INPUTS], *record[FILES])}
-    return names
 
 
 def _recomputed(folder: Path, slugs: list[str], names: set[str]) -> tuple[int, list[str]]:
@@ -185,6 +183,20 @@ def _described(folder: Path, sums: Mapping[str, str]) -> Iterator[str]:
     stated_claims = (folder / claims.NAME).read_bytes() if claims.NAME in sums else b""
     if _without_seconds(stated_claims) != _without_seconds(claims.text().encode()):
         yield f"{claims.NAME} does not follow from the papers of the archive"
+
+
+def _summarised(folder: Path) -> Iterator[str]:
+    """Compare the summary of an archive with a summary of its agreement table, and yield a message if they differ. The
+    lines about scenarios are not compared, because the results of scenarios are not in an archive.
+    """
+    settings, papers = config.read(folder / contents.CONFIG), paper.discover()
+    run = [slug for slug in settings["run"] if slug in papers]
+    files = [file for slug in run for file in (*papers[slug].tables(), *papers[slug].figures(), "agreement.csv")]
+    files += [file for name in settings.get("scenarios") or {} for file in (f"{name}.csv", f"{name}.json", "x.png")]
+    expected = summary.text(trust.table(folder / _ALL), made=files, papers=run)
+    stated = (folder / _SUMMARY).read_text(encoding="utf-8", errors="replace") if (folder / _SUMMARY).is_file() else ""
+    if _SCENARIOS.sub("", stated, count=1) != expected:
+        yield f"{_SUMMARY} does not follow from {_ALL}"
 
 
 def _without_seconds(table: bytes) -> list[bytes]:

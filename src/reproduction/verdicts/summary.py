@@ -21,6 +21,7 @@ _GROUPS = {
         *("timing", "input", "derived"),
     ),
 }
+SCENARIOS = "Scenarios, with the accuracy of their numbers (results/scenarios/<name>.csv):"  # title of the last part
 _NAMED = 4  # maximum number of warnings that are shown per scenario
 
 
@@ -53,7 +54,7 @@ def text(
         for (paper, note), rows in missing.groupby(["paper", "note"], sort=True):
             lines.append(f"  {paper}: {', '.join(sorted(set(rows['artefact'])))} ({len(rows)} numbers): {note}")
     if scenarios:
-        lines += ["", "Scenarios, with the accuracy of their numbers (results/scenarios/<name>.csv):"]
+        lines += ["", SCENARIOS]
         lines += [line for name, facts in scenarios.items() for line in _scenario(name, facts)]
     lines += [
         "",
