@@ -10,8 +10,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from reproduction import provenance
+from reproduction import provenance, tables, trust
 from reproduction.archive import crate, verifying
+from reproduction.jobs import making
+from reproduction.verdicts import agreement
 
 from .running import ROOT, snakemake
 
@@ -45,6 +47,38 @@ def test_a_table_changed_with_all_its_checksums_no_longer_gives_the_agreement(un
         verifying.verified(other)
 
 
+def test_a_table_changed_together_with_the_agreement_does_not_follow_from_the_sources(unpacked, tmp_path):
+    """Check a sender who also computes the agreement tables of all papers from the changed table."""
+    other = shutil.copytree(unpacked, tmp_path / "other")
+    place = other / "results/wang2020"
+    _falsify(other, place / "table_3.csv")
+    record = json.loads((place / f"agreement{provenance.SUFFIX}").read_text())
+    record[provenance.INPUTS]["table_3.csv"] = provenance.sha256(place / "table_3.csv")
+    ours = making.find("wang2020.agreement.ours")(
+        {Path(name).stem: trust.table(place / name) for name in record[provenance.INPUTS]}
+    )
+    published = agreement.read_published(other / "src/reproduction/papers/wang2020/published.tsv")
+    tables.write(agreement.compare(published, ours, paper="wang2020"), place / "agreement.csv")
+    tables.write(agreement.variants(published, ours), place / "agreement_tables.csv")
+    provenance.write(record, place / "agreement.csv", place / "agreement_tables.csv")
+    whole = other / "results/agreement.tsv"
+    papers = dict.fromkeys(trust.table(whole)["paper"])
+    parts = [tables.read(other / f"results/{slug}/agreement.csv") for slug in papers]
+    tables.write(pd.concat(parts, ignore_index=True), whole)
+    record = json.loads(whole.with_suffix(provenance.SUFFIX).read_text())
+    provenance.write(record, whole)
+    _sealed(other)
+    slugs = sorted(papers)
+    assert [*verifying._agreement(other, "wang2020"), *verifying._together(other, slugs)] == []
+    with pytest.raises(verifying.Differs, match=r"does not follow from the (files|sources|tables)|results/agreement"):
+        verifying.verified(other)
+    again, faults = verifying._recomputed(other, ["wang2020"], {"results/wang2020/table_3.csv"})
+    assert again == 1
+    assert faults == [
+        "results/wang2020/table_3.csv does not follow from the sources and the configuration of the archive"
+    ]
+
+
 def _falsify(folder, path):
     """Increase every number of a table by one percent, and adjust its provenance and SHA256SUMS."""
     table = pd.read_csv(path)
@@ -56,6 +90,10 @@ def _falsify(folder, path):
     record["files_sha256"][path.name] = provenance.sha256(path)
     record[provenance.OWN] = provenance.own_digest(record)
     beside.write_text(json.dumps(record))
+    _sealed(folder)
+
+
+def _sealed(folder):
     sums = folder / crate.SUMS
     names = [line.partition("  ")[2] for line in sums.read_text().splitlines()]
     sums.write_text("".join(f"{hashlib.sha256((folder / n).read_bytes()).hexdigest()}  {n}\n" for n in names))

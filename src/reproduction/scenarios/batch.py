@@ -77,11 +77,11 @@ def write(
     further = [*CONFLICT] * tested + [*CONFIDENCE] * bool(scenario.settings.get("confidence"))
     files: dict[Path, Sequence[str]] = {path: (*ALL, *further), beside: BESIDE}
     counted = {"conflicts": 0} if tested else {}
-    drafts = {one: drafts.of(one) for one in files}
+    unfinished = {one: drafts.of(one) for one in files}
     with ExitStack() as opened:
-        for making in drafts.values():
+        for making in unfinished.values():
             opened.callback(making.unlink, missing_ok=True)  # an error leaves no incomplete table
-        out = {one: opened.enter_context(making.open("wb")) for one, making in drafts.items()}
+        out = {one: opened.enter_context(making.open("wb")) for one, making in unfinished.items()}
         for one, columns in files.items():
             out[one].write((",".join(columns) + "\n").encode())
         for part in _answers(scenario, root_seed, shard, of, tell):
@@ -93,7 +93,7 @@ def write(
                 counted["conflicts"] += int(answers.loc[first, CONFLICT[0]].notna().sum())
             for one, rows in ((path, answers), (beside, part[part[ANALYSIS] != ""])):
                 _append(rows, files[one], out[one])
-        for one, making in drafts.items():
+        for one, making in unfinished.items():
             out[one].close()
             os.replace(making, one)
     return added([{"statuses": statuses, **counted}])

@@ -12,14 +12,15 @@ import tarfile
 import tomllib
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 
 from dpmultinomial import __version__
-from reproduction import paper, provenance, tables
+from reproduction import paper, provenance, tables, trust
 from reproduction.archive import claims, contents, crate, verifying
 from reproduction.jobs import artefacts, costs
-from reproduction.verdicts import in_process
+from reproduction.verdicts import in_process, summary
 
 # the trial with every index checked runs a copy of the packages alone
 pytestmark = pytest.mark.skipif(
@@ -93,7 +94,7 @@ def small(run, tmp_path_factory):
 def unpacked(small, tmp_path, monkeypatch):
     """Return an unpacked archive with synthetic tables, for which no agreement is computed."""
     subprocess.run(["tar", "-xf", small], cwd=tmp_path, check=True)
-    for part in ("_agreement", "_together"):
+    for part in ("_agreement", "_together", "_summarised"):
         monkeypatch.setattr(verifying, part, lambda *arguments: iter(()))
     monkeypatch.setattr(verifying, "_recomputed", lambda *arguments: (0, []))
     return tmp_path / TOP
@@ -289,8 +290,36 @@ def test_a_description_changed_together_with_its_checksum_is_noticed(unpacked, n
         verifying.verified(unpacked)
 
 
+SCENARIO = f"{summary.SCENARIOS}\n  survey: 8 exact\n    CONFLICT: improbable\n\n"
+
+
+def test_a_summary_follows_from_the_agreement_except_its_lines_about_scenarios(tmp_path):
+    row = {"paper": SLUG, "artefact": "table_1", "kind": "number", "verdict": "reproduced", "note": ""}
+    path = tmp_path / "results/agreement.tsv"
+    path.parent.mkdir()
+    tables.write(pd.DataFrame([row, row | {"verdict": "differs"}]), path)
+    provenance.write(provenance.short(function="x.y"), path)
+    (tmp_path / contents.CONFIG).write_text(yaml.safe_dump({"run": [SLUG], "scenarios": {"survey": {}}}))
+    found = paper.discover()[SLUG]
+    made = [*found.tables(), *found.figures(), "agreement.csv", "survey.csv", "survey.json", "survey.png"]
+    facts = {"points": [{"accuracy": [{"status": "exact", "rows": 8}]}]}
+    text = summary.text(trust.table(path), made=made, papers=[SLUG], scenarios={"survey": facts})
+    assert summary.SCENARIOS in text
+    place = tmp_path / "results/summary.txt"
+    for good in (text, text.replace("8 exact", "8 exact\n    CONFLICT: improbable")):
+        place.write_text(good)
+        assert [*verifying._summarised(tmp_path)] == []
+    changes = [("reproduced", "reproducible"), ("differs", "reproduced"), ("1 paper", "5 papers"), ("See ", "\nSee ")]
+    for old, new in [*changes, (SCENARIO[:20], f"All is well.\n{SCENARIO[:20]}"), (text, "")]:
+        assert old in text
+        place.write_text(text.replace(old, new, 1))
+        assert [*verifying._summarised(tmp_path)] == ["results/summary.txt does not follow from results/agreement.tsv"]
+    place.unlink()
+    assert len([*verifying._summarised(tmp_path)]) == 1
+
+
 @pytest.mark.thorough
-def test_tables_that_feed_no_agreement_are_recomputed(tmp_path):
+def test_quick_tables_are_recomputed(tmp_path):
     """Check a table of the archive that equals the recomputed one, one with rounding, and one with a changed number."""
     found = paper.discover()[SLUG]
     section = json.loads(in_process._checked(SLUG, "{}"))

@@ -333,8 +333,10 @@ def _bounds(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield ".bounds", f"lower must be <= upper, got lower = {lower} and upper = {upper}"
 
 
-def _prior_law(prior: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield a pair (key, message) if the settings of the prior distribution of the counts contain a mistake."""
+def _prior_law(prior: Any, group: str = "") -> Iterator[tuple[str, str]]:
+    """Yield a pair (key, message) if the settings of the prior distribution of the counts (of a group) contain a
+    mistake.
+    """
     try:
         from dpmultinomial._posteriors.published.priors import prior_of
     except ImportError:  # the kernels are not compiled yet; the job will report the mistake
@@ -342,7 +344,7 @@ def _prior_law(prior: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     try:
         prior_of(prior)
     except (ValueError, TypeError) as error:
-        yield ".prior", str(error).removeprefix("prior: ")
+        yield ".prior", (f"group {group}: " if group else "") + str(error).removeprefix("prior: ")
 
 
 def _prior(settings: Mapping[str, Any], size: int, *, with_total: bool = False) -> Iterator[tuple[str, str]]:
@@ -360,6 +362,10 @@ def _prior(settings: Mapping[str, Any], size: int, *, with_total: bool = False) 
         yield ".prior", f"must be one number or one number per count ({size} counts), got {len(prior)} numbers"
     elif isinstance(prior, Mapping) and "law" in prior and not split and prior["law"] != "fitted":
         yield from _prior_law(prior)
+    elif isinstance(prior, Mapping) and "law" not in prior and not known:
+        for group, part in prior.items():
+            if part not in ("fitted", {"law": "fitted"}):
+                yield from _prior_law(part, group)
     elif split and not _positive(prior.get("alpha", 1.0), size):
         yield (
             ".prior",
