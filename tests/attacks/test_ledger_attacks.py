@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dpmultinomial._releases import _budget_records, _noise, _protocol, restoring, room
+from dpmultinomial._releases import _budget_records, _noise, _places, _protocol, restoring, room
 from tests.workflow.running import ROOT, environment
 
 pytestmark = pytest.mark.thorough
@@ -558,6 +558,27 @@ def test_of_two_unvouched_costs_the_higher_is_kept(spent):
     restoring.restored(spent)
     with pytest.raises(ValueError, match="epsilon would rise from 2 to 3"):
         release(spent, "c")
+
+
+@pytest.mark.parametrize("damage", ["empty", "short", "pipe", "link"])
+def test_a_damaged_key_of_the_account_is_refused_and_makes_no_guessable_fingerprints(tmp_path, damage):
+    root = tmp_path / "project"
+    (root / "confidential").mkdir(parents=True, mode=0o700)
+    (root / "confidential/c.csv").write_text(COUNTS)
+    key = Path(os.environ["XDG_STATE_HOME"]) / "dpmultinomial/spent/key"
+    key.parent.mkdir(parents=True, exist_ok=True)
+    key.unlink(missing_ok=True)
+    if damage == "pipe":
+        os.mkfifo(key)
+    elif damage == "link":
+        key.symlink_to("nowhere")
+    else:
+        key.write_bytes(b"" if damage == "empty" else b"0" * 31)
+    with pytest.raises(_places.Refused, match="key of the user account must be a regular file of 32 bytes"):
+        release(root, "a")
+    assert not ledger(root).exists() or _budget_records.Ledger(ledger(root)).entries() == []
+    key.unlink()
+    release(root, "a")
 
 
 def test_a_home_that_cannot_be_written_is_told_in_the_last_line(spent, monkeypatch):

@@ -154,13 +154,19 @@ class Memory:
         if not self.there:
             return ""
         path = self.folder / _KEY
-        if not path.exists():
+        if not os.path.lexists(path):
             draft = self.folder / f"{_KEY}.{secrets.token_hex(8)}"
-            _durable.write(draft, secrets.token_bytes(32), mode=0o600, name="the account's key")
+            _durable.write(draft, secrets.token_bytes(_confidential.KEY_BYTES), mode=0o600, name="the account's key")
             with suppress(FileExistsError):  # another process created the file first
                 os.link(draft, path)
             draft.unlink()
-        return hmac.new(path.read_bytes(), content, hashlib.sha256).hexdigest()
+        secret = path.read_bytes() if path.is_file() and path.stat().st_size == _confidential.KEY_BYTES else b""
+        if not secret:  # without a secret key, anyone could compute the fingerprint of a guessed content
+            raise Refused(
+                f"{path}: the key of the user account must be a regular file of {_confidential.KEY_BYTES} bytes: "
+                "restore the key from a backup or, if there is no backup, move the present key to another folder"
+            )
+        return hmac.new(secret, content, hashlib.sha256).hexdigest()
 
     def keep(self, journal: Remembered) -> None:
         """Store a copy of the current state of a journal on disk, in place of the earlier copy."""

@@ -21,6 +21,7 @@ from . import _durable
 from ._places import Refused
 
 KEY, IGNORED = ".release_key", ".gitignore"
+KEY_BYTES = 32
 _LOST = "restore the key from a backup or, if there is no backup, move the present key to another folder"
 _WHOLE = re.compile(r"\+?0*([0-9]+)")
 _COUNT = re.compile(r"[1-9][0-9]{0,17}")
@@ -127,7 +128,7 @@ def key(place: Path) -> bytes:
         _durable.replace(place / IGNORED, b"*\n", mode=0o600, name="what git ignores")
     if not path.exists():
         draft = place / f"{KEY}.{secrets.token_hex(8)}"
-        _durable.write(draft, secrets.token_bytes(32), mode=0o600, name="key")
+        _durable.write(draft, secrets.token_bytes(KEY_BYTES), mode=0o600, name="key")
         _durable.step("key: its name")
         os.link(draft, path)
         draft.unlink()
@@ -137,8 +138,8 @@ def key(place: Path) -> bytes:
     if stat.S_IMODE(path.stat().st_mode) & 0o077:
         raise Refused(f"{path}: the key must be readable only by its owner: run chmod 600 {path}")
     secret = path.read_bytes()
-    if len(secret) != 32:
-        raise Refused(f"{path}: the key must contain 32 bytes, got {len(secret)} bytes: {_LOST}")
+    if len(secret) != KEY_BYTES:
+        raise Refused(f"{path}: the key must contain {KEY_BYTES} bytes, got {len(secret)} bytes: {_LOST}")
     return secret
 
 

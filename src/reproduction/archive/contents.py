@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from dpmultinomial import _git
+from dpmultinomial._files import places
 
 from .. import paper, trust
 from ..config import config
@@ -42,7 +43,7 @@ def files(run: Path) -> dict[str, Path]:
     """
     sources = {name: ROOT / name for name in tracked()}
     outputs = {name: run / name for name in results(run)}
-    _refuse_private([*sources, *outputs])
+    _refuse_private({**sources, **outputs})
     _refuse_links({**sources, **outputs})
     _refuse_paths(sources, [ROOT, run])
     _refuse_paths(outputs, [ROOT, run, Path.home(), Path(sys.prefix)])
@@ -99,8 +100,18 @@ def _stated(run: Path, name: str) -> str:
     return beside.relative_to(run).as_posix()
 
 
-def _refuse_private(names: Iterable[str]) -> None:
-    private = [name for name in names if PurePosixPath(name).parts[0] in PRIVATE]
+def _refuse_private(found: Mapping[str, Path]) -> None:
+    """Raise an error if a file is below a private folder, also if a link, a mount or a hard link leads there. No file
+    is opened.
+    """
+    folders = {path.parent: places.is_confidential(path.parent) for path in found.values()}
+    private = [
+        name
+        for name, path in found.items()
+        if PurePosixPath(name).parts[0] in PRIVATE
+        or folders[path.parent]
+        or (path.is_file() and path.stat().st_nlink > 1 and places.is_confidential(path))
+    ]
     if private:
         raise ArchiveError(
             f"{private[0]} is confidential or belongs to a release, but git tracks this file: run `git rm "

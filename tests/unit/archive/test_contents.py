@@ -170,6 +170,26 @@ def test_a_link_to_a_private_file_is_refused(run, monkeypatch, tmp_path):
         contents.files(run)
 
 
+@pytest.mark.parametrize("way", ["deep folder", "link to the folder", "hard link"])
+def test_a_file_of_a_private_folder_is_refused_under_every_name(run, monkeypatch, tmp_path, way):
+    data = tmp_path / "confidential/c.csv"
+    data.parent.mkdir()
+    data.write_bytes(CANARY)
+    name = {"deep folder": "examples/confidential/c.csv", "link to the folder": "examples/c.csv"}.get(way, "c.csv")
+    if way == "hard link":
+        (tmp_path / name).hardlink_to(data)
+    elif way == "link to the folder":
+        (tmp_path / "examples").symlink_to(data.parent)
+    else:
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_bytes(CANARY)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(contents, "ROOT", tmp_path)
+    monkeypatch.setattr(contents, "tracked", lambda: [name])
+    with pytest.raises(contents.ArchiveError, match=f"{name} is confidential"):
+        contents.files(run)
+
+
 def test_a_result_that_is_not_its_provenance_s_or_is_missing_is_refused(tmp_path):
     here = make_run(tmp_path / "run")
     table = here / f"results/{SLUG}/figure_1.csv"
