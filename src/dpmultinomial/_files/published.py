@@ -9,6 +9,7 @@ rows and values. Related numbers of a record are compared with each other, so th
 rejected even without a ledger.
 """
 
+import graphlib
 import hashlib
 import json
 import math
@@ -248,6 +249,8 @@ def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
     most = cost.get("epsilon", math.inf) if "order" not in cost else math.inf
     at_delta = record.get("epsilon_at_delta", {"epsilon": 0.0})["epsilon"]
     relations.append(("epsilon_at_delta must be at most the epsilon in cost", at_delta <= most * (1 + 1e-9)))
+    if MECHANISMS[mechanism] is _MODEL:
+        relations += _ordered(record["network"])
     pure, words = cost.get("epsilon", math.nan), "scale, sensitivity and cost are inconsistent"
     if table_columns.is_of(record):
         relations += _levels(record, words)
@@ -271,6 +274,17 @@ def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
         relations.append((words, _close(record["scale"] * pure, record["sensitivity"])))
     elif record["law"] == "discrete Gaussian":
         relations.append((words, _close(2 * cost.get("rho", math.nan) * record["scale"] ** 2, record["sensitivity"])))
+    return relations
+
+
+def _ordered(network: Mapping[str, list[str]]) -> list[tuple[str, bool]]:
+    """Return the relations that the nodes of a network must satisfy, so that parents precede their children."""
+    known = all(parent in network for parents in network.values() for parent in parents)
+    relations = [("every parent must be a node of the network in the record", known)]
+    try:
+        graphlib.TopologicalSorter(network).prepare()
+    except graphlib.CycleError:
+        relations.append(("the network must not contain a cycle", False))
     return relations
 
 

@@ -114,6 +114,9 @@ def taken(folder, key):
         ("censored_statistics", "upper", 1.0, "lower must be below upper"),
         ("naive_bayes", "network", {"age": ["tenure"]}, "must be a node of the network in the record"),
         ("bayesian_network", "sensitivity", 6, "are inconsistent"),
+        ("naive_bayes", "network", {"age": [], "tenure": ["Age"]}, "every parent must be a node of the network"),
+        ("naive_bayes", "network", {"age": ["tenure"], "tenure": ["age"]}, "network must not contain a cycle"),
+        ("bayesian_network", "network", {"age": ["age"]}, "network must not contain a cycle"),
         ("laplace_tree", "sensitivity", 1, "of the key sensitivity is invalid"),
         ("gaussian_tree", "total", 10, "must be equal to the total in the record, got '9'"),
         (

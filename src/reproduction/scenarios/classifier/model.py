@@ -112,10 +112,13 @@ def _probability(given: dict[str, str], estimates: Any, parents: dict[str, list[
 
 def _order(parents: dict[str, list[str]]) -> list[str]:
     """Return the nodes of a network in topological order, that is, with parents before their children."""
-    done: list[str] = []
+    done: dict[str, None] = {}
     while len(done) < len(parents):
-        done += [n for n, above in parents.items() if n not in done and set(above) <= set(done)]
-    return done
+        layer = [n for n, above in parents.items() if n not in done and all(parent in done for parent in above)]
+        if not layer:
+            raise ValueError("every parent in the network must be a node, and the network must not contain a cycle")
+        done |= dict.fromkeys(layer)
+    return [*done]
 
 
 def _name(node: str, category: str, given: dict[str, str]) -> str:
