@@ -11,6 +11,7 @@ rejected even without a ledger.
 
 import graphlib
 import hashlib
+import itertools
 import json
 import math
 import re
@@ -251,6 +252,7 @@ def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
     relations.append(("epsilon_at_delta must be at most the epsilon in cost", at_delta <= most * (1 + 1e-9)))
     if MECHANISMS[mechanism] is _MODEL:
         relations += _ordered(record["network"])
+        relations.append(("levels must be the categories of the nodes", set(record["levels"]) == {*record["network"]}))
     pure, words = cost.get("epsilon", math.nan), "scale, sensitivity and cost are inconsistent"
     if table_columns.is_of(record):
         relations += _levels(record, words)
@@ -430,6 +432,7 @@ def _probabilities(table: CsvTable, record: Mapping[str, Any]) -> None:
             raise table.refuse("node", row, "must be a node of the network in the record", node)
         if not 0 <= share <= 1:
             raise table.refuse("probability", row, "must be in [0, 1]", str(share))
+    _histograms(table, record["network"], record["levels"])
     given = list(zip(nodes, table.texts("given"), strict=True))
     sums: dict[tuple[str, str], float] = {}
     for key, share in zip(given, shares.tolist(), strict=True):
@@ -439,6 +442,25 @@ def _probabilities(table: CsvTable, record: Mapping[str, Any]) -> None:
             f"{table.name}: the probabilities of a node must add up to 1 for each state of its parents, got the sum "
             f"{max(sums.values(), key=lambda found: abs(found - 1)):.9g}"
         )
+
+
+def _histograms(table: CsvTable, network: Mapping[str, list[str]], levels: Mapping[str, list[str]]) -> None:
+    """Check that a model has one row per category of each node for each state of the parents, in the order of the
+    record.
+    """
+    _rows(table, sum(math.prod(len(levels[name]) for name in (node, *above)) for node, above in network.items()))
+    columns = {name: table.texts(name) for name in ("node", "given", "category")}
+    row = 0
+    for node, above in network.items():
+        for state in itertools.product(*(levels[name] for name in above)):
+            given = dict(zip(above, state, strict=True))
+            texts = {json.dumps(given, ensure_ascii=False), json.dumps(given)}
+            for category in levels[node]:
+                for name, wanted in (("node", {node}), ("given", texts), ("category", {category})):
+                    if columns[name][row] not in wanted:
+                        rule = f"must be {min(wanted)!r}, according to the network and the levels in the record"
+                        raise table.refuse(name, row, rule, columns[name][row])
+                row += 1
 
 
 def _named(table: CsvTable, column: str, names: list[str]) -> None:

@@ -117,6 +117,7 @@ def taken(folder, key):
         ("naive_bayes", "network", {"age": [], "tenure": ["Age"]}, "every parent must be a node of the network"),
         ("naive_bayes", "network", {"age": ["tenure"], "tenure": ["age"]}, "network must not contain a cycle"),
         ("bayesian_network", "network", {"age": ["age"]}, "network must not contain a cycle"),
+        ("naive_bayes", "levels", {"age": ["a", "b"]}, "levels must be the categories of the nodes"),
         ("laplace_tree", "sensitivity", 1, "of the key sensitivity is invalid"),
         ("gaussian_tree", "total", 10, "must be equal to the total in the record, got '9'"),
         (
@@ -205,6 +206,8 @@ FILES = {
         (lambda t: t.replace("age", "income"), "must be a node"),
         (lambda t: t.rsplit(",", 1)[0] + ",1.5\n", "must be in"),
         (lambda t: t.rsplit(",", 1)[0] + ",0.999\n", "must add up to 1"),
+        (lambda t: "\n".join([*t.splitlines()[:-2], *t.splitlines()[:-3:-1]]) + "\n", "according to the network"),
+        (lambda t: "\n".join(t.splitlines()[:-1]) + "\n", r"rows, as stated by the record"),
     ],
     "swap": [(lambda t: t.replace("tenure", "house"), "no column 'tenure'"), (lambda t: t + t[-20:], "fields|rows")],
 }
