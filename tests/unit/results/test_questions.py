@@ -392,6 +392,17 @@ def test_a_swapped_table_is_asked_by_its_cells():
     assert abs(rows.loc["share", "mean"] - np.nanmean(share)) < 5 * rows.loc["share", "sd"] / np.sqrt(len(x))
 
 
+def test_a_group_of_one_quantity_is_asked_by_draws():
+    """Check the sum of a single log odds ratio: the mean to five standard errors, and the standard error."""
+    found = dpm.posterior(dpm.Release([[3, 2], [1, 4]], mechanism=dpm.Swap(rate=0.3)))
+    (name,) = found.parameters.names
+    law, n = found.parameters[name], answering.DRAWS
+    row = found.ask({"s": {"sum": name, "about": "parameters"}}, rng=stream(1, "one")).iloc[0]
+    assert row["status"] == "approximate"
+    assert row["mean"] == pytest.approx(law.mean(), abs=5 * law.sd() / np.sqrt(n))
+    assert row["error"] == pytest.approx(law.sd() / np.sqrt(n), rel=0.02)  # five standard errors of an sd, or more
+
+
 @pytest.mark.thorough
 def test_wide_windows_are_drawn_and_not_added_up():
     release = dpm.Release([30_000.4, 50_001.2, 19_998.0], mechanism=dpm.Laplace(scale=3000.0), total=100_000)
