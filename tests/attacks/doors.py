@@ -172,7 +172,7 @@ def _measured(way: str) -> Attack:
 
 
 def _unasked(patch):
-    patch.setattr(places, "is_confidential", lambda path: False)
+    patch.setattr(places, "is_confidential", lambda path, known=None: False)
     patch.setattr(user_files, "refusal", lambda text, **_: None)
 
 
@@ -319,7 +319,7 @@ def _committed_and_removed(root, name):
 def _only_the_data(patch):
     """Apply the check of version 0.2: whether this one file is tracked; every failure of git counts as no."""
 
-    def tracked(root, home):
+    def tracked(root, home, path):
         command = ["git", "-C", str(root), "ls-files", "--error-unmatch", "confidential/c.csv"]
         return ["tracked"] if subprocess.run(command, check=False, capture_output=True).returncode == 0 else []
 
@@ -337,6 +337,10 @@ GIT = Door(
             "a report, staged": lambda root: (
                 (root / "confidential/a_1_changes.csv").write_text("x"),
                 git(root, "add", "-f", "confidential/a_1_changes.csv"),
+            ),
+            "the data, behind an inner repository": lambda root: (
+                _committed_and_removed(root, "confidential/c.csv"),
+                git(root / "confidential", "init", "-q"),
             ),
             "the data, in the history": lambda root: _committed_and_removed(root, "confidential/c.csv"),
             "the key, in the history": lambda root: _committed_and_removed(root, "confidential/.release_key"),

@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -171,6 +172,20 @@ def test_files_that_are_tried_for_known_sets_are_not_opened(home, monkeypatch):
     assert "SHA-256" not in str(told.value)
 
 
+def test_many_paths_of_a_configuration_are_checked_with_one_listing(home, monkeypatch):
+    """Check that 1,000 spellings of a path are quick in a large folder, and that one confidential path is found."""
+    listings = []
+    original = places._inodes
+    monkeypatch.setattr(places, "_inodes", lambda place: listings.append(place) or original(place))
+    Path("public.csv").write_text("x\n1\n")
+    Path("linked.csv").hardlink_to(next(path for path in Path("confidential").rglob("*") if path.is_file()))
+    paths = [f"{'./' * i}public.csv" for i in range(1000)]
+    settings = {"scenarios": {"s": {"among": [*paths, "linked.csv"]}}}
+    found = [place for place, _ in user_files.mistakes(settings)]
+    assert found == ["scenarios.s.among[1000]"]
+    assert len(listings) == 1
+
+
 def test_a_text_that_is_no_path_stays_a_text(home):
     mine = {"kind": "noisy_counts", "counts": [1.0, 2.0], "total": 3, "epsilon": 1.0}
     settings = {"scenarios": {"a": mine | {"names": ["confidential", "public"]}}}  # a folder of that name is there
@@ -183,7 +198,7 @@ def test_the_double_that_asks_nobody_publishes_the_counts_and_their_hash(home, m
     """Check what version 0.2 did with the same configuration."""
     from reproduction.config import table_files
 
-    monkeypatch.setattr(places, "is_confidential", lambda path: False)
+    monkeypatch.setattr(places, "is_confidential", lambda path, known=None: False)
     settings = KEYS["scenarios.a.file"][1]("confidential/n.csv")
     checks.checked(settings, paper.discover())
     assert str(SECRET) in table_files.texts("confidential/n.csv", {"value": "number"})["value"]

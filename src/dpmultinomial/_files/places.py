@@ -9,7 +9,10 @@ uses the metadata of the file system; no file is opened.
 """
 
 import os
+from collections.abc import Set
 from pathlib import Path
+
+Inode = tuple[int, int]  # device number and inode number
 
 
 class FileFault(ValueError):
@@ -49,18 +52,24 @@ def public(path: str | Path) -> Path:
     return Path(path)
 
 
-def is_confidential(path: Path) -> bool:
+def is_confidential(path: Path, known: Set[Inode] | None = None) -> bool:
     """Return whether a path resolves to a confidential file or folder after all symbolic links have been followed.
 
     Parameters
     ----------
     path : path without NUL.
+    known : result of `inodes`, for the check of many paths; by default, the confidential files are listed again.
     """
     resolved, home = _resolved(path), _resolved(Path(FOLDER))
     if FOLDER in resolved.parts or resolved.is_relative_to(home):
         return True
     same = _inode(resolved)
-    return same is not None and same in _inodes(home)
+    return same is not None and same in (_inodes(home) if known is None else known)
+
+
+def inodes() -> set[Inode]:
+    """Return the device numbers and inode numbers of all confidential files and folders of the working directory."""
+    return _inodes(_resolved(Path(FOLDER)))
 
 
 def _resolved(path: Path) -> Path:
@@ -70,7 +79,7 @@ def _resolved(path: Path) -> Path:
         return path.absolute()
 
 
-def _inode(path: Path) -> tuple[int, int] | None:
+def _inode(path: Path) -> Inode | None:
     try:
         about = path.stat()
     except OSError:
@@ -78,9 +87,9 @@ def _inode(path: Path) -> tuple[int, int] | None:
     return about.st_dev, about.st_ino
 
 
-def _inodes(home: Path) -> set[tuple[int, int]]:
+def _inodes(home: Path) -> set[Inode]:
     """Return the device numbers and inode numbers of all files and folders below a folder."""
-    inodes = {_inode(home)}
+    found = {_inode(home)}
     for folder, folders, files in os.walk(home):
-        inodes |= {_inode(Path(folder, name)) for name in (*folders, *files)}
-    return {inode for inode in inodes if inode is not None}
+        found |= {_inode(Path(folder, name)) for name in (*folders, *files)}
+    return {inode for inode in found if inode is not None}

@@ -6,7 +6,8 @@ they are never opened (`release_mistakes`).
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +27,14 @@ def mistakes(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     ----------
     settings : a whole configuration. Paths are relative to the working directory or the repository.
     """
+    known = places.inodes()  # listed once for all strings; each file is checked again before it is opened
+    reason = cache(lambda text, folder: refusal(text, folder=folder, known=known))
     for key, section in settings.items():
         if key not in _OPENS:
-            yield from _below(section, key, key)
+            yield from _below(section, key, key, reason)
 
 
-def refusal(text: str, *, folder: bool = False) -> str | None:
+def refusal(text: str, *, folder: bool = False, known: Set[places.Inode] | None = None) -> str | None:
     """Return the reason why a string must not be used as the path of a file, or None if the string may be used. The
     function is for every reader of a user's settings.
 
@@ -39,13 +42,14 @@ def refusal(text: str, *, folder: bool = False) -> str | None:
     ----------
     text : path as written.
     folder : whether the string may be the path of a folder.
+    known : confidential files, for the check of many strings (`places.inodes`).
     """
     if "\0" in text or len(text) > _LONGEST:
         return None
     for start in (Path(), _ROOT):
         path = start / text
         exists = os.path.lexists(path) and (folder or not path.is_dir())
-        if exists and places.is_confidential(path):
+        if exists and places.is_confidential(path, known):
             return (
                 f"{text!r} is confidential: define a release of this file under `releases:` and use the name of the "
                 "release"
@@ -73,14 +77,14 @@ def outside(**options: str | None) -> None:
             )
 
 
-def _below(value: Any, place: str, key: str) -> Iterator[tuple[str, str]]:
+def _below(value: Any, place: str, key: str, reason: Callable[[str, bool], str | None]) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict):
         for name, part in value.items():
-            yield from _below(part, f"{place}.{name}", name)
+            yield from _below(part, f"{place}.{name}", name, reason)
     elif isinstance(value, list):
         for number, part in enumerate(value):
-            yield from _below(part, f"{place}[{number}]", key)
-    elif isinstance(value, str) and (why := refusal(value, folder=key in _FOLDERS)):
+            yield from _below(part, f"{place}[{number}]", key, reason)
+    elif isinstance(value, str) and (why := reason(value, key in _FOLDERS)):
         yield place, why
 
 
