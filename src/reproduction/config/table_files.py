@@ -36,7 +36,7 @@ def header(path: Path) -> list[str]:
     try:
         names = _parquet(path) if path.suffix.lower() == ".parquet" else _csv(path)
     except UnicodeDecodeError as error:
-        raise ValueError(f"{str(path)!r} is not text in UTF-8 (byte {error.start}): {_RULE}") from None
+        raise ValueError(f"{str(path)!r} is not valid UTF-8 (byte {error.start}): {_RULE}") from None
     except (OSError, csv.Error) as error:
         raise ValueError(f"{str(path)!r} cannot be read ({error}): {_RULE}") from None
     twice = sorted(name for name, times in Counter(names).items() if times > 1)
@@ -171,7 +171,7 @@ def _csv(path: Path) -> list[str]:
     if b"\0" in start:
         raise ValueError(f"{str(path)!r} is not a text file, because it contains NUL bytes: {_RULE}")
     whole = start if len(start) < _READ else start.rpartition(b"\n")[0]
-    rows = csv.reader(whole.decode("utf-8-sig").splitlines())
+    rows = filter(None, csv.reader(whole.decode("utf-8-sig").splitlines()))  # an empty line is not a row
     names = next(rows, [])
     if not next(rows, []):
         raise ValueError(f"{str(path)!r} has no rows: {_RULE}")

@@ -123,3 +123,19 @@ def test_half_of_a_surrogate_pair_is_no_character():
             reading.parse(text, form="json")
     with pytest.raises(FileFault, match="is not valid JSON"):
         published.parsed(rb'{"release": "\ud800"}', "record.json")
+
+
+@pytest.mark.parametrize("rows", [29, 30])
+def test_empty_lines_of_a_batch_are_not_rows(rows, tmp_path):
+    """Check that a batch with empty lines has the same columns and number of rows as the batch without these lines."""
+    path = tmp_path / "batch.csv"
+    lines = [f"t{i // 2},c{i % 2},{i}" for i in range(rows)]
+    path.write_text("\n".join(["table,name,value", "", lines[0], "", "", *lines[1:], ""]))
+    assert table_files.is_batch(str(path))
+    assert table_files.header(path) == ["table", "name", "value"]
+    settings = {"file": str(path), "prior": "fitted"}
+    faults = [text for _, text in rules._prior_of_batch(settings, {"table": [], "name": [], "value": []})]
+    wanted = [] if rows == 30 else ["fitting a prior requires at least 30 measured counts, got 29 rows"]
+    assert faults == wanted
+    path.write_text("table,name,value\n\n\n")
+    assert not table_files.is_batch(str(path))

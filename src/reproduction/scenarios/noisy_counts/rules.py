@@ -205,7 +205,8 @@ def _prior_of_batch(settings: Mapping[str, Any], columns: Mapping[str, Sequence[
     fitted = prior in ("fitted", {"law": "fitted"}) and "absent" not in settings  # absent cells add counts
     if fitted and str(settings["file"]).endswith(".csv"):
         with Path(str(settings["file"])).open(newline="", encoding="utf-8", errors="replace") as file:
-            size = max(sum(1 for row in islice(csv.reader(file), FEWEST + 1) if row) - 1, 0)
+            rows = filter(None, csv.reader(file))  # an empty line is not a row
+            size = max(sum(1 for _ in islice(rows, FEWEST + 1)) - 1, 0)
         if size < FEWEST:
             yield ".prior", f"fitting a prior requires at least {FEWEST} measured counts, got {size} rows"
 
