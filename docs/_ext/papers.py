@@ -137,8 +137,8 @@ def _artefacts(paper: folders.Paper) -> Iterator[str]:
             rows.append((plain(a.label), f"`{file}`<br>`{rule}`", f"{a.figure.minutes:g}", plain(a.figure.caption)))
     yield f"({paper.slug}-artefacts)=\n## Artefacts"
     yield (
-        "`snakemake --cores 2 <file>` produces a file and its inputs. The minutes are those of one core, "
-        "at the sizes of the paper."
+        "The command `snakemake --cores 2 <file>` produces a file and its inputs. The column `minutes` contains the "
+        "run time on one core with the sample sizes of the paper."
     )
     yield "\n".join(_table(("artefact", "file and rule", "minutes", "content"), rows))
 
@@ -147,7 +147,10 @@ def _settings(paper: folders.Paper, settings: dict[str, Any]) -> Iterator[str]:
     known = settings["$defs"]
     sections = settings["properties"][paper.slug]["properties"]
     yield f"({paper.slug}-settings)=\n## Settings"
-    yield f"These are the keys below `{paper.slug}` in `config.yaml`. A key that is missing there has its default."
+    yield (
+        f"The table lists the keys below `{paper.slug}` in `config.yaml`. If a key is missing from the file, the "
+        "default value is used."
+    )
     header = ("setting", "type and range", "default", "meaning")
     rows = [row for name, part in sections.items() for row in _rows(name, part, known)]
     if rows:
@@ -204,12 +207,13 @@ def _printed(paper: folders.Paper) -> Iterator[str]:
     numbers = [(f"`{r['artefact']}`", r["kind"], plain(r["quantity"]), _shown(r), plain(r["place"])) for r in rows]
     yield f"({paper.slug}-printed)=\n## Printed statements"
     yield (
-        f"A run judges {len(rows)} statements in `results/agreement.tsv`. Their kinds are explained in "
-        "[how to read the results](../results.md). *none* means that the paper prints no number. Words in quotation "
-        "marks are the words of the paper that are judged with a limit of ours, or in a stricter reading."
+        f"A run checks {len(rows)} statements of the paper and writes the verdicts to `results/agreement.tsv`. The "
+        "page [how to read the results](../results.md) explains the kinds of statements. The entry *none* means that "
+        "the paper does not print a number. Words in quotation marks are the words of the paper that are judged with "
+        "a limit of this project, or in a stricter reading."
     )
     listed = "\n".join(_table(("artefact", "kind", "quantity", "printed", "where"), numbers))
-    yield f"````{{dropdown}} All of them\n{listed}\n````"
+    yield f"````{{dropdown}} All printed statements\n{listed}\n````"
 
 
 def _shown(row: dict[str, str]) -> str:
@@ -227,7 +231,7 @@ def _errata(paper: folders.Paper) -> Iterator[str]:
     if not errata:
         yield "No errors are known."
         return
-    yield f"`python -m reproduction.evidence {paper.slug} N` runs number N."
+    yield f"The command `python -m reproduction.evidence {paper.slug} N` runs the evidence for erratum N."
     yield "\n".join(_table(("N", "erratum"), [(str(n), plain(text)) for n, (text, _) in errata.items()]))
 
 

@@ -404,8 +404,8 @@ FILES = {
     "only a comment": (b"# nothing\n", "must contain keys and values"),
     "binary": (bytes(range(256)), ""),
     "a picture": (b"\x89PNG\r\n\x1a\n" + bytes(50), ""),
-    "latin-1": ("# für\nroot_seed: 1\n".encode("latin-1"), "is not text in UTF-8"),
-    "utf-16": ("root_seed: 1\n".encode("utf-16"), "is not text in UTF-8"),
+    "latin-1": ("# für\nroot_seed: 1\n".encode("latin-1"), "is not valid UTF-8"),
+    "utf-16": ("root_seed: 1\n".encode("utf-16"), "is not valid UTF-8"),
     "utf-16 without mark": ("root_seed: 1\n".encode("utf-16-le"), ""),
     "utf-32": ("root_seed: 1\n".encode("utf-32"), ""),
     "a list": (b"- 1\n", "must contain keys and values"),
@@ -459,7 +459,7 @@ FILES = {
     "laughs": (LAUGHS, "anchors are not supported"),
     "control character": (b"root_seed: \x07\n", ""),
     "NUL": (b"root_seed: 1\x00\n", ""),
-    "surrogate": (b'run: ["\xed\xa0\x80"]\n', "is not text in UTF-8"),
+    "surrogate": (b'run: ["\xed\xa0\x80"]\n', "is not valid UTF-8"),
 }  # fmt: skip
 
 

@@ -357,8 +357,8 @@ def test_a_lock_of_another_machine_is_left_alone(tmp_path):
     ("name", "raw", "message"),
     [
         ("none.yaml", None, "cannot be read"),
-        ("latin.yaml", b"caf\xe9: 1\n", "is not text in UTF-8"),
-        ("wide.yaml", "root_seed: 1\n".encode("utf-16"), "is not text in UTF-8"),
+        ("latin.yaml", b"caf\xe9: 1\n", "is not valid UTF-8"),
+        ("wide.yaml", "root_seed: 1\n".encode("utf-16"), "is not valid UTF-8"),
         ("template.yaml", b"__use_yte__: true\nroot_seed: ?open('ran', 'w').write('x')\n", "templates are not allowed"),
         ("twice.yaml", b"root_seed: 1\nroot_seed: 2\n", "duplicate key"),
         ("octal.yaml", b"root_seed: 010\n", "YAML reads the number 010 as 8"),

@@ -95,7 +95,7 @@ def read(path: Path) -> dict[str, Any]:
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
     except UnicodeDecodeError as error:
-        text = f"{path} is not text in UTF-8 ({error.reason} at byte {error.start}): save the file as UTF-8"
+        text = f"{path} is not valid UTF-8 ({error.reason} at byte {error.start}): save the file as UTF-8"
         raise ConfigError(text) from None
     except OSError as error:
         raise ConfigError(f"{path} cannot be read ({error.strerror})") from None
