@@ -21,8 +21,8 @@ from dpmultinomial._posteriors.censored import censored_statistics as cs
 from dpmultinomial._posteriors.censored.normal_model import Prior
 from dpmultinomial._posteriors.published import counts
 from dpmultinomial._posteriors.published.cells import cells_of
-from dpmultinomial._posteriors.published.counts_with_total import Leaves as OfCounts
 from dpmultinomial._posteriors.published.priors import Splits as Uniform
+from dpmultinomial._posteriors.published.tied_windows import Leaves as OfCounts
 from dpmultinomial._posteriors.swapping.unknown_rate import RateLaw
 from dpmultinomial._posteriors.trees.measurements import Measurements
 from dpmultinomial._posteriors.trees.tree import Leaves, Tree

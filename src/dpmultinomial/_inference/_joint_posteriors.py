@@ -16,8 +16,9 @@ from .._accuracy import Accuracy, of_chains
 from .._kernels import dirichlet
 from .._posteriors.counts.dirichlet_mixture import DirichletMixture, ExplicitLaw
 from .._posteriors.counts.windowed_sum import WindowedSumLaw
+from .._results.convolutions import Window
 from .._results.distributions import Continuous, Discrete, Draws, Marginal
-from .._results.joint import Coupled, Enumerated, Together, Window
+from .._results.joint import Coupled, Enumerated, Together
 from .._results.posterior import GROUPS, Posterior
 from .._results.quantities import Joint, Quantities
 

@@ -19,8 +19,9 @@ from .._posteriors.trees.measurements import Measurements
 from .._posteriors.trees.part_of_total import Mixture, PartOfTotal, Windows, combined, windows
 from .._posteriors.trees.tree import Splits, Tree
 from .._posteriors.trees.tree_posterior import TreeLaw, infer
+from .._results.convolutions import Unlisted, Window
 from .._results.distributions import Discrete
-from .._results.joint import Pair, Unlisted, Window
+from .._results.joint import Pair
 from .._results.posterior import Posterior
 from .._results.quantities import Columns, Quantities
 from .places import Places

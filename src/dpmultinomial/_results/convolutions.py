@@ -13,11 +13,16 @@ shows that all of them are small enough: entry x is at most A(theta) B(theta) ex
 B are the sums of the tilted factors. If the tilts do not give an entry, the convolution is summed term by term.
 """
 
+from dataclasses import dataclass
+from functools import reduce
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
 Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+SMALLEST = 1e-40  # fraction of the largest weight; smaller weights at the ends are truncated, to keep long sums short
 DIRECT = 20_000_000  # largest number of products for which the sum term by term is faster
 BRIEF = 1_000_000  # the same for a single transform
 RELIABLE = 1e-4  # smallest entry of a transform that is used, relative to the product of the norms: 12 digits
@@ -143,3 +148,124 @@ class _Tilted:
         self.logs[low + filled] = np.log(values[filled]) + shift - theta * (low + filled)
         ends = (low + first, low + last)
         return (*(ends if side >= 0 else ends[::-1]), log_bound)
+
+
+class Unlisted(Exception):
+    """Error that is raised if a joint distribution has too many values to be listed and must be sampled instead."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """Weights of the consecutive integers `first`, `first` + 1, and so on.
+
+    Parameters
+    ----------
+    first : first integer of the window.
+    weights : float64 (n,), non-negative, n >= 1.
+    """
+
+    first: int
+    weights: Array
+
+    @property
+    def last(self) -> int:
+        """Largest of the consecutive integers to which weights are assigned."""
+        return self.first + len(self.weights) - 1
+
+    def values(self) -> Whole:
+        """Consecutive integers from `first` to `last`."""
+        return np.arange(self.first, self.last + 1)
+
+    def log_weights(self) -> Array:
+        """Logarithms of the weights, with the value -inf for a weight of 0."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.weights))
+
+    def trimmed(self, smallest: float = SMALLEST) -> "Window":
+        """Remove the weights that are at most `smallest` times the largest weight from both ends, and return the
+        remaining weights. The largest weight becomes 1.
+        """
+        largest = self.weights.max()
+        kept = np.flatnonzero(self.weights > smallest * largest)
+        weights = self.weights[kept[0] : kept[-1] + 1]
+        return Window(self.first + int(kept[0]), weights if largest == 1 else weights / largest)
+
+    def within(self, low: int, high: int) -> "Window":
+        """Return the weights that are assigned to the integers from `low` to `high`. If the part is empty, return a
+        window with weight 0 at the lower integer.
+        """
+        first, last = max(low, self.first), min(high, self.last)
+        if first > last:
+            return Window(low, np.zeros(1))
+        return Window(first, self.weights[first - self.first : last - self.first + 1])
+
+    def normalised(self) -> "Window":
+        """Return the weights, normalised so that they sum to 1."""
+        return Window(self.first, self.weights / self.weights.sum())
+
+    def reflected(self) -> "Window":
+        """Return the weights of the values of -X, given the weights of the values of an integer-valued quantity X."""
+        return Window(-self.last, self.weights[::-1].copy())
+
+    def spread(self, factor: int) -> "Window":
+        """Return the weights of an integer-valued quantity after multiplication of the quantity by the integer `factor`
+        > 0.
+        """
+        wide = np.zeros((len(self.weights) - 1) * factor + 1)
+        wide[::factor] = self.weights
+        return Window(self.first * factor, wide)
+
+    def at(self, first: int, size: int) -> Array:
+        """Return the weights of the integers from first to first + size - 1. They are 0 for integers that are not
+        stored.
+        """
+        out = np.zeros(size)
+        low, high = max(first, self.first), min(first + size, self.last + 1)
+        if low < high:
+            out[low - first : high - first] = self.weights[low - self.first : high - self.first]
+        return out
+
+
+def added(a: Window, b: Window) -> Window:
+    """Return the weights of the possible sums of two independent random integers, with full relative accuracy in the
+    tails.
+    """
+    return Window(a.first + b.first, convolved(a.weights, b.weights, smallest=SMALLEST)).trimmed()
+
+
+def added_up(parts: list[Window]) -> Window:
+    """Return the weights of the possible values of a sum of independent numbers. The numbers are added in pairs. The
+    empty sum is 0.
+    """
+    if not parts:
+        return Window(0, np.ones(1))
+    while len(parts) > 1:
+        parts = [reduce(added, parts[i : i + 2]) for i in range(0, len(parts), 2)]
+    return parts[0]
+
+
+def window_of(values: Whole, probabilities: Array) -> Window:
+    """Convert the probabilities of listed integers to weights of consecutive integers. The argument contains the
+    probabilities of listed integers in increasing order. Integers that are not listed have weight 0.
+    """
+    first = int(values[0])
+    weights = np.zeros(int(values[-1]) - first + 1)
+    weights[values - first] = probabilities
+    return Window(first, weights)
+
+
+def drawn(law: Window, size: int, rng: np.random.Generator) -> Whole:
+    """Draw independent values of an integer-valued quantity from its distribution.
+
+    Parameters
+    ----------
+    law : weights of the number.
+    size : number of draws.
+    rng : numpy Generator; uses one uniform per draw.
+
+    Returns
+    -------
+    int64 (size,)
+    """
+    below = np.cumsum(law.weights)
+    return np.asarray(law.first + np.searchsorted(below[:-1], rng.random(size) * below[-1], side="right"))

@@ -4,16 +4,7 @@ Counts are independent, listed, or independent except for a weight on their sum 
 those of consecutive integers (`Window`).
 
 Coupled counts are sums in a binary tree. If there are many counts, the distribution of a few of them is computed by
-Fourier sums over the frequencies with non-negligible terms.
-
-Let p_k be the distribution of count k and g the weight on the sum of all counts. The weight of a sum u of a few counts
-P is
-
-    tie(u) = sum_N g(N) P(sum of all others = N - u) = 1/L sum_m exp(-i w_m u) conj(G(w_m)) prod_(k not in P) F_k(w_m)
-
-over the frequencies w_m = 2 pi m/L, where F and G are the transforms of p and g. A sum of many counts is smooth: its
-transform is negligible except at about a hundred frequencies, so one tie costs about a hundred terms, compared with
-millions for convolutions.
+Fourier sums (`spectral_ties`).
 """
 
 from collections.abc import Callable, Sequence
@@ -24,138 +15,25 @@ from typing import Protocol
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.typing import ArrayLike, NDArray
-from scipy.fft import next_fast_len
+from numpy.typing import ArrayLike
 
 from .. import _checks
 from .._printing import steps
-from .convolutions import BRIEF, convolved, convolved_once
+from .convolutions import (
+    BRIEF,
+    Array,
+    Unlisted,
+    Whole,
+    Window,
+    added,
+    added_up,
+    convolved,
+    convolved_once,
+    drawn,
+    window_of,
+)
 from .distributions import Discrete
-
-Array = NDArray[np.float64]
-Whole = NDArray[np.int64]
-SMALLEST = 1e-40  # fraction of the largest weight; smaller weights at the ends are truncated, to keep long sums short
-
-
-class Unlisted(Exception):
-    """Error that is raised if a joint distribution has too many values to be listed and must be sampled instead."""
-
-
-@dataclass(frozen=True)
-class Window:
-    """Weights of the consecutive integers `first`, `first` + 1, and so on.
-
-    Parameters
-    ----------
-    first : first integer of the window.
-    weights : float64 (n,), non-negative, n >= 1.
-    """
-
-    first: int
-    weights: Array
-
-    @property
-    def last(self) -> int:
-        """Largest of the consecutive integers to which weights are assigned."""
-        return self.first + len(self.weights) - 1
-
-    def values(self) -> Whole:
-        """Consecutive integers from `first` to `last`."""
-        return np.arange(self.first, self.last + 1)
-
-    def log_weights(self) -> Array:
-        """Logarithms of the weights, with the value -inf for a weight of 0."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.weights))
-
-    def trimmed(self, smallest: float = SMALLEST) -> "Window":
-        """Remove the weights that are at most `smallest` times the largest weight from both ends, and return the
-        remaining weights. The largest weight becomes 1.
-        """
-        largest = self.weights.max()
-        kept = np.flatnonzero(self.weights > smallest * largest)
-        return Window(self.first + int(kept[0]), self.weights[kept[0] : kept[-1] + 1] / largest)
-
-    def within(self, low: int, high: int) -> "Window":
-        """Return the weights that are assigned to the integers from `low` to `high`. If the part is empty, return a
-        window with weight 0 at the lower integer.
-        """
-        first, last = max(low, self.first), min(high, self.last)
-        if first > last:
-            return Window(low, np.zeros(1))
-        return Window(first, self.weights[first - self.first : last - self.first + 1])
-
-    def normalised(self) -> "Window":
-        """Return the weights, normalised so that they sum to 1."""
-        return Window(self.first, self.weights / self.weights.sum())
-
-    def reflected(self) -> "Window":
-        """Return the weights of the values of -X, given the weights of the values of an integer-valued quantity X."""
-        return Window(-self.last, self.weights[::-1].copy())
-
-    def spread(self, factor: int) -> "Window":
-        """Return the weights of an integer-valued quantity after multiplication of the quantity by the integer `factor`
-        > 0.
-        """
-        wide = np.zeros((len(self.weights) - 1) * factor + 1)
-        wide[::factor] = self.weights
-        return Window(self.first * factor, wide)
-
-    def at(self, first: int, size: int) -> Array:
-        """Return the weights of the integers from first to first + size - 1. They are 0 for integers that are not
-        stored.
-        """
-        out = np.zeros(size)
-        low, high = max(first, self.first), min(first + size, self.last + 1)
-        if low < high:
-            out[low - first : high - first] = self.weights[low - self.first : high - self.first]
-        return out
-
-
-def added(a: Window, b: Window) -> Window:
-    """Return the weights of the possible sums of two independent random integers, with full relative accuracy in the
-    tails.
-    """
-    return Window(a.first + b.first, convolved(a.weights, b.weights, smallest=SMALLEST)).trimmed()
-
-
-def added_up(parts: list[Window]) -> Window:
-    """Return the weights of the possible values of a sum of independent numbers. The numbers are added in pairs. The
-    empty sum is 0.
-    """
-    if not parts:
-        return Window(0, np.ones(1))
-    while len(parts) > 1:
-        parts = [reduce(added, parts[i : i + 2]) for i in range(0, len(parts), 2)]
-    return parts[0]
-
-
-def window_of(values: Whole, probabilities: Array) -> Window:
-    """Convert the probabilities of listed integers to weights of consecutive integers. The argument contains the
-    probabilities of listed integers in increasing order. Integers that are not listed have weight 0.
-    """
-    first = int(values[0])
-    weights = np.zeros(int(values[-1]) - first + 1)
-    weights[values - first] = probabilities
-    return Window(first, weights)
-
-
-def drawn(law: Window, size: int, rng: np.random.Generator) -> Whole:
-    """Draw independent values of an integer-valued quantity from its distribution.
-
-    Parameters
-    ----------
-    law : weights of the number.
-    size : number of draws.
-    rng : numpy Generator; uses one uniform per draw.
-
-    Returns
-    -------
-    int64 (size,)
-    """
-    below = np.cumsum(law.weights)
-    return np.asarray(law.first + np.searchsorted(below[:-1], rng.random(size) * below[-1], side="right"))
-
+from .spectral_ties import MOST, SpectralTies
 
 Places = Sequence[int]
 
@@ -342,112 +220,16 @@ class Enumerated:
 
 
 FEWEST = 64  # smallest number of counts for which the Fourier sum has fewer terms than convolutions
-MOST = 4  # largest number of counts whose sum is computed by Fourier sums
-_SOME = 256  # smallest number of counts for which the frequencies are selected first
-_NOTHING = 1e-18  # negligible size of a term, relative to the term at frequency 0
-_FLAT = 0.01  # smallest usable tie, relative to the sum of the absolute terms: cancellation costs at most two digits
-_LARGEST = 4_000_000  # largest number of entries of a table of transforms
+MANY = 1000  # smallest number of counts with separate weights whose marginal distributions are all Fourier sums
 # rounding error of a transform relative to the largest weight; smaller weights at the ends are truncated
 _NEGLIGIBLE = 3e-15
 _LEVEL = 1e-3  # smallest weight of a tie with absolute accuracy, relative to the largest, ..
 _SEEN = 1e-10  # .. at all values of a count with more than this weight
 _FAINT, _CLEAR = 1e-120, 1e-60  # smallest entry of a message, and smallest largest entry, relative to all sums
-_LONGEST = 250_000  # largest number of distinct values of a sum
-Complex = NDArray[np.complex128]
 
 
 class Incompatible(ValueError):
     """Error that is raised if the counts and the weights of their sum are inconsistent."""
-
-
-class SpectralTies:
-    """Weights of the sum of a few counts, implied by the distributions of all other counts and by the weight on the
-    total.
-
-    Parameters
-    ----------
-    factors : weights of the counts, at least `FEWEST` of them.
-    root : weights of the sum of all counts, with the same tilt as the factors.
-    free : weights of the sum of all factors, without the weights in `root`.
-
-    Raises
-    ------
-    Unlisted
-        If the sum has too many values.
-    """
-
-    def __init__(self, factors: Sequence[Window], root: Window, free: Window) -> None:
-        self.root, self.firsts = root, np.array([factor.first for factor in factors], dtype=np.int64)
-        widest = max(len(factor.weights) for factor in factors)
-        span = max(root.last - free.first, free.last - root.first, free.last - free.first) + MOST * widest
-        # no two possible sums differ by a multiple of this length
-        self.length = next_fast_len(int(2 * span + 1), real=True)
-        if self.length > _LONGEST:
-            raise Unlisted(
-                f"the possible values of the sum cannot be listed, because there are too many ({self.length:,}): use "
-                "draws instead"
-            )
-        normed = [factor.weights / factor.weights.sum() for factor in factors]
-        judges = min(len(normed), _SOME, _LARGEST // self.length)
-        sampled = np.linspace(0, len(normed) - 1, judges).round().astype(int)
-        sizes = np.abs(np.fft.rfft(_padded([normed[i] for i in sampled]), self.length, axis=1))
-        whole = np.fft.rfft(root.weights, self.length)
-        most = _without(np.log(np.maximum(sizes, 1e-300))) + np.log(np.maximum(np.abs(whole) / whole[0].real, 1e-300))
-        kept = np.flatnonzero(most > np.log(_NOTHING))
-        self.dropped = 2 * float(np.exp(np.delete(most, kept)).sum())
-        transforms = _padded(normed) @ self._waves(kept, widest)
-        actual = _without(np.log(np.maximum(np.abs(transforms), 1e-300))) + np.log(np.abs(whole[kept]) / whole[0].real)
-        good = actual > np.log(_NOTHING)
-        self.dropped += 2 * float(np.exp(actual[~good]).sum())
-        self.frequencies = kept[good]
-        # stored in the form in which the logs are subtracted later
-        self.logs = np.log(np.where(transforms == 0, 1e-300, transforms)[:, good])
-        twice = np.where((self.frequencies == 0) | (2 * self.frequencies == self.length), 1.0, 2.0)
-        self.ends = twice * np.conj(whole[self.frequencies]) / whole[0].real
-        self.all_logs = self.logs.sum(axis=0)
-        self.waves = self._waves(self.frequencies, min(MOST * widest, _LARGEST // (2 * len(self.frequencies))))
-
-    def tie(self, places: Sequence[int], low: int, high: int) -> Window | None:
-        """Return the weights of the values low..high of the sum of the counts at the positions `places`, up to a common
-        factor. Return None if the frequencies do not determine the weights to 1e-12.
-
-        Parameters
-        ----------
-        places : distinct positions, at most `MOST`.
-        low, high : ends of the window.
-        """
-        members = list(places)
-        if high - low + 1 > len(self.waves):
-            return None
-        shift = low + int(self.firsts.sum() - self.firsts[members].sum()) - self.root.first
-        terms = self.ends * np.exp(self.all_logs - self.logs[members].sum(axis=0))
-        turned = terms * np.exp(-2j * np.pi / self.length * (self.frequencies * shift % self.length))
-        weights: Array = np.einsum(
-            "um,m->u", self.waves[: high - low + 1], turned
-        ).real  # for small arrays, a BLAS call would start threads
-        sizes = float(np.abs(terms).sum())
-        if weights.min() >= _FLAT * sizes and self.dropped <= 1e-13 * _FLAT * sizes:
-            return Window(low, weights / weights.max())
-        return None
-
-    def _waves(self, frequencies: NDArray[np.int64], size: int) -> Complex:
-        """Return exp(-i w y) for each frequency w and y = 0..size - 1, as an array of shape (size, frequencies)."""
-        turns = np.outer(np.arange(size), frequencies) % self.length
-        return np.asarray(np.exp(-2j * np.pi / self.length * turns))
-
-
-def _padded(weights: Sequence[Array]) -> Array:
-    out = np.zeros((len(weights), max(len(row_weights) for row_weights in weights)))
-    for row, row_weights in zip(out, weights, strict=True):
-        row[: len(row_weights)] = row_weights
-    return out
-
-
-def _without(logs: Array) -> Array:
-    """Return, for each frequency, the sum of the log absolute values of the counts' Fourier transforms, without the
-    `MOST` smallest terms of the sum. This sum is an upper bound if at most `MOST` counts are omitted.
-    """
-    return np.asarray(logs.sum(axis=0) - np.partition(logs, MOST, axis=0)[:MOST].sum(axis=0))
 
 
 class Coupled:
@@ -465,7 +247,8 @@ class Coupled:
     Notes
     -----
     Sums over neighbouring counts are stored in a binary tree, so a question about a few counts costs a few
-    convolutions. If there are many counts, a question about up to four of them costs a Fourier sum.
+    convolutions. If there are many counts, a question about up to four of them costs a Fourier sum. For `MANY` or more
+    counts with separate weights, the tree is built only for draws and for sums of more counts.
     """
 
     def __init__(
@@ -485,7 +268,23 @@ class Coupled:
         """Weights of the possible sums of all counts, without the factor g(sum) by which the joint distribution weights
         each sum.
         """
-        return self._kinds.free if self.shared else self._levels[-1][0]
+        if self.shared:
+            return self._kinds.free
+        return self._levels[-1][0] if self._smooth is None else self._smooth[1]
+
+    @cached_property
+    def _smooth(self) -> tuple[SpectralTies, Window] | None:
+        """Fourier sums of many counts with separate weights, and the weights of the sum of all counts. The value is
+        None if there are few counts, or if the sum of the counts requires accurate tails.
+        """
+        if self.shared or self.size < MANY:
+            return None
+        try:
+            spectrum = SpectralTies(self._factors, self.root, smooth=True)
+        except Unlisted:
+            return None
+        free = spectrum.free().trimmed(_NEGLIGIBLE)
+        return (spectrum, free) if _level(free, self.root) > _LEVEL else None
 
     @cached_property
     def _levels(self) -> list[list[Window]]:
@@ -499,8 +298,7 @@ class Coupled:
         """
         times = np.bincount(self.which).tolist()
         rough = _Kinds(self._factors, times, tails=False)
-        level = (rough.free.weights * self.root.at(rough.free.first, len(rough.free.weights))).max()
-        if level > _LEVEL * rough.free.weights.max() * self.root.weights.max():
+        if _level(rough.free, self.root) > _LEVEL:
             return rough
         return _Kinds(self._factors, times, tails=True)
 
@@ -518,16 +316,25 @@ class Coupled:
             return ties
         return _Kinds(self._factors, np.bincount(self.which).tolist(), tails=True).ties(self.root)
 
-    def single(self, kind: int) -> Window:
-        """Return the common marginal distribution of all counts of one kind. The weights of these counts are the factor
-        at position `kind` in the list of factors.
+    def singles(self, kinds: ArrayLike) -> list[Window]:
+        """Return the marginal distribution of the counts of each of several kinds. The weights of the counts of a kind
+        are the factor at this position in the list of factors.
+
+        Parameters
+        ----------
+        kinds : int (n,), positions of factors.
         """
+        rows = np.asarray(kinds, dtype=np.int64)
+        found = [None] * len(rows) if self._smooth is None else self._smooth[0].singles(rows)
+        return [self._single(int(kind)) if law is None else law for kind, law in zip(rows, found, strict=True)]
+
+    def _single(self, kind: int) -> Window:
         return _met(self._factors[kind], self._kind_ties[kind] if self.shared else self._ties[kind])
 
     def sum_of(self, places: Places) -> Window:
         """Return the distribution of the sum of the numbers at several different positions."""
         if len(places) == 1:
-            return self.single(int(self.which[places[0]]))
+            return self.singles([self.which[places[0]]])[0]
         free_sum = self._free_sum(set(places), inside=True)
         return _met(free_sum, self._tie(places, free_sum.first, free_sum.last))
 
@@ -614,9 +421,10 @@ class Coupled:
         """Return the solver for questions about a small subset of many counts. Return None if the number of counts is
         small or if the counts have too many possible values.
         """
+        if self._smooth is not None:
+            return self._smooth[0]
         try:
-            many = self.size >= FEWEST
-            return SpectralTies(self._levels[0], self.root, self.free) if many else None
+            return SpectralTies([self._factors[i] for i in self.which], self.root) if self.size >= FEWEST else None
         except Unlisted:
             return None
 
@@ -644,6 +452,14 @@ class Coupled:
         ordered = np.array(sorted(places), dtype=np.int64)
         collect(len(self._levels) - 1, 0)
         return added_up(parts)
+
+
+def _level(free: Window, root: Window) -> float:
+    """Return the largest product of the weights of a sum under two sequences of weights, relative to the product of
+    their largest weights.
+    """
+    products = free.weights * root.at(free.first, len(free.weights))
+    return float(products.max() / (free.weights.max() * root.weights.max()))
 
 
 def _between(ordered: Whole, first: int, last: int) -> int:
@@ -716,7 +532,8 @@ def free_sum(factors: Sequence[Window], which: Whole, *, tails: bool = True) -> 
     ----------
     factors : weights of the counts.
     which : int64 (counts,), position of the factor of each count.
-    tails : accuracy of the sum if counts share factors, as in `_Kinds`; otherwise, tails have small relative errors.
+    tails : whether small weights have small relative errors; otherwise, the weights of `MANY` or more counts have the
+        absolute accuracy of the largest, at a fraction of the time.
 
     Returns
     -------
@@ -724,6 +541,11 @@ def free_sum(factors: Sequence[Window], which: Whole, *, tails: bool = True) -> 
     """
     if len(factors) < len(which):
         return _Kinds([factor.trimmed() for factor in factors], np.bincount(which).tolist(), tails=tails).free
+    if not tails and len(which) >= MANY:
+        try:
+            return SpectralTies([factors[i] for i in which], None, smooth=True).free().trimmed(_NEGLIGIBLE)
+        except Unlisted:
+            pass  # the sum has too many values for one transform
     return added_up([factors[i] for i in which])
 
 

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from .. import _checks
 from .._accuracy import EXACT, Accuracy
 from .._seeding import stream
+from .convolutions import Array, Unlisted, Whole, Window, added_up
 from .distributions import Discrete, Draws, Marginal
 from .expressions import Comparison, comparison
-from .joint import Array, Independent, Pair, Places, Together, Unlisted, Whole, Window, added_up
+from .joint import Independent, Pair, Places, Together
 from .quantities import Chance, Quantities
 
 LARGEST_PAIR = 4_000_000  # largest number of pairs of values that are listed

@@ -11,8 +11,10 @@ import pytest
 from dpmultinomial._inference.posterior import posterior
 from dpmultinomial._inference.release import Release
 from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
-from dpmultinomial._results import joint
-from dpmultinomial._results.joint import Coupled, Pair, SpectralTies, Unlisted, Window, tied_differences
+from dpmultinomial._results import joint, spectral_ties
+from dpmultinomial._results.convolutions import Unlisted, Window
+from dpmultinomial._results.joint import Coupled, Pair, tied_differences
+from dpmultinomial._results.spectral_ties import SpectralTies
 from dpmultinomial._seeding import stream
 
 
@@ -47,7 +49,7 @@ def by_convolution(factors: list[Window], root: Window, places: list[int], low: 
 @pytest.mark.parametrize(("k", "width"), [(64, 1), (70, 40), (130, 1), (300, 60), (65, 3000)])
 def test_ties_are_those_of_convolutions(k, width):
     factors, root = many(k, width, seed=k)
-    ties, rng, used = SpectralTies(factors, root, Coupled(factors, root).free), stream(2, str(k)), 0
+    ties, rng, used = SpectralTies(factors, root), stream(2, str(k)), 0
     for size in (1, 2, 3, 4) * 3:
         places = [int(i) for i in rng.choice(k, size, replace=False)]
         low, high = (sum(getattr(factors[i], end) for i in places) for end in ("first", "last"))
@@ -63,7 +65,7 @@ def test_ties_are_those_of_convolutions(k, width):
 def test_where_the_total_is_far_from_the_counts_nothing_wrong_is_said(away):
     """Check ties without a tilt, which decrease over many powers of ten: cancellation must be detected."""
     factors, root = many(64, 20, seed=9, away=away)
-    ties = SpectralTies(factors, root, Coupled(factors, root).free)
+    ties = SpectralTies(factors, root)
     for places in ([0], [3, 40], [5, 6, 7]):
         low, high = (sum(getattr(factors[i], end) for i in places) for end in ("first", "last"))
         found = ties.tie(places, low, high)
@@ -84,7 +86,7 @@ def test_wide_counts_are_divided_out_or_left_to_convolutions(sd):
     """Check four wide counts that suppress frequencies of all others, as long as they are in the product."""
     factors = [normal(400.0 if i < 4 else 30.0, sd if i < 4 else 3.0) for i in range(64)]
     root = around(factors)
-    ties = SpectralTies(factors, root, Coupled(factors, root).free)
+    ties = SpectralTies(factors, root)
     for places in ([0, 1, 2, 3], [0], [9, 30]):
         middle = sum((factors[i].first + factors[i].last) // 2 for i in places)
         low, high = middle - 15, middle + 15
@@ -97,9 +99,9 @@ def test_wide_counts_are_divided_out_or_left_to_convolutions(sd):
 
 @pytest.mark.parametrize("nothing", [1e-12, 1e-9, 1e-6])
 def test_frequencies_that_were_dropped_are_counted(nothing, monkeypatch):
-    monkeypatch.setattr(joint, "_NOTHING", nothing)
+    monkeypatch.setattr(spectral_ties, "_NOTHING", nothing)
     factors, root = many(200, 30, seed=12)
-    ties = SpectralTies(factors, root, Coupled(factors, root).free)
+    ties = SpectralTies(factors, root)
     assert ties.tie([3], factors[3].first, factors[3].last) is None
 
 
@@ -121,7 +123,7 @@ def test_pairs_of_many_tied_counts_equal_those_by_convolutions(k, monkeypatch):
 def test_sums_of_too_many_values_are_left_to_convolutions():
     factors = [Window(0, np.ones(3))] * 64
     with pytest.raises(Unlisted, match="values"):
-        SpectralTies(factors, Window(0, np.ones(130_000)), Coupled(factors, Window(64, np.ones(1))).free)
+        SpectralTies(factors, Window(0, np.ones(130_000)))
     wide = Coupled(factors, Window(0, np.ones(130_000)))
     assert wide._spectrum is None
     assert wide.sum_of([4, 5]).weights == pytest.approx(np.array([1, 2, 3, 2, 1]) / 9, rel=1e-12)

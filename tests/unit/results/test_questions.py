@@ -14,8 +14,9 @@ import dpmultinomial as dpm
 from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._posteriors.published import counts, counts_with_total
 from dpmultinomial._results import questions as answering
+from dpmultinomial._results.convolutions import Window
 from dpmultinomial._results.expressions import Names, comparison
-from dpmultinomial._results.joint import Pair, Window
+from dpmultinomial._results.joint import Pair
 from dpmultinomial._results.posterior import COLUMNS
 from dpmultinomial._results.questions import Drawer
 from dpmultinomial._seeding import stream

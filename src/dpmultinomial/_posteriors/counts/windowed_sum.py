@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from ..._results import joint
+from ..._results import convolutions, joint
 from .share_law import SMALLEST, ShareLaw, ShareWeights, Window, convolve, window
 
 Array = NDArray[np.float64]
@@ -243,8 +243,8 @@ class WindowedSumLaw:
     @cached_property
     def together(self) -> joint.Coupled:
         """Joint distribution of all counts given their sum, for results that involve several counts."""
-        factors = [joint.Window(part.first, part.weights).trimmed() for part in self.windows]
-        return joint.Coupled(factors, joint.Window(self.total, np.ones(1)))
+        factors = [convolutions.Window(part.first, part.weights).trimmed() for part in self.windows]
+        return joint.Coupled(factors, convolutions.Window(self.total, np.ones(1)))
 
     def _outside(self, inside: int, others: Sequence[int]) -> list[int]:
         return sorted(set(range(self.categories)) - {inside, *others})
@@ -294,4 +294,4 @@ def _product(one: Window, other: Window) -> Window:
 
 
 def _at(law: Window, first: int, size: int) -> Array:
-    return joint.Window(law.first, law.weights).at(first, size)
+    return convolutions.Window(law.first, law.weights).at(first, size)

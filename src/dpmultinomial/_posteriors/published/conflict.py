@@ -190,7 +190,9 @@ def has_tails(law: NoiseLaw) -> bool:
     return hasattr(law.noise if isinstance(law, Coarsened) else law, "log_within")
 
 
-def of_mixture(released: float, law: NoiseLaw, counts: Array, probabilities: Array) -> float:
+def of_mixture(
+    released: float, law: NoiseLaw, counts: Array, probabilities: Array, *, side: str | None = None
+) -> float:
     """Return the smaller tail probability of a released value under a given distribution of the true count. The two
     tails consist of the values that are at most, or at least, the released value.
 
@@ -199,13 +201,14 @@ def of_mixture(released: float, law: NoiseLaw, counts: Array, probabilities: Arr
     released : the value, NaN if it was withheld.
     law : noise distribution for which `has_tails` is true.
     counts, probabilities : float64 (n,), distribution of the count.
+    side : the tail that is known to be smaller, ``"low"`` or ``"high"``; None: both tails are computed.
 
     Returns
     -------
     float
     """
-    cell, all_counts = cells_of([released], law), counts[None]
-    ends = [float(probabilities @ _tail(cell, all_counts, side)[0]) for side in ("low", "high")]
+    cell, all_counts, sides = cells_of([released], law), counts[None], ("low", "high") if side is None else (side,)
+    ends = [float(probabilities @ _tail(cell, all_counts, side)[0]) for side in sides]
     return min(*ends, 1.0)
 
 

@@ -2,383 +2,50 @@
 counts and a public or noisy total.
 
 The total is public, or measured with independent noise. The posterior is exact. It is computed by convolutions of the
-weights of the counts on windows, with a bound on the neglected mass.
-
-Given the released values, the counts are independent up to a weight on their sum: a_i(n) is the prior times the
-likelihood of count i, and g(N) is the likelihood of the total. All weights are tilted, to a_i(n) exp(theta n) and g(N)
-exp(-theta N), with the theta at which the unconditional sum has the mean that the total implies. The tilts cancel, and
-the windows contain the bulk of the posterior, even if the noisy counts and their total differ by a large amount. The
-mass that windows neglect is bounded: likelihoods are log-concave, so a tail decreases at least geometrically. The bound
-is the neglected unconditional mass times the largest weight of the total, divided by the evidence.
+weights of the counts on windows, with a bound on the neglected mass (`tied_windows`).
 
 Two effects of the assumptions are reported: a comparison with flat priors, and whether the counts and the total are
 compatible.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+from scipy.special import betainc, betaln, expit, logit, ndtri, xlog1py, xlogy
 
 from ... import _checks
 from ..._accuracy import EXACT, LEVEL
 from ..._kernels import dirichlet
 from ..._mechanisms.noise_law import NoiseLaw
 from ..._printing import steps
+from ..._results.convolutions import Window
 from ..._results.distributions import Continuous, Discrete, Marginal
-from ..._results.joint import Coupled, Incompatible, Window, free_sum
+from ..._results.joint import Coupled
 from ..._results.posterior import Posterior
 from ..._results.quantities import Columns, Joint, Quantities
 from ..counts.share_law import PairWeights, ShareLaw, window
-from . import _window_sums, conflict, counts, windows
-from ._rate_law import RateLaw
+from . import _window_sums, conflict, counts, tied_windows
+from ._window_sums import FixedTotalRate
 from .cells import Cells, Total, cells_of, refuse, total_of
 from .counts import named
 from .priors import Flat, Splits, choose
+from .tied_windows import solve, tail_of_total
 from .windows import CountPrior
 
 Array = NDArray[np.float64]
 # default Dirichlet concentration of every rate; it has the best coverage, see docs/methods/rate_coverage.tsv
 JEFFREYS = 0.5
 _SUMMARISED = 4096  # number of distributions that are summarised together
-_TOGETHER = 1 << 20  # number of values of windows that are computed together
-_ENTRIES = 50_000_000  # largest total number of entries of all windows
-_WIDEST = 2_000_000  # largest number of values of one count, and of their sum
 # largest number of pairs of counts of a rate that are listed; with more pairs, the density of the rate is interpolated
 LISTED = 2_000_000
-_PLAIN_TAIL = 1e-3  # smallest tail probability for which an absolute accuracy of 1e-12 is sufficient
-SHARED = 1000  # smallest number of counts for which equal counts share a window
+_NEGLIGIBLE_PAIR = 1e-17  # pairs with a weight below this fraction of the largest weight are dropped
+_FURTHEST = 740.0  # largest absolute log odds, for a rate of 1e-321
 SHARES = 20_000_000  # largest number of pairs of counts of a share of the file
-# the means of the unconditional sum and of the total are matched within this number of standard deviations
-_NEAR = 0.1
-
-
-class TooWide(ValueError):
-    """Error that is raised if the counts have too many possible values to compute the distribution of their sum."""
-
-
-@dataclass(frozen=True)
-class Leaves:
-    """Ranges (windows) of possible counts with their log weights, in arrays with one row per count.
-
-    Parameters
-    ----------
-    low, width : float64 (k,), first count and number of counts of a window.
-    logs : float64 (k, widest), log of prior times likelihood; -inf beyond a window.
-    left, right : float64 (k, 2), logs of upper bounds on the first two weights beyond either end, starting with the
-        nearest; -inf if a bound of the count ends the window.
-    times : float64 (k,), number of counts with the same window.
-    growth : float64 (k,), largest ratio of consecutive prior weights beyond the right end.
-    """
-
-    low: Array
-    width: Array
-    logs: Array
-    left: Array
-    right: Array
-    growth: Array
-    times: Array
-
-    @classmethod
-    def of(
-        cls, cells: Cells, priors: Sequence[CountPrior], log_mass: float, times: Array | None = None
-    ) -> "Leaves | None":
-        """Return the windows (ranges of possible values) of the given counts, or None if a window is empty.
-
-        Parameters
-        ----------
-        cells : noisy counts with finite bounds.
-        priors : one prior per count.
-        log_mass : log mass of a window, as in `windows.spans`.
-        times : float64 (k,), number of equal counts that each row represents; None: 1.
-
-        Returns
-        -------
-        Leaves or None
-
-        Raises
-        ------
-        TooWide
-            If a window is infinite, or the windows are too wide in total.
-        """
-        k = len(cells)
-        low, high, lower, upper = np.empty(k), np.empty(k), cells.lower.copy(), cells.upper.copy()
-        kinds: dict[int, tuple[CountPrior, list[int]]] = {}
-        for i, prior in enumerate(priors):
-            kinds.setdefault(id(prior), (prior, []))[1].append(i)
-        for prior, members in kinds.values():
-            rows = np.array(members)
-            low[rows], high[rows] = windows.spans(cells.take(rows), prior, log_mass)
-            lower[rows], upper[rows] = np.maximum(lower[rows], prior.first), np.minimum(upper[rows], prior.last)
-        low, high = np.where(cells.measured, low, lower), np.where(cells.measured, high, upper)
-        if (high < low).any():
-            return None
-        widest = float((high - low).max()) + 1
-        if not (k * widest <= _ENTRIES and widest <= _WIDEST):
-            raise TooWide(
-                f"each of the {k:,} true counts in the total has up to {widest:.3g} possible values, more than the "
-                f"limit of {min(_ENTRIES // k, _WIDEST):,}: set tighter bounds on the counts, or more informative "
-                "priors"
-            )
-        offsets = np.arange(widest)
-        ends = np.stack([low - 1, low - 2, high + 1, high + 2], axis=1)
-        likelihood, beyond = np.zeros((k, int(widest))), np.zeros(ends.shape)
-        seen = np.flatnonzero(cells.measured)
-        for rows in _row_blocks(seen, len(offsets)):
-            law = cells.noise.take(rows)
-            likelihood[rows] = law.log_likelihood(cells.released[rows, None], low[rows, None] + offsets)
-            beyond[rows] = law.log_likelihood(cells.released[rows, None], ends[rows])
-        growth = np.ones(k)
-        for prior, members in kinds.values():
-            rows = np.array(members)
-            for part in _row_blocks(rows, len(offsets)):
-                likelihood[part] += prior.log_weights(low[part, None] + offsets)
-            beyond[rows] += prior.peak if np.isfinite(prior.peak) else prior.log_weights(ends[rows])
-            if isinstance(prior, Splits) and prior.alpha > 1:
-                growth[rows] = (high[rows] + 1 + prior.alpha) / (high[rows] + 2)
-        beyond[low <= lower, :2] = -np.inf
-        beyond[high >= upper, 2:] = -np.inf
-        likelihood[offsets > (high - low)[:, None]] = -np.inf
-        times = np.ones(k) if times is None else times
-        return cls(low, high - low + 1, likelihood, beyond[:, :2], beyond[:, 2:], growth, times)
-
-    def tilt(self, sums: Array, root: Array) -> float:
-        """Return the exponential tilt under which the unconditional sum of the counts has approximately the same mean
-        as the total.
-
-        Parameters
-        ----------
-        sums : float64 (n,), possible totals.
-        root : float64 (n,), log weight of each possible total.
-
-        Returns
-        -------
-        float
-        """
-        low, high, step = -np.inf, np.inf, 1e-3
-        theta = 0.0
-        for _ in range(400):
-            mean, variance = self._moments(theta)
-            weights = np.exp(root - theta * sums - (root - theta * sums).max())
-            total = float(weights @ sums / weights.sum())
-            spread = variance + float(weights @ (sums - total) ** 2 / weights.sum())
-            if abs(total - mean) <= _NEAR * np.sqrt(max(spread, 1e-300)):
-                break
-            low, high = (theta, high) if total > mean else (low, theta)
-            new = theta + (total - mean) / spread if spread > 0 else np.copysign(np.inf, total - mean)
-            if np.isfinite(low) and np.isfinite(high):
-                new = new if low < new < high else (low + high) / 2
-            elif not abs(new - theta) <= step:
-                new, step = theta + np.copysign(step, total - mean), 2 * step
-            if new == theta:
-                break
-            theta = float(new)
-        return theta
-
-    def tilted(self, theta: float) -> list[Window]:
-        """Return, for each count, the exponentially tilted weights of its possible values."""
-        weights = self._scaled(np.arange(len(self.low)), theta)[0]
-        return [
-            Window(int(first), row[: int(size)]) for first, size, row in zip(self.low, self.width, weights, strict=True)
-        ]
-
-    def neglected(self, theta: float) -> float:
-        """Return an upper bound on the probability outside the tabulated ranges (windows) of the counts. The bound is
-        computed from exponentially tilted weights, without conditioning on the total.
-        """
-        log_totals = np.empty(len(self.low))
-        for rows in self._blocks():
-            weights, tops = self._scaled(rows, theta)
-            log_totals[rows] = tops + np.log(weights.sum(axis=1))
-        last = self.width - 1
-        bound = 0.0
-        for ends, end_counts, sign, growth in (
-            (self.left, np.zeros(len(last)), -1.0, np.ones(len(last))),
-            (self.right, last, 1.0, self.growth),
-        ):
-            nearest = ends[:, 0] + theta * (end_counts + sign) - log_totals
-            with np.errstate(invalid="ignore", over="ignore"):
-                fall = np.exp(ends[:, 1] - ends[:, 0] + sign * theta) * growth
-                tail = np.where(fall < 1, np.exp(nearest) / (1 - fall), np.inf)
-            bound += float((self.times * np.where(ends[:, 0] == -np.inf, 0.0, tail)).sum())
-        return bound
-
-    def _moments(self, theta: float) -> tuple[float, float]:
-        mean, spread, offsets = np.empty(len(self.low)), np.empty(len(self.low)), np.arange(self.logs.shape[1])
-        for rows in self._blocks():
-            weights = self._scaled(rows, theta)[0]
-            weights /= weights.sum(axis=1, keepdims=True)
-            mean[rows] = (weights * offsets).sum(axis=1)
-            spread[rows] = (weights * (offsets - mean[rows, None]) ** 2).sum(axis=1)
-        return float((self.times * (self.low + mean)).sum()), float((self.times * spread).sum())
-
-    def _blocks(self) -> Iterator[NDArray[np.int64]]:
-        return _row_blocks(np.arange(len(self.low)), self.logs.shape[1])
-
-    def _scaled(self, rows: NDArray[np.int64], theta: float) -> tuple[Array, Array]:
-        """Return the weights of the selected counts under an exponential tilt, with a largest weight of 1 in every row,
-        and the log of the largest weight of every row.
-        """
-        weights = self.logs[rows]
-        weights += theta * np.arange(weights.shape[1])
-        tops = weights.max(axis=1)
-        weights -= tops[:, None]
-        return np.exp(weights, out=weights), tops
-
-
-def _row_blocks(rows: NDArray[np.int64], widest: int) -> Iterator[NDArray[np.int64]]:
-    """Yield consecutive parts of an array of row indices. The rows of a part have at most `_TOGETHER` values."""
-    size = max(_TOGETHER // widest, 1)
-    for start in range(0, len(rows), size):
-        yield rows[start : start + size]
-
-
-_ENOUGH = 1000  # largest number of counts for which the first log mass is sufficient
-_LOG_MASS = (45.0, 180.0, 720.0, 2880.0, 11_520.0, 46_080.0, 184_320.0, 737_280.0)
-
-
-@dataclass(frozen=True)
-class Solved:
-    """Joint posterior of counts that are coupled by their total.
-
-    Parameters
-    ----------
-    together : joint distribution of the counts.
-    error : upper bound on the neglected posterior probability.
-    theta : tilt.
-    log_mass : log mass with which the windows were made.
-    """
-
-    together: Coupled
-    error: float
-    theta: float
-    log_mass: float
-
-
-def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
-    """Compute the joint posterior distribution of counts and their total.
-
-    Parameters
-    ----------
-    cells : noisy counts, all valid; lower bounds are finite.
-    priors : one prior per count.
-    total : public information about the sum.
-
-    Returns
-    -------
-    Solved
-
-    Raises
-    ------
-    ValueError
-        If counts and total are incompatible, or windows would be too wide.
-
-    Notes
-    -----
-    Cost: O(k w log k) memory and O(k w log w) time for k counts and windows of w.
-    """
-    kinds = _kinds(cells, priors)
-    extra = float(np.log(max(len(cells) / _ENOUGH, 1.0)))  # the neglected probability is a sum over all counts
-    for log_mass in _LOG_MASS:
-        attempt = _attempt(cells, priors, total, log_mass + extra, kinds)
-        if attempt is not None and attempt.error <= windows.NEGLECTED:
-            return attempt
-    raise ValueError(
-        f"no counts within the bounds are consistent with the total {total.released:g}, or the total requires noise of "
-        "more than 1,200 standard deviations: check the total, the noise and the bounds"
-    )
-
-
-def foreseen(cells: Cells, priors: Sequence[CountPrior], total: Total, *, tails: bool = True) -> Window | None:
-    """Return the distribution of the sum of the counts, given the released counts but not the released total.
-
-    Parameters
-    ----------
-    cells, priors, total : arguments of `solve`.
-    tails : as in `joint.free_sum`.
-
-    Returns
-    -------
-    Window or None
-        None if the counts do not determine the distribution, because a count was not measured and its prior is
-        improper.
-    """
-    rows, which = _kinds(cells, priors)
-    try:
-        leaves = Leaves.of(cells.take(rows), [priors[i] for i in rows], _LOG_MASS[0], np.bincount(which).astype(float))
-    except TooWide:
-        return None
-    if leaves is None:
-        return None
-    free = free_sum(leaves.tilted(0.0), which, tails=tails)
-    logs = total.log_prior(free.values().astype(float))
-    return Window(free.first, free.weights * np.exp(logs - logs.max())).normalised()
-
-
-Kinds = tuple[NDArray[np.int64], NDArray[np.int64]]  # one row per group of equal counts, and every row's group
-
-
-def _kinds(cells: Cells, priors: Sequence[CountPrior]) -> Kinds:
-    """Group the counts that are equal and have equal priors. Return the position of one count per group, and the group
-    index of every count. If there are few counts, every count is a separate group.
-    """
-    if len(cells) < SHARED:
-        every = np.arange(len(cells))
-        return every, every
-    places: dict[int, int] = {}
-    prior_index = np.array([places.setdefault(id(prior), len(places)) for prior in priors], dtype=np.int64)
-    return np.unique(cells.kinds[1] * len(places) + prior_index, return_index=True, return_inverse=True)[1:]
-
-
-def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass: float, kinds: Kinds) -> Solved | None:
-    ends = total.noise.reach(np.array([total.released]), log_mass)
-    least, most = float(cells.lower.sum()), float(cells.upper.sum())
-    half = np.ceil(np.asarray(total.noise.halfwidth(log_mass)))
-    low, high = windows.around(np.floor(ends[0]), np.ceil(ends[1]), half, least, most)
-    first, last = max(float(low[0]), least), min(float(high[0]), most)
-    if not last - first < _WIDEST:
-        raise ValueError(
-            f"{last - first + 1:.3g} sums of the true counts are possible given the noise in the total, which is more "
-            f"than the limit of {_WIDEST:,}: set tighter bounds on the counts"
-        )
-    rows, which = kinds
-    part = cells.take(rows)
-    capped = replace(part, upper=np.minimum(part.upper, part.lower + last - least))
-    leaves = Leaves.of(capped, [priors[i] for i in rows], log_mass, np.bincount(which).astype(np.float64))
-    if leaves is None:
-        return None
-    sums = np.arange(first, last + 1)
-    around = total.log_weights(np.array([first - 2, first - 1, last + 1, last + 2]))
-    root = total.log_weights(sums)
-    if root.max() == -np.inf:
-        return None
-    theta = leaves.tilt(sums, root)
-    tilted = root - theta * sums
-    weights = np.exp(tilted - tilted.max())
-    try:
-        together = Coupled(leaves.tilted(theta), Window(int(first), weights), which=which)
-    except Incompatible:
-        return None
-    beyond = around - theta * np.array([first - 2, first - 1, last + 1, last + 2]) - tilted.max()
-    cut = _root_tail(beyond[[1, 0]], first > least) + _root_tail(beyond[[2, 3]], last < most)
-    free = together.free.normalised()
-    kept = float(free.weights @ Window(int(first), weights).at(free.first, len(free.weights)))
-    return Solved(together, (leaves.neglected(theta) + cut) / kept, theta, log_mass)
-
-
-def _root_tail(logs: Array, open_end: bool) -> float:
-    """Return the largest weight of a total beyond one end of the computed range of totals, or 0 if the range ends at a
-    bound. This is the first weight beyond the end if the weights decrease, and otherwise infinity.
-    """
-    if not open_end or logs[0] == -np.inf:
-        return 0.0
-    return float(np.exp(logs[0])) if logs[1] <= logs[0] else np.inf
-
-
 TOTAL = "total"  # name of the total among the names of tested values
 
 
@@ -438,8 +105,13 @@ class TiedCounts:
         """
         plain = Total(self.total.released, self.total.noise, None)
         flat = solve(self.cells, (Flat(),) * len(self.names), plain).together
-        both = _numbers(self.together, level), _numbers(flat, level)
+        both = self.numbers(level), _numbers(flat, level)
         return counts.flat_comparison(self.names, self.cells.released, *both, self.tails[:-1])
+
+    @lru_cache(2)  # noqa: B019  one object for each posterior
+    def numbers(self, level: float) -> "_Numbers":
+        """Return the posterior means, standard deviations and intervals of every count."""
+        return _numbers(self.together, level)
 
     def facts(self) -> dict[str, object]:
         """Return the results of the checks in a form that can be written as JSON. The results state whether counts and
@@ -468,33 +140,36 @@ class TiedCounts:
             rows = np.flatnonzero([other is prior for other in self.priors])
             out[rows] = conflict.tails(self.cells.take(rows), prior)
         if conflict.has_tails(self.total.noise):
-            out[-1] = self._tail_of_total(tails=not self.together.shared)
-            if out[-1] < _PLAIN_TAIL and self.together.shared:  # small tail probabilities require small relative errors
-                out[-1] = self._tail_of_total(tails=True)
+            out[-1] = tail_of_total(self.cells, self.priors, self.total)
         return out
-
-    def _tail_of_total(self, *, tails: bool) -> float:
-        law = foreseen(self.cells, self.priors, self.total, tails=tails)
-        if law is None:
-            return np.nan
-        values = law.values().astype(float)
-        return conflict.of_mixture(self.total.released, self.total.noise, values, law.weights)
 
 
 def _numbers(law: Coupled, level: float) -> _Numbers:
     """Return the posterior means, standard deviations and intervals of every count."""
-    rows, kinds = [], int(law.which.max()) + 1
-    blocks = [range(start, min(start + _SUMMARISED, kinds)) for start in range(0, kinds, _SUMMARISED)]
-    for block in steps(blocks, kinds, "counts", len):
-        laws = [law.single(kind) for kind in block]
-        widths = np.array([len(part.weights) for part in laws])
-        logs = np.full((len(laws), int(widths.max())), -np.inf)
-        for row, part in zip(logs, laws, strict=True):
-            row[: len(part.weights)] = part.log_weights()
+    rows = []
+    for _, laws in _in_blocks(law, "counts"):
+        logs, widths = _rows([part.log_weights() for part in laws], -np.inf)
         _, mean, sd, lower, upper = _window_sums.summaries(logs, widths, level=level).T
         first = np.array([part.first for part in laws])
         rows.append(np.stack([first + mean, sd, first + lower, first + upper]))
     return _Numbers(*np.concatenate(rows, axis=1)[:, law.which])
+
+
+def _in_blocks(law: Coupled, label: str) -> Iterator[tuple[range, list[Window]]]:
+    """Yield ranges of kinds of counts with their marginal distributions. Show progress on a terminal."""
+    kinds = int(law.which.max()) + 1
+    blocks = [range(start, min(start + _SUMMARISED, kinds)) for start in range(0, kinds, _SUMMARISED)]
+    for block in steps(blocks, kinds, label, len):
+        yield block, law.singles(block)
+
+
+def _rows(parts: Sequence[Array], fill: float) -> tuple[Array, NDArray[np.int64]]:
+    """Return arrays of different lengths as the rows of one array, filled up with `fill`, and their lengths."""
+    widths = np.array([len(part) for part in parts])
+    rows = np.full((len(parts), int(widths.max())), fill)
+    for row, part in zip(rows, parts, strict=True):
+        row[: len(part)] = part
+    return rows, widths
 
 
 Group = tuple[int, ...] | None  # positions among which shares are computed; None: all
@@ -552,7 +227,7 @@ def posterior(
         priors, prior_facts = [choice.priors[i] for i in choice.which], choice.facts()
     about = total_of(total, None if alpha is None else float(alpha.sum()))
     tied = TiedCounts(cells, priors, about, labels, alpha)
-    parts = _Parts(tied.together, labels, alpha)
+    parts = _Parts(tied)
 
     def told() -> dict[str, object]:
         omitted = {"omitted": parts.omitted} if parts.omitted else {}
@@ -564,9 +239,9 @@ def posterior(
 class _Parts:
     """Joint posterior distribution of the counts, the shares and the rates of one file."""
 
-    def __init__(self, law: Coupled, names: tuple[str, ...], alpha: Array | None) -> None:
-        self.law, self.names, self.alpha = law, names, alpha
-        self.place = {name: i for i, name in enumerate(names)}
+    def __init__(self, tied: TiedCounts) -> None:
+        self.tied, self.law, self.names, self.alpha = tied, tied.together, tied.names, tied.alpha
+        self.place = {name: i for i, name in enumerate(self.names)}
 
     def groups(self) -> dict[str, Quantities]:
         """Return the posterior distributions of the counts, of the shares (unless omitted), and of the rates (if
@@ -632,7 +307,7 @@ class _Parts:
     def _numbers_of(self, group: str) -> Callable[[float], Columns] | None:
         """Return a function that summarises all counts or all shares in one pass, or None if this is not possible."""
         fixed_total = self.law.root.first if len(self.law.root.weights) == 1 else 0
-        if len(self.names) < SHARED or (group != "counts" and fixed_total <= 0):
+        if len(self.names) < tied_windows.SHARED or (group != "counts" and fixed_total <= 0):
             return None
 
         def columns(level: float) -> Columns:
@@ -640,7 +315,7 @@ class _Parts:
                 mean, sd, lower, upper = self._rate_summaries(level)
                 return Columns(mean, sd, lower, upper, EXACT)
             unit = fixed_total if group == "shares" else 1
-            mean, sd, lower, upper = self._summaries(level)
+            mean, sd, lower, upper = self.tied.numbers(level)
             return Columns(mean / unit, sd / unit, lower / unit, upper / unit, EXACT)
 
         return columns
@@ -648,17 +323,18 @@ class _Parts:
     @lru_cache(2)  # noqa: B019  one object for each posterior
     def _rate_summaries(self, level: float) -> _Numbers:
         """Return the posterior summaries of all rates, with one computation for each group of equal counts."""
-        which, rows = self.law.which, []
-        places = np.empty(int(which.max()) + 1, dtype=np.int64)
-        places[which] = np.arange(len(which))
-        for place in steps(places.tolist(), len(places), "rates"):
-            rate = self._rate_law(place)
-            rows.append((rate.mean(), np.sqrt(rate.variance()), *rate.quantile([(1 - level) / 2, (1 + level) / 2])))
-        return _Numbers(*np.array(rows)[which].T)
-
-    @lru_cache(2)  # noqa: B019  one object for each posterior
-    def _summaries(self, level: float) -> _Numbers:
-        return _numbers(self.law, level)
+        assert self.alpha is not None
+        which, total = self.law.which, self.law.root.first
+        kinds = int(which.max()) + 1
+        alpha, rows = np.empty(kinds), []
+        alpha[which] = self.alpha
+        others, score = float(self.alpha.sum()) - alpha, float(ndtri((1 + level) / 2))
+        for block, laws in _in_blocks(self.law, "rates"):
+            weights, widths = _rows([law.weights for law in laws], 0.0)
+            first = np.array([law.first for law in laws])
+            a, b = alpha[block] + first, others[block] + (total - first)
+            rows.append(_window_sums.rate_summaries(weights, widths, a, b, level=level, score=score))
+        return _Numbers(*np.concatenate(rows)[which].T)
 
     def draw(self, size: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
         """Draw counts, shares and rates from their joint posterior distribution. The same row of each array belongs to
@@ -701,7 +377,7 @@ class _Parts:
         rate = self._rate_law(i, group)
         return Continuous(rate, name=self._label(i, group), type="rate", accuracy=EXACT, draw=rate.sample)
 
-    def _rate_law(self, i: int, group: Group = None) -> RateLaw:
+    def _rate_law(self, i: int, group: Group = None) -> "RateLaw":
         """Return the posterior distribution of one rate, as a mixture over a list of pairs of counts."""
         assert self.alpha is not None
         beta = float(self.alpha.sum() if group is None else self.alpha[list(group)].sum()) - float(self.alpha[i])
@@ -740,7 +416,7 @@ class _Parts:
             first, second = np.nonzero(matrix)
             one, two = (side.values().astype(np.float64) for side in (pair.first, pair.second))
             return one[first], two[second], matrix[first, second]
-        if len(self.law.root.weights) == 1 and len(self.names) >= SHARED:
+        if len(self.law.root.weights) == 1 and len(self.names) >= tied_windows.SHARED:
             law = self.law.sum_of([i])
             return law.values().astype(float), (self.law.root.first - law.values()).astype(float), law.weights
         (window, rest), root = self.law.beside(i), self.law.root
@@ -765,3 +441,123 @@ def _concentrations(prior: Any, size: int) -> Array | None:
             )
         return _checks.positives("alpha", prior.get("alpha", JEFFREYS), size)
     return None
+
+
+class RateLaw:
+    """Posterior distribution of a rate, which is a mixture of the distributions Beta(alpha + s, beta + t) over pairs of
+    counts (s, t).
+
+    Along a run of pairs (s, t), (s, t + 1), .., the cumulative distribution functions of consecutive components differ
+    by one term, I_x(a, b + 1) = I_x(a, b) + x^a (1 - x)^b/(b B(a, b)). A run therefore needs one incomplete beta
+    function, and otherwise only powers. If all pairs have the same total, the sum is computed by `_window_sums`.
+
+    Parameters
+    ----------
+    alpha, beta : concentrations > 0 of the rate and of the sum of all other rates.
+    s, t : float64 (n,), integers, the count and the sum of all other counts; t increases by 1 along a run of equal s.
+    weights : float64 (n,), non-negative, divided by their sum.
+    """
+
+    def __init__(self, alpha: float, beta: float, s: Array, t: Array, weights: Array) -> None:
+        kept = weights > _NEGLIGIBLE_PAIR * weights.max()
+        s, t = s[kept], t[kept]
+        self.a, self.b = alpha + s, beta + t
+        self.weights: Array = weights[kept] / weights[kept].sum()
+        self._fixed: FixedTotalRate | None = None
+        if (np.diff(s + t) == 0).all():
+            consecutive = np.zeros(int(s[-1] - s[0]) + 1)
+            consecutive[(s - s[0]).astype(np.int64)] = self.weights
+            self._fixed = FixedTotalRate(consecutive, float(self.a[0]), float(self.b[0]))
+            return
+        heads = np.flatnonzero(np.r_[True, (np.diff(self.a) != 0) | (np.diff(self.b) != 1)])
+        later = np.concatenate([_later(run) for run in np.split(self.weights, heads[1:])])
+        self._heads = self.a[heads], self.b[heads], np.add.reduceat(self.weights, heads)
+        going = later > 0
+        self._steps = self.a[going], self.b[going], np.log(later[going] / self.b[going]) - self._log_beta[going]
+
+    def mean(self) -> float:
+        """Return the posterior mean of the rate, computed in closed form."""
+        return self._moments[0]
+
+    def variance(self) -> float:
+        """Return the posterior variance of the rate, computed in closed form."""
+        return self._moments[1]
+
+    @cached_property
+    def _moments(self) -> tuple[float, float]:
+        totals = self.a + self.b
+        means = self.a / totals
+        mean = float(self.weights @ means)
+        inner = means * (1 - means) / (totals + 1)
+        return mean, float(self.weights @ (inner + (means - mean) ** 2))
+
+    @cached_property
+    def _log_beta(self) -> Array:
+        return np.asarray(betaln(self.a, self.b))
+
+    def pdf(self, x: ArrayLike) -> Array:
+        """Return the posterior density of the rate at x in [0, 1]."""
+        points = np.asarray(x, dtype=np.float64)
+        flat = np.atleast_1d(points).ravel()
+        out = np.zeros(flat.shape)
+        for i in np.flatnonzero((flat >= 0) & (flat <= 1)):
+            if self._fixed is not None and 0 < flat[i] < 1:
+                out[i] = self._fixed.below(float(logit(flat[i])))[1] / (flat[i] * (1 - flat[i]))
+                continue
+            out[i] = self.weights @ np.exp(xlogy(self.a - 1, flat[i]) + xlog1py(self.b - 1, -flat[i]) - self._log_beta)
+        return out.reshape(points.shape)
+
+    def cdf(self, x: ArrayLike) -> Array:
+        """Return the cumulative distribution function P(rate <= x). It is accurate to 12 significant digits. If the
+        pairs have different totals, the relative error is about 5e-16 times the largest total, if this is larger.
+        """
+        points = np.asarray(x, dtype=np.float64)
+        return np.array([self._below(float(one)) for one in points.ravel()]).reshape(points.shape)
+
+    def quantile(self, q: ArrayLike) -> Array:
+        """Return the quantile x with P(rate <= x) = q. It is as accurate as the cumulative distribution function."""
+        levels = _checks.fraction("q", q)
+        return np.array([self._at(float(level)) for level in levels.ravel()]).reshape(levels.shape)
+
+    def sample(self, size: int, rng: np.random.Generator) -> Array:
+        """Draw independent values of the rate from its posterior distribution, as an array of shape (size,)."""
+        pairs = rng.choice(len(self.weights), size=size, p=self.weights)
+        return np.asarray(rng.beta(self.a[pairs], self.b[pairs]))
+
+    def _below(self, x: float) -> float:
+        if not 0 < x < 1:
+            return float(x >= 1)
+        if self._fixed is not None:
+            return self._fixed.below(float(logit(x)))[0]
+        a, b, log_step = self._steps
+        first, second, sums = self._heads
+        steps = np.exp(log_step + a * np.log(x) + b * np.log1p(-x)).sum()
+        return min(float(sums @ betainc(first, second, x) + steps), 1.0)
+
+    def _at(self, level: float) -> float:
+        """Return the quantile of the rate at a single level. The search is on the scale of the log odds of the rate."""
+        if not 0 < level < 1:
+            return level
+        mean = min(max(self.mean(), 1e-300), 1 - 1e-16)
+        start, width = np.log(mean) - np.log1p(-mean), np.sqrt(self.variance()) / (mean * (1 - mean))
+        if self._fixed is not None:
+            return float(expit(self._fixed.quantile(level, float(start))))
+        ends = [float(start - width), float(start + width)]
+
+        def excess(odds: float) -> float:
+            return self._below(float(expit(odds))) - level
+
+        for i, side in ((0, -1.0), (1, 1.0)):
+            while side * excess(ends[i]) < 0 and abs(ends[i]) < _FURTHEST:
+                ends[1 - i], width = ends[i], 2 * width
+                ends[i] = float(np.clip(ends[i] + side * width, -_FURTHEST, _FURTHEST))
+        if excess(ends[0]) * excess(ends[1]) >= 0:
+            return float(ends[0] > 0)
+        return float(expit(brentq(excess, ends[0], ends[1], xtol=1e-14, rtol=1e-14)))
+
+
+def _later(weights: Array) -> Array:
+    """Return, for each entry of an array of weights, the sum of all later entries. The sums start at the last weight,
+    so that small sums keep full relative accuracy.
+    """
+    return np.asarray(np.append(np.cumsum(weights[:0:-1])[::-1], 0.0))

@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from ... import _checks
 from ..._accuracy import LEVEL, Accuracy
+from ..._results.convolutions import Unlisted, Whole, Window
 from ..._results.distributions import Discrete
-from ..._results.joint import Pair, Places, Unlisted, Whole, Window
+from ..._results.joint import Pair, Places
 from ..._results.posterior import Posterior
 from ..._results.quantities import Columns, Quantities
 from ._solver import ENOUGH, Solved

@@ -17,7 +17,7 @@ from scipy.special import digamma, gammaln
 from ... import _checks
 from ..._accuracy import LEVEL
 from ..._printing import steps
-from ..._results.joint import Unlisted
+from ..._results.convolutions import Unlisted
 from . import _sites, _solver
 from ._solver import ENOUGH, Mixture, Solved, mixture
 from ._tree_law import NodePair, Rows, sized, sized_as

@@ -3,6 +3,7 @@
 import itertools
 from functools import reduce
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import stats
@@ -13,12 +14,13 @@ from dpmultinomial._inference import counts as counts_facts
 from dpmultinomial._mechanisms.exact import Exact
 from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._posteriors.counts import noisy_counts
-from dpmultinomial._posteriors.published import conflict, counts_with_total
+from dpmultinomial._posteriors.published import _window_sums, conflict, counts_with_total, tied_windows, windows
 from dpmultinomial._posteriors.published.cells import cells_of
 from dpmultinomial._posteriors.published.counts_with_total import RateLaw
 from dpmultinomial._posteriors.published.priors import Reciprocal, Splits, prior_of
 from dpmultinomial._results import convolutions
-from dpmultinomial._results.joint import Coupled, Independent, Window, added, added_up
+from dpmultinomial._results.convolutions import Window, added, added_up
+from dpmultinomial._results.joint import Coupled, Independent
 from dpmultinomial._seeding import stream
 
 GAUSS = {"law": "discrete_gaussian", "sigma": 2.0}
@@ -165,7 +167,7 @@ def test_draws_follow_the_joint_law():
     assert abs(drawn["rates"].mean(axis=0) - found.rates.mean().to_numpy()).max() < 5 * 0.2 / np.sqrt(size)
 
 
-def test_what_windows_of_tied_counts_neglect_is_within_the_bound():
+def test_what_windows_of_tied_counts_neglect_is_within_the_bound(monkeypatch):
     """Check windows that are too short: the error of every marginal, by wide windows, is below the stated bound."""
     rng, finite = stream(1, "cut"), 0
     for words in (GAUSS, {"law": "laplace", "scale": 1.0}):
@@ -177,11 +179,11 @@ def test_what_windows_of_tied_counts_neglect_is_within_the_bound():
             counts_with_total.total_of({"released": 22, "noise": GAUSS}, 4.0),
         ):
             priors = [Splits(1.0) if about.concentration else Reciprocal()] * 4
-            wide = counts_with_total.solve(cells, priors, about)
+            wide = tied_windows.solve(cells, priors, about)
             for log_mass in (4.0, 8.0, 14.0):
-                cut = counts_with_total._attempt(
-                    cells, priors, about, log_mass, counts_with_total._kinds(cells, priors)
-                )
+                with monkeypatch.context() as short:
+                    short.setattr(windows, "NEGLECTED", 1.0)
+                    cut = tied_windows._attempt(cells, priors, about, log_mass, tied_windows._kinds(cells, priors))
                 if cut is None:
                     continue
                 for i in range(4):
@@ -310,17 +312,63 @@ def test_rates_are_the_mixture_of_their_beta_laws():
 
 @pytest.mark.parametrize("gap", [False, True])
 def test_rates_given_a_public_total_are_the_mixture_of_their_beta_laws(gap):
-    """Pairs with the same total are one run; a gap between the counts begins another one."""
+    """Check pairs with the same total, with and without a gap between the counts."""
     s = np.arange(3.0, 60.0)
     weights = np.exp(-((s - 20) ** 2) / 90) * (np.abs(s - 24) > 2 if gap else 1.0)
     law = RateLaw(0.5, 1.5, s, 80.0 - s, weights)
-    assert len(law._heads[0]) == 1 + gap
+    assert law._fixed is not None
     p = weights / weights.sum()
     x = np.array([1e-6, 0.02, 0.1, 0.19, 0.3, 0.6, 0.99])
     exact = np.array([p @ betainc(0.5 + s, 81.5 - s, one) for one in x])
     assert law.cdf(x) == pytest.approx(exact, rel=1e-10)
     for level in (1e-9, 0.025, 0.5, 0.975, 1 - 1e-9):
         assert law.cdf(law.quantile(level)) == pytest.approx(level, rel=1e-11)
+
+
+@pytest.mark.parametrize(("total", "middle"), [(60, 55), (90_000, 3), (5_000, 200), (3_000_000, 40)])
+def test_rates_of_a_large_public_total_are_accurate(total, middle):
+    """Check distribution function and density against sums of mpmath's incomplete beta functions, with 30 digits."""
+    s = np.arange(max(middle - 9, 0), min(middle + 9, total + 1))
+    weights = np.exp(-np.abs(s - middle) / 2.0) * (np.abs(s - middle + 4) > 1)  # with a gap
+    weights /= weights.sum()
+    law = RateLaw(0.5, 20.0, s.astype(float), (total - s).astype(float), weights)
+    with mpmath.workdps(30):
+        for level in (1e-9, 0.025, 0.975, 1 - 1e-6):
+            x = float(law.quantile(level))
+            kept = [
+                (mpmath.mpf(float(w)), 0.5 + int(n), 20 + total - int(n)) for n, w in zip(s, weights, strict=True) if w
+            ]
+            below = mpmath.fsum(w * mpmath.betainc(a, b, 0, x, regularized=True) for w, a, b in kept)
+            assert float(below) == pytest.approx(level, rel=1e-13)
+            assert float(law.cdf(x)) == pytest.approx(float(below), rel=1e-13)
+            point = mpmath.mpf(x)
+            logs = [(a - 1) * mpmath.log(point) + (b - 1) * mpmath.log1p(-point) for _, a, b in kept]
+            terms = [w * mpmath.exp(log) / mpmath.beta(a, b) for (w, a, b), log in zip(kept, logs, strict=True)]
+            assert float(law.pdf(x)) == pytest.approx(float(mpmath.fsum(terms)), rel=1e-12)
+
+
+def test_summaries_of_many_rates_are_those_of_single_rates():
+    """Check rows of different widths against closed forms and quantiles of single rates."""
+    rng, total = stream(7, "rates"), 5000
+    widths, first = np.array([1, 7, 40, 23]), np.array([0, 3, 900, 4977])
+    weights = np.zeros((4, 40))
+    for row, width in zip(weights, widths, strict=True):
+        row[:width] = rng.dirichlet(np.ones(width))
+    a, b = 0.5 + first, 700.0 + total - first
+    level = 0.9
+    found = _window_sums.rate_summaries(weights, widths, a, b, level=level, score=float(stats.norm.ppf(0.95)))
+    for row, width, low, out in zip(weights, widths, first, found, strict=True):
+        s = np.arange(low, low + width).astype(float)
+        law = RateLaw(0.5, 700.0, s, total - s, row[:width])
+        assert out[:2] == pytest.approx([law.mean(), np.sqrt(law.variance())], rel=1e-12)
+        exact = [row[:width] @ betainc(0.5 + s, 700 + total - s, x) for x in out[2:]]
+        assert exact == pytest.approx([0.05, 0.95], rel=1e-12)
+        assert law.quantile([0.05, 0.95]) == pytest.approx(out[2:], rel=1e-12)
+    with pytest.raises(ValueError, match="a and b must be > 0 for all counts of a row"):
+        _window_sums.rate_summaries(weights, widths, a, np.array([1.0, 6.5, 39.0, 30.0]), level=level, score=1.6)
+    for wrong in ((np.ones(3), 0.5, 2.0), (np.ones(0), 0.5, 2.0), (np.ones(3), 0.0, 5.0)):
+        with pytest.raises(ValueError, match="a and b must be > 0 for all counts"):
+            _window_sums.FixedTotalRate(*wrong)
 
 
 def test_rates_at_the_very_ends():
@@ -608,7 +656,7 @@ def test_shares_with_too_many_values_are_omitted_with_the_reason():
 
 @pytest.mark.parametrize("scale", [1e5, 1e7, 1e12])
 def test_a_noisy_total_of_wide_noise_is_rejected_before_any_work(scale, monkeypatch):
-    monkeypatch.setattr(counts_with_total.Leaves, "of", None)
+    monkeypatch.setattr(tied_windows.Leaves, "of", None)
     law = dpm.DiscreteLaplace(scale=scale)
     with pytest.raises(ValueError, match=r"sums .* in the total, .* more than the limit of 2,000,000: set tighter"):
         counts_with_total.posterior([12, 7, 31], noise=law, total={"released": 50, "noise": law})

@@ -1,20 +1,26 @@
-"""Thousands of counts with a total: equal counts share a window; compared with one window per count."""
+"""Tests of many counts with a total: shared windows and Fourier sums, compared with one window and one convolution per
+count.
+"""
 
 import numpy as np
 import pytest
 
 import dpmultinomial as dpm
 from dpmultinomial._mechanisms.law_settings import law_of
-from dpmultinomial._posteriors.published import counts_with_total
-from dpmultinomial._results import convolutions, joint
-from dpmultinomial._results.joint import Coupled, Window, added_up, free_sum
+from dpmultinomial._posteriors.published import counts_with_total, tied_windows
+from dpmultinomial._posteriors.published.cells import cells_of, total_of
+from dpmultinomial._posteriors.published.priors import Splits, prior_of
+from dpmultinomial._results import convolutions, joint, spectral_ties
+from dpmultinomial._results.convolutions import Window, added_up
+from dpmultinomial._results.joint import Coupled, free_sum
 from dpmultinomial._seeding import stream
 
 LAPLACE, GAUSS = {"law": "discrete_laplace", "scale": 2.0}, {"law": "discrete_gaussian", "sigma": 3.0}
 
 
 def few(monkeypatch, size, *, transforms=False):
-    monkeypatch.setattr(counts_with_total, "SHARED", size)
+    monkeypatch.setattr(tied_windows, "SHARED", size)
+    monkeypatch.setattr(joint, "MANY", size)
     if transforms:
         monkeypatch.setattr(joint, "BRIEF", 0)
         monkeypatch.setattr(convolutions, "BRIEF", 0)
@@ -72,9 +78,12 @@ def test_different_counts_in_any_order_have_the_laws_of_single_ones(total, monke
     wanted = counts_with_total.posterior(noisy, **given)
     few(monkeypatch, 16)
     monkeypatch.setattr(counts_with_total, "_SUMMARISED", 7)
-    monkeypatch.setattr(counts_with_total, "_TOGETHER", 300)
+    monkeypatch.setattr(tied_windows, "_TOGETHER", 300)
+    monkeypatch.setattr(spectral_ties, "_TOGETHER", 300)
     found = counts_with_total.posterior(noisy, **given)
     assert not found.source.together.shared
+    spectrum, _ = found.source.together._smooth
+    assert sum(law is not None for law in spectrum.singles(np.arange(40))) >= 20  # by Fourier sums
     assert found.counts.in_one_pass
     assert found.rates.in_one_pass == (total == "public")
     ours, theirs = found.summary(0.9), wanted.summary(0.9)
@@ -82,6 +91,40 @@ def test_different_counts_in_any_order_have_the_laws_of_single_ones(total, monke
         np.testing.assert_allclose(ours[column], theirs[column], rtol=1e-10, atol=1e-12)
     assert found.counts["7"].mean() == pytest.approx(wanted.counts["7"].mean(), rel=1e-12)
     np.testing.assert_allclose(found.source.tails, wanted.source.tails, rtol=1e-9, atol=0)
+
+
+@pytest.mark.parametrize("noise", [{"law": "laplace", "scale": 2.0}, LAPLACE])
+@pytest.mark.parametrize(("alpha", "away"), [(0.5, 0), (0.5, 400), (None, -300), (1.0, 900)])
+@pytest.mark.parametrize("root", [None, {"law": "laplace", "scale": 20.0}])
+def test_small_tails_of_a_total_of_many_counts(noise, alpha, away, root, monkeypatch):
+    """Check tails from .5 to 1e-20 against sums of convolutions with small relative errors. A concentration adds a
+    prior of the sum that shifts its distribution by many standard deviations.
+    """
+    law, rng = law_of(noise), stream(8, "tails", str(away))
+    noisy, total = released(300, rng, law)
+    cells = cells_of(noisy, law, lower=0, upper=np.inf)
+    about = total + away if root is None else {"released": total + away + 0.5, "noise": law_of(root)}
+    about = total_of(about, None if alpha is None else 300 * alpha)
+    priors = [Splits(alpha) if alpha else prior_of({"law": "geometric", "mean": 30.0})] * 300
+    few(monkeypatch, 10**9)
+    wanted = tied_windows.tail_of_total(cells, priors, about)
+    few(monkeypatch, 64)
+    assert tied_windows.tail_of_total(cells, priors, about) == pytest.approx(wanted, rel=1e-9)
+
+
+def test_a_count_that_dominates_the_sum_is_left_to_convolutions(monkeypatch):
+    """The tie of a count that is wider than the sum of all others is not smooth enough for Fourier sums."""
+    few(monkeypatch, 32)
+    y = np.arange(-600, 601)
+    factors = [Window(-20, np.exp(-np.abs(np.arange(41) - 20.0 + i / 40) / 2)) for i in range(40)]
+    factors[7] = Window(-600, np.exp(-np.abs(y) / 60.0))
+    root = Window(30, np.ones(1))
+    law = Coupled(factors, root)
+    assert [place for place, single in enumerate(law._smooth[0].singles(np.arange(40))) if single is None] == [7]
+    few(monkeypatch, 10**9)
+    plain = Coupled(factors, root)
+    for place in (0, 7, 39):
+        assert law.sum_of([place]).weights == pytest.approx(plain.sum_of([place]).weights, rel=1e-9, abs=1e-13)
 
 
 @pytest.mark.parametrize("transforms", [False, True])

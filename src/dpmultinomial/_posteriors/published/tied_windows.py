@@ -1,0 +1,456 @@
+"""Windows of noisy counts with a public or noisy total, and the joint posterior distribution of the counts.
+
+Given the released values, the counts are independent up to a weight on their sum: a_i(n) is the prior times the
+likelihood of count i, and g(N) is the likelihood of the total. All weights are tilted, to a_i(n) exp(theta n) and g(N)
+exp(-theta N), with the theta at which the unconditional sum has the mean that the total implies. The tilts cancel, and
+the windows contain the bulk of the posterior, even if the noisy counts and their total differ by a large amount. The
+mass that windows neglect is bounded: likelihoods are log-concave, so a tail decreases at least geometrically. The bound
+is the neglected unconditional mass times the largest weight of the total, divided by the evidence.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from ..._results.convolutions import Window
+from ..._results.joint import Coupled, Incompatible, free_sum
+from . import conflict, windows
+from .cells import Cells, Total
+from .priors import Splits
+from .windows import CountPrior
+
+Array = NDArray[np.float64]
+_PLAIN_TAIL = 1e-3  # smallest tail probability for which an absolute accuracy of 1e-12 is sufficient
+_TOGETHER = 1 << 20  # number of values of windows that are computed together
+_ENTRIES = 50_000_000  # largest total number of entries of all windows
+_WIDEST = 2_000_000  # largest number of values of one count, and of their sum
+SHARED = 1000  # smallest number of counts for which equal counts share a window
+# the means of the unconditional sum and of the total are matched within this number of standard deviations
+_NEAR = 0.1
+
+
+class TooWide(ValueError):
+    """Error that is raised if the counts have too many possible values to compute the distribution of their sum."""
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """Ranges (windows) of possible counts with their log weights, in arrays with one row per count.
+
+    Parameters
+    ----------
+    low, width : float64 (k,), first count and number of counts of a window.
+    logs : float64 (sum of all widths,), log of prior times likelihood, in the order of the windows.
+    left, right : float64 (k, 2), logs of upper bounds on the first two weights beyond either end, starting with the
+        nearest; -inf if a bound of the count ends the window.
+    times : float64 (k,), number of counts with the same window.
+    growth : float64 (k,), largest ratio of consecutive prior weights beyond the right end.
+    """
+
+    low: Array
+    width: Array
+    logs: Array
+    left: Array
+    right: Array
+    growth: Array
+    times: Array
+
+    @classmethod
+    def of(
+        cls, cells: Cells, priors: Sequence[CountPrior], log_mass: float, times: Array | None = None
+    ) -> "Leaves | None":
+        """Return the windows (ranges of possible values) of the given counts, or None if a window is empty.
+
+        Parameters
+        ----------
+        cells : noisy counts with finite bounds.
+        priors : one prior per count.
+        log_mass : log mass of a window, as in `windows.spans`.
+        times : float64 (k,), number of equal counts that each row represents; None: 1.
+
+        Returns
+        -------
+        Leaves or None
+
+        Raises
+        ------
+        TooWide
+            If a window is infinite, or the windows are too wide in total.
+        """
+        k = len(cells)
+        low, high, lower, upper = np.empty(k), np.empty(k), cells.lower.copy(), cells.upper.copy()
+        kinds: dict[int, tuple[CountPrior, list[int]]] = {}
+        for i, prior in enumerate(priors):
+            kinds.setdefault(id(prior), (prior, []))[1].append(i)
+        for prior, members in kinds.values():
+            rows = np.array(members)
+            low[rows], high[rows] = windows.spans(cells.take(rows), prior, log_mass)
+            lower[rows], upper[rows] = np.maximum(lower[rows], prior.first), np.minimum(upper[rows], prior.last)
+        low, high = np.where(cells.measured, low, lower), np.where(cells.measured, high, upper)
+        if (high < low).any():
+            return None
+        width = high - low + 1
+        if not (width.sum() <= _ENTRIES and width.max() <= _WIDEST):
+            raise TooWide(_too_wide(width))
+        ends = np.stack([low - 1, low - 2, high + 1, high + 2], axis=1)
+        beyond = np.zeros(ends.shape)
+        seen = np.flatnonzero(cells.measured)
+        beyond[seen] = cells.noise.take(seen).log_likelihood(cells.released[seen, None], ends[seen])
+        growth = np.ones(k)
+        for prior, members in kinds.values():
+            rows = np.array(members)
+            beyond[rows] += prior.peak if np.isfinite(prior.peak) else prior.log_weights(ends[rows])
+            if isinstance(prior, Splits) and prior.alpha > 1:
+                growth[rows] = (high[rows] + 1 + prior.alpha) / (high[rows] + 2)
+        beyond[low <= lower, :2] = -np.inf
+        beyond[high >= upper, 2:] = -np.inf
+        times = np.ones(k) if times is None else times
+        return cls(low, width, _log_weights(cells, priors, low, width), beyond[:, :2], beyond[:, 2:], growth, times)
+
+    def tilt(self, sums: Array, root: Array) -> float:
+        """Return the exponential tilt under which the unconditional sum of the counts has approximately the same mean
+        as the total.
+
+        Parameters
+        ----------
+        sums : float64 (n,), possible totals.
+        root : float64 (n,), log weight of each possible total.
+
+        Returns
+        -------
+        float
+        """
+        low, high, step = -np.inf, np.inf, 1e-3
+        theta = 0.0
+        for _ in range(400):
+            mean, variance = self._moments(theta)
+            weights = np.exp(root - theta * sums - (root - theta * sums).max())
+            total = float(weights @ sums / weights.sum())
+            spread = variance + float(weights @ (sums - total) ** 2 / weights.sum())
+            if abs(total - mean) <= _NEAR * np.sqrt(max(spread, 1e-300)):
+                break
+            low, high = (theta, high) if total > mean else (low, theta)
+            new = theta + (total - mean) / spread if spread > 0 else np.copysign(np.inf, total - mean)
+            if np.isfinite(low) and np.isfinite(high):
+                new = new if low < new < high else (low + high) / 2
+            elif not abs(new - theta) <= step:
+                new, step = theta + np.copysign(step, total - mean), 2 * step
+            if new == theta:
+                break
+            theta = float(new)
+        return theta
+
+    def balance(self, log_prior: Callable[[Array], Array]) -> float:
+        """Return the exponential tilt under which the unconditional sum of the counts is centred at the mode of its
+        distribution times a further prior of the sum.
+
+        Parameters
+        ----------
+        log_prior : function from sums to logs of the prior weights; the distribution times the prior is log-concave.
+
+        Returns
+        -------
+        float
+        """
+        theta = 0.0
+        for _ in range(50):
+            mean, variance = self._moments(theta)
+            before, here, after = log_prior(np.maximum(mean + np.array([-1.0, 0.0, 1.0]), 0.0))
+            step = ((after - before) / 2 - theta) / max(1 - (after - 2 * here + before) * variance, 0.1)
+            theta += float(step)
+            if step * step * variance <= _NEAR * _NEAR:
+                break
+        return theta
+
+    def tilted(self, theta: float) -> list[Window]:
+        """Return, for each count, the exponentially tilted weights of its possible values. The weights replace `logs`,
+        to save memory, so no other method can be called afterwards.
+        """
+        for rows, part in _row_blocks(self.width):
+            weights = self._scaled(rows, part, theta)[0]
+            self.logs[part] = weights[np.arange(weights.shape[1]) < self.width[rows, None]]
+        parts = np.split(self.logs, np.cumsum(self.width[:-1]).astype(np.int64))
+        return [Window(int(first), part) for first, part in zip(self.low, parts, strict=True)]
+
+    def neglected(self, theta: float) -> float:
+        """Return an upper bound on the probability outside the tabulated ranges (windows) of the counts. The bound is
+        computed from exponentially tilted weights, without conditioning on the total.
+        """
+        log_totals, last = self._log_totals(theta), self.width - 1
+        bound = 0.0
+        for ends, end_counts, sign, growth in (
+            (self.left, np.zeros(len(last)), -1.0, np.ones(len(last))),
+            (self.right, last, 1.0, self.growth),
+        ):
+            nearest = ends[:, 0] + theta * (end_counts + sign) - log_totals
+            with np.errstate(invalid="ignore", over="ignore"):
+                fall = np.exp(ends[:, 1] - ends[:, 0] + sign * theta) * growth
+                tail = np.where(fall < 1, np.exp(nearest) / (1 - fall), np.inf)
+            bound += float((self.times * np.where(ends[:, 0] == -np.inf, 0.0, tail)).sum())
+        return bound
+
+    def log_total(self, theta: float) -> float:
+        """Return the log of the sum of all products of tilted weights, one weight per count."""
+        return float((self.times * (self._log_totals(theta) + theta * self.low)).sum())
+
+    def _log_totals(self, theta: float) -> Array:
+        log_totals = np.empty(len(self.low))
+        for rows, part in _row_blocks(self.width):
+            weights, tops = self._scaled(rows, part, theta)
+            log_totals[rows] = tops + np.log(weights.sum(axis=1))
+        return log_totals
+
+    def _moments(self, theta: float) -> tuple[float, float]:
+        mean, spread = np.empty(len(self.low)), np.empty(len(self.low))
+        for rows, part in _row_blocks(self.width):
+            weights = self._scaled(rows, part, theta)[0]
+            y = np.arange(float(weights.shape[1]))
+            sums, means, squares = (weights @ np.stack([np.ones_like(y), y, y * y], axis=1)).T
+            mean[rows] = means / sums
+            spread[rows] = np.maximum(squares / sums - mean[rows] ** 2, 0.0)
+        return float((self.times * (self.low + mean)).sum()), float((self.times * spread).sum())
+
+    def _scaled(self, rows: slice, part: slice, theta: float) -> tuple[Array, Array]:
+        """Return the weights of the selected counts under an exponential tilt, with a largest weight of 1 in every row,
+        and the log of the largest weight of every row. The positions in `logs` are `part`.
+        """
+        width = self.width[rows, None]
+        offsets = np.arange(float(width.max()))
+        weights = np.full((len(width), len(offsets)), -np.inf)
+        weights[offsets < width] = self.logs[part]
+        if theta:
+            weights += theta * offsets
+        tops = weights.max(axis=1)
+        weights -= tops[:, None]
+        return np.exp(weights, out=weights), tops
+
+
+def _row_blocks(width: Array) -> Iterator[tuple[slice, slice]]:
+    """Yield consecutive parts of the windows of counts: the range of rows, and the range of entries in an array of all
+    windows. The windows of a part have at most `_TOGETHER` values if they are extended to the widest window.
+    """
+    size, ends = max(_TOGETHER // int(width.max()), 1), np.append(0, np.cumsum(width)).astype(np.int64)
+    for start in range(0, len(width), size):
+        stop = min(start + size, len(width))
+        yield slice(start, stop), slice(int(ends[start]), int(ends[stop]))
+
+
+def _log_weights(cells: Cells, priors: Sequence[CountPrior], low: Array, width: Array) -> Array:
+    """Return the logs of prior times likelihood of the possible counts, for one window after the other."""
+    out = np.empty(int(width.sum()))
+    order: dict[int, tuple[int, CountPrior]] = {}
+    which = np.array([order.setdefault(id(prior), (len(order), prior))[0] for prior in priors])
+    for rows, part in _row_blocks(width):
+        first, offsets = low[rows], np.arange(width[rows].max())
+        logs = np.zeros((len(first), len(offsets)))
+        seen = cells.measured[rows]
+        if seen.any():
+            places = np.flatnonzero(seen) + rows.start
+            law = cells.noise.take(places)
+            logs[seen] = law.log_likelihood(cells.released[places, None], first[seen, None] + offsets)
+        for kind, prior in order.values():
+            members = which[rows] == kind
+            if members.any():
+                logs[members] += _at_counts(prior, first[members], offsets)
+        out[part] = logs[offsets < width[rows, None]]
+    return out
+
+
+def _at_counts(prior: CountPrior, first: Array, offsets: Array) -> Array:
+    """Return the log prior weights of the counts first + offsets, as an array with one row per element of `first`. Each
+    count is evaluated once if the counts overlap.
+    """
+    least, size = first.min(), first.max() - first.min() + len(offsets)
+    if size > len(first) * len(offsets):
+        return prior.log_weights(first[:, None] + offsets)
+    table = prior.log_weights(least + np.arange(size))
+    return np.asarray(table[(first[:, None] - least + offsets).astype(np.int64)])
+
+
+def _too_wide(width: Array) -> str:
+    """Return the message of an error about windows with too many possible counts."""
+    if width.max() > _WIDEST:
+        fault = f"each of the {len(width):,} true counts in the total has up to {width.max():.3g} possible values"
+    else:
+        fault = f"the {len(width):,} true counts in the total have {width.sum():.3g} possible values together"
+    limit = _WIDEST if width.max() > _WIDEST else _ENTRIES
+    return f"{fault}, more than the limit of {limit:,}: set tighter bounds on the counts, or more informative priors"
+
+
+_ENOUGH = 1000  # largest number of counts for which the first log mass is sufficient
+_LOG_MASS = (45.0, 60.0, 180.0, 720.0, 2880.0, 11_520.0, 46_080.0, 184_320.0, 737_280.0)
+
+
+@dataclass(frozen=True)
+class Solved:
+    """Joint posterior of counts that are coupled by their total.
+
+    Parameters
+    ----------
+    together : joint distribution of the counts.
+    error : upper bound on the neglected posterior probability.
+    theta : tilt.
+    log_mass : log mass with which the windows were made.
+    """
+
+    together: Coupled
+    error: float
+    theta: float
+    log_mass: float
+
+
+def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
+    """Compute the joint posterior distribution of counts and their total.
+
+    Parameters
+    ----------
+    cells : noisy counts, all valid; lower bounds are finite.
+    priors : one prior per count.
+    total : public information about the sum.
+
+    Returns
+    -------
+    Solved
+
+    Raises
+    ------
+    ValueError
+        If counts and total are incompatible, or windows would be too wide.
+
+    Notes
+    -----
+    Cost: O(k w log k) memory and O(k w log w) time for k counts and windows of w.
+    """
+    kinds = _kinds(cells, priors)
+    extra = float(np.log(max(len(cells) / _ENOUGH, 1.0)))  # the neglected probability is a sum over all counts
+    for log_mass in _LOG_MASS:
+        attempt = None  # releases the memory of the previous attempt
+        attempt = _attempt(cells, priors, total, log_mass + extra, kinds)
+        if attempt is not None and attempt.error <= windows.NEGLECTED:
+            return attempt
+    raise ValueError(
+        f"no counts within the bounds are consistent with the total {total.released:g}, or the total requires noise of "
+        "more than 1,200 standard deviations: check the total, the noise and the bounds"
+    )
+
+
+def tail_of_total(cells: Cells, priors: Sequence[CountPrior], total: Total) -> float:
+    """Return the smaller tail probability of the released total, given the released counts.
+
+    Parameters
+    ----------
+    cells, priors, total : arguments of `solve`; `conflict.has_tails` is true for the noise of the total.
+
+    Returns
+    -------
+    float
+        NaN if the counts do not determine the distribution of their sum, because a count was not measured and its prior
+        is improper. For many counts, small probabilities have a relative error of about 1e-9.
+    """
+    rows, which = _kinds(cells, priors)
+    rough = len(cells) >= SHARED
+
+    def law_of_sum(tilt: Callable[[Leaves], float]) -> tuple[float, Array, Array]:
+        """Return a tilt, the possible sums of counts that are tilted by it, and the logs of their weights without the
+        tilt.
+        """
+        leaves = Leaves.of(
+            cells.take(rows), [priors[i] for i in rows], _LOG_MASS[0], np.bincount(which).astype(np.float64)
+        )
+        if leaves is None:
+            return 0.0, np.empty(0), np.empty(0)
+        theta = tilt(leaves)
+        scale = leaves.log_total(theta)
+        free = free_sum(leaves.tilted(theta), which, tails=not rough).normalised()
+        sums = free.values().astype(np.float64)
+        return theta, sums, free.log_weights() - theta * sums + scale + total.log_prior(sums)
+
+    try:
+        bulk, sums, logs = law_of_sum(lambda leaves: leaves.balance(total.log_prior))
+    except TooWide:
+        return np.nan
+    if not len(sums):
+        return np.nan
+    log_scale = float(logsumexp(logs))
+    tail = conflict.of_mixture(total.released, total.noise, sums, np.exp(logs - log_scale))
+    if tail >= _PLAIN_TAIL or not rough:
+        return tail
+    # the sum is tilted to the released total, where its weights are accurate, and the tilt is reversed
+    possible = np.arange(*_sums(cells, total, _LOG_MASS[0]))
+    theta, sums, logs = law_of_sum(lambda leaves: leaves.tilt(possible, total.log_weights(possible)))
+    side = "low" if theta < bulk else "high"
+    return conflict.of_mixture(total.released, total.noise, sums, np.exp(logs - log_scale), side=side)
+
+
+Kinds = tuple[NDArray[np.int64], NDArray[np.int64]]  # one row per group of equal counts, and every row's group
+
+
+def _kinds(cells: Cells, priors: Sequence[CountPrior]) -> Kinds:
+    """Group the counts that are equal and have equal priors. Return the position of one count per group, and the group
+    index of every count. If there are few counts, every count is a separate group.
+    """
+    if len(cells) < SHARED:
+        every = np.arange(len(cells))
+        return every, every
+    places: dict[int, int] = {}
+    prior_index = np.array([places.setdefault(id(prior), len(places)) for prior in priors], dtype=np.int64)
+    return np.unique(cells.kinds[1] * len(places) + prior_index, return_index=True, return_inverse=True)[1:]
+
+
+def _sums(cells: Cells, total: Total, log_mass: float) -> tuple[float, float]:
+    """Return the smallest possible sum of the counts, given the released total, and the largest possible sum plus 1."""
+    ends = total.noise.reach(np.array([total.released]), log_mass)
+    least, most = float(cells.lower.sum()), float(cells.upper.sum())
+    half = np.ceil(np.asarray(total.noise.halfwidth(log_mass)))
+    low, high = windows.around(np.floor(ends[0]), np.ceil(ends[1]), half, least, most)
+    first, last = max(float(low[0]), least), min(float(high[0]), most)
+    if not last - first < _WIDEST:
+        raise ValueError(
+            f"{last - first + 1:.3g} sums of the true counts are possible given the noise in the total, which is more "
+            f"than the limit of {_WIDEST:,}: set tighter bounds on the counts"
+        )
+    return first, last + 1
+
+
+def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass: float, kinds: Kinds) -> Solved | None:
+    first, end = _sums(cells, total, log_mass)
+    last = end - 1
+    least, most = float(cells.lower.sum()), float(cells.upper.sum())
+    rows, which = kinds
+    part = cells.take(rows)
+    capped = replace(part, upper=np.minimum(part.upper, part.lower + last - least))
+    leaves = Leaves.of(capped, [priors[i] for i in rows], log_mass, np.bincount(which).astype(np.float64))
+    if leaves is None:
+        return None
+    sums = np.arange(first, last + 1)
+    around = total.log_weights(np.array([first - 2, first - 1, last + 1, last + 2]))
+    root = total.log_weights(sums)
+    if root.max() == -np.inf:
+        return None
+    theta = leaves.tilt(sums, root)
+    tilted = root - theta * sums
+    weights = np.exp(tilted - tilted.max())
+    neglected = leaves.neglected(theta)
+    if not neglected <= windows.NEGLECTED:  # the error is larger, because `kept` is at most 1
+        return None
+    try:
+        together = Coupled(leaves.tilted(theta), Window(int(first), weights), which=which)
+    except Incompatible:
+        return None
+    beyond = around - theta * np.array([first - 2, first - 1, last + 1, last + 2]) - tilted.max()
+    cut = _root_tail(beyond[[1, 0]], first > least) + _root_tail(beyond[[2, 3]], last < most)
+    free = together.free.normalised()
+    kept = float(free.weights @ Window(int(first), weights).at(free.first, len(free.weights)))
+    return Solved(together, (neglected + cut) / kept, theta, log_mass)
+
+
+def _root_tail(logs: Array, open_end: bool) -> float:
+    """Return the largest weight of a total beyond one end of the computed range of totals, or 0 if the range ends at a
+    bound. This is the first weight beyond the end if the weights decrease, and otherwise infinity.
+    """
+    if not open_end or logs[0] == -np.inf:
+        return 0.0
+    return float(np.exp(logs[0])) if logs[1] <= logs[0] else np.inf
