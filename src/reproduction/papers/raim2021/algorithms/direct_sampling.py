@@ -550,7 +550,9 @@ class DirectSampler:
             accepted = float(np.exp(min(0.0, self.log_psi - self._log_envelope)))
             if accepted * (LIMIT + size) < size:
                 need = f"{size} draws would need more than {LIMIT} rejections (acceptance {accepted:.1g})"
-                raise RuntimeError(f"{need}, because the step function is a poor envelope: omit knots and adaptive")
+                raise RuntimeError(
+                    f"{need}, because the step function is a poor envelope: omit the arguments knots and adaptive"
+                )
         x, rejected, u, _ = direct_sampler.draw(
             self.problem, self._u, self._p, self.log_whole, size, rng=rng, adapt=self.adaptive, limit=LIMIT
         )

@@ -254,7 +254,7 @@ def test_open_knots_follow_the_need():
     assert sampler.rejection_rate < 0.3
     x = sampler.sample(2000, rng=stream(6, "need"))
     assert kstest(x, weight.exact(SCALE).cdf).pvalue > 1e-3
-    with pytest.raises(RuntimeError, match="a poor envelope: omit knots"):
+    with pytest.raises(RuntimeError, match="a poor envelope: omit the arguments knots"):
         ds.DirectSampler(weight, ds.LaplaceBase(SCALE), knots=25).sample(10, rng=stream(6, "need"))
 
 
