@@ -70,8 +70,8 @@ def applied(texts: Iterable[str] = ()) -> Iterator[None]:
 
 
 def save(figure: Figure, png: str | Path, pdf: str | Path) -> None:
-    """Save a figure as PNG and PDF without a date, so that equal tables give equal files. The layout is computed only
-    once.
+    """Save a figure as PNG and PDF without a date, so that identical tables yield identical files. The layout is
+    computed only once.
 
     The canvas objects are printed directly, because `Figure.savefig` would draw all texts twice per format to compute a
     layout that is already known.

@@ -1,4 +1,4 @@
-"""Generate synthetic noisy measurement files in the layout of the Census Bureau, with known true counts, from a seed.
+"""Generate, from a seed, synthetic noisy measurement files in the layout of the Census Bureau, with known true counts.
 
 None of the files is from an agency. The metadata of every Parquet file and the file ``SYNTHETIC.txt`` in the folder
 state this.

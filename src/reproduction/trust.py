@@ -39,7 +39,7 @@ class Damaged(ValueError):
 
 @dataclass(frozen=True)
 class Fault:
-    """Group of untrusted files of a run, with the reason why they cannot be trusted.
+    """Group of files of a run that fail the check of their provenance, with the reason.
 
     Parameters
     ----------

@@ -195,8 +195,9 @@ def multinomial_mode(
 
 
 def _theorem(total: int, p: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Compute a multinomial mode by Theorem 1 of Wang (2020) in double precision. The algorithm starts at floor((m +
-    S/2) p) and adds or removes single units at the smallest q, or at the lowest index if several q are equal.
+    """Compute the mode of a multinomial distribution by Theorem 1 of Wang (2020) in double precision. The algorithm
+    starts at floor((m + S/2) p) and adds or removes single units at the smallest q, or at the lowest index if several q
+    are equal.
     """
     left = (total + 0.5 * len(p)) * (p / p.sum())
     k: Whole = np.floor(left).astype(np.int64)

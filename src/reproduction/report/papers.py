@@ -1,5 +1,5 @@
-"""Contents of the page of a report that describes one paper. The page shows the artefacts in the order of the paper,
-the errata with evidence, and the methods.
+"""Contents of the report page about one paper. The page shows the artefacts in the order of the paper, the errata with
+evidence, and the methods.
 """
 
 import re
@@ -70,7 +70,7 @@ class Shown:
 
     @property
     def rest(self) -> list[Statement]:
-        """Return the statements about an artefact that are not among the statements shown first on a page."""
+        """Return the remaining statements about an artefact, which the page shows after the statements in `first`."""
         return [s for s in self.statements if s not in self.first]
 
     @property
@@ -106,13 +106,15 @@ class PaperPage:
 
     @property
     def printed(self) -> list[Shown]:
-        """Return the artefacts that have printed statements, in the order of the paper."""
+        """Return the artefacts to which printed statements refer, in the order in which the artefacts occur in the
+        paper.
+        """
         named = {line.address.partition("#")[2]: place for place, line in enumerate(self.lines)}
         return sorted((a for a in self.artefacts if a.name in named), key=lambda a: named[a.name])
 
     @property
     def extras(self) -> list[Shown]:
-        """Return the artefacts of the paper that have no printed statements. They are extensions of the paper and
+        """Return the artefacts of the paper to which no printed statement refers. They are extensions of the paper and
         intermediate results.
         """
         return [a for a in self.artefacts if not a.statements]

@@ -50,7 +50,7 @@ class ScenarioPage:
 
     @property
     def unusable(self) -> int:
-        """Return the number of result rows of the scenario for which a Markov chain did not converge."""
+        """Return the number of result rows of the scenario with the accuracy status "not converged"."""
         if self.summary is None:
             return 0
         points = self.summary.facts.get("points", ())

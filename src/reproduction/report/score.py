@@ -46,8 +46,8 @@ _WIDTH, _HEIGHT, _EDGE, _MOST = 960, 180, 40, 5.0  # size of the plot of z, in i
 
 @dataclass(frozen=True)
 class Group:
-    """Numbers of statements with each verdict, for a group of kinds of statements. The numbers are given in total and
-    for each paper.
+    """Number of statements with each verdict, among the statements of several given kinds. The numbers are given in
+    total and for each paper.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class Plot:
 
 
 def decided(statements: Sequence[Statement], kinds: Sequence[str] = PAPER) -> list[Statement]:
-    """Return the statements of the given kinds that have a decisive verdict and therefore count in the score."""
+    """Return the statements of the given kinds that have a decisive verdict and are therefore included in the score."""
     return [s for s in statements if s.kind in kinds and s.verdict.name in _DECIDED]
 
 

@@ -230,8 +230,8 @@ def _sign(row: dict[Any, Any], relation: str) -> str:
 
 
 def _off(row: dict[Any, Any], kind: str) -> str:
-    """Return, as text, the difference from the printed number with its standard error, or the margin by which a claim
-    holds or fails.
+    """Return, as text, the difference between the reproduced number and the printed number, or the margin by which a
+    claim holds or fails. A positive standard error is added. The text is empty for tests and for missing numbers.
     """
     error = float(row["mc_se"])
     known = f" (s.e. {texts.number(error, 2)})" if error > 0 else ""

@@ -128,8 +128,8 @@ def shown(table: pd.DataFrame, *, file: str = "", path: str = "", most: int = RO
 
 
 def text(value: Any) -> str:
-    """Return the value of a cell as text, with six significant digits for a real number and as an empty string for a
-    missing value.
+    """Return the value of a cell as text. A real number is formatted with six significant digits (see `number`), and a
+    missing value becomes an empty string.
     """
     if value is None or value is pd.NA:
         return ""

@@ -182,8 +182,8 @@ def rounded_up(value: float) -> str:
 
 
 def _svg(files: Files) -> str:
-    """Return the figure of a scenario as an SVG element, in which text remains text and is displayed in the reader's
-    fonts.
+    """Return the figure of a scenario as an SVG element, in which text is stored as characters and is displayed in the
+    reader's fonts.
     """
     settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "page"}
     with warnings.catch_warnings(), style.applied(), mpl.rc_context(settings):

@@ -377,8 +377,8 @@ def _question(row: Any, questions: Mapping[str, Any], *, certain: bool) -> str:
 
 
 def chance(mean: float, status: str, error: float, certain: bool) -> str:
-    """Return a probability as text, or a bound on the probability if all draws agree. A computed probability of 0 or 1
-    is stated as such only if the event is certain.
+    """Return a probability as text, or a bound on the probability if the event occurred in all draws or in none of the
+    draws. A computed probability of 0 or 1 is stated as such only if the event is certain.
     """
     if status != "exact" and error > 0 and mean in (0.0, 1.0):
         return f"at least {percent(1 - error, 3)}" if mean else f"at most {percent(error, 3)}"

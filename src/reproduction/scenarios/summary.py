@@ -144,7 +144,7 @@ def _points(files: Files, most: int) -> Summary:
 
 
 def _asked_first(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows, reordered so that the answers to questions are first."""
+    """Return the rows, reordered so that the answers to questions come first."""
     asked = rows["type"] == "question"
     return pd.concat([rows[asked], rows[~asked]])
 
@@ -304,7 +304,7 @@ _WIDEST = 60  # maximum width of a column that is used for alignment; a longer c
 
 
 def as_text(files: Files) -> str:
-    """Return the text that the terminal shows about the results of a scenario.
+    """Return the summary of the results of a scenario that is printed in the terminal.
 
     Parameters
     ----------

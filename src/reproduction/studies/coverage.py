@@ -122,7 +122,7 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def ranges(rows: pd.DataFrame) -> list[str]:
-    """Return a description of each bin of true counts, in the order of the rows of the first method."""
+    """Return a description of each bin of true counts, in the same order as the result rows for the first method."""
     bins = rows.loc[rows["method"] == rows["method"].iloc[0], ["from", "to"]].to_numpy()
     return [words(low, high, _last(rows)) for low, high in bins]
 

@@ -55,7 +55,7 @@ def line(x: ArrayLike, y: ArrayLike, colour: str = "", *, kind: str = "line") ->
 
 
 def across(kind: str, at: float, colour: str = "") -> Drawn:
-    """Return the artist of a horizontal line (``level``) or a vertical line (``upright``) across a panel."""
+    """Return an artist that represents a horizontal (``level``) or a vertical (``upright``) line across a panel."""
     return Drawn(kind, _points([at]), _hex(colour))
 
 
@@ -73,7 +73,9 @@ def band(x: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str = "") -> Dra
 
 
 def stairs(edges: ArrayLike, heights: ArrayLike, colour: str = "") -> Drawn:
-    """Return the artist of the outline or area of a histogram. A histogram has one more edge than it has heights."""
+    """Return an artist that represents the outline or the area of a histogram. A histogram has one more edge than it
+    has heights.
+    """
     return Drawn("stairs", (*_points(edges), *_points(heights)), _hex(colour))
 
 
@@ -181,7 +183,7 @@ def _patches(axis: Axes) -> Iterator[Drawn]:
 
 
 def span(low: float, high: float, colour: str = "") -> Drawn:
-    """Return the artist of a band from `low` to `high` that extends across the whole panel."""
+    """Return an artist that represents a band from `low` to `high` across the whole panel."""
     return Drawn("span", _points([low], [high - low]), _hex(colour))
 
 

@@ -37,7 +37,8 @@ def tables_of(
     made: Mapping[str, pd.DataFrame] | None = None,
     root_seed: int = ROOT_SEED,
 ) -> dict[str, pd.DataFrame]:
-    """Return a mapping from names to the tables of a paper, which are equal to the tables that a run writes.
+    """Return the tables of a paper, as a dictionary indexed by name. The tables are equal to the tables that a run
+    writes.
 
     Parameters
     ----------
@@ -239,9 +240,7 @@ def _modules(slug: str) -> Iterator[ModuleType]:
 
 
 def _of_tables(slug: str, module: ModuleType) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Yield the name of every function in a module of a paper that takes a complete table as an argument, and the
-    function itself.
-    """
+    """Yield pairs (name, function) for the functions in a paper's module that take a complete table as an argument."""
     for name, value in list(vars(module).items()):
         mine = isfunction(value) and value.__module__.startswith(f"reproduction.papers.{slug}.")
         if mine and _takes_tables(value):

@@ -5,7 +5,7 @@ the posterior is conjugate, and X has the margins of S, so theta | S is a finite
 weights P(S | X) times the Dirichlet-multinomial probability of X. `abc` is the rejection sampler of Pan, Li and Li
 (2023): it accepts only exact equality of a discrete table, so its draws have exactly this distribution.
 
-The posterior can be sampled by rejection as in the slides, by importance sampling, and by a Markov chain of
+The posterior can be sampled by rejection as on the slides, by importance sampling, and by a Markov chain of
 permutations.
 """
 
@@ -109,7 +109,7 @@ def abc(
     alpha: ArrayLike = 1.0,
     method: str = "record",
 ) -> NDArray[np.float64]:
-    """Return the accepted draws of the rejection sampler in the slides of Pan, Li and Li (2023), as a float64 array of
+    """Return the accepted draws of the rejection sampler on the slides of Pan, Li and Li (2023), as a float64 array of
     shape (accepted, cells). The arguments are described in `abc_run`.
 
     Parameters
@@ -141,7 +141,7 @@ def abc_run(
     iterations : int
         Number of proposals; the slides use 5,000,000 (less than 3 s for ten records).
     rng : Generator
-    method : ``"record"`` swaps every proposal, as in the slides. ``"margins_first"`` swaps only proposals with the
+    method : ``"record"`` swaps every proposal, as on the slides. ``"margins_first"`` swaps only proposals with the
         margins of `swapped`. The result has the same distribution, because a swap does not change the margins, and the
         computation takes a third of the time.
 

@@ -29,8 +29,8 @@ def triplets(size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
 
 
 def simulate(size: int, *, total: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the smallest number of significant digits over all compositions, with one row per triplet of
-    probabilities.
+    """Return the smallest number of significant digits to which two computations of a multinomial probability agree,
+    over all compositions, with one row per triplet of probabilities.
 
     The columns are p1, p0 and perr; `pair`, the table compared with R's formula as in the paper; one column for each
     formulation compared with exact arithmetic; and `skipped`, the number of compositions whose probability is below

@@ -149,8 +149,8 @@ def figure_3_timings(
 def _methods(
     noisy: NDArray, total: int, scale: float, counts: NDArray, logs: NDArray, iterations: int, rng: np.random.Generator
 ) -> dict[str, tuple[Callable[[], object], float, bool]]:
-    """Return a mapping from each method to its call, the factor that scales its time to 5,000 iterations, and whether
-    the method is slow.
+    """Return, for each method, a function that runs the method, the factor that scales the measured time to 5,000
+    iterations, and whether the method is slow.
     """
     model: dict[str, Any] = {"total": total, "scale": scale, "alpha": 1.0}
     chain: dict[str, Any] = {"draws": ITERATIONS - BURN_IN, "burn_in": BURN_IN, "rng": rng}

@@ -1,5 +1,5 @@
-"""Compare the slides' rejection sampler with the exact posterior, for theta at one swap rate and for log phi at several
-rates.
+"""Compare the rejection sampler on the slides with the exact posterior, for theta at one swap rate and for log phi at
+several swap rates.
 """
 
 import numpy as np
@@ -22,8 +22,8 @@ _TAILS = (0.025, 0.25, 0.5, 0.75, 0.975)
 def simulate(
     size: int, *, rng: np.random.Generator, observed: list[list[int]], rates: list[float], bins: int
 ) -> pd.DataFrame:
-    """Return `size` iterations of the rejection sampler at each swap rate. Every proposal is swapped record by record,
-    as in the slides.
+    """Return the results of `size` iterations of the rejection sampler at each swap rate. Every proposal is swapped
+    record by record, as on the slides.
 
     There is one row per accepted draw (rate, theta1..theta4, x11 of the unswapped table, iterations 0), and one row per
     rate with the number of iterations (all other columns missing).
@@ -145,9 +145,9 @@ def posterior_summary(
 
 
 def _draws_tested(counts: np.ndarray, rng: np.random.Generator) -> dict[str, float]:
-    """Test posterior draws of the cell probabilities theta given the counts. Return the joint p-value of several tests,
-    and the detection limit of the test of the concentration. The tests are one Kolmogorov test per cell, and a score
-    test for the concentration.
+    """Test whether draws of the cell probabilities theta follow the posterior distribution given the counts. Return the
+    joint p-value of several tests, and the detection limit of the test of the concentration. The tests are one
+    Kolmogorov test per cell, and a score test for the concentration.
     """
     theta = posterior_draws(np.repeat(counts[None], _DRAWS, axis=0), rng)
     a = 1.0 + counts

@@ -1,4 +1,4 @@
-"""Compare the statements of the slides with the results of the run. The statements are numbers, draws, and claims in
+"""Compare the statements on the slides with the results of the run. The statements are numbers, draws, and claims in
 words.
 """
 

@@ -185,7 +185,7 @@ _ABC = (
 
 
 def accepted(posterior: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the agreement table for the rejection sampler in the slides, run with the data table and the swap
+    """Yield rows of the agreement table for the rejection sampler on the slides, run with the data table and the swap
     rate from the slides.
     """
     single = posterior[posterior["x"].isna()].set_index("kind")["y"]

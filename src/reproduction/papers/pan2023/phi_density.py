@@ -1,10 +1,10 @@
-"""Compute the density of the odds ratio phi before and after swapping, at one swap rate and at every swap rate of the
-slides.
+"""Compute the density of the odds ratio phi before and after swapping, at a given swap rate and at all swap rates on
+the slides.
 
 Source: slides "Findings: fix swap rate p = 0.5" and "Apply different choices of p". The slides state neither n nor
 whether a curve comes from one swap or many. In this module, X = n theta*. "Original" is the posterior given X.
 "Swapped" is the posterior that treats the swapped table as the original; it is pooled over many swaps and, exactly,
-averaged over the distribution of the swap. Each draw of phi uses a new swap, as in the slides, and the draws are
+averaged over the distribution of the swap. Each draw of phi uses a new swap, as on the slides, and the draws are
 compared with the exact distribution.
 """
 
@@ -139,8 +139,8 @@ def phi_density(
     bins: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return density curves of the odds ratio phi, and medians, p-values and other summary numbers, in long format. The
-    columns are theta, total, variant, kind, x, y and mc_se.
+    """Return density curves of the odds ratio phi, and medians, p-values and other summary statistics, in long format.
+    The columns are theta, total, variant, kind, x, y and mc_se.
 
     Kinds with x on the phi scale are ``original`` and ``swapped exact`` (densities), ``swapped`` (histogram of `draws`
     posterior draws for each simulated swap), and ``one swap`` (density after the first simulated swap). Kinds with

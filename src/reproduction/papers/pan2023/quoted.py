@@ -28,6 +28,6 @@ def _excess(b: int = 400) -> float:
 
 QUOTES = [
     # the terms of the sum grow as e^n, while its value is below 1
-    Quote("methods.md", r"loses up to about ${{1.4}}\,n$ bits", "", lambda _: [log2(e)]),
+    Quote("methods.md", r"up to about ${{1.4}}\,n$ bits", "", lambda _: [log2(e)]),
     Quote("methods.md", r"larger than this smallest $\varepsilon$ by about ${{1.5}}/b$", "", lambda _: [_excess()]),
 ]

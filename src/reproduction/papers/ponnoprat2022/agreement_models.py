@@ -72,8 +72,8 @@ def _gap(mine: Score, other: Score, sign: float, relative: bool) -> tuple[float,
 
 
 def worst(gaps: pd.DataFrame) -> tuple[float, float]:
-    """Return the gap between two scores that has the smallest ratio to its standard error, together with this standard
-    error. A claim about every row holds by this gap, or fails if the gap is negative.
+    """Return, among several gaps between two scores, the gap with the smallest ratio to its standard error, together
+    with this standard error. A claim about every row holds by this gap, or fails if the gap is negative.
 
     With n rows, the error is increased as in a Bonferroni correction: two standard errors correspond to the n-th part
     of the tail probability.
@@ -90,9 +90,9 @@ def worst(gaps: pd.DataFrame) -> tuple[float, float]:
 
 
 def least_mean(gaps: pd.DataFrame) -> tuple[float, float]:
-    """Average the gap between the scores of mechanisms over all privacy budgets, separately for every data set. Return
-    the mean gap with the smallest ratio to its standard error, and the standard error of this mean gap, as in `worst`.
-    A claim about every data set holds by this mean gap, or fails if it is negative.
+    """Average the gap between the scores of two mechanisms over all privacy budgets, separately for every data set.
+    Return the mean gap with the smallest ratio to its standard error, and the standard error of this mean gap, as in
+    `worst`. A claim about every data set holds by this mean gap, or fails if it is negative.
     """
     if not len(gaps):
         return np.nan, np.nan

@@ -1,5 +1,5 @@
-"""Measure the speed of the naive Bayes experiment at the paper's size, and compare the released classifiers with the
-classifiers of diffprivlib.
+"""Measure the speed of the naive Bayes experiment at the size used in the paper, and compare the released classifiers
+with the classifiers of diffprivlib.
 
 diffprivlib is not a dependency of the project and does not support the newest scikit-learn. Set
 DIFFPRIVLIB_PYTHON=/path/to/python to a Python with diffprivlib. Otherwise, its rows are reported as not run.

@@ -1,4 +1,4 @@
-"""Compare the statements of the slides about the mechanism, the statistics, the samplers and the models with the
+"""Compare the statements on the slides about the mechanism, the statistics, the samplers and the models with the
 results of the run.
 """
 

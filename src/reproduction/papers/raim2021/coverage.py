@@ -152,5 +152,5 @@ def wilson(share: float, size: int) -> tuple[float, float]:
 
 
 def intervals(table: pd.DataFrame, **settings) -> pd.DataFrame:
-    """Return every interval that the figure shows, with one row per data set."""
+    """Return all intervals of the coverage study, with one row per data set, method, epsilon and parameter."""
     return table

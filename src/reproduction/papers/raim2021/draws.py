@@ -147,8 +147,8 @@ def sampler_accuracy(
 
 
 def _shift(target: str, scale: float, **setting: Any) -> float:
-    """Return the largest first-order change of a target's distribution function if one parameter changes by 100 %. The
-    parameter is listed for each target in `TELLS`.
+    """Return the largest first-order change of the distribution function of a target density if one parameter changes
+    by 100 %. The parameter is listed for each target in `TELLS`.
     """
     z = setting["z_mean" if target == "xi_mean" else "z_sse"]
     law = Target(target, z, setting["mu"], setting["sigma2"], setting["count"], scale)

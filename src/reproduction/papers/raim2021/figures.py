@@ -180,8 +180,9 @@ def descent(table: pd.DataFrame) -> Figure:
 
 
 def step_functions(table: pd.DataFrame) -> Figure:
-    """Plot the probability P(A_u) and its step function against u, with one panel per number of knots N. The rectangles
-    between consecutive steps are filled. A_u is the set on which the relative weight exceeds u.
+    """Plot, against u, the probability P(A_u) and the step function that approximates this probability, with one panel
+    per number of knots N. The rectangles between consecutive steps are filled. A_u is the set on which the relative
+    weight exceeds u.
     """
     sizes = [n for n in table["knots"].unique() if n > 0]
     figure = Figure(figsize=(DOUBLE, 2.3))
@@ -274,7 +275,7 @@ __all__ = [
 
 
 def gibbs_traces(table: pd.DataFrame) -> Figure:
-    """Plot mu, sigma2 and the number of censored records against the sweep of the Gibbs sampler."""
+    """Plot mu, sigma2 and the number of censored records against the sweep number of the Gibbs sampler."""
     figure = Figure(figsize=(DOUBLE, 4.2))
     panels = figure.subplots(3, 1, sharex=True)
     censored = table.assign(censored=table["s_low"] + table["s_high"])

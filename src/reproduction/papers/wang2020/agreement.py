@@ -101,8 +101,8 @@ def _printed_error(row: Any, what: str) -> float:
 
 
 def _literal(readings: pd.DataFrame, table: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the agreement table for the first row of Table 3, computed under the condition that all draws
-    are above 0. The text of the paper states this condition on the draws.
+    """Yield the rows of the agreement table for the first row of Table 3, computed conditional on the event that all
+    draws are above 0. The text of the paper states this condition on the draws.
     """
     name = "Algorithm 1 (ind)"
     errors = {row.representative: row for row in table.itertuples() if row.algorithm == name}

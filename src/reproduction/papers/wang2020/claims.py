@@ -136,7 +136,7 @@ _LEVEL = 1e-4  # level of every test here (published.tsv)
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> list[Row]:
-    """Return the rows of all claims and tests, with one row per claim or test."""
+    """Return the rows of the agreement table for all claims and tests."""
     rows = [_uniform(tables["figure_1"])]
     for name in ("table_1", "table_3"):
         rows += of_moments(name, tables[name])

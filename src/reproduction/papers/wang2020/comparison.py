@@ -67,8 +67,9 @@ def _errors(released: Whole, counts: Whole) -> dict[str, int]:
 
 
 def comparison(table: pd.DataFrame, *, vector: int, epsilon: float, support: int, posteriors: int) -> pd.DataFrame:
-    """Return the bias, the variance and the root mean square error (RMSE) of each method, by example. The columns are
-    example, method, n, bias and variance at the largest component, RMSE over all components, and variance of the total.
+    """Return the bias, the variance and the root mean square error (RMSE) of each method, separately for each example.
+    The columns are example, method, n, bias and variance at the largest component, RMSE over all components, and
+    variance of the total.
 
     Each value has a standard error (`bias_se`, `variance_se`, `rmse_se`).
     """

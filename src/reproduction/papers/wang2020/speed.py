@@ -1,5 +1,5 @@
-"""Compare the computing times of the compiled releases and of the exact posteriors with the computing times of the
-procedures in the paper. The procedures are implemented as written.
+"""Compare the computing times of the compiled release algorithms and of the exact posteriors with the computing times
+of the procedures in the paper. The procedures are implemented as written.
 """
 
 from collections.abc import Callable

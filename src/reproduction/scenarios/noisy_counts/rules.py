@@ -196,8 +196,8 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
 
 
 def _prior_of_batch(settings: Mapping[str, Any], columns: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
-    """Yield a message for every mistake in a prior that requires groups, or that requires more counts than a file of
-    tables has rows. At most `FEWEST` rows are read.
+    """Yield a pair (key, message) for every mistake in the prior of a batch: a prior by group if the file of tables has
+    no column of groups, or a fitted prior if the file has too few rows. At most `FEWEST` rows are read.
     """
     prior = settings.get("prior")
     if isinstance(prior, Mapping) and "law" not in prior and "group" not in columns:
@@ -335,8 +335,8 @@ def _bounds(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _prior_law(prior: Any, group: str = "") -> Iterator[tuple[str, str]]:
-    """Yield a pair (key, message) if the settings of the prior distribution of the counts (of a group) contain a
-    mistake.
+    """Yield a pair (key, message) if the settings of the prior distribution of the counts, or of the counts of one
+    group, contain a mistake.
     """
     try:
         from dpmultinomial._posteriors.published.priors import prior_of
@@ -349,8 +349,8 @@ def _prior_law(prior: Any, group: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _prior(settings: Mapping[str, Any], size: int, *, with_total: bool = False) -> Iterator[tuple[str, str]]:
-    """Yield the mistakes in the settings of a prior of counts. The prior is for `size` counts or, if `size` is 0, for
-    every table of a batch.
+    """Yield the mistakes in the settings of a prior for the counts. The prior is for `size` counts or, if `size` is 0,
+    for every table of a batch.
     """
     prior: Any = settings.get("prior")
     known = with_total or settings.get("total") is not None or "rehearsal" in settings

@@ -208,8 +208,9 @@ def cells_of_tables(tables: Tables, settings: Mapping[str, Any]) -> tuple[Cells,
 
 
 def _thresholds(tables: Tables, words: Mapping[str, Any]) -> tuple[NDArray[np.float64], dict[int, str]]:
-    """Return, for each table, the limit below which its noisy values were withheld (or NaN). In addition, return the
-    mistakes in the counts that are not published as numbers, as a mapping from the position of the table.
+    """Return, for each table, the limit below which noisy values were withheld, or NaN if the table has no such limit.
+    In addition, return the mistakes in the counts that are not published as numbers, as a mapping from the position of
+    the table.
     """
     thresholds, odd = np.full(len(tables.names), float(words.get("threshold", np.nan))), {}
     bounded = np.isfinite(tables.columns[LIMITS[0]]) | np.isfinite(tables.columns[LIMITS[1]])

@@ -132,7 +132,9 @@ def refuse(settings: Mapping[str, Any], columns: Mapping[str, Sequence[str]]) ->
 
 
 def _prior(numbers: Mapping[str, Sequence[float]], settings: Mapping[str, Any]) -> Regression:
-    """Return the regression of a scenario. The unit of the exposures is the unit of the rates."""
+    """Return the regression of a scenario. The exposures of rates are divided by the setting `per`, the exposure to
+    which the rates refer.
+    """
     exposure = np.asarray(numbers[settings["exposure"]])
     shares = settings["family"] == "shares"
     return Regression(

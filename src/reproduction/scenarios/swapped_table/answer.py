@@ -63,7 +63,7 @@ def answer(case: Case) -> Answer:
 
 
 def _strata_alone(case: Case, found: Source, facts: dict[str, Any]) -> Answer:
-    """Return the posterior of the odds ratio that several 2 x 2 tables have in common."""
+    """Return the posterior of the common odds ratio of several 2 x 2 tables."""
     law = common_odds_ratio(found.counts, rate=found.rate)
     curve = pd.DataFrame({"quantity": COMMON, "type": "parameter", "x": law.grid, "density": law.density})
     facts |= {"method": "exact", "groups": ["parameters"], "among": []}

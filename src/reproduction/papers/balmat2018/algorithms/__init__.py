@@ -1,3 +1,3 @@
-"""Algorithms and kernels that are used only by this paper: accuracy of multinomial probabilities, and posteriors by
-enumeration.
+"""Algorithms and kernels that are used only for the reproduction of this paper: accuracy of multinomial probabilities,
+and posteriors by enumeration.
 """

@@ -1,4 +1,4 @@
-"""Gibbs sampler in Python, with one vectorised NumPy iteration at a time, as a baseline for the compiled sampler."""
+"""Gibbs sampler in Python in which each iteration is vectorised with NumPy, as a baseline for the compiled sampler."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,5 +1,5 @@
-"""Check the paper's functions on small inputs: properties that hold for any draws, the scale of the noise, and the
-rules for configurations that the schema cannot express.
+"""Check the functions for this paper on small inputs: properties that hold for any draws, the scale of the noise, and
+the rules for configurations that the schema cannot express.
 """
 
 import shutil
@@ -377,9 +377,9 @@ def test_timed_vectors_have_noise_of_scale_two_over_epsilon(monkeypatch):
 
 
 def test_chains_that_are_trapped_know_the_scale(monkeypatch):
-    """Check that a trapped chain uses the weight exp(-|z - s|/4) for a noisy count z and a count s at epsilon = 1/2.
-    Compared with (2, 0, 0), the composition (1, 1, 0) differs in two counts by 1, so that its weight is smaller by the
-    factor exp(-2/4).
+    """Check that the simulated chains that can become trapped at a vertex of the simplex use the weight exp(-|z - s|/4)
+    for a noisy count z and a count s at epsilon = 1/2. Compared with (2, 0, 0), the composition (1, 1, 0) differs in
+    two counts by 1, so that its weight is smaller by the factor exp(-2/4).
     """
     found = []
     monkeypatch.setattr(laws, "_last_move", lambda rows, static, *_: found.append((rows, static)))

@@ -57,9 +57,9 @@ def test_draws_that_start_from_the_confidential_counts():
 
 
 def test_p_that_does_not_move():
-    """Check that a chain of n iterations contains a single distinct value of p under the code listing as written. The
-    chain contains n distinct values of p if p is carried over. The modes of the listing vary between runs, and those of
-    the posterior do not.
+    """Check that a chain of n iterations contains a single distinct value of p if the chain follows the code listing as
+    written. The chain contains n distinct values of p if p is carried over. The modes of the listing vary between runs,
+    and those of the posterior do not.
 
     The mode 0.109 is that of the paper's Figure 1, computed by another program.
     """

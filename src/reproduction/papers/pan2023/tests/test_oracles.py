@@ -1,5 +1,5 @@
-"""Test small cases against derivations by hand: the distributions of the algorithm, the pooled tests, the coverage, and
-the margins of claims.
+"""Test small cases against results derived by hand: the distributions of the algorithm, the pooled tests, the coverage,
+and the margins by which claims hold or fail.
 """
 
 import re

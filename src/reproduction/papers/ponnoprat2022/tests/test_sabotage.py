@@ -60,7 +60,9 @@ def made(names):
 
 @pytest.fixture(scope="module", autouse=True)
 def calibrated_once():
-    """Cache the slow results that no deliberate error in these tests affects, so that they are computed only once."""
+    """Cache the slow results that are not affected by the deliberate errors in these tests, so that each result is
+    computed only once.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(privacy_profiles, "dirichlet_calibration", cache(privacy_profiles.dirichlet_calibration))
         patch.setattr(gohari, "calibrate", cache(gohari.calibrate))
@@ -385,7 +387,7 @@ def test_reversed_reaches_flip_goharis_decline(honest, judge):
 
 
 def printed():
-    """Return the kinds of all statements of the paper, except numbers that the paper does not print."""
+    """Return the kind of every statement of the paper. Numbers without a printed value are omitted."""
     found = agreement.read_published(FOLDER / "published.tsv").set_index(["artefact", "quantity"])
     return found.loc[(found["kind"] != "number") | found["value"].notna(), "kind"]
 

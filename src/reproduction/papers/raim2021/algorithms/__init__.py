@@ -1,1 +1,3 @@
-"""Samplers that only this paper uses: a direct sampler, samplers for censored statistics, and a baseline."""
+"""Samplers that are used only for the reproduction of this paper: a direct sampler, samplers for censored statistics,
+and a baseline.
+"""

@@ -1,6 +1,6 @@
-"""Check the tables that the paper's functions return, the curves of the slides' figures, and the rules of the paper's
-configuration. The expected values are properties, independently written formulas, and values derived by hand next to
-each assertion.
+"""Check the tables that the functions for this paper return, the curves of the figures on the slides, and the rules for
+the configuration of this paper. The expected values are properties, independently written formulas, and values derived
+by hand next to each assertion.
 """
 
 from itertools import combinations
@@ -222,8 +222,8 @@ def test_intervals_of_the_weight_functions():
 
 
 def test_numbers_of_the_sampler():
-    """Check that observed rejection rates are proportions of candidates with binomial standard errors, and that an
-    adaptive sampler has no standard error.
+    """Check that observed rejection rates are proportions of candidates with binomial standard errors, and that no
+    standard error is given for an adaptive sampler.
     """
     table = draws.sampler_accuracy(
         **SETTING, deltas=[16.988], epsilon=2.0, draws=400, knots=[10], rng=stream(4, "accuracy")

@@ -1,4 +1,4 @@
-"""Replace a correct part of the code with an incorrect part, and check that the verdict on a statement of the slides
+"""Replace a correct part of the code with an incorrect part, and check that the verdict on a statement on the slides
 changes. The verdict on each checked statement must change at least once.
 
 At these sizes, the unmodified run has the verdicts of a full run. The random streams are fixed, so verdicts are
@@ -58,7 +58,7 @@ def flipped(honest, *again: str, **replaced: pd.DataFrame) -> set[tuple[str, str
 
 
 def test_honest_verdicts(honest):
-    """Check that, in the unmodified code, exactly the six false statements of the slides have the verdict
+    """Check that, in the unmodified code, exactly the six false statements on the slides have the verdict
     ``differs``.
     """
     found = JUDGES[0].verdicts
@@ -237,7 +237,7 @@ def test_area_reversed(honest):
 
 
 def test_right_height_below(honest):
-    """Check that the verdict about the envelope changes if the step function starts at P(A_0), the probability that the
+    """Check that the verdict on the envelope changes if the step function starts at P(A_0), the probability that the
     relative weight is positive. With these steps, the printed statement about the envelope is correct.
     """
     table = honest["step_functions"].copy()

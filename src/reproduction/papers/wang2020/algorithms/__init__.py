@@ -1,3 +1,3 @@
-"""Algorithms that are used only by this paper: exact moments of its releases, and projections of noisy counts onto a
-total.
+"""Algorithms that are used only for the reproduction of this paper: exact moments of the releases, and methods that
+adjust noisy counts to a given total.
 """

@@ -8,8 +8,8 @@ Algorithm ``3`` gives a component k or more units exactly if the sum of k and of
 larger quotients is at most the total: one convolution for every k. All three are derived in the methods of Wang (2020)
 in the documentation.
 
-The module also computes the exact distribution of one component of a multinomial mode with random weights and a random
-total (algorithm 3 of Wang, 2020).
+The module also computes the exact distribution of one component of the mode of a multinomial distribution with random
+weights and a random total (algorithm 3 of Wang, 2020).
 
 With weights x and total m, component s has k or more units exactly if k + #{units of other components that precede} <=
 m. A unit (j, q) precedes if x_j/q > x_s/k, or if the quotients are equal and j wins the tie. For x_s = a, the number of
@@ -56,8 +56,8 @@ class LawOfCount(Protocol):
 
 
 def mode_moments(laws: Sequence[LawOfCount], total: LawOfCount, *, index: int, ties: str) -> tuple[float, float]:
-    """Return the first and the second moment of one component of a multinomial mode with random weights and a random
-    total.
+    """Return the first and the second moment of one component of the mode of a multinomial distribution with random
+    weights and a random total.
 
     Parameters
     ----------
@@ -164,8 +164,8 @@ def _reached(a: int, k: Whole, groups: list[Group], total: LawOfCount, ties: str
 
 
 class _Units(NamedTuple):
-    """Distribution of the number of units in a group that precede the k-th unit of the component, for every group and
-    every k. The distributions are stored as spectra of circular distributions around a mean.
+    """Distribution of the number of units in a group that precede the k-th unit of a given component, for every group
+    and every k. The distributions are stored as spectra of circular distributions around a mean.
     """
 
     length: int
@@ -177,7 +177,7 @@ class _Units(NamedTuple):
     repeats: Whole  # (G,)
 
     def law(self, rows: Whole, place: Whole, nodes: Array, weights: Array) -> Array:
-        """Return the distribution of the number of units of other components that precede the k-th unit of the
+        """Return the distribution of the number of units of other components that precede the k-th unit of a given
         component. The result has one row per selected value of k, as a float64 array of shape (K, length). The
         distribution is integrated over the lost ties.
         """

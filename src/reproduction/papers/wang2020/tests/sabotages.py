@@ -1,4 +1,6 @@
-"""Deliberate errors for tests, each of which recomputes the affected tables from unmodified tables."""
+"""Functions that introduce deliberate errors for tests. Each function recomputes the affected tables from unmodified
+tables.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -21,7 +23,7 @@ Wrong = Callable[[pytest.MonkeyPatch, Tables], Tables]
 
 
 def again(honest: Tables, *names: str, settings: Mapping[str, Any] | None = None) -> Tables:
-    """Recompute the tables `names` and all tables that are computed from them, and return all tables."""
+    """Recompute the tables listed in `names` and all tables that are computed from these, and return all tables."""
     above = {"releases": ("table_1", "table_3", "tie_rules", "tie_fit")}
     stale = {*names, *(table for name in names for table in above.get(name, ()))}
     kept = {name: table for name, table in honest.items() if name not in stale}
@@ -191,7 +193,7 @@ def biased_moments(patch, honest):
 
 
 def swapped_classes(patch, honest):
-    """Exchange algorithm 1 (ind) and algorithm 2 in the exact moments, as a deliberate error."""
+    """Exchange the exact moments of algorithm 1 (ind) and algorithm 2, as a deliberate error."""
 
     def change(exact):
         names = {"Algorithm 1 (ind)": "Algorithm 2", "Algorithm 2": "Algorithm 1 (ind)"}
@@ -201,7 +203,7 @@ def swapped_classes(patch, honest):
 
 
 def better_sums(patch, honest):
-    """Reduce the exact variance of the summed variant of algorithm 1 by a tenth, as a deliberate error."""
+    """Reduce the exact variances of the counts that algorithm 1 (summed) releases by 10 %, as a deliberate error."""
 
     def change(exact):
         exact.loc[of(exact, "Algorithm 1 (summed)"), "exact_variance"] *= 0.9
@@ -211,7 +213,7 @@ def better_sums(patch, honest):
 
 
 def doubled_first(patch, honest):
-    """Double the variance of both variants of algorithm 1, as a deliberate error."""
+    """Double the exact variances of the counts that both variants of algorithm 1 release, as a deliberate error."""
 
     def change(exact):
         exact.loc[of(exact, "Algorithm 1 (ind)", "Algorithm 1 (summed)"), "exact_variance"] *= 2

@@ -1,4 +1,4 @@
-"""Check the numbers, tables and margins that the paper's functions return against derivations by hand."""
+"""Check the numbers, tables and margins that the functions for this paper return against results derived by hand."""
 
 from math import exp, sqrt, tanh
 
@@ -513,8 +513,8 @@ def test_margins_of_the_posteriors():
 
 
 def test_many_zeros_are_those_asked_for():
-    """Check the exact moments of the released value of a count of 5 in a release of two counts of 5 and four counts of
-    0 with additive noise. The bias is the exact mean minus the count.
+    """Check the exact moments of the released value of a count of 5, if two counts of 5 and four counts of 0 are
+    released with additive noise. The bias is the exact mean minus the count.
     """
     table = draws.many_zeros(zeros=4, large=2, count=5, epsilon=1.0, support=6).set_index("algorithm")
     assert (table["bias"] == table["exact_mean"] - 5).all()
@@ -599,9 +599,9 @@ def test_rules_of_the_tables_of_pairs():
 
 
 def test_baselines_are_scaled_to_the_full_size(monkeypatch):
-    """Check that the computing times of baselines are scaled to the full size, if every measured time is 2 s. The time
-    of 4 releases is scaled to 50 releases in proportion, and the time for a window of 4 is scaled to a window of 9 by
-    ((2 9 + 1)/(2 4 + 1))^4.
+    """Check, for measured times of 2 s each, that the computing times of the baselines are scaled to the full size of
+    the problem. The time of 4 releases is scaled to 50 releases in proportion, and the time for a window of 4 is scaled
+    to a window of 9 by ((2 9 + 1)/(2 4 + 1))^4.
     """
     monkeypatch.setattr(speed, "_median", lambda call, repeats: 2.0)
     table = speed.timings(

@@ -14,9 +14,9 @@ pytestmark = pytest.mark.sabotage
 
 @dataclass(frozen=True)
 class Expected:
-    """Expected effect of a deliberate error on the verdicts about the statements of the paper. The effect consists of
-    the artefacts in which the verdicts on all printed numbers change, and of the prefixes of the names ``artefact:
-    claim`` of the claims whose verdicts change.
+    """Expected effect of a deliberate error on the verdicts on the statements of the paper. The effect consists of the
+    artefacts in which the verdicts on all printed numbers change, and of the prefixes of the names ``artefact: claim``
+    of the claims whose verdicts change.
     """
 
     numbers: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Check the paper's functions on small inputs, using properties that hold for any draws."""
+"""Check the functions for this paper on small inputs, using properties that hold for any draws."""
 
 from pathlib import Path
 

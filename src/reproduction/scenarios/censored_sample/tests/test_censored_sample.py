@@ -1,4 +1,4 @@
-"""Test scenarios of censored samples with almost no noise against the posterior of the sample without noise. The
+"""Test the scenarios for censored samples with almost no noise against the posterior of the sample without noise. The
 comparison that ignores the noise is also tested.
 """
 

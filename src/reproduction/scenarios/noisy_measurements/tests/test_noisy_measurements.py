@@ -1,5 +1,5 @@
-"""Test scenarios of noisy measurement files. The tests include tables by GEOID, questions, error messages, large tables
-and the command line.
+"""Test the scenarios for noisy measurement files. The tests include tables by GEOID, questions, error messages, large
+tables and the command line.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Check scenarios of noisy shares by comparing the posteriors with enumerated posteriors."""
+"""Check the scenarios for noisy shares by comparing the posteriors with posteriors that are computed by enumeration."""
 
 import numpy as np
 import pytest

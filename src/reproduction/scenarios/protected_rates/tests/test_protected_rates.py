@@ -1,4 +1,6 @@
-"""Test scenarios of protected rates, from the input file to result rows, sentences, figures and a batch."""
+"""Test the scenarios for protected rates, including the input file, the result rows, the sentences, the figures, and a
+batch.
+"""
 
 import numpy as np
 import pandas as pd
@@ -242,8 +244,8 @@ def test_the_command_line(counties, capsys):
 
 
 def test_areas_that_the_file_does_not_list(counties, tmp_path):
-    """Check that areas that the file does not list have the same results as rows with a count of zero. The check covers
-    a single file and a batch.
+    """Check that areas missing from the file have the same results as rows with a count of zero. The check covers a
+    single file and a batch.
     """
     less = counties[counties.index % 5 != 2]
     counties.drop(columns="value").to_csv("areas.csv", index=False)

@@ -1,5 +1,5 @@
-"""Check scenarios of swapped tables against the enumerated posterior distribution of the unswapped table. The results
-of the analysis that ignores the swapping are also checked.
+"""Check the scenarios for swapped tables against the posterior distribution of the unswapped table, computed by
+enumeration. The results of the analysis that ignores the swapping are also checked.
 """
 
 from itertools import combinations, permutations
@@ -115,8 +115,8 @@ def test_a_file_of_one_table_is_the_table_and_one_of_many_a_batch(tmp_path, monk
 
 
 def test_a_category_without_a_row_in_the_file_counts_where_it_is_named(tmp_path, monkeypatch):
-    """Check that a named category belongs to the table even if the file has no row for it. A third named row of [[3,
-    4], [2, 2]] changes the prior, and therefore the distribution of every cell.
+    """Check that a named category belongs to the table even if the file has no row for this category. A third named row
+    of [[3, 4], [2, 2]] changes the prior, and therefore the distribution of every cell.
     """
     monkeypatch.chdir(tmp_path)
     cells = [("x", "u", 3), ("x", "v", 4), ("y", "u", 2), ("y", "v", 2)]
