@@ -91,8 +91,8 @@ def read(table: CsvTable, *, tree: bool = False) -> tuple[list[str], NDArray[np.
     if sorted(table.columns) != sorted(wanted):
         found = [column for column in wanted if column in table.columns]
         raise Refused(
-            f"{table.name}: the columns must be exactly {', '.join(wanted)}, got {', '.join(found) or 'none'} of these "
-            f"columns and {len(table.columns) - len(found)} other columns"
+            f"{table.name}: the columns must be exactly {', '.join(wanted)}, got {len(table.columns) - len(found)} "
+            f"other columns and the following required columns: {', '.join(found) or 'none'}"
         )
     if len(table) < 2:
         raise Refused(f"{table.name}: the file must contain at least two categories, got {len(table)} rows")
@@ -226,7 +226,7 @@ def additive(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 def arranged(
     noisy: NDArray[np.int64], total: int, *, scale: float, algorithm: str, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Compute counts that add up to a total from noisy counts, by post-processing.
+    """Compute non-negative counts by post-processing noisy counts and their noisy total.
 
     Parameters
     ----------

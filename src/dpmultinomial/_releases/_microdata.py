@@ -165,8 +165,8 @@ def _verify(table: CsvTable, data: bytes, moving: Sequence[str], sources: NDArra
     same = again.columns == table.columns and again.starts.shape == table.starts.shape
     if not same or again.exchanged(moving, np.argsort(sources)) != table.raw:
         raise RuntimeError(
-            f"{table.name}: the swapped file differs from the drawn records when the file is read again, so nothing "
-            "was published: internal error, please report it"
+            f"{table.name}: the records that were read back from the swapped file differ from the drawn records, so "
+            "nothing was published: internal error, please report it"
         )
 
 

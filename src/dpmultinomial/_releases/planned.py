@@ -169,8 +169,8 @@ def _of_tree(settings: Mapping[str, Any], level: float, shape: Hierarchy | None)
         )
     if shape is not None and len(shape.sizes) != len(levels):
         raise ValueError(
-            f"levels must contain one name per level of the tree in shape ({len(shape.sizes)} levels), got "
-            f"{len(levels)} names"
+            f"levels must contain one name per level of the tree that shape describes ({len(shape.sizes)} levels), "
+            f"got {len(levels)} names"
         )
     if settings["narrow"] and shape is None:
         raise ValueError(
@@ -233,7 +233,7 @@ def _of_statistics(settings: Mapping[str, Any], level: float) -> Iterator[Row]:
 
 
 def _of_model(settings: Mapping[str, Any], level: float) -> Iterator[Row]:
-    """Yield the row of the noise table that applies to every cell of the tables of a model."""
+    """Yield the only row of the noise table for a model. The row applies to every cell of the model's tables."""
     tables = _statistics.tables(settings["mechanism"], settings)
     if settings["noise"] == "dirichlet":
         yield "each cell", np.nan, 1 / tables, np.nan, np.nan, np.nan

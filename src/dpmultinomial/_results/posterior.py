@@ -73,8 +73,8 @@ class Posterior:
         """
         if self.again is None:
             raise TypeError(
-                f"only a result of dpmultinomial.posterior can be pickled, got a posterior of another function (method "
-                f"{self.method!r}): save its summary instead"
+                f"only a result of dpmultinomial.posterior can be pickled, got a result of another function (method "
+                f"{self.method!r}): save the summary of this result instead"
             )
         return self.again, ()
 

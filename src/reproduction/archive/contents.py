@@ -39,7 +39,7 @@ def files(run: Path) -> dict[str, Path]:
     Raises
     ------
     ArchiveError
-        If a file is missing, damaged, private or a link, or contains a path of this machine.
+        If a file is missing, damaged, private or a link, or contains a path on this machine.
     """
     sources = {name: ROOT / name for name in tracked()}
     outputs = {name: run / name for name in results(run)}
@@ -101,8 +101,8 @@ def _stated(run: Path, name: str) -> str:
 
 
 def _refuse_private(found: Mapping[str, Path]) -> None:
-    """Raise an error if a file is below a private folder, also if a link, a mount or a hard link leads there. No file
-    is opened.
+    """Raise an error if a file is below a private folder, even if the file is reached through a symbolic link, a mount
+    or a hard link. No file is opened.
     """
     folders = {path.parent: places.is_confidential(path.parent) for path in found.values()}
     private = [
@@ -129,13 +129,13 @@ def _refuse_links(found: Mapping[str, Path]) -> None:
 
 
 def _refuse_paths(found: Mapping[str, Path], folders: Iterable[Path]) -> None:
-    """Raise an error if a file contains a path of the machine on which the archive is written."""
+    """Raise an error if a file contains a path on the machine on which the archive is written."""
     texts = {str(form).encode() for folder in folders for form in (folder, folder.resolve()) if len(form.parts) > 1}
     for name, path in found.items():
         raw = path.read_bytes()
         for text in sorted(texts):
             if text + b"/" in raw or text + b"\n" in raw or text + b'"' in raw:
                 raise ArchiveError(
-                    f"{name} contains a path of this machine, {text.decode()}: replace this path with a path "
+                    f"{name} contains a path on this machine, {text.decode()}: replace this path with a path "
                     "relative to the project"
                 )

@@ -152,7 +152,7 @@ def test_a_result_that_names_a_folder_of_this_machine_is_refused(tmp_path, folde
     here = make_run(tmp_path / "run")
     text = f"data: {here if folder == 'run' else folder}/x.csv"
     state(here / "results/summary.txt", text)
-    with pytest.raises(contents.ArchiveError, match=r"results/summary\.txt contains a path of this machine"):
+    with pytest.raises(contents.ArchiveError, match=r"results/summary\.txt contains a path on this machine"):
         contents.files(here)
 
 

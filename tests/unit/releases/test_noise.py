@@ -152,7 +152,7 @@ def test_a_swapped_file_with_another_byte_changed_is_never_published():
     good = before.exchanged(["b"], sources)
     _microdata._verify(before, good, ["b"], sources)
     for bad in (good.replace(b"3,", b"4,"), good.replace(b"y", b"x", 1), good + b"\n", good.replace(b"\n", b"\r\n", 1)):
-        with pytest.raises(RuntimeError, match="differs from the drawn records"):
+        with pytest.raises(RuntimeError, match="differ from the drawn records"):
             _microdata._verify(before, bad, ["b"], sources)
 
 

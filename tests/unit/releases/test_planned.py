@@ -123,7 +123,7 @@ def test_what_is_missing_is_named():
     with pytest.raises(ValueError, match="shape is required if narrow is given"):
         planned.widths(get, level=0.9)
     with pytest.raises(
-        ValueError, match=r"levels must contain one name per level of the tree in shape .3 levels., got 2"
+        ValueError, match=r"levels must contain one name per level of the tree that shape describes .3 levels., got 2"
     ):
         planned.widths({**get, "levels": LEVELS[:2], "narrow": None}, level=0.9, shape=shape_of(TREE))
     with pytest.raises(ValueError, match="levels is required to plan the release of a tree"):
