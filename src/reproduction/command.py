@@ -1,5 +1,5 @@
-"""Command ``dpm``, which runs plans, scenarios, pages and releases without Snakemake. It calls the same functions as
-the workflow, so its files are identical.
+"""Command ``dpm``, which computes plans and scenarios, builds pages, and makes releases without Snakemake. It calls the
+same functions as the workflow, so its files are identical.
 
 ``dpm answer releases/county/1 --among met not_met``, ``dpm answer counts.csv --noise discrete_gaussian --sigma 5``,
 ``dpm answer nmf --state VT --cell hispanic=hispanic --levels County Tract`` (noisy measurement files),
@@ -62,8 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _unexpected(error: Exception) -> str:
-    """Return the message of an error for which the command has no rule. A TypeError that a statement `raise` of the
-    project raised is about the input, and its message is complete; all other errors are internal errors.
+    """Return the message for an error for which the command has no specific message. A TypeError that a statement
+    `raise` of the project raised is about the input, and its message is complete; all other errors are internal errors.
     """
     frame, _ = [*traceback.walk_tb(error.__traceback__)][-1]
     place = traceback.extract_tb(error.__traceback__)[-1]

@@ -71,8 +71,8 @@ def sources(*modules: str) -> list[Path]:
 
 
 def of_job(*modules: str) -> list[Path]:
-    """Return the files of a job that calls functions of `modules`, including the files of the modules that run jobs
-    (see `sources`).
+    """Return the .py files and compiled kernels on which a job depends if the job calls functions of `modules`. These
+    files include the modules that run jobs (see `sources`).
     """
     return sources(*ADAPTERS, *modules)
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 
 def of(path: Path) -> Path:
-    """Return the path of the draft of a file. Whatever is in this place is removed, because a link there could lead to
-    any other file of the account, which would be overwritten.
+    """Return the path of the draft of a file. An existing file or link at this path is removed, because a link could
+    lead to another file of the user account, which would then be overwritten.
 
     Parameters
     ----------

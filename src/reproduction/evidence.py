@@ -1,5 +1,5 @@
-"""Common functions of the ``errata`` modules of all papers. They return errata together with the evidence for the
-errata.
+"""Functions that are shared by the ``errata`` modules of all papers. They return errata together with the evidence for
+the errata.
 
 A paper maps the number of each erratum to a description, and to a function of a Generator and a sample size that
 returns the evidence as text.

@@ -1,4 +1,4 @@
-"""Input of inference: released numbers, the mechanism that produced them, and public facts about the release."""
+"""Input for the inference: released numbers, the mechanism that produced them, and public facts about the release."""
 
 from collections.abc import Mapping, Sequence
 from html import escape

@@ -57,7 +57,7 @@ class Remembered:
 
     Parameters
     ----------
-    identity : identity of the journal.
+    identity : identifier of the journal.
     place : folder that contained the journal.
     text : text of all lines of the journal.
     files : fingerprints of the released files under the secret key of the user account.
@@ -75,7 +75,7 @@ class Unreadable:
 
     Parameters
     ----------
-    path : the file, whose name is the identity of its journal.
+    path : the file, whose name is the identifier of its journal.
     place : folder of the journal, if it can be read from the file; otherwise empty.
     """
 
@@ -144,7 +144,7 @@ class Memory:
         return kept
 
     def find(self, identity: str) -> Remembered | None:
-        """Return the copy of one journal in the user account, or None if there is no such copy."""
+        """Return the copy of a journal that is stored in the user account, or None if there is no such copy."""
         return next((copy for copy in self.all() if copy.identity == identity), None)
 
     def fingerprint(self, content: bytes) -> str:
@@ -175,7 +175,7 @@ class Memory:
         _durable.replace(self.folder / f"{journal.identity}.json", raw, mode=0o600, name="the account's memory")
 
     def forget(self, identity: str) -> None:
-        """Remove the copy in the user account of a journal whose entries are now contained in another journal."""
+        """Remove from the user account the copy of a journal whose entries are now contained in another journal."""
         (self.folder / f"{identity}.json").unlink(missing_ok=True)
 
 
@@ -372,14 +372,14 @@ class Line:
 
     @property
     def body(self) -> bytes:
-        """Return a line of the journal without its chain digest and its line break."""
+        """Return a line of the journal without its digest in the hash chain and without its line break."""
         return self.entry.line[:-1] + f"\t{self.file}\t{self.name}".encode()
 
 
 @dataclass(frozen=True)
 class Journal:
-    """Journal of budget records at `path`, whose lines form a chain of digests under the key `secret`. Changes require
-    the lock of `_protocol`.
+    """Journal of budget records at `path`, whose lines form a hash chain that is keyed with `secret`. A program may
+    change the journal only while it holds the lock (`_protocol.locked`).
     """
 
     path: Path
@@ -396,7 +396,7 @@ class Journal:
         return raw[: raw.rfind(b"\n") + 1]
 
     def identity(self, text: bytes | None = None) -> str:
-        """Return the identity of a journal as 32 hexadecimal digits, or an empty string if the journal is empty."""
+        """Return the identifier of a journal as 32 hexadecimal digits, or an empty string if the journal is empty."""
         match = _HEADER.match(self.text if text is None else text)
         return match[1].decode() if match else ""
 
@@ -415,7 +415,7 @@ class Journal:
         return [line for line, _ in self._chained(self.text if text is None else text)]
 
     def intact(self, text: bytes) -> list[Line]:
-        """Return the lines of a copy of the journal before the first line that breaks the chain of digests."""
+        """Return the lines of a copy of the journal that precede the first line that breaks the hash chain."""
         valid = []
         try:
             for line, _ in self._chained(text):
@@ -435,13 +435,13 @@ class Journal:
             _durable.sync(self.path.parent, name="journal")
 
     def add(self, line: Line) -> None:
-        """Write a line to the journal, and return when the line is on disk."""
+        """Write a line to the journal, and wait until the line is on disk."""
         chain = self._end()
         whole = line.body + b"\t" + self._digest(chain, line.body) + b"\n"
         _durable.append(self.path, whole, name=f"journal, {line.entry.state}", mode=0o600)
 
     def rewrite(self, lines: list[Line]) -> None:
-        """Write a new journal with a new identity. A crash leaves either the old or the new journal."""
+        """Write a new journal with a new identifier. A crash leaves either the old or the new journal."""
         content = self._first(secrets.token_hex(16))
         chain = content.split(b"\t")[-1].rstrip(b"\n")
         for line in lines:
@@ -486,8 +486,8 @@ class Journal:
 
 @dataclass(frozen=True)
 class Ledger:
-    """Ledger of releases in the file `path`. Programs may change the ledger only while they hold the lock of
-    `_protocol`.
+    """Ledger of releases in the file `path`. A program may change the ledger only while it holds the lock
+    (`_protocol.locked`).
     """
 
     path: Path
@@ -537,7 +537,7 @@ class Ledger:
             _durable.sync(self.path.parent, name="ledger")
 
     def add(self, entry: Entry) -> None:
-        """Write an entry to the ledger, and return when the entry is on disk."""
+        """Write an entry to the ledger, and wait until the entry is on disk."""
         _durable.append(self.path, entry.line, name=f"ledger, {entry.state}")
 
     def rewrite(self, entries: list[Entry]) -> None:
@@ -591,7 +591,7 @@ class Books:
         return lines
 
     def spend(self, line: Line, *, files: Sequence[str]) -> None:
-        """Write a line to every budget record, and return when the line is on disk.
+        """Write a line to every budget record, and wait until the line is on disk.
 
         Parameters
         ----------
@@ -708,7 +708,7 @@ def readable_memory(memory: Memory, identity: str, place: Path) -> None:
     Parameters
     ----------
     memory : copies of journals in the user account.
-    identity : identity of the journal; empty if the journal does not exist yet.
+    identity : identifier of the journal; empty if the journal does not exist yet.
     place : folder of the journal.
 
     Raises
@@ -743,8 +743,8 @@ def file_digest(path: Path) -> str:
 
 
 def read(ledger: Ledger) -> list[Entry]:
-    """Return the lines of a ledger, or raise ValueError with the line, the rule and the remedy if the ledger is
-    damaged.
+    """Return the lines of a ledger. If the ledger is damaged, raise ValueError with a message that states the line, the
+    rule and the remedy.
     """
     try:
         return ledger.lines()

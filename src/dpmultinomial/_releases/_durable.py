@@ -24,7 +24,7 @@ def step(name: str) -> None:
 
 
 def write(path: Path, data: bytes, *, mode: int, name: str) -> None:
-    """Write a new file with its final permissions, and return when all of `data` is on disk.
+    """Write a new file with its final permissions, and wait until all of `data` is on disk.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def replace(path: Path, data: bytes, *, mode: int, name: str) -> None:
 
 
 def append(path: Path, line: bytes, *, name: str, mode: int = 0o644) -> None:
-    """Append one line to a file, and return when the line is on disk. The file is created if it is missing. A crash may
+    """Append one line to a file, and wait until the line is on disk. The file is created if it is missing. A crash may
     leave part of the line.
 
     Parameters
@@ -107,7 +107,7 @@ def append(path: Path, line: bytes, *, name: str, mode: int = 0o644) -> None:
 
 
 def cut(path: Path, size: int) -> None:
-    """Shorten a file to `size` bytes, and return when the new size is on disk."""
+    """Truncate a file to `size` bytes, and wait until the new size is on disk."""
     step("cut a torn line")
     handle = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:

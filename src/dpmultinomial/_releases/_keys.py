@@ -289,8 +289,8 @@ _FILLERS = {"\u034f", "\u115f", "\u1160", "\u17b4", "\u17b5", "\u3164", "\uffa0"
 
 
 def shown_name(name: str) -> str:
-    """Return the visible form of a name, which is the same for all names that look the same. The visible form is empty
-    for a name without visible characters.
+    """Return a normalised form of a name, which is identical for all names that look the same on screen. The normalised
+    form is empty for a name without visible characters.
 
     Parameters
     ----------

@@ -110,8 +110,9 @@ def _open(home: Path, path: Path) -> list[str]:
 
 
 def _tracked(root: Path, home: Path, path: Path) -> list[str]:
-    """Return the parts of the confidential folder that are tracked by git, now or in an earlier commit of a repository
-    around the file `path`. A failure of git is an error.
+    """Return a list with an error message if git tracks files of the confidential folder, now or in any commit. The
+    function checks all repositories that contain this folder, the folder of the file `path`, or a link to the
+    confidential folder. A failure of git is also an error.
     """
     named = root / FOLDER
     inside = [part for part in dict.fromkeys((home, path.parent)) if part.is_dir()]

@@ -1,6 +1,6 @@
 """Protocol of a release: the cost is recorded on disk before the release is published.
 
-All steps are under one lock, next to the data: draw the noise; stage the files in a folder that only their owner can
+All steps are under one lock, next to the data: draw the noise; stage the files in a folder that only its owner can
 open; write the line `spent, not published` to the journal, the ledger and the copy of the journal in the user account;
 rename the folder to its final name; write `published`. If a crash happens before the line of the journal is written,
 nothing was spent. After a later crash, the staged files still exist, and the next call publishes them without drawing
@@ -311,8 +311,8 @@ def spending(asked: Asked, *, data: bytes, record: bytes, cost: Cost, settings: 
 
 
 def stage(asked: Asked, *, data: bytes, record: bytes) -> None:
-    """Write the two files of a release completely, in a folder that only their owner can open. If there is an error, no
-    file remains.
+    """Write the two files of a release completely, in a folder that only the owner of the folder can open. If there is
+    an error, no file remains.
 
     Parameters
     ----------

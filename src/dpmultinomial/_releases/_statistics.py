@@ -32,8 +32,8 @@ LEAST_RECORDS, MOST_RECORDS = 4, 10**8
 
 
 def sensitivities(width: float, records: int) -> dict[str, float]:
-    """Return the sensitivity of each statistic, which is the largest change of the statistic when one of `records`
-    records is replaced.
+    """Return the sensitivity of each statistic, which is the largest change of the statistic if one of the `records`
+    records of the sample is replaced.
 
     The mean changes by at most the width w (if one record remains inside, or none). The sum of squares changes by at
     most w^2 (1 - 1/n), because moving x among m records changes (1 - 1/m)(x - mean of the others)^2. Each count changes

@@ -120,8 +120,8 @@ def _kept(shares: Array) -> Array:
 
 
 def _width(shape: Hierarchy, *, power: int, targets: Sequence[int], first: int) -> Callable[[Array], float]:
-    """Return a function that measures the noise on the target levels, given the shares of the budget. The function
-    value is the sum, over the target levels, of the log of the mean least-squares standard deviation.
+    """Return a function that computes the size of the noise at the target levels, given the shares of the budget. The
+    function value is the sum, over the target levels, of the log of the mean least-squares standard deviation.
     """
     from .._posteriors.trees.least_squares import LeastSquares  # needed only if a budget is split
     from .._posteriors.trees.tree import Tree

@@ -75,8 +75,8 @@ def elsewhere(name: str, settings: Mapping[str, Any], root: Path) -> Path | None
 
 
 def _both(get: Mapping[str, Any], record: Mapping[str, Any], name: str) -> list[tuple[str, Any, Any]]:
-    """Return a triple for every key that occurs both in the record and in the settings of a release. A triple contains
-    the key, the value in the record, and the value in the settings.
+    """Return a triple (key, value in the record, value in the settings) for every key that occurs both in the record
+    and in the settings of a release.
     """
     triples = [
         ("mechanism", record["mechanism"], get["mechanism"]),
@@ -304,8 +304,8 @@ def _record(asked: Asked, plan: Plan, drawn: Drawn) -> bytes:
 
 
 def _delta(asked: Asked) -> float:
-    """Return the delta at which an epsilon is stated in the record of a release. If the budget has a delta, this delta
-    is returned.
+    """Return the delta for which the record of a release states epsilon. If the budget has a delta, this delta is
+    returned.
     """
     return float(asked.ceiling.get("delta") or losses.DELTA)
 

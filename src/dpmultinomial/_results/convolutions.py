@@ -234,8 +234,8 @@ def added(a: Window, b: Window) -> Window:
 
 
 def added_up(parts: list[Window]) -> Window:
-    """Return the weights of the possible values of a sum of independent numbers. The numbers are added in pairs. The
-    empty sum is 0.
+    """Return the weights of the possible values of a sum of independent random integers. The integers are added in
+    pairs. The empty sum is 0.
     """
     if not parts:
         return Window(0, np.ones(1))

@@ -82,7 +82,7 @@ class Marginal(ABC):
         """
 
     def median(self) -> float:
-        """Return the median of the quantity, which is the quantile at 1/2."""
+        """Return the median of the quantity, which is the 0.5 quantile."""
         return float(self.quantile(0.5))
 
     def interval(self, level: float = LEVEL, *, kind: str = "central") -> tuple[float, float]:
@@ -250,7 +250,7 @@ class RealLaw(Protocol):
 
 
 class Continuous(Marginal):
-    """Distribution of a real number with a density.
+    """Continuous distribution of a real quantity, with a probability density.
 
     Parameters
     ----------
@@ -357,5 +357,5 @@ class Draws(Marginal):
         raise Unavailable(f"{self.name}: {self._no_density}")
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
-        """Draw from the sample with replacement, as an array of shape (size,)."""
+        """Draw values from the sample with replacement, as an array of shape (size,)."""
         return _checks.generator(rng).choice(self.draws, size=_checks.integer("size", size))

@@ -1,5 +1,5 @@
-"""Parser of comparisons such as ``"men > women"``, ``"met >= 0.6"``, ``"'not met' > 2 * failed + 3"`` over
-given names.
+"""Parser of comparisons between given names, such as ``"men > women"``, ``"met >= 0.6"`` and
+``"'not met' > 2 * failed + 3"``.
 """
 
 import re

@@ -39,8 +39,8 @@ Places = Sequence[int]
 
 
 def tied_differences(first: ArrayLike, second: ArrayLike, tie: ArrayLike) -> Array:
-    """Compute the weights of the difference i - j of two integers. The pair (i, j) has the weight first[i] second[j]
-    tie[i + j].
+    """Compute the weights of the possible values of the difference i - j of two integers. The pair (i, j) has the
+    weight first[i] second[j] tie[i + j].
 
     Parameters
     ----------
@@ -377,8 +377,8 @@ class Coupled:
 
     @cached_property
     def _ties(self) -> list[Window]:
-        """Compute weights for the values of every count. The weights follow from the distributions of all other counts
-        and from the weight g on the sum of all counts. The computation starts at the top of the tree.
+        """Compute the weights of the possible values of every count. The weights follow from the distributions of all
+        other counts and from the weight g on the sum of all counts. The computation starts at the top of the tree.
         """
         return _ties(self._levels, self.root)
 
@@ -498,9 +498,9 @@ class _Kinds:
         self.free = self.levels[-1][0]
 
     def ties(self, root: Window) -> list[Window]:
-        """Return, for each kind of counts, a weight for every possible value of one count of this kind. Counts of one
-        kind have equal factors. The weights follow from the factors of all other counts and from the weight g on the
-        sum of all counts.
+        """Return, for each kind of count, the weights of all possible values of a single count of this kind. Counts of
+        one kind have equal factors. The weights follow from the factors of all other counts and from the weight g on
+        the sum of all counts.
         """
         ties = _ties(self.levels, root, tails=self.tails)
         rows = zip(ties, self.others, self.factors, strict=True)

@@ -40,7 +40,7 @@ class Columns(NamedTuple):
 
 
 class Quantities:
-    """Named quantities of one type. The expression ``quantities[name]`` returns the `Marginal` of one quantity. The
+    """Mapping from names to the quantities of one type: ``quantities[name]`` is the `Marginal` of one quantity. The
     methods return results for all quantities, as a mapping from the names or as a table.
 
     Parameters

@@ -175,7 +175,7 @@ def exact_ranks(together: Independent, places: Sequence[int], top: int) -> list[
 
     Parameters
     ----------
-    together : independent numbers.
+    together : independent quantities.
     places : positions of the quantities that are ranked.
     top : number of distributions to return.
 
@@ -296,8 +296,9 @@ class Drawer:
         return sd / DRAWS**0.5 if self.state.status == "approximate" else float("nan")
 
     def error_of_chance(self, p: float) -> float:
-        """Return the standard error of a probability. If all draws agree, return the 95 % upper bound of Clopper and
-        Pearson for the probability of the event that does not occur in any draw, 1 - 0.05^(1/DRAWS) or about 3/DRAWS.
+        """Return the standard error of an estimated probability. If all draws agree, return the 95 % upper bound of
+        Clopper and Pearson for the probability of the event that does not occur in any draw, 1 - 0.05^(1/DRAWS) or
+        about 3/DRAWS.
         """
         if 0 < p < 1:
             return self.error(float(np.sqrt(p * (1 - p))))

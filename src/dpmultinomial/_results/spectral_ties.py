@@ -281,7 +281,7 @@ def _products(transforms: Complex) -> tuple[Array, Complex, Array]:
 
 
 def _bound(log_sizes: Array, _: Complex, least: Array) -> Array:
-    """Return the log of the absolute value of a product of transforms without the `MOST` smallest factors. The result
-    is an upper bound if at most `MOST` counts are omitted.
+    """Return the log of the absolute value of a product of transforms, from which the `MOST` factors with the smallest
+    absolute values are omitted. The result is an upper bound if at most `MOST` counts are omitted.
     """
     return np.asarray(log_sizes - least.sum(axis=0))

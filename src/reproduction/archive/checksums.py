@@ -168,7 +168,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _printable(text: str) -> str:
-    """Return the string with all characters that a terminal interprets replaced by escape sequences."""
+    """Return the string with escape sequences in place of all non-printable characters except line breaks."""
     return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 

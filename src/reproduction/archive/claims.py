@@ -92,8 +92,8 @@ def text(run: Path | None = None) -> str:
 
 
 def _places(places: Iterable[str]) -> str:
-    """Return at most three sections, tables or figures in which the statements of an artefact are printed. Remarks on
-    individual numbers are omitted.
+    """Return, as text, at most three sections, tables or figures of the paper that contain the statements about an
+    artefact. Remarks on individual numbers are omitted.
     """
     distinct = [*dict.fromkeys(_DETAIL.split(place)[0].strip() for place in places if place)]
     return "; ".join(distinct[:_NAMED]) + (f" and {len(distinct) - _NAMED} more" if len(distinct) > _NAMED else "")

@@ -118,7 +118,9 @@ def _run_times(run: Path) -> tuple[str, ...]:
 
 
 def published() -> str:
-    """Return the date of the commit in UTC, so that the date does not depend on when the archive is written."""
+    """Return the date of the commit in UTC, so that the date does not depend on the time at which the archive is
+    written.
+    """
     return _time(_git.commit_time(contents.ROOT))[:10]
 
 

@@ -194,7 +194,7 @@ def _judged(
 def checked(
     settings: dict[str, Any], papers: Mapping[str, Paper], kinds: Mapping[str, Kind] | None = None
 ) -> dict[str, Any]:
-    """Return a configuration with all default values, after all checks have passed.
+    """Check a configuration, and return a copy in which all missing keys have their default values.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ JOINT = "/"  # separator between the parts of a name that consists of several co
 
 
 def names(settings: Mapping[str, Any], header: Sequence[str], kind: Kind) -> Names:
-    """Return a mapping from the column names that a kind expects to the columns of the file.
+    """Return a mapping from the column names that a kind of scenario expects to the columns of the file.
 
     Parameters
     ----------
@@ -80,7 +80,9 @@ def names(settings: Mapping[str, Any], header: Sequence[str], kind: Kind) -> Nam
 
 
 def _recognised(settings: Mapping[str, Any], header: Sequence[str], kind: Kind, stated: Names) -> Names:
-    """Return the columns that are recognised by the column names that other software uses."""
+    """Recognise columns by the names that other software gives them, and return a mapping from the expected names to
+    these columns.
+    """
     if not {"name", "value"} <= set(kind.columns):
         return {}
     recognised: Names = {}
@@ -392,5 +394,5 @@ def with_noise(settings: Mapping[str, Any], found: Names) -> dict[str, Any]:
 
 
 def is_summary(noise: object) -> bool:
-    """Return whether the noise is given as a file written by OpenDP's ``summarize()``."""
+    """Return whether the noise is specified by the name of a CSV file, as written by OpenDP's ``summarize()``."""
     return isinstance(noise, str) and noise.lower().endswith(".csv")

@@ -77,8 +77,8 @@ def censored(
 
 
 def texts_of(cells: Sequence[Cell], names: Sequence[str]) -> dict[str, str]:
-    """Return a mapping from the names of the counts that are published as bounds to these bounds, as text. Examples are
-    ``withheld, at most 9`` and ``published as 10 to 50``.
+    """Return a dict with one entry for each count that is published as bounds: the key is the name of the count, and
+    the value states the bounds as text. Examples of values are ``withheld, at most 9`` and ``published as 10 to 50``.
     """
     stated = {name: bounds for name, (_, bounds) in zip(names, cells, strict=True) if bounds is not None}
     return {

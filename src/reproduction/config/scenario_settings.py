@@ -348,7 +348,7 @@ def _by_rules(written: dict[str, Any], kind: Kind, batch: bool, thorough: bool) 
 
 def _refused(settings: dict[str, Any], columns: dict[str, list[str]] | None, kind: Kind) -> Mistakes:
     """Yield a pair (path, message) if the analysis would reject the counts or the prior of a scenario, as determined by
-    the function ``answer.refuse(settings, columns)`` of the scenario's kind.
+    the function ``answer.refuse(settings, columns)`` for this kind of scenario.
     """
     try:
         if (refuse := kind.refuse) is not None:

@@ -1,1 +1,1 @@
-"""Computation of each job of a run, and assignment of tables and figures to jobs."""
+"""Execution of the jobs of a run, and assignment of tables and figures to jobs."""

@@ -201,8 +201,8 @@ def groups(paper: Paper) -> dict[str, str]:
 
 
 def minutes_from_nothing(paper: Paper) -> dict[str, float]:
-    """Return a mapping from each table to its expected computing time in minutes, from scratch on one core. The time
-    includes the computation of all inputs of the table.
+    """Return a mapping from each table to the expected time, in minutes, for computing the table from scratch on one
+    core. The time includes the computation of all inputs of the table.
 
     The inputs of a gathered table are not counted, because the paper's additional rules make them.
     """

@@ -27,8 +27,8 @@ def no_progress() -> None:
 
 
 def safe_path() -> None:
-    """Prevent Python jobs from importing modules in the folder of their script, ``.snakemake/scripts`` of the current
-    folder, in which the sender of a folder could put modules.
+    """Prevent Python jobs from importing modules from the folder of their script (``.snakemake/scripts`` in the current
+    folder), because a folder that was received from another person could contain harmful modules in this place.
     """
     os.environ[_SAFE_PATH] = "1"
 

@@ -1,5 +1,5 @@
-"""Run Python jobs as forks of one process that has loaded all modules, so that each job starts in hundredths of a
-second.
+"""Run Python jobs as forks of one process that has loaded all modules, so that each job starts within a few hundredths
+of a second.
 
 The Snakefile calls `begin` when a run starts and `end` after the run has ended. A job is still a separate process with
 separate streams, environment, memory and exit code, and runs the script that Snakemake wrote.

@@ -35,8 +35,8 @@ def planned(workflow: Any) -> Iterator[tuple[int, str]]:
 
 
 def runs_here(workflow: Any) -> bool:
-    """Return whether Snakemake starts the jobs on the current machine and in the current environment, without cluster,
-    container or dry run.
+    """Return whether Snakemake starts the jobs on the current machine and in the current environment, without a
+    cluster, a container or a dry run.
     """
     elsewhere = workflow.non_local_exec_or_dryrun or workflow.deployment_settings.deployment_method
     return bool(workflow.is_main_process and not elsewhere)

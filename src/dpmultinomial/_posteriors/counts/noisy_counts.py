@@ -63,7 +63,7 @@ class FixedSumLaw:
         return [window(row) for row in self.factors]
 
     def marginal(self, category: int) -> Array:
-        """Return the distribution of one count given the sum of all counts, as a float64 array (total + 1,)."""
+        """Return the distribution of a count given the sum of all counts, as a float64 array of shape (total + 1,)."""
         others = [i for i in range(self.categories) if i != category]
         return self._law(self.factors[category], self._sum_of(others))
 

@@ -182,7 +182,7 @@ class WindowedSumLaw:
         return _product(self.windows[category], self._sum_of(others).reflected(self.total))
 
     def marginal(self, category: int) -> Array:
-        """Return the distribution of one count given the sum of all counts, as a float64 array (total + 1,)."""
+        """Return the distribution of a count given the sum of all counts, as a float64 array of shape (total + 1,)."""
         return _at(self.located(category), 0, self.total + 1)
 
     def pair(self, inside: int, others: Sequence[int]) -> tuple[Whole, Whole, Array]:

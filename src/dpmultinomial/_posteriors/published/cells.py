@@ -1,5 +1,5 @@
-"""Input of inference: noisy counts with their noise distributions, public bounds, indicators of measured values and
-error messages, and the public information about the sum of the counts.
+"""Input for the inference: noisy counts with their noise distributions, public bounds, indicators of measured values
+and error messages, and the public information about the sum of the counts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ _SCALES = ("scale", "sd", "sigma", "variance")
 
 @dataclass(frozen=True)
 class Cells:
-    """Noisy counts as the input of inference, with one row per count.
+    """Noisy counts in the form that inference requires, with one row per count.
 
     Parameters
     ----------

@@ -156,7 +156,9 @@ def _numbers(law: Coupled, level: float) -> _Numbers:
 
 
 def _in_blocks(law: Coupled, label: str) -> Iterator[tuple[range, list[Window]]]:
-    """Yield ranges of kinds of counts with their marginal distributions. Show progress on a terminal."""
+    """Yield pairs of a range of kinds of counts and the marginal distributions of the counts of these kinds. Show
+    progress on a terminal.
+    """
     kinds = int(law.which.max()) + 1
     blocks = [range(start, min(start + _SUMMARISED, kinds)) for start in range(0, kinds, _SUMMARISED)]
     for block in steps(blocks, kinds, label, len):

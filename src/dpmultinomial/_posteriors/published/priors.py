@@ -557,7 +557,7 @@ class Fitted:
         return np.where(inside, self.logs[np.where(inside, cell, 0)], -np.inf)
 
     def reach(self, log_mass: float) -> tuple[float, float]:
-        """Return the smallest and the largest count of the histogram."""
+        """Return the smallest and the largest count that the histogram covers."""
         return self.first, self.last
 
     def below(self, counts: ArrayLike) -> Array:

@@ -37,10 +37,13 @@ NOTHING = "the released value is impossible under the prior, the bounds and the 
 
 
 class CountPrior(Protocol):
-    """Interface of the prior of a count, which is given by the weights of all counts from 0 upwards.
+    """Interface for the prior of a count, which is given by the weights of all counts from 0 upwards.
 
-    ``proper`` whether the weights add up to 1; if not, their sum is infinite ``peak`` log of the largest weight
-    ``first, last`` smallest and largest possible count
+    Attributes
+    ----------
+    proper : whether the weights add up to 1; if not, their sum is infinite.
+    peak : log of the largest weight.
+    first, last : smallest and largest possible count.
     """
 
     proper: bool

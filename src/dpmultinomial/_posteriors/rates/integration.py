@@ -292,24 +292,24 @@ class SlopeLaw:
         self.weights, self.means, self.sds = weights, means, sds
 
     def mean(self) -> float:
-        """Return the posterior mean of the linear combination of the regression coefficients."""
+        """Return the posterior mean of a linear combination of the regression coefficients."""
         return float(self.weights @ self.means)
 
     def variance(self) -> float:
-        """Return the posterior variance of the linear combination of the regression coefficients."""
+        """Return the posterior variance of a linear combination of the regression coefficients."""
         return float(self.weights @ (self.sds**2 + (self.means - self.mean()) ** 2))
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Return the posterior density of the linear combination of the regression coefficients at given values."""
+        """Return the posterior density of a linear combination of the regression coefficients at given values."""
         z = (np.asarray(x, dtype=np.float64)[..., None] - self.means) / self.sds
         return np.asarray((np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) / self.sds) @ self.weights)
 
     def cdf(self, x: ArrayLike) -> Array:
-        """Return the cumulative distribution function of the linear combination of the coefficients at given values."""
+        """Return the cumulative distribution function of a linear combination of the coefficients at given values."""
         return np.asarray(ndtr((np.asarray(x, dtype=np.float64)[..., None] - self.means) / self.sds) @ self.weights)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Return the posterior quantiles, at given levels, of the linear combination of the regression coefficients."""
+        """Return the posterior quantiles, at given levels, of a linear combination of the regression coefficients."""
         levels = np.asarray(q, dtype=np.float64)
         return np.array([self._at(float(level)) for level in levels.ravel()]).reshape(levels.shape)
 

@@ -201,7 +201,7 @@ class Model:
         return self.prior.terms(parameters)[0] + float(self.log_evidence(parameters).sum())
 
     def log_evidence(self, parameters: Array) -> Array:
-        """Return the log evidence of every area given the hyperparameters (log a, b), as a float64 array (n,)."""
+        """Return the log evidence of every area given hyperparameters (log a, b), as a float64 array of shape (n,)."""
         first, second = self.pair(parameters)
         sums = _rate_sums.sums(*self._all, first, second, self.exposure, shares=self.shares, moments=False)
         return np.asarray(logsumexp(sums[:, :, 0] + self.log_node, axis=1) + self.table.log_top)

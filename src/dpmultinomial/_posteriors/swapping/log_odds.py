@@ -317,8 +317,9 @@ class _Group:
         return Line(c, place, t, values, self.whole)
 
     def _period(self, c: float, place: float) -> float:
-        """Return a period for the numerical inversion of the transform. With this period, the aliased mass is
-        negligible compared with the tail probability. The period is computed from Chernoff bounds on both sides.
+        """Return a sufficiently large period for the numerical inversion of the tilted Fourier transform. With this
+        period, the aliased mass is negligible compared with the tail probability. The period is computed from Chernoff
+        bounds on both sides.
         """
         log_mass = self._first_two(c)[0]
         if c == 0:  # the line is used from half a period below its place up to the next line
@@ -452,8 +453,8 @@ class LogOddsMixture(TailedLaw):
         return waves(points.ravel() - self._centre, self._step, values).reshape(points.shape)
 
     def _beyond(self, x: ArrayLike) -> NDArray[np.int8]:
-        """Return whether each x is below (-1), within (0) or above (1) the period of the numerical inversion. The mass
-        outside the period is less than 1e-15.
+        """Return, for each x, -1 if x is below the period of the numerical inversion, 0 if x is within this period, and
+        1 if x is above this period. The mass outside the period is less than 1e-15.
         """
         away = np.asarray(x, dtype=float) - self._centre
         return np.asarray(np.sign(away) * (np.abs(away) > np.pi / self._step), dtype=np.int8)
@@ -467,8 +468,8 @@ class LogOddsMixture(TailedLaw):
         return out
 
     def _central(self, x: ArrayLike, *, upper: bool) -> NDArray[np.float64]:
-        """Return the probability that the log odds ratio is above x if `upper` is true, and that it is below x
-        otherwise. The absolute error is at most 1e-14.
+        """Return the upper tail probability of the log odds ratio at x if `upper` is true, and the lower tail
+        probability otherwise. The absolute error is at most 1e-14.
         """
         part = self._invert(x, self._values / self._t).imag * (self._step / np.pi)
         inside = np.clip(0.5 + part if upper else 0.5 - part, 0.0, 1.0)

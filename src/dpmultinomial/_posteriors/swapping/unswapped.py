@@ -133,7 +133,7 @@ class TwoRowLaw(PairedLaw):
         return s, size - s, self.marginal(inside)[: size + 1]
 
     def draw(self, size: int, *, rng: np.random.Generator) -> Counts:
-        """Draw independent original tables from their posterior distribution, as an int64 array (size, cells)."""
+        """Draw independent original tables from their posterior, as an int64 array of shape (size, cells)."""
         # joint distributions of the sums of x and u over all columns after each column
         after = [self._inverse(self._products(j)) for j in range(1, len(self.columns))]
         last = np.zeros((1, 1))
@@ -612,7 +612,7 @@ def stacked(swapped: ArrayLike, alpha: ArrayLike) -> tuple[Counts, Array]:
 
 
 def summed(table: Counts, prior: Array, rate: float, *, strict: bool = False) -> Stratum | None:
-    """Compute the posterior distribution of the original table of one stratum by exact sums, if this is possible.
+    """Compute the posterior distribution of the original table of one stratum by exact summation, if possible.
 
     Parameters
     ----------
@@ -627,7 +627,7 @@ def summed(table: Counts, prior: Array, rate: float, *, strict: bool = False) ->
 
     Returns
     -------
-    Stratum, or None if exact sums are not possible.
+    Stratum, or None if exact summation is not possible.
 
     Raises
     ------

@@ -187,10 +187,10 @@ def _means(tree: Tree, messages: SumProduct) -> Array:
 
 
 def _expensive(tree: Tree, sites: NDArray[Any], tilts: Array, drop: float) -> int:
-    """Return a node for which a single sum over two of its children has too many terms for a fit, or -1 if there is no
-    such node.
+    """Return a node for which the convolutions of adjacent pairs of its children have too many terms for a fit, or -1
+    if there is no such node.
 
-    Only sums of two leaves are counted, with the windows of their likelihoods under the tilt.
+    Only pairs of two leaves are counted, with the windows of their likelihoods under the tilt.
     """
     own = tilts[np.maximum(tree.above, 0)]
     fall, centre = -np.log(drop), np.maximum(sites["centre"], sites["lower"])
@@ -253,7 +253,9 @@ def consistent(tree: Tree, sites: NDArray[Any]) -> None:
 
 
 def _layers(tree: Tree) -> list[tuple[int, int]]:
-    """Return the layers of a tree, from the leaves to the root, each as the range of its nodes."""
+    """Return the layers of a tree, from the leaves to the root. Each layer is given by the first index of its nodes and
+    the first index after its nodes.
+    """
     return list(pairwise(tree.layers))[::-1]
 
 

@@ -111,7 +111,7 @@ class Listed:
 
     @property
     def last(self) -> int:
-        """Return the largest count whose log weight is in the list."""
+        """Return the largest count for which a log weight is stored."""
         return self.first + len(self.logs) - 1
 
     def at(self, counts: NDArray[np.int64]) -> Array:
@@ -215,8 +215,8 @@ SITE = np.dtype(
 
 
 class Lists:
-    """Store of lists of log weights for the counts of the nodes of a tree. The lists are concatenated, and equal lists
-    are stored once.
+    """Lists of the log weights of possible counts, which are assigned to nodes of a tree. The lists are concatenated,
+    and equal lists are stored once.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ class Lists:
         return replace(self._parts[number], first=int(sites["begin"][row]))
 
     def joined(self) -> Array:
-        """Return all lists of log weights, concatenated in one array that is never empty."""
+        """Return all lists of log weights, concatenated into one array that is never empty."""
         return np.concatenate([*(part.logs for part in self._parts), np.zeros(1)])
 
     def _point(self, sites: NDArray[Any], rows: Whole | int, shift: int, number: int) -> None:

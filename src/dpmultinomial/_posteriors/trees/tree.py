@@ -1,4 +1,5 @@
-"""Trees of nodes in which each count is the sum of the counts of its children, and priors of these counts.
+"""Trees in which the count of each inner node is the sum of the counts of the node's children, and priors of these
+counts.
 
 The nodes are ordered such that the children of a node are contiguous and follow their parent. A prior is either a flat
 total that is split among the children (the default), or a product of independent priors of the leaves.

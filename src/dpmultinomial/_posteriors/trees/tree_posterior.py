@@ -143,7 +143,7 @@ def _curvature(evidence: "_Evidence", x: Array, slope: Array, rows: Whole) -> Ar
 
 
 def _step(x: Array, slope: Array, bend: Array) -> Array:
-    """Return a descent step that changes log concentrations by at most `LONGEST`, with concentrations in `RANGE`."""
+    """Return a descent step of at most `LONGEST` per log concentration that keeps all concentrations in `RANGE`."""
     size, axes = np.linalg.eigh((bend + bend.T) / 2)
     step = -axes @ ((axes.T @ slope) / np.maximum(np.abs(size), WEAK**-2))
     step *= min(1.0, LONGEST / float(np.abs(step).max(initial=1e-300)))
@@ -750,8 +750,8 @@ def infer(
 def _solved(
     measurements: Measurements, prior: Splits | Leaves, reach: float
 ) -> tuple[Solved, float, Splits | Leaves, dict[str, object]]:
-    """Return the messages of the tree, the remaining part of the log evidence, the fitted prior, and a dict that
-    describes the fit. The remaining part of the log evidence is the part that is not contained in the messages.
+    """Return the messages of the tree, the part of the log evidence that the messages do not contain, the fitted prior,
+    and a dict that describes the fit.
     """
     tree = measurements.tree
     sites, lists, constant = measurements.weigh(reach)

@@ -155,7 +155,7 @@ def _digits(drawn: pd.DataFrame, tiny: pd.DataFrame, total: int) -> Iterator[Row
 
 
 def _footnote_12(points: pd.DataFrame, total: int) -> Row:
-    """Return the row of the agreement table for the numbers of significant digits at some triplets of probabilities.
+    """Return the row of the agreement table for the numbers of significant digits for some triplets of probabilities.
     The numbers are compared with numbers that are recomputed with Python's integers, logarithms and log gamma function.
     """
     gaps = []
@@ -565,9 +565,9 @@ _RULES = (
 
 
 def _recurrences(table: pd.DataFrame, total: int) -> tuple[float, float]:
-    """Return the largest relative errors of a recurrence for the multinomial coefficients, as stated by two sources.
-    The errors are relative to the computed coefficients. The sources are the last column of Table 1 and the rule in the
-    text of the paper.
+    """Return the largest relative errors of a recurrence for the multinomial coefficients, separately for two versions
+    of the recurrence. The errors are relative to the computed coefficients. The versions are the last column of Table 1
+    and the rule in the text of the paper.
     """
     mc, k, s0 = (table[name].to_numpy(float) for name in ("coefficient", "k", "S0"))
     column, words = [0.0], [0.0]
