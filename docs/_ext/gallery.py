@@ -64,8 +64,8 @@ def page(folder: Path = FOLDER) -> str:
                 f"`study_{study.name}` {plain(study.caption)}\n:::"
             )
     head = (
-        "# Gallery\n\nThese are small versions of figures from a run. Each card links to the page of its paper, or to "
-        "the methods of its study."
+        "# Gallery\n\nThe images on this page are small versions of figures from a run. Each card links to the page of "
+        "its paper, or to the methods of its study."
     )
     return f"{head}\n\n::::{{grid}} 1 2 2 2\n:gutter: 3\n\n" + "\n\n".join(cards) + "\n\n::::\n"
 

@@ -20,8 +20,8 @@ from reproduction.config import checks
 from reproduction.jobs import artefacts
 
 _CLAIMS = (
-    "This page lists all artefacts of the papers about which the papers print a number or a statement. For each",
-    "artefact, the page contains the number of printed statements, the command that produces the artefact, the file,",
+    "This page lists all artefacts for which the papers print a number or a statement. For each artefact, the page",
+    "contains the number of printed statements, the command that produces the artefact, the file,",
     "and the run time in minutes on one core. The run times include the computation of all inputs, except for the",
     "experiments on data sets. The table `results/<paper>/agreement.csv` contains the verdict on each statement, and",
     "the command `make reproduce` produces all artefacts. The archive contains the same table (`CLAIMS.tsv`) with the",
@@ -65,8 +65,8 @@ def index(papers: Sequence[folders.Paper]) -> str:
         [
             "# The papers",
             "",
-            "Each page is generated from the paper's folder `src/reproduction/papers/<slug>/`. It lists artefacts,",
-            "settings, printed statements and errata, and it contains the derivations.",
+            "Each page is generated from the paper's folder `src/reproduction/papers/<slug>/`. The page of a paper",
+            "lists artefacts, settings, printed statements and errata, and contains the derivations.",
             "",
             *_table(("paper", "authors", "beyond the paper"), rows),
             "",
@@ -92,7 +92,7 @@ def page(paper: folders.Paper, settings: dict[str, Any], gallery: Path) -> str:
         f"({paper.slug})=\n# {plain(paper.title)}",
         f"`{paper.slug}` · {plain(paper.about)}{beyond}",
         f"> {plain(authors)} ({paper.year}). *{plain(paper.title)}*{kind}.",
-        f"`snakemake --cores 2 {paper.slug}` reproduces all of its artefacts.",
+        f"The command `snakemake --cores 2 {paper.slug}` reproduces all artefacts of the paper.",
         *_thumbnails(paper, gallery),
         *_artefacts(paper),
         *_settings(paper, settings),
@@ -137,8 +137,8 @@ def _artefacts(paper: folders.Paper) -> Iterator[str]:
             rows.append((plain(a.label), f"`{file}`<br>`{rule}`", f"{a.figure.minutes:g}", plain(a.figure.caption)))
     yield f"({paper.slug}-artefacts)=\n## Artefacts"
     yield (
-        "The command `snakemake --cores 2 <file>` produces a file and its inputs. The column `minutes` contains the "
-        "run time on one core with the sample sizes of the paper."
+        "The command `snakemake --cores 2 <file>` produces the given file and all files from which this file is "
+        "computed. The column `minutes` contains the run time on one core with the sample sizes of the paper."
     )
     yield "\n".join(_table(("artefact", "file and rule", "minutes", "content"), rows))
 
@@ -209,8 +209,8 @@ def _printed(paper: folders.Paper) -> Iterator[str]:
     yield (
         f"A run checks {len(rows)} statements of the paper and writes the verdicts to `results/agreement.tsv`. The "
         "page [how to read the results](../results.md) explains the kinds of statements. The entry *none* means that "
-        "the paper does not print a number. Words in quotation marks are the words of the paper that are judged with "
-        "a limit of this project, or in a stricter reading."
+        "the paper does not print a number. Text in quotation marks is quoted from the paper. A quoted statement is "
+        "judged with a threshold chosen by this project, or under an interpretation that is stricter than these words."
     )
     listed = "\n".join(_table(("artefact", "kind", "quantity", "printed", "where"), numbers))
     yield f"````{{dropdown}} All printed statements\n{listed}\n````"

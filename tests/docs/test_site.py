@@ -195,7 +195,7 @@ def test_a_paper_without_texts_of_its_own_shows_its_list_of_errata(tmp_path):
     (copied / "methods.md").unlink()
     settings = checks.schema_of({slug: found})
     text = papers.page(paper.read(copied), settings, tmp_path)
-    assert f"`python -m reproduction.evidence {slug} N` runs number N." in text
+    assert f"`python -m reproduction.evidence {slug} N` runs the evidence for erratum N." in text
     assert "## Methods" not in text
     assert "```{figure}" not in text
     assert "| 12 | " in text
