@@ -140,7 +140,7 @@ class TiedCounts:
             rows = np.flatnonzero([other is prior for other in self.priors])
             out[rows] = conflict.tails(self.cells.take(rows), prior)
         if conflict.has_tails(self.total.noise):
-            out[-1] = tail_of_total(self.cells, self.priors, self.total)
+            out[-1] = tail_of_total(self.cells, self.priors, self.total, self.solved)
         return out
 
 

@@ -196,6 +196,14 @@ class Leaves:
         """Return the log of the sum of all products of tilted weights, one weight per count."""
         return float((self.times * (self._log_totals(theta) + theta * self.low)).sum())
 
+    def evidence(self, theta: float, sums: Array, weights: Array) -> float:
+        """Return twice the normal approximation of the mean weight of the unconditional sum under an exponential tilt.
+        It is at most 1 if no weight exceeds 1.
+        """
+        mean, variance = self._moments(theta)
+        density = np.exp(-((sums - mean) ** 2) / (2 * variance + 1)) / np.sqrt(np.pi * (2 * variance + 1))
+        return min(2 * float(density @ weights), 1.0)
+
     def _log_totals(self, theta: float) -> Array:
         log_totals = np.empty(len(self.low))
         for rows, part in _row_blocks(self.width):
@@ -293,12 +301,14 @@ class Solved:
     together : joint distribution of the counts.
     error : upper bound on the neglected posterior probability.
     theta : tilt.
+    log_total : log of the sum of all products of tilted weights, one weight per count.
     log_mass : log mass with which the windows were made.
     """
 
     together: Coupled
     error: float
     theta: float
+    log_total: float
     log_mass: float
 
 
@@ -337,12 +347,13 @@ def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
     )
 
 
-def tail_of_total(cells: Cells, priors: Sequence[CountPrior], total: Total) -> float:
+def tail_of_total(cells: Cells, priors: Sequence[CountPrior], total: Total, solved: Solved) -> float:
     """Return the smaller tail probability of the released total, given the released counts.
 
     Parameters
     ----------
     cells, priors, total : arguments of `solve`; `conflict.has_tails` is true for the noise of the total.
+    solved : joint posterior of the counts, whose sum is tilted to the released total.
 
     Returns
     -------
@@ -351,38 +362,33 @@ def tail_of_total(cells: Cells, priors: Sequence[CountPrior], total: Total) -> f
         is improper. For many counts, small probabilities have a relative error of about 1e-9.
     """
     rows, which = _kinds(cells, priors)
-    rough = len(cells) >= SHARED
-
-    def law_of_sum(tilt: Callable[[Leaves], float]) -> tuple[float, Array, Array]:
-        """Return a tilt, the possible sums of counts that are tilted by it, and the logs of their weights without the
-        tilt.
-        """
-        leaves = Leaves.of(
-            cells.take(rows), [priors[i] for i in rows], _LOG_MASS[0], np.bincount(which).astype(np.float64)
-        )
-        if leaves is None:
-            return 0.0, np.empty(0), np.empty(0)
-        theta = tilt(leaves)
-        scale = leaves.log_total(theta)
-        free = free_sum(leaves.tilted(theta), which, tails=not rough).normalised()
-        sums = free.values().astype(np.float64)
-        return theta, sums, free.log_weights() - theta * sums + scale + total.log_prior(sums)
-
+    times = np.bincount(which).astype(np.float64)
     try:
-        bulk, sums, logs = law_of_sum(lambda leaves: leaves.balance(total.log_prior))
+        leaves = Leaves.of(cells.take(rows), [priors[i] for i in rows], _LOG_MASS[0], times)
     except TooWide:
         return np.nan
-    if not len(sums):
+    if leaves is None:
         return np.nan
+    rough, theta = len(cells) >= SHARED, leaves.balance(total.log_prior)
+    scale = leaves.log_total(theta)
+    sums, logs = _untilted(free_sum(leaves.tilted(theta), which, tails=not rough), theta, scale, total)
     log_scale = float(logsumexp(logs))
-    tail = conflict.of_mixture(total.released, total.noise, sums, np.exp(logs - log_scale))
+    probabilities = np.exp(logs - log_scale)
+    tail = conflict.of_mixture(total.released, total.noise, sums, probabilities)
     if tail >= _PLAIN_TAIL or not rough:
         return tail
-    # the sum is tilted to the released total, where its weights are accurate, and the tilt is reversed
-    possible = np.arange(*_sums(cells, total, _LOG_MASS[0]))
-    theta, sums, logs = law_of_sum(lambda leaves: leaves.tilt(possible, total.log_weights(possible)))
-    side = "low" if theta < bulk else "high"
+    side = "low" if total.released < probabilities @ sums else "high"
+    sums, logs = _untilted(solved.together.free, solved.theta, solved.log_total, total)
     return conflict.of_mixture(total.released, total.noise, sums, np.exp(logs - log_scale), side=side)
+
+
+def _untilted(free: Window, theta: float, log_total: float, total: Total) -> tuple[Array, Array]:
+    """Return the possible sums of tilted counts, and the logs of the weights of these sums without the tilt, including
+    the prior of the sum.
+    """
+    law = free.normalised()
+    sums = law.values().astype(np.float64)
+    return sums, law.log_weights() - theta * sums + log_total + total.log_prior(sums)
 
 
 Kinds = tuple[NDArray[np.int64], NDArray[np.int64]]  # one row per group of equal counts, and every row's group
@@ -401,7 +407,7 @@ def _kinds(cells: Cells, priors: Sequence[CountPrior]) -> Kinds:
 
 
 def _sums(cells: Cells, total: Total, log_mass: float) -> tuple[float, float]:
-    """Return the smallest possible sum of the counts, given the released total, and the largest possible sum plus 1."""
+    """Return the smallest and the largest possible sum of the counts, given the released total."""
     ends = total.noise.reach(np.array([total.released]), log_mass)
     least, most = float(cells.lower.sum()), float(cells.upper.sum())
     half = np.ceil(np.asarray(total.noise.halfwidth(log_mass)))
@@ -412,12 +418,11 @@ def _sums(cells: Cells, total: Total, log_mass: float) -> tuple[float, float]:
             f"{last - first + 1:.3g} sums of the true counts are possible given the noise in the total, which is more "
             f"than the limit of {_WIDEST:,}: set tighter bounds on the counts"
         )
-    return first, last + 1
+    return first, last
 
 
 def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass: float, kinds: Kinds) -> Solved | None:
-    first, end = _sums(cells, total, log_mass)
-    last = end - 1
+    first, last = _sums(cells, total, log_mass)
     least, most = float(cells.lower.sum()), float(cells.upper.sum())
     rows, which = kinds
     part = cells.take(rows)
@@ -433,9 +438,9 @@ def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass:
     theta = leaves.tilt(sums, root)
     tilted = root - theta * sums
     weights = np.exp(tilted - tilted.max())
-    neglected = leaves.neglected(theta)
-    if not neglected <= windows.NEGLECTED:  # the error is larger, because `kept` is at most 1
-        return None
+    neglected, log_total = leaves.neglected(theta), leaves.log_total(theta)
+    if len(cells) >= SHARED and not neglected <= windows.NEGLECTED * leaves.evidence(theta, sums, weights):
+        return None  # without the computation of the joint distribution
     try:
         together = Coupled(leaves.tilted(theta), Window(int(first), weights), which=which)
     except Incompatible:
@@ -444,7 +449,7 @@ def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass:
     cut = _root_tail(beyond[[1, 0]], first > least) + _root_tail(beyond[[2, 3]], last < most)
     free = together.free.normalised()
     kept = float(free.weights @ Window(int(first), weights).at(free.first, len(free.weights)))
-    return Solved(together, (neglected + cut) / kept, theta, log_mass)
+    return Solved(together, (neglected + cut) / kept, theta, log_total, log_mass)
 
 
 def _root_tail(logs: Array, open_end: bool) -> float:
