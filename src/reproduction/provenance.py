@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from dpmultinomial import __version__, _git
+from dpmultinomial._files import places
 
-from . import dependencies, drafts
+from . import dependencies
 
 SUFFIX = ".provenance.json"
 FILES, INPUTS, RULE, PARAMS = "files_sha256", "inputs_sha256", "rule", "params_sha256"
@@ -158,7 +159,7 @@ def write(record: dict[str, Any], *files: str | Path) -> None:
     stated = record | {FILES: {path.name: sha256(path) for path in paths}}
     stated[OWN] = own_digest(stated)
     beside = paths[0].with_suffix(SUFFIX)
-    draft = drafts.of(beside)
+    draft = places.draft(beside)
     draft.write_text(json.dumps(stated, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     os.replace(draft, beside)
 

@@ -19,8 +19,9 @@ from typing import Any
 import psutil
 
 from dpmultinomial import _printing
+from dpmultinomial._files import places
 
-from . import drafts, paper
+from . import paper
 from .config import checks, overlays
 from .config.reading import ConfigError
 from .jobs import mending
@@ -53,7 +54,7 @@ def main(arguments: Sequence[str]) -> None:
             shutil.rmtree(_LOCKS, ignore_errors=True)  # the processes that held these locks have ended
         _MARK.parent.mkdir(exist_ok=True)
         started = psutil.Process().create_time()
-        draft = drafts.of(_MARK)
+        draft = places.draft(_MARK)
         draft.write_text(json.dumps({"host": _HERE, "process": os.getpid(), "started": started}))
         draft.replace(_MARK)
         file = None if settings is None else overlays.write(settings, Path.cwd())

@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 import pandas as pd
 
-from . import drafts
+from dpmultinomial._files import places
 
 _TEXT = {"note", "relation", "sees", "other_variants"}  # columns that contain text, even if every cell is empty
 
@@ -35,6 +35,6 @@ def write(table: pd.DataFrame, path: str | Path) -> None:
 
 def _replace(path: str | Path, text: str) -> None:
     path = Path(path)
-    part = drafts.of(path)
+    part = places.draft(path)
     part.write_text(text, encoding="utf-8")
     os.replace(part, path)

@@ -5,7 +5,8 @@ A file is confidential if it is in a folder named ``confidential``, if it is in 
 the working directory is linked, or if it is the same file as one in these folders (a hard link, a mount). The check
 uses the metadata of the file system; no file is opened.
 
-`FileFault` describes an error in a file without revealing confidential content.
+`FileFault` describes an error in a file without revealing confidential content. `draft` is for files that are written
+completely or not at all: a draft is written next to the file and then renamed.
 """
 
 import os
@@ -93,3 +94,21 @@ def _inodes(home: Path) -> set[Inode]:
     for folder, folders, files in os.walk(home):
         found |= {_inode(Path(folder, name)) for name in (*folders, *files)}
     return {inode for inode in found if inode is not None}
+
+
+def draft(path: Path) -> Path:
+    """Return the path of the draft of a file. An existing file or link at this path is removed, because a link could
+    lead to another file of the user account, which would then be overwritten.
+
+    Parameters
+    ----------
+    path : path of the file, which need not exist.
+
+    Raises
+    ------
+    OSError
+        If a folder is in the place of the draft.
+    """
+    place = path.with_name(path.name + ".part")
+    place.unlink(missing_ok=True)
+    return place

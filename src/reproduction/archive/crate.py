@@ -23,8 +23,8 @@ from typing import Any
 import yaml
 
 from dpmultinomial import __version__, _git
+from dpmultinomial._files import places
 
-from .. import drafts
 from ..jobs import costs
 from ..provenance import FILES, INPUTS, SUFFIX, sha256
 from . import claims, contents
@@ -269,7 +269,7 @@ def write(target: Path, run: Path) -> str:
     texts = {NAME: text(files, run), claims.NAME: claims.text(run).encode()}
     texts[SUMS] = _sums(files, texts)
     target.parent.mkdir(parents=True, exist_ok=True)
-    part = drafts.of(target)
+    part = places.draft(target)
     with tarfile.open(part, "w", format=tarfile.PAX_FORMAT) as archive:
         for name in sorted([*files, *texts]):
             raw = texts[name] if name in texts else files[name].read_bytes()

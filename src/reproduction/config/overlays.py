@@ -19,7 +19,8 @@ from typing import Any
 
 import yaml
 
-from .. import drafts
+from dpmultinomial._files import places
+
 from . import reading
 from .reading import ConfigError
 
@@ -75,7 +76,7 @@ def write(settings: Mapping[str, Any], folder: Path) -> Path:
     text = json.dumps(settings, indent=1)
     path = folder / WRITTEN / f"{_digest(text)}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = drafts.of(path)
+    draft = places.draft(path)
     draft.write_text(text, encoding="utf-8")
     draft.replace(path)
     return path

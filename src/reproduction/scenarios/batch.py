@@ -20,10 +20,10 @@ import pyarrow as pa
 import pyarrow.csv
 from numpy.typing import NDArray
 
+from dpmultinomial._files import places
 from dpmultinomial._printing import progress
 from dpmultinomial._seeding import stream
 
-from .. import drafts
 from ..config import file_columns
 from ..config.scenario_settings import Scenario
 from . import table_stream
@@ -77,7 +77,7 @@ def write(
     further = [*CONFLICT] * tested + [*CONFIDENCE] * bool(scenario.settings.get("confidence"))
     files: dict[Path, Sequence[str]] = {path: (*ALL, *further), beside: BESIDE}
     counted = {"conflicts": 0} if tested else {}
-    unfinished = {one: drafts.of(one) for one in files}
+    unfinished = {one: places.draft(one) for one in files}
     with ExitStack() as opened:
         for making in unfinished.values():
             opened.callback(making.unlink, missing_ok=True)  # an error leaves no incomplete table

@@ -21,9 +21,10 @@ import pandas as pd
 import scipy
 
 from dpmultinomial import __version__
+from dpmultinomial._files import places
 from dpmultinomial._seeding import stream
 
-from .. import drafts, tables
+from .. import tables
 from ..config import file_columns, scenario_settings, table_files
 from ..config.scenario_settings import Point, Scenario
 from .case import BESIDE, COLUMNS, COMPARISON, CONFIDENCE, DENSITIES, Answer, Case
@@ -263,7 +264,7 @@ def _number(value: Any) -> bool:
 
 
 def _joined(parts: Iterable[Path], path: Path) -> None:
-    making = drafts.of(path)
+    making = places.draft(path)
     with making.open("wb") as out:
         for i, shard in enumerate(parts):
             with shard.open("rb") as lines:
@@ -279,7 +280,7 @@ def write_facts(facts: dict[str, Any], path: Path) -> None:
     strings.
     """
     text = json.dumps(plain(facts), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    making = drafts.of(path)
+    making = places.draft(path)
     making.write_text(text, encoding="utf-8")
     os.replace(making, path)
 
@@ -333,7 +334,7 @@ def saved(rows: pd.DataFrame, target: Path) -> tuple[pd.DataFrame, str]:
     target.unlink(missing_ok=True)
     if len(rows) <= MOST:
         return rows, ""
-    making = drafts.of(target)
+    making = places.draft(target)
     rows.to_parquet(making, index=False)
     os.replace(making, target)
     first = rows[rows["type"] == "question"] if "type" in rows else rows.head(0)

@@ -17,11 +17,12 @@ import matplotlib as mpl
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from dpmultinomial._files import places
 from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._releases import checks
 from dpmultinomial._releases.spending import REPLACE, Cost, loss_bound, of_ceiling
 
-from .. import drafts, style
+from .. import style
 from . import figure
 from .making import Files
 from .sentences import percent, replaced_text
@@ -75,7 +76,7 @@ def write(files: Files, path: str | Path, *, budgets: Mapping[str, Mapping[str, 
         raise ValueError(f"{path}: the page must have at most {LARGEST:,} bytes, got {len(content):,}")
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    making = drafts.of(target)
+    making = places.draft(target)
     making.write_bytes(content)
     os.replace(making, target)
     return summary
