@@ -86,8 +86,8 @@ def worst(states: Sequence[Accuracy]) -> Accuracy:
 
 
 def standard_error(effective: float) -> float:
-    """Return an upper bound on the standard error of a probability. The bound is 1/(2 sqrt(effective)) if the
-    probability is estimated from `effective` independent draws. The result is NaN for zero draws.
+    """Return an upper bound on the standard error of an estimated probability. The bound is 1/(2 sqrt(effective)) if
+    the probability is estimated from `effective` independent draws. The result is NaN for zero draws.
     """
     return float(0.5 / np.sqrt(effective)) if effective > 0 else float("nan")
 

@@ -53,8 +53,8 @@ class GitError(ValueError):
 
 
 def repositories_around(folder: Path) -> list[Path]:
-    """Return the folder and its parents that contain `.git`, from the inside to the outside. In a nested repository,
-    git does not report the files that an outer repository tracks.
+    """Return the folders that contain `.git`, among `folder` and its parents, from the innermost to the outermost
+    folder. In a nested repository, git does not report the files that an outer repository tracks.
     """
     return [part for part in (folder, *folder.parents) if os.path.lexists(part / ".git")]
 

@@ -62,7 +62,7 @@ def _weights(w: float, s: float, expected: float, variance: float, z: float, sca
 
 
 def _inside(mu: float, sd: float) -> tuple[float, float, float, float]:
-    """Return the mean and the central moments 2, 3, 4 of a record inside."""
+    """Return the mean and the central moments of orders 2, 3 and 4 of a record inside."""
     p = WEIGHTS * np.exp(-((NODES - mu) ** 2) / (2 * sd**2) + (np.clip(mu, -1, 1) - mu) ** 2 / (2 * sd**2))
     p /= p.sum()
     mean = p @ NODES

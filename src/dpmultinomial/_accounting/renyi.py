@@ -163,7 +163,7 @@ def laplace(scale: float, *, order: float, l1: float, cells: int = 1) -> float:
 
 
 def _laplace(scale: float, order: float, l1: float, cells: int) -> float:
-    """Compute the Rényi divergence of `laplace` for arguments that have been checked."""
+    """Compute the Rényi divergence that `laplace` returns, for arguments that have been checked."""
     shift = l1 / cells / scale
     if order - 1 < _NEAR_ONE or (2 * order - 1) * shift < _SMALL_SHIFT:
         return cells * _laplace_near_one(shift, order - 1)
@@ -231,8 +231,8 @@ def laplace_scale(epsilon: float, *, order: float, l1: float, cells: int = 1) ->
 
 
 def gaussian(sigma: float, *, order: float, l2_squared: float) -> float:
-    """Return the Rényi divergence between N(0, sigma^2) noise in every cell and the same noise with a shifted centre.
-    The squared L2 norm of the shift is `l2_squared`.
+    """Return the Rényi divergence between N(0, sigma^2) noise in every cell and the same noise with a shifted mean. The
+    squared L2 norm of the shift is `l2_squared`.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def gaussian_sigma(epsilon: float, *, order: float, l2_squared: float) -> float:
 
 def concentrated_gaussian(sigma: float, *, l2_squared: float) -> float:
     """Return the zCDP parameter rho = l2_squared/(2 sigma^2) of N(0, sigma^2) noise or of discrete Gaussian noise
-    (Canonne, Kamath, Steinke 2020, Theorem 4).
+    (Canonne, Kamath and Steinke 2020, Theorem 4).
 
     Parameters
     ----------
@@ -287,8 +287,8 @@ def concentrated_gaussian_sigma(rho: float, *, l2_squared: float) -> float:
 
 
 def to_dp(rho: float, *, delta: float) -> float:
-    """Return the smallest epsilon for which rho-zCDP implies (epsilon, delta)-DP according to Canonne, Kamath, Steinke
-    (2020), Corollary 13.
+    """Return the smallest epsilon for which rho-zCDP implies (epsilon, delta)-DP according to Canonne, Kamath and
+    Steinke (2020), Corollary 13.
 
     Parameters
     ----------

@@ -3,7 +3,8 @@
 
 The guarantee is a Lipschitz bound: two data sets with the same invariants at Hamming distance d (records that differ,
 order ignored) have output distributions within exp(epsilon d) of each other. Distance 1 never occurs, since margins are
-fixed; the closest pairs exchange the swapped values of two records, d = 2, and their guaranteed bound is 2 epsilon.
+fixed; the closest pairs of data sets differ by an exchange of the values of the swapped variables between two records
+(d = 2), and the guaranteed bound for such a pair is 2 epsilon.
 """
 
 from collections.abc import Sequence
@@ -152,7 +153,7 @@ def exact_loss(largest: int, distance: int, *, rate: float) -> float:
 
 
 def _loss(b: int, d: int, odds: float) -> float:
-    """Compute the privacy loss of `exact_loss` for arguments that have been checked."""
+    """Compute the privacy loss that `exact_loss` returns, for arguments that have been checked."""
     if odds <= 0:
         # smallest f among the numbers that are reachable from b
         near = np.array([0, 2]) if b - d == 1 else np.array([b - d])
@@ -203,7 +204,8 @@ def smallest_change(largest: int, *, rate: float) -> "SmallestChange":
 
 @dataclass(frozen=True, kw_only=True)
 class SmallestChange:
-    """Privacy cost of the smallest change under swapping: two records of a stratum exchange their swapped values.
+    """Privacy cost of a swap for the smallest change of the data that the invariants allow. In this change, two records
+    of a stratum exchange their values of the swapped variables.
 
     No smaller change exists. A change of a single record would change a margin, which swapping publishes unchanged. The
     guarantee gives no protection against such a change at any epsilon.

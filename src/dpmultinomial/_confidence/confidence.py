@@ -395,7 +395,9 @@ class Confidence:
     def _test_rates(self, rates: Mapping[str, float], rng: np.random.Generator | None) -> PValue:
         noisy = self._noisy
         if noisy.total is None:
-            raise ValueError("a test of rates requires the public number of records: pass Release(.., total=)")
+            raise ValueError(
+                "total (the public number of records) is required for a test of rates: pass Release(.., total=)"
+            )
         if not noisy.plain:
             raise ValueError(f"a test of rates requires counts that are not rounded or withheld, got {noisy.law!r}")
         if set(rates) != set(noisy.names):

@@ -1,4 +1,5 @@
-"""Hypothesis tests, based on noisy counts, for given values of rates and for equal rates of two samples.
+"""Tests of hypotheses about rates, based on noisy counts. The hypotheses are that rates have given values, or that the
+rates of two samples are equal.
 
 Two groups of public size (`TwoRates`): the statistic is the difference of the two released shares over its standard
 deviation, noise included. Its p-value is the largest probability, over the rates p in a confidence set of level 1 -
@@ -323,15 +324,15 @@ class TwoRates:
 
     @cached_property
     def _common(self) -> tuple[float, float] | None:
-        """Smallest and largest common rate of two samples that a test at level gamma does not reject. The test is based
-        on the sum of the two counts.
+        """Smallest and largest value of the common rate of two samples, among the values that a test at level gamma
+        does not reject. The test is based on the sum of the two counts.
         """
         return Sample(sum(self.y), sum(self.n), convolved(*self.noise)).accepted(1 - GAMMA)
 
     @cached_property
     def _second(self) -> tuple[float, float] | None:
-        """Rates of the second sample that are not rejected at level gamma by a test based on the count of the second
-        sample.
+        """Smallest and largest value of the rate of the second sample, among the values that a test at level gamma does
+        not reject. The test is based on the count of the second sample.
         """
         return self._samples[1].accepted(1 - GAMMA)
 
@@ -364,7 +365,7 @@ class TwoRates:
         return min(tail_bound + GAMMA, 1.0)
 
     def interval(self, level: float) -> tuple[float, float]:
-        """Return the smallest and the largest non-rejected value of the difference of two rates.
+        """Return the smallest and the largest difference of two rates that the test does not reject.
 
         Parameters
         ----------
@@ -443,7 +444,7 @@ class TwoPoissonRates:
         return scaled.pvalue(1 - level) > 1 - level
 
     def ratio_interval(self, level: float) -> tuple[float, float, bool] | None:
-        """Return the smallest and the largest non-rejected value of the ratio of the first rate to the second rate.
+        """Return the smallest and the largest ratio of the first rate to the second rate that the test does not reject.
 
         Parameters
         ----------
@@ -452,8 +453,8 @@ class TwoPoissonRates:
         Returns
         -------
         (lower, upper, gaps)
-            Both ends are rounded outwards; the upper end is infinite if no ratio is too large. None if no ratio is
-            accepted.
+            Both ends are rounded outwards; the upper end is infinite if no ratio is too large. None if the test
+            rejects every ratio.
         """
         rates = [max(y, 0.5) / e for y, e in zip(self.y, self.exposures, strict=True)]
         noise = [one.variance / max(y, 0.5) ** 2 for y, one in zip(self.y, self.noise, strict=True)]

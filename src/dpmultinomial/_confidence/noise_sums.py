@@ -5,10 +5,10 @@ convolution of its probabilities. Other noise is replaced by the largest multipl
 sum lies between the lattice value and the lattice value plus the total of the steps; tail probabilities are evaluated
 at the end that makes them larger. Mass beyond the lattice is added to both tails.
 
-A signed sum s of counts is accepted if P(noise >= low - s) > alpha/2 and P(noise <= high - s) > alpha/2, where low and
-high limit the sum of the noisy values and the noise is the sum of the noise terms. A ratio r = a/b is accepted by the
-same rule for a - r b = 0, whose noise is N_a - r N_b, whatever b is (Fieller 1954, here with the exact distribution of
-the noise). The accepted ratios may have no upper limit.
+A signed sum s of counts is in the confidence set if P(noise >= low - s) > alpha/2 and P(noise <= high - s) > alpha/2,
+where low and high limit the sum of the noisy values and the noise is the sum of the noise terms. A ratio r = a/b is in
+the confidence set if 0 is in the confidence set of a - r b, whose noise is N_a - r N_b for any b (Fieller 1954, here
+with the exact distribution of the noise). The confidence set of a ratio may have no upper limit.
 """
 
 from collections import Counter
@@ -179,11 +179,12 @@ def boundary(accepts: Callable[[float], bool], bad: float, good: float, rounds: 
 
 
 def outermost(accepts: Callable[[float], bool], grid: Array, rounds: int) -> tuple[float, float, bool] | None:
-    """Return the smallest and the largest accepted value, and whether the set of accepted values has a gap.
+    """Return the smallest and the largest value that a test does not reject, and whether the set of these values has a
+    gap.
 
     Parameters
     ----------
-    accepts : whether a value is accepted.
+    accepts : whether a value is accepted, that is, not rejected by the test.
     grid : values in increasing order.
     rounds : number of bisections between an accepted point of the grid and its rejected neighbour.
 
@@ -224,7 +225,8 @@ class SignedSum:
     noise: NoiseSum
 
     def interval(self, level: float) -> tuple[float, float]:
-        """Return the smallest and the largest accepted sum, as integers. A limit that does not exist is infinite.
+        """Return the smallest and the largest sum in the confidence set, as integers. A limit that does not exist is
+        infinite.
 
         Parameters
         ----------
@@ -316,8 +318,8 @@ class Ratio:
         return min(float(mass @ tails) + self.bottom.noise.lost, 1.0)
 
     def interval(self, level: float) -> tuple[float, float, bool] | None:
-        """Return the smallest and the largest accepted ratio. Also return whether the confidence set has a gap between
-        these limits.
+        """Return the smallest and the largest ratio in the confidence set. Also return whether the confidence set has a
+        gap between these limits.
 
         Parameters
         ----------
@@ -326,8 +328,8 @@ class Ratio:
         Returns
         -------
         (lower, upper, gaps)
-            The ends are rounded outwards; upper is inf if the ratio has no upper limit. The result is None if no ratio
-            is accepted.
+            The ends are rounded outwards; upper is inf if the ratio has no upper limit. The result is None if the
+            confidence set is empty.
         """
         angle_range = outermost(lambda angle: self.accepts(angle, level), self._grid(), _REFINED)
         return None if angle_range is None else (tangent(angle_range[0]), tangent(angle_range[1]), angle_range[2])

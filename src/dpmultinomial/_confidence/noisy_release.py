@@ -1,4 +1,6 @@
-"""Input of all confidence statements: the noisy counts of a release and the public facts about these counts."""
+"""Input for all confidence intervals and hypothesis tests: the noisy counts of a release and the public facts about
+these counts.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -186,7 +188,8 @@ class NoisyCounts:
         """
         if len(self.names) < 2:
             raise ValueError(
-                "rates require the public number of records if only one count was released: pass Release(.., total=)"
+                "total (the public number of records) is required for rates if only one count was released: pass "
+                "Release(.., total=)"
             )
         if not self.integers:
             raise ValueError(
@@ -197,8 +200,8 @@ class NoisyCounts:
         noises = [added([(self.noise_at(i), 1) for i in places]) for places in ([place], others, [place, *others])]
         if not all(noise.exact for noise in noises):
             raise ValueError(
-                f"for rates without a public total, the noise {self.law!r} is too large for exact sums: pass "
-                "Release(.., total=)"
+                "for rates without a public total, the scale of the noise must be small enough for exact summation, "
+                f"got {self.law!r}: pass Release(.., total=)"
             )
         return Pair(float(self.values[place]), float(self.values[others].sum()), *noises)
 

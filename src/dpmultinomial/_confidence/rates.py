@@ -1,9 +1,9 @@
 """Confidence intervals for a rate p, computed from the noisy counts of a sample whose number of records is public.
 
 The number of records in a category is binomial, and a statistic Y of the release has P_p(Y >= y) = sum over x of
-Bin(x; n, p) P(Y >= y | x). This is a polynomial whose Bernstein coefficients are the tails given x. If they increase
-in x, the tail increases in p and the accepted p are an interval (Clopper and Pearson 1934, without noise). Otherwise
-the running maximum of the tails, which is an upper bound that increases, replaces them.
+Bin(x; n, p) P(Y >= y | x). This is a polynomial whose Bernstein coefficients are the tails given x. If they increase in
+x, the tail increases in p, and the values of p that are not rejected form an interval (Clopper and Pearson 1934,
+without noise). Otherwise the running maximum of the tails, which is an upper bound that increases, replaces them.
 
 With every count of the n records measured, Y = k y_j - sum(y) + n = k x_j + (k - 1) noise_j - (other noise) is more
 precise than y_j alone.
@@ -145,8 +145,8 @@ def enveloped(tails: TailsGivenCount) -> TailsGivenCount:
 def accepted_range(
     tails: Callable[[float], tuple[float, float]], level: float, highest: float, rounds: int = _STEPS
 ) -> tuple[float, float] | None:
-    """Return the range of the accepted values of a parameter between 0 and `highest`. A value is accepted if both tail
-    probabilities exceed (1 - level)/2.
+    """Return the range of the values of a parameter between 0 and `highest` that a test does not reject. A value is not
+    rejected if both tail probabilities exceed (1 - level)/2.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def accepted_range(
 
     Returns
     -------
-    (lower, upper), both rounded outwards, or None if no value is accepted
+    (lower, upper), both rounded outwards, or None if the test rejects every value
     """
     least = (1 - level) / 2
     if tails(highest)[0] <= least or tails(0.0)[1] <= least:
@@ -174,8 +174,8 @@ def accepted_range(
 
 
 def rate_interval(tails: TailsGivenCount, level: float, rounds: int = _STEPS) -> tuple[float, float] | None:
-    """Return the limits of the set of accepted rates p. A rate is accepted if P_p(Y >= y) > alpha/2 and P_p(Y <= y) >
-    alpha/2.
+    """Return the smallest and the largest rate p that a test does not reject. A rate is not rejected if P_p(Y >= y) and
+    P_p(Y <= y) both exceed alpha/2.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def rate_interval(tails: TailsGivenCount, level: float, rounds: int = _STEPS) ->
 
     Returns
     -------
-    (lower, upper), both rounded outwards, or None if no rate is accepted
+    (lower, upper), both rounded outwards, or None if the test rejects every rate
     """
     return accepted_range(lambda p: rate_tails(tails, p), level, 1.0, rounds)
 
@@ -213,7 +213,9 @@ class Pair:
     noise: NoiseSum
 
     def sizes(self) -> Array:
-        """Return the numbers of records in the confidence set of level 1 - gamma, in increasing order."""
+        """Return all values of the number of records that belong to the confidence set of level 1 - gamma, in
+        increasing order.
+        """
         low = self.y1 + self.y0 - self.noise.largest(GAMMA / 2, "right")
         high = self.y1 + self.y0 + self.noise.largest(GAMMA / 2, "left")
         return np.arange(max(low, 0.0), max(high, 0.0) + 1)
@@ -269,8 +271,8 @@ class Pair:
         return float(np.sqrt(n * p * (1 - p) + noise))
 
     def interval(self, level: float) -> tuple[float, float, bool] | None:
-        """Return the smallest and the largest accepted rate. Also return whether the grid contains a rejected rate
-        between these limits.
+        """Return the smallest and the largest rate that the test does not reject. Also return whether the grid contains
+        a rejected rate between these limits.
 
         Parameters
         ----------
@@ -278,7 +280,7 @@ class Pair:
 
         Returns
         -------
-        (lower, upper, gaps), both ends rounded outwards; None if no rate is accepted
+        (lower, upper, gaps), both ends rounded outwards; None if the test rejects every rate
         """
         n = max(self.y1 + self.y0, 1.0)
         step = min(0.02, 1 / (4 * np.sqrt(n)))

@@ -1,5 +1,5 @@
-"""Check that a path does not refer to a confidential file, not even under a different name of the file. All readers of
-user files call this check, so that only `_releases` opens confidential files.
+"""Raise an error if a path refers to a confidential file, even under another name of the file. All readers of user
+files call this check, so that only `_releases` opens confidential files.
 
 A file is confidential if it is in a folder named ``confidential``, if it is in the folder to which ``confidential/`` of
 the working directory is linked, or if it is the same file as one in these folders (a hard link, a mount). The check

@@ -501,7 +501,9 @@ class Published:
         )
 
     def number(self, key: str) -> float:
-        """Return a number of the record, and raise FileFault if the record has no number of that name."""
+        """Return the number with a given name from the record, and raise FileFault if the record does not contain such
+        a number.
+        """
         value = self.record.get(key)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise FileFault(f"{self.folder / RECORD}: the value of {key} must be a number, got {str(value)[:80]!r}")

@@ -60,7 +60,9 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     if release.values.ndim > 1:
         raise ValueError(f"values must be one-dimensional (one count per category), got shape {release.shape}")
     if isinstance(release.mechanism, Dirichlet) and release.total is None:
-        raise ValueError("released shares require the public number of records: pass Release(.., total=)")
+        raise ValueError(
+            "total (the public number of records) is required for released shares: pass Release(.., total=)"
+        )
     size = release.total if isinstance(release.total, int) else None
     plain = size is not None and release.bounds is None and not np.isnan(release.values).any()
     if method in ("gibbs", "table"):
@@ -131,7 +133,7 @@ def _laws(release: Release) -> list[Any]:
 
 
 def _facts(release: Release, laws: Sequence[Any], total: int, alpha: NDArray[np.float64]) -> dict[str, object]:
-    """Return the assumptions about counts with a public total, and the check for conflict."""
+    """Return the assumptions about counts with a public total, and the results of the check for conflicts."""
     prior = {"law": "Dirichlet", "concentration": alpha.tolist()}
     checked = _conflict(release, laws, total, alpha)
     return {"prior": prior, "total": total, "conflict": checked} | release.facts

@@ -169,8 +169,8 @@ def _by_name(covariates: Any, release: Release) -> dict[str, dict[str, float]]:
 
 
 def _separate(release: Release, regression: Regression) -> tuple[list[int], tuple[str, ...]]:
-    """Return the positions of the counts that are separate areas, and sentences about the dependence that the model
-    ignores.
+    """Return the positions of the counts of separate areas, and sentences about the dependence between
+    counts that the model ignores.
     """
     every = list(range(len(release)))
     ignored = []

@@ -218,7 +218,9 @@ class CellPlaces(Places):
         )
 
     def _error_of_questions(self, questions: Mapping[str, Any]) -> float:
-        """Return the largest error of the posterior probabilities of the nodes that are named in the questions."""
+        """Return the largest error of the posterior probabilities of the counts of all nodes that are named in the
+        questions.
+        """
         names = {name for text in _texts(questions) for name in (text, *_NAME.findall(text))}
         rows = [i for i, name in enumerate(self.law.tree.names) if name in names]
         return float(self.error[rows].max()) if rows else self.accuracy.error

@@ -1,1 +1,3 @@
-"""Mechanisms as frozen dataclasses: sampler, distribution, variance and privacy cost."""
+"""Classes of release mechanisms, with methods that draw releases and compute probabilities, variances and privacy
+costs.
+"""

@@ -304,7 +304,7 @@ class LaplaceFamily(Family):
         return np.asarray(-np.abs(gaps) / parameter)
 
     def epsilon(self, *, sensitivity: float) -> float | Array:
-        """Return the exact pure differential privacy cost of one release, sensitivity/scale."""
+        """Return the exact privacy cost of one release under pure differential privacy, epsilon = sensitivity/scale."""
         return self._as_given(_checks.positive("sensitivity", sensitivity) / self.parameter)
 
     def cost(
@@ -386,7 +386,7 @@ class GaussianFamily(Family):
         source: str = "data",
     ) -> ZCDP:
         """Return the privacy cost of one release in zCDP (zero-concentrated differential privacy). For the discrete
-        distribution see Canonne, Kamath, Steinke (2020), Theorem 14.
+        distribution see Canonne, Kamath and Steinke (2020), Theorem 14.
 
         Parameters
         ----------
@@ -417,7 +417,8 @@ _MOST_CASES = 40  # largest number of rows, or of pairs of rows, whose losses ar
 def known_mechanisms(
     law: AdditiveLaw, sizes: tuple[float, ...] | None, relation: str, norm: float | None, *, power: int
 ) -> tuple[Mechanism, ...] | None:
-    """Return mechanisms whose composition has the same privacy loss as a release when one record changes.
+    """Return mechanisms whose composition bounds the privacy loss of one release for any change of one record. If all
+    rows have the same noise parameter, the bound is the largest privacy loss of such a change.
 
     Parameters
     ----------

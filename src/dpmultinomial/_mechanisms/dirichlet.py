@@ -120,7 +120,7 @@ def calibrate_for_kl(epsilon: float, *, order: float, counts: ArrayLike) -> tupl
     if np.all(counts == counts[0]):
         raise ValueError(
             f"counts must not all be equal, got {counts[0]} for all counts: the optimal alpha would be infinite, "
-            "because the expected loss would decrease without bound as alpha increases"
+            "because the expected loss decreases towards 0 as alpha increases"
         )
 
     def cost(log_alpha: float) -> float:
@@ -213,8 +213,8 @@ class Dirichlet:
         return float(np.sum(xlogy(p, p) - p * digamma(a)) + digamma(a.sum()))
 
     def kl_variance(self, counts: ArrayLike) -> float:
-        """Return the exact variance of the KL divergence D_KL(f/N || release) of a release from the relative
-        frequencies f/N. The argument `counts` is that of `expected_kl`.
+        """Return the exact variance of the KL divergence D_KL(f/N || release), where f/N are the relative frequencies
+        of the counts. The argument `counts` is that of `expected_kl`.
         """
         p, a = _shares(counts), self._parameter(counts)
         return float(np.sum(p**2 * polygamma(1, a)) - polygamma(1, a.sum()))

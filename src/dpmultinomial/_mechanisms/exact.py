@@ -60,8 +60,8 @@ class Exact(WithoutCost, Coarsenable):
         return self.log_within(-np.inf, end, parameter)
 
     def log_density(self, gaps: Array, parameter: Array) -> Array:
-        """Return the log probability of a difference between release and count, which is 0 if the difference is 0 and
-        -inf otherwise.
+        """Return the log probability of a difference between the released value and the true count, which is 0 if the
+        difference is 0 and -inf otherwise.
         """
         return np.where(gaps == 0, 0.0, -np.inf)
 
@@ -88,7 +88,7 @@ class Exact(WithoutCost, Coarsenable):
         return np.asarray(_checks.integral("counts", counts), dtype=np.int64)
 
     def take(self, rows: Index) -> "Exact":
-        """Return the unchanged distribution, because all rows share it."""
+        """Return the unchanged distribution, because all rows have the same distribution."""
         return self
 
     def settings(self) -> dict[str, object]:

@@ -182,8 +182,8 @@ def summed_over_records(cost: Array, relation: str, sensitivity: float | None) -
     if relation not in DISJOINT:
         known = " or ".join(repr(word) for word in DISJOINT)
         raise ValueError(
-            f"sensitivity may be omitted only for counts with the relation {known}, got the relation {relation!r}: "
-            "pass sensitivity="
+            f"sensitivity may be omitted only for counts with the neighbouring relation {known}, got the neighbouring "
+            f"relation {relation!r}: pass sensitivity="
         )
     changed = DISJOINT[relation]
     return float(cost) * changed if cost.ndim == 0 else float(np.sort(cost)[::-1][:changed].sum())

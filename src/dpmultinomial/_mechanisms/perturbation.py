@@ -109,9 +109,9 @@ class Perturbation(Coarsenable):
             gap = max(abs(row.get(v, 0.0) - there.get(v, 0.0)) for v in row.keys() | there.keys())
             if gap > _EQUAL and not (k == 1 and self._limited(int(t), row)):
                 raise ValueError(
-                    f"beyond: the rows of the true counts {t - k} and {t} must be equal after adding "
-                    f"{k} to the released values of the first row, but their probabilities differ by "
-                    f"{gap:.3g}. For random rounding, {_PERIOD}"
+                    f"beyond: the rows of the true counts {t - k} and {t} must be equal after {k} is added to the "
+                    f"released values of the first row, but the probabilities in the two rows differ by {gap:.3g}. For "
+                    f"random rounding, {_PERIOD}"
                 )
 
     def _row(self, true: int) -> dict[int, float]:
@@ -120,8 +120,9 @@ class Perturbation(Coarsenable):
         return dict(zip(self.values[nonzero + self._start[i]].tolist(), self._band[i, nonzero].tolist(), strict=True))
 
     def _limited(self, last: int, row: Mapping[int, float]) -> bool:
-        """Return whether the following two conditions hold for the last row of the table of probabilities. The row is
-        symmetric about its count, and some but not all of its values, reduced by 1, are released values of the table.
+        """Return whether the last row of the table of probabilities satisfies two conditions: the row is symmetric
+        about its true count, and some but not all of its released values, reduced by 1, are released values of the
+        table.
         """
         mirrored = max(abs(p - row.get(2 * last - value, 0.0)) for value, p in row.items())
         known = np.isin([value - 1 for value in row], self.values)

@@ -1,4 +1,4 @@
-"""Random or fixed rounding of counts to multiples of a base. Statistical agencies use base 3, 5 or 10."""
+"""Random or deterministic rounding of counts to multiples of a base. Statistical agencies use base 3, 5 or 10."""
 
 from dataclasses import dataclass
 
@@ -122,7 +122,7 @@ class RandomRounding(WithoutCost, Coarsenable):
         return float(self.base // 2 if self.fixed == "nearest" else self.base - 1)
 
     def variance(self) -> float:
-        """Return the largest variance m (base - m) of the released value over all remainders m, or 0 for fixed
+        """Return the largest variance m (base - m) of the released value over all remainders m, or 0 for deterministic
         rounding.
         """
         half = self.base // 2

@@ -220,8 +220,8 @@ def opened(exported: Mapping[str, object], expected: str, keys: Sequence[str]) -
         raise ValueError(f"exported['format'] must be {expected!r}, got {_shown(exported.get('format'))}")
     if missing := [key for key in ("columns", "card", *keys) if key not in exported]:
         raise ValueError(
-            f"exported must contain the keys 'columns', 'card', {', '.join(map(repr, keys))}, but lacks "
-            f"{', '.join(missing)}"
+            f"exported must contain the following keys: 'columns', 'card', {', '.join(map(repr, keys))}. These keys "
+            f"are missing: {', '.join(missing)}"
         )
     if other := [key for key in keys if not isinstance(exported[key], list)]:
         raise TypeError(
@@ -308,7 +308,7 @@ def _names(columns: Sequence[object]) -> list[str | None]:
         name = column.get("name") if isinstance(column, Mapping) else column
         if not isinstance(column, Mapping) or not (name is None or isinstance(name, str)):
             raise TypeError(
-                "every column in exported must be a dict whose value of 'name' is a string or None, got "
+                "every column in exported must be a dict in which the value of the key 'name' is a string or None, got "
                 f"{_shown(column)}"
             )
         names.append(name)

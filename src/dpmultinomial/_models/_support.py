@@ -92,7 +92,10 @@ def _objects(name: str, cells: NDArray[np.object_], declared: tuple[str | float,
         return Column(name, "text", cells, declared)
     for row, cell in enumerate(cells):
         if not isinstance(cell, str | Real | np.bool_):
-            raise TypeError(f"argument must be a string or a number, got {cell!r} in row {row} of column {name!r}")
+            raise TypeError(
+                f"every value in the argument must be a string or a number, got {cell!r} in row {row} of column "
+                f"{name!r}"
+            )
     if any(text):
         raise TypeError(
             f"column {name!r} must contain only strings or only numbers, got a string in row {text.index(True)} and a "

@@ -59,7 +59,9 @@ class CodedTable:
         return len(self.levels[-1])
 
     def rounded(self, columns: Sequence[str]) -> "CodedTable":
-        """Return the same records with the given numeric columns rounded to integers (halves are rounded up)."""
+        """Return a copy of the records in which the given numeric columns are rounded to integers (halves are rounded
+        up).
+        """
         codes, levels = self.codes.copy(), list(self.levels)
         for name in columns:
             k = self.columns.index(name)

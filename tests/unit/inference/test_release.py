@@ -54,7 +54,12 @@ def test_what_is_wrong_is_named(values, options, error, match):
     ("release", "options", "error", "match"),
     [
         ("no release", {}, TypeError, "release must be a Release"),
-        (dpm.Release([0.4, 0.6], mechanism=dpm.Dirichlet(r=1, alpha=1)), {}, ValueError, "released shares require"),
+        (
+            dpm.Release([0.4, 0.6], mechanism=dpm.Dirichlet(r=1, alpha=1)),
+            {},
+            ValueError,
+            "required for released shares",
+        ),
         (
             dpm.Release([1, 2], mechanism=LAPLACE),
             {"method": "gibbs"},

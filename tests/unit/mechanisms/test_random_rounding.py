@@ -216,9 +216,9 @@ def test_a_table_with_a_period_is_random_rounding_however_large():
 @pytest.mark.parametrize(
     ("last", "beyond", "words"),
     [
-        (9, "shift", "rows of the true counts 8 and 9 must be equal after adding 1"),
+        (9, "shift", "rows of the true counts 8 and 9 must be equal after 1 is added"),
         (10, "shift", "For random rounding, beyond: {period: 5}"),
-        (9, {"period": 4}, "rows of the true counts 2 and 6 must be equal after adding 4"),
+        (9, {"period": 4}, "rows of the true counts 2 and 6 must be equal after 4 is added"),
         (3, {"period": 5}, "the last 5 true counts of the table must be consecutive, got 0, 1, 2, 3"),
         (9, {"period": 0}, "period must be"),
         (9, {"every": 5}, "beyond must be none, shift or {period: number}"),

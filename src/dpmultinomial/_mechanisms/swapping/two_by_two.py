@@ -40,8 +40,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Orientation:
-    """All tables with the same margins as a 2 x 2 table, arranged with the smallest margin first. With this order, the
-    possible numbers of records in the first category of both variables begin at 0.
+    """All tables with the same margins as a 2 x 2 table, in which the categories and the variables are reordered such
+    that the smallest margin is first. With this order, the possible numbers of records in the first category of both
+    variables begin at 0.
 
     Parameters
     ----------

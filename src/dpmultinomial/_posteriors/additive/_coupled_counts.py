@@ -132,8 +132,8 @@ class CoupledCounts:
         self.total_low, self.total_factor = total_low + skipped, total_factor[skipped:]
         if not self.total_factor.size or not self.total_factor.max() > 0:
             raise ValueError(
-                f"the released total requires that the sum of the counts is between {total_low} and "
-                f"{total_low + len(total_factor) - 1}, but the window of each count allows only sums of at least "
+                f"the released total requires the sum of the counts to be between {total_low} and "
+                f"{total_low + len(total_factor) - 1}, but the windows of the counts allow only sums of at least "
                 f"{int(self.low.sum())}: choose a larger window"
             )
         self._solve()
@@ -444,8 +444,8 @@ def _beyond(noise: Noise, size: int) -> tuple[int, int]:
 
 
 def _far(law: Array, noise: Noise, size: int) -> int:
-    """Return a bound on the absolute value of the sum of `size` independent draws and the noise in the total. The sum
-    exceeds the bound only with negligible probability.
+    """Return a bound on the absolute value of the sum of `size` independent noise terms with the distribution `law` and
+    the noise in the total. The sum exceeds the bound only with negligible probability.
     """
     out = noise.of_total.p
     for _ in range(size):
@@ -596,7 +596,7 @@ class Chain:
 
 
 class TermSource(Protocol):
-    """Interface of a class that computes the terms of a mixture on demand."""
+    """Interface of classes that compute the terms of a mixture on demand."""
 
     def chain(self, term: int) -> Chain: ...
 
@@ -605,7 +605,8 @@ class TermSource(Protocol):
 
 @dataclass(frozen=True)
 class Solved:
-    """Marginal distributions, distribution of the total, and term weights of a mixture, computed by Fourier transforms.
+    """Marginal distributions, distribution of the total, and weights of the terms of a mixture, computed by Fourier
+    transforms.
 
     Attributes
     ----------

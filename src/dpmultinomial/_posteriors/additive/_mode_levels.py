@@ -287,9 +287,9 @@ class _Claims:
         self._masses.append((clear, got, lost))
 
     def add_to(self, whole: Array, edge: Array, ties: str) -> None:
-        """Add the log mass of the components with a possible tie to a float64 array of shape (G, T). The array has one
-        row per tilt and one column per level. A tie is possible if the noisy count can be at an end of its interval.
-        The mass is a crude bound that is refined for levels that are not negligible.
+        """Update a float64 array of shape (G, T) by adding the log of the joint weight of the components that may be
+        tied. The array has one row per tilt and one column per level. A component may be tied if its noisy count can be
+        at an end of its interval. The weight is a crude bound that is refined for levels that are not negligible.
         """
         level, repeats = np.concatenate(self._level), np.concatenate(self._repeats)
         order = np.argsort(level, kind="stable")
@@ -345,7 +345,8 @@ def _batched(
 def column_masses(
     columns: Columns, levels: Levels, u: int, tilts: Array, noise: NoiseModel, prior: CountsPrior
 ) -> tuple[Array, Array, Array]:
-    """Compute the log probability masses of the open interval and of both ends, for the true counts of one column. The
+    """Compute the log weights of three sets of noisy counts of one column: the counts inside an open interval, the
+    lower end of the interval, and the upper end. The weights are exponentially tilted sums over the true counts. The
     result is three float64 arrays of shape (G, T) for G tilts and T levels.
 
     Parameters
@@ -358,7 +359,7 @@ def column_masses(
 
     Returns
     -------
-    clear, got, lost : log masses of the open interval, and of its lower and upper end (-inf if there is no end).
+    clear, got, lost : log weights of the open interval, and of its lower and upper end (-inf if there is no end).
     """
     r, lower, upper = int(columns.released[u]), levels.lower[:, u], levels.upper[:, u]
     least = int(np.maximum(lower, 1).min())
@@ -409,9 +410,9 @@ def _interval_sums(values: Array, start: Whole, end: Whole) -> Array:
 
 
 def _claims(clear: Array, got: Array, lost: Array, repeats: Whole, claims: int, ties: str) -> Array:
-    """Return the log mass of all components whose noisy count can be at an end of its interval, as an array of shape
-    (G, n) with one row per level. The mass is a sum over the quadrature nodes and over the component that receives the
-    last unit.
+    """Return the log of the joint weight of all components whose noisy count can be at an end of its interval. The
+    result is an array of shape (G, n) with one row per tilt and one column per level. The weight is a sum over the
+    quadrature nodes and over the component that receives the last unit.
     """
     early, late, weight = rule(claims, ties)
     with np.errstate(divide="ignore", invalid="ignore"):

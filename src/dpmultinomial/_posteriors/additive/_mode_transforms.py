@@ -314,8 +314,8 @@ def solve(problem: Problem) -> TransformedCounts:
 
 
 class Window(NamedTuple):
-    """Settings of the Fourier transforms for some levels of algorithm 3 of Wang (2020). The settings are the range of
-    true counts of every column (group of components), the exponential tilt and the length.
+    """Settings of the Fourier transforms for a set of levels of algorithm 3 of Wang (2020). The settings are the range
+    of true counts of every column (group of components), the exponential tilt and the length.
 
     Attributes
     ----------
@@ -397,8 +397,8 @@ class _Sweep:
         self.whole = self.whole._replace(low=self.low, width=self.width, length=length)
 
     def _window(self, rows: Whole) -> Window:
-        """Return the range of true counts, the exponential tilt and the length of the transforms that are used for some
-        levels.
+        """Return the range of true counts, the exponential tilt and the length of the transforms that are used for the
+        given levels.
 
         The range of a column contains the intervals of the column, extended on both sides by the largest noise that is
         not negligible compared with all levels. The tilt is the one with the shortest transform, among the tilts near
@@ -494,8 +494,8 @@ class _Sweep:
         )
 
     def _frame(self, window: Window) -> tuple[Frame, Array, Whole]:
-        """Return the data shared by all terms that are computed with the given settings of the Fourier transforms,
-        together with the factor of every total and the position of every total in a transform.
+        """Return the data that are shared by all terms with the given settings of the Fourier transforms. Also return
+        the factor of every total in the weights of the terms, and the position of every total in a transform.
         """
         p, width = self.problem, window.width
         tail_values = np.exp(self.log_g - window.tilt * (self.totals - p.total) - self.log_top)
@@ -544,8 +544,8 @@ class _Sweep:
         return Certificate(pruned, float(wrapped), float(cut), condition)
 
     def _chunks(self) -> list[Whole]:
-        """Yield the levels of algorithm 3 of Wang (2020) in increasing order, in chunks that fit into memory. The empty
-        level is a separate chunk.
+        """Return the levels of algorithm 3 of Wang (2020) in increasing order, in chunks that fit into memory. The
+        empty level is a separate chunk.
         """
         rows = self.kept
         empty = rows[rows == len(self.levels) - 1] if self.has_empty else rows[:0]

@@ -1,5 +1,5 @@
-"""Distribution of the geometric (possibly truncated) noise that algorithms of Wang (2020) add to a count, and priors of
-the true counts.
+"""Distribution of the geometric (possibly truncated) noise that the algorithms of Wang (2020) add to a count, and
+priors of the true counts.
 
 The noise gives a factor of the total, and operators on likelihoods over a grid of true counts. Priors factorise into
 components and total (flat, flat on the total, Dirichlet-multinomial): a prior is prod_s w_s(N_s) times v(N_1 + .. +
@@ -76,21 +76,23 @@ class NoiseModel:
 
     @cached_property
     def far(self) -> int:
-        """Largest absolute noise value that is not negligible. Negligible values have a relative probability below
-        exp(-60).
+        """Largest absolute value of the noise that is not negligible. Negligible values have a relative probability
+        below exp(-60).
         """
         return int(min(self.support, ceil(_DIGITS / self.epsilon)))
 
     @cached_property
     def wide(self) -> int:
-        """Largest absolute noise that is not negligible after exponential tilting of the noise distribution by 0.92
-        epsilon.
+        """Largest absolute value of the noise that is not negligible after exponential tilting of the noise
+        distribution by 0.92 epsilon.
         """
         return int(min(self.support, ceil(_WIDE / self.epsilon)))
 
     @cached_property
     def reach(self) -> int:
-        """Largest absolute noise that is considered. The probability of larger absolute noise is 0 or underflows."""
+        """Largest absolute value of the noise that the computation includes. The probability of a larger absolute value
+        is 0 or underflows.
+        """
         return int(min(self.support, ceil(_UNDERFLOW / self.epsilon)))
 
     def at_least(self, d: ArrayLike) -> Array:

@@ -1,7 +1,7 @@
 """Exact posterior distribution of two true counts given a release by an algorithm of Wang (2020), as a table over all
 pairs of true counts.
 
-The paper's four-fold sum over (N_1, N_2, n_1, n_2) factorises into two matrix products, K_1 L K_2', times the factor of
+The paper's quadruple sum over (N_1, N_2, n_1, n_2) factorises into two matrix products, K_1 L K_2', times the factor of
 the total. The result equals the paper's sum up to rounding and is computed about ten thousand times faster.
 
 For two counts released by algorithm 1 (summed) of Wang (2020), the released total also depends on the sum of the noisy

@@ -48,8 +48,8 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
 
 
 class Inside(NamedTuple):
-    """Mean and central moments 2, 3 and 4 of the normal distribution N(mu, sigma2) truncated to [-1, 1], and the
-    probabilities of both tails.
+    """Mean and central moments of orders 2, 3 and 4 of the normal distribution N(mu, sigma2) truncated to [-1, 1], and
+    the probabilities of both tails before truncation.
 
     Parameters
     ----------
@@ -432,7 +432,7 @@ SUSPECT = 0.001
 
 @dataclass(frozen=True)
 class Conflict:
-    """Comparison of a prior with a release, to detect a conflict between them.
+    """Comparison of a prior with a release, to detect a prior-data conflict.
 
     Parameters
     ----------
@@ -447,14 +447,14 @@ class Conflict:
 
     @property
     def least(self) -> float:
-        """Smallest of the six p-values for a conflict between prior and release, multiplied by six (Bonferroni
-        correction) and limited to at most 1.
+        """Smallest of the six p-values of the tests for a conflict between the prior and the release, multiplied by six
+        (Bonferroni correction) and limited to at most 1.
         """
         return min(1.0, 6 * min(self.predictive + self.parameters))
 
     @property
     def found(self) -> bool:
-        """True if prior and release are in conflict, that is, if any of the six p-values is below 0.001."""
+        """True if the prior and the release are in conflict, that is, if any of the six p-values is below 0.001."""
         return min(self.predictive + self.parameters) < SUSPECT
 
     def __str__(self) -> str:

@@ -70,8 +70,8 @@ def exact(noisy_counts: ArrayLike, *, total: int, scale: ArrayLike, alpha: Array
 def conditional(
     noisy_counts: ArrayLike, *, probabilities: ArrayLike, total: int, scale: ArrayLike, alpha: ArrayLike
 ) -> DirichletMixture:
-    """Return the distribution of p after one Gibbs iteration from a fixed p. The iteration draws counts S by equation
-    (1) of Balmat et al., and then p from Dirichlet(alpha + S).
+    """Return the distribution of the multinomial probabilities p after one Gibbs iteration that starts at a fixed p.
+    The iteration draws counts S by equation (1) of Balmat et al., and then p from Dirichlet(alpha + S).
 
     Both printed listings sample from this distribution after their random initial p. The reason is that the loop
     assigns the new p inside a function and does not use it in the next iteration.

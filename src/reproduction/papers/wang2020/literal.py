@@ -54,7 +54,7 @@ def theorem_1(m: int, p: list[float]) -> NDArray[np.int64]:
 
 def pair_table(released: list[int], *, epsilon: float, window: int) -> NDArray[np.float64]:
     """Return the posterior distribution of two true counts, given a release by algorithm 2 of Wang (2020). The
-    posterior is computed by the four-fold sum of section 3.2. The true counts are restricted to within +-window of the
+    posterior is computed by the quadruple sum of section 3.2. The true counts are restricted to within +-window of the
     released counts.
     """
     r1, r2 = released

@@ -1,4 +1,4 @@
-"""Tests of exact posteriors given additive releases: compared with the four-fold sum, enumeration and each other."""
+"""Tests of exact posteriors given additive releases: compared with the quadruple sum, enumeration and each other."""
 
 from functools import cache
 from itertools import product

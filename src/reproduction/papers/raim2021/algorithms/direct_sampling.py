@@ -382,7 +382,9 @@ class GeometricBase(IntegerBase):
 
 @dataclass(frozen=True)
 class DiscreteGaussianBase(IntegerBase):
-    """Discrete Gaussian noise, for which P(k) is proportional to exp(-k^2/(2 sd^2)) (Canonne, Kamath, Steinke 2020)."""
+    """Discrete Gaussian noise, for which P(k) is proportional to exp(-k^2/(2 sd^2)) (Canonne, Kamath and Steinke
+    2020).
+    """
 
     sd: float
 
