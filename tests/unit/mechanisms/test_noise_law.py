@@ -432,7 +432,9 @@ def test_costs_of_disjoint_counts():
         assert (rows.cost(add).rho, rows.cost(replace).rho) == (2.0, 2.5)
         assert type(law).calibrated(law.cost(replace).rho, l2_squared=2.0).sigma == pytest.approx(2.0, rel=1e-15)
     assert Gaussian(sigma=2.0).clipped(0).cost(add).rho == 0.125
-    with pytest.raises(ValueError, match="got the relation 'exchange within invariants': pass sensitivity="):
+    with pytest.raises(
+        ValueError, match="got the neighbouring relation 'exchange within invariants': pass sensitivity="
+    ):
         Laplace(scale=1.0).cost("exchange within invariants")
     with pytest.raises(ValueError, match="relation must be one of"):
         Laplace(scale=1.0).cost("neighbours", sensitivity=1.0)
