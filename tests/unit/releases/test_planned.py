@@ -108,6 +108,33 @@ def test_least_squares_widths_are_those_of_the_normal_equations():
     assert list(found["nodes"]) == [1, 2, 4]
 
 
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
+def test_half_widths_of_statistics_are_those_of_laplace_noise(level):
+    get = checks.filled({"data": "confidential/f.csv", **CASES["statistics"][1]})
+    found = planned.widths(get, level=level)
+    assert len(found) == 4
+    for scale, near in zip(found["scale"], found["half_width"], strict=True):
+        noise = stats.laplace(scale=scale)
+        assert noise.cdf(near) - noise.cdf(-near) == pytest.approx(level, rel=1e-12)
+
+
+def test_a_plan_names_the_parameter_of_its_cost(tmp_path):
+    """A replaced record is one record removed and one added, so zCDP with rho becomes zCDP with 2^2 rho."""
+    settings = {"data": "confidential/f.csv", "mechanism": "discrete_gaussian", "rho": 0.5, "levels": LEVELS}
+    made = planning.release_made(
+        "p", {"release": "r"}, releases={"r": settings}, budgets={"r": {"rho": 2.5}}, folder=tmp_path, root=tmp_path
+    )
+    text = json.loads((tmp_path / "results/plans/p.json").read_text())["sentence"]
+    assert text.startswith(
+        "The rho that the release states refers to neighbours that differ by one record more or less."
+    )
+    assert "counts the rho of a replaced record, which is 4 times as large." in text
+    assert "covers rho = 0.5, but not rho = 1" in text
+    table = planning.shown(made, 0.95)
+    assert table.loc[table["rho"] == "0.5", "rho stated"].iloc[0] == "0.5 (add or remove a record)"
+    assert table.loc[table["rho"] == "0.5", "rho of the budget"].iloc[0] == "2 (replace a record)"
+
+
 def test_mechanisms_without_additive_noise():
     swap = checks.filled({"mechanism": "swap", "data": "confidential/f.csv", "swap": "x", "rate": 0.1})
     assert planned.widths(swap, level=0.9)["half_width"].isna().all()

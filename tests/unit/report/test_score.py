@@ -62,6 +62,13 @@ def test_the_row_of_an_artefact_counts_each_group_by_itself():
     assert (line.verdict.name, line.worded, line.tested) == ("reproduced", "", "")
 
 
+def test_statements_that_reproduce_with_an_emulated_error_count_in_each_group():
+    verdicts = ("reproduced_by_slip", "differs", "reproduced", "undecided")
+    rows = [("a", f"{kind} {v}", kind, v, {}) for kind in ("number", "wording", "law") for v in verdicts]
+    (line,) = score.lines(stated(*rows))
+    assert (line.good, line.judged, line.worded, line.tested) == (2, 4, "2 of 4", "2 of 4")
+
+
 def test_the_words_of_the_paper_are_shown_where_it_prints_no_number():
     bare = {"printed": math.nan, "left": 1.0, "relation": "<", "right": 2.0}
     assert one(kind="wording", words="very close", **bare).printed == "“very close”"

@@ -3,6 +3,7 @@
 Ties of a few of many counts are Fourier sums; inaccurate ties are rejected.
 """
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -59,6 +60,23 @@ def test_ties_are_those_of_convolutions(k, width):
             assert found.first == low
             assert found.weights == pytest.approx(by_convolution(factors, root, places, low, high), rel=1e-12)
     assert used >= (3 if k < 100 else 6)
+
+
+@pytest.mark.parametrize(("k", "p", "total"), [(90, 0.01, 1), (80, 0.02, 2), (200, 0.004, 1)])
+def test_ties_of_sparse_counts_are_binomial(k, p, total):
+    """Counts of 0 or 1 have a transform of 1 - 2p at the frequency 1/2, so the product of all transforms is not small
+    there. Given the total, each count is 1 with probability total/k. The other counts are Binomial(k - m, p).
+    """
+    ties = SpectralTies([Window(0, np.array([1 - p, p]))] * k, Window(total, np.ones(1)))
+    assert ties.length % 2 == 0
+    assert ties.frequencies[-1] == ties.length // 2
+    for window in ties.singles(np.arange(k)):
+        assert window.first == 0
+        assert window.weights == pytest.approx([1 - total / k, total / k], rel=1e-12)
+    for m in (1, 2):
+        found = ties.tie(range(m), 0, 1)
+        others = [math.comb(k - m, n) * p**n * (1 - p) ** (k - m - n) for n in (total, total - 1)]
+        assert found.weights == pytest.approx(np.array(others) / max(others), rel=1e-12)
 
 
 @pytest.mark.parametrize("away", [-450, -300, 120, 300, 450])

@@ -301,6 +301,23 @@ def test_the_bound_of_what_a_window_neglects_holds(seed):
         assert bound < 1e6 * np.exp(-log_mass)
 
 
+@pytest.mark.parametrize(("below", "above"), [(0, 0), (0, 1), (1, 0), (1, 1)])
+@pytest.mark.parametrize("log_mass", [2.0, 6.0])
+def test_a_window_neglects_nothing_only_if_it_reaches_both_bounds(below, above, log_mass):
+    """Check bounds that lie `below` and `above` counts beyond the window, with the likelihood exp(-abs(n - 40)/2)."""
+    law, prior, rows = law_of({"law": "discrete_laplace", "scale": 2.0}), Flat(), np.zeros(1, dtype=np.int64)
+    low, high = windows.spans(cells_of([40.0], law), prior, log_mass)
+    bounded = cells_of([40.0], law, lower=low - below, upper=high + above)
+    (block,) = windows.blocks(bounded, rows, low, high)
+    evidence = _window_sums.summaries(block.log_likelihood, block.width, level=0.5)[:, 0]
+    (bound,) = windows.neglected(bounded, prior, block, evidence, log_mass)
+    n = np.arange(low[0] - below, high[0] + above + 1)
+    p = np.exp(-np.abs(n - 40) / 2)
+    outside = p[(n < low[0]) | (n > high[0])].sum() / p.sum()
+    assert (bound > 0) == (outside > 0) == (below + above > 0)
+    assert bound >= outside
+
+
 def test_a_wrong_row_is_named_and_stops_nothing_in_a_batch():
     released = [3.0, 2.5, np.nan, np.inf, 7.0, 4.0, 1.0]
     sigma = [1.0, 1.0, 1.0, 1.0, -2.0, np.nan, 1.0]

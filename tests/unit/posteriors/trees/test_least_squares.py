@@ -178,6 +178,27 @@ def test_p_values_are_multiplied_by_the_number_of_values(product, found):
     assert len(told.get("names", [])) == (3 if found else 0)
 
 
+@pytest.mark.parametrize("gap", [13, 17])
+def test_p_values_are_multiplied_by_the_number_of_all_values(gap):
+    """Check ten leaves that are measured twice, with a gap between the values of one leaf only. Under a flat prior, the
+    gap is the difference of two noise terms. Only two exact p-values are computed, but 20 values could be tested.
+    """
+    k = np.arange(-300, 301)
+    noise = np.exp(-np.abs(k) / 2)
+    difference = np.convolve(noise, noise) / noise.sum() ** 2
+    p = 2 * difference[600 + gap :].sum()
+    assert (20 * p < SMALL) == (gap == 17)
+    assert 2 * p < SMALL
+    values = np.full(20, 1000.0)
+    values[7] += gap
+    leaves, words = np.repeat(np.arange(1, 11), 2), {"law": "discrete_laplace", "scale": 2.0}
+    told = conflict.facts(infer(Measurements(Tree([-1] + [0] * 10), leaves, values, words), prior=Leaves("flat")))
+    assert told["tested"] == 20
+    assert told["smallest"] == pytest.approx(p, rel=1e-6)
+    assert told["found"] == (gap == 17)
+    assert told.get("counts", 0) == (2 if gap == 17 else 0)
+
+
 def test_one_contradiction_is_found_by_name_and_shown_first():
     names, parents = ["all", "a", "b", "a1", "a2"], [None, "all", 0, "a", 1]
     noise = dpm.DiscreteGaussian(sigma=2.0)
