@@ -122,7 +122,7 @@ class Together(Protocol):
     ``unit``      unit of which a quantity is a multiple: 1 for counts, 1/total for shares of a public total
     ``pair_of``   joint distribution of two sums; None if it is not a `Pair`
 
-    Methods raise `integers.Unlisted` if a distribution is too large to be listed.
+    Methods raise `convolutions.Unlisted` if a distribution is too large to be listed.
     """
 
     unit: float
@@ -224,6 +224,7 @@ MANY = 1000  # smallest number of counts with separate weights whose marginal di
 # rounding error of a transform relative to the largest weight; smaller weights at the ends are truncated
 _NEGLIGIBLE = 3e-15
 _LEVEL = 1e-3  # smallest weight of a tie with absolute accuracy, relative to the largest, ..
+_UNEVEN = 4  # largest ratio of the largest and the mean number of values of a count, for Fourier sums of all counts
 _SEEN = 1e-10  # .. at all values of a count with more than this weight
 _FAINT, _CLEAR = 1e-120, 1e-60  # smallest entry of a message, and smallest largest entry, relative to all sums
 
@@ -248,7 +249,8 @@ class Coupled:
     -----
     Sums over neighbouring counts are stored in a binary tree, so a question about a few counts costs a few
     convolutions. If there are many counts, a question about up to four of them costs a Fourier sum. For `MANY` or more
-    counts with separate weights, the tree is built only for draws and for sums of more counts.
+    counts with separate weights, the tree is built only for draws and for sums of more counts, and small probabilities
+    have the absolute accuracy of the largest.
     """
 
     def __init__(
@@ -277,13 +279,14 @@ class Coupled:
         """Fourier sums of many counts with separate weights, and the weights of the sum of all counts. The value is
         None if there are few counts, or if the sum of the counts requires accurate tails.
         """
-        if self.shared or self.size < MANY:
+        widths = np.array([len(factor.weights) for factor in self._factors])
+        if self.shared or self.size < MANY or self.size * widths.max() > _UNEVEN * widths.sum():
             return None
         try:
             spectrum = SpectralTies(self._factors, self.root, smooth=True)
         except Unlisted:
             return None
-        free = spectrum.free().trimmed(_NEGLIGIBLE)
+        free = spectrum.free().trimmed(_rounding(self.size))
         return (spectrum, free) if _level(free, self.root) > _LEVEL else None
 
     @cached_property
@@ -462,6 +465,11 @@ def _level(free: Window, root: Window) -> float:
     return float(products.max() / (free.weights.max() * root.weights.max()))
 
 
+def _rounding(size: int) -> float:
+    """Return the rounding error of the sum of many counts by one transform, relative to the largest weight."""
+    return max(_NEGLIGIBLE, 4e-16 * size)
+
+
 def _between(ordered: Whole, first: int, last: int) -> int:
     return int(np.searchsorted(ordered, last) - np.searchsorted(ordered, first))
 
@@ -543,7 +551,7 @@ def free_sum(factors: Sequence[Window], which: Whole, *, tails: bool = True) -> 
         return _Kinds([factor.trimmed() for factor in factors], np.bincount(which).tolist(), tails=tails).free
     if not tails and len(which) >= MANY:
         try:
-            return SpectralTies([factors[i] for i in which], None, smooth=True).free().trimmed(_NEGLIGIBLE)
+            return SpectralTies([factors[i] for i in which], None, smooth=True).free().trimmed(_rounding(len(which)))
         except Unlisted:
             pass  # the sum has too many values for one transform
     return added_up([factors[i] for i in which])

@@ -35,7 +35,7 @@ _SEEN = 1e-10  # a tie must be usable at all values of a count with more than th
 _LARGEST = 4_000_000  # largest number of entries of a table of transforms
 _TOGETHER = 1 << 20  # number of weights that are transformed together
 _LONGEST = 250_000  # largest number of distinct values of a sum
-_SMALLEST = 1e-150  # smallest absolute value of a transform
+_SMALLEST = 1e-14  # smallest absolute value of a transform; smaller values are rounding errors
 _FAR = 60.0  # minus the log of the neglected probability of sums that are far from their mean
 _TILTS = (2.0, 4.0, 8.0, 16.0)  # tilts of Chernoff's inequality, times the standard deviation of the sum
 _STEEPEST = 600.0  # largest exponent of a tilted weight
@@ -47,7 +47,7 @@ class SpectralTies:
 
     Parameters
     ----------
-    factors : weights of the counts, at least one of them with more than one value.
+    factors : weights of the counts.
     root : weights of the sum of all counts, with the same tilt as the factors; None: all weight is on the mean sum.
     smooth : whether to select the frequencies so that `free` can be called, even if the root has few frequencies.
 
@@ -111,10 +111,8 @@ class SpectralTies:
         found: list[Window | None] = []
         for rows in _blocks(places, 2 * max(self.widest, len(self.frequencies))):
             laws = [self.factors[i] for i in rows]
-            width = max(len(law.weights) for law in laws)
-            if width > len(self.waves):
-                found += [None] * len(rows)
-                continue
+            fits = np.array([len(law.weights) <= len(self.waves) for law in laws])
+            width = min(max(len(law.weights) for law in laws), len(self.waves))
             firsts = np.array([law.first for law in laws])
             logs, phases = _polar(self.transforms[rows])
             terms = self.ends * self.phases * np.exp(self.log_sizes - logs) / phases
@@ -122,10 +120,11 @@ class SpectralTies:
             terms *= self._turn((firsts + self.centres.sum() - self.centres[rows] - self.root.first)[:, None])
             waves = self.waves[:width]
             ties = terms.real @ waves.real.T - terms.imag @ waves.imag.T
-            weights = _padded(laws, width)
+            fitting = [law.weights if fit else np.ones(1) for law, fit in zip(laws, fits, strict=True)]
+            weights = _padded(fitting, width)
             seen = weights > _SEEN * weights.max(axis=1, keepdims=True)
             least = np.where(seen, ties, np.inf).min(axis=1)
-            accurate = (least >= _FLAT * sizes) & self._negligible(sizes)
+            accurate = fits & (least >= _FLAT * sizes) & self._negligible(sizes)
             weights *= np.maximum(ties, 0.0, out=ties)
             weights /= weights.sum(axis=1, keepdims=True)
             for law, good, row in zip(laws, accurate, weights, strict=True):
@@ -133,8 +132,9 @@ class SpectralTies:
         return found
 
     def free(self) -> Window:
-        """Return the weights of the possible sums of all counts, without the weights in `root`. Every weight has the
-        absolute accuracy of the largest weight, about 1e-14. The argument `smooth` must have been true.
+        """Return the weights of the possible sums of all counts, without the weights in `root`. The absolute error of
+        every weight is about 1e-16 times the number of counts, relative to the largest weight. The argument `smooth`
+        must have been true.
         """
         spectrum = np.zeros(self.length // 2 + 1, dtype=np.complex128)
         shift = int(self.centres.sum()) - self.first
@@ -174,7 +174,7 @@ class SpectralTies:
         size = len(self.factors)
         judges = min(size, _SOME, max(_LARGEST // self.length, 1))
         rows = _sampled(size, judges)
-        normed = _padded([self.factors[i] for i in rows], self.widest) / self.sums[rows, None]
+        normed = _padded([self.factors[i].weights for i in rows], self.widest) / self.sums[rows, None]
         self.frequencies, self.dropped = np.arange(len(sizes)), self.length * 2 * float(np.exp(-_FAR))
         self._drop(_bound(*_products(rfft(normed, self.length, axis=1))) + sizes)
         stages = [judges * _MORE**i for i in range(1, 30) if judges * _MORE**i < size]
@@ -210,6 +210,11 @@ class SpectralTies:
         kept: NDArray[np.bool_] = most > np.log(_NOTHING)
         self.dropped += 2 * float(np.exp(most[~kept]).sum())
         self.frequencies = self.frequencies[kept]
+        if self.widest * len(self.frequencies) > _LARGEST:
+            raise Unlisted(
+                f"the sum has {len(self.frequencies):,} frequencies with non-negligible terms, too many for windows of "
+                f"{self.widest:,} counts: use draws instead"
+            )
         return kept
 
     def _transforms(self, places: Whole, waves: Complex) -> Complex:
@@ -228,7 +233,7 @@ class SpectralTies:
         places = np.arange(len(self.factors)) if places is None else places
         out = np.empty((len(places), functions.shape[1]))
         for part in _blocks(np.arange(len(places)), self.widest):
-            out[part] = _padded([self.factors[i] for i in places[part]], self.widest) @ functions
+            out[part] = _padded([self.factors[i].weights for i in places[part]], self.widest) @ functions
         return out
 
     def _turn(self, shift: Whole) -> Complex:
@@ -253,16 +258,16 @@ def _blocks(places: Whole, width: int) -> Iterator[Whole]:
         yield places[start : start + size]
 
 
-def _padded(laws: Sequence[Window], width: int) -> Array:
-    out = np.zeros((len(laws), width))
-    for row, law in zip(out, laws, strict=True):
-        row[: len(law.weights)] = law.weights
+def _padded(rows: Sequence[Array], width: int) -> Array:
+    out = np.zeros((len(rows), width))
+    for row, weights in zip(out, rows, strict=True):
+        row[: len(weights)] = weights
     return out
 
 
 def _polar(transforms: Complex) -> tuple[Array, Complex]:
-    """Return the logs of the absolute values and the phases of transforms. Smaller values than 1e-150 count as 1e-150,
-    which has no effect on a result: they are divided out again, or their product with other transforms is negligible.
+    """Return the logs of the absolute values and the phases of transforms. Smaller values than `_SMALLEST` count as
+    `_SMALLEST`: they are divided out again, or their product with other transforms is negligible.
     """
     sizes = np.sqrt(transforms.real**2 + transforms.imag**2)
     small = sizes < _SMALLEST

@@ -120,7 +120,8 @@ def summaries(log_weights, widths, *, level):
 
 cdef struct Rate:  # posterior distribution of one rate
     double a  # alpha plus the first count
-    double b  # beta plus the total minus the first count
+    double b  # beta plus the total minus the count at position `width` - 1, which can be small
+    int64_t width
     int64_t last  # position of the last count with a non-negligible weight
     const double *weights  # normalised weights of the counts
     const double *below  # cumulative weights
@@ -131,12 +132,13 @@ cdef double c_below(const Rate *rate, double odds, double *slope) noexcept nogil
     the log odds.
     """
     cdef double ratio = exp(odds), x = 1 / (1 + exp(-odds)), rest = 1 / (1 + ratio)
-    cdef double a, b, term, top, step, total = 0.0, density = 0.0
+    cdef double a, b, n, term, top, step, total = 0.0, density = 0.0
     cdef int64_t j, middle
     # position of the largest term
-    middle = <int64_t> fmax(0.0, fmin(<double> rate.last, floor(x * (rate.a + rate.b) - rate.a)))
-    a, b = rate.a + middle, rate.b - middle
-    top = c_log_stirling(a + b) - c_log_complete(a, (a + b) * x) - c_log_complete(b, (a + b) * rest)
+    n = rate.a + (rate.width - 1) + rate.b
+    middle = <int64_t> fmax(0.0, fmin(<double> rate.last, floor(x * n - rate.a)))
+    a, b = rate.a + middle, rate.b + (rate.width - 1 - middle)
+    top = c_log_stirling(n) - c_log_complete(a, n * x) - c_log_complete(b, n * rest)
     top = exp(top + log1p(ratio)) / a
     # upwards, to the last count: its incomplete beta function is the sum of all further terms
     term, j = top, middle
@@ -153,9 +155,9 @@ cdef double c_below(const Rate *rate, double odds, double *slope) noexcept nogil
         term *= step * a / (a + 1)
         j += 1
         a += 1
-        b -= 1
+        b = rate.b + (rate.width - 1 - j)
     # downwards, to the first count
-    term, j, a, b = top, middle, rate.a + middle, rate.b - middle
+    term, j, a, b = top, middle, rate.a + middle, rate.b + (rate.width - 1 - middle)
     while j > 0:
         step = a / (ratio * b)
         if step < 1 and rate.below[j] * term * step <= NEGLIGIBLE * (1 - step) * fmin(total, density / a):
@@ -203,7 +205,7 @@ cdef Rate c_rate(const double *weights, int64_t width, double a, double b, doubl
     cdef Rate rate
     cdef double running = 0.0
     cdef int64_t j
-    rate.a, rate.b, rate.weights, rate.below, rate.last = a, b, weights, below, 0
+    rate.a, rate.b, rate.width, rate.weights, rate.below, rate.last = a, b, width, weights, below, 0
     for j in range(width):
         running += weights[j]
         below[j] = running
@@ -214,7 +216,7 @@ cdef Rate c_rate(const double *weights, int64_t width, double a, double b, doubl
 
 cdef void c_rate_summary(const Rate *rate, int64_t width, double level, double score, double *out) noexcept nogil:
     """Compute the mean, the standard deviation and the central interval of one rate."""
-    cdef double n = rate.a + rate.b, mean = 0.0, within = 0.0, between = 0.0, part, odds, sd
+    cdef double n = rate.a + (width - 1) + rate.b, mean = 0.0, within = 0.0, between = 0.0, part, odds, sd
     cdef int64_t j
     for j in range(width):
         part = (rate.a + j) / n
@@ -248,7 +250,7 @@ def rate_summaries(weights, widths, a, b, *, level, score):
     weights : float64 (rows, width), probabilities of consecutive counts.
     widths : int64 (rows,), the number of entries used in each row, 1..width.
     a : float64 (rows,), > 0, alpha plus the first count of the row.
-    b : float64 (rows,), > width - 1, beta plus the total minus the first count of the row.
+    b : float64 (rows,), > 0, beta plus the total minus the last count of the row.
     level : probability of the interval, in (0, 1).
     score : quantile of the standard normal distribution at (1 + level)/2, from which the search starts.
 
@@ -265,8 +267,8 @@ def rate_summaries(weights, widths, a, b, *, level, score):
     rows = _arrays.floats("weights", weights, ndim=2)
     sizes = _arrays.integers("widths", widths, shape=(len(rows),), least=1, most=rows.shape[1])
     first, second = (_arrays.floats(*part, ndim=1, shape=(len(rows),)) for part in (("a", a), ("b", b)))
-    if not (first > 0).all() or not (second - sizes > -1).all():
-        raise ValueError("a and b must be > 0 for all counts of a row")
+    if not (first > 0).all() or not (second > 0).all():
+        raise ValueError("a and b must be > 0 for all rows")
     cdef double probability = _checks.inside("level", level), standard = score
     out, below = np.empty((len(rows), 4)), np.empty(max(rows.shape[1], 1))
     cdef const double[:, ::1] rows_view = rows
@@ -286,7 +288,7 @@ cdef class FixedTotalRate:
     ----------
     weights : float64 (width,), probabilities of consecutive counts.
     a : alpha plus the first count, > 0.
-    b : beta plus the total minus the first count, > width - 1.
+    b : beta plus the total minus the last count, > 0.
 
     Raises
     ------
@@ -299,8 +301,8 @@ cdef class FixedTotalRate:
 
     def __init__(self, weights, a, b):
         row = _arrays.floats("weights", weights, ndim=1)
-        if not len(row) or not a > 0 or not b > len(row) - 1:
-            raise ValueError("a and b must be > 0 for all counts, and there must be at least one count")
+        if not len(row) or not a > 0 or not b > 0:
+            raise ValueError("a and b must be > 0, and weights must not be empty")
         self.weights, self.cumulative = row, np.empty(len(row))
         self.rate = c_rate(&self.weights[0], len(row), a, b, &self.cumulative[0])
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln
+from scipy.special import gammaln, polygamma
 
 from ... import _checks
 from ..._mechanisms.exact import Exact
@@ -240,6 +240,14 @@ class Total:
     def log_weights(self, totals: Array) -> Array:
         """Return the log weight of each possible sum of the counts, including the prior factor."""
         return np.asarray(self.noise.log_likelihood(self.released, totals) + self.log_prior(totals))
+
+    def slope(self, total: float) -> tuple[float, float]:
+        """Return the first and the second derivative of the log prior factor at a possible sum of the counts."""
+        if self.concentration is None:
+            return 0.0, 0.0
+        n, shape = max(total, 0.0), self.concentration
+        first, second = (float(polygamma(k, n + 1) - polygamma(k, n + shape)) for k in (0, 1))
+        return first, second
 
     def log_prior(self, totals: Array) -> Array:
         """Return the log prior factor of each possible sum of the counts. The factor is the weight without the

@@ -9,7 +9,7 @@ compatible.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,6 +85,7 @@ class TiedCounts:
         self.cells, self.priors, self.total, self.names, self.alpha = cells, priors, total, names, alpha
         self.solved = solve(cells, priors, total)
         self.together = self.solved.together
+        self._known: dict[float, _Numbers] = {}  # summaries by level
 
     def comparison(self, level: float = LEVEL) -> pd.DataFrame:
         """Compare the posterior of each count under the chosen prior with its posterior under flat priors.
@@ -108,10 +109,11 @@ class TiedCounts:
         both = self.numbers(level), _numbers(flat, level)
         return counts.flat_comparison(self.names, self.cells.released, *both, self.tails[:-1])
 
-    @lru_cache(2)  # noqa: B019  one object for each posterior
     def numbers(self, level: float) -> "_Numbers":
         """Return the posterior means, standard deviations and intervals of every count."""
-        return _numbers(self.together, level)
+        if level not in self._known:
+            self._known[level] = _numbers(self.together, level)
+        return self._known[level]
 
     def facts(self) -> dict[str, object]:
         """Return the results of the checks in a form that can be written as JSON. The results state whether counts and
@@ -244,6 +246,7 @@ class _Parts:
     def __init__(self, tied: TiedCounts) -> None:
         self.tied, self.law, self.names, self.alpha = tied, tied.together, tied.names, tied.alpha
         self.place = {name: i for i, name in enumerate(self.names)}
+        self._known: dict[float, _Numbers] = {}  # summaries of the rates by level
 
     def groups(self) -> dict[str, Quantities]:
         """Return the posterior distributions of the counts, of the shares (unless omitted), and of the rates (if
@@ -314,7 +317,9 @@ class _Parts:
 
         def columns(level: float) -> Columns:
             if group == "rates":
-                mean, sd, lower, upper = self._rate_summaries(level)
+                if level not in self._known:
+                    self._known[level] = self._rate_summaries(level)
+                mean, sd, lower, upper = self._known[level]
                 return Columns(mean, sd, lower, upper, EXACT)
             unit = fixed_total if group == "shares" else 1
             mean, sd, lower, upper = self.tied.numbers(level)
@@ -322,7 +327,6 @@ class _Parts:
 
         return columns
 
-    @lru_cache(2)  # noqa: B019  one object for each posterior
     def _rate_summaries(self, level: float) -> _Numbers:
         """Return the posterior summaries of all rates, with one computation for each group of equal counts."""
         assert self.alpha is not None
@@ -331,10 +335,11 @@ class _Parts:
         alpha, rows = np.empty(kinds), []
         alpha[which] = self.alpha
         others, score = float(self.alpha.sum()) - alpha, float(ndtri((1 + level) / 2))
-        for block, laws in _in_blocks(self.law, "rates"):
+        for block, found in _in_blocks(self.law, "rates"):
+            laws = [law.within(0, total).trimmed(_NEGLIGIBLE_PAIR).normalised() for law in found]
             weights, widths = _rows([law.weights for law in laws], 0.0)
-            first = np.array([law.first for law in laws])
-            a, b = alpha[block] + first, others[block] + (total - first)
+            a = alpha[block] + np.array([law.first for law in laws])
+            b = others[block] + np.array([total - law.last for law in laws])
             rows.append(_window_sums.rate_summaries(weights, widths, a, b, level=level, score=score))
         return _Numbers(*np.concatenate(rows)[which].T)
 
@@ -469,7 +474,7 @@ class RateLaw:
         if (np.diff(s + t) == 0).all():
             consecutive = np.zeros(int(s[-1] - s[0]) + 1)
             consecutive[(s - s[0]).astype(np.int64)] = self.weights
-            self._fixed = FixedTotalRate(consecutive, float(self.a[0]), float(self.b[0]))
+            self._fixed = FixedTotalRate(consecutive, float(self.a[0]), float(self.b[-1]))
             return
         heads = np.flatnonzero(np.r_[True, (np.diff(self.a) != 0) | (np.diff(self.b) != 1)])
         later = np.concatenate([_later(run) for run in np.split(self.weights, heads[1:])])

@@ -8,13 +8,14 @@ mass that windows neglect is bounded: likelihoods are log-concave, so a tail dec
 is the neglected unconditional mass times the largest weight of the total, divided by the evidence.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from ..._mechanisms.exact import Exact
 from ..._results.convolutions import Window
 from ..._results.joint import Coupled, Incompatible, free_sum
 from . import conflict, windows
@@ -23,7 +24,11 @@ from .priors import Splits
 from .windows import CountPrior
 
 Array = NDArray[np.float64]
-_PLAIN_TAIL = 1e-3  # smallest tail probability for which an absolute accuracy of 1e-12 is sufficient
+Whole = NDArray[np.int64]
+_PLAIN_TAIL = 1e-7  # smallest tail probability for which an absolute accuracy of 1e-14 is sufficient
+_ACCURATE, _SMALLEST = 1e-4, 1e-30  # smallest accurate weights of sums, relative to the largest
+_FAR = 37.0  # minus the log of a negligible weight of a sum, relative to the largest
+_MOST_TILTS = 40  # largest number of tilts that are joined
 _TOGETHER = 1 << 20  # number of values of windows that are computed together
 _ENTRIES = 50_000_000  # largest total number of entries of all windows
 _WIDEST = 2_000_000  # largest number of values of one count, and of their sum
@@ -126,7 +131,7 @@ class Leaves:
         low, high, step = -np.inf, np.inf, 1e-3
         theta = 0.0
         for _ in range(400):
-            mean, variance = self._moments(theta)
+            mean, variance = self.moments(theta)
             weights = np.exp(root - theta * sums - (root - theta * sums).max())
             total = float(weights @ sums / weights.sum())
             spread = variance + float(weights @ (sums - total) ** 2 / weights.sum())
@@ -143,36 +148,24 @@ class Leaves:
             theta = float(new)
         return theta
 
-    def balance(self, log_prior: Callable[[Array], Array]) -> float:
-        """Return the exponential tilt under which the unconditional sum of the counts is centred at the mode of its
-        distribution times a further prior of the sum.
-
-        Parameters
-        ----------
-        log_prior : function from sums to logs of the prior weights; the distribution times the prior is log-concave.
-
-        Returns
-        -------
-        float
-        """
-        theta = 0.0
-        for _ in range(50):
-            mean, variance = self._moments(theta)
-            before, here, after = log_prior(np.maximum(mean + np.array([-1.0, 0.0, 1.0]), 0.0))
-            step = ((after - before) / 2 - theta) / max(1 - (after - 2 * here + before) * variance, 0.1)
-            theta += float(step)
-            if step * step * variance <= _NEAR * _NEAR:
-                break
-        return theta
-
-    def tilted(self, theta: float) -> list[Window]:
-        """Return, for each count, the exponentially tilted weights of its possible values. The weights replace `logs`,
-        to save memory, so no other method can be called afterwards.
-        """
+    def moments(self, theta: float) -> tuple[float, float]:
+        """Return the mean and the variance of the unconditional sum of the counts under an exponential tilt."""
+        mean, spread = np.empty(len(self.low)), np.empty(len(self.low))
         for rows, part in _row_blocks(self.width):
             weights = self._scaled(rows, part, theta)[0]
-            self.logs[part] = weights[np.arange(weights.shape[1]) < self.width[rows, None]]
-        parts = np.split(self.logs, np.cumsum(self.width[:-1]).astype(np.int64))
+            y = np.arange(float(weights.shape[1]))
+            sums, means, squares = (weights @ np.stack([np.ones_like(y), y, y * y], axis=1)).T
+            mean[rows] = means / sums
+            spread[rows] = np.maximum(squares / sums - mean[rows] ** 2, 0.0)
+        return float((self.times * (self.low + mean)).sum()), float((self.times * spread).sum())
+
+    def tilted(self, theta: float) -> list[Window]:
+        """Return, for each count, the exponentially tilted weights of its possible values."""
+        out = np.empty(len(self.logs))
+        for rows, part in _row_blocks(self.width):
+            weights = self._scaled(rows, part, theta)[0]
+            out[part] = weights[np.arange(weights.shape[1]) < self.width[rows, None]]
+        parts = np.split(out, np.cumsum(self.width[:-1]).astype(np.int64))
         return [Window(int(first), part) for first, part in zip(self.low, parts, strict=True)]
 
     def neglected(self, theta: float) -> float:
@@ -196,11 +189,15 @@ class Leaves:
         """Return the log of the sum of all products of tilted weights, one weight per count."""
         return float((self.times * (self._log_totals(theta) + theta * self.low)).sum())
 
+    def ends(self) -> tuple[float, float]:
+        """Return the smallest and the largest sum of counts in the windows."""
+        return float((self.times * self.low).sum()), float((self.times * (self.low + self.width - 1)).sum())
+
     def evidence(self, theta: float, sums: Array, weights: Array) -> float:
         """Return twice the normal approximation of the mean weight of the unconditional sum under an exponential tilt.
         It is at most 1 if no weight exceeds 1.
         """
-        mean, variance = self._moments(theta)
+        mean, variance = self.moments(theta)
         density = np.exp(-((sums - mean) ** 2) / (2 * variance + 1)) / np.sqrt(np.pi * (2 * variance + 1))
         return min(2 * float(density @ weights), 1.0)
 
@@ -210,16 +207,6 @@ class Leaves:
             weights, tops = self._scaled(rows, part, theta)
             log_totals[rows] = tops + np.log(weights.sum(axis=1))
         return log_totals
-
-    def _moments(self, theta: float) -> tuple[float, float]:
-        mean, spread = np.empty(len(self.low)), np.empty(len(self.low))
-        for rows, part in _row_blocks(self.width):
-            weights = self._scaled(rows, part, theta)[0]
-            y = np.arange(float(weights.shape[1]))
-            sums, means, squares = (weights @ np.stack([np.ones_like(y), y, y * y], axis=1)).T
-            mean[rows] = means / sums
-            spread[rows] = np.maximum(squares / sums - mean[rows] ** 2, 0.0)
-        return float((self.times * (self.low + mean)).sum()), float((self.times * spread).sum())
 
     def _scaled(self, rows: slice, part: slice, theta: float) -> tuple[Array, Array]:
         """Return the weights of the selected counts under an exponential tilt, with a largest weight of 1 in every row,
@@ -358,8 +345,9 @@ def tail_of_total(cells: Cells, priors: Sequence[CountPrior], total: Total, solv
     Returns
     -------
     float
-        NaN if the counts do not determine the distribution of their sum, because a count was not measured and its prior
-        is improper. For many counts, small probabilities have a relative error of about 1e-9.
+        NaN if the counts do not determine the distribution of their sum: because a count was not measured and its prior
+        is improper, or because the prior of the sum is as informative as the counts. For many counts, probabilities
+        below 1e-7 can have a relative error of 1e-3.
     """
     rows, which = _kinds(cells, priors)
     times = np.bincount(which).astype(np.float64)
@@ -369,17 +357,61 @@ def tail_of_total(cells: Cells, priors: Sequence[CountPrior], total: Total, solv
         return np.nan
     if leaves is None:
         return np.nan
-    rough, theta = len(cells) >= SHARED, leaves.balance(total.log_prior)
-    scale = leaves.log_total(theta)
-    sums, logs = _untilted(free_sum(leaves.tilted(theta), which, tails=not rough), theta, scale, total)
-    log_scale = float(logsumexp(logs))
-    probabilities = np.exp(logs - log_scale)
-    tail = conflict.of_mixture(total.released, total.noise, sums, probabilities)
-    if tail >= _PLAIN_TAIL or not rough:
+    rough = len(cells) >= SHARED
+    law = _law_of_sum(leaves, which, total, rough=rough)
+    if law is None:
+        return np.nan
+    log_scale, probabilities = float(logsumexp(law[1])), np.exp(law[1] - logsumexp(law[1]))
+    tail = conflict.of_mixture(total.released, total.noise, law[0], probabilities)
+    if tail >= _PLAIN_TAIL or not rough or not isinstance(total.noise, Exact):
         return tail
-    side = "low" if total.released < probabilities @ sums else "high"
+    # all weights on this side of a public total are accurate if the sum is tilted to the total
+    side = "low" if total.released < probabilities @ law[0] else "high"
     sums, logs = _untilted(solved.together.free, solved.theta, solved.log_total, total)
     return conflict.of_mixture(total.released, total.noise, sums, np.exp(logs - log_scale), side=side)
+
+
+def _law_of_sum(leaves: Leaves, which: Whole, total: Total, *, rough: bool) -> tuple[Array, Array] | None:
+    """Return the possible sums of the counts, and the logs of their weights including the prior of the sum.
+
+    The weights of a sum are accurate near the mean of the tilted sum, and the prior can move the mean by many standard
+    deviations. The weights are therefore joined from several tilts, from the first tilt outwards, until the weights at
+    both ends are negligible. The result is None if this takes more than `_MOST_TILTS` tilts.
+    """
+
+    def near(theta: float) -> tuple[int, Array]:
+        """Return the first sum with an accurate weight under a tilt, and the logs of the weights."""
+        free = free_sum(leaves.tilted(theta), which, tails=not rough)
+        logs = _untilted(free, theta, leaves.log_total(theta), total)[1]
+        kept = np.flatnonzero(free.weights > (_ACCURATE if rough else _SMALLEST) * free.weights.max())
+        return free.first + int(kept[0]), logs[kept[0] : kept[-1] + 1]
+
+    theta = 0.0
+    for _ in range(20):  # the tilt at which the prior of the sum has the opposite slope
+        mean, variance = leaves.moments(theta)
+        slope, curvature = total.slope(mean)
+        step = (slope - theta) / max(1 - curvature * variance, 0.5)
+        theta += step
+        if step * step * variance <= _NEAR * _NEAR:
+            break
+    least, most = leaves.ends()
+    tilts = {-1: theta, 1: theta}
+    first, logs = near(theta)
+    for _ in range(_MOST_TILTS):
+        last, top = first + len(logs) - 1, float(logs.max()) - _FAR
+        side = -1 if logs[0] > top and first > least else 1
+        if side > 0 and not (logs[-1] > top and last < most):
+            return np.arange(first, last + 1).astype(np.float64), logs
+        end = first if side < 0 else last
+        mean, variance = leaves.moments(tilts[side])
+        tilts[side] += (end - mean) / max(variance, 1e-300)
+        low, more = near(tilts[side])
+        high = low + len(more) - 1
+        if (side < 0 and not low < first <= high + 1) or (side > 0 and not low - 1 <= last < high):
+            return None
+        logs = np.concatenate([more[: first - low], logs] if side < 0 else [logs, more[last - low + 1 :]])
+        first = min(first, low)
+    return None
 
 
 def _untilted(free: Window, theta: float, log_total: float, total: Total) -> tuple[Array, Array]:

@@ -354,7 +354,7 @@ def test_summaries_of_many_rates_are_those_of_single_rates():
     weights = np.zeros((4, 40))
     for row, width in zip(weights, widths, strict=True):
         row[:width] = rng.dirichlet(np.ones(width))
-    a, b = 0.5 + first, 700.0 + total - first
+    a, b = 0.5 + first, 700.0 + total - (first + widths - 1)
     level = 0.9
     found = _window_sums.rate_summaries(weights, widths, a, b, level=level, score=float(stats.norm.ppf(0.95)))
     for row, width, low, out in zip(weights, widths, first, found, strict=True):
@@ -364,11 +364,19 @@ def test_summaries_of_many_rates_are_those_of_single_rates():
         exact = [row[:width] @ betainc(0.5 + s, 700 + total - s, x) for x in out[2:]]
         assert exact == pytest.approx([0.05, 0.95], rel=1e-12)
         assert law.quantile([0.05, 0.95]) == pytest.approx(out[2:], rel=1e-12)
-    with pytest.raises(ValueError, match="a and b must be > 0 for all counts of a row"):
-        _window_sums.rate_summaries(weights, widths, a, np.array([1.0, 6.5, 39.0, 30.0]), level=level, score=1.6)
-    for wrong in ((np.ones(3), 0.5, 2.0), (np.ones(0), 0.5, 2.0), (np.ones(3), 0.0, 5.0)):
-        with pytest.raises(ValueError, match="a and b must be > 0 for all counts"):
+    with pytest.raises(ValueError, match="a and b must be > 0 for all rows"):
+        _window_sums.rate_summaries(weights, widths, a, np.array([1.0, 6.5, 0.0, 30.0]), level=level, score=1.6)
+    for wrong in ((np.ones(3), 0.5, 0.0), (np.ones(0), 0.5, 2.0), (np.ones(3), 0.0, 5.0)):
+        with pytest.raises(ValueError, match="a and b must be > 0, and weights must not be empty"):
             _window_sums.FixedTotalRate(*wrong)
+
+
+def test_a_tiny_concentration_is_not_rounded_away():
+    """The last count of a window can be the total, and then the second parameter is the concentration alone."""
+    law = RateLaw(0.5, 1e-15, np.arange(90.0, 101.0), np.arange(10.0, -1.0, -1.0), np.ones(11))
+    assert law.cdf(0.9) == pytest.approx(
+        sum(betainc(0.5 + s, 1e-15 + 100 - s, 0.9) for s in range(90, 101)) / 11, rel=1e-12
+    )
 
 
 def test_rates_at_the_very_ends():

@@ -4,6 +4,7 @@ count.
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 
 import dpmultinomial as dpm
 from dpmultinomial._mechanisms.law_settings import law_of
@@ -122,12 +123,54 @@ def test_a_count_that_dominates_the_sum_is_left_to_convolutions(monkeypatch):
     factors = [Window(-20, np.exp(-np.abs(np.arange(41) - 20.0 + i / 40) / 2)) for i in range(40)]
     factors[7] = Window(-600, np.exp(-np.abs(y) / 60.0))
     root = Window(30, np.ones(1))
+    assert Coupled(factors, root)._smooth is None  # most of a table of all windows would be empty
+    monkeypatch.setattr(joint, "_UNEVEN", 1000)
     law = Coupled(factors, root)
     assert [place for place, single in enumerate(law._smooth[0].singles(np.arange(40))) if single is None] == [7]
     few(monkeypatch, 10**9)
     plain = Coupled(factors, root)
     for place in (0, 7, 39):
         assert law.sum_of([place]).weights == pytest.approx(plain.sum_of([place]).weights, rel=1e-9, abs=1e-13)
+
+
+@pytest.mark.parametrize("rough", [False, True])
+@pytest.mark.parametrize("factor", [0.6, 1.0, 1.6])
+def test_a_prior_of_the_sum_that_is_nearly_as_informative_as_the_counts(factor, rough, monkeypatch):
+    """Check small counts with wide noise against sums of logs, term by term: the prior moves the distribution of the
+    sum, and widens it to several times its standard deviation.
+    """
+    law, rng = law_of({"law": "laplace", "scale": 3.0}), stream(9, "wide")
+    truth = rng.poisson(rng.gamma(0.5, 2.0, 40))
+    noisy, total = law.sample(truth, rng=rng), int(truth.sum() * factor)
+    cells, priors = cells_of(noisy, law, lower=0, upper=np.inf), [Splits(0.5)] * 40
+    about = total_of(total, 20.0)
+    n = np.arange(130)
+    logs = law.log_likelihood(noisy[:, None], n.astype(float)) + priors[0].log_weights(n.astype(float))
+    sums = logs[0]
+    for row in logs[1:]:
+        by_count = sums[:, None] + row
+        out = np.full(len(sums) + len(row) - 1, -np.inf)
+        for k in range(len(row)):
+            out[k : k + len(sums)] = np.logaddexp(out[k : k + len(sums)], by_count[:, k])
+        sums = out
+    sums += about.log_prior(np.arange(float(len(sums))))
+    p = np.exp(sums - logsumexp(sums))
+    few(monkeypatch, 16 if rough else 10**9)
+    found = tied_windows.tail_of_total(cells, priors, about, tied_windows.solve(cells, priors, about))
+    assert found == pytest.approx(min(p[: total + 1].sum(), p[total:].sum()), rel=1e-6)
+
+
+def test_counts_that_may_be_negative_have_rates(monkeypatch):
+    """A window with negative counts, which the prior excludes, and with counts above the total."""
+    law, rng = law_of({"law": "laplace", "scale": 20.0}), stream(10, "negative")
+    noisy = law.sample(np.full(40, 1), rng=rng)
+    given = {"noise": law, "total": 30, "lower": -1, "prior": {"law": "multinomial", "alpha": 0.01}}
+    few(monkeypatch, 10**9)
+    wanted = counts_with_total.posterior(noisy, **given).rates.summary(0.9)
+    few(monkeypatch, 16)
+    found = counts_with_total.posterior(noisy, **given).rates.summary(0.9)
+    for column in ("mean", "sd", "upper"):
+        np.testing.assert_allclose(found[column], wanted[column], rtol=1e-9)
 
 
 @pytest.mark.parametrize("transforms", [False, True])
