@@ -63,7 +63,8 @@ def test_equal_counts_have_the_laws_of_single_ones(words, prior, away, transform
     for column in ("mean", "sd", "lower", "upper"):
         np.testing.assert_allclose(ours[column], wanted[0][column], rtol=1e-9, atol=1e-11)
     assert found.facts["neglected"] == pytest.approx(wanted[2], rel=1e-9, abs=1e-30)
-    np.testing.assert_allclose(found.source.tails, wanted[1], rtol=1e-8, atol=0)
+    # the stated relative error is 1e-3 for probabilities below 1e-7
+    np.testing.assert_allclose(found.source.tails, wanted[1], rtol=1e-6 if away < -300 else 1e-8, atol=0)
     share = found.shares[list(found.shares)[3]]
     assert share.mean() * (total + away) == pytest.approx(ours["mean"][3], rel=1e-11)
 
@@ -166,11 +167,11 @@ def test_counts_that_may_be_negative_have_rates(monkeypatch):
     noisy = law.sample(np.full(40, 1), rng=rng)
     given = {"noise": law, "total": 30, "lower": -1, "prior": {"law": "multinomial", "alpha": 0.01}}
     few(monkeypatch, 10**9)
-    wanted = counts_with_total.posterior(noisy, **given).rates.summary(0.9)
+    wanted = counts_with_total.posterior(noisy, **given).summary(0.9)
     few(monkeypatch, 16)
-    found = counts_with_total.posterior(noisy, **given).rates.summary(0.9)
+    found = counts_with_total.posterior(noisy, **given).summary(0.9)
     for column in ("mean", "sd", "upper"):
-        np.testing.assert_allclose(found[column], wanted[column], rtol=1e-9)
+        np.testing.assert_allclose(found[column], wanted[column], rtol=1e-9, atol=1e-13)
 
 
 @pytest.mark.parametrize("transforms", [False, True])
