@@ -13,7 +13,8 @@ from reproduction import paper as folders, studies
 
 environment.own_tree_first()
 environment.no_progress()
-if not workflow.modifier.skip_configfile:  # the scripts of another workflow may import modules in their folder
+# the scripts of another workflow may import modules in their folder
+if not workflow.modifier.skip_configfile:
     environment.safe_path()
 
 try:
