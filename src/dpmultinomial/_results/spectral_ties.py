@@ -126,7 +126,8 @@ class SpectralTies:
             least = np.where(seen, ties, np.inf).min(axis=1)
             accurate = fits & (least >= _FLAT * sizes) & self._negligible(sizes)
             weights *= np.maximum(ties, 0.0, out=ties)
-            weights /= weights.sum(axis=1, keepdims=True)
+            sums = weights.sum(axis=1, keepdims=True)
+            np.divide(weights, sums, out=weights, where=sums > 0)
             for law, good, row in zip(laws, accurate, weights, strict=True):
                 found.append(Window(law.first, row[: len(law.weights)]) if good else None)
         return found

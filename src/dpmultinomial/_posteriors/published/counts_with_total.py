@@ -41,9 +41,11 @@ Array = NDArray[np.float64]
 # default Dirichlet concentration of every rate; it has the best coverage, see docs/methods/rate_coverage.tsv
 JEFFREYS = 0.5
 _SUMMARISED = 4096  # number of distributions that are summarised together
+_VALUES = 10_000_000  # number of values of these distributions
 # largest number of pairs of counts of a rate that are listed; with more pairs, the density of the rate is interpolated
 LISTED = 2_000_000
 _NEGLIGIBLE_PAIR = 1e-17  # pairs with a weight below this fraction of the largest weight are dropped
+_SURE = 1e-300  # concentration that replaces 0: the rate is 1 with certainty
 _FURTHEST = 740.0  # largest absolute log odds, for a rate of 1e-321
 SHARES = 20_000_000  # largest number of pairs of counts of a share of the file
 TOTAL = "total"  # name of the total among the names of tested values
@@ -162,7 +164,9 @@ def _in_blocks(law: Coupled, label: str) -> Iterator[tuple[range, list[Window]]]
     progress on a terminal.
     """
     kinds = int(law.which.max()) + 1
-    blocks = [range(start, min(start + _SUMMARISED, kinds)) for start in range(0, kinds, _SUMMARISED)]
+    widest = max(len(law.own(int(place)).weights) for place in np.unique(law.which, return_index=True)[1])
+    size = max(min(_SUMMARISED, _VALUES // widest), 1)
+    blocks = [range(start, min(start + size, kinds)) for start in range(0, kinds, size)]
     for block in steps(blocks, kinds, label, len):
         yield block, law.singles(block)
 
@@ -334,7 +338,9 @@ class _Parts:
         kinds = int(which.max()) + 1
         alpha, rows = np.empty(kinds), []
         alpha[which] = self.alpha
-        others, score = float(self.alpha.sum()) - alpha, float(ndtri((1 + level) / 2))
+        others, score = np.empty(kinds), float(ndtri((1 + level) / 2))
+        before, after = np.cumsum(self.alpha), np.cumsum(self.alpha[::-1])[::-1]
+        others[which] = np.append(0.0, before[:-1]) + np.append(after[1:], 0.0)
         for block, found in _in_blocks(self.law, "rates"):
             laws = [law.within(0, total).trimmed(_NEGLIGIBLE_PAIR).normalised() for law in found]
             weights, widths = _rows([law.weights for law in laws], 0.0)
@@ -373,8 +379,7 @@ class _Parts:
 
     def _rate(self, i: int, group: Group = None) -> Continuous:
         assert self.alpha is not None
-        alpha = float(self.alpha[i])
-        beta = float(self.alpha.sum() if group is None else self.alpha[list(group)].sum()) - alpha
+        alpha, beta = float(self.alpha[i]), self._others(i, group)
         if self._size(i, group) > LISTED:
             mine, theirs, tie = self._triple(i, group)
             tie = tie.within(mine.first + theirs.first, mine.last + theirs.last)
@@ -387,8 +392,12 @@ class _Parts:
     def _rate_law(self, i: int, group: Group = None) -> "RateLaw":
         """Return the posterior distribution of one rate, as a mixture over a list of pairs of counts."""
         assert self.alpha is not None
-        beta = float(self.alpha.sum() if group is None else self.alpha[list(group)].sum()) - float(self.alpha[i])
-        return RateLaw(float(self.alpha[i]), beta, *self._parts(i, group))
+        return RateLaw(float(self.alpha[i]), self._others(i, group), *self._parts(i, group))
+
+    def _others(self, i: int, group: Group = None) -> float:
+        """Return the sum of the concentrations of all other rates in a group, without cancellation."""
+        assert self.alpha is not None
+        return float(sum(float(self.alpha[j]) for j in (range(len(self.alpha)) if group is None else group) if j != i))
 
     def _triple(self, i: int, group: Group) -> tuple[Window, Window, Window]:
         """Return the weights of one count, of the sum of the other counts in its group, and of the sum of all counts in
@@ -474,7 +483,7 @@ class RateLaw:
         if (np.diff(s + t) == 0).all():
             consecutive = np.zeros(int(s[-1] - s[0]) + 1)
             consecutive[(s - s[0]).astype(np.int64)] = self.weights
-            self._fixed = FixedTotalRate(consecutive, float(self.a[0]), float(self.b[-1]))
+            self._fixed = FixedTotalRate(consecutive, float(self.a[0]), max(float(self.b[-1]), _SURE))
             return
         heads = np.flatnonzero(np.r_[True, (np.diff(self.a) != 0) | (np.diff(self.b) != 1)])
         later = np.concatenate([_later(run) for run in np.split(self.weights, heads[1:])])

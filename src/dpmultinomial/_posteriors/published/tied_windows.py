@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ..._mechanisms.exact import Exact
-from ..._results.convolutions import Window
+from ..._results.convolutions import SMALLEST, Window
 from ..._results.joint import Coupled, Incompatible, free_sum
 from . import conflict, windows
 from .cells import Cells, Total
@@ -26,9 +26,10 @@ from .windows import CountPrior
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 _PLAIN_TAIL = 1e-7  # smallest tail probability for which an absolute accuracy of 1e-14 is sufficient
-_ACCURATE, _SMALLEST = 1e-4, 1e-30  # smallest accurate weights of sums, relative to the largest
+_ACCURATE = 1e-7  # smallest accurate weight of the sum of many counts, relative to the largest
+_SLIGHT = 1e-3  # largest probability that windows may neglect under the tilt of an improbable sum
 _FAR = 37.0  # minus the log of a negligible weight of a sum, relative to the largest
-_MOST_TILTS = 40  # largest number of tilts that are joined
+_MOST_TILTS = 60  # largest number of tilts that are joined
 _TOGETHER = 1 << 20  # number of values of windows that are computed together
 _ENTRIES = 50_000_000  # largest total number of entries of all windows
 _WIDEST = 2_000_000  # largest number of values of one count, and of their sum
@@ -113,7 +114,10 @@ class Leaves:
         beyond[low <= lower, :2] = -np.inf
         beyond[high >= upper, 2:] = -np.inf
         times = np.ones(k) if times is None else times
-        return cls(low, width, _log_weights(cells, priors, low, width), beyond[:, :2], beyond[:, 2:], growth, times)
+        logs = _log_weights(cells, priors, low, width)
+        if (np.maximum.reduceat(logs, np.append(0, np.cumsum(width[:-1])).astype(np.int64)) == -np.inf).any():
+            return None
+        return cls(low, width, logs, beyond[:, :2], beyond[:, 2:], growth, times)
 
     def tilt(self, sums: Array, root: Array) -> float:
         """Return the exponential tilt under which the unconditional sum of the counts has approximately the same mean
@@ -236,8 +240,9 @@ def _row_blocks(width: Array) -> Iterator[tuple[slice, slice]]:
 def _log_weights(cells: Cells, priors: Sequence[CountPrior], low: Array, width: Array) -> Array:
     """Return the logs of prior times likelihood of the possible counts, for one window after the other."""
     out = np.empty(int(width.sum()))
-    order: dict[int, tuple[int, CountPrior]] = {}
-    which = np.array([order.setdefault(id(prior), (len(order), prior))[0] for prior in priors])
+    kinds = list({id(prior): prior for prior in priors}.values())
+    place = {id(prior): i for i, prior in enumerate(kinds)}
+    which = np.array([place[id(prior)] for prior in priors])
     for rows, part in _row_blocks(width):
         first, offsets = low[rows], np.arange(width[rows].max())
         logs = np.zeros((len(first), len(offsets)))
@@ -246,10 +251,9 @@ def _log_weights(cells: Cells, priors: Sequence[CountPrior], low: Array, width: 
             places = np.flatnonzero(seen) + rows.start
             law = cells.noise.take(places)
             logs[seen] = law.log_likelihood(cells.released[places, None], first[seen, None] + offsets)
-        for kind, prior in order.values():
+        for kind in np.unique(which[rows]):
             members = which[rows] == kind
-            if members.any():
-                logs[members] += _at_counts(prior, first[members], offsets)
+            logs[members] += _at_counts(kinds[kind], first[members], offsets)
         out[part] = logs[offsets < width[rows, None]]
     return out
 
@@ -289,14 +293,12 @@ class Solved:
     error : upper bound on the neglected posterior probability.
     theta : tilt.
     log_total : log of the sum of all products of tilted weights, one weight per count.
-    log_mass : log mass with which the windows were made.
     """
 
     together: Coupled
     error: float
     theta: float
     log_total: float
-    log_mass: float
 
 
 def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
@@ -350,15 +352,16 @@ def tail_of_total(cells: Cells, priors: Sequence[CountPrior], total: Total, solv
         below 1e-7 can have a relative error of 1e-3.
     """
     rows, which = _kinds(cells, priors)
-    times = np.bincount(which).astype(np.float64)
+    part, kinds, times = cells.take(rows), [priors[i] for i in rows], np.bincount(which).astype(np.float64)
+    rough, law = len(cells) >= SHARED, None
     try:
-        leaves = Leaves.of(cells.take(rows), [priors[i] for i in rows], _LOG_MASS[0], times)
+        for log_mass in _LOG_MASS:
+            leaves = Leaves.of(part, kinds, log_mass, times)
+            law = None if leaves is None else _law_of_sum(leaves, which, total, rough=rough)
+            if law is not None:
+                break
     except TooWide:
         return np.nan
-    if leaves is None:
-        return np.nan
-    rough = len(cells) >= SHARED
-    law = _law_of_sum(leaves, which, total, rough=rough)
     if law is None:
         return np.nan
     log_scale, probabilities = float(logsumexp(law[1])), np.exp(law[1] - logsumexp(law[1]))
@@ -367,7 +370,7 @@ def tail_of_total(cells: Cells, priors: Sequence[CountPrior], total: Total, solv
         return tail
     # all weights on this side of a public total are accurate if the sum is tilted to the total
     side = "low" if total.released < probabilities @ law[0] else "high"
-    sums, logs = _untilted(solved.together.free, solved.theta, solved.log_total, total)
+    sums, logs = _untilted(solved.together.free.normalised(), solved.theta, solved.log_total, total)
     return conflict.of_mixture(total.released, total.noise, sums, np.exp(logs - log_scale), side=side)
 
 
@@ -376,49 +379,74 @@ def _law_of_sum(leaves: Leaves, which: Whole, total: Total, *, rough: bool) -> t
 
     The weights of a sum are accurate near the mean of the tilted sum, and the prior can move the mean by many standard
     deviations. The weights are therefore joined from several tilts, from the first tilt outwards, until the weights at
-    both ends are negligible. The result is None if this takes more than `_MOST_TILTS` tilts.
+    both ends are negligible. The result is None if this takes more than `_MOST_TILTS` tilts, or if the windows neglect
+    too much.
     """
-
-    def near(theta: float) -> tuple[int, Array]:
-        """Return the first sum with an accurate weight under a tilt, and the logs of the weights."""
-        free = free_sum(leaves.tilted(theta), which, tails=not rough)
-        logs = _untilted(free, theta, leaves.log_total(theta), total)[1]
-        kept = np.flatnonzero(free.weights > (_ACCURATE if rough else _SMALLEST) * free.weights.max())
-        return free.first + int(kept[0]), logs[kept[0] : kept[-1] + 1]
-
-    theta = 0.0
-    for _ in range(20):  # the tilt at which the prior of the sum has the opposite slope
-        mean, variance = leaves.moments(theta)
-        slope, curvature = total.slope(mean)
-        step = (slope - theta) / max(1 - curvature * variance, 0.5)
-        theta += step
-        if step * step * variance <= _NEAR * _NEAR:
-            break
+    theta = _balance(leaves, total)
+    if not leaves.neglected(theta) <= windows.NEGLECTED:
+        return None
     least, most = leaves.ends()
-    tilts = {-1: theta, 1: theta}
-    first, logs = near(theta)
+    first, logs, edges = _near(leaves, which, total, theta, rough=rough)
+    tilts, steps = {-1: theta, 1: theta}, {-1: 0.0, 1: 0.0}
     for _ in range(_MOST_TILTS):
         last, top = first + len(logs) - 1, float(logs.max()) - _FAR
-        side = -1 if logs[0] > top and first > least else 1
-        if side > 0 and not (logs[-1] > top and last < most):
+        if edges[0] > top and first > least:
+            side, end = -1, first
+        elif edges[1] > top and last < most:
+            side, end = 1, last
+        else:
             return np.arange(first, last + 1).astype(np.float64), logs
-        end = first if side < 0 else last
-        mean, variance = leaves.moments(tilts[side])
-        tilts[side] += (end - mean) / max(variance, 1e-300)
-        low, more = near(tilts[side])
+        if not steps[side]:
+            mean, variance = leaves.moments(tilts[side])
+            steps[side] = side * max(side * (end - mean) / max(variance, 1e-300), 0.5 / np.sqrt(variance + 1e-2))
+        theta = tilts[side] + steps[side]
+        low, more, further = _near(leaves, which, total, theta, rough=rough)
         high = low + len(more) - 1
-        if (side < 0 and not low < first <= high + 1) or (side > 0 and not low - 1 <= last < high):
-            return None
-        logs = np.concatenate([more[: first - low], logs] if side < 0 else [logs, more[last - low + 1 :]])
-        first = min(first, low)
+        if low > last + 1 or high < first - 1:  # the ranges do not touch
+            steps[side] /= 2
+        elif (side < 0 and low < first) or (side > 0 and high > last):
+            if not leaves.neglected(theta) <= _SLIGHT:
+                return None
+            logs = np.concatenate([more[: first - low], logs] if side < 0 else [logs, more[last - low + 1 :]])
+            first, edges = (low, (further[0], edges[1])) if side < 0 else (first, (edges[0], further[1]))
+            tilts[side], steps[side] = theta, 0.0
+        else:  # nothing new is covered
+            steps[side] *= 2
     return None
 
 
-def _untilted(free: Window, theta: float, log_total: float, total: Total) -> tuple[Array, Array]:
-    """Return the possible sums of tilted counts, and the logs of the weights of these sums without the tilt, including
-    the prior of the sum.
+def _balance(leaves: Leaves, total: Total) -> float:
+    """Return the tilt that is the slope of the prior of the sum at the mean of the tilted sum, approximately."""
+    theta = 0.0
+    for _ in range(20):
+        mean, variance = leaves.moments(theta)
+        slope, curvature = total.slope(mean)
+        step = (slope - theta) / max(1 - curvature * variance, 0.5) if variance > 0 else 0.0
+        if not step * step * variance > _NEAR * _NEAR:
+            break
+        theta += step
+    return theta
+
+
+def _near(
+    leaves: Leaves, which: Whole, total: Total, theta: float, *, rough: bool
+) -> tuple[int, Array, tuple[float, float]]:
+    """Return the first sum with an accurate weight under a tilt, the logs of the weights, and upper bounds on the logs
+    of the next weights beyond both ends.
     """
-    law = free.normalised()
+    smallest = _ACCURATE if rough else SMALLEST
+    law = free_sum(leaves.tilted(theta), which, tails=not rough).normalised()
+    kept = np.flatnonzero(law.weights > smallest * law.weights.max())
+    weights = law.weights[kept[0] : kept[-1] + 1]
+    weights = np.concatenate([[smallest * weights.max()], weights, [smallest * weights.max()]])
+    first, logs = _untilted(Window(law.first + int(kept[0]) - 1, weights), theta, leaves.log_total(theta), total)
+    return int(first[1]), logs[1:-1], (float(logs[0]), float(logs[-1]))
+
+
+def _untilted(law: Window, theta: float, log_total: float, total: Total) -> tuple[Array, Array]:
+    """Return the possible sums of tilted counts, and the logs of the probabilities of these sums without the tilt,
+    including the prior of the sum.
+    """
     sums = law.values().astype(np.float64)
     return sums, law.log_weights() - theta * sums + log_total + total.log_prior(sums)
 
@@ -481,7 +509,7 @@ def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass:
     cut = _root_tail(beyond[[1, 0]], first > least) + _root_tail(beyond[[2, 3]], last < most)
     free = together.free.normalised()
     kept = float(free.weights @ Window(int(first), weights).at(free.first, len(free.weights)))
-    return Solved(together, (neglected + cut) / kept, theta, log_total, log_mass)
+    return Solved(together, (neglected + cut) / kept, theta, log_total)
 
 
 def _root_tail(logs: Array, open_end: bool) -> float:

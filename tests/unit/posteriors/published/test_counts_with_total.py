@@ -371,6 +371,37 @@ def test_summaries_of_many_rates_are_those_of_single_rates():
             _window_sums.FixedTotalRate(*wrong)
 
 
+@pytest.mark.parametrize(
+    ("released", "sigma", "alpha", "total"),
+    [
+        ((10, 1000), 40.0, 1e4, 900),  # the prior moves every count by more than ten standard deviations of the noise
+        ((10, 1000), 30.0, 1e4, 1060),
+        ((0, 0), 2.0, 100.0, 0),  # a skewed distribution
+        ((5, 7), 0.08, 0.5, 12),  # a sum with one probable value
+        ((0, 0), 2.0, 3.0, 25),
+    ],
+)
+def test_tails_of_a_total_are_sums_over_all_pairs_of_counts(released, sigma, alpha, total):
+    """Check the tail probability of a public total against the sum over all pairs of counts."""
+    law, n = law_of({"law": "discrete_gaussian", "sigma": sigma}), np.arange(1600.0)
+    logs = [law.log_likelihood(np.array([y]), n) + gammaln(n + alpha) - gammaln(n + 1) for y in released]
+    sums = _log_convolved(*logs)
+    u = np.arange(float(len(sums)))
+    sums += gammaln(u + 1) - gammaln(u + 2 * alpha)
+    p = np.exp(sums - logsumexp(sums))
+    prior = {"law": "multinomial", "alpha": alpha}
+    found = counts_with_total.posterior(list(released), total=total, noise=law, prior=prior).source.tails[-1]
+    assert found == pytest.approx(min(p[: total + 1].sum(), p[total:].sum(), 1.0), rel=1e-8)
+
+
+def test_the_rate_of_a_single_category_is_1():
+    found = counts_with_total.posterior({"a": 5}, total=5, noise=law_of(GAUSS))
+    rate = found.rates["a"]
+    assert rate.mean() == 1.0
+    assert rate.interval(0.9) == (1.0, 1.0)
+    assert rate.cdf(0.999) == pytest.approx(0.0, abs=1e-290)
+
+
 def test_a_tiny_concentration_is_not_rounded_away():
     """The last count of a window can be the total, and then the second parameter is the concentration alone."""
     law = RateLaw(0.5, 1e-15, np.arange(90.0, 101.0), np.arange(10.0, -1.0, -1.0), np.ones(11))
