@@ -281,37 +281,63 @@ def rate_summaries(weights, widths, a, b, *, level, score):
     return out
 
 
-cdef class FixedTotalRate:
-    """Distribution of one rate, given a public total.
+def rate_cdf(weights, double a, double b, double odds):
+    """Return the probability that a rate has log odds of at most `odds`, given a public total, and its derivative with
+    respect to the log odds.
 
     Parameters
     ----------
     weights : float64 (width,), probabilities of consecutive counts.
     a : alpha plus the first count, > 0.
     b : beta plus the total minus the last count, > 0.
+    odds : log odds.
+
+    Returns
+    -------
+    (probability, derivative)
 
     Raises
     ------
     ValueError, TypeError
         If an argument is invalid.
     """
-    cdef const double[::1] weights
-    cdef double[::1] cumulative
-    cdef Rate rate
+    row = _arrays.floats("weights", _usable(weights, a, b), ndim=1)
+    below = np.empty(len(row))
+    cdef const double[::1] row_view = row
+    cdef double[::1] below_view = below
+    cdef Rate rate = c_rate(&row_view[0], len(row), a, b, &below_view[0])
+    cdef double slope = 0.0
+    cdef double value = c_below(&rate, odds, &slope)
+    return value, slope
 
-    def __init__(self, weights, a, b):
-        row = _arrays.floats("weights", weights, ndim=1)
-        if not len(row) or not a > 0 or not b > 0:
-            raise ValueError("a and b must be > 0, and weights must not be empty")
-        self.weights, self.cumulative = row, np.empty(len(row))
-        self.rate = c_rate(&self.weights[0], len(row), a, b, &self.cumulative[0])
 
-    def below(self, double odds):
-        """Return the probability of a rate with log odds of at most `odds`, and its derivative."""
-        cdef double slope = 0.0
-        cdef double value = c_below(&self.rate, odds, &slope)
-        return value, slope
+def rate_quantile(weights, double a, double b, double level, double start):
+    """Return the log odds of a quantile of a rate, given a public total.
 
-    def quantile(self, double level, double start):
-        """Return the log odds of the quantile at `level`, in (0, 1). The search begins at the log odds `start`."""
-        return c_quantile(&self.rate, level, start)
+    Parameters
+    ----------
+    weights, a, b : arguments of `rate_cdf`.
+    level : probability below the quantile, in (0, 1).
+    start : log odds from which the search begins.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is invalid.
+    """
+    row = _arrays.floats("weights", _usable(weights, a, b), ndim=1)
+    below = np.empty(len(row))
+    cdef const double[::1] row_view = row
+    cdef double[::1] below_view = below
+    cdef Rate rate = c_rate(&row_view[0], len(row), a, b, &below_view[0])
+    return c_quantile(&rate, level, start)
+
+
+def _usable(weights, a, b):
+    if not len(weights) or not a > 0 or not b > 0:
+        raise ValueError("a and b must be > 0, and weights must not be empty")
+    return weights

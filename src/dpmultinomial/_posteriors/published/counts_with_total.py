@@ -30,7 +30,6 @@ from ..._results.posterior import Posterior
 from ..._results.quantities import Columns, Joint, Quantities
 from ..counts.share_law import PairWeights, ShareLaw, window
 from . import _window_sums, conflict, counts, tied_windows
-from ._window_sums import FixedTotalRate
 from .cells import Cells, Total, cells_of, refuse, total_of
 from .counts import named
 from .priors import Flat, Splits, choose
@@ -479,11 +478,11 @@ class RateLaw:
         s, t = s[kept], t[kept]
         self.a, self.b = alpha + s, beta + t
         self.weights: Array = weights[kept] / weights[kept].sum()
-        self._fixed: FixedTotalRate | None = None
+        self._fixed: tuple[Array, float, float] | None = None  # arguments of `rate_cdf` if the total is fixed
         if (np.diff(s + t) == 0).all():
             consecutive = np.zeros(int(s[-1] - s[0]) + 1)
             consecutive[(s - s[0]).astype(np.int64)] = self.weights
-            self._fixed = FixedTotalRate(consecutive, float(self.a[0]), max(float(self.b[-1]), _SURE))
+            self._fixed = consecutive, float(self.a[0]), max(float(self.b[-1]), _SURE)
             return
         heads = np.flatnonzero(np.r_[True, (np.diff(self.a) != 0) | (np.diff(self.b) != 1)])
         later = np.concatenate([_later(run) for run in np.split(self.weights, heads[1:])])
@@ -518,7 +517,7 @@ class RateLaw:
         out = np.zeros(flat.shape)
         for i in np.flatnonzero((flat >= 0) & (flat <= 1)):
             if self._fixed is not None and 0 < flat[i] < 1:
-                out[i] = self._fixed.below(float(logit(flat[i])))[1] / (flat[i] * (1 - flat[i]))
+                out[i] = _window_sums.rate_cdf(*self._fixed, float(logit(flat[i])))[1] / (flat[i] * (1 - flat[i]))
                 continue
             out[i] = self.weights @ np.exp(xlogy(self.a - 1, flat[i]) + xlog1py(self.b - 1, -flat[i]) - self._log_beta)
         return out.reshape(points.shape)
@@ -544,7 +543,7 @@ class RateLaw:
         if not 0 < x < 1:
             return float(x >= 1)
         if self._fixed is not None:
-            return self._fixed.below(float(logit(x)))[0]
+            return _window_sums.rate_cdf(*self._fixed, float(logit(x)))[0]
         a, b, log_step = self._steps
         first, second, sums = self._heads
         steps = np.exp(log_step + a * np.log(x) + b * np.log1p(-x)).sum()
@@ -557,7 +556,7 @@ class RateLaw:
         mean = min(max(self.mean(), 1e-300), 1 - 1e-16)
         start, width = np.log(mean) - np.log1p(-mean), np.sqrt(self.variance()) / (mean * (1 - mean))
         if self._fixed is not None:
-            return float(expit(self._fixed.quantile(level, float(start))))
+            return float(expit(_window_sums.rate_quantile(*self._fixed, level, float(start))))
         ends = [float(start - width), float(start + width)]
 
         def excess(odds: float) -> float:

@@ -368,7 +368,7 @@ def test_summaries_of_many_rates_are_those_of_single_rates():
         _window_sums.rate_summaries(weights, widths, a, np.array([1.0, 6.5, 0.0, 30.0]), level=level, score=1.6)
     for wrong in ((np.ones(3), 0.5, 0.0), (np.ones(0), 0.5, 2.0), (np.ones(3), 0.0, 5.0)):
         with pytest.raises(ValueError, match="a and b must be > 0, and weights must not be empty"):
-            _window_sums.FixedTotalRate(*wrong)
+            _window_sums.rate_cdf(*wrong, 0.0)
 
 
 @pytest.mark.parametrize(
