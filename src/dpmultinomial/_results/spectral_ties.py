@@ -80,8 +80,8 @@ class SpectralTies:
         self.waves = self._waves(self.frequencies, min(MOST * self.widest, _LARGEST // (2 * len(self.frequencies))))
 
     def tie(self, places: Sequence[int], low: int, high: int) -> Window | None:
-        """Return the weights of the values low..high of the sum of the counts at the positions `places`, up to a common
-        factor. Return None if the frequencies do not determine the weights to 1e-12.
+        """Return the unnormalised probabilities that the sum of the counts at the positions `places` equals low, ..,
+        high. Return None if the frequencies do not determine the probabilities to 1e-12.
 
         Parameters
         ----------
@@ -165,8 +165,8 @@ class SpectralTies:
         return firsts + np.rint(means).astype(np.int64), int(ends[0]), int(ends[1])
 
     def _select(self, sizes: Array) -> None:
-        """Select the frequencies with non-negligible terms. The product of the transforms of some counts is an upper
-        bound on the product of all transforms; more counts give a smaller bound.
+        """Select the frequencies at which the terms of the Fourier sums are not negligible. The product of the
+        transforms of some counts is an upper bound on the product of all transforms; more counts give a smaller bound.
 
         Parameters
         ----------
@@ -185,7 +185,9 @@ class SpectralTies:
         self.log_sizes, self.phases = products[0][kept], products[1][kept]
 
     def _products(self, places: Whole) -> tuple[Array, Complex, Array]:
-        """Return the results of `_products` for the transforms of some counts at the selected frequencies."""
+        """Return the products of the Fourier transforms of the given counts at the selected frequencies, in the form of
+        the function `_products`.
+        """
         waves, count = self._waves(self.frequencies, self.widest), len(self.frequencies)
         log_sizes, phases, least = np.zeros(count), np.ones(count, dtype=np.complex128), np.zeros((0, count))
         for part in _blocks(places, self.widest):
