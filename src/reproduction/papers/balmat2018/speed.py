@@ -86,20 +86,21 @@ def table_2(*, table_2_timings: pd.DataFrame, r_timings: pd.DataFrame, published
 
     Rows of variant ``published`` are the printed ratios, whose set-up the paper does not state. All other rows are
     measured (``as_written``). `ratio` is the median of the ratios of the repeats; `low`, `high` and `sd` are their
-    middle half and standard deviation.
+    middle half and standard deviation. Repeats with a time of 0, which is below the clock resolution, are not counted;
+    `ratio` is NaN if no repeat remains.
     """
     times = pd.concat([table_2_timings, r_timings[r_timings["what"] == "table_2"]], ignore_index=True)
     times = times[times["seconds"].notna()].assign(method=lambda t: t["method"].astype(int))
     wide = times.pivot_table(index=["environment", "setup", "repeat"], columns="method", values="seconds")
     rows = []
     for (environment, setup), group in wide.groupby(level=[0, 1], sort=False):
-        for method in wide.columns:
-            ratio = (group[method] / group[1]).dropna()
-            if len(ratio):
-                about = {"variant": "as_written", "environment": environment, "setup": setup, "method": int(method)}
-                low, middle, high = ratio.quantile([0.25, 0.5, 0.75])
-                spread = {"low": low, "high": high, "sd": ratio.std(ddof=1), "repeats": len(ratio)}
-                rows.append(about | {"ratio": middle} | spread)
+        resolved = group.where(group > 0)
+        for method in group.columns[group.notna().any()]:
+            ratio = (resolved[method] / resolved[1]).dropna()
+            about = {"variant": "as_written", "environment": environment, "setup": setup, "method": int(method)}
+            low, middle, high = ratio.quantile([0.25, 0.5, 0.75])
+            spread = {"low": low, "high": high, "sd": ratio.std(ddof=1), "repeats": len(ratio)}
+            rows.append(about | {"ratio": middle} | spread)
     printed = published[(published["artefact"] == "table_2") & (published["kind"] == "timing")]
     number: Any
     for number in printed.itertuples():

@@ -148,6 +148,23 @@ def test_without_r_the_tables_say_so():
     assert ratios.loc[ratios["variant"] == "published", "ratio"].tolist() == [0.47, 0.29]
 
 
+def test_times_below_the_clock_resolution_give_no_ratio():
+    """Check one repeat without a resolved time of method 1, and a method whose only times are 0."""
+    times = pd.DataFrame(
+        [
+            *({"method": 1, "repeat": i, "seconds": s} for i, s in enumerate([0.0, 0.002, 0.004])),
+            *({"method": 2, "repeat": i, "seconds": s} for i, s in enumerate([0.001, 0.001, 0.004])),
+            *({"method": 3, "repeat": i, "seconds": 0.0} for i in range(3)),
+        ]
+    ).assign(setup="own p", environment="R", what="table_2")
+    printed = agreement.read_published(PUBLISHED)
+    table = speed.table_2(table_2_timings=times.iloc[:0], r_timings=times, published=printed)
+    own = table[table["variant"] == "as_written"].set_index("method")
+    assert own["repeats"].tolist() == [2, 2, 0]
+    assert own.loc[2, "ratio"] == pytest.approx((0.5 + 1.0) / 2)
+    assert np.isnan(own.loc[3, "ratio"])
+
+
 def test_an_r_script_that_fails_is_an_error_not_a_missing_number(tmp_path):
     script = tmp_path / "bad.sh"
     script.write_text("#!/bin/sh\necho broken >&2\nexit 3\n")
