@@ -1,6 +1,8 @@
 """Tests of plans against enumeration: conclusive and correct, or wrong; the stated frequency is from fresh releases."""
 
+import inspect
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -307,3 +309,185 @@ def test_bad_shares_and_totals_are_refused(shares, total, words):
         dpm.plan(shares, total, interval="a", narrower=0.1, rng=stream(1, "bad"))
     with pytest.raises(KeyError, match="none"):
         dpm.plan(SHARES, 10, question="none > met", rng=stream(1, "bad"))
+
+
+@pytest.mark.parametrize(
+    ("chance", "is_true", "is_false"),
+    [
+        (0.95, (True, False), (False, True)),
+        (np.nextafter(0.95, 0), (False, False), (False, False)),
+        (np.nextafter(1 - 0.95, 1), (False, False), (False, False)),
+        (1 - 0.95, (False, True), (True, False)),
+    ],
+)
+def test_a_probability_equal_to_the_level_is_conclusive(chance, is_true, is_false):
+    found = SimpleNamespace(probability=lambda *_, **__: chance)
+    asked = goal(question="met > failed")
+    assert asked.met(found, True, rng=None) == is_true
+    assert asked.met(found, False, rng=None) == is_false
+
+
+@pytest.mark.parametrize(
+    ("narrower", "truth", "answer"),
+    [
+        (0.25, 0.3, (False, False)),  # the interval is 0.25 wide, and not narrower
+        (0.26, 0.3, (True, False)),
+        (0.26, 0.25, (True, False)),
+        (0.26, 0.5, (True, False)),
+        (0.26, 0.25 - 5e-13, (True, False)),  # a rounding error
+        (0.26, 0.5 + 5e-13, (True, False)),
+        (0.26, 0.25 - 2e-12, (False, True)),
+        (0.26, 0.5 + 2e-12, (False, True)),
+    ],
+)
+def test_the_ends_of_an_interval_belong_to_it(narrower, truth, answer):
+    def interval(level):
+        return (0.25, 0.5) if level == 0.9 else (0.0, 1.0)
+
+    found = SimpleNamespace(shares={"met": SimpleNamespace(interval=interval)})
+    assert goal(interval="met", narrower=narrower, level=0.9).met(found, truth, rng=None) == answer
+
+
+def steps(least, low, high, **more):
+    """Return a search whose releases are all correct from the epsilon `least`, and the calls of its simulation."""
+    calls = []
+
+    def simulate(epsilon, runs):
+        calls.append((epsilon, runs))
+        return np.stack([np.full(runs, epsilon >= least), np.arange(runs) * 10 < runs], axis=1)
+
+    setting = {"wanted": WANTED, "releases": RUNS, "precision": 0.02} | more
+    return Search(simulate, low=low, high=high, **setting), calls
+
+
+@pytest.mark.parametrize("least", [1.0001, 1.3, 1.99, 2.0, 2.01, 3.9, 4.0, 5.0, 7.99, 8.0])
+def test_the_epsilon_found_is_sufficient_and_almost_the_smallest(least):
+    planned, _ = steps(least, 1.0, 8.0)
+    assert least <= planned.smallest() <= least * 1.02
+
+
+@pytest.mark.parametrize(
+    ("least", "precision", "found"),
+    [(1.2, 0.5, 2**0.5), (1.5, 0.5, 2.0), (1.2, 0.4, 2**0.5), (1.1, 0.4, 2**0.25), (1.1, 1.1, 2.0)],
+)
+def test_the_search_stops_at_the_requested_precision(least, precision, found):
+    """Check the halvings of the logarithm of the range 1 to 2: the ratio of the ends is 2, 2^(1/2), 2^(1/4)."""
+    assert steps(least, 1.0, 2.0, precision=precision)[0].smallest() == pytest.approx(found, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("high", "releases", "grid", "runs"),
+    [
+        (1.5, 400, [1.0, 1.5], 100),
+        (2.0, 800, [1.0, 2.0], 200),
+        (8.0, 60, [1.0, 2.0, 4.0, 8.0], 20),
+        (9.0, 400, [9 ** (i / 4) for i in range(5)], 100),
+    ],
+)
+def test_the_grid_has_factors_of_at_most_two_and_a_quarter_of_the_releases(high, releases, grid, runs):
+    planned, calls = steps(high, 1.0, high, releases=releases)
+    planned.smallest()
+    assert [epsilon for epsilon, _ in calls[: len(grid)]] == pytest.approx(grid, rel=1e-12)
+    assert [size for _, size in calls[: len(grid)]] == [runs] * len(grid)
+    assert {size for _, size in calls[len(grid) :]} == {releases}
+    assert len({epsilon for epsilon, _ in calls[len(grid) :]}) == len(calls) - len(grid)  # each once
+    curve = planned.curve()
+    assert curve["epsilon"].tolist() == sorted({epsilon for epsilon, _ in calls})
+    assert curve["frequency"].tolist() == [float(epsilon >= high) for epsilon in curve["epsilon"]]
+    assert (curve["wrong"] == 0.1).all()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "releases", "target"),
+    [(0.9, 400, 0.9 + 0.015), (0.5, 100, 0.55), (0.99, 20, 0.995)],  # the last plus sqrt(.99 .01/20) is above 1
+)
+def test_the_target_is_one_standard_error_higher_and_below_one(wanted, releases, target):
+    planned, _ = steps(1.5, 1.0, 2.0, wanted=wanted, releases=releases)
+    assert planned._target == pytest.approx(target, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "wanted", "refused"),
+    [
+        (95, 82, 0.9, False),  # 13 of 100 releases: 0.13 < 4 sqrt(0.13 0.87/100) = 0.1345
+        (95, 81, 0.9, True),  # 14 of 100 releases: 0.14 > 4 sqrt(0.14 0.86/100) = 0.1388
+        (100, 86, 0.86, False),  # the rate remains at the target
+        (100, 86, 0.87, True),
+    ],
+)
+def test_a_fall_of_more_than_four_standard_errors_is_refused(first, second, wanted, refused):
+    def simulate(epsilon, runs):
+        share = {1.0: 20, 2.0: first, 4.0: second}.get(round(epsilon, 9), 100 if epsilon > 4 else 20)
+        return np.stack([np.arange(runs) * 100 < share * runs, np.zeros(runs, bool)], axis=1)
+
+    planned = Search(simulate, low=1.0, high=8.0, wanted=wanted, releases=400, precision=0.5)
+    if not refused:
+        assert planned.smallest() > 1
+        return
+    words = (
+        rf"^the success rate decreases with epsilon \(epsilon 2 gives a correct answer in {first}.0% and a wrong "
+        rf"answer in 0.0% of releases, but epsilon 4 gives a correct answer in {second}.0% and a wrong answer in 0.0% "
+        r"of releases\)"
+    )
+    with pytest.raises(ValueError, match=words):
+        planned.smallest()
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [
+        (45, r"is below 90.0% even at the largest epsilon \(epsilon 8 gives a correct answer in 45.0% and a wrong "
+             r"answer in 25.0% of releases\): increase the upper limit"),
+        (95, r"must be below 90.0%, but epsilon 1 gives a correct answer in 95.0% and a wrong answer in 25.0% of "
+             r"releases: decrease the lower limit"),
+    ],
+)  # fmt: skip
+def test_messages_of_a_search_contain_both_rates(share, words):
+    def simulate(_, runs):
+        number = np.arange(runs) * 100
+        return np.stack([number < share * runs, number >= 75 * runs], axis=1)
+
+    with pytest.raises(ValueError, match=words):
+        Search(simulate, low=1.0, high=8.0, wanted=0.9, releases=400, precision=0.5).smallest()
+
+
+def test_a_plan_in_words():
+    found = planning.Plan(0.1234, 0.912, 0.05, 0.0141, 400, None, {})
+    assert repr(found) == (
+        "Plan(epsilon 0.123: decisive and correct in 91.2% of releases (standard error 1.4%), decisive but wrong in "
+        "5.0%)"
+    )
+    assert found.accuracy.reason == "frequency in 400 simulated releases"
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "law", "words"),
+    [
+        ("laplace", dpm.Laplace(scale=6.0), "laplace"),  # the sensitivity 3 divided by epsilon 1/2
+        ("discrete_laplace", dpm.DiscreteLaplace(scale=6.0), "discrete_laplace"),
+        (lambda e: dpm.Laplace(scale=5 / e), dpm.Laplace(scale=10.0), repr(dpm.Laplace(scale=5.0))),
+    ],
+)
+def test_a_mechanism_of_a_plan_and_its_name(mechanism, law, words):
+    made, found = planning._mechanism(mechanism, 3.0)
+    assert made(0.5) == law
+    assert found == words
+
+
+def test_the_shares_of_a_plan_add_up_to_one_and_are_numbered():
+    names, p = planning._shares([0.25, 0.75 + 9e-10])
+    assert names == ("1", "2")
+    assert p.tolist() == pytest.approx([0.25, 0.75], rel=2e-9)
+    assert p.sum() == pytest.approx(1, abs=1e-15)
+    assert planning._shares({"a": 0.0, 7: 1.0})[0] == ("a", "7")
+    with pytest.raises(ValueError, match=r"must be >= 0 and add up to 1, .* with the sum 1.00000001$"):
+        planning._shares([0.25, 0.75 + 1e-8])
+
+
+def test_the_default_values_of_a_plan():
+    given = {n: p.default for n, p in inspect.signature(dpm.plan).parameters.items() if p.default is not p.empty}
+    assert given == {
+        "interval": None, "narrower": None, "question": None, "level": 0.95, "probability": 0.9,
+        "mechanism": "discrete_laplace", "sensitivity": 2.0, "among": None, "of": "shares", "prior": None,
+        "releases": 400, "between": (0.01, 100.0), "precision": 0.02,
+    }  # fmt: skip
