@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ..._mechanisms.exact import Exact
+from ..._printing import steps
 from ..._results.convolutions import SMALLEST, Window
 from ..._results.joint import Coupled, Incompatible, free_sum
 from . import conflict, windows
@@ -325,7 +326,7 @@ def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
     """
     kinds = _kinds(cells, priors)
     extra = float(np.log(max(len(cells) / _ENOUGH, 1.0)))  # the neglected probability is a sum over all counts
-    for log_mass in _LOG_MASS:
+    for log_mass in steps(_LOG_MASS, len(_LOG_MASS), "window widths at most"):
         attempt = None  # releases the memory of the previous attempt
         attempt = _attempt(cells, priors, total, log_mass + extra, kinds)
         if attempt is not None and attempt.error <= windows.NEGLECTED:
@@ -387,8 +388,8 @@ def _law_of_sum(leaves: Leaves, which: Whole, total: Total, *, rough: bool) -> t
         return None
     least, most = leaves.ends()
     first, logs, edges = _near(leaves, which, total, theta, rough=rough)
-    tilts, steps = {-1: theta, 1: theta}, {-1: 0.0, 1: 0.0}
-    for _ in range(_MOST_TILTS):
+    tilts, moves = {-1: theta, 1: theta}, {-1: 0.0, 1: 0.0}
+    for _ in steps(range(_MOST_TILTS), _MOST_TILTS, "tilts of the sum at most"):
         last, top = first + len(logs) - 1, float(logs.max()) - _FAR
         if edges[0] > top and first > least:
             side, end = -1, first
@@ -396,22 +397,22 @@ def _law_of_sum(leaves: Leaves, which: Whole, total: Total, *, rough: bool) -> t
             side, end = 1, last
         else:
             return np.arange(first, last + 1).astype(np.float64), logs
-        if not steps[side]:
+        if not moves[side]:
             mean, variance = leaves.moments(tilts[side])
-            steps[side] = side * max(side * (end - mean) / max(variance, 1e-300), 0.5 / np.sqrt(variance + 1e-2))
-        theta = tilts[side] + steps[side]
+            moves[side] = side * max(side * (end - mean) / max(variance, 1e-300), 0.5 / np.sqrt(variance + 1e-2))
+        theta = tilts[side] + moves[side]
         low, more, further = _near(leaves, which, total, theta, rough=rough)
         high = low + len(more) - 1
         if low > last + 1 or high < first - 1:  # the ranges do not touch
-            steps[side] /= 2
+            moves[side] /= 2
         elif (side < 0 and low < first) or (side > 0 and high > last):
             if not leaves.neglected(theta) <= _SLIGHT:
                 return None
             logs = np.concatenate([more[: first - low], logs] if side < 0 else [logs, more[last - low + 1 :]])
             first, edges = (low, (further[0], edges[1])) if side < 0 else (first, (edges[0], further[1]))
-            tilts[side], steps[side] = theta, 0.0
+            tilts[side], moves[side] = theta, 0.0
         else:  # nothing new is covered
-            steps[side] *= 2
+            moves[side] *= 2
     return None
 
 
