@@ -5,6 +5,8 @@ import pytest
 from scipy import stats
 
 import dpmultinomial as dpm
+from dpmultinomial._confidence import release_sets
+from dpmultinomial._confidence.count_sets import AddedSets
 from dpmultinomial._mechanisms.coarsened import Coarsened
 
 TRUTHS = np.arange(61)
@@ -378,3 +380,58 @@ def test_a_table_whose_early_rows_reach_beyond_its_last_row(usual):
         for d in (0, 2, 5, 28, 29, 30, 31, 35, 36, 59, 60):
             expected = p[d][ratio[d] <= ratio[d, y] * (1 + 1e-12)].sum() if p[d, y] > 0 else 0.0
             assert one.pvalue(d) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("law", [uneven(20), dpm.RandomRounding(5)], ids=["table", "rounding"])
+def test_a_count_that_a_table_did_not_release_is_unknown(law):
+    found = dpm.confidence(dpm.Release([None, 10.0], mechanism=law, bounds=([3, 0], [8, 20])))
+    assert found.counts["1"].interval() == (3, 8)
+    assert [found.counts["1"].pvalue(5, side) for side in ("two", "left", "right")] == [1.0] * 3
+    with pytest.raises(ValueError, match="only for measured counts, but count 1 was not measured: choose a measured"):
+        found.counts["1"].accepted()
+    assert found.counts["2"].accepted().size > 0
+    free = dpm.confidence(dpm.Release([None, 10.0], mechanism=law))
+    assert free.counts["1"].interval() == (0, np.inf)
+
+
+@pytest.mark.parametrize(("most", "refused"), [(8, True), (9, False)])
+def test_the_largest_table_of_a_confidence_set(monkeypatch, most, refused):
+    """Three true counts and three released values have nine probabilities."""
+    monkeypatch.setattr(release_sets, "_LARGEST", most)
+    release = dpm.Release([1.0], mechanism=table([(d, v, 1 / 3) for d in range(3) for v in range(3)]))
+    if refused:
+        with pytest.raises(ValueError, match=r"must have at most 8 probabilities, got 9$"):
+            dpm.confidence(release)
+    else:
+        assert dpm.confidence(release).counts["1"].interval() == (0, 2)
+
+
+def test_the_limit_of_true_counts_is_the_root_of_that_of_probabilities():
+    """The square root of 20,000,000 is 4,472.1."""
+    with pytest.raises(ValueError, match="more than the limit of 4,472: compute a posterior"):
+        dpm.confidence(dpm.Release([90_010.0], mechanism=dpm.RandomRounding(10).threshold(90_000)))
+
+
+@pytest.mark.parametrize(("longest", "refused"), [(29, True), (30, False)])
+def test_the_longest_period_of_a_table(monkeypatch, longest, refused):
+    """Multiples of 5 rounded to multiples of 3 repeat after 2 lcm(5, 3) = 30 counts."""
+    monkeypatch.setattr(release_sets, "_LONGEST", longest)
+    release = dpm.Release([9.0], mechanism=dpm.RandomRounding(5).rounded(3))
+    if refused:
+        with pytest.raises(ValueError, match="mechanism RandomRounding requires a table of"):
+            dpm.confidence(release)
+    else:
+        assert dpm.confidence(release).counts["1"].interval()[0] >= 5
+
+
+def test_the_method_names_every_kind_of_set_once():
+    laws = [DG(sigma=2.0), dpm.RandomRounding(5), DG(sigma=3.0)]
+    found = dpm.confidence(dpm.Release([10, 20, 30], mechanism=laws))
+    assert found.summary()["method"].tolist() == ["likelihood ratio or tails"] * 3
+
+
+@pytest.mark.parametrize(("law", "rule"), [(DG(sigma=2.0), "integers"), (L(scale=2.0), "finite")])
+def test_values_that_cannot_be_released(law, rule):
+    value = 1.5 if rule == "integers" else np.inf
+    with pytest.raises(ValueError, match=f"released values under .* must be {rule}, got {value:g}$"):
+        AddedSets(law, np.array([2.0, value, np.nan]), np.zeros(3), np.full(3, np.inf))

@@ -2,12 +2,14 @@
 
 import bisect
 import math
+import pickle
 
 import numpy as np
 import pytest
 from scipy import optimize, stats
 
 import dpmultinomial as dpm
+from dpmultinomial._confidence.confidence import PValue
 from dpmultinomial._confidence.hypotheses import (
     Sample,
     TwoPoissonRates,
@@ -462,3 +464,181 @@ def test_tails_of_wide_noise_are_bounds(law):
             law.log_within(np.array([h + 1, h - 2 * found.step]), np.full(2, np.inf), law.by_row(np.zeros(())))
         )
         assert ends[0] <= 0.025 < ends[1]
+
+
+THREE = {"a": 30, "b": 12, "c": 16}
+
+
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [
+        ({"sum": ["a", "b", "c"]}, "a + b + c"),
+        ({"sum": "c"}, "c"),
+        ({"difference": [["a", "c"], "b"]}, "a + c - b"),
+        ({"ratio": ["b", ["a", "c"]]}, "b / a + c"),
+    ],
+)
+def test_a_question_without_a_label_is_named_after_its_counts(question, name):
+    found = dpm.confidence(dpm.Release(THREE, mechanism=DG(sigma=1.0)))
+    assert found.ask({"": question})["quantity"].tolist() == [name]
+    assert found.ask({"q": question, "r": question})["quantity"].tolist() == ["q", "r"]
+
+
+@pytest.mark.parametrize(
+    ("law", "question", "status"),
+    [
+        (DG(sigma=1.0), {"sum": ["a", "b"]}, "exact"),
+        (DG(sigma=1.0).rounded(2), {"sum": ["a", "b"]}, "conservative"),
+        (dpm.Laplace(scale=1.0), {"difference": ["a", "b"]}, "conservative"),
+        (DG(sigma=1.0), {"ratio": ["a", "b"]}, "exact"),
+        (DG(sigma=1.0).rounded(2), {"ratio": ["a", "b"]}, "conservative"),
+        ([DG(sigma=1.0), DG(sigma=1.0).rounded(3), DG(sigma=1.0)], {"ratio": ["a", "b"]}, "conservative"),
+        ([DG(sigma=1.0).rounded(3), DG(sigma=1.0), DG(sigma=1.0)], {"ratio": ["a", "b"]}, "conservative"),
+        ([dpm.Laplace(scale=1.0), DG(sigma=1.0), DG(sigma=1.0)], {"ratio": ["b", "a"]}, "conservative"),
+        ([dpm.Laplace(scale=1.0), DG(sigma=1.0), DG(sigma=1.0)], {"ratio": ["a", "b"]}, "conservative"),
+        ([dpm.RandomRounding(2), DG(sigma=1.0), DG(sigma=1.0)], {"ratio": ["a", "b"]}, "conservative"),
+    ],
+)
+def test_an_answer_is_exact_if_every_noisy_value_is_known(law, question, status):
+    found = dpm.confidence(dpm.Release(THREE, mechanism=law)).ask(question)
+    assert found["status"].tolist() == [status]
+    assert found["type"].tolist() == ["question"]
+    assert found["level"].tolist() == [0.95]
+
+
+@pytest.mark.parametrize(
+    ("values", "question", "ends"),
+    [  # every sum is within 4 of its noisy value
+        ((15, 9, 0), {"sum": ["a", "b"]}, (10, 10)),
+        ((-1, 9, 12), {"difference": ["a", ["b", "c"]]}, (-10, -10)),
+        ((9, 12, -1), {"difference": [["a", "b"], "c"]}, (10, 10)),
+    ],
+)
+def test_sums_keep_to_the_public_total(values, question, ends):
+    release = dpm.Release(dict(zip("abc", values, strict=True)), mechanism=DG(sigma=1.0), total=10)
+    row = dpm.confidence(release).ask(question).iloc[0]
+    assert (row["lower"], row["upper"]) == ends
+
+
+@pytest.mark.parametrize(("a", "b", "share"), [(30, -50, 30.0), (-50, 30, 0.0)])
+def test_a_ratio_that_no_counts_explain_is_the_nearest(a, b, share):
+    """A negative numerator is replaced by 0, and a negative denominator by 1."""
+    found = dpm.confidence(dpm.Release({"a": a, "b": b}, mechanism=DG(sigma=1.0)))
+    row = found.ask({"ratio": ["a", "b"]}).iloc[0]
+    assert (row["lower"], row["upper"], row["method"]) == (share, share, "Fieller")
+    assert found._ratio([0], [1], 0.95)[-1] == "no ratio fits at this level"
+
+
+def test_a_ratio_of_rates_that_no_counts_explain():
+    """Half a record replaces a negative count: (.5/2)/(.5/5) = 2.5."""
+    found = dpm.confidence(dpm.Release({"a": -30, "b": -40}, mechanism=DL(scale=1.0)))
+    row = found._ratio_of_rates([[0], [1]], [2.0, 5.0], 0.95)
+    assert row == (2.5, 2.5, 0.95, "Berger and Boos", "conservative", 0.001001, "no ratio fits at this level")
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda c: c.ask({"q": {}}), ValueError, "^q: .*exactly one of the keys sum, difference, ratio, got nothing$"),
+        (lambda c: c.ask({"sum": ["a"], "ratio": ["a", "b"]}), ValueError, "^a question .*, got sum and ratio$"),
+        (lambda c: c.ask({"q": {"mean": ["a"]}}), ValueError, "^q: .*, got mean$"),
+        (lambda c: c.ask({"q": 3}), TypeError, "^q: a question must be a mapping such as .*, got 3$"),
+        (lambda c: c.ask({"sum": []}), TypeError, r"must be a name or a list of names, got \[\]$"),
+        (lambda c: c.ask({"sum": ["a", "b", "a"]}), ValueError, "^sum: the two sides must not contain the same count"),
+        (lambda c: c.ask({"difference": ["a", "b", "c"]}), ValueError, "^difference requires two sides"),
+        (lambda c: c.ask({"q": {"ratio": "ab"}}), ValueError, "^q: ratio requires two sides .*, got 'ab'$"),
+        (lambda c: c.ask({"difference": ["a", "b"], "sizes": [3]}), ValueError, r"sizes must contain two .*\[3\]$"),
+        (lambda c: c.ask({"difference": ["a", "b"], "sizes": "34"}), ValueError, "sizes must contain two .* got '34'$"),
+        (lambda c: c.ask({"difference": ["a", "b"], "sizes": [0, 4]}), ValueError, "sizes must be >= 1, got 0"),
+        (lambda c: c.ask({"ratio": ["a", "b"], "exposures": "34"}), ValueError, "exposures must contain two .* '34'"),
+        (lambda c: c.ask({"difference": ["a", "b"], "sizes": [30, 40]}, level=0.999), ValueError,
+         "^level must be below 0.999 for a difference of rates, got 0.999$"),
+        (lambda c: c.ask({"ratio": ["a", "b"], "exposures": [1, 1]}, level=0.999), ValueError,
+         "^level must be below 0.999 for a ratio of rates, got 0.999$"),
+        (lambda c: c.test("a = b", sizes=[40, 40], rest=("b", "c")), ValueError, "only one of .*, got sizes, rest$"),
+        (lambda c: c.test("a + b = 3", sizes=[4, 5]), ValueError, "if sizes is given, the hypothesis must compare"),
+        (lambda c: c.test("a = b + 1", sizes=[4, 5]), ValueError, "if sizes is given, the hypothesis must compare"),
+        (lambda c: c.test("a = b", rest="cc"), ValueError, "rest must contain two names, one per sample, got 'cc'"),
+        (lambda c: c.test("a = b", rest=("c",)), ValueError, "rest must contain two names, one per sample"),
+        (lambda c: c.test("a + b = c", rest=("a", "b")), ValueError, "each side of the hypothesis must be a single"),
+        (lambda c: c.test("a = b", rest=("c", "c")), ValueError, "two counts that are not in .*, got c, c$"),
+        (lambda c: c.test("a = a"), ValueError, "a hypothesis must be an equation between sums of different counts"),
+    ],
+)  # fmt: skip
+def test_more_bad_questions(call, error, words):
+    with pytest.raises(error, match=words) as caught:
+        call(dpm.confidence(dpm.Release(THREE, mechanism=DG(sigma=1.0))))
+    assert "rank depends" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("law", "total", "call", "words"),
+    [
+        (dpm.Laplace(scale=1.0), None, lambda c: c.test("a = b", sizes=[40, 40]), "^sizes: .* requires integer noise"),
+        (dpm.Laplace(scale=1.0), None, lambda c: c.test("a = b", exposures=[1, 1]), "^exposures: .*integer noise"),
+        (DG(sigma=5e4), None, lambda c: c.test("a = b", sizes=[40, 40]), "^sizes: the noise .* is too large for an"),
+        ([DG(sigma=5e4), *[DG(sigma=1.0)] * 2], None, lambda c: c.test("a = b", sizes=[40, 40]), "is too large for"),
+        ([DG(sigma=1.0), *[DG(sigma=5e4)] * 2], None, lambda c: c.test("a = b", sizes=[40, 40]), "is too large for"),
+        (dpm.RandomRounding(2), None, lambda c: c.test("a = b"), "of several counts .'a = b'. is not available"),
+        (dpm.RandomRounding(2), None, lambda c: c.test("a = b", rest=("c", "a")), "rest may be given only for counts"),
+        (
+            DL(scale=1.0).rounded(2),
+            60,
+            lambda c: c.test({"a": 1.0}),
+            "requires counts that are not rounded or withheld",
+        ),
+        (DL(scale=1.0), 60, lambda c: c.test({"a": 0.5, "b": 0.5}), "for each of a, b, c, got rates for a, b$"),
+        (DL(scale=1.0), 60, lambda c: c.test({"a": 0.5, "b": 0.5, "c": 1.2e-9}), "rates must add up to 1, got 1$"),
+        (DL(scale=1.0), 60, lambda c: c.test({"a": 0.5, "b": 0.5, "c": 0.25}), "rates must add up to 1, got 1.25$"),
+        (DL(scale=1.0), 60, lambda c: c.test({"a": 0.25, "b": 0.5, "c": 0.0}), "rates must add up to 1, got 0.75$"),
+    ],
+)
+def test_tests_that_the_noise_or_the_total_does_not_allow(law, total, call, words):
+    with pytest.raises(ValueError, match=words):
+        call(dpm.confidence(dpm.Release(THREE, mechanism=law, total=total)))
+
+
+def test_rates_may_add_up_to_one_within_a_billionth():
+    found = dpm.confidence(dpm.Release(THREE, mechanism=DL(scale=1.0), total=58))
+    value = found.test({"a": 0.5, "b": 0.2, "c": 0.3 - 9e-10}, rng=stream(1, "rates"))
+    assert (value.hypothesis, value.method, value.status) == ("the given rates", "Monte Carlo, 9,999 draws", "exact")
+
+
+def test_a_bootstrap_takes_the_noise_of_its_four_counts():
+    """The fifth count has so much noise that no difference would be detected with it."""
+    laws = [DL(scale=1e4), *[DL(scale=0.1)] * 4]
+    values = {"other": 0, "a": 90, "na": 10, "b": 10, "nb": 90}
+    found = dpm.confidence(dpm.Release(values, mechanism=laws)).test("a = b", rest=("na", "nb"), rng=stream(1, "four"))
+    assert found == 1e-4  # no draw of 9,999 is as far
+    assert (found.hypothesis, found.method) == ("a = b (rates)", "parametric bootstrap, 9,999 draws")
+
+
+def test_a_pvalue_is_a_number_in_the_unit_interval_with_a_description():
+    for given, value in ((-1e-17, 0.0), (0.0, 0.0), (0.25, 0.25), (1.0, 1.0), (1 + 1e-15, 1.0)):
+        assert float(PValue(given)) == value
+    one = PValue(0.01234567, "a = b", "tails", "conservative")
+    assert repr(one) == "p-value 0.01235 of a = b (tails, conservative)"
+    again = pickle.loads(pickle.dumps(one))
+    assert (float(again), repr(again), PValue(0.5).status) == (float(one), repr(one), "exact")
+
+
+@pytest.mark.parametrize(("number", "shown"), [(9, 9), (10, 10), (11, 10)])
+def test_ten_remarks_are_shown_above_the_table(number, shown):
+    found = dpm.confidence(dpm.Release([-50.0] * number, mechanism=DL(scale=1.0)))
+    lines = repr(found).splitlines()
+    assert lines[0] == "95 % confidence intervals, without a prior"
+    assert lines[1 : shown + 1] == [f"{i + 1}: no count fits at this level; the nearest is 0" for i in range(shown)]
+    assert lines[shown + 1].split() == ["quantity", "type", "lower", "upper", "coverage", "method", "status"]
+
+
+@pytest.mark.parametrize(("number", "rows"), [(24, 24), (25, 24)])
+def test_a_printed_table_has_at_most_twenty_four_rows(number, rows):
+    found = dpm.confidence(dpm.Release([9.0] * number, mechanism=DL(scale=1.0)))
+    assert repr(found).count(" count ") == rows
+
+
+@pytest.mark.parametrize(("number", "rows"), [(60, 60), (61, 60)])
+def test_a_table_in_html_has_at_most_sixty_rows(number, rows):
+    text = dpm.confidence(dpm.Release([9.0] * number, mechanism=DL(scale=1.0)))._repr_html_()
+    assert text.count("<td>count</td>") == rows
+    assert "<th>0</th>" not in text  # rows have no number

@@ -315,3 +315,106 @@ def test_summaries_of_many_categories_contain_no_rates(monkeypatch, number, rate
     monkeypatch.setattr(confidence_module, "MANY_RATES", 3)
     release = dpm.Release([5.0] * number, mechanism=dpm.DiscreteLaplace(scale=1.0), total=5 * number)
     assert (dpm.confidence(release).summary(0.9)["type"] == "rate").sum() == rates
+
+
+@pytest.mark.parametrize(("number", "words"), [(16, "exact binomial, all counts"), (17, "exact binomial")])
+def test_up_to_sixteen_counts_enter_the_statistic_of_a_rate(number, words):
+    release = dpm.Release([5.0] * number, mechanism=DL(scale=1.0), total=5 * number)
+    assert dpm.confidence(release).rates["1"].row(0.95)[3] == words
+
+
+@pytest.mark.parametrize(("reach", "status"), [(1, "exact"), (6, "conservative")])
+def test_rates_by_a_table_are_exact_if_its_tails_are_monotone(reach, status):
+    rows = [(d, d + v, 1 / 3) for d in range(13) for s in [1 if d % 3 else reach] for v in (-s, 0, s)]
+    true, released, p = map(list, zip(*rows, strict=True))
+    law = dpm.Perturbation({"true": true, "released": released, "probability": p})
+    row = dpm.confidence(dpm.Release([5.0], mechanism=law, total=12)).rates["1"].row(0.95)
+    assert row[3:5] == ("exact binomial", status)
+
+
+def test_one_sided_pvalues_without_a_public_total_by_enumeration():
+    """P(T >= t) and P(T <= t) for all numbers of records in the set, and gamma; twice the smaller has gamma once."""
+    law, p, y1, y0 = DL(scale=1.0), 0.7, 5, 9
+    rate = dpm.confidence(dpm.Release({"a": y1, "b": y0}, mechanism=law)).rates["a"]
+    one = added([(law, 1)])
+    x, mass = noise(law)
+    t, tails = (1 - p) * y1 - p * y0, []
+    for n in Pair(float(y1), float(y0), one, one, added([(law, 1), (law, 1)])).sizes().astype(int):
+        k = np.arange(n + 1)
+        values = (1 - p) * (k[:, None, None] + x[:, None]) - p * (n - k[:, None, None] + x)
+        weights = stats.binom.pmf(k, n, p)[:, None, None] * mass[:, None] * mass
+        tails.append([weights[values >= t - 1e-9].sum(), weights[values <= t + 1e-9].sum()])
+    right, left = np.max(tails, axis=0)
+    assert rate.pvalue(p, "right") == pytest.approx(min(right + GAMMA, 1), abs=1e-9)
+    assert rate.pvalue(p, "left") == pytest.approx(left + GAMMA, abs=1e-9)
+    assert rate.pvalue(p) == pytest.approx(2 * min(left, right) + GAMMA, abs=1e-9)
+
+
+def test_rates_of_zero_and_one_without_a_public_total():
+    """Without records of a or of b, the rates 0 or 1 fit; with fifty records of both, they do not."""
+    few = dpm.confidence(dpm.Release({"a": 0, "b": 50}, mechanism=DL(scale=1.0)))
+    assert [few.rates[name].pvalue(p) > 0.5 for name in "ab" for p in (0.0, 1.0)] == [True, False, False, True]
+    both = dpm.confidence(dpm.Release({"a": 50, "b": 50}, mechanism=DL(scale=1.0)))
+    assert [both.rates["a"].pvalue(p) <= GAMMA + 1e-9 for p in (0.0, 1.0)] == [True, True]
+
+
+def test_the_two_randomised_tails_add_up_to_one():
+    rate = dpm.confidence(dpm.Release({"a": 7}, mechanism=DL(scale=1.0), total=12)).rates["a"]
+    right, left = (rate.pvalue(0.4, side, rng=np.random.default_rng(5)) for side in ("right", "left"))
+    assert right + left == pytest.approx(1, abs=1e-12)
+    assert right < rate.pvalue(0.4, "right")
+    assert left < rate.pvalue(0.4, "left")
+    wide = dpm.confidence(dpm.Release({"a": 7}, mechanism=dpm.Laplace(scale=1.0), total=12)).rates["a"]
+    with pytest.raises(ValueError, match="with integer noise, got side = 'right'"):
+        wide.pvalue(0.4, "right", rng=np.random.default_rng(5))
+
+
+@pytest.mark.parametrize(("y1", "y0", "share"), [(-45, 60, "0"), (30, -60, "1"), (60, -45, "1")])
+def test_the_released_share_replaces_rates_that_do_not_fit(y1, y0, share):
+    row = dpm.confidence(dpm.Release({"a": y1, "b": y0}, mechanism=DL(scale=1.0))).rates["a"].row(0.95)
+    assert row[:2] == (float(share), float(share))
+    assert row[3:] == (
+        "Berger and Boos", "conservative", GAMMA, f"no rate fits at this level; the released share is {share}",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("y1", "words"), [(1000, "Berger and Boos"), (1001, "normal distribution")])
+def test_five_thousand_records_are_summed_exactly(y1, words):
+    sure = dpm.confidence(dpm.Release({"a": y1, "b": 4000}, mechanism=DL(scale=0.05)))
+    assert sure.rates["a"].row(0.95)[3] == words
+
+
+def test_the_level_of_a_rate_without_a_public_total_is_below_that_of_the_number_of_records():
+    rate = dpm.confidence(dpm.Release([3, 4], mechanism=DL(scale=1.0))).rates["1"]
+    with pytest.raises(ValueError, match=r"level must be below 0.998 .*, got 0.998: .* only with confidence 0.998$"):
+        rate.row(0.998)
+    assert rate.row(0.9979)[2] == 0.9979
+    wide = dpm.confidence(dpm.Release([3, 4], mechanism=[DG(sigma=1.0), DG(sigma=5e4)]))
+    with pytest.raises(ValueError, match="small enough for exact summation"):
+        wide.rates["1"].interval()
+
+
+def test_collections_by_name_are_printed_and_name_their_quantities():
+    found = dpm.confidence(dpm.Release([20.0] * 21, mechanism=DL(scale=1.0)))
+    names = [str(i) for i in range(1, 22)]
+    assert (list(found.counts), len(found.counts), found.counts._ipython_key_completions_()) == (names, 21, names)
+    with pytest.raises(KeyError, match=f"unknown name 'x': choose from {', '.join(names[:20])}, .. .21 in all."):
+        found.counts["x"]
+    lines = repr(found.counts).splitlines()
+    assert lines == [*(f"{name}: 95 % confidence interval 17 to 23" for name in names[:10]), "..."]
+    fewer = dpm.confidence(dpm.Release([20.0] * 20, mechanism=DL(scale=1.0)))
+    with pytest.raises(KeyError, match=f"unknown name 'x': choose from {', '.join(names[:20])}[\"']$"):
+        fewer.counts["x"]
+    ten = dpm.confidence(dpm.Release([20.0] * 10, mechanism=DL(scale=1.0)))
+    assert len(repr(ten.counts).splitlines()) == 10
+    noted = dpm.confidence(dpm.Release([-20.0], mechanism=DL(scale=1.0)))
+    assert repr(noted.counts["1"]) == (
+        "1: 95 % confidence interval 0 to 0 (no count fits at this level; the nearest is 0)"
+    )
+
+
+def test_a_printed_rate_has_four_digits():
+    """Without noise, the interval is that of Clopper and Pearson."""
+    ends = stats.binomtest(7, 20).proportion_ci(0.95, method="exact")
+    rate = dpm.confidence(dpm.Release([7], mechanism=dpm.Exact(), total=20)).rates["1"]
+    assert repr(rate) == f"1: 95 % confidence interval {ends.low:.4g} to {ends.high:.4g}"

@@ -8,12 +8,13 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from reproduction.jobs import costs, progress
+from reproduction.jobs import costs, internals, progress
 
 ROOT = Path(__file__).parents[3]
 RULES = [*ROOT.glob("workflow/rules/*.smk"), *ROOT.glob("src/reproduction/papers/*/*.smk")]
@@ -247,3 +248,149 @@ def test_nothing_is_said_where_quiet_was_asked_for(quiet):
     before = list(logging.getLogger("snakemake.logging").handlers)
     progress.follow(workflow, {})
     assert logging.getLogger("snakemake.logging").handlers == before
+
+
+def test_the_whole_table_of_costs_by_hand(run):
+    """The figure used 5 s and a piece of the loop 3 s; rows are named, and the remaining 8 s of the jobs are not."""
+    words = [line.rsplit(maxsplit=3) for line in costs.text(run).splitlines()[:4]]
+    assert words == [
+        ["CPU seconds", "jobs", "work", "start-up"],
+        ["a_x_loop", "2", "6.00", "1.00"],
+        ["a_y_figure", "1", "4.00", "1.00"],
+        ["all rules", "3", "10.00", "2.00"],
+    ]
+    assert [line.rsplit(maxsplit=1) for line in costs.text(run).splitlines()[4:]] == [
+        [], ["other jobs, ends of processes", "8.00"], ["Snakemake: planning, scheduling", "3.00"], ["total", "23.00"],
+        ["wall clock", "60.00"],
+    ]  # fmt: skip
+    assert {len(line) for line in costs.text(run).splitlines()} == {0, 60, 70}
+
+
+def test_start_up_counts_in_the_order_of_rules_and_rows_may_exceed_what_was_measured(run):
+    """Work of 4 s and start-up of 9 s cost more than the loop; rows of 21 s leave nothing of 20 s for other jobs."""
+    row(run / "a_y_figure.tsv", **{"h:m:s": "0:00:13"}, cpu_time=13.0, start_up=9.0)
+    row(run / "a_z_table.tsv", **{"h:m:s": "0:00:01"}, cpu_time=1.0, start_up=0.5)
+    os.utime(run / "a_z_table.tsv", (1000, 1000))  # at the start of the run itself
+    rules, total = costs.of_run(run)
+    assert list(rules) == ["a_x_loop", "a_y_figure", "a_z_table"]
+    assert total["elsewhere"] == 0.0
+    assert [line.split()[0] for line in costs.text(run).splitlines()[1:4]] == ["a_y_figure", "a_x_loop", "a_z_table"]
+    assert costs.clock(run) == (1000.0, 60.0)
+
+
+@pytest.mark.parametrize(
+    ("wall", "clock"), [(0.4, "0:00:00"), (59.9, "0:00:59"), (60.0, "0:01:00"), (3725.9, "1:02:05"), (36e3, "10:00:00")]
+)
+def test_a_row_has_hours_minutes_and_seconds(tmp_path, wall, clock):
+    (tmp_path / "there").write_text("kept")
+    (tmp_path / "row.tsv").symlink_to(tmp_path / "there")
+    costs._write_row(tmp_path / "row.tsv", wall, 1.234, 0.5)
+    head, values = (tmp_path / "row.tsv").read_text().splitlines()
+    assert head.split("\t") == ["s", "h:m:s", "max_rss", "cpu_time", "start_up"]
+    assert values.split("\t")[:2] == [f"{wall:.4f}", clock]
+    assert values.split("\t")[3:] == ["1.23", "0.50"]
+    assert 20 < float(values.split("\t")[2]) < 20_000  # megabytes
+    assert (tmp_path / "there").read_text() == "kept"
+
+
+def test_the_row_of_a_run_replaces_a_link(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "results/benchmarks").mkdir(parents=True)
+    (tmp_path / "there").write_text("kept")
+    (tmp_path / "results/benchmarks/snakemake.tsv").symlink_to(tmp_path / "there")
+    costs.write_run(1000.0, 12.25)
+    head, values = (tmp_path / "results/benchmarks/snakemake.tsv").read_text().splitlines()
+    assert head.split("\t") == ["started", "s", "snakemake", "jobs"]
+    assert values.split("\t")[:2] == ["1000.00", "12.25"]
+    assert (tmp_path / "there").read_text() == "kept"
+
+
+def test_a_run_writes_user_and_system_seconds(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    used = SimpleNamespace(user=1.0, system=0.25, children_user=4.0, children_system=0.5)
+    monkeypatch.setattr(costs.os, "times", lambda: used)
+    costs.write_run(0.0, 1.0)
+    found = costs._row(tmp_path / "results/benchmarks/snakemake.tsv")
+    assert (found["snakemake"], found["jobs"]) == (1.25, 4.5)
+
+
+@pytest.mark.parametrize("words", [(), ("there",)])
+def test_the_costs_of_a_folder_are_printed(run, words, monkeypatch, capsys):
+    target = run / Path(*words) / "results/benchmarks"
+    target.mkdir(parents=True)
+    for path in run.glob("*.tsv"):
+        path.rename(target / path.name)
+    monkeypatch.chdir(run)
+    monkeypatch.setattr(sys, "argv", ["costs", *words, *["ignored"] * len(words)])
+    costs.main()
+    assert capsys.readouterr().out == costs.text(target) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.4, "0 s"), (0.6, "1 s"), (99.4, "99 s"), (99.5, "2 min"), (180, "3 min"), (5940, "99 min"),
+        (5969, "99 min"), (6000, "1 h 40 min"), (7200, "2 h 0 min"), (7259, "2 h 1 min"),
+    ],
+)  # fmt: skip
+def test_limits_of_seconds_minutes_and_hours(seconds, text):
+    assert progress.words(seconds) == text
+
+
+def test_the_estimate_by_hand():
+    """Half a minute at the declared speed and a minute that took two: the rest is slower by 2.5/1.5."""
+    expectation = progress.Expectation({1: 1.0, 2: 3.0, 3: 0.0}, cores=0)
+    assert expectation.remaining(0.0) == pytest.approx(60 * 4.02, rel=1e-12)  # undeclared: 0.02 minutes; one core
+    expectation.started(1, 10.0)
+    expectation.finished(1, 130.0)
+    expectation.finished(1, 900.0)  # counted once
+    expectation.finished(99, 900.0)  # not planned
+    assert expectation.remaining(130.0) == pytest.approx(60 * 3.02 * 2.5 / 1.5, rel=1e-12)
+    expectation.started(2, 130.0)
+    assert expectation.remaining(190.0) == pytest.approx(60 * (3.02 * 2.5 / 1.5 - 1), rel=1e-12)
+    expectation.finished(2, 430.0)
+    assert expectation.remaining(430.0) == pytest.approx(60 * 0.02 * 7.5 / 4.5, rel=1e-12)
+
+
+@pytest.mark.parametrize(("second", "lines"), [(9.99, 1), (10.0, 2)])
+def test_lines_come_after_ten_seconds_with_the_expected_time(second, lines, monkeypatch):
+    monkeypatch.setattr(progress.time, "localtime", time.gmtime)
+    stream, now = io.StringIO(), [86_400.0]
+    shown = progress.Lines(progress.Expectation({1: 2.0, 2: 2.0}, 1), stream=stream, clock=lambda: now[0])
+    shown.emit(record("progress", done=0, total=2))  # the first comes at once
+    now[0] += second
+    shown.emit(record("progress", done=1, total=2))
+    shown.emit(record("progress", done=2, total=2))
+    assert stream.getvalue().splitlines() == [
+        "elapsed 0 s, about 4 min left (done 00:04)", "elapsed 10 s, about 4 min left (done 00:04)"
+    ][:lines]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("nodes", "cores", "slots"), [(None, 4, 4), (7, 4, 7), (7, None, 7), (None, None, 1), (0, 0, 1)]
+)
+def test_jobs_at_the_same_time(nodes, cores, slots):
+    workflow = SimpleNamespace(resource_settings=SimpleNamespace(nodes=nodes, cores=cores))
+    assert internals.slots(workflow) == slots
+
+
+def test_lines_follow_a_run_with_its_declared_minutes(monkeypatch):
+    """Two jobs of a rule with 3 minutes and one without a declaration, on two cores: 6.02/2 minutes."""
+    jobs = [SimpleNamespace(rule=SimpleNamespace(name=name)) for name in ("a", "a", "b")]
+    workflow = SimpleNamespace(
+        output_settings=SimpleNamespace(quiet=None),
+        resource_settings=SimpleNamespace(nodes=None, cores=2),
+        dag=SimpleNamespace(needrun_jobs=lambda: jobs, jobid=id),
+    )
+    handlers = []
+    monkeypatch.setattr(logging.getLogger("snakemake.logging"), "addHandler", handlers.append)
+    progress.follow(workflow, {"a": 3.0})
+    (lines,) = handlers
+    assert lines._stream is sys.stderr
+    assert lines._expectation.remaining(0.0) == pytest.approx(60 * 3.01, rel=1e-12)
+
+
+def test_the_limit_of_jobs_per_second_is_removed():
+    workflow = SimpleNamespace(scheduler=SimpleNamespace(job_rate_limiter="limit"))
+    internals.without_rate_limit(workflow)
+    assert workflow.scheduler.job_rate_limiter is None
