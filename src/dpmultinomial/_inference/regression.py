@@ -245,8 +245,10 @@ def design_of(covariates: Any, names: Sequence[str]) -> Design:
     matrix = np.column_stack([np.ones(len(names)), (columns - centres) / scales])
     if len(labels):
         _, values, directions = np.linalg.svd(matrix, full_matrices=False)
-        if len(names) <= len(labels) or values[-1] < _RANK * values[0]:
-            involved = [label for label, x in zip(labels, np.abs(directions[-1, 1:]), strict=True) if x > 1e-6]
+        few = len(names) <= len(labels)
+        if few or values[-1] < _RANK * values[0]:
+            weights = np.abs(directions[-1, 1:])
+            involved = labels if few else [label for label, x in zip(labels, weights, strict=True) if x > 1e-6]
             raise ValueError(
                 f"the covariates {', '.join(involved)} are collinear over {len(names)} areas: remove one covariate"
             )

@@ -1,6 +1,7 @@
 """Tests of regression as the prior of protected counts: input, results and messages."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,7 @@ import pytest
 from scipy import stats
 
 import dpmultinomial as dpm
-from dpmultinomial._inference import rates
+from dpmultinomial._inference import rates, regression
 
 NAMES = tuple(f"area {i}" for i in range(40))
 LAW = dpm.DiscreteGaussian(sigma=3.0)
@@ -379,3 +380,240 @@ def test_the_table_of_likelihoods_gives_the_evidence_of_a_model():
         dpm.Release([1, 2], mechanism=dpm.AdditiveCounts(epsilon=1.0)).likelihood()
     with pytest.raises(ValueError, match="log_mass must be finite and > 0"):
         dpm.Release([1, 2], mechanism=law).likelihood(log_mass=0)
+
+
+def stated(*, areas=50, dropped=(), held=(), factor=1.0, slope=1.0, done=True):
+    """Return the parts of a regression posterior from which its accuracy and its warnings are written."""
+    return SimpleNamespace(
+        areas=SimpleNamespace(names=range(areas), dropped=dropped, ignored=("first",)),
+        _held=list(held),
+        _by_exposure={"bayes_factor": factor, "slope": slope},
+        _hyper=SimpleNamespace(nodes=SimpleNamespace(rule="a rule")),
+        _fit=SimpleNamespace(done=done),
+    )
+
+
+GROWS = "the variation of the rates around their means {} with the exposure (Bayes factor {}): intervals of areas with "
+GROWS += "small or large exposure are unreliable"
+
+
+@pytest.mark.parametrize(
+    ("parts", "warnings"),
+    [
+        ({}, []),
+        ({"areas": 49}, ["only 49 areas: intervals may be too short (measured coverage .94 for 50 areas)"]),
+        ({"dropped": tuple("abcdef")}, ["dropped, because the exposure is 0: a, b, c, d, e"]),
+        (
+            {"held": ["log shape", "slope of x"]},
+            [
+                "determined by the prior, because the release contains little information about it: log shape, "
+                "slope of x"
+            ],
+        ),
+        ({"factor": 10.0}, []),
+        ({"factor": 12.34}, [GROWS.format("falls", "12.3")]),
+        ({"factor": 12.34, "slope": -0.5}, [GROWS.format("grows", "12.3")]),
+        ({"factor": 12.34, "slope": 0.5}, [GROWS.format("falls", "12.3")]),
+    ],
+)
+def test_warnings_of_a_regression(parts, warnings):
+    assert rates.RegressionPosterior._all_warnings(stated(**parts)) == ["first", *warnings]
+
+
+@pytest.mark.parametrize(
+    ("parts", "error", "reason"),
+    [
+        ({"areas": 12}, 0.01, "hyperparameters integrated by a rule; error: difference from a finer rule"),
+        (
+            {"areas": 11},
+            np.nan,
+            "hyperparameters integrated by a rule; error: difference from a finer rule, not reliable with fewer than "
+            "12 areas",
+        ),
+        (
+            {"held": ["a", "b"]},
+            0.01,
+            "hyperparameters integrated by a rule; error: difference from a finer rule; determined by the prior: a, b",
+        ),
+        ({"done": False}, np.nan, "the search for the hyperparameters did not end at a mode"),
+    ],
+)
+def test_the_accuracy_of_a_regression(parts, error, reason):
+    state = rates.RegressionPosterior._state(stated(**parts), 0.01)
+    assert (state.status, state.reason) == ("approximate", reason)
+    np.testing.assert_equal(state.error, error)
+
+
+def test_statistics_of_released_values_by_hand():
+    """Check the mean 0 and variance 26/4 of 1, 3, -4 and 0; two of four are at most 0, and one of five is withheld."""
+    assert rates._statistics(np.array([1.0, 3.0, -4.0, 0.0, np.nan])) == [0.0, 6.5**0.5, 3.0, 0.5, pytest.approx(0.2)]
+    assert rates._statistics(np.full(3, np.nan)) == [0.0, 0.0, 0.0, 0.0, 1.0]
+
+
+def test_the_evidence_of_a_shape_that_depends_on_the_exposure():
+    """Check the derivatives by differences. Area i has the log shape log a + c z_i, and the prior of c is N(0, 1). The
+    Laplace approximation with score s and curvature k has the log factor s^2/(2 (k + 1)) - log(1 + k)/2.
+    """
+    found, step = posterior(example(5, n=60)), 1e-3
+    log = np.log(found.areas.mean_exposure)
+    z, mode = (log - log.mean()) / log.std(), found._fit.parameters
+
+    def evidence(c, change):
+        """Return the log evidence at another c and other hyperparameters."""
+        parameters = mode + change
+        each = [found._model.log_evidence(parameters + np.r_[c * z[i], 0.0])[i] for i in range(60)]
+        return sum(each)
+
+    none = np.zeros(2)
+    score = (evidence(step, none) - evidence(-step, none)) / (2 * step)
+    direct = -(evidence(step, none) - 2 * evidence(0.0, none) + evidence(-step, none)) / step**2
+    cross = [
+        sum(a * b * evidence(a * step, b * step * unit) for a in (1, -1) for b in (1, -1)) / (4 * step**2)
+        for unit in np.eye(2)
+    ]
+    curvature = direct - cross @ found._fit.covariance @ cross
+    assert curvature > 1
+    stated = found.facts["shape by exposure"]
+    assert stated["slope"] == pytest.approx(score / (curvature + 1), rel=1e-4)
+    factor = np.exp(score**2 / (2 * (curvature + 1))) / np.sqrt(1 + curvature)
+    assert stated["bayes_factor"] == pytest.approx(factor, rel=1e-4)
+    assert posterior(exposure=[2.0] * 40).facts["shape by exposure"] == {"bayes_factor": 0.0, "slope": 0.0}
+
+
+@pytest.mark.parametrize(("released", "kept"), [(39.0, True), (40.0, False)])
+def test_an_area_without_exposure_can_have_a_released_value_of_small_probability(released, kept):
+    """Check discrete Laplace noise of scale 1: log P(y given 0) = log tanh(1/2) - y is -39.8 and -40.8."""
+    law = dpm.DiscreteLaplace(scale=1.0)
+    release = dpm.Release({"a": 3.0, "b": 5.0, "c": released}, mechanism=law)
+    prior = dpm.Regression({"a": 1.0, "b": 1.0, "c": 0.0})
+    if kept:
+        assert rates._areas(release, prior).dropped == ("c",)
+        return
+    with pytest.raises(ValueError, match=r"^c: the exposure is 0, so the count must be 0"):
+        rates._areas(release, prior)
+
+
+@pytest.mark.parametrize(("lower", "upper", "kept"), [(0, 4, True), (1, 4, False), (-3, -1, False), (-3, 0, True)])
+def test_an_area_without_exposure_can_have_bounds_that_contain_0(lower, upper, kept):
+    release = dpm.Release({"a": 3.0, "b": None}, mechanism=LAW, bounds=([0, lower], [9, upper]))
+    prior = dpm.Regression({"a": 1.0, "b": 0.0})
+    if kept:
+        assert rates._areas(release, prior).names == ("a",)
+        return
+    with pytest.raises(ValueError, match=r"^b: the exposure is 0"):
+        rates._areas(release, prior)
+
+
+def test_counts_of_persons_are_at_most_their_number():
+    bounds = ([0, 5, 0], [np.inf, np.inf, 7])
+    release = dpm.Release({"a": 3.0, "b": 4.0, "c": 6.0}, mechanism=LAW, bounds=bounds)
+    areas = rates._areas(release, dpm.Regression({"a": 10, "b": 5, "c": 9}, family="shares"))
+    assert areas.cells.upper.tolist() == [10, 5, 7]
+    with pytest.raises(
+        ValueError,
+        match=r"^b: the lower bound of the count is 5, but the area has only 4 persons: correct the bounds or the expo",
+    ):
+        rates._areas(release, dpm.Regression({"a": 10, "b": 4, "c": 9}, family="shares"))
+
+
+def test_the_crude_rate_uses_the_middle_of_published_bounds():
+    """Check (10 + (10 + 50)/2 + 1/2)/(2 + 3): the third area has no measurement and no upper bound."""
+    release = dpm.Release({"a": 10.0, "b": None, "c": None}, mechanism=LAW, bounds=([0, 10, 0], [np.inf, 50, np.inf]))
+    prior = dpm.Regression({"a": 2.0, "b": 3.0, "c": 5.0})
+    assert rates._crude(rates._areas(release, prior), prior) == pytest.approx(40.5 / 5, rel=1e-12)
+
+
+def test_coefficients_on_the_scale_of_the_user_give_the_same_predictor():
+    """Check covariates with means 2, 20 and standard deviations sqrt(2/3), 10 sqrt(2/3)."""
+    columns = np.array([[1.0, 30.0], [2.0, 10.0], [3.0, 20.0], [2.0, 20.0]])[:3]
+    design = regression.design_of({"x": columns[:, 0], "y": columns[:, 1]}, ("a", "b", "c"))
+    assert design.names == ("x", "y")
+    assert design.centres.tolist() == pytest.approx([2, 20])
+    assert design.scales.tolist() == pytest.approx([(2 / 3) ** 0.5, 10 * (2 / 3) ** 0.5])
+    standard = np.array([0.5, -2.0, 3.0])
+    user = design.user() @ standard
+    assert user[0] + columns @ user[1:] == pytest.approx(design.matrix @ standard, rel=1e-12)
+    assert design.of(columns) == pytest.approx(design.matrix, rel=1e-12)
+    assert design.of(np.array([[4.0, 0.0]])) @ standard == pytest.approx(user @ [1.0, 4.0, 0.0], rel=1e-12)
+
+
+def test_as_many_covariates_as_areas_are_collinear_and_fewer_are_not():
+    rows = {"x": [0.0, 1.0, 1.0], "y": [1.0, 1.0, 0.0]}
+    assert regression.design_of(rows, ("a", "b", "c")).matrix.shape == (3, 3)
+    with pytest.raises(ValueError, match="the covariates x, y are collinear over 2 areas: remove one covariate"):
+        regression.design_of({"x": [0.0, 1.0], "y": [1.0, 3.0]}, ("a", "b"))
+
+
+def test_only_the_collinear_covariates_are_named():
+    x = np.array([0.0, 1.0, 3.0, 2.0, 5.0])
+    columns = {"x": x, "z": [1.0, 0.0, 4.0, -2.0, 1.0], "y": 7 - 2 * x}
+    with pytest.raises(ValueError, match="the covariates x, y are collinear over 5 areas"):
+        regression.design_of(columns, tuple("abcde"))
+    assert len(regression.design_of({"x": 1e6 + 1e-3 * x}, tuple("abcde")).names) == 1  # small, but not constant
+
+
+def test_settings_and_defaults_of_a_regression():
+    """Check the documented priors of log a: N(log 4, 2) for rates, N(log 10, 2) for shares, and N(0, 10) for slopes."""
+    for family, centre in (("rates", np.log(4.0)), ("shares", np.log(10.0))):
+        assert dpm.Regression([1.0], {"x": [1.0]}, family).settings() == {
+            "law": "regression",
+            "family": family,
+            "covariates": ["x"],
+            "log shape": {"mean": pytest.approx(centre), "sd": 2.0},
+            "slopes": {"mean": 0.0, "sd": 10.0},
+            "se": "model",
+        }
+    assert repr(dpm.Regression([1.0], {"x": [1.0], "y": [2.0]}, "shares")) == "Regression(shares; x, y)"
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([1.0, np.nan, 3.0], r"the value of x is missing for b: remove these areas or the covariate x"),
+        ([1.0, np.inf, np.nan], r"the value of x is missing for b \(and 1 more\): remove"),
+    ],
+)
+def test_missing_covariates_are_counted(values, words):
+    with pytest.raises(ValueError, match=words):
+        regression.covariates_of({"x": values}, ("a", "b", "c"))
+
+
+@pytest.mark.parametrize(
+    ("exposure", "words"),
+    [
+        ([1.0, -2.5, 3.0], "got -2.5 for b$"),
+        ([1.0, np.nan, np.inf], r"got none for b \(and 1 more\)$"),
+    ],
+)
+def test_invalid_exposures_are_counted(exposure, words):
+    prior = dpm.Regression(exposure)
+    with pytest.raises(ValueError, match=words):
+        rates._public_exposure(prior, ("a", "b", "c"))
+
+
+def test_released_exposures_must_contain_every_area():
+    exposure = dpm.Release({"a": 30.0, "d": None}, mechanism=LAW)
+    for names, words in (
+        (("a", "b"), "the value is missing for b$"),
+        (("a", "b", "c"), r"the value is missing for b \(and 1 more\)$"),
+        (("a", "d"), "a measurement of each area, but d was not measured$"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            rates._noisy_exposure(exposure, names)
+    nodes, log_weights = rates._noisy_exposure(exposure, ("a",))
+    assert nodes.min() >= 1
+    assert np.exp(log_weights).sum() == pytest.approx(1)
+
+
+def test_facts_of_a_release_with_gaps():
+    """Check the numbers of published, withheld and missing counts: 30 of 40 areas are not measured."""
+    law = LAW.threshold(3)
+    values = DATA["released"].where(DATA["released"] >= 3)
+    facts = posterior(DATA.assign(released=values), law=law).facts
+    assert (facts["areas"], facts["measured"]) == (40, 40)
+    assert facts["withheld"] == int((DATA["released"] < 3).sum()) > 0
+    assert facts["unmeasured"] == []
+    few = posterior(DATA.assign(released=DATA["released"].where(np.arange(40) >= 30))).facts
+    assert (few["measured"], few["withheld"]) == (10, 0)
+    assert few["unmeasured"] == [f"area {i}" for i in range(20)]  # the first twenty of thirty
+    assert few["exposure"] == {"kind": "public"}
