@@ -2,6 +2,7 @@
 
 import pickle
 from itertools import combinations_with_replacement
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,8 @@ import pytest
 from scipy.special import gammaln
 
 import dpmultinomial as dpm
+from dpmultinomial._accuracy import Accuracy
+from dpmultinomial._inference import _joint_posteriors, tables
 from dpmultinomial._inference import counts as adapter
 from dpmultinomial._inference.posterior import posterior
 from dpmultinomial._inference.release import Release
@@ -198,3 +201,261 @@ def test_a_total_that_is_impossible_under_bounded_noise(total, limit):
     with pytest.raises(ValueError, match=message):
         posterior(release)
     assert posterior(Release([15, 30, 0], mechanism=dpm.RandomRounding(base=5), total=57)).accuracy.status == "exact"
+
+
+@pytest.mark.parametrize("size", [2, 15, 16])
+def test_sixteen_counts_with_a_total_use_convolutions(size):
+    assert posterior(released(size, 40)).method == ("exact" if size < 16 else "convolutions")
+
+
+@pytest.mark.parametrize(
+    ("options", "wrong"),
+    [
+        ({"bounds": (0, 10)}, True),  # 15 was rounded from 11 to 19
+        ({"bounds": (0, 11)}, False),
+        ({"bounds": (19, np.inf)}, False),
+        ({"bounds": (20, np.inf)}, True),
+        ({"total": 10}, True),
+        ({"total": 11}, False),
+    ],
+)
+def test_a_release_outside_bounds_is_rejected_before_inference(options, wrong):
+    release = Release([15, None], mechanism=dpm.RandomRounding(base=5), **options)
+    if not wrong:
+        adapter.refuse(release, None)
+        return
+    with pytest.raises(ValueError, match=r"^1: the released value 15 cannot be used, because .* impossible under the"):
+        adapter.refuse(release, None)
+
+
+@pytest.mark.parametrize(
+    ("options", "prior", "words"),
+    [
+        ({"total": 9}, [1.0, 2.0, 3.0], "prior must be"),
+        ({"total": 9}, "flat", None),
+        ({"total": 9}, {"law": "multinomial", "alpha": 1.0}, None),
+        ({"bounds": (0, 5)}, "1/(1+n)", None),  # noise without a largest value
+        ({}, "fitted", "fitting a prior requires at least 30 measured counts, got 2"),
+        ({"total": 9}, "fitted", "fitting a prior requires at least 30 measured counts, got 2"),
+        ({"groups": ["a"]}, None, r"groups must contain one name per count \(2 counts\), got 1 names"),
+    ],
+)
+def test_a_prior_is_checked_before_inference(options, prior, words):
+    release = Release([25.0, 4.0], mechanism=Laplace(scale=2.0), **options)
+    if words is None:
+        adapter.refuse(release, prior)
+        return
+    with pytest.raises(ValueError, match=words):
+        adapter.refuse(release, prior)
+
+
+def test_shares_and_tables_are_not_checked_before_inference():
+    adapter.refuse(Release([0.2, 0.8], mechanism=dpm.Dirichlet(r=1.0, alpha=1.0)), "nothing")
+    adapter.refuse(Release([[1, 2]], mechanism=Laplace(scale=2.0)), "nothing")
+
+
+@pytest.mark.parametrize(
+    ("prior", "found"),
+    [(None, [0.5] * 3), ("jeffreys", [0.5] * 3), ("flat", [1.0] * 3), (2, [2.0] * 3), ([1, 2, 3], [1.0, 2.0, 3.0])],
+)
+def test_concentrations_of_a_prior(prior, found):
+    assert adapter._is_concentration(prior)
+    assert adapter.concentration(prior, 3).tolist() == found
+
+
+@pytest.mark.parametrize("prior", ["fitted", "1/(1+n)", {"law": "geometric", "mean": 3}, {}])
+def test_priors_of_single_counts_are_not_concentrations(prior):
+    assert not adapter._is_concentration(prior)
+
+
+@pytest.mark.parametrize(("method", "kernel"), [("gibbs", "convolution"), ("table", "table")])
+def test_four_chains_of_a_thousand_draws_after_five_hundred(method, kernel, monkeypatch):
+    calls, rng = [], stream(1, "chains")
+
+    def gibbs(values, **setting):
+        calls.append(setting)
+        return stream(len(calls), "draws").dirichlet(np.ones(2), 1000)
+
+    monkeypatch.setattr(adapter.laplace_multinomial, "gibbs", gibbs)
+    release = Release([4.0, 5.5], mechanism=Laplace(scale=2.0), total=9, facts={"source": "a"})
+    found = posterior(release, method=method, rng=rng)
+    assert len(calls) == 4
+    for call in calls:
+        assert (call["total"], call["scale"], call["draws"], call["burn_in"]) == (9, 2.0, 1000, 500)
+        assert (call["kernel"], call["alpha"].tolist()) == (kernel, [0.5, 0.5])
+        assert call["rng"] is calls[0]["rng"]
+    assert found.groups == ("rates",)
+    assert found.method == method
+    prior = {"law": "Dirichlet", "concentration": [0.5, 0.5]}
+    assert found.facts == {"prior": prior, "total": 9, "source": "a"}
+    pooled = np.concatenate([stream(i, "draws").dirichlet(np.ones(2), 1000)[:, 0] for i in (1, 2, 3, 4)])
+    assert found.rates["1"].mean() == pytest.approx(pooled.mean(), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "fault"),
+    [
+        ([4, 5], {}, "no exact total"),
+        ([4, 5], {"total": {"released": 9, "noise": TINY}}, "no exact total"),
+        ([4, None], {"total": 9}, "unmeasured counts"),
+        ([4, 5], {"total": 9, "bounds": (0, 9)}, "bounds"),
+        ([4, None], {"total": 9, "bounds": (0, 9)}, "bounds"),
+    ],
+)
+def test_chains_require_measured_counts_with_an_exact_total(values, options, fault):
+    release = Release(values, mechanism=Laplace(scale=2.0), **options)
+    with pytest.raises(
+        ValueError, match=rf"^method 'table' requires an exact total .*, got {fault}: use method 'auto'$"
+    ):
+        posterior(release, method="table", rng=stream(1, "unused"))
+
+
+def test_a_file_without_records_has_the_prior_of_the_rates():
+    found = posterior(Release({"a": 0.3, "b": -0.2}, mechanism=Laplace(scale=2.0), total=0), prior=[1.0, 3.0])
+    assert found.counts["a"].interval() == (0.0, 0.0)
+    assert found.rates["a"].mean() == pytest.approx(0.25, rel=1e-12)
+    drawn = found.sample(2000, rng=stream(1, "nothing"))
+    assert (drawn["counts"] == 0).all()
+    assert (drawn["shares"] == 0).all()
+    assert drawn["rates"].sum(axis=1) == pytest.approx(1)
+    assert abs(drawn["rates"][:, 0].mean() - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 5 / 2000)  # variance of Beta(1, 3)
+
+
+def test_names_of_shares_among_some_categories():
+    found = posterior(Release({"a": 3.0, "b": 9.0, "c": 1.0}, mechanism=Laplace(scale=2.0), total=12))
+    assert found.shares["a"].name == "a"
+    assert found.shares.among("c", "a")["a"].name == "a among c, a"
+    assert found.rates.among("c", "a")["c"].name == "c among c, a"
+    assert found.facts["total"] == 12
+
+
+@pytest.mark.parametrize("total", [30, 10_001])
+def test_windows_of_counts_up_to_the_limit_have_a_joint_distribution(total, monkeypatch):
+    """Check the limit of the number of values of a count, for listed counts and for windows of large counts."""
+    values = {"a": total - 9.0, "b": 9.0}
+    release = Release(values, mechanism=Laplace(scale=0.5), total=total)
+    law = posterior(release).source.counts
+    spans = [row.nonzero()[0] for row in law.factors] if total == 30 else [part.weights for part in law.windows]
+    widest = max(int(span[-1] - span[0]) + 1 for span in spans) if total == 30 else max(map(len, spans))
+    for limit, exact in ((widest, True), (widest - 1, False)):
+        monkeypatch.setattr(_joint_posteriors, "WIDEST", limit)
+        assert (posterior(release).counts.together is not None) == exact
+
+
+def test_distributions_of_draws():
+    """Check the values and frequencies of the pooled draws; all groups of a joint draw come from the same row."""
+    counts = np.array([[[1.0], [3.0], [3.0]], [[2.0], [3.0], [1.0]]])  # two chains of three draws
+    state = Accuracy("approximate", 0.1, "by hand")
+    found = _joint_posteriors.of_draws(
+        {"counts": counts, "rates": counts / 10}, {"counts": ["a"], "rates": ["a"]}, method="by hand",
+        facts={"x": 1}, accuracy=state,
+    )  # fmt: skip
+    assert found.counts["a"].mean() == pytest.approx(13 / 6)
+    assert [found.counts["a"].cdf(x) for x in (0, 1, 2, 3)] == pytest.approx([0, 1 / 3, 1 / 2, 1])
+    assert found.counts["a"].accuracy is found.rates["a"].accuracy is state
+    assert found.rates["a"].mean() == pytest.approx(0.13 / 0.6)
+    drawn = found.sample(400, rng=stream(1, "draws"))
+    np.testing.assert_allclose(drawn["counts"], 10 * drawn["rates"])
+    assert set(drawn["counts"].ravel()) == {1.0, 2.0, 3.0}
+    assert found.counts.sample(5, rng=stream(2, "draws")).shape == (5, 1)
+    independent = stream(3, "draws").normal(size=(4, 500, 2))
+    walk = independent.copy()
+    walk[:, :, 1] = np.cumsum(walk[:, :, 1], axis=1)
+    for draws, status in ((independent, "converged"), (walk, "not converged")):
+        judged = _joint_posteriors.of_draws({"rates": draws}, {"rates": ["a", "b"]}, method="by hand", facts={})
+        assert judged.accuracy.status == status
+
+
+@pytest.mark.parametrize(("accepted", "enough"), [(399, False), (400, True)])
+def test_rejection_sampling_needs_four_hundred_accepted_tables(accepted, enough, monkeypatch):
+    asked = {}
+
+    def abc_run(table, **setting):
+        asked.update(setting)
+        draws = np.full((accepted, 4), 0.25)
+        state = Accuracy("approximate", 0.1, "by hand")
+        return SimpleNamespace(draws=draws, originals=np.ones((accepted, 4), dtype=int), accuracy=state)
+
+    monkeypatch.setattr(tables.swapped_table, "abc_run", abc_run)
+    release = Release([[8, 2], [1, 9]], mechanism=dpm.Swap(rate=0.2))
+    if enough:
+        found = posterior(release, method="abc", rng=stream(1, "unused"))
+        assert found.counts.mean().tolist() == [1.0] * 4
+        assert found.facts == {"prior": {"law": "Dirichlet", "concentration": [1.0] * 4}, "total": 20, "rate": 0.2}
+        assert (asked["iterations"], asked["rate"], asked["method"]) == (2_000_000, 0.2, "margins_first")
+        return
+    with pytest.raises(ValueError, match=r"^method 'abc' accepted only 399 of 2000000 proposals: use method 'auto'$"):
+        posterior(release, method="abc", rng=stream(1, "unused"))
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "words"),
+    [
+        ([[8, 2], [1, 9]], {"method": "abc"}, "rng is required for method 'abc'"),
+        ([[8, 2], [1, 9]], {"method": "chain"}, "rng is required for method 'chain'"),
+        ([[[8, 2]], [[1, 9]]], {"method": "abc", "rng": stream(1, "unused")}, "without strata, got 2 strata"),
+        ([[8, -1], [1, 9]], {}, r"values of a swapped table must be integers >= 0, got -1$"),
+        ([[8, 0.5], [1, 9]], {}, r"values of a swapped table must be integers >= 0, got 0.5$"),
+        ([8, 1], {}, r"if the mechanism is a swap, got shape \(2,\)$"),
+    ],
+)
+def test_swapped_tables_that_are_rejected(table, options, words):
+    with pytest.raises(ValueError, match=words):
+        posterior(Release(table, mechanism=dpm.Swap(rate=0.2)), **options)
+
+
+def test_the_distribution_of_an_unknown_rate_states_its_prior():
+    found = posterior(Release([[8, 0], [1, 9]], mechanism=dpm.Swap(rate=None)))
+    assert found.facts["prior of the rate"] == {"law": "Beta", "a": 1.0, "b": 1.0}
+    assert found.parameters.names == ("swap rate",)
+    assert found.parameters["swap rate"].accuracy.reason == "relative error of probabilities: interpolated likelihood"
+    assert found.parameters.sample(7, rng=stream(1, "rate")).shape == (7, 1)
+    known = posterior(Release([[8, 0], [1, 9]], mechanism=dpm.Swap(rate=0.3)))
+    assert known.parameters.names == ("log odds ratio",)
+    assert known.parameters.sample(7, rng=stream(1, "odds")).shape == (7, 1)
+
+
+def releases(count: int) -> list[Release]:
+    return [Release([3.0 + i, 5.0], mechanism=Laplace(scale=1.0)) for i in range(count)]
+
+
+def test_posteriors_of_many_releases_are_those_of_each():
+    each = releases(6)
+    found = dpm.posteriors(each, prior="flat")
+    assert found.names == ("1", "2", "3", "4", "5", "6")
+    assert repr(found) == "Posteriors(6 releases: 1, 2, 3, 4, 5 ..)"
+    assert repr(found[1:]) == "Posteriors(5 releases: 2, 3, 4, 5, 6)"
+    for key, place in ((0, 0), (-1, 5), ("3", 2)):
+        assert found[key].summary().equals(posterior(each[place], prior="flat").summary())
+    assert [one.counts["1"].mean() for one in found] == [
+        posterior(one, prior="flat").counts["1"].mean() for one in each
+    ]
+    with pytest.raises(IndexError):
+        found[6]
+    with pytest.raises(ValueError, match="names must contain 2 distinct names, got 2 names, of which 1 are distinct"):
+        dpm.posteriors(each[:2], names=["a", "a"])
+    with pytest.raises(ValueError, match="names must contain 2 distinct names, got 3 names, of which 3 are distinct"):
+        dpm.posteriors(each[:2], names=["a", "b", "c"])
+
+
+def test_a_release_without_a_posterior_has_one_row_with_the_reason():
+    wrong = Release([3.5, 5.0], mechanism=dpm.DiscreteLaplace(scale=1.0))
+    table = dpm.posteriors([*releases(1), wrong], names=["a", "b"]).summary(0.5)
+    assert table["release"].tolist() == ["a", "a", "b"]
+    assert table.columns[0] == "release"
+    assert table["reason"].tolist()[:2] == ["", ""]
+    assert table["status"].tolist() == ["exact", "exact", "refused"]
+    assert "the released value 3.5 cannot be used" in table["reason"][2]
+    assert table["level"].tolist()[:2] == [0.5, 0.5]
+    assert list(dpm.posteriors([]).summary().columns) == ["release"]
+
+
+def test_each_release_has_its_own_random_stream():
+    """Check that draws depend on the seed and the name of a release, and not on other releases."""
+    swap = [Release([[8, 2, 1], [1, 9, 4], [2, 2, 2]], mechanism=dpm.Swap(rate=0.2)) for _ in range(2)]
+    both = dpm.posteriors(swap, names=["a", "b"], method="chain", seed=3)
+    rng = stream(3, "posteriors", "b")
+    alone = posterior(swap[1], method="chain", rng=rng)
+    assert both["b"].summary().equals(alone.summary())
+    assert dpm.posteriors(swap[1:], names=["b"], method="chain", seed=3)[0].summary().equals(alone.summary())
+    assert not both["a"].summary().equals(alone.summary())

@@ -1,10 +1,13 @@
 """Tests of a release as the input of inference: names, shapes, invalid input, and releases read from disk."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import dpmultinomial as dpm
+from dpmultinomial._inference import reading
 
 LAPLACE, SWAP, ADDITIVE = dpm.Laplace(scale=2.0), dpm.Swap(rate=0.1), dpm.AdditiveCounts(epsilon=1)
 GAUSSIAN, UNKNOWN = dpm.DiscreteGaussian(sigma=1), dpm.Swap(rate=None)
@@ -212,3 +215,136 @@ def test_a_release_made_here_says_how_it_was_made(mechanism, tmp_path):
         assert release.mechanism.sigma == pytest.approx(10**0.5, rel=1e-6)  # sqrt(2/(2 rho))
     with pytest.raises(ValueError, match=r"^mechanism must be omitted, because .*record.json already contains"):
         dpm.read(folder, mechanism=LAPLACE)
+
+
+def test_a_release_in_words():
+    """Six values are shown, with three or more significant digits, then the number of all values, and the total."""
+    law = dpm.Laplace(scale=2.0)
+    six = dpm.Release([1, 2, 3, 4, 5, 6.25], mechanism=law, total=21)
+    assert repr(six) == f"Release(1 1, 2 2, 3 3, 4 4, 5 5, 6 6.25; total 21; {law!r})"
+    seven = dpm.Release(np.arange(7), mechanism=law)
+    assert repr(seven) == f"Release(1 0, 2 1, 3 2, 4 3, 5 4, 6 5, .. 7 in all; {law!r})"
+
+
+@pytest.mark.parametrize(("size", "rows"), [(59, 59), (60, 60), (61, 60), (1234, 60)])
+def test_sixty_rows_of_a_release_are_shown(size, rows):
+    html = dpm.Release(np.arange(size), mechanism=LAPLACE)._repr_html_()
+    assert html.count("<tr>") == rows  # the row of the header has a style
+    assert ("in all" in html) == (size > 60)
+    assert size < 1000 or "<p>1,234 in all</p>" in html
+    assert "total" not in html
+    assert "<p>total 7</p>" in dpm.Release([3, 4], mechanism=LAPLACE, total=7)._repr_html_()
+
+
+def test_values_have_at_most_three_dimensions():
+    assert dpm.Release(np.zeros((1, 1, 2)), mechanism=SWAP).names == ("1/1/1", "1/1/2")
+    with pytest.raises(ValueError, match=r"one to three dimensions and at least one number, got shape \(1, 1, 1, 2\)"):
+        dpm.Release(np.zeros((1, 1, 1, 2)), mechanism=SWAP)
+    with pytest.raises(ValueError, match="values must be finite, or NaN for unmeasured counts, got -inf"):
+        dpm.Release([1.0, -np.inf], mechanism=SWAP)
+
+
+def test_strata_of_different_shapes_are_listed():
+    with pytest.raises(ValueError, match=r"same shape in all strata, got \(1, 2\), \(2, 1\)"):
+        dpm.Release({"a": [[1], [2]], "b": [[1, 2]]}, mechanism=SWAP)
+    with pytest.raises(ValueError, match=r"values already have names \(a, b, c, \.\.\)"):
+        dpm.Release({"a": 1, "b": 2, "c": 3, "d": 4}, mechanism=SWAP, names=list("efgh"))
+
+
+@pytest.mark.parametrize(
+    ("parents", "found"),
+    [
+        ([None, 0, 1], {"a": None, "b": "a", "c": "b"}),
+        ([2, None, "b"], {"a": "c", "b": None, "c": "b"}),
+        ([None, 0, 3], r"parents must contain names, positions below 3, or None, got 3"),
+        ([None, 0, -1], r"positions below 3, or None, got -1"),
+        ([None, 0], r"parents must have one entry per count \(3 counts\), got 2 entries"),
+    ],
+)
+def test_parents_by_position(parents, found):
+    def release():
+        return dpm.Release([1, 2, 3], names=list("abc"), mechanism=LAPLACE, parents=parents)
+
+    if isinstance(found, dict):
+        assert release().parents == found
+        return
+    with pytest.raises(ValueError, match=found):
+        release()
+
+
+@pytest.mark.parametrize("levels", [1, 2, 49, 50, 51])
+def test_trees_have_at_most_fifty_levels(levels):
+    """The path from the last node to the root has one step fewer than there are levels."""
+    parents = {f"n{i}": f"n{i - 1}" if i else None for i in range(levels)}
+    if levels <= 50:
+        assert dpm.Release({"n0": 3}, mechanism=LAPLACE, parents=parents).parents == parents
+        return
+    with pytest.raises(ValueError, match=r"^parents: the path from 'n50' to the root must have fewer than 50 steps"):
+        dpm.Release({"n0": 3}, mechanism=LAPLACE, parents=parents)
+
+
+def test_a_cycle_beside_a_root_is_rejected_with_a_name():
+    parents = {"a": None, "b": "a", "c": "d", "d": "c"}
+    with pytest.raises(ValueError, match=r"^parents: the path from 'c' to the root .* must not contain a cycle"):
+        dpm.Release({"a": 3}, mechanism=LAPLACE, parents=parents)
+
+
+def test_a_name_may_be_repeated_only_in_a_tree_without_queries():
+    parents = {"a": None, "b": "a"}
+    release = {"values": [4, 5, 3], "names": ["a", "a", "b"], "mechanism": LAPLACE}
+    assert dpm.Release(**release, parents=parents).names == ("a", "a", "b")
+    for more in ({}, {"parents": parents, "queries": {}}):
+        with pytest.raises(ValueError, match="names must be distinct, got 'a' twice"):
+            dpm.Release(**release, **more)
+    with pytest.raises(ValueError, match="names must not be empty, got ''"):
+        dpm.Release([4, 5, 3], names=["a", "a", ""], mechanism=LAPLACE, parents=parents)
+
+
+def test_a_table_of_queries_must_have_names():
+    table = pd.DataFrame([[1, 2]], index=["n"], columns=["u", 7])
+    release = dpm.Release(table, mechanism=LAPLACE, queries={"u": ["v", "w"]})
+    assert release.labels == (["n"], ["u", "7"])
+    assert release.queries == {"u": ["v", "w"]}
+    assert dpm.Release([1, 2], mechanism=LAPLACE, queries={"1": ["v", "w"]}).labels is None
+    with pytest.raises(ValueError, match=r"if queries are given, .* got an array of shape \(1, 2\)"):
+        dpm.Release([[1, 2]], mechanism=LAPLACE, queries={"u": ["v", "w"]})
+
+
+def test_facts_of_a_published_release_are_those_of_its_record():
+    """Public settings are kept, and other entries of a record are not."""
+    kept = ["release", "generation", "source", "mechanism", "law", "scale", "cost", "neighbours", "ceiling"]
+    record = {name: name.upper() for name in [*kept, "budget_sources", "other"]}
+    assert reading._facts(SimpleNamespace(record=record)) == {k: v for k, v in record.items() if k != "other"}
+
+
+def test_scales_of_statistics_are_ordered_by_name():
+    assert reading._ordered({"high": 4, "mean": 1, "low": 3, "sse": 2}) == (1.0, 2.0, 3.0, 4.0)
+    for stated in (3.0, {"mean": 1}, {"mean": 1, "sse": 2, "low": 3, "high": 4, "more": 5}):
+        with pytest.raises(ValueError, match="must contain a number for each of mean, sse, low, high"):
+            reading._ordered(stated)
+
+
+def test_parents_of_a_csv_must_agree(tmp_path):
+    file = tmp_path / "counts.csv"
+    file.write_text("name,value,parent\nall,4,\na,3,all\na,5,all\nb,,all\n")
+    found = dpm.read(file, mechanism=LAPLACE)
+    assert found.parents == {"all": None, "a": "all", "b": "all"}
+    assert found.names == ("all", "a", "a", "b")
+    assert found.values.tolist() == pytest.approx([4, 3, 5, np.nan], nan_ok=True)
+    file.write_text("name,value,parent\nall,4,\na,3,all\na,5,\n")
+    with pytest.raises(ValueError, match=r"line 4.*parent.*must be the same in all rows with this name"):
+        dpm.read(file, mechanism=LAPLACE)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"total": 3}, "total"),
+        ({"withheld": {"*": 3}}, "withheld"),
+        ({"missing": [".."]}, "missing"),
+        ({"mechanism": LAPLACE, "missing": [".."], "total": 3}, "mechanism, total, missing"),
+    ],
+)
+def test_settings_of_a_folder_are_in_its_record(tmp_path, options, named):
+    with pytest.raises(ValueError, match=rf"^{named} must be omitted, because .*record.json already contains"):
+        dpm.read(tmp_path, **options)
