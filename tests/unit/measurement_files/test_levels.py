@@ -1,6 +1,8 @@
 """Tests of one cell from many queries: published scales, least squares by a dense inverse, bounds by hand."""
 
+import re
 from fractions import Fraction
+from itertools import pairwise
 from itertools import product as pairs
 
 import numpy as np
@@ -31,6 +33,153 @@ def test_histograms_have_the_published_shapes():
     assert products.CENRACE.levels[20] == "nhopi-sor"
     assert products.CENRACE.levels[62] == "white-black-aian-asian-nhopi-sor"
     assert int(products.CENRACE.mask("white in combination").sum()) == 32  # subsets of the other five
+
+
+# the names of states in alphabetical order have the numbers 1, 2, .. of FIPS 5-2, which skips five numbers
+ALPHABETICAL = (
+    "AL AK AZ AR CA CO CT DE DC FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR "
+    "PA RI SC SD TN TX UT VT VA WA WV WI WY"
+)
+
+
+def test_states_have_the_numbers_of_the_fips_standard():
+    numbers = [number for number in range(1, 57) if number not in (3, 7, 14, 43, 52)]
+    assert {**dict(zip(ALPHABETICAL.split(" "), numbers, strict=True)), "PR": 72} == products.STATES
+    assert (products.state_number("vt"), products.state_number(" 50 ")) == (50, 50)
+
+
+def test_a_geoid_has_the_digits_of_its_parts():
+    """State 2, county 3, tract 6, block 4; the first digit of a block is that of its block group."""
+    digits = {"State": 2, "County": 2 + 3, "Tract": 2 + 3 + 6, "Block_Group": 2 + 3 + 6 + 1, "Block": 2 + 3 + 6 + 4}
+    assert digits == products.GEOID_DIGITS
+
+
+def test_types_of_quarters_are_grouped_by_their_codes():
+    """The first digit of a code is the major type; 7 to 9 are other noninstitutional quarters."""
+    names, axis = products.RELGQ.levels, products.RELGQ.binnings
+    assert len(set(names)) == len(names) == 42
+    kinds = [min(int(name[3]), 7) if name.startswith("GQ ") else 0 for name in names]
+    major = tuple(tuple(i for i, kind in enumerate(kinds) if kind == wanted) for wanted in range(8))
+    assert axis["hhgq8lev"] == major
+    single = tuple((i,) for i in major[0])
+    assert axis["relship_and_eight_level_GQ"] == single + major[1:]
+    assert axis["popSehsdTargetsRelship"] == (*single, tuple(range(18, 42)))
+    assert axis["gqlevels"] == (major[0], *((i,) for i in range(18, 42)))
+    inst, other = (sum(major[a:b], ()) for a, b in ((1, 5), (5, 8)))
+    assert axis["relgq_4_groups"] == ((0, 1), major[0][2:], inst, other)
+    assert {name: axis[name] for name in axis if name[5:].isdigit()} == {f"relgq{i}": ((i,),) for i in range(42)}
+
+
+def test_constraint_groups_of_quarters_have_the_published_codes():
+    """405; prisons 101 to 105; college, camps, ships and others; military 106, 404, 601, 602; juvenile and the rest."""
+    names = products.RELGQ.levels
+    found = [[names[i] for i in part] for part in products.RELGQ.binnings["gq_constr_groups"]]
+    codes = ("405", "101 102 103 104 105", "501 801 802 900 901 997", "106 404 601 602",
+             "201 202 203 301 401 402 403 701")  # fmt: skip
+    assert found == [list(names[:18]), *([f"GQ {code}" for code in part.split()] for part in codes)]
+
+
+def test_bins_of_ages_begin_at_the_published_ages():
+    """Bins of five years from 20 to 110, divided at 18, 62 and 67; single years below 16 or 18."""
+    older = sorted({18, 62, 67, *range(20, 111, 5)})
+    starts = {
+        "age_18_64_116": [0, 18, 65],
+        "age_10_groups": [0, 3, 15, 16, 17, 18, 20, 25, 30, 35],
+        "age_38_groups": [*range(16), *older],
+        "age_40_groups": [*range(18), *older],
+        "votingage": [0, 18],
+    }
+    assert products.AGE.levels == tuple(map(str, range(116)))
+    for name, first in starts.items():
+        wanted = tuple(tuple(range(a, b)) for a, b in pairwise([*first, 116]))
+        assert products.AGE.binnings[name] == wanted, name
+
+
+def test_names_of_impossible_ages_state_their_limits():
+    """For example, age_lt16_gt75 has one bin: the ages below 16 and above 75."""
+    others = {name for name in products.AGE.binnings if re.search("lt|gt|than", name)}
+    assert len(others) == 13
+    for name in others:
+        below = re.search(r"(?:lt|lessthan)(\d+)", name)
+        above = re.search(r"(?:gt|greaterthan)(\d+)", name)
+        ages = [y for y in range(116) if (below and y < int(below[1])) or (above and y > int(above[1]))]
+        assert products.AGE.binnings[name] == (tuple(ages),), name
+
+
+def test_races_alone_come_first_and_groups_follow_from_their_names():
+    levels, groups = products.CENRACE.levels, products.CENRACE.groups
+    assert levels[:6] == ("white", "black", "aian", "asian", "nhopi", "sor")
+    assert groups["two or more races"] == tuple(i for i, name in enumerate(levels) if "-" in name)
+    assert len(set(levels)) == 2**6 - 1
+    assert set(groups) == {"two or more races", *(f"{race} in combination" for race in levels[:6])}
+
+
+def test_binnings_of_the_redistricting_file():
+    quarters = products.HHGQ.levels
+    assert [[quarters[i] for i in part] for part in products.HHGQ.binnings["hhinstlevels"]] == [
+        ["household"], ["correctional", "juvenile", "nursing", "other institutional"],
+        ["college", "military", "other noninstitutional"],
+    ]  # fmt: skip
+    assert [quarters[i] for part in products.HHGQ.binnings["gqNursingTotal"] for i in part] == ["nursing"]
+    for name in ("nonvoting", "voting"):
+        (part,) = products.VOTINGAGE.binnings[name]
+        assert [products.VOTINGAGE.levels[i] for i in part] == [name]
+    every = products.VOTINGAGE.all_binnings
+    assert (every["*"], every["detailed"], every["votingage"]) == (((0, 1),), ((0,), (1,)), ((0,), (1,)))
+
+
+@pytest.mark.parametrize(("text", "shown"), [("60", "60"), ("XX", "XX"), ("5 0", "5 0"), ("²", "²"), ("03", "03")])
+def test_a_state_that_does_not_exist_is_rejected(text, shown):
+    with pytest.raises(ValueError, match=f"two digits of the FIPS code, got '{shown}'"):
+        products.state_number(text)
+
+
+@pytest.mark.parametrize(("number", "found"), [("050", True), ("150", True), ("50", True), ("250", False)])
+def test_a_folder_of_a_state_has_its_number_and_a_branch(tmp_path, number, found):
+    """The branches are 0 and 1; a code of 200 or more is not a state."""
+    (tmp_path / "State.parquet" / "DPQuery" / f"State={number}").mkdir(parents=True)
+    if found:
+        assert list(products.levels_there(tmp_path, PEOPLE, 50)) == ["State"]
+    else:
+        with pytest.raises(ValueError, match=f"no files for the state 50. The folder contains State={number}$"):
+            products.levels_there(tmp_path, PEOPLE, 50)
+
+
+def test_other_states_are_listed_up_to_twenty(tmp_path):
+    for number in range(1, 23):
+        (tmp_path / "State.parquet" / "DPQuery" / f"State={number:03}").mkdir(parents=True)
+    listed = ", ".join(f"State={number:03}" for number in range(1, 21))
+    with pytest.raises(ValueError, match=f"The folder contains {listed}$"):
+        products.levels_there(tmp_path, PEOPLE, 50)
+
+
+@pytest.mark.parametrize(("state", "name"), [(50, "US_Person_PL_PROD"), (72, "PR_Person_PL_PROD")])
+def test_the_folder_of_a_product_may_be_named_itself_or_its_parent(tmp_path, state, name):
+    (tmp_path / name).mkdir()
+    assert products.data_folder(tmp_path, PEOPLE, state) == tmp_path / name
+    assert products.data_folder(tmp_path / name, PEOPLE, state) == tmp_path / name
+    with pytest.raises(ValueError, match=f"US_Unit_PL_PROD, the folder of pl94 unit. The folder contains {name}$"):
+        products.data_folder(tmp_path, UNITS, 50)
+    with pytest.raises(ValueError, match=r"The folder contains no noisy measurements$"):
+        products.data_folder(tmp_path / "nothing", UNITS, 50)
+
+
+def test_an_axis_of_another_product_is_named_with_that_product():
+    products_of = {"sex": "dhc person", "age": "dhc person", "relgq": "dhc person", "hhgq": "pl94 person",
+                   "votingage": "pl94 person", "h1": "pl94 unit"}  # fmt: skip
+    for axis, other in products_of.items():
+        histogram = next(p for p in (PEOPLE, UNITS, DHC) if axis not in [a.name for a in p.axes])
+        with pytest.raises(ValueError, match=f"'{axis}' is not an axis of .* but of {other}. The available axes"):
+            masks(histogram, {axis: "x"})
+    with pytest.raises(ValueError, match="but of pl94 person and dhc person"):
+        masks(UNITS, {"cenrace": "white"})
+    with pytest.raises(ValueError, match="but of pl94 person and dhc person"):
+        masks(UNITS, {"hispanic": "hispanic"})
+
+
+def test_a_group_and_levels_are_selected_together():
+    assert np.flatnonzero(products.HHGQ.mask(["household", "noninstitutional"])).tolist() == [0, 5, 6, 7]
+    assert [m.sum() for m in masks(PEOPLE, {"hhgq": ("nursing",)})] == [1, 2, 2, 63]
 
 
 def test_totals_have_the_published_standard_deviations():
