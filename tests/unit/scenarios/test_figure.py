@@ -213,3 +213,244 @@ def test_a_batch_shows_ranked_intervals_and_the_distribution_of_their_widths():
     heights, edges = np.histogram([2, 4, 13], bins=40)
     full = heights > 0
     assert not artists.wrong(widths, artists.boxes(edges[:-1][full], 0, np.diff(edges)[full], heights[full], style.SKY))
+
+
+def numbers(means, kind="count", names=None, reach=1.0):
+    """Return a table of quantities with given means, each with an interval of mean - reach to mean + 2 reach."""
+    found = [f"c{i}" for i in range(len(means))] if names is None else names
+    made = [(name, kind, mean - reach, mean, mean + 2 * reach) for name, mean in zip(found, means, strict=True)]
+    return rows(*made)
+
+
+@pytest.mark.parametrize(("size", "text"), [(28, "a" * 28), (29, "a" * 27 + "…"), (40, "a" * 27 + "…")])
+def test_a_name_has_at_most_28_characters(size, text):
+    assert figure.shortened("a" * size) == text
+
+
+@pytest.mark.parametrize(
+    ("size", "height"), [(1, 1.7), (2, 1.7), (3, 0.5 + 3 * 0.2 + 0.6), (10, 0.5 + 10 * 0.2 + 0.5), (60, 0.5 + 12 + 0.5)]
+)
+def test_a_figure_is_as_high_as_its_names(size, height):
+    """A panel has 0.5 inches and 0.2 per name, at least 1.2 in all; 0.5 inches are for the title."""
+    height = max(height, 1.7)
+    assert figure.of_case(numbers(np.arange(size)), facts()).get_size_inches() == pytest.approx([5.25, height])
+
+
+def test_two_types_of_a_quantity_and_a_covariate_need_more_height():
+    table = pd.concat([numbers(np.arange(10) / 20, kind, reach=0.001) for kind in ("share", "rate")])
+    assert figure.of_case(table, facts()).get_size_inches()[1] == pytest.approx(0.5 + 0.2 * 10 * 1.35 + 0.5)
+    told = facts()
+    told["points"][0] |= {"rate_unit": "per 9", "covariates": {"x": {f"c{i}": i for i in range(10)}}}
+    assert figure.of_case(numbers(np.arange(10.0), "rate"), told).get_size_inches()[1] == pytest.approx(2.5 + 1.8 + 0.5)
+
+
+def test_a_case_without_intervals_says_so():
+    found = figure.of_case(rows(("a", "count", np.nan, np.nan, np.nan)), facts())
+    assert not found.axes
+    (text,) = found.texts
+    assert (text.get_text(), text.get_position()) == ("no quantity has an interval; see the table", (0.5, 0.5))
+
+
+@pytest.mark.parametrize(("status", "colour"), [("exact", style.BLACK), ("not converged", style.RED)])
+def test_a_title_states_the_level_and_the_statuses_and_is_red_if_a_chain_did_not_converge(status, colour):
+    table = numbers([1.0, 2.0])
+    table["status"] = ["converged", status]
+    points = [{"epsilon": 0.1}, {"epsilon": 0.5}]
+    grid = pd.concat([table.assign(**at) for at in points])
+    for found, title in (
+        (figure.of_case(table, facts()), "means and central 90 % intervals (converged, {})"),
+        (figure.of_grid(grid, facts(points=points)), "mean and central 90 % interval (converged, {})"),
+    ):
+        assert found.get_suptitle() == title.format(status)
+        assert found._suptitle.get_color() == colour
+
+
+@pytest.mark.parametrize(("size", "panels"), [(1, 1), (4, 4), (5, 1)])
+def test_up_to_four_parameters_have_panels_of_their_own(size, panels):
+    found = figure.of_case(numbers(np.arange(size), "parameter"), facts())
+    assert len(found.axes) == panels
+    wanted = [f"c{i}" for i in range(size)] if panels == size else ["value of the parameter"]
+    assert [axis.get_xlabel() for axis in found.axes] == wanted
+    assert [len(axis.get_yticks()) for axis in found.axes] == ([0] * size if panels == size else [size])
+    assert not any(axis.get_legend() for axis in found.axes)
+
+
+def test_a_slope_is_compared_with_zero():
+    found = figure.of_case(numbers([0.1, 0.2], "parameter", ["slope of x", "mu"]), facts())
+    lines = [[line.get_xdata() for line in axis.lines if line.get_linestyle() == "--"] for axis in found.axes]
+    assert [[list(x) for x in each] for each in lines] == [[[0, 0]], []]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "label", "factor"),
+    [
+        (["count"], "true count", 1),
+        (["share"], "true share and underlying rate, in per cent", 100),
+        (["rate"], "underlying rate, in per cent", 100),
+        (["share", "rate"], "true share and underlying rate, in per cent", 100),
+    ],
+)
+def test_the_axis_of_a_panel_names_its_quantities_and_their_unit(kinds, label, factor):
+    table = pd.concat([numbers([0.1, 0.4], kind, reach=0.01) for kind in kinds])
+    (axis,) = figure.of_case(table, facts()).axes
+    assert axis.get_xlabel() == label
+    assert axis.get_ylim() == (1.6, -0.6)
+    assert axis.lines[0].get_xdata() == pytest.approx([0.1 * factor, 0.4 * factor])
+    assert [line.get_marker() for line in axis.lines] == list(style.MARKERS[: len(kinds)])
+    assert (axis.get_legend() is not None) == (len(kinds) > 1)
+
+
+def test_counts_on_an_axis_have_separators_of_thousands():
+    (axis,) = figure.of_case(numbers([1000.0, 20000.0]), facts()).axes
+    assert axis.xaxis.get_major_formatter()(12345.0) == "12,345"
+
+
+@pytest.mark.parametrize(("size", "ranked", "shown"), [(60, False, 60), (61, False, 30), (60, True, 60), (5, True, 5)])
+def test_names_of_a_panel_are_in_the_order_of_the_table_or_of_the_means(size, ranked, shown):
+    means = 7.0 * np.arange(size) % (size + 0.5)
+    order = np.argsort(-means) if ranked or size > 60 else np.arange(size)
+    assert figure._names(numbers(means), ranked) == [f"c{i}" for i in order[:shown]]
+
+
+@pytest.mark.parametrize(
+    ("smallest", "largest", "scale"),
+    [(2.0, 100.0, "linear"), (2.0, 101.0, "asinh"), (0.1, 50.0, "linear"), (0.1, 51.0, "asinh")],
+)
+def test_counts_of_very_different_size_are_on_a_logarithmic_axis(smallest, largest, scale):
+    """More than a factor of 50 between the shown counts, of which the smallest counts as 1 or more."""
+    means = [largest, *[smallest] * 29, *[smallest / 2] * 31]
+    (axis,) = figure.of_case(numbers(means, reach=0.01), facts()).axes
+    assert axis.get_xscale() == scale
+    (axis,) = figure.of_case(numbers(means[:60], reach=0.01), facts()).axes
+    assert axis.get_xscale() == "linear"  # all counts are shown
+
+
+def test_rates_per_unit_are_ranked_beside_the_naive_rates():
+    told = facts("protected_rates")
+    told["points"][0] |= {"rate_unit": "per 1,000 births", "naive_rates": {"c0": 2.5, "c2": 4.0}}
+    (axis,) = figure.of_case(numbers([3.0, 9.0, 5.0], "rate"), told).axes
+    assert [text.get_text() for text in axis.get_yticklabels()] == ["c1", "c2", "c0"]
+    assert axis.get_xlabel() == "underlying rate, per 1,000 births"
+    x, y = axis.lines[-1].get_data()
+    np.testing.assert_array_equal(x, [np.nan, 4.0, 2.5])
+    assert list(y) == [0, 1, 2]
+    assert axis.lines[0].get_xdata().tolist() == [3.0, 9.0, 5.0]  # not in per cent
+    assert axis.lines[-1].get_label() == "released value / exposure"
+
+
+@pytest.mark.parametrize(("size", "look"), [(30, (3.0, 0.8)), (31, (2.0, 0.4))])
+def test_rates_are_drawn_against_up_to_three_covariates(size, look):
+    covariates = {name: {f"c{i}": float(k * i) for i in range(size)} for k, name in enumerate("wxyz", 1)}
+    told = facts("protected_rates")
+    told["points"][0] |= {"rate_unit": "per 9", "covariates": covariates, "naive_rates": {"c1": 2.5}}
+    _, *against = figure.of_case(numbers(np.arange(size, dtype=float), "rate"), told).axes
+    assert [axis.get_xlabel() for axis in against] == ["w", "x", "y"]
+    for k, axis in enumerate(against, 1):
+        assert axis.get_ylabel() == "underlying rate\nper 9"
+        marks, naive = axis.lines
+        assert marks.get_xdata().tolist() == [k * i for i in range(size)]
+        assert marks.get_ydata().tolist() == list(range(size))
+        assert (marks.get_marker(), marks.get_label()) == ("o", "underlying rate")
+        assert np.flatnonzero(np.isfinite(naive.get_ydata())).tolist() == [1]
+        assert (naive.get_ydata()[1], naive.get_xdata()[1]) == (2.5, k)
+        assert (naive.get_markersize(), naive.get_markeredgewidth()) == look
+    (_,) = figure.of_case(numbers(np.arange(3.0)), told).axes  # counts are not drawn against covariates
+
+
+def grid(table, values):
+    """Return a table with a block of rows for every value of epsilon, and the facts of the grid."""
+    parts = [table.assign(epsilon=value) for value in values]
+    return pd.concat(parts, ignore_index=True), facts(points=[{"epsilon": value} for value in values])
+
+
+@pytest.mark.parametrize(("size", "step"), [(2, 1), (8, 1), (9, 2), (16, 2), (17, 3)])
+def test_a_grid_has_at_most_eight_ticks(size, step):
+    drawn = figure.of_grid(*grid(numbers([5.0]), [0.25 * (i + 1) for i in range(size)]))
+    (axis,) = (axis for axis in drawn.axes if axis.axison)
+    assert axis.get_xticks().tolist() == list(range(0, size, step))
+    assert [text.get_text() for text in axis.get_xticklabels()] == [f"{0.25 * (i + 1):g}" for i in range(0, size, step)]
+    assert axis.get_xlim() == (-0.5, size - 0.5)
+    assert axis.get_xlabel() == "epsilon"
+    assert not drawn.legends
+
+
+def test_the_further_keys_of_a_grid_are_in_a_legend():
+    table, told = grid(numbers([5.0]), [0.5, 1.0])
+    points = [{"at": {"epsilon": e, "total": t, "rate": 0.25}} for e in (0.5, 1.0) for t in (9, 10)]
+    table = pd.concat([table.assign(total=t, rate=0.25) for t in (9, 10)], ignore_index=True)
+    drawn = figure.of_grid(table, told | {"points": points})
+    (legend,) = drawn.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["total 9, rate 0.25", "total 10, rate 0.25"]
+    assert [line.get_marker() for line in drawn.axes[0].lines] == ["o", "s"]
+
+
+def test_two_parameters_of_a_grid_replace_its_last_quantities():
+    table = pd.concat([numbers(np.arange(8.0)), numbers([1.0, 2.0, 3.0], "parameter", ["p", "q", "r"])])
+    drawn = figure.of_grid(*grid(table, [0.5, 1.0]))
+    assert [axis.get_title() for axis in drawn.axes] == ["c0", "c1", "c2", "c3", "p", "q"]
+    assert [axis.get_ylabel() for axis in drawn.axes] == ["true count", "", "", "", "p", "q"]
+    assert drawn.get_suptitle().endswith("; 6 of 10 quantities (see the table for all)")
+
+
+def test_a_grid_shows_shares_before_counts_and_selected_names_before_all():
+    table = pd.concat([numbers([1.0, 2.0]), numbers([0.1, 0.2, 0.3], "share", ["a", "b", "a of ab"], reach=0.01)])
+    drawn = figure.of_grid(*grid(table, [0.5, 1.0]))
+    assert [axis.get_title() for axis in drawn.axes] == ["a", "b", "a of ab"]
+    assert drawn.axes[0].get_ylabel() == "true share"
+    found, told = grid(table, [0.5, 1.0])
+    told["points"][0]["among_labels"] = {"a of ab": "a"}
+    assert [axis.get_title() for axis in figure.of_grid(found, told).axes] == ["a of ab"]
+
+
+@pytest.mark.parametrize(("size", "height"), [(3, 2.8), (4, 4.9), (6, 4.9)])
+def test_a_grid_has_three_panels_in_a_line(size, height):
+    """A line has 2.1 inches; 0.7 inches are for the title and the legend."""
+    drawn = figure.of_grid(*grid(numbers(np.arange(float(size))), [0.5, 1.0]))
+    assert drawn.get_size_inches() == pytest.approx([7.0, height])
+    assert len({round(axis.get_position().x0, 3) for axis in drawn.axes}) == 3
+
+
+@pytest.mark.parametrize(("names", "axes", "height"), [(1, 2, 2.6), (2, 4, 4.6), (3, 4, 4.6), (4, 4, 4.6)])
+def test_a_batch_shows_up_to_three_quantities_and_the_widths(names, axes, height):
+    """The most frequent ones are first; the last panel that is used shows the widths."""
+    parts = [numbers([float(i)], names=[name]) for i, name in enumerate("aabacabcd") if name < "abcde"[names]]
+    parts.append(numbers([0.5], "share", ["a"], reach=0.1))  # counts are shown before shares
+    told = facts() | {"tables": {"all": 1234, "refused": 0}}
+    drawn = figure.of_batch(parts, told)
+    shown = sorted("abcd"[:names], key=lambda name: -"aabacabcd".count(name))[:3]
+    titles = [*shown, "all quantities"] + [""] * (axes - len(shown) - 1)
+    assert [axis.get_title() for axis in drawn.axes] == titles
+    assert [axis.axison for axis in drawn.axes] == [title != "" for title in titles]
+    assert drawn.get_size_inches()[1] == pytest.approx(height)
+    assert drawn.get_suptitle() == "1,234 tables, 0 rejected; central 90 % intervals"
+    assert drawn._suptitle.get_color() == style.BLACK
+    assert drawn.axes[0].get_xlabel() == "rank of the table"
+    assert drawn.axes[0].get_ylabel() == "true count"
+    assert drawn.axes[len(shown)].get_xlabel() == "width of the interval (true count)"
+    rejected = figure.of_batch(parts, told | {"tables": {"all": 1235, "refused": 1}})
+    assert rejected._suptitle.get_color() == style.RED
+
+
+@pytest.mark.parametrize(
+    ("size", "title"), [(150, "a"), (151, "a (150 of 151 tables)"), (180, "a (150 of 180 tables)")]
+)
+def test_a_batch_shows_150_ranks(size, title):
+    drawn = figure.of_batch([numbers([float(i)], names=["a"]) for i in range(size)], facts() | {
+        "tables": {"all": size, "refused": 0}})  # fmt: skip
+    axis = drawn.axes[0]
+    x, y = axis.lines[0].get_data()
+    assert axis.get_title() == title
+    assert (len(x), x[0], x[-1]) == (min(size, 150), 1, size)
+    assert (y == x - 1).all()  # the mean of rank r is r - 1
+
+
+@pytest.mark.parametrize(("spread", "bins"), [(0.0, 1), (2.9e-9, 1), (1.0, 40)])
+def test_equal_widths_are_one_bar(spread, bins):
+    """Widths of 3 and 3 + spread differ by less than 1e-9 of their size, or not."""
+    table = rows(("a", "count", 0.0, 1.0, 3.0), ("b", "count", 0.0, 1.0, 3.0 + spread))
+    drawn = figure.of_batch([table], facts() | {"tables": {"all": 2, "refused": 0}})
+    bars = drawn.axes[2].patches
+    assert len(bars) == bins
+    assert sum(bar.get_height() for bar in bars) == 2
+    if bins == 1:
+        assert (bars[0].get_x(), bars[0].get_x() + bars[0].get_width()) == pytest.approx((2.7, 3.3))

@@ -3,6 +3,7 @@
 import base64
 import gzip
 import json
+import math
 import os
 import re
 import shutil
@@ -22,7 +23,7 @@ from dpmultinomial._releases.spending import Cost
 from dpmultinomial._results.distributions import Discrete, Draws
 from reproduction import kind
 from reproduction.config import config, scenario_settings
-from reproduction.scenarios import batch, figure, making, page, standard
+from reproduction.scenarios import batch, figure, making, page, sentences, standard, summary
 
 GRID = {"kind": "noisy_counts", "counts": [12.3, 3, 40], "epsilon": [0.5, 1, 2.0], "total": [50, 60]}
 
@@ -335,3 +336,203 @@ def test_a_page_of_sixty_counts_shows_them_all(tmp_path, monkeypatch, size, show
     counts = {f"c{i}": i for i in range(size)}
     _, told = written(tmp_path, counts=counts, noise={"law": "discrete_laplace", "scale": 0.1})
     assert (len(told.lines), told.more) == (shown, size - shown)
+
+
+def frame(*rows):
+    """Return a table of results with a made-up row for every (quantity, type, mean, sd)."""
+    made = [{"quantity": q, "type": t, "released": 7.0, "mean": m, "sd": s, "lower": m - 2.0, "upper": m + 2.0,
+             "level": 0.9, "status": "exact", "error": 0.0} for q, t, m, s in rows]  # fmt: skip
+    return pd.DataFrame(made)
+
+
+MADE = {
+    "kind": "noisy_counts",
+    "scenario": "mine",
+    "release": "",
+    "settings": {"level": 0.9, "questions": {"gap": {"difference": ["a", "b"]}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("rows", "point", "start"),
+    [
+        ([("a", "count", 5.0, 1.0), ("b", "count", 9.0, 1.0)], {}, "The true count of b is between 7 and 11"),
+        ([("a", "count", 5.0, 1.0), ("b", "count", 9.0, 0.0)], {}, "The true count of a is between 3 and 7"),
+        ([("a", "count", 5.0, 0.0), ("b", "count", 9.0, 0.0)], {}, "The true count of b is"),
+        ([("m", "parameter", 5.0, 1.0), ("n", "parameter", 9.0, 1.0)], {}, "M is between 3.0 and 7.0"),
+        (
+            [("a", "count", 5.0, 1.0), ("a of ab", "share", 0.5, 0.1)],
+            {"among_labels": {"a of ab": "a"}, "among": ["a", "b"]},
+            "The true share of a among a and b is",
+        ),
+        (
+            [("a", "rate", 0.5, 0.1)],
+            {"among_labels": {"a": "x"}, "among": ["x", "y"]},
+            "The underlying rate of x among x",
+        ),
+        (
+            [*[(f"c{i}", "count", 5.0, 1.0) for i in range(23)], ("gap", "question", 3.0, 1.0)],
+            {},
+            "The true count of c0",
+        ),
+        (
+            [*[(f"c{i}", "count", 5.0, 1.0) for i in range(24)], ("gap", "question", 3.0, 1.0)],
+            {},
+            "gap: the count of a",
+        ),
+    ],
+)
+def test_the_main_result_comes_first(rows, point, start):
+    """The largest count that is not known; of more than 24 rows, the answer to a question."""
+    assert sentences.headline(frame(*rows), MADE, point).startswith(start)
+
+
+def test_numbers_of_chains_that_did_not_converge_are_no_main_result():
+    rows = frame(("a", "count", 5.0, 1.0), ("b", "count", 9.0, 1.0))
+    rows["status"] = ["exact", "not converged"]
+    assert sentences.headline(rows, MADE, {}).startswith("The true count of a ")
+    rows["status"] = "not converged"
+    assert sentences.headline(rows, MADE, {}) == "The Markov chains did not converge: do not use any of these numbers."
+    told = sentences.sentence(next(rows.itertuples()), MADE, {})
+    assert told == "The Markov chain for a did not converge: do not use this number."
+
+
+def test_the_part_of_the_noise_is_that_of_the_first_rate():
+    point = {"noise": {"law": "laplace"}, "noise_part_of_rate_variance": {"a": 0.256, "b": 0.5}}
+    assert sentences.noise_part(point).startswith("The noise accounts for 26 % of the posterior variance of the underl")
+    assert " rate of a; the rest is" in sentences.noise_part(point)
+    point |= {"among_labels": {"b": "beta"}, "among": ["beta", "g"]}
+    assert "accounts for 50 % of the posterior variance of the underlying rate of beta;" in sentences.noise_part(point)
+    assert sentences.noise_part({**point, "among_labels": {"c": "c"}}) == ""
+    assert sentences.noise_part({}) == ""
+
+
+@pytest.fixture
+def summarised(monkeypatch):
+    """Return a function from a made-up table of results to the text on the screen and the summary."""
+
+    def of(rows, points=({"at": {}},), form="case", comparison=(), **more):
+        facts = {**MADE, "form": form, "points": list(points)}
+        monkeypatch.setattr(summary.making, "facts_of", lambda files: facts)
+        monkeypatch.setattr(summary.making, "read", lambda files: (rows, pd.DataFrame(list(comparison)), facts))
+        files = making.Files(Path("results/mine"))
+        return summary.as_text(files), summary.summarise(files, **more)
+
+    return of
+
+
+@pytest.mark.parametrize(
+    ("size", "shown", "rest"),
+    [
+        (24, 24, None),
+        (25, 24, ".. 1 more row is in results/mine.csv"),
+        (26, 24, ".. 2 more rows are in results/mine.csv"),
+    ],
+)
+def test_the_terminal_shows_twenty_four_rows(summarised, size, shown, rest):
+    text, found = summarised(frame(*[(f"c{i:02}", "count", 100.0 + i, 1.0) for i in range(size)]))
+    assert len([row for row in text.splitlines() if re.match(r"c\d\d ", row)]) == shown
+    assert [row for row in text.splitlines() if row.startswith("..")] == ([rest] if rest else [])
+    assert (len(found.lines), found.more) == (size, 0)
+    assert len(found.sentences) == 6  # sentences on a page
+
+
+def test_answers_come_first_in_a_table_of_more_than_twenty_four_rows(summarised):
+    counts = [(f"c{i:02}", "count", 100.0 + i, 1.0) for i in range(23)]
+    answer = ("gap", "question", 3.0, 1.0)
+    assert summarised(frame(*counts, answer))[1].lines[0].quantity == "c00"
+    assert summarised(frame(*counts, counts[0], answer))[1].lines[0].quantity == "gap"
+    assert summarised(frame(*counts, answer))[1].sentences[0].startswith("gap: ")
+
+
+def test_a_table_that_is_cut_has_the_largest_counts_and_the_number_of_the_others(summarised):
+    """On a page, the largest are shown; a table of more than 400 rows keeps its order."""
+    rows = frame(*[(f"c{i}", "count", float(i * 37 % 101), 1.0) for i in range(101)], ("gap", "question", 3.0, 1.0))
+    points = [{"at": {}, "rows_left_out": 900}]
+    found = summarised(rows, points, most=2)[1]
+    assert [line.mean for line in found.lines] == ["3", "100", "99"]
+    assert found.more == 102 + 900 - 3
+    long = frame(*[(f"c{i}", "count", float(i * 37 % 401), 1.0) for i in range(401)])
+    found = summarised(long)[1]
+    assert [line.quantity for line in found.lines] == [f"c{i}" for i in range(400)]
+    assert found.more == 1
+
+
+def test_points_of_a_grid_are_listed_and_the_first_is_described(summarised):
+    points = [{"at": {"epsilon": e, "total": 9}, "accuracy": []} for e in (0.5, 1.0, 2.0)]
+    one = frame(("a", "count", 5.0, 1.0), ("b", "count", 4.0, 1.0))
+    rows = pd.concat([one.assign(**point["at"]) for point in points], ignore_index=True)
+    text, found = summarised(rows, points, form="grid")
+    assert found.sentences[0] == "The scenario has 3 points: epsilon 0.5, 1.0, 2.0; total 9."
+    assert [told[:36] for told in found.sentences[1:]] == ["With epsilon 0.5, total 9: The true "] * 2
+    assert found.headline.startswith("With epsilon 0.5, total 9: The true count of a is")
+    assert [line.key for line in found.lines] == ["0.5, 9", "0.5, 9", "1, 9", "1, 9", "2, 9", "2, 9"]
+    assert "epsilon, total  quantity  type" in text
+
+
+@pytest.mark.parametrize("size", [1, 2, 6, 7, 9])
+def test_sentences_of_points_are_stated_for_six_points(size):
+    points = [{"at": {"epsilon": i}} for i in range(size)]
+    texts = [["same", f"noise {i}"] for i in range(size)]
+    found = summary.by_point(points, texts, "At each point: ")
+    if size == 1:
+        assert found == ["same", "noise 0"]
+        return
+    wanted = ["At each point: same", *[f"With epsilon {i}: noise {i}" for i in range(min(size, 6))]]
+    if size > 6:
+        wanted.append(f"The file of facts states the same about the other {size - 6} points.")
+    assert found == wanted
+    assert summary.by_point(points, [["same"]] * size) == ["same"]
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "width", "key", "text"),
+    [
+        (4.25, "count", 0.99, "mean", "4.25"),
+        (4.25, "count", 1.0, "mean", "4.2"),
+        (4.25, "count", 9.0, "released", "4.25"),
+        (4.3, "count", 0.5, "released", "4.3"),
+        (12345.678, "count", 0.5, "mean", "1.235e+04"),
+        (1234.0, "count", 0.5, "mean", "1,234"),
+        (0.256, "share", 0.2, "mean", "25.6 %"),
+        (0.256, "rate", 0.2, "mean", "25.6 %"),
+        (0.256, "per unit", 0.2, "mean", "0.26"),
+        (math.nan, "count", 1.0, "mean", ""),
+    ],
+)
+def test_a_cell_has_as_many_digits_as_its_interval_allows(value, kind, width, key, text):
+    assert summary._number(value, kind, width, key) == text
+
+
+def test_columns_are_aligned_by_their_width_on_the_screen_up_to_sixty():
+    """A Chinese character takes two columns; a cell of 61 characters shifts the next cell."""
+    assert summary.table([["ab", "x"], ["名", "yy"], ["c", "z"]]) == ["ab  x", "名  yy", "c   z"]
+    assert summary.table([["a" * 60, "x"], ["b", "y"]]) == [f"{'a' * 60}  x", f"b{' ' * 59}  y"]
+    assert summary.table([["a" * 61, "x"], ["b", "y"]]) == [f"{'a' * 61}  x", f"b{' ' * 59}  y"]
+
+
+def test_tables_of_a_batch_are_counted_with_the_reasons_of_the_rejected_ones(monkeypatch):
+    statuses = {"exact": 1200, **{f"refused: reason {i}": 2 - (i > 0) for i in range(21)}}
+    tables = {"all": 1222, "refused": 22, "statuses": statuses, "conflicts": 0}
+    settings = {"level": 0.9, "noise": "exact", "prior": "flat", "rate": 0.25}
+    facts = {**MADE, "form": "batch", "tables": tables, "settings": settings}
+    monkeypatch.setattr(summary.making, "facts_of", lambda files: facts)
+    rows = frame(*[(f"c{i}", "count", 5.0, 1.0) for i in range(401)]).assign(table="t1")
+    monkeypatch.setattr(summary.batch, "read", lambda *_: iter([rows, None]))
+    found = summary.summarise(making.Files(Path("results/mine")))
+    assert found.headline == "1,200 of 1,222 tables were analysed; 22 were rejected."
+    assert found.sentences[0] == "Rejected, 2 tables: reason 0."
+    assert found.sentences[1] == "Rejected, 1 table: reason 1."
+    assert len(found.sentences) == 20
+    assert (len(found.lines), found.more, found.level, found.lines[0].key) == (400, 0, "90 %", "t1")
+    assert found.accuracy == ["The numbers of 1,200 tables are exact up to floating-point rounding."]
+    assert found.assumptions[1:] == [
+        "No noise was added to the counts.", "Each record was selected for swapping with probability 25 %.",
+        "Prior: flat.",
+    ]  # fmt: skip
+    assert ".. the other tables are in results/mine.csv" in summary.as_text(making.Files(Path("results/mine")))
+    tables |= {"all": 1201, "refused": 1}
+    assert summary.summarise(making.Files(Path("results/mine"))).headline.endswith("analysed; 1 was rejected.")
+    settings |= {"noise": None, "epsilon": 0.5}
+    told = summary.summarise(making.Files(Path("results/mine"))).assumptions
+    assert "The noise is that of epsilon = 0.5." in told

@@ -499,3 +499,226 @@ def test_confidence_intervals_belong_to_the_names_of_their_rows(order):
     np.testing.assert_array_equal(found[["ci_lower", "ci_upper"]], [wanted[i] for i in order])
     methods = {0: "tails", 1: "tails: no count fits at this level; the nearest is 0", 2: "tails", 3: ""}
     assert found["ci_method"].tolist() == [methods[i] for i in order]
+
+
+@pytest.mark.parametrize(
+    ("value", "width", "text"),
+    [
+        (1234.5678, 0.34, "1,234.57"),  # 0.34 has two decimals
+        (1234.5678, 0.99, "1,234.57"),
+        (1234.5678, 1.0, "1,234.6"),
+        (1234.5678, 9.9, "1,234.6"),
+        (1234.5678, 10.0, "1,235"),
+        (1234.5678, 5000.0, "1,235"),
+        (0.5, 1e-20, "0.500000000000"),  # at most twelve decimals
+        (1234.5678, 0.0, "1235"),
+        (1234.5678, -1.0, "1235"),
+        (1234.5678, math.inf, "1235"),
+        (math.nan, 1.0, "no bound"),
+    ],
+)
+def test_a_real_number_has_the_decimals_of_two_digits_of_the_width(value, width, text):
+    assert sentences.real(value, width) == text
+
+
+@pytest.mark.parametrize(
+    ("width", "decimals"),
+    [(0.5, 0), (0.1, 0), (0.099, 1), (0.01, 1), (0.0099, 2), (0.001, 2), (1e-4, 3), (1e-5, 4), (1e-6, 4), (1e-9, 4),
+     (0.0, 1), (-0.1, 1), (math.inf, 1), (math.nan, 1)],
+)  # fmt: skip
+def test_a_percentage_has_the_decimals_of_two_digits_of_the_width(width, decimals):
+    """A width of 0.0099 is 0.99 %, whose second digit is the second decimal."""
+    assert sentences.digits_of(width) == decimals
+    third = f"{100 / 3:.{max(decimals, 1)}f} %"
+    assert sentences.shares(1 / 3, width=width) == [third]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1234.0, "1,234"), (1234.56, "1,234.6"), (-3.0, "-3"), (0.04, "0.0"), (math.inf, "no bound")],
+)
+def test_a_count_has_no_decimals_and_a_mean_has_one(value, text):
+    assert sentences.count(value) == text
+
+
+@pytest.mark.parametrize(
+    ("names", "text"), [([], ""), (["a"], "a"), (["a", "b"], "a or b"), (["a", "b", "c"], "a, b or c")]
+)
+def test_names_are_listed_with_a_word_before_the_last(names, text):
+    assert sentences.listed(names, "or") == text
+    assert sentences.listed(names) == text.replace(" or ", " and ")
+
+
+@pytest.mark.parametrize(
+    ("prior", "text"),
+    [
+        ("1/(1+n)", "1/(1+n)"),
+        ({"law": "Dirichlet", "concentration": [1.0, 1.0]}, "flat Dirichlet on the rates"),
+        (
+            {"law": "Dirichlet", "concentration": [0.5, 0.5]},
+            "Jeffreys' prior on the rates (Dirichlet, concentration 0.5 for each)",
+        ),
+        (
+            {"law": "Dirichlet", "concentration": [2.0, 2.0]},
+            "Dirichlet on the rates, with concentration 2 for each",
+        ),
+        (
+            {"law": "Dirichlet", "concentration": [float(i) for i in range(1, 15)]},
+            "Dirichlet on the rates, with concentration 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12",
+        ),
+        ({"law": "Dirichlet", "mean": 3, "parts": [1]}, "Dirichlet (mean 3)"),
+        ({"law": "flat"}, "flat"),
+        ({"mean": 3, "sd": 2}, "as stated (mean 3, sd 2)"),
+    ],
+)
+def test_a_prior_is_described_by_its_law_and_its_numbers(prior, text):
+    assert sentences.prior_text(prior) == text
+
+
+@pytest.mark.parametrize(
+    ("point", "text"),
+    [
+        ({}, ""),
+        ({"cost": {}}, ""),
+        ({"cost": "unknown"}, ""),
+        ({"cost": {"epsilon": 0.5, "note": "x"}}, "Privacy cost of the release: epsilon = 0.5."),
+        (
+            {"cost": {"rho": 0.25, "relation": "replace a record"}},
+            "Privacy cost of the release: rho = 0.25 (neighbouring files: replace a record).",
+        ),
+        (
+            # both changes of a replacement change other counts: the rho of the sum of the changes is (1 + 1)^2 rho
+            {"cost": {"rho": 0.25, "relation": "replace a record"}, "neighbours": "add or remove a record"},
+            "Privacy cost of the release: rho = 0.25 (neighbouring files: add or remove a record; rho = 1 to replace a "
+            "record).",
+        ),
+    ],
+)
+def test_a_cost_is_stated_with_its_neighbours(point, text):
+    assert sentences.cost_text(point) == text
+
+
+def test_each_accuracy_is_stated_with_its_number_of_rows_and_its_reason():
+    states = [
+        {"rows": 1, "status": "exact", "reason": ""},
+        {"rows": 2, "status": "approximate", "reason": "from draws"},
+        {"rows": 1000, "status": "not converged", "reason": ""},
+    ]
+    told = sentences.accuracy({"accuracy": states, "fit": {"sentence": "the fit is good"}, "omitted": "no rates"})
+    assert told == [
+        "1 of the numbers is exact up to floating-point rounding.",
+        "2 of the numbers are approximate, with the stated error: from draws.",
+        "1,000 of the numbers are from a Markov chain that did NOT pass its checks: do not use these numbers.",
+        "The fit is good.",
+        "Omitted: no rates.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("counts", "start"),
+    [(1, "CONFLICT: a is improbable"), (2, "CONFLICT: a and b are"), (5, "CONFLICT: a and b and 3 ")],
+)
+def test_a_conflict_names_its_counts(counts, start):
+    names = ["a", "b"][:counts]
+    check = {"found": True, "names": names, "counts": counts, "smallest": 0.00042, "tested": 1234}
+    (told,) = sentences.accuracy({"conflict": check})
+    assert told.startswith(start)
+    assert "(smallest p-value 0.0004 among 1,234)" in told
+    assert sentences.accuracy({"conflict": {**check, "found": False}}) == []
+
+
+@pytest.mark.parametrize(
+    ("tables", "told"), [(0, None), (1, "in 1 table, released"), (1200, "in 1,200 tables, released")]
+)
+def test_tables_in_conflict_are_counted(tables, told):
+    found = list(sentences.conflicts({"conflicts": tables}))
+    assert len(found) == (told is not None)
+    assert not found or told in found[0]
+
+
+def test_counts_that_depend_on_the_prior_are_counted():
+    (told,) = sentences.accuracy({"flat_comparison": {"prior_matters": 3, "of": 1500}})
+    assert told.startswith("The prior matters for 3 of 1,500 counts: ")
+    assert sentences.accuracy({"flat_comparison": {"prior_matters": 0, "of": 1500}}) == []
+
+
+@pytest.mark.parametrize(
+    ("stated", "told"),
+    [
+        ({"number": 1, "are": "zero"}, "1 cell is not listed in the file; for these cells, 0 was released."),
+        ({"number": 2, "are": "unknown"}, "2 cells are not listed in the file; for these cells, no value is known."),
+        (
+            {"number": 2000, "are": "withheld", "below": 10},
+            "2,000 cells are not listed in the file; for these cells, the value was withheld (values below 10).",
+        ),
+        (
+            {"number": 2, "are": "withheld"},
+            "2 cells are not listed in the file; for these cells, the value was withheld.",
+        ),
+    ],
+)
+def test_cells_that_are_not_listed_are_counted(stated, told):
+    assert list(sentences._absent({"absent": stated})) == [told]
+
+
+@pytest.mark.parametrize(
+    ("point", "bounded", "noun"),
+    [
+        ({"noise": {"law": "laplace"}}, False, "noise"),
+        ({"noise": {"law": "exact"}}, True, "suppression"),
+        ({"noise": {"law": "exact", "rounded": 5}}, True, "rounding"),
+        ({"noise": {"law": "random_rounding", "base": 3}}, True, "rounding"),
+        ({"noise": {"law": "table"}}, True, "noise"),
+        ({"noise": {"laws": [{"law": "exact"}, {"law": "laplace"}]}}, False, "noise"),
+        ({"noise": {"laws": [{"law": "exact"}, {"law": "table"}]}}, True, "noise"),
+        ({"strata": 1, "noise": {"law": "laplace"}}, True, "swapping"),
+        ({}, False, "noise"),
+    ],
+)
+def test_only_some_protections_bound_the_counts(point, bounded, noun):
+    assert sentences.bounded(point) == bounded
+    assert sentences._protection(point) == noun
+
+
+@pytest.mark.parametrize(
+    ("kind", "type_", "name", "point", "text"),
+    [
+        ("noisy_counts", "count", "a", {}, "not measured"),
+        ("noisy_counts", "count", "a", {"noise": {"law": "laplace", "threshold": 5}}, "withheld"),
+        ("noisy_counts", "count", "a", {"tree": {"several": ["a"]}}, "measured several times"),
+        ("noisy_counts", "count", "b", {"tree": {"several": ["a"]}}, "not measured"),
+        ("noisy_counts", "count", "a", {"published_as": {"a": "published as 1 to 4"}}, "published as 1 to 4"),
+        ("noisy_counts", "share", "a", {}, ""),
+        ("protected_rates", "rate", "a", {}, "not measured"),
+        ("protected_rates", "count", "a", {}, ""),
+        ("swapped_table", "count", "a", {}, ""),
+    ],
+)
+def test_the_reason_of_an_empty_cell_is_stated(kind, type_, name, point, text):
+    assert sentences.missing(type_, name, math.nan, {"kind": kind}, point) == text
+    assert sentences.missing(type_, name, 3.0, {"kind": kind}, point) == ""
+    row = SimpleNamespace(**{"quantity": name, **COUNT, "type": type_, "released": math.nan}, level=0.9, status="exact")
+    told = sentences.sentence(row, {"kind": kind, "settings": {}}, point)
+    word = "This" if type_ == "count" else "Its"
+    assert told.endswith(f" {word} count was {text}.") if text else "count was" not in told
+
+
+@pytest.mark.parametrize(
+    ("question", "quantity", "noun", "whole", "text"),
+    [
+        ({"sum": ["a", "b"]}, "q", "sum", True, "the total count of a and b"),
+        ({"sum": "all", "about": "shares"}, "q", "sum", False, "the total share of all"),
+        ({"difference": ["a", ["b", "c"]]}, "q", "difference", True, "the count of a minus the count of b and c"),
+        ({"ratio": ["a", "b"], "about": "rates"}, "q", "ratio", False, "the rate of a divided by the rate of b"),
+        ({"share": {"of": "a", "among": ["a", "b"]}}, "q", "share", False, "the share of a among a and b"),
+        ({"rank": {"of": "all"}}, "q: a", "rank", True, "the answer"),
+        ({"rank": {"of": "all"}}, "q: P(a in top 2)", "probability", True, "the answer"),
+        ({"probability": "a > b"}, "q", "probability", False, "the answer"),
+        ({"other": 1}, "q", "question", False, "the answer"),
+        ({"sum": ["a"]}, "another", "question", False, "the total count of a"),
+    ],
+)
+def test_the_nouns_of_questions(question, quantity, noun, whole, text):
+    assert sentences.question_noun(quantity, {"p": {"ratio": ["x", "y"]}, "q": question}) == noun
+    assert sentences.about_counts(quantity, {"p": {"ratio": ["x", "y"]}, "q": question}) == whole
+    assert sentences._asked(question) == text
