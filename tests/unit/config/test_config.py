@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from reproduction import kind, paper, smoke
-from reproduction.config import checks, config, json_text, reading, scenario_settings
+from reproduction.config import checks, config, json_text, overlays, reading, scenario_settings
 
 ROOT = Path(__file__).parents[3]
 PAPERS = paper.discover()
@@ -296,3 +296,277 @@ def test_a_grid_is_judged_at_its_dearest_point():
 def test_what_is_refused_says_how_to_go_on():
     with pytest.raises(config.ConfigError, match=r"the limit is 24: reduce this setting, or increase limits\.hours"):
         check(raim2021={"geweke": {"sweeps": 10**12}})
+
+
+def nested(levels, form):
+    """Return a mapping whose innermost value is on the given level."""
+    if form == "json":
+        return '{"a": ' * levels + "1" + "}" * levels
+    return "".join(f"{'  ' * i}a:\n" for i in range(levels - 1)) + f"{'  ' * (levels - 1)}a: 1\n"
+
+
+@pytest.mark.parametrize("form", ["yaml", "json"])
+def test_twelve_levels_are_read_and_thirteen_are_not(form):
+    value = reading.parse(nested(12, form), form=form)
+    for _ in range(12):
+        value = value["a"]
+    assert value == 1
+    with pytest.raises(config.ConfigError, match=r"nested more than 12 levels deep.*: use fewer levels"):
+        reading.parse(nested(14, form), form=form)
+
+
+def test_the_largest_file_is_read_and_a_larger_one_is_not(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "_LARGEST_FILE", 5)
+    path = tmp_path / "a.yaml"
+    path.write_text("a: 1\n")
+    assert config.read(path) == {"a": 1}
+    path.write_text("a: 12\n")
+    words = "a.yaml: the file must have at most 5 bytes, got at least 6 bytes: shorten the file$"
+    with pytest.raises(config.ConfigError, match=words):
+        config.read(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a: 1\nb: &x 2\n", r"anchors are not supported \(line 2\), got &x: write the value in full at each place"),
+        ("a: 1\nb: *x\n", r"aliases are not supported \(line 2\), got \*x|undefined alias"),
+        ("%YAML 1.1\n---\na: 1\n", r"directives \(%\) are not supported \(line 1\): remove this line"),
+        ("a: 1\n\nb: !!str 2\n", r"tags are not supported \(line 3\), got tag:yaml.org,2002:str: write the value"),
+        ("a: 1\nb:\n  <<: {c: 1}\n", r"merge keys \(<<\) are not supported \(line 3\): write the keys in full"),
+        ('a: 1\n"b\\x41": 2\n', r"keys must not contain escapes \(line 2\), got \"b.x41\": write the characters"),
+        ('a:\n- {"b\\x41": 2}\n', r"keys must not contain escapes \(line 2\)"),
+        ("a: 1\n? b\n? c\n", r"") ,
+        ("?b: 1\n", "templates are not allowed, got the key ?b".replace("?", r"\?")),
+        ("a: {__b: 1}\n", "templates are not allowed, got the key __b"),
+        ("a:\n  b: 1\n\tc: 2\n", "line 3 is indented with a tab: use spaces"),
+        ("a:\n   \tb: [\n", "line 2 is indented with a tab: use spaces"),
+        ("a: [1, 2\nb: 3\t\n", "while parsing a flow sequence|expected ',' or"),
+    ],
+)  # fmt: skip
+def test_features_of_yaml_that_are_rejected_with_their_line(text, words):
+    if not words:
+        assert reading.parse(text, form="yaml") == {"a": 1, "b": None, "c": None}
+        return
+    with pytest.raises(config.ConfigError, match=words):
+        reading.parse(text, form="yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"a": 1, "a": 2}', "duplicate key 'a': remove all but one of the entries with this key"),
+        ('{"a": NaN}', "NaN is not a valid JSON number"),
+        ('{"a": 1,}', "the text is not valid JSON"),
+        ('{"\\u0007": 1}', "keys must not contain control characters, got '.x07'"),
+        ('{"a": {"?b": 1}}', "templates are not allowed, got the key .b"),
+    ],
+)
+def test_json_that_is_rejected(text, words):
+    with pytest.raises(config.ConfigError, match=words):
+        reading.parse(text, form="json")
+
+
+def test_a_list_has_at_most_a_million_values_on_one_level(monkeypatch):
+    monkeypatch.setattr(reading, "_MOST", 3)
+    assert reading.parse('{"a": [1, 2, 3]}', form="json") == {"a": [1, 2, 3]}
+    with pytest.raises(config.ConfigError, match="nested more than 12 levels"):
+        reading.parse('{"a": [1, 2, 3, 4]}', form="json")
+
+
+@pytest.mark.parametrize(
+    ("value", "allowed"),
+    [(0, True), (1e15, True), (-1e15, True), (1.01e15, False), (-1.01e15, False), (1e-30, True), (9e-31, False),
+     (-9e-31, False), (float("inf"), True)],
+)  # fmt: skip
+def test_numbers_that_no_setting_can_have(value, allowed):
+    """An infinite number breaks the schema, which reports it."""
+    rule = "a number must be 0 or between 1e-30 and 1e+15 in absolute value"
+    for where, whole in (("x.a", {"a": value}), ("x.a[1].b", {"a": [1, {"b": value}]})):
+        assert list(config.beyond("x", whole)) == ([] if allowed else [(where, f"{value!r} is not allowed: {rule}")])
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "text"),
+    [
+        ({"type": "integer"}, 1.0, "1.0 is not an integer"),
+        ({"type": "integer"}, True, "True is not an integer"),
+        ({"type": "number"}, True, "True is not a number"),
+        ({"type": ["integer", "null"]}, "x", "'x' is not an integer or empty"),
+        ({"type": "number"}, "1e3", "'1e3' is not a number; YAML reads 1e3 as a string: write 1000.0, or use a decimal "
+         "point as in 1.0e-3"),
+        ({"type": "number"}, "12", "'12' is not a number; write the number without quotation marks"),
+        ({"type": "string"}, 1.5, "1.5 is not text"),
+        ({"type": "array"}, "12", "'12' is not a list"),
+        ({"type": "number"}, float("inf"), "inf is not a number; the number must be finite"),
+        ({"type": "string", "minLength": 1}, "", "'' is not allowed: the value must not be empty"),
+        ({"type": "string", "pattern": "^[a-z]+$"}, " ", "' ' is not allowed: the value must not be empty"),
+        ({"type": "string", "pattern": "^[a-z]+$"}, "A", "'A' is not a valid name: a name must consist of lower-case "
+         "letters, digits and _ and must begin with a letter"),
+        ({"required": ["a", "b"]}, {}, "missing keys: a, b"),
+        ({"required": ["a", "b"]}, {"a": 1}, "missing key: b"),
+        ({"enum": ["alpha", "beta"]}, "alpa", "'alpa' is not allowed, did you mean 'alpha'?. The allowed values are "
+         "alpha, beta"),
+        ({"minimum": 1}, 0, "0 is not allowed: the value must be >= 1"),
+        ({"exclusiveMinimum": 1}, 1, "1 is not allowed: the value must be > 1"),
+        ({"maximum": 1}, 2, "2 is not allowed: the value must be <= 1"),
+        ({"exclusiveMaximum": 1}, 1, "1 is not allowed: the value must be < 1"),
+        ({"minItems": 2}, [1], "[1] has 1 entries, but the minimum is 2"),
+        ({"maxItems": 1}, [1, 2], "[1, 2] has 2 entries, but the maximum is 1"),
+        ({"uniqueItems": True}, [1, 1], "[1, 1] contains a duplicate"),
+        ({"type": "integer"}, "x" * 118, f"'{'x' * 118}' is not an integer"),
+        ({"type": "integer"}, "x" * 119, f"'{'x' * 99} .. (121 characters) is not an integer"),
+    ],
+)  # fmt: skip
+def test_rules_of_a_schema_in_words(schema, value, text):
+    assert set(config.broken({"x": value}, {"properties": {"x": schema}})) == {("x", text)}
+
+
+def test_places_of_mistakes_and_nearest_keys():
+    schema = {
+        "additionalProperties": False,
+        "properties": {"file": {}, "rows": {"items": {"properties": {"n": {"type": "integer"}}}}},
+    }
+    broken = config.broken({"rows": [{"n": 1}, {"n": "x"}], "table": 1, "flie": 2}, schema)
+    assert sorted(broken) == [
+        ("flie", "unknown key, did you mean 'file'?. The allowed keys are file, rows"),
+        ("rows[1].n", "'x' is not an integer"),
+        ("table", "unknown key, did you mean 'file'?. The allowed keys are file, rows"),
+    ]
+    assert config.broken({}, {"required": ["a"]}) == [("(top level)", "missing key: a")]
+
+
+def test_mistakes_are_counted_once_and_rules_run_on_what_the_schema_allows():
+    schema = {"properties": {"a": {"type": "object", "properties": {"n": {"type": "integer", "default": 3}}}}}
+    rules = {"a": lambda section: [("n", "must be even"), ("n", "must be even")] * (section["n"] % 2)}
+    with pytest.raises(config.ConfigError) as one:
+        config.check({"a": {}}, schema, rules)
+    assert str(one.value) == "1 mistake in the configuration; nothing was run.\n  a.n: must be even"
+    assert config.check({"a": {"n": 2}}, schema, rules, lambda filled: []) == {"a": {"n": 2}}
+    with pytest.raises(
+        config.ConfigError, match=r"^2 mistakes in the configuration; nothing was run.\n  b: x\n  c: y$"
+    ):
+        config.check({"a": {"n": 2}}, schema, rules, lambda filled: [("c", "y"), ("b", "x")])
+    with pytest.raises(config.ConfigError, match=r"^1 mistake .*\n  a.n: 'x' is not an integer$"):  # the rule fails
+        config.check({"a": {"n": "x"}}, schema, rules, lambda filled: [("c", "y")])
+    with pytest.raises(KeyError):  # an error of the rule itself is not hidden
+        config.check({"a": {"n": 2}}, schema, {"a": lambda section: section["m"]})
+    with pytest.raises(config.ConfigError, match=r"a.n: 2000000000000000.0 is not allowed"):
+        config.check({"a": {"n": 2e15}}, schema)
+
+
+def test_files_are_merged_key_by_key(tmp_path):
+    for name, text in (("a", "x: {p: 1, q: [1, 2]}\ny: 3\n"), ("b", "x: {q: [5]}\nz: null\n"), ("c", "x: 4\n")):
+        (tmp_path / f"{name}.yaml").write_text(text)
+    a, b, c = (tmp_path / f"{name}.yaml" for name in "abc")
+    assert overlays.merged([a, b]) == {"x": {"p": 1, "q": [5]}, "y": 3, "z": None}
+    assert overlays.merged([a, b], {"x": {"p": 2}, "y": 0}) == {"x": {"p": 2, "q": [5]}, "y": 0, "z": None}
+    with pytest.raises(config.ConfigError, match=r"c\.yaml: x has 4, but another .* has keys and values: use the same"):
+        overlays.merged([a, c])
+    with pytest.raises(config.ConfigError, match=r"^--config: x\.p has keys and values, but another .* has 1: use"):
+        overlays.merged([a], {"x": {"p": {"r": 1}}})
+
+
+def test_single_settings_of_the_command_line():
+    assert overlays.pairs(["a=1", "b_2={x: [1, y]}", "c=", "d=x=y"]) == {
+        "a": 1, "b_2": {"x": [1, "y"]}, "c": None, "d": "x=y",
+    }  # fmt: skip
+    for word in ("a", "=1", "a-b=1", "__use=1", "2a=1"):
+        with pytest.raises(config.ConfigError, match=f"--config must have the form name=value, got {word!r}"):
+            overlays.pairs(["x=1", word])
+    with pytest.raises(config.ConfigError, match=r"^--config a: tags are not supported"):
+        overlays.pairs(["a=!!str 1"])
+
+
+@pytest.mark.parametrize(
+    ("words", "files", "pairs", "rest"),
+    [
+        ("-c 1 all", "", "", "-c 1 all"),
+        ("all --configfile a.yaml b.yaml", "a.yaml b.yaml", "", "all"),
+        ("all --configfiles a.yaml --cores 2", "a.yaml", "", "all --cores 2"),
+        ("--configf=a.yaml x", "a.yaml", "", "") ,
+        ("--config a=1 b=2 -n", "", "a=1 b=2", "-n"),
+        ("--config=a=1 b=2", "", "a=1 b=2", ""),
+        ("-C a=1 --configfile c.yaml", "c.yaml", "a=1", ""),
+        ("-Ca=1 all", "", "a=1", "all"),
+        ("--config a=1 -5 -n", "", "a=1 -5", "-n"),
+        ("--config a=1 -5. -n", "", "a=1 -5.", "-n"),
+        ("--configfile a.yaml -- b.yaml --config", "a.yaml", "", "-- b.yaml --config"),
+        ("--dry-run --debug -p", "", "", "--dry-run --debug -p"),
+    ],
+)  # fmt: skip
+def test_configuration_options_are_separated_from_the_others(words, files, pairs, rest):
+    if words.endswith(" x"):
+        with pytest.raises(config.ConfigError, match=r"x is not a configuration file. If x is a target, write"):
+            overlays.taken_apart(words.split())
+        return
+    found = overlays.taken_apart(words.split())
+    assert (found.overlays, found.pairs, found.rest) == (
+        tuple(map(Path, files.split())), tuple(pairs.split()), tuple(rest.split()),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("option", ["-d", "-dx", "--dir", "--direc=x", "--directory", "--directory=x"])
+def test_another_folder_is_not_supported(option):
+    with pytest.raises(config.ConfigError, match=f"the option {option} is not supported: change to the folder"):
+        overlays.taken_apart(["all", option])
+
+
+def test_the_merged_file_comes_before_the_targets_after_two_dashes():
+    asked = overlays.Asked((), (), ("-n", "--", "all"))
+    assert asked.with_one(None) == ["-n", "--", "all"]
+    assert asked.with_one(Path("m.json")) == ["-n", "--configfile=m.json", "--", "all"]
+    assert overlays.Asked((), (), ("all",)).with_one(Path("m.json")) == ["all", "--configfile=m.json"]
+
+
+PROFILE = [
+    ("cores: 1\n", None),
+    ("cores: 1\nconfigfile: a.yaml\n", r"must not contain the key configfile: pass --configfile FILE instead"),
+    ("'configfiles' : [a.yaml]\n", r"must not contain the key configfile"),
+    ("__use_yte__: true\n", "must be plain YAML without templates, .*: remove the key __use_yte__"),
+    ("a: [\n", "must be plain YAML without templates"),
+]
+
+
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        (["--profile", "mine"], "mine"), (["--profile=mine"], "mine/config.yaml"),
+        (["--prof", "mine"], "profiles/mine/config.yaml"), (["--workflow-profile", "mine"], "mine/b.yaml"),
+        ([], "home/snakemake/mine/a.yaml"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(("text", "message"), PROFILE)
+def test_profiles_hide_no_configuration_and_no_template(tmp_path, monkeypatch, words, text, message, place):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("SNAKEMAKE_PROFILE", "" if words else "mine")
+    (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / place).write_text(text)
+    if message is None:
+        assert overlays.taken_apart([*words, "all"]).rest == (*words, "all")
+    else:
+        with pytest.raises(config.ConfigError, match=message):
+            overlays.taken_apart([*words, "all"])
+
+
+def test_the_configuration_in_use(tmp_path):
+    """The merged file alone counts if nothing changed it; otherwise it is an overlay of config.yaml."""
+    with pytest.raises(config.ConfigError, match=r"config\.yaml was not found in .*: change to the folder that"):
+        overlays.in_use([], {}, tmp_path)
+    other = tmp_path / "other.yaml"
+    other.write_text("b: 2\n")
+    assert overlays.in_use([other], {"c": 3}, tmp_path) == {"b": 2, "c": 3}
+    (tmp_path / "config.yaml").write_text("a: 1\nb: 1\n")
+    assert overlays.in_use([], {}, tmp_path) == {"a": 1, "b": 1}
+    assert overlays.in_use([other], {}, tmp_path) == {"a": 1, "b": 2}
+    merged = overlays.write({"b": 5}, tmp_path)
+    assert len(merged.stem) == 32
+    assert merged.read_text() == '{\n "b": 5\n}'
+    assert overlays.in_use([merged], {"c": 3}, tmp_path) == {"b": 5, "c": 3}
+    assert overlays.in_use([merged, other], {}, tmp_path) == {"a": 1, "b": 2}
+    merged.write_text('{"b": 6}')
+    assert overlays.in_use([merged], {}, tmp_path) == {"a": 1, "b": 6}
+    elsewhere = tmp_path / "sub"
+    elsewhere.mkdir()
+    assert overlays.in_use([overlays.write({"b": 7}, elsewhere)], {}, tmp_path) == {"a": 1, "b": 7}

@@ -1,5 +1,9 @@
 """Public files of a scenario: what is too large, too deep or not a number is rejected before anything is computed."""
 
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
@@ -8,7 +12,7 @@ import pytest
 import dpmultinomial as dpm
 from dpmultinomial._files import published
 from dpmultinomial._files.places import FileFault
-from reproduction.config import reading, table_files
+from reproduction.config import question_rules, reading, table_files
 from reproduction.scenarios import table_stream
 from reproduction.scenarios.noisy_counts import rules
 
@@ -139,3 +143,183 @@ def test_empty_lines_of_a_batch_are_not_rows(rows, tmp_path):
     assert faults == wanted
     path.write_text("table,name,value\n\n\n")
     assert not table_files.is_batch(str(path))
+
+
+def both(tmp_path, rows):
+    """Return the same columns as a CSV file and as a Parquet file."""
+    (tmp_path / "a.csv").write_text("name,value\n" + "".join(f"{name},{value}\n" for name, value in rows))
+    names, values = zip(*rows, strict=True)
+    return str(tmp_path / "a.csv"), parquet(tmp_path / "a.parquet", name=list(names), value=list(values))
+
+
+def test_the_limits_of_integers_and_names_are_themselves_allowed(tmp_path):
+    rows = [("a", 0), ("x" * 1000, 10**8)]
+    for path in both(tmp_path, rows):
+        found = table_files.texts(path, {"name": "text", "value": "whole"})
+        assert found == {"name": ["a", "x" * 1000], "value": ["0", "100000000"]}
+    (tmp_path / "b.csv").write_text("name,value\na,100000001\n")
+    with pytest.raises(ValueError, match=r"line 2, column 'value': must be in .0, 100000000., got '100000001'"):
+        table_files.texts(str(tmp_path / "b.csv"), {"name": "text", "value": "whole"})
+    path = parquet(tmp_path / "b.parquet", name=["x" * 1001], value=[1])
+    with pytest.raises(ValueError, match="must have at most 1000 characters, got 1001"):
+        table_files.texts(path, KINDS)
+
+
+@pytest.mark.parametrize(("rows", "columns", "size", "words"), [
+    (10**7, 10_000, 2**31, ""),
+    (10**7 + 1, 1, 1, "10000000 rows, got 10000001"),
+    (1, 10_001, 1, "10000 columns, got 10001"),
+    (1, 1, 2**31 + 1, "4294967296 bytes when it is decompressed, got 4294967298"),
+])  # fmt: skip
+def test_what_a_parquet_file_may_contain(rows, columns, size, words):
+    """Two groups of rows have the same size, 2 GiB at most."""
+    group = SimpleNamespace(total_byte_size=size)
+    stated = SimpleNamespace(num_rows=rows, num_columns=columns, num_row_groups=2, row_group=[group, group].__getitem__)
+    if words:
+        with pytest.raises(ValueError, match=f"'a.parquet' must have at most {words}: split the file"):
+            table_files._refuse_large(Path("a.parquet"), stated)
+    else:
+        table_files._refuse_large(Path("a.parquet"), stated)
+
+
+@pytest.mark.parametrize("rows", [3, 2])
+def test_the_limit_of_rows_and_bytes_is_itself_allowed(tmp_path, monkeypatch, rows):
+    path = tmp_path / "a.parquet"
+    parquet(path, name=["a", "b", "c"], value=[1, 2, 3])
+    stated = pa.parquet.ParquetFile(path).metadata
+    size = sum(stated.row_group(k).total_byte_size for k in range(stated.num_row_groups))
+    monkeypatch.setattr(table_files, "LARGEST_UNPACKED", size - (rows == 2))
+    if rows == 3:
+        monkeypatch.setattr(table_files, "LARGEST_ROWS", 3)
+        assert table_files.header(path) == ["name", "value"]
+    else:
+        with pytest.raises(ValueError, match=f"at most {size - 1} bytes when it is decompressed, got {size}"):
+            table_files.header(path)
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "setting"),
+    [(["3", "3"], "number", 3), (["2.5"], "number", 2.5), (["3"], "text", "3"), (["x", "x"], "text", "x")],
+)
+def test_a_setting_given_as_a_column(values, kind, setting):
+    found = table_files.by_table("f.csv", {"total": values, "other": ["1"]}, {"total": kind, "level": "number"})
+    assert found == {"total": setting}
+    assert type(found["total"]) is type(setting)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"), [(list("abcdef"), "a, b, c, d, e$"), (["a", ""], "a, $"), ([""], "$"), ([], "$")]
+)
+def test_a_setting_given_as_a_column_has_one_value(values, words):
+    with pytest.raises(ValueError, match=f"^'f.csv', column 'total': all rows must have the same value, got .*{words}"):
+        table_files.by_table("f.csv", {"total": values}, {"total": "text"})
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        (b"a,b\n", "has no rows: a file of public numbers must be CSV in UTF-8 with a header, or .parquet"),
+        (b"", "has no rows"),
+        (b"a,b\n1,\xff\n", r"is not valid UTF-8 \(byte 6\)"),
+        (b"a,b\n1,\0\n", "is not a text file, because it contains NUL bytes"),
+        (b"b,a,b,a\n1,2,3,4\n", "has two columns with the name 'a': rename one of these columns"),
+        (b"a,b\n1," + b"x" * 200_000 + b"\n", "cannot be read .field larger than field limit"),
+    ],
+)
+def test_files_that_are_no_tables(tmp_path, raw, words):
+    (tmp_path / "a.csv").write_bytes(raw)
+    with pytest.raises(ValueError, match=words):
+        table_files.header(tmp_path / "a.csv")
+    with pytest.raises(ValueError, match="is not a file: paths are relative to the working directory"):
+        table_files.header(tmp_path / "b.csv")
+
+
+@pytest.mark.parametrize("size", [40, 41, 42])
+def test_only_the_start_of_a_long_file_is_examined(tmp_path, monkeypatch, size):
+    """The last line is cut in a file of at least as many bytes as are read, and is then not a row."""
+    monkeypatch.setattr(table_files, "_READ", size)
+    raw = b"name,value\n" + b"x" * 27 + b",1\n"
+    assert len(raw) == 41
+    (tmp_path / "a.csv").write_bytes(raw)
+    if size == 40:
+        with pytest.raises(ValueError, match="has no rows"):
+            table_files.header(tmp_path / "a.csv")
+    else:
+        assert table_files.header(tmp_path / "a.csv") == ["name", "value"]
+
+
+def test_cells_that_a_rule_rejects_are_named_once_each(tmp_path):
+    """Equal texts are checked once, and every row with the text is named."""
+    asked = []
+
+    def judge(text):
+        asked.append(text)
+        if text == "bad":
+            raise ValueError("must be good")
+
+    path = tmp_path / "a.csv"
+    path.write_text("name,value\na,bad\nb,good\nc,bad\n")
+    with pytest.raises(ValueError, match=r"line 2, column 'value': must be good") as caught:
+        table_files.texts(str(path), {"name": "text", "value": "text"}, {"value": judge})
+    assert "line 4, column 'value': must be good" in str(caught.value)
+    assert asked == ["bad", "good"]
+    path = parquet(tmp_path / "a.parquet", name=["a", "b"], value=["good", "bad"])
+    with pytest.raises(ValueError, match=r"row 2, column 'value': must be good, got 'bad'$"):
+        table_files.texts(path, {"name": "text", "value": "text"}, {"value": judge})
+
+
+NAMES = ("a", "b", "c", "all of them")
+WHOLE = "all of them"
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ({"probability": "a > b"}, None),
+        ({"sum": "a"}, None),
+        ({"sum": ["a", "b"], "about": "shares"}, None),
+        ({"difference": ["a", ["b", "c"]]}, None),
+        ({"rank": {"of": ["a", "b"], "top": 2}}, None),
+        ({"rank": {"of": "a", "top": 1}}, None),
+        ({"rank": {"of": "all", "top": 3}}, None),
+        ({"share": {"of": "a", "among": ["a", "b"]}}, None),
+        ({"share": {"of": "all", "among": ["a"]}}, None),
+        ({"share": {"of": ["a"], "among": "all"}}, None),
+        ({}, "must have exactly one of the keys sum, difference, ratio, share, probability, rank, got none"),
+        ({"sum": ["a"], "ratio": ["a", "b"]}, "must have exactly one of the keys .*, got sum, ratio"),
+        ({"mean": "a"}, "must have exactly one of the keys .*, got mean"),
+        ({"probability": 3}, "probability requires a comparison such as 'a > b', got 3"),
+        ({"probability": "a > z"}, "unknown name 'z'"),
+        ({"sum": 3}, "sum requires names of quantities, got 3"),
+        ({"sum": ["a", "z"]}, "unknown name 'z'"),
+        ({"difference": ["a"]}, "difference requires two sides, such as .*, got .'a'."),
+        ({"difference": ["a", "b", "c"]}, "difference requires two sides"),
+        ({"difference": "ab"}, "difference requires two sides, .* got 'ab'"),
+        ({"ratio": ["a", 3]}, "ratio requires names of quantities, got 3"),
+        ({"rank": "all"}, "rank must have the form {of: all, top: 5}"),
+        ({"rank": {"of": "all", "low": 1}}, "rank must have the form {of: all, top: 5}"),
+        ({"rank": {"top": 1}}, "rank must have the form {of: all, top: 5}"),
+        ({"rank": {"of": "all", "top": 0}}, "top must be an integer >= 1, got 0"),
+        ({"rank": {"of": "all", "top": True}}, "top must be an integer >= 1, got True"),
+        ({"rank": {"of": "all", "top": 4}}, r"top must be in \[1, 3\], got 4"),
+        ({"rank": {"of": ["a", "b"], "top": 3}}, r"top must be in \[1, 2\], got 3"),
+        ({"rank": {"of": "a", "top": 2}}, r"top must be in \[1, 1\], got 2"),
+        ({"share": ["a"]}, r"share must have the form {of: \[\.\.\], among: \[\.\.\]}"),
+        ({"share": {"of": "a"}}, "share must have the form"),
+        ({"share": {"of": "a", "among": ["b"], "top": 1}}, "share must have the form"),
+        ({"share": {"of": "a", "among": ["b", "c"]}}, "must also be listed under 'among', got of = .'a'. and"),
+    ],
+)  # fmt: skip
+def test_questions_are_checked_before_any_job(question, words):
+    found = list(question_rules.mistakes({"q": question}, NAMES, WHOLE))
+    assert [place for place, _ in found] == [".questions.q"] * (words is not None)
+    assert all(re.search(words, text) for _, text in found)
+    if words is not None and not ("unknown" in words or "in \\[" in words or "also" in words or "ratio requ" in words):
+        assert list(question_rules.mistakes({"q": question}, ())) == found  # names are not known yet
+
+
+def test_a_question_about_an_unknown_group():
+    found = list(
+        question_rules.mistakes({"q": {"sum": "a", "about": "means"}, "r": {"sum": "a", "about": "rates"}}, ())
+    )
+    assert found == [(".questions.q.about", "must be one of counts, shares, rates, parameters, got 'means'")]
