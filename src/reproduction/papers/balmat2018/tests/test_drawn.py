@@ -196,3 +196,129 @@ def test_steps_are_no_lines(where):
     axis.step([1, 2], [3, 4], where=where)
     assert not a.wrong(axis, a.line([1, 2], [3, 4], kind=f"step-{where}"))
     assert len(a.wrong(axis, a.line([1, 2], [3, 4]))) == 2
+
+
+def legend(figure):
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def test_limits_and_legend_of_figure_1():
+    """Check that both panels end at the share 1 and 5 % above their highest curve. The legend has one entry for all
+    curves of the same kind.
+    """
+    left, heights = [0.0, 0.5], [1.0, 3.0]
+    kinds = [("density", 0, 1.0), ("exact draws", 0, 2.0), ("gibbs", 0, 1.5), ("frozen", 0, 4.0), ("frozen", 1, 1.0)]
+    kinds += [("noise", 0, 1.0), ("noise", 1, 5.0)]
+    table = pd.concat(
+        [pd.DataFrame({"kind": k, "run": r, "x": left, "y": [top * y / 3 for y in heights]}) for k, r, top in kinds]
+    )
+    figure = figures.figure_1(table.assign(setting="a", counts="1, 2, 3"))
+    for axis, highest in zip(figure.axes, (5.0, 4.0), strict=True):
+        assert (axis.get_xlim(), axis.get_ylim()) == ((0, 1), (0, pytest.approx(1.05 * highest)))
+        assert axis.get_xticks().tolist() == [0, 0.5, 1]
+    assert legend(figure) == [
+        *("exact, other noise", "exact draws", "Gibbs draws", "exact density"),
+        "runs of the listing (one colour per run)",
+    ]
+
+
+def test_limits_of_figure_2_and_its_outermost_bins():
+    """Check that the limits leave 6 % of the range of the digits free. The share p = 1 is in the last of 20 bins."""
+    table = a.crossed("p1", "p0", "perr", *figures.FORMULATIONS, seed=3, i=range(4)).assign(pair=[12.0, 13.0, 12.5, 12])
+    *panels, below = figures.figure_2(table).axes
+    for axis in panels:
+        assert axis.get_xlim() == (0, 1)
+        assert axis.get_ylim() == pytest.approx((11.94, 13.06))
+        assert axis.get_xticks().tolist() == [0, 0.5, 1]
+    assert below.get_xlim() == (0, 1)
+    assert [axis.get_legend() is None for axis in panels] == [True, True, False]
+    assert figures._bin(pd.Series([0.0, 0.049, 0.051, 0.949, 0.951, 1.0])).tolist() == [0, 0, 1, 18, 19, 19]
+
+
+def test_notes_of_table_1_accuracy():
+    """Check the position of the notes on overflow and on 2^-53, which are absent if no total overflows or is exact."""
+    table = a.crossed("largest_error", method=["recurrence", "lgamma"], total=[10, 20, 30, 40])
+    plain = figures.table_1_accuracy(table).axes
+    assert [[text.get_text() for text in axis.texts if "over" in text.get_text()] for axis in plain] == [[], []]
+    assert [line.get_label() for line in plain[0].lines if "exact" in str(line.get_label())] == []
+    table.loc[[2, 3], "largest_error"] = np.nan
+    left, right = figures.table_1_accuracy(table).axes
+    notes = {text.get_text(): text.xy for text in left.texts}
+    assert notes["overflow at 30"] == (30, 0.02)
+    for axis in (left, right):
+        assert {text.get_text(): text.xy for text in axis.texts}["$2^{-53}$"] == (0.99, 2.0**-53)
+
+
+def test_setups_of_table_2():
+    table = a.crossed("ratio", setup=["block", "scalar"], environment=["R"], method=[2, 3])
+    table = table.assign(low=0.8 * table["ratio"], high=1.3 * table["ratio"], variant="as_written")
+    printed = pd.DataFrame({"method": [3], "ratio": [0.29], "variant": ["published"]})
+    figure = figures.table_2(pd.concat([table, printed], ignore_index=True))
+    (axis,) = figure.axes
+    assert axis.get_xlim() == (-0.5, 1.5)
+    assert axis.get_xticks().tolist() == [0, 1]
+    assert [label.get_text().replace("\n", " ") for label in axis.get_xticklabels()] == [
+        "one call per product",
+        "vectorised, one p",
+    ]
+    assert axis.get_yscale() == "log"
+    assert legend(figure) == ["1: powers", "2: exp of logs", "3: exp of logs, compiled", "3, printed"]
+
+
+def test_eight_methods_of_figure_3_have_different_marks():
+    """Check that the slowest method is first, and that the eighth method has the first marker, with a white face."""
+    names = [f"method {n}" for n in range(8)]
+    table = a.crossed("x", method=names, total=[10, 20], epsilon=[1.0])
+    table["median"] = table["total"] * 2.0 ** table["method"].str[-1].astype(int)
+    table = table.assign(low=table["median"], high=table["median"])
+    gone = pd.DataFrame({"method": ["standard (R dmultinom)"], "median": [np.nan]})
+    (axis,) = figures.figure_3(pd.concat([table, gone], ignore_index=True)).axes
+    curves = [line for line in axis.lines if len(line.get_xdata())]
+    assert [line.get_label() for line in curves] == names[::-1]
+    assert len({line.get_marker() for line in curves[:7]}) == 7
+    assert curves[7].get_marker() == curves[0].get_marker() == "o"
+    assert [line.get_markerfacecolor() == "white" for line in curves] == [False] * 7 + [True]
+    assert axis.get_xticks().tolist() == [10, 20]
+    assert axis.get_legend().get_texts()[-1].get_text() == "standard (R dmultinom): not run"
+
+
+def test_limits_of_the_choice_of_epsilon():
+    table = a.crossed("sd", "sd_se", total=range(1, 10), epsilon=[0.5, 1.0, np.inf])
+    (axis,) = figures.choosing_epsilon(table).axes
+    assert axis.get_ylim()[0] == 0
+    assert axis.get_xticks().tolist() == [0.5, 1.0]
+    colours = [line.get_color() for line in axis.lines if len(line.get_xdata()) == 2 and line.get_marker() != "None"]
+    assert colours == [*CYCLE, *CYCLE][:9]
+
+
+def test_limits_of_the_realised_share():
+    table = a.crossed("y", setting=["a"], kind=["share", "r"], x=[0.1, 0.4]).assign(counts="1, 2, 3")
+    figure = figures.realised_share(table)
+    (axis,) = figure.axes
+    assert (axis.get_xlim(), axis.get_ylim()) == ((0, 1), (0, 1.02))
+    assert axis.get_xticks().tolist() == [0, 0.5, 1]
+    assert axis.get_title() == "(a) S = (1, 2, 3)"
+    assert legend(figure) == ["$r$", "realised share"]
+
+
+@pytest.mark.parametrize(
+    ("noisy", "upper", "limits"),
+    [
+        ((-2.0, 4.0), 0.6, (-0.22, 0.7)),  # noisy shares -2/10 and 4/10; the interval ends at 0.6
+        ((1.0, 8.0), 0.6, (-0.05, 0.9)),  # the noisy share 8/10 is above the interval
+        ((1.0, 9.8), 0.6, (-0.05, 1.05)),
+    ],
+)
+def test_limits_of_six_categories(noisy, upper, limits):
+    rows = []
+    for category, value in enumerate(noisy, 1):
+        single = {"lower": 0.1, "upper": upper, "noisy": value, "count": 5.0}
+        rows += [{"category": category, "kind": k, "x": np.nan, "y": v} for k, v in single.items()]
+    curve = a.crossed("y", category=[1, 2], kind=["density"], x=[0.2, 0.4])
+    (axis,) = figures.six_categories(pd.concat([pd.DataFrame(rows), curve], ignore_index=True)).axes
+    assert axis.get_xlim() == pytest.approx(limits)
+    assert axis.get_yticks().tolist() == [-1, -2]
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["1", "2"]
+    assert [text.get_text() for text in axis.get_legend().get_texts()] == [
+        *("95 % interval", "noisy count / M", "true count / M")
+    ]

@@ -233,3 +233,214 @@ def test_the_dirichlet_of_exact_calibration_has_its_own_colour():
     rows = of(table, method="dirichlet, exact")
     curve = a.line(EPSILONS, rows["accuracy_mean"], SKY, kind="curve")
     assert curve in list(a.shown(axis))
+
+
+def legend(figure):
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def shown_ticks(axis, which="x"):
+    low, high = sorted(getattr(axis, f"get_{which}lim")())
+    return [at for at in getattr(axis, f"get_{which}ticks")() if low <= at <= high]
+
+
+@pytest.mark.parametrize(
+    ("sets", "shape", "hidden"),
+    [(1, (1, 2), 1), (2, (1, 2), 0), (3, (1, 3), 0), (4, (1, 4), 0), (5, (2, 4), 3), (8, (2, 4), 0), (9, (3, 4), 3)],
+)
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_panels_of_many_data_sets(sets, shape, hidden, blocks):
+    """Check that there are at most four panels per row, in the order of the paper, and other data sets by name."""
+    names = [*figures.ORDER, "another"][-sets:]
+    figure, panels = figures.grid(pd.DataFrame({"dataset": names[::-1]}), blocks)
+    assert [name for _, name in panels] == names * blocks
+    assert [axis.get_title() for axis, _ in panels] == names * blocks
+    places = figure.axes[0].get_subplotspec().get_gridspec()
+    assert (places.nrows, places.ncols) == (shape[0] * blocks, shape[1])
+    assert sum(not axis.axison for axis in figure.axes) == hidden * blocks
+    assert all(axis.axison for axis, _ in panels)
+    rows = [axis.get_subplotspec().rowspan.start for axis, _ in panels]
+    assert rows == sorted(rows)
+    assert rows[sets * (blocks - 1)] == shape[0] * (blocks - 1)  # a block begins in a new row
+
+
+def test_a_set_that_is_not_available_has_an_empty_panel():
+    table = scored("cross_entropy", ["gaussian"], dataset=["Spam"], variant=["corrected", "published"])
+    gone = pd.DataFrame({"dataset": ["Bank"], "method": ["not_run"], "variant": ["corrected"], "epsilon": [np.nan]})
+    axes = {axis.get_title(): axis for axis in figures.figure_4(pd.concat([table, gone], ignore_index=True)).axes}
+    (note,) = axes["Bank, corrected"].texts
+    assert (note.get_text(), note.get_position()) == ("not run:\nno data", (0.5, 0.5))
+    assert note.get_transform() == axes["Bank, corrected"].transAxes
+    assert [*axes["Bank, corrected"].get_xticks(), *axes["Bank, corrected"].get_yticks()] == []
+    assert not axes["Spam, corrected"].texts
+    assert axes["Spam, corrected"].get_yscale() == "log"
+    for figure in (figures.clipping_floor, figures.paired_differences):
+        alone = gone.assign(floor="", measure="cross_entropy")
+        assert [len(axis.texts) for axis in figure(alone).axes] == [1, 0]
+
+
+@pytest.mark.parametrize(("level", "drawn"), [(0.39, False), (0.41, True)])
+def test_a_reference_line_far_below_the_curves_is_omitted(level, drawn):
+    """Check that a reference accuracy is omitted if it is more than 0.1 below the lowest point, which is 0.5. Reference
+    losses are always shown.
+    """
+    rows = pd.DataFrame(
+        {"dataset": "Spam", "variant": "corrected", "method": ["gaussian", "gaussian", "random"]}
+        | {"epsilon": [0.1, 1.0, np.nan]}
+    )
+    for measure, figure, wanted in (
+        ("accuracy", figures.figure_5, drawn),
+        ("cross_entropy", figures.figure_4, True),
+    ):
+        table = rows.assign(**{f"{measure}_mean": [0.5, 0.9, level], f"{measure}_sd": [0.01, 0.01, 0.0]})
+        (axis,) = [axis for axis in figure(table).axes if axis.get_title() == "Spam, corrected"]
+        assert (a.across("level", level, GREY) in list(a.shown(axis))) == wanted
+
+
+@pytest.mark.parametrize("name", ["figure_4", "figure_9"])
+def test_ticks_and_legend_of_scores(name):
+    methods = ["dirichlet", "gaussian"]
+    table = scored("cross_entropy", methods, dataset=["Shopper"], variant=["corrected", "published", "as_written"])
+    figure = getattr(figures, name)(table)
+    for axis in figure.axes:
+        if axis.get_title():
+            assert axis.get_yscale() == "log"
+            assert shown_ticks(axis) == [0.01, 0.1, 1.0, 10.0]
+            assert (100.0 in axis.get_xticks().tolist()) == (name == "figure_9")
+    words = ["Dirichlet", "Gaussian", "Dirichlet as in the text", "non-private", "random guess"]
+    printed = ["non-private, read from the printed plot"] if len(figures.read_off_print(name)) else []
+    assert legend(figure) == words + printed
+    plain = getattr(figures, name)(table[table["variant"] != "as_written"])
+    assert legend(plain) == [word for word in words if "text" not in word] + printed
+
+
+def test_legend_of_likelihoods_names_networks_without_their_prefix():
+    """Check that the legend has no entry for the text's variant, because the figures of networks do not plot it."""
+    table = scored("log_likelihood", ["dirichlet"], dataset=["Adult"], variant=["published", "as_written"])
+    table.loc[table["method"] == "random", "log_likelihood_mean"] = np.nan  # no reference line
+    table["method"] = table["method"].replace("dirichlet", "network, dirichlet")
+    found = legend(figures.figure_7(table))
+    assert found == ["Dirichlet", "non-private", "read from the printed plot"]
+
+
+def test_labels_of_the_bundled_sets():
+    table = scored("cross_entropy", ["gaussian"], dataset=["bundled_a_b", "bundled_c"], variant=["corrected"])
+    table = table.assign(accuracy_mean=table["cross_entropy_mean"], accuracy_sd=0.01)
+    figure = figures.bundled_sets(table)
+    assert a.words(figure.axes) == [
+        ("a b", "", figures.LOSS), ("c", "", ""), ("", "", figures.ACCURACY), ("", "", ""),
+    ]  # fmt: skip
+    assert [axis.get_yscale() for axis in figure.axes] == ["log", "log", "linear", "linear"]
+
+
+def test_scales_and_limits_of_the_formulas():
+    table = a.crossed("delta", variant=["corrected", "published"], gamma=[1e-6, 1e-5, 1e-3, 1e-2])
+    table["gamma_for_1e-5"] = 2e-3
+    whole, near = figures.figure_2(table).axes
+    assert (whole.get_xscale(), whole.get_yscale(), near.get_xscale(), near.get_yscale()) == (
+        *("log", "log", "linear", "log"),
+    )
+    assert (near.get_xlim(), near.get_ylim()) == ((1e-3, 1e-2), (1e-14, 1e-2))  # gamma above 1e-5
+    assert [text.get_text() for text in near.get_legend().get_texts()] == [r"$\delta=10^{-5}$"]
+    assert len(whole.get_legend().get_texts()) == 3
+    near.figure.draw_without_rendering()
+    assert near.xaxis.get_offset_text().get_text() != ""  # in units of a power of ten
+
+    table = a.crossed("trigamma", x=[1.0, 2.0]).assign(lower=0.05, upper=1.1)
+    above, below = figures.figure_1(table).axes
+    assert (above.get_yscale(), below.get_yscale()) == ("log", "linear")
+    assert above.get_xlim() == below.get_xlim()
+
+
+def test_the_start_of_algorithm_1_is_marked_and_limits_ignore_gohari():
+    parts = [
+        a.crossed("kl_mean", "kl_sd", order=[2.0], series=[series], variant=["corrected"], epsilon_hat=places)
+        for series, places in (("Algorithm 1", [0.5, 0.2]), ("exact profile", [0.3, 2.0]), ("Gohari et al.", [0.1, 9]))
+    ]
+    (axis,) = figures.figure_3_bottom(pd.concat(parts).assign(kl_uniform=0.7, delta=1e-5)).axes
+    assert axis.get_xlim() == pytest.approx((0.2, 2.0))
+    marked = {line.get_label(): line.get_markevery() for line in axis.lines if line.get_marker() == "o"}
+    assert marked == {"Algorithm 1 (starts at the dot)": [0]}
+    assert axis.get_title() == r"$\lambda=2$"
+
+
+def test_hollow_marks_are_the_printed_curves_of_figure_8():
+    table = a.crossed("epsilon_hat", order=[2.0, 5.0], variant=["corrected", "published"], r=[0.1, 1.0])
+    (axis,) = figures.figure_8(table.assign(delta=1e-5)).axes
+    looks = [
+        (line.get_linestyle(), line.get_markerfacecolor() == "none", str(line.get_label()).startswith("$"))
+        for line in axis.lines
+        if len(line.get_xdata())
+    ]
+    assert looks == [("-", False, True), (":", True, False)] * 2
+    assert {line.get_markevery() for line in axis.lines if len(line.get_xdata())} == {0.18}
+    assert [text.get_text() for text in axis.get_legend().get_texts()] == [
+        *(r"$\lambda=2$", r"$\lambda=5$", r"printed ($\Delta_2^2=1$)")
+    ]
+    assert axis.get_yscale() == "log"
+
+
+@pytest.mark.parametrize(
+    ("delta", "shown"), [(1e-5, "10^{-5}"), (1e-6, "10^{-6}"), (2e-5, "2e-05"), (0.05, "0.05"), (0.1, "10^{-1}")]
+)
+def test_delta_of_an_axis(delta, shown):
+    assert figures._reach(pd.DataFrame({"delta": [delta, 0.5]})) == rf"$\hat\varepsilon$ at $\delta={shown}$"
+
+
+def test_legends_of_the_exact_calibration():
+    """Check that Algorithm 1 uses its best order only in the panel for approximate privacy, and empty curves have no
+    entry.
+    """
+    methods = ["Algorithm 1", "exact, free alpha"]
+    table = a.crossed("kl_mean", privacy=["renyi", "approximate"], method=methods, epsilon=[0.1, 1.0])
+    table = table.assign(order=[5.0] + [6.0] * 7, delta=1e-5)
+    axes = figures.exact_calibration(table).axes
+    assert [[text.get_text() for text in axis.get_legend().get_texts()] for axis in axes] == [
+        ["Algorithm 1", r"exact, free $\alpha$"],
+        [r"Algorithm 1, best $\lambda$", r"exact, free $\alpha$"],
+    ]
+    assert axes[0].get_xlabel() == r"Rényi $\varepsilon$ at $\lambda=5$"
+
+
+def test_limits_of_theorem_2():
+    """Check that the limits leave 0.05 free below 0 and above 1, and that three curves have offsets."""
+    table = a.crossed("frequency", "bound", "mc_se", eta=[0.5], cells=[10, 20, 30], alpha=[1.0])
+    (axis,) = figures.theorem_2(table).axes
+    assert axis.get_ylim() == (-0.05, 1.05)
+    places = [line.get_xdata()[0] for line in axis.lines if line.get_gid()]
+    assert places == pytest.approx([1.05**-2, 1, 1.05**2])
+    assert axis.get_title() == r"$\eta=0.5$"
+    assert {line.get_linestyle() for line in axis.lines if not line.get_gid()} == {"-", "--", "-."}
+
+
+def test_labels_of_floors_and_small_differences():
+    assert [figures._floor_label(floor) for floor in ("1e-06", "sigma", "0.1")] == [
+        *(r"Gaussian, floor $10^{-6}$", r"Gaussian, floor $\sigma$", "Gaussian, floor 0.1")
+    ]
+    table = a.crossed("difference", dataset=["Spam"], floor=["1e-06"], epsilon=EPSILONS)
+    table = table.assign(method="gaussian", measure="cross_entropy", lower=-2.0, upper=3.0)
+    others = pd.concat([table, table.assign(measure="accuracy"), table.assign(method="laplace")])
+    (axis,) = [axis for axis in figures.paired_differences(others).axes if axis.get_title()]
+    assert len([line for line in axis.lines if len(line.get_xdata()) == 3]) == 1
+    transform = axis.yaxis.get_transform()
+    # linear up to 0.1: half of the threshold is at half the height
+    assert transform.transform([0.05])[0] == pytest.approx(transform.transform([0.1])[0] / 2)
+    assert transform.transform([0.2])[0] < 1.9 * transform.transform([0.1])[0]
+    assert axis.yaxis.get_major_formatter()(0.10000000001, 0) == "0.1"
+
+
+def test_order_of_the_panels_of_figure_3():
+    table = pd.concat(
+        [
+            a.crossed("epsilon", order=[20.0, 2.0], series=[s], variant=[v], r=[0.1, 1.0])
+            for s, v in (("Algorithm 1", "corrected"), ("worst case", "corrected"), ("divergence", "published"))
+        ]
+        + [a.crossed("epsilon", order=[20.0, 2.0], series=["divergence"], variant=["as_written"], r=[0.1, 1.0])]
+    )
+    axes = figures.figure_3_top(table).axes
+    assert a.words(axes) == [
+        ("lambda=2", "", "Rényi divergence varepsilon (nats)"), ("lambda=20", "", ""),
+        ("", "r", "divided by\nthe worst case"), ("", "r", ""),
+    ]  # fmt: skip
+    assert [axis.get_xscale() for axis in axes] == ["log"] * 4
+    assert [axis.get_yscale() for axis in axes] == ["log", "log", "linear", "linear"]
