@@ -217,3 +217,187 @@ def test_other_noises():
     for axis, target in zip(figures.other_noises(table).axes, TARGETS, strict=True):
         drawn = [a.stairs([1, 2, 3], of(table, target=target, noise=n)["y"].iloc[:2]) for n in noises]
         assert not a.wrong(axis, *drawn, own="y")
+
+
+def legend(axis):
+    return [text.get_text() for text in axis.get_legend().get_texts()]
+
+
+def steps_of(x, y, area):
+    """Return the panel of a step function with the given knots, in the order of the lists, and the curve `area`."""
+    axis = figures.Figure().subplots()
+    steps = pd.DataFrame({"x": x, "y": y, "order": range(len(x))})
+    figures._steps(axis, steps, pd.DataFrame(area, columns=["x", "y"]))
+    return axis
+
+
+def test_limits_of_a_step_function():
+    """Check the limits of a panel by hand. The knots are at -log u = 8, 2 and 0 with log P = -1, -2 and -inf, and the
+    curve is lowest, -4, at -log u = 0.002; its value nearer to 0 is not used.
+
+    The last step ends at a third of the smallest positive -log u, 2/3. The vertical axis extends from -4.3 to -1 plus
+    8 % of the distance of -1 from -4.3.
+    """
+    axis = steps_of([0.0, -8.0, -2.0], [-np.inf, -1.0, -2.0], [(-9.0, -1.0), (-0.002, -4.0), (-0.0005, -50.0)])
+    assert axis.get_xscale() == "log"
+    assert axis.get_xlim() == pytest.approx((16, 2 / 3))
+    assert axis.get_ylim() == pytest.approx((-4.3, -1 + 0.08 * 3.3))
+    assert {text.get_text(): text.xy for text in axis.texts} == {"1": (8, -1), "2": (2, -2)}
+    at_limit = steps_of([-8.0, -2.0], [-1.0, -2.0], [(-9.0, -1.0), (-0.001, -40.0), (-0.002, -4.0)])
+    assert at_limit.get_ylim()[0] == pytest.approx(-4.3)
+
+
+@pytest.mark.parametrize(("gap", "shown"), [(0.084, 1), (0.086, 2)])
+def test_numbers_that_would_overlap_are_left_out(gap, shown):
+    """Check that the number of a knot is omitted if its distance from the last number is below 0.085 of the panel. The
+    panel is log(16/(r/3)) wide if the knots are at -log u = 8 and r, so that r solves log(8/r) = gap log(48/r).
+    """
+    r = np.exp((np.log(8) - gap * np.log(48)) / (1 - gap))
+    axis = steps_of([-8.0, -r], [-1.0, -1.0], [(-9.0, -1.0), (-1.0, -4.0)])
+    assert [text.get_text() for text in axis.texts] == ["0", "1"][:shown]
+
+
+def test_panels_of_every_sensitivity():
+    parts = []
+    for delta in (8.0, 17.0):
+        bars = a.crossed("y", variant=["corrected"], kind=["histogram"], x=[1.0, 2.0]).assign(bin_width=1.0)
+        curve = a.crossed("y", variant=["corrected"], kind=["density"], x=[1.0, 2.5])
+        both = {"variant": ["as_written", "corrected"]}
+        area = a.crossed("y", **both, kind=["area"], x=[-9.0, -2.0])
+        step = a.crossed("y", **both, kind=["step"], x=[-8.0, -0.6]).assign(order=[0.0, 1] * 2)
+        parts.append(pd.concat([bars, curve, area, step]).assign(delta_s=delta))
+    axes = figures.xi_mean(pd.concat(parts, ignore_index=True)).axes
+    titles = [axis.get_title(loc="left") for axis in axes]
+    words = ["$u_L$ as on the slides", "$u_L$ used here"]
+    assert titles == [r"$\Delta_s=8$", *words, r"$\Delta_s=17$", *words]
+    assert legend(axes[0]) == ["exact density", "draws"]
+    (note,) = [text for text in axes[1].texts if "order" in text.get_text()]
+    assert note.xy == (0.05, 0.05)
+
+
+def test_ticks_and_legend_of_the_accuracy():
+    """Check that only the first sensitivity is plotted, and that the bound of a rule is at most 1."""
+    columns = ("observed_rate", "exact_rate", "bound", "mc_se")
+    table = a.crossed(*columns, target=TARGETS, rule=["equal"], knots=[5, 25])
+    both = pd.concat([table.assign(delta_s=17.0), table.assign(delta_s=8.0)])
+    first, second = figures.sampler_accuracy(both).axes
+    for axis in (first, second):
+        assert axis.get_xticks().tolist() == [5, 25]
+        assert (axis.get_xscale(), axis.get_yscale()) == ("log", "log")
+        assert sum(len(line.get_xdata()) == 2 for line in axis.lines) == 3
+        lines = [line.get_linestyle() for line in axis.lines if line.get_marker() == "None" and len(line.get_xdata())]
+        assert lines == ["-", ":"]
+    assert legend(second) == ["exact", "bound", "equal"]
+    assert first.get_legend() is None
+
+
+def test_limits_of_the_explanations():
+    table = a.crossed("y", curve=["base", "weight", "target", "conditional"], x=[1.0, 2.0])
+    level = pd.DataFrame({"curve": "level", "x": [1.2, 1.7], "y": 0.25})
+    left, right = figures.weighted_density(pd.concat([table, level])).axes
+    assert (left.get_ylim()[0], right.get_ylim()[0]) == (0, 0)
+    assert legend(left) == ["base $g$", "weight $w/c$", r"target $wg/\psi$"]
+    assert legend(right) == ["weight $w/c$", "$A_u$, $u=0.25$", "density of $x$ given $u$"]
+
+    curves = ["area", "density", "u_L machine", "u_L efficient"]
+    for axis in figures.descent(a.crossed("y", target=TARGETS, curve=curves, log_u=[-9.0, -2.0])).axes:
+        assert (axis.get_xscale(), axis.get_ylim()) == ("log", (0, 1.05))
+
+    area = a.crossed("y", kind=["area"], knots=[0], u=[0.1, 0.9])
+    steps = [pd.DataFrame({"kind": "step", "knots": n, "u": [0.1, 1.0], "y": [0.9, 0.1]}) for n in (2, 1)]
+    axes = figures.step_functions(pd.concat([area, *steps]).assign(rejection_rate=0.25, bound=0.5)).axes
+    assert [axis.get_title() for axis in axes] == ["$N=2$", "$N=1$"]
+    for axis in axes:
+        assert (axis.get_xlim(), axis.get_ylim()) == ((0, 1), (0, 1.05))
+        assert [text.xy for text in axis.texts if "bound" in text.get_text()] == [(0.04, 0.06)]
+    assert sorted(legend(axes[1])) == ["$P(A_u)$", "$h^*(u)$", r"rectangles $\mathcal{R}_j$"]
+    empty = [patch for patch in axes[1].patches if str(patch.get_label()).startswith("rect")]
+    assert [(p.get_x(), p.get_y(), p.get_width(), p.get_height()) for p in empty] == [(0, 0, 0, 0)]
+
+    points = a.crossed("y", kind=["accepted", "step", "area"], u=[0.1, 0.8])
+    (axis,) = figures.accept_reject(points).axes
+    assert (axis.get_xlim(), axis.get_ylim()) == ((0, 1), (0, 1.05))
+    assert legend(axis) == ["accepted", "$h^*(u)$", "$P(A_u)$"]
+
+    weight = a.crossed("y", target=TARGETS, curve=["weight"], xi=[1.0, 2.0])
+    ends = a.crossed("xi", target=TARGETS, curve=["interval"], y=[0.5], end=[0, 1])
+    axes = figures.weight_functions(pd.concat([weight, ends])).axes
+    assert [(axis.get_title(), axis.get_ylim()) for axis in axes] == [
+        ("normal weight", (0, 1.05)),
+        ("gamma weight", (0, 1.05)),
+    ]
+    assert legend(axes[1]) == ["$A_u$, $u=0.5$"]
+
+
+def test_diverged_methods_are_only_named():
+    """Check that a method is named as diverged if any share of its sweeps diverged, and that the posterior of the
+    corrected sampler is filled.
+    """
+    keys = {"method": ["as_written", "corrected", "exact"], "parameter": PARAMETERS}
+    table = a.crossed("y", **keys, kind=["histogram"], x=[1.0, 2.0, 3.0]).assign(statistic="density")
+    gone = pd.DataFrame({"method": keys["method"], "kind": "summary", "statistic": "diverged", "y": [0.01, 0, 0]})
+    others = pd.DataFrame({"method": ["exact"], "kind": "summary", "statistic": "mean", "y": [3.0]})
+    first, second = figures.gibbs_posteriors(pd.concat([table, gone, others])).axes
+    assert sorted(legend(second)) == ["as written: diverged, not drawn", "corrected", "exact"]
+    assert [patch.get_fill() for patch in first.patches] == [True, False]
+    assert first.get_ylim()[0] == second.get_ylim()[0] == 0
+    table = a.crossed("mu", "sigma2", "s_low", "s_high", method=["corrected"], sweep=[1, 2])
+    axes = figures.gibbs_traces(table).axes
+    assert [axis.get_yscale() for axis in axes] == ["linear", "log", "log"]
+    assert legend(axes[0]) == ["corrected"]
+
+
+@pytest.mark.parametrize(
+    ("z", "limits", "ticks"),
+    [
+        ([2.0, -3.0], (-6.0, 39.0), [-5, 0, 5, 10, 30]),  # at least -6 and 1.3 x 30
+        ([2.0, -10.0], (-13.0, 39.0), [-10, -5, 0, 5, 10, 30]),
+        ([100.0, -3.0], (-6.0, 130.0), [-5, 0, 5, 10, 30, 100]),
+        ([-100.0, 4.0], (-130.0, 130.0), [-100, -30, -10, -5, 0, 5, 10, 30, 100]),
+    ],
+)
+def test_limits_of_geweke(z, limits, ticks):
+    table = pd.DataFrame({"method": "exact", "limits": "[-2, 2]", "moment": ["mu", "sigma2"], "z": z})
+    (axis,) = figures.geweke(table).axes
+    assert axis.get_xlim() == pytest.approx(limits)
+    assert axis.get_xticks().tolist() == ticks
+    assert [label.get_text() for label in axis.get_xticklabels()] == [str(tick) for tick in ticks]
+    bound = student.isf(0.01 / 4, 49)
+    assert f"grey: $|z|<{bound:.2f}$, all five inside at level 0.01" in axis.get_xlabel()
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["exact, [-2, 2]"]
+    assert axis.yaxis_inverted()
+    scale = axis.xaxis.get_transform()
+    # asinh(z/(2 bound)): linear near 0
+    x = scale.transform([bound, 2 * bound])
+    assert x[1] / x[0] == pytest.approx(np.arcsinh(1) / np.arcsinh(0.5))
+
+
+def test_ticks_of_the_coverage_and_of_the_designs():
+    """Check the ticks, and the offsets of three methods, which are -0.14, 0 and 0.14."""
+    methods = ["exact", "corrected", "naive"]
+    table = a.crossed("coverage", "length", method=methods, epsilon=[34.0, 2.0], parameter=PARAMETERS)
+    for what in ("coverage", "length"):
+        table = table.assign(**{f"{what}_lower": 0.7 * table[what], f"{what}_upper": 1.2 * table[what]})
+    axes = figures.coverage(table).axes
+    for axis in axes:
+        assert axis.get_xticks().tolist() == [0, 1, 2]
+        places = [line.get_xdata().tolist() for line in axis.lines if line.get_gid()]
+        assert places == [pytest.approx([1 + aside, aside]) for aside in (-0.14, 0.0, 0.14)]
+    assert [label.get_text() for label in axes[2].get_xticklabels()] == [r"$\epsilon=2$", r"$\epsilon=34$", "none"]
+    assert [axis.get_yscale() for axis in axes] == ["linear", "linear", "log", "log"]
+    assert legend(axes[1]) == ["exact", "corrected", "noise ignored"]
+
+    designs = ("ranges added up", "without privacy")
+    table = a.crossed("sd", parameter=PARAMETERS, design=designs, epsilon=[1.0, 2.0], data_set=range(3))
+    for axis in figures.release_designs(table).axes:
+        assert (axis.get_xscale(), axis.get_yscale()) == ("log", "log")
+        assert axis.get_xticks().tolist() == [1.0, 2.0]
+    assert legend(axis) == ["ranges added up", "without privacy"]
+    table = a.crossed("y", target=TARGETS, noise=["a", "b", "c"], kind=["histogram"], x=[1.0, 2.0])
+    first, second = figures.other_noises(table).axes
+    assert (first.get_xlabel(), second.get_xlabel()) == (
+        r"$\xi_{\mathrm{mean}}$, $s_c=1$",
+        r"$\xi_{\mathrm{sse}}$",
+    )
+    assert first.get_ylim()[0] == 0
+    assert legend(second) == ["a", "b", "c"]

@@ -179,3 +179,155 @@ def test_agreement():
         assert not a.wrong(axis, *expected, *levels)
         hollow = [line.get_markerfacecolor() == "none" for line in axis.lines if len(line.get_xdata()) == len(PLACES)]
         assert hollow == [False, True, False, True]  # means are filled, variances are not
+
+
+def legend(figure):
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def labels(axis, which="x"):
+    return [label.get_text() for label in getattr(axis, f"get_{which}ticklabels")()]
+
+
+@pytest.mark.parametrize(("last", "words"), [(4, ("1 to 2", "3 to 4")), (5, ("1 to 2", "3 to 5"))])
+def test_the_rows_of_a_window_have_two_halves(last, words):
+    """Check that the first half of the rows is blue and filled, and that no panel is magnified without near windows."""
+    table = a.crossed("probability", algorithm=["Algorithm 2", "Algorithm 3"], window=[4, 12], row=range(1, last + 1))
+    figure = figures.windows(table)
+    assert legend(figure) == [*(f"rows {part}" for part in words), "rounded to 0.03 above, 0.02 below", "no window"]
+    second, close, third = figure.axes
+    for axis in (second, close, third):
+        curves = [line for line in axis.lines if len(line.get_xdata()) == 2 and line.get_marker() != "None"]
+        assert [line.get_color() for line in curves] == [BLUE] * 2 + [RED] * (last - 2)
+        assert [line.get_markerfacecolor() == "none" for line in curves] == [False] * 2 + [True] * (last - 2)
+        assert axis.get_ylim()[0] == 0
+    assert close.get_xlim() != (8.7, 11.3)
+
+
+@pytest.mark.parametrize(("window", "magnified"), [(8.4, False), (8.5, True), (11.5, True), (11.6, False)])
+def test_windows_near_ten_are_magnified(window, magnified):
+    table = a.crossed("probability", algorithm=["Algorithm 2", "Algorithm 3"], window=[window, 30.0], row=[1, 2])
+    assert (figures.windows(table).axes[1].get_xlim() == (8.7, 11.3)) == magnified
+
+
+def test_limits_of_the_posteriors_of_the_releases():
+    """Check that the panel reaches 3.7 times the largest standard deviation plus 2 around the last mean."""
+    table = a.crossed("probability", release=list(figures.RELEASES), quantity=["N1", "N"], value=[10, 11, 12])
+    table["sd"] = np.where(table["release"] == "Algorithm 2", 3.0, 1.25) + (table["quantity"] == "N")
+    table["mean"] = np.where(table["release"] == "noisy counts", 11.5, 9.0)
+    figure = figures.precision(table)
+    for axis, reach in zip(figure.axes, (3.7 * 3 + 2, 3.7 * 4 + 2), strict=True):
+        assert axis.get_xlim() == pytest.approx((11.5 - reach, 11.5 + reach))
+        assert axis.get_ylim() == (1e-5, 1)
+        assert axis.get_yticks() == pytest.approx([1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1])
+        assert all(at == int(at) for at in axis.get_xticks())
+        assert 3 <= len(axis.get_xticks()) <= 9
+        assert {line.get_linestyle() for line in axis.lines} == {"-", "--", ":"}
+    assert legend(figure) == [
+        f"{release}: sd {'3.00, 4.00' if release == 'Algorithm 2' else '1.25, 2.25'}" for release in figures.RELEASES
+    ]
+
+
+def test_titles_and_scale_of_the_fifty_components():
+    """Check the number of intervals that contain the count, with equality of a limit and the count, and the scale."""
+    rows = pd.DataFrame({"true": [5.0, 1.0, 30.0], "mean": [5.0, 2.0, 25.0]})
+    rows = rows.assign(lower=[5.0, 1.5, 20.0], upper=[6.0, 3.0, 30.0])
+    table = pd.concat([rows.assign(release=name) for name in ("one", "two", "three", "four")])
+    axes = figures.fifty_components(table).axes
+    assert [axis.get_title(loc="left") for axis in axes] == [
+        f"{name}: 2 of 3 intervals contain the count" for name in ("one", "two", "three", "four")
+    ]
+    for number, axis in enumerate(axes):
+        assert axis.get_ylim() == (-80, 80)
+        assert axis.get_yticks().tolist() == [-40, -20, -10, -5, 0, 5, 10, 20, 40]
+        assert labels(axis, "y") == ["−40", "−20", "−10", "−5", "0", "5", "10", "20", "40"] or number % 2
+        scale = axis.yaxis.get_transform()
+        assert scale.transform([5.0])[0] == pytest.approx(scale.transform([10.0])[0] / 2)  # linear up to 10
+        assert scale.transform([20.0])[0] < 1.9 * scale.transform([10.0])[0]
+    assert [bool(axis.get_ylabel()) for axis in axes] == [True, False, True, False]
+    assert [bool(axis.get_xlabel()) for axis in axes] == [False, False, True, True]
+
+
+def test_rows_of_the_comparison():
+    columns = ("rmse", "rmse_se", "variance", "variance_se", "bias", "bias_se")
+    table = a.crossed(*columns, example=["example_1", "example_2"], method=["a, largest first", "b, their sum", "c"])
+    figure = figures.comparison(table)
+    first = figure.axes[0]
+    assert first.get_yticks().tolist() == [0, 1, 2]
+    assert labels(first, "y") == ["c", "b,\ntheir sum", "a,\nlargest first"]
+    assert [axis.get_xscale() for axis in figure.axes] == ["log", "linear", "log", "linear"]
+    assert legend(figure) == ["Example 1", "Example 2"]
+    assert [line.get_marker() for line in first.lines if len(line.get_xdata()) == 3][:2] == ["o", "s"]
+
+
+def test_names_and_limits_of_the_histogram():
+    """Check that the names of the smallest counts are written to the right and left of their places, 12 counts away."""
+    names = dict(zip((0, 2, 4, 6, 8), PLACES, strict=True))
+    counts = [0, 3, 12, 40, 70, 70, 120, 480, 910]
+    table = pd.DataFrame({"count": counts, "representative": [names.get(i, "") for i in range(9)]})
+    (axis,) = figures.figure_1(table).axes
+    top = 1.05 * 4  # four counts are below 50
+    places = {text.get_text(): (text.get_position(), text.get_ha()) for text in axis.texts}
+    assert places == {
+        "$N_{min}$": ((12, pytest.approx(1.08 * top)), "right"),
+        "$N_{q1}$": ((0, pytest.approx(1.08 * top)), "left"),
+        **{
+            f"$N_{{{name}}}$": ((count, pytest.approx(1.08 * top)), "center")
+            for name, count in (("med", 70), ("q3", 120), ("max", 910))
+        },
+    }
+    assert axis.get_xlim() == (-30, 1000)
+    assert axis.get_ylim() == pytest.approx((-0.06 * top, 1.2 * top))
+    assert axis.spines["left"].get_bounds() == pytest.approx((0, top))
+    assert [line.get_clip_on() for line in axis.lines] == [False, False]
+
+
+def test_names_and_legend_of_the_tie_rules():
+    columns = ("mean", "mean_se", "exact_mean", "variance", "variance_se", "exact_variance")
+    table = a.crossed(*columns, ties=["first", "last", "random", "ieee"], representative=PLACES)
+    table["true"] = table["representative"].map(dict(zip(PLACES, (0, 5, 20, 70, 900), strict=True)))
+    figure = figures.tie_rules(table)
+    names = [f"{figures.SYMBOLS[place]}\n= {n}" for place, n in zip(PLACES, (0, 5, 20, 70, 900), strict=True)]
+    ticks = [(axis.get_xticks().tolist(), labels(axis)) for axis in figure.axes]
+    assert ticks == [([0, 1, 2, 3], names[:4]), ([4], names[4:]), ([0, 1, 2, 3, 4], names)]
+    assert figure.axes[1].get_xlim() == (3.5, 4.5)
+    assert sorted(legend(figure)) == sorted(
+        ["lowest index", "highest index", "random", "rounding (as written)", "simulated, 2 s.e.", "exact"]
+    )
+    empty = [line for line in figure.axes[0].lines if not len(line.get_xdata())]
+    assert [(line.get_markerfacecolor(), line.get_markersize()) for line in empty] == [("none", 4), (BLACK, 2)]
+    for axis in figure.axes:
+        hollow = [line for line in axis.lines if line.get_markerfacecolor() == "none" and len(line.get_xdata())]
+        assert len(hollow) == 4
+
+
+def test_limits_and_note_of_the_privacy_of_a_release():
+    """Check that the smallest claim with a delta below 1e-9 has a note, and that a delta of 1e-9 has no note."""
+    table = pd.DataFrame({
+        "counts": ["total"] * 4, "claimed": [0.5, 1.0, 1.5, 2.0], "delta": [0.4, 1e-9, 3e-23, 2e-24],
+    })  # fmt: skip
+    other = table.assign(counts="both", delta=0.3)
+    above, below = figures.privacy(pd.concat([table, other])).axes
+    assert (above.get_yscale(), above.get_ylim()) == ("log", (0.05, 1))
+    assert (below.get_yscale(), below.get_ylim()) == ("log", (1e-24, 1e-19))
+    assert below.get_yticks() == pytest.approx([1e-24, 1e-22, 1e-20], rel=1e-12)
+    assert [(text.get_text(), text.xy) for text in below.texts] == [(r"$\delta$ = 3.0e-23", (1.5, 3e-23))]
+    assert not above.spines["bottom"].get_visible()
+    # the marks of the broken axis are at the lower end of the first panel, and at the upper end of the second panel
+    broken = [[line for line in axis.lines if line.get_transform() == axis.transAxes] for axis in (above, below)]
+    assert [[line.get_xydata().tolist() for line in lines] for lines in broken] == [[[[0, 0]]], [[[0, 1]]]]
+    assert [lines[0].get_marker() for lines in broken] == [[(-1, -0.5), (1, 0.5)]] * 2
+    assert not any(lines[0].get_clip_on() for lines in broken)
+
+
+def test_ticks_and_legend_of_the_agreement():
+    names = [f"Algorithm 1, {p}: {what}" for p in PLACES for what in ("mean", "variance")]
+    table = a.crossed("z", artefact=["table_1", "table_3"], quantity=names).assign(kind="number")
+    text = table.assign(kind="claim", quantity="Algorithm 9, N_min: mean")
+    figure = figures.agreement(pd.concat([table, text], ignore_index=True))
+    for axis in figure.axes:
+        assert axis.get_ylim() == (-4.5, 4.5)
+        assert axis.get_xticks().tolist() == [0, 1, 2, 3, 4]
+        assert labels(axis) == list(figures.SYMBOLS.values())
+    assert legend(figure) == ["Algorithm 1", "mean", "variance"]
+    assert [line.get_markerfacecolor() for line in figure.legends[0].get_lines()] == [CYCLE[0], BLACK, "none"]
