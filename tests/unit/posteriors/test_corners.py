@@ -4,6 +4,7 @@ from fractions import Fraction
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from scipy.special import gammaln
@@ -18,7 +19,8 @@ from dpmultinomial._posteriors.censored import censored_statistics
 from dpmultinomial._posteriors.censored.censored_statistics import CensoredPosterior, Conflict
 from dpmultinomial._posteriors.censored.normal_model import Prior
 from dpmultinomial._posteriors.counts import panel_density
-from dpmultinomial._posteriors.published import _window_sums, windows
+from dpmultinomial._posteriors.published import _window_sums, cells, conflict, priors, windows
+from dpmultinomial._posteriors.published import counts as published_counts
 from dpmultinomial._posteriors.published.cells import cells_of
 from dpmultinomial._posteriors.published.priors import prior_of
 from dpmultinomial._posteriors.swapping import log_odds
@@ -349,3 +351,434 @@ def test_the_bound_of_what_a_window_of_an_unmeasured_count_neglects(log_mass):
     assert low[0] == 0
     outside = (7 / 8) ** (high[0] + 1)
     assert 0.1 < outside / windows.neglected(cells, prior, block, evidence, log_mass)[0] <= 1
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [3.0, 3.0, -1.0, 5.0, 4.0],
+        [0.5, 1.5, 0.5],
+        [7.0],
+        [0.0, 11.0, 3.0],  # a range of 4 n - 1 integers
+        [0.0, 12.0, 3.0],  # a range of 4 n
+        [2.0, np.nan, -4.0, np.nan],
+        [1e15, -3.0, 1e15],
+    ],
+)
+def test_ranks_are_positions_among_the_distinct_values(values):
+    distinct = sorted({v for v in values if not np.isnan(v)})
+    expected = [len(distinct) if np.isnan(v) else distinct.index(v) for v in values]
+    assert cells._ranks(np.array(values)).tolist() == expected
+
+
+def test_the_first_error_of_a_row_is_kept_and_the_first_row_is_named():
+    three = cells_of([1.0, 2.0, 3.5], dpm.Laplace(scale=1.0))
+    one = three.with_reason(np.array([False, True, False]), "first")
+    with pytest.raises(ValueError, match=r"^b: the released value 2 cannot be used, because first$"):
+        cells.refuse(one, "abc")
+    two = one.with_reason(np.array([False, True, True]), "second")
+    assert two.reasons.tolist() == ["", "first", "second"]
+    assert two.good.tolist() == [True, False, False]
+    with pytest.raises(ValueError, match=r"^b: the released value 2 cannot be used, because first \(and 1 more\)$"):
+        cells.refuse(two, "abc")
+    cells.refuse(three, "abc")
+
+
+@pytest.mark.parametrize(
+    ("released", "lower", "upper", "reason"),
+    [
+        (2.0**52, 0, np.inf, ""),
+        (-(2.0**52), 0, np.inf, ""),
+        (2.0**52 + 1, 0, np.inf, "released values must be below 2^52 in absolute value"),
+        (-(2.0**52) - 1, 0, np.inf, "released values must be below 2^52 in absolute value"),
+        (np.nan, 0, np.inf, ""),
+        (3.0, 2.0**52, 2.0**52, ""),
+        (3.0, 0, 2.0**52 + 1, "the bounds must be integers with lower <= upper"),
+        (3.0, -(2.0**52) - 1, 0, "the bounds must be integers with lower <= upper"),
+        (3.0, 0.5, 3, "the bounds must be integers with lower <= upper"),
+        (3.0, 0, 3.5, "the bounds must be integers with lower <= upper"),
+        (3.0, 4, 3, "the bounds must be integers with lower <= upper"),
+        (3.0, 4, 4, ""),
+        (3.0, -np.inf, np.inf, ""),
+        (3.0, np.nan, 4, "the bounds must be integers with lower <= upper"),
+    ],
+)
+def test_released_values_and_bounds_up_to_the_limit(released, lower, upper, reason):
+    assert cells_of([released], dpm.Laplace(scale=1.0), lower=lower, upper=upper).reasons.tolist() == [reason]
+
+
+@pytest.mark.parametrize("key", ["scale", "sd"])
+def test_a_scale_that_is_not_positive_spoils_only_its_row(key):
+    scales = [2.0, 0.0, -1.0, np.inf, np.nan, 1e-3]
+    noise = {"law": "laplace" if key == "scale" else "gaussian", key: scales}
+    found = cells_of(np.full(6, 3.0), noise)
+    assert found.good.tolist() == [True, False, False, False, False, True]
+    assert set(found.reasons[1:5]) == {"the scale of the noise must be finite and > 0"}
+
+
+def test_withheld_values_are_measured_and_missing_ones_are_not():
+    plain = dpm.DiscreteLaplace(scale=1.0)
+    laws = [plain, plain.threshold(4), plain.clipped(0)]
+    assert cells_of([np.nan] * 3, laws).measured.tolist() == [False, True, False]
+    assert cells_of([np.nan] * 2, plain.threshold(4)).measured.tolist() == [True, True]
+    assert cells_of([3.0, np.nan], plain).measured.tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("released", "options", "error", "words"),
+    [
+        (3.0, {}, ValueError, r"released must be one-dimensional with at least one number, got shape \(\)"),
+        ([], {}, ValueError, r"released must be one-dimensional with at least one number, got shape \(0,\)"),
+        (
+            [1, 2],
+            {"lower": [[0], [1]]},
+            ValueError,
+            r"lower must be one number or one number per row, got shape \(2, 1\)",
+        ),
+        ([1, 2], {"upper": [1, 2, 3]}, ValueError, "upper must be one number or 2 numbers, got 3 numbers"),
+        ([1, 2], {"upper": "many"}, TypeError, "upper must contain only numbers, got 'many'"),
+    ],
+)
+def test_shapes_of_noisy_counts(released, options, error, words):
+    with pytest.raises(error, match=words):
+        cells_of(released, dpm.Laplace(scale=1.0), **options)
+
+
+@pytest.mark.parametrize("concentration", [0.3, 1.0, 2.0, 5.5])
+def test_the_factor_of_a_total_is_a_ratio_of_gamma_functions(concentration):
+    """Check N! Gamma(A)/Gamma(N + A) by products (1 at A = 1, 1/(N + 1) at A = 2), and derivatives by differences."""
+    total = cells.Total(12.0, dpm.Exact(), concentration)
+    n = np.array([0.0, 1.0, 2.0, 7.0, 100.0])
+    rising = [np.prod((concentration + np.arange(k)) / np.arange(1, k + 1)) for k in n.astype(int)]
+    assert total.log_prior(n) == pytest.approx(-np.log(rising), rel=1e-12, abs=1e-12)
+    assert total.log_prior(np.array([-3.0]))[0] == 0
+    for at in (0.5, 3.0, 50.0):
+        h = 1e-4 * (1 + at)
+        up, middle, down = total.log_prior(np.array([at + h, at, at - h]))
+        first, second = total.slope(at)
+        assert first == pytest.approx((up - down) / (2 * h), abs=1e-6)
+        assert second == pytest.approx((up - 2 * middle + down) / h**2, abs=1e-5)
+    assert total.slope(-4.0) == total.slope(0.0)
+    assert total.log_weights(np.array([11.0, 12.0])).tolist() == [-np.inf, total.log_prior(np.array([12.0]))[0]]
+    free = cells.Total(12.0, dpm.Exact(), None)
+    assert free.slope(9.0) == (0.0, 0.0)
+    assert free.log_prior(n).tolist() == [0.0] * 5
+
+
+@pytest.mark.parametrize(
+    ("total", "error", "words"),
+    [
+        ({"released": 9}, ValueError, "with exactly the keys released and noise, got the keys released$"),
+        ({"released": 9, "noise": {}, "x": 1}, ValueError, "got the keys released, noise, x$"),
+        (
+            {"released": 9.5, "noise": dpm.Exact()},
+            ValueError,
+            "the released value 9.5 of the total is impossible under",
+        ),
+        (-1, ValueError, "total must"),
+        (2.5, TypeError, "total must"),
+    ],
+)
+def test_totals_that_are_rejected(total, error, words):
+    with pytest.raises(error, match=words):
+        cells.total_of(total, 1.0)
+
+
+def test_a_total_has_the_stated_noise():
+    assert cells.total_of({"released": 9, "noise": {"law": "laplace", "scale": 2.0}}, 0.5) == cells.Total(
+        9.0, dpm.Laplace(scale=2.0), 0.5
+    )
+    assert cells.total_of(7, None) == cells.Total(7.0, dpm.Exact(), None)
+
+
+NINE = "fitting a prior requires at least 30 measured counts, got 29: choose another prior, such as 1/\\(1\\+n\\)$"
+
+
+@pytest.mark.parametrize("group", ["", "north"])
+def test_a_prior_is_fitted_to_thirty_counts(group):
+    cells.enough(30, group)
+    with pytest.raises(ValueError, match=f"^{'group north: ' if group else ''}{NINE}"):
+        cells.enough(29, group)
+
+
+@pytest.mark.parametrize(
+    ("prior", "groups", "words"),
+    [
+        ({"a": "flat", "b": "flat"}, None, r"names of groups: pass groups, or write \{'law': 'a', \.\.\}$"),
+        ({"a": "flat", "c": "flat"}, list("ab"), r"prior must have one entry per group \(a, b\), got a, c$"),
+        ("fitted", list("ab"), "^group a: fitting a prior requires at least 30 measured counts, got 1:"),
+        ({"a": "flat", "b": {"law": "fitted"}}, list("ab"), "^group b: fitting a prior .* got 1:"),
+        (None, list("abc"), r"groups must contain one name per count \(2 counts\), got 3 names$"),
+        (None, ["a", " "], "groups must contain a name for each count, but the name for count 2 is empty$"),
+    ],
+)
+def test_groups_that_do_not_match_a_prior(prior, groups, words):
+    with pytest.raises(ValueError, match=words):
+        cells.groups_of(cells_of([1, 2], dpm.Laplace(scale=1.0)), prior, groups)
+
+
+def test_groups_are_sorted_by_name():
+    names, which = cells.groups_of(cells_of([1, 2, 3], dpm.Laplace(scale=1.0)), None, ["b", 7, "b"])
+    assert names == ("7", "b")
+    assert which.tolist() == [1, 0, 1]
+    assert cells.groups_of(cells_of([1, 2], dpm.Laplace(scale=1.0)), "flat", None)[0] == ("",)
+
+
+@pytest.mark.parametrize(
+    ("centre", "sd", "last", "edges"),
+    [
+        # cells of width n/4 rounded down, at least 1, until the last count is covered and there are five cells
+        ([0.0] * 10, [0.0] * 10, 3, [0, 1, 2, 3, 4, 5]),
+        ([0.0] * 10, [0.0] * 10, 4, [0, 1, 2, 3, 4, 5]),
+        ([0.0] * 10, [0.0] * 10, 5, [0, 1, 2, 3, 4, 5, 6]),
+        ([0.0] * 10, [0.0] * 10, 30, [*range(9), 10, 12, 15, 18, 22, 27, 33]),
+        # noise of sd 20: at least a fifth of it
+        ([0.0] * 10, [20.0] * 10, 30, [0, 1, 5, 9, 13, 17, 21, 26, 32]),
+        # the lower quartile of 0, 20, 20, 20 is 15: at least 3
+        ([0.0] * 4, [20.0, 20.0, 0.0, 20.0], 12, [0, 1, 4, 7, 10, 13]),
+        # one of 150 counts, and three of 301 counts, are in a cell
+        (np.arange(150.0), [0.0] * 150, 149, [*range(150), 186]),
+        (np.repeat(np.arange(150.0), 2), [0.0] * 300, 149, [*range(150), 186]),
+        # the cell from 27 ends at 32, the second of the counts 28, 32, .., and not at 27 + 27/4
+        (np.arange(0.0, 600, 4), [0.0] * 150, 30, [*range(9), 10, 12, 15, 18, 22, 27, 32]),
+        # few counts below 1000, where cells are wide, and one count of each size from 1000 on
+        (1000 + np.arange(150.0), [0.0] * 150, 1010,
+         [*range(9), 10, 12, 15, 18, 22, 27, 33, 41, 51, 63, 78, 97, 121, 151, 188, 235, 293, 366, 457, 571, 713, 891,
+          *range(1001, 1012)]),
+    ],
+)  # fmt: skip
+def test_the_cells_of_a_fitted_prior_by_hand(centre, sd, last, edges):
+    assert priors.edges_of(np.asarray(centre), np.asarray(sd), last).tolist() == edges
+
+
+@pytest.mark.parametrize(("smoothness", "zero"), [(10.0, 0.1), (0.5, 0.5)])
+def test_the_penalty_of_a_histogram_is_that_of_second_differences(smoothness, zero):
+    """Check sum of w_i (f_i - 2 f_(i+1) + f_(i+2))^2 + 1e-6 sum f_i^2, where the first weight is different."""
+    matrix = priors.penalty(7, smoothness, zero)
+    for seed in range(3):
+        f = stream(seed, "penalty").normal(size=7)
+        second = f[:-2] - 2 * f[1:-1] + f[2:]
+        expected = zero * second[0] ** 2 + smoothness * (second[1:] ** 2).sum() + 1e-6 * (f**2).sum()
+        assert f @ matrix @ f == pytest.approx(expected, rel=1e-10)
+    assert np.array_equal(matrix, matrix.T)
+
+
+@pytest.mark.parametrize(("counts", "uncertain"), [(3, True), (4, False)])
+def test_a_fit_is_uncertain_below_two_standard_errors(counts, uncertain):
+    """Check n counts without noise: the standard error of the mean is sd/sqrt(n), which is sd/2 at n = 4."""
+    assert priors.Fitted([0, 1, 2], [0.5, 0.5], fitted_on=counts, smoothness=1.0).uncertain == uncertain
+
+
+def test_the_settings_of_a_fitted_prior_by_hand():
+    """Check masses 1/2 and 1/2 at the count 0 and the counts 1 to 3: mean 1, variance (1 + 4 + 9)/6 - 1 = 4/3."""
+    prior = priors.Fitted([0, 1, 4], [2.0, 2.0], fitted_on=12, smoothness=10.0)
+    sd = (4 / 3) ** 0.5
+    assert prior.settings() == {
+        "law": "fitted", "fitted_on": 12, "cells": 2, "smoothness": 10.0, "mean": pytest.approx(1.0),
+        "mean_error": pytest.approx(sd / 12**0.5), "sd": pytest.approx(sd), "uncertain": False, "zero": 0.5,
+    }  # fmt: skip
+    assert (prior.first, prior.last, prior.reach(40.0)) == (0.0, 3.0, (0.0, 3.0))
+    assert prior.peak == pytest.approx(np.log(0.5))
+    assert prior.below([-1, 0, 1, 2, 4, 9]) == pytest.approx([0, 0, 0.5, 0.5 + 1 / 6, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("most", "rows", "times"),
+    [
+        (10, list(range(10)), [1] * 10),
+        (9, [0, 2, 4, 6, 8], [1] * 5),  # every second row
+        (5, [0, 2, 4, 6, 8], [1] * 5),
+        (4, [0, 3, 6, 9], [1] * 4),  # five rows are too many: every third row
+        (2, [0, 5], [1] * 2),
+    ],
+)
+def test_many_distinct_rows_are_thinned_for_a_fit(most, rows, times, monkeypatch):
+    monkeypatch.setattr(priors, "MOST_ROWS", most)
+    found = priors._different(cells_of(np.arange(10.0), dpm.Laplace(scale=1.0)), np.arange(10))
+    assert [part.tolist() for part in found] == [rows, times]
+
+
+def test_equal_rows_are_counted_for_a_fit():
+    found = priors._different(cells_of([5.0, 3.0, 5.0, 5.0], dpm.Laplace(scale=1.0)), np.array([0, 1, 3]))
+    assert [part.tolist() for part in found] == [[1, 0], [1, 2]]
+
+
+@pytest.mark.parametrize("log_mass", [0.5, 5.0, 40.0])
+@pytest.mark.parametrize("mean", [0.2, 7.0, 300.0])
+def test_the_range_of_a_proper_prior_has_the_stated_mass(mean, log_mass):
+    """Check P(N >= k) = (mean/(1 + mean))^k of a geometric prior, and the survival function of a negative binomial."""
+    first, last = priors.Geometric(mean).reach(log_mass)
+    log_ratio = np.log(mean / (1 + mean))
+    assert first == 0
+    assert last * log_ratio <= -log_mass * (1 - 1e-12)
+    assert (last - 1) * log_ratio > -log_mass
+    for shape in (0.4, 1.0, 6.0):
+        law = stats.nbinom(shape, shape / (shape + mean))
+        first, last = priors.NegativeBinomial(mean, shape).reach(log_mass)
+        assert first == 0
+        assert law.logsf(last) <= -log_mass
+        exact = law.isf(np.exp(-log_mass))
+        assert last <= max(1.5 * exact, 1.2 * (mean + shape + 2)) + 4
+
+
+FITTED = priors.Fitted([0, 1, 4], [2.0, 2.0], fitted_on=40, smoothness=10.0)
+DEFAULT = "default: fitted if there are at least 30 counts, otherwise 1/(1+n)"
+
+
+@pytest.mark.parametrize(
+    ("groups", "asked", "unfitted", "chosen"),
+    [
+        (("",), True, 0, "given by the user"),
+        (("",), False, 0, DEFAULT),
+        (("",), False, 1, f"{DEFAULT}; the noise is too large to fit a prior to so few counts"),
+        (("a", "b"), False, 1, f"{DEFAULT}; the noise is too large to fit a prior to so few counts in 1 of 2 groups"),
+    ],
+)
+def test_who_chose_a_prior(groups, asked, unfitted, chosen):
+    which = np.array([0, len(groups) - 1, len(groups) - 1])
+    found = priors.Choice((priors.Flat(),) * len(groups), which, groups, asked, unfitted).facts()
+    if groups == ("",):
+        assert found == {"law": "flat", "rows": 3, "chosen": chosen}
+    else:
+        assert found == {"groups": {"a": {"law": "flat", "rows": 1}, "b": {"law": "flat", "rows": 2}}, "chosen": chosen}
+
+
+@pytest.mark.parametrize(
+    ("size", "lower", "law"), [(29, 0, "1/(1+n)"), (30, 0, "fitted"), (29, -1, "flat"), (40, -np.inf, "flat")]
+)
+def test_the_default_prior(size, lower, law):
+    released = np.round(np.linspace(0, 200, size))
+    found = priors.choose(cells_of(released, dpm.DiscreteLaplace(scale=0.5), lower=lower), None, None)
+    assert found.facts()["law"] == law
+    assert not found.asked
+
+
+def test_a_large_number_of_counts_in_words():
+    assert windows.too_wide(123_456_789.0) == (
+        "the noise is too large: 1.23e+08 true counts are possible, more than the limit of 20,000,000; set tighter "
+        "bounds on the count"
+    )
+
+
+@pytest.mark.parametrize("entries", [1, 7, 40, 100, 10**6])
+def test_blocks_contain_every_window_and_few_entries(entries, monkeypatch):
+    """Check all windows, their likelihoods, and the size of each block, for windows of different widths."""
+    monkeypatch.setattr(windows, "_ENTRIES", entries)
+    law = dpm.DiscreteLaplace(scale=2.0)
+    released = np.array([3.0, np.nan, 11.0, -4.0, 0.0, 7.0])
+    noisy = cells_of(np.append(99.0, released), law)
+    low, high = np.array([0.0, 2, 5, 0, 0, 0]), np.array([4.0, 3, 25, 0, 9, 9])
+    seen = []
+    for block in windows.blocks(noisy, np.arange(1, 7), low, high):
+        assert block.counts.size <= entries or len(block.rows) == 1
+        for i, row in enumerate(block.rows):
+            n = np.arange(low[row - 1], high[row - 1] + 1)
+            assert (block.low[i], block.width[i]) == (low[row - 1], len(n))
+            assert block.counts[i, : len(n)].tolist() == n.tolist()
+            value = released[row - 1]
+            expected = np.zeros(len(n)) if np.isnan(value) else law.log_likelihood(np.array([value]), n)
+            assert block.log_likelihood[i, : len(n)] == pytest.approx(expected, rel=1e-14)
+            assert (block.log_likelihood[i, len(n) :] == -np.inf).all()
+        seen += block.rows.tolist()
+    assert sorted(seen) == [1, 2, 3, 4, 5, 6]
+
+
+def test_prior_weights_come_from_a_table_or_from_the_prior():
+    noisy = cells_of([3.0, 4000.0], dpm.DiscreteLaplace(scale=2.0))
+    for low in ([0.0, 5.0], [0.0, 3990.0]):  # a table of few counts, and counts that are far apart
+        (block,) = windows.blocks(noisy, np.arange(2), np.array(low), np.array(low) + 9)
+        found = windows.prior_weights(priors.Geometric(7.0), block)
+        assert found == pytest.approx(stats.geom.logpmf(block.counts + 1, 1 / 8), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("tail", "found"),
+    [
+        ([np.nan, np.nan], {"tested": 0, "found": False}),
+        ([0.3, np.nan, 0.2, 0.2], {"tested": 3, "smallest": 0.4, "name": "c", "found": False}),
+        ([0.6, np.nan], {"tested": 1, "smallest": 1.0, "name": "a", "found": False}),
+        ([0.5, 0.0125], {"tested": 2, "smallest": 0.025, "name": "b", "found": False}),  # 2 times 0.025 is 0.05
+        (
+            [0.01, 0.001, 0.3],
+            {"tested": 3, "smallest": 0.002, "name": "b", "found": True, "names": ["b"], "counts": 1},
+        ),
+        (
+            [0.001, 1e-5] * 6,
+            {
+                "tested": 12, "smallest": 2e-5, "name": "b", "found": True, "names": list("bdfhjlaceg"), "counts": 12,
+            },
+        ),
+    ],
+)  # fmt: skip
+def test_a_conflict_in_facts(tail, found):
+    """Check twice the smallest tail, multiplied by the number of tests: at most ten names, the smallest first."""
+    stated = conflict.facts(np.array(tail), "abcdefghijkl")
+    assert stated == {key: pytest.approx(x) if isinstance(x, float) else x for key, x in found.items()}
+
+
+def test_conflicts_of_tables_by_hand():
+    """Check tables of two, three and one values: 2 x 2 x 0.01, none, and none at exactly 0.05 = 2 x 1 x 0.025."""
+    tail = np.array([0.3, 0.01, 0.5, np.nan, 0.02, 0.025])
+    p, worst = conflict.by_table(tail, np.array([0, 2, 5, 6]))
+    assert p.tolist() == pytest.approx([0.04, np.nan, np.nan], nan_ok=True)
+    assert worst.tolist() == [1, 2, 0]
+
+
+def test_a_batch_of_counts_in_words():
+    found = published_counts.exact([3.0, 4.5, 40.0], noise=dpm.DiscreteLaplace(scale=2.0), prior="1/(1+n)")
+    matters = int(found.prior_matters.sum())
+    assert repr(found) == f"Batch(3 counts, 1 refused, {matters} decided by the prior)"
+    facts = found.facts()
+    assert (facts["counts"], facts["refused"], facts["prior_matters"]) == (3, 1, matters)
+    table = found.summary()
+    assert table["status"].tolist() == ["exact", "refused", "exact"]
+    assert table["reason"].tolist() == ["", "this value is impossible under the noise distribution", ""]
+    assert table["level"].tolist() == [0.95] * 3
+    assert found.accuracy.status == "exact"
+
+
+def test_priors_of_groups_are_used_for_any_rows():
+    law, prior = dpm.DiscreteLaplace(scale=2.0), {"a": priors.Geometric(3.0), "b": priors.Flat()}
+    found = published_counts.exact([3.0, 4.0], noise=law, prior=prior, groups=["b", "a"])
+    for i, name in enumerate("ba"):
+        alone = published_counts.exact([3.0 + i], noise=law, prior=prior[name])
+        assert found.own.mean[i] == alone.own.mean[0]
+    assert found.choice.asked
+    with pytest.raises(
+        ValueError, match=r"prior must contain a prior for each group, but the prior is missing for c, d$"
+    ):
+        published_counts.exact([3.0, 4.0], noise=law, prior=prior, groups=["d", "c"])
+    with pytest.raises(ValueError, match=r"groups must contain one name per count \(2 counts\), got 3 names"):
+        published_counts.exact([3.0, 4.0], noise=law, prior=prior, groups=["a", "b", "a"])
+    with pytest.raises(ValueError, match=r"the released counts already have names \(a, b, c, \.\.\)$"):
+        published_counts.named({"a": 1, "b": 2, "c": 3, "d": 4}, ["e"])
+    assert published_counts.named([5, 6], None)[1] == ("1", "2")
+
+
+def test_the_facts_of_counts_with_bounds():
+    found = published_counts.posterior(
+        {"a": 3.0, "b": None, "c": 9.0}, noise=dpm.Laplace(scale=2.0), prior="1/(1+n)", lower=[0, 1, 2],
+        upper=[9, 4, 30], facts={"source": "x"},
+    ).facts  # fmt: skip
+    assert found["bounds"] == {"lower": 0.0, "upper": 30.0}
+    assert (found["counts"], found["measured"], found["total"], found["source"]) == (3, 2, None, "x")
+
+
+def test_the_facts_of_a_comparison_show_ten_counts():
+    frame = pd.DataFrame({name: np.arange(14.0) for name in ("mean", "sd", "flat_mean", "flat_sd")})
+    frame = frame.assign(quantity=list("abcdefghijklmn"), prior_matters=[False] + [True] * 12 + [False])
+    found = published_counts.facts(frame)
+    assert (found["prior_matters"], found["of"]) == (12, 14)
+    assert [row["quantity"] for row in found["first"]] == list("bcdefghijk")
+    assert found["first"][0] == {"quantity": "b", "mean": 1.0, "sd": 1.0, "flat_mean": 1.0, "flat_sd": 1.0}
+
+
+def test_counts_beyond_one_call_have_the_distributions_of_their_rows(monkeypatch):
+    """Check every count if two distributions are computed in one call, in two groups with different priors."""
+    monkeypatch.setattr(published_counts, "_TOGETHER", 2)
+    law, released = dpm.DiscreteLaplace(scale=2.0), np.array([3.0, 8.0, 0.0, 5.0, 12.0])
+    prior = {"a": {"law": "geometric", "mean": 3.0}, "b": "1/(1+n)"}
+    found = published_counts.posterior(released, noise=law, prior=prior, groups=list("ababb"))
+    for i, group in enumerate("ababb"):
+        alone = published_counts.posterior(released[i : i + 1], noise=law, prior=prior[group])
+        assert found.counts[str(i + 1)].mean() == alone.counts["1"].mean()
