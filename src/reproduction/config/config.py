@@ -121,7 +121,7 @@ def _explain(error: Any) -> list[tuple[str, str]]:
         return [
             (
                 f"{place}.{key}".lstrip("."),
-                f"unknown key{_meant(str(key), known)}. The allowed keys are {', '.join(known)}",
+                f"unknown key{_meant(str(key), known) or '.'} The allowed keys are {', '.join(known)}",
             )
             for key in error.instance
             if key not in known
@@ -145,7 +145,7 @@ def _rule(error: Any) -> str:
             return f"missing key{'s' if len(lacking) > 1 else ''}: {', '.join(lacking)}"
         case "enum":
             return (
-                f"{value!r} is not allowed{nearest(str(value), map(str, rule))}. The allowed values are "
+                f"{value!r} is not allowed{nearest(str(value), map(str, rule)) or '.'} The allowed values are "
                 f"{', '.join(map(str, rule))}"
             )
         case "type":

@@ -405,7 +405,7 @@ def test_numbers_that_no_setting_can_have(value, allowed):
          "letters, digits and _ and must begin with a letter"),
         ({"required": ["a", "b"]}, {}, "missing keys: a, b"),
         ({"required": ["a", "b"]}, {"a": 1}, "missing key: b"),
-        ({"enum": ["alpha", "beta"]}, "alpa", "'alpa' is not allowed, did you mean 'alpha'?. The allowed values are "
+        ({"enum": ["alpha", "beta"]}, "alpa", "'alpa' is not allowed, did you mean 'alpha'? The allowed values are "
          "alpha, beta"),
         ({"minimum": 1}, 0, "0 is not allowed: the value must be >= 1"),
         ({"exclusiveMinimum": 1}, 1, "1 is not allowed: the value must be > 1"),
@@ -429,9 +429,9 @@ def test_places_of_mistakes_and_nearest_keys():
     }
     broken = config.broken({"rows": [{"n": 1}, {"n": "x"}], "table": 1, "flie": 2}, schema)
     assert sorted(broken) == [
-        ("flie", "unknown key, did you mean 'file'?. The allowed keys are file, rows"),
+        ("flie", "unknown key, did you mean 'file'? The allowed keys are file, rows"),
         ("rows[1].n", "'x' is not an integer"),
-        ("table", "unknown key, did you mean 'file'?. The allowed keys are file, rows"),
+        ("table", "unknown key, did you mean 'file'? The allowed keys are file, rows"),
     ]
     assert config.broken({}, {"required": ["a"]}) == [("(top level)", "missing key: a")]
 
