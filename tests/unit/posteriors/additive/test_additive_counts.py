@@ -1,5 +1,6 @@
 """Tests of exact posteriors given additive releases: compared with the quadruple sum, enumeration and each other."""
 
+import math
 from functools import cache
 from itertools import product
 from math import comb, factorial, prod
@@ -8,9 +9,10 @@ import numpy as np
 import pytest
 from reference import additive_counts as reference
 
+from dpmultinomial._accuracy import EXACT, Accuracy
 from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
-from dpmultinomial._posteriors.additive import _mode_levels, _noise, additive_counts
-from dpmultinomial._posteriors.additive._coupled_counts import most_probable
+from dpmultinomial._posteriors.additive import _coupled_counts, _mode_levels, _noise, additive_counts
+from dpmultinomial._posteriors.additive._coupled_counts import Certificate, most_probable
 from dpmultinomial._posteriors.additive._share_transforms import Frame, Tilted
 from dpmultinomial._seeding import stream
 from reproduction.papers.wang2020 import literal
@@ -315,3 +317,246 @@ def test_cumulants_are_those_of_every_combination(theta):
     expected = whole, mean, shares @ (np.array(values) - mean) ** 2
     assert tilted.cumulants(theta) == pytest.approx(expected, rel=1e-12, abs=1e-12)
     assert tilted.log_sum(theta) == pytest.approx(whole, rel=1e-14)
+
+
+def kind_of(law):
+    return type(law.law).__name__
+
+
+@pytest.mark.parametrize(
+    ("counts", "total", "epsilon", "support", "quick"),
+    [  # noise within 38/epsilon or the support, at most 50; at most 50 counts of at most 1,000
+        ([100] * 3, 300, 0.76, math.inf, True),
+        ([100] * 3, 300, 0.7599, math.inf, False),
+        ([100] * 3, 300, 0.1, 50, True),
+        ([100] * 3, 300, 0.1, 51, False),
+        ([100] * 50, 5000, 1.0, math.inf, True),
+        ([100] * 51, 5100, 1.0, math.inf, False),
+        ([1000, 5], 1005, 1.0, math.inf, True),
+        ([1001, 5], 1006, 1.0, math.inf, False),
+    ],
+)
+def test_when_sums_of_products_are_quick(counts, total, epsilon, support, quick):
+    found = additive_counts._chain_is_quick(np.array(counts), total, _noise.NoiseModel(epsilon, support))
+    assert found == quick
+
+
+@pytest.mark.parametrize(("total", "quick"), [(1, False), (2, True)])
+def test_the_growth_of_a_flat_prior_decides_the_method(total, quick):
+    """4 log(1 + 38/5) = 8.6 and 4 log(1 + 38/6) = 7.97."""
+    assert additive_counts._chain_is_quick(np.zeros(4), total, _noise.NoiseModel(1.0)) == quick
+    assert additive_counts._chain_is_quick(np.zeros(4), total, _noise.NoiseModel(1.0, 38))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind"),
+    [
+        ({}, "CoupledCounts"),
+        ({"released": [8, 9]}, "PairTable"),
+        ({"method": "transforms"}, "TransformedCounts"),
+        ({"released": [2000, 3, 5]}, "TransformedCounts"),
+        ({"released": [2000, 3, 5], "method": "chain"}, "CoupledCounts"),
+        ({"released": [2000, 3, 5], "window": 9}, "CoupledCounts"),
+        ({"released": [2000, 3, 5], "largest": 2010}, "CoupledCounts"),
+        ({"prior": "flat total"}, "TransformedCounts"),
+    ],
+)
+def test_the_method_follows_from_the_release_and_the_arguments(arguments, kind):
+    given = {"released": [30, 40, 50], "epsilon": 1.0, "algorithm": "2"} | arguments
+    found = kind_of(additive_counts.posterior(given.pop("released"), **given))
+    assert found == kind
+
+
+@pytest.mark.parametrize(
+    ("counts", "arguments", "kind"),
+    [
+        ([30, 40], {}, "CoupledCounts"),
+        ([2000, 40], {}, "TransformedCounts"),
+        ([2000, 40], {"largest": 2010}, "CoupledCounts"),
+        ([30, 40], {"prior": "flat total"}, "TransformedCounts"),
+    ],
+)
+def test_the_method_for_noisy_counts(counts, arguments, kind):
+    law = additive_counts.posterior_of_noisy(counts, noisy_total=sum(counts), epsilon=1.0, **arguments)
+    assert kind_of(law) == kind
+    assert law.mean() == pytest.approx(counts, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"prior": 0.5, "algorithm": "1-summed"}, "prior must be 'flat' for algorithm '1-summed', got 0.5"),
+        ({"prior": 0.5, "ties": "ieee"}, "prior must be 'flat' for ties='ieee', got 0.5"),
+        ({"prior": "flat total", "method": "chain"}, "prior must be 'flat' for method 'chain', got 'flat total'"),
+        ({"prior": 0.5, "window": 3}, "window and largest may be given only with prior 'flat', got 0.5"),
+        ({"prior": 0.5, "largest": 9}, "window and largest may be given only with prior 'flat', got 0.5"),
+        ({"largest": 9, "method": "transforms"}, "must be omitted for the method 'transforms', got None and 9"),
+        ({"window": 0}, "window must be >= 1, got 0"),
+        ({"largest": -1}, "largest must be >= 0, got -1"),
+        ({"released": [1, 2, 3], "ties": "ieee"}, r"because rounding determines the mode, got 3 components\. The "
+         r"posterior would be a sum over about \(2 x 38\)\^3 noisy counts"),
+        ({"released": [1], "algorithm": "1-summed"}, "because the released total depends on the sum of the noisy "
+         "counts, got 1 components"),
+    ],
+)  # fmt: skip
+def test_arguments_that_exclude_each_other(arguments, words):
+    given = {"released": [2, 3], "epsilon": 1.0, "algorithm": "3"} | arguments
+    with pytest.raises(ValueError, match=words):
+        additive_counts.posterior(given.pop("released"), **given)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda f: f([1.0, 2], noisy_total=2.5, epsilon=1.0), r"must be integers, got \[1.0, 2.0\] and 2.5"),
+        (lambda f: f([1, 2], noisy_total=2, epsilon=1.0, largest=-1), "largest must be >= 0"),
+        (lambda f: f([1, 2], noisy_total=2, epsilon=1.0, largest=4, prior=0.5), "largest may be given only with prior"),
+    ],
+)
+def test_bad_noisy_counts(call, words):
+    with pytest.raises(ValueError, match=words):
+        call(additive_counts.posterior_of_noisy)
+
+
+@pytest.mark.parametrize(("algorithm", "epsilon"), [("3", 1e-3), ("2", 5e-4), ("1-independent", 5e-4)])
+def test_the_widest_noise_is_itself_allowed(algorithm, epsilon):
+    """50/epsilon is 50,000 for algorithm 3, and 100,000 for the others."""
+    additive_counts._refuse_wide(_noise.NoiseModel(epsilon), algorithm)
+    most = 50_000 if algorithm == "3" else 100_000
+    additive_counts._refuse_wide(_noise.NoiseModel(epsilon / 9, most), algorithm)
+    for noise in (_noise.NoiseModel(epsilon * 0.999), _noise.NoiseModel(epsilon / 9, most + 1)):
+        with pytest.raises(ValueError, match=rf"is \+-{most:,}, because"):
+            additive_counts._refuse_wide(noise, algorithm)
+
+
+def test_the_estimated_time_has_a_largest_value():
+    """Half-widths count up to 10^7: 7.4 s (10^3)^1.8/60 minutes."""
+    for epsilon, minutes in ((5e-6, "30,980"), (5e-9, "30,980")):
+        with pytest.raises(ValueError, match=f"an estimated {minutes} minutes"):
+            additive_counts._refuse_wide(_noise.NoiseModel(epsilon), "3")
+
+
+@pytest.mark.parametrize(
+    ("p", "level", "ends"),
+    [
+        ([0.05, 0.9, 0.05], 0.9, (10, 11)),  # the distribution function is .05 at 10 and .95 at 11
+        ([0.04, 0.91, 0.05], 0.9, (11, 11)),
+        ([0.05, 0.89, 0.06], 0.9, (10, 12)),
+        ([0.25, 0.5, 0.25], 0.5, (10, 11)),
+        ([0.2, 0.3, 0.5], 1.0, (10, 12)),
+        ([0.2, 0.3, 0.5], 0.0, (11, 11)),
+    ],
+)
+def test_central_intervals_by_hand(p, level, ends):
+    assert additive_counts._central(np.array([10, 11, 12]), np.array(p), level) == ends
+
+
+def test_a_posterior_is_printed_with_its_total():
+    """Noise of the total alone: exp(-|t - 7|) on 0, 1, .. times t + 1 for a flat prior on two counts."""
+    t = np.arange(200)
+    law = additive_counts.posterior_of_noisy([3, 4], noisy_total=7, epsilon=1.0, prior="flat total")
+    values, p = law.total()
+    mean, sd = values @ p, math.sqrt((values - values @ p) ** 2 @ p)
+    assert repr(law) == f"AdditivePosterior of 2 counts, prior flat total, total {mean:.6g} (sd {sd:.3g}), exact"
+    one = additive_counts.posterior([7], epsilon=1.0, algorithm="2", support=math.inf, prior="flat")
+    weights = np.exp(-np.abs(t - 7.0))
+    mean = t @ weights / weights.sum()
+    sd = math.sqrt((t - mean) ** 2 @ weights / weights.sum())
+    assert repr(one) == f"AdditivePosterior of 1 counts, prior flat, total {mean:.6g} (sd {sd:.3g}), exact"
+
+
+def test_the_influence_of_the_prior_has_three_rows():
+    law = additive_counts.posterior([3, 5, 0], epsilon=1.0, algorithm="2")
+    table = law.prior_influence(0.8)
+    assert table.columns.tolist()[0] == "prior"
+    assert "quantity" not in table
+    assert table["level"].tolist() == [0.8] * 3
+    for row, prior in zip(table.itertuples(), ("flat", "flat total", 0.5), strict=True):
+        same = additive_counts.posterior([3, 5, 0], epsilon=1.0, algorithm="2", prior=prior)
+        assert row.prior == same.prior
+        values, p = same.total()
+        assert row.mean == pytest.approx(values @ p, rel=1e-12)
+        assert (row.lower, row.upper) == additive_counts._central(values, p, 0.8)
+    for kept in ({"window": 9}, {"largest": 20}, {"ties": "ieee"}):
+        given = {"released": [3, 5], "epsilon": 1.0, "algorithm": "3"} | kept
+        with pytest.raises(ValueError, match="prior_influence requires a posterior"):
+            additive_counts.posterior(given.pop("released"), **given).prior_influence()
+
+
+def test_numbers_of_components_vectors_and_draws():
+    law = additive_counts.posterior([3, 5], epsilon=1.0, algorithm="2")
+    for i, good in ((0, True), (1, True), (2, False), (-1, False)):
+        if good:
+            assert law.marginal(i)[1].sum() == pytest.approx(1)
+        else:
+            with pytest.raises(ValueError, match=r"i must be in \[0, 1\]"):
+                law.marginal(i)
+    assert law.top(0)[0].shape == (0, 2)
+    assert law.sample(0, rng=stream(1, "none")).shape == (0, 2)
+
+
+def test_the_truncation_of_a_window_is_stated():
+    law = additive_counts.posterior([250, 357, 12], epsilon=0.2, algorithm="2", window=30)
+    words = f"the window of +-30 neglects a probability of at most {law.accuracy.error:.2g} per component"
+    assert law.accuracy.reason == words
+    wide = additive_counts.posterior([250, 357, 12], epsilon=0.2, algorithm="2")
+    laws = [wide.marginal(i) for i in range(3)]
+    outside = [p[np.abs(v - r) > 30].sum() for r, (v, p) in zip((250, 357, 12), laws, strict=True)]
+    assert law.accuracy.error == pytest.approx(max(outside), rel=1e-9)
+    summed = additive_counts.posterior([9, 8], epsilon=1.0, algorithm="1-summed", window=6).accuracy
+    assert (summed.status, math.isnan(summed.error)) == ("approximate", True)
+    assert summed.reason == "true counts and noise are truncated at +-6"
+    rounded = additive_counts.posterior([9, 8], epsilon=1.0, algorithm="3", ties="ieee", window=6).accuracy
+    assert rounded == Accuracy("approximate", rounded.error, "true counts and noise are truncated at +-6")
+
+
+@pytest.mark.parametrize(
+    ("parts", "error"),
+    [((0, 0, 0, 0), 0), ((1e-12, 0, 0, 0), 1e-12), ((1e-12, 2e-12, 3e-12, 1e5), 1e-11), ((0, 0, 0, 2e5), 8e-12)],
+)
+def test_bounds_of_a_posterior_add_up(parts, error):
+    """A condition number of 1e5 costs 4e-12."""
+    certificate = Certificate(*map(float, parts))
+    assert certificate.error == pytest.approx(error, rel=1e-12, abs=1e-30)
+    found = certificate.accuracy()
+    if certificate.error < 1e-11:
+        assert found == EXACT
+    else:
+        assert found.reason == "at most 1.0e-11 of the probability is truncated or rounded"
+        assert (found.status, found.error) == ("approximate", certificate.error)
+
+
+@pytest.mark.parametrize("total", [1, 2, 7, 60, 900])
+def test_nodes_of_the_trapezoid_rule_give_powers(total):
+    """The integral of u^(M - 1) exp(-u T)/Gamma(M) is T^-M, for every T between M - below and M + above."""
+    below, above = 5, 40
+    nodes, log_weights = _coupled_counts._nodes(total, below, above)
+    for t in {max(total - below, 1), total, total + above}:
+        found = math.fsum(np.exp(log_weights - nodes * t + total * math.log(t)))
+        assert found == pytest.approx(1, rel=1e-12)
+    assert [part.tolist() for part in _coupled_counts._nodes(0, below, above)] == [[0.0], [0.0]]
+
+
+@pytest.mark.parametrize(("size", "extra"), [(1, 0), (4, 0), (4, 1), (4, 3), (5, 2)])
+def test_the_remainder_has_the_probability_of_its_places(size, extra):
+    for places in ([*range(extra)], [*range(size - extra, size)], [*range(1, extra + 1)]):
+        if len(places) and places[-1] >= size:
+            continue
+        released = np.full(size, 3)
+        released[places] += 1
+        first, last = places == [*range(extra)], places == [*range(size - extra, size)]
+        assert np.exp(_coupled_counts._log_remainder(released, "first")) == float(first)
+        assert np.exp(_coupled_counts._log_remainder(released, "last")) == float(last)
+        assert np.exp(_coupled_counts._log_remainder(released, "random")) == pytest.approx(1 / comb(size, extra))
+
+
+@pytest.mark.parametrize(("size", "epsilon"), [(1, 1.0), (3, 0.5), (10, 2.0)])
+def test_sums_of_noise_are_within_their_bounds(size, epsilon):
+    """Noise of all counts and of the total beyond the bound, and one unit nearer, by direct convolution."""
+    noise = _noise.Noise(epsilon=epsilon, support=60, window=None)
+    total = noise.p
+    for _ in range(size):
+        total = np.convolve(total, noise.p)
+    at = np.abs(np.arange(len(total)) - len(total) // 2)
+    far, _ = _coupled_counts._beyond(noise, size)
+    assert total[at > far].sum() < 1e-25 <= 1e3 * total[at >= far - 1].sum()
