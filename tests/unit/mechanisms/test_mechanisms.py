@@ -13,10 +13,12 @@ from scipy.optimize import lsq_linear
 
 import dpmultinomial as dpm
 from dpmultinomial._accounting import privacy_profiles, renyi, swapping
+from dpmultinomial._accounting.privacy_loss import PureLoss
 from dpmultinomial._mechanisms import additive_counts, dirichlet
+from dpmultinomial._mechanisms.coarsened import Coarsened
 from dpmultinomial._mechanisms.dirichlet import Dirichlet
 from dpmultinomial._mechanisms.gaussian import DiscreteGaussian, Gaussian
-from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._mechanisms.laplace import Laplace, default_support
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
 from dpmultinomial._mechanisms.swapping import exact_swapping, permutation_swaps
 from dpmultinomial._mechanisms.swapping import swapping as swap_mechanism
@@ -324,3 +326,249 @@ def test_a_table_of_one_record_stays():
     for bad in ([[1, 1], [1, 0]], [[1, 2, 3], [4, 5, 6]]):
         with pytest.raises(ValueError, match="2 x 2 with at least 4 records"):
             swap_mechanism.cell_sd(bad, rate=0.3)
+
+
+TRIPLES = [(0, 0, 1.0), (1, 0, 0.25), (1, 1, 0.5), (1, 4, 0.25), (2, 2, 1.0)]
+
+
+def perturbed(rows, **given):
+    true, released, probability = map(list, zip(*rows, strict=True))
+    return dpm.Perturbation({"true": true, "released": released, "probability": probability}, **given)
+
+
+def test_a_table_of_probabilities_by_hand():
+    """The row of 1 has the mean 1.5 and the variance .25 2.25 + .5 .25 + .25 6.25 = 2.25."""
+    law = perturbed(TRIPLES)
+    assert law.weights.tolist() == [[1, 0, 0, 0], [0.25, 0.5, 0, 0.25], [0, 0, 1, 0]]
+    assert (law.halfwidth(9.0), law.variance(), law.row_count) == (3.0, 2.25, None)
+    assert repr(law) == "Perturbation(true 0..2, released 0..4)"
+    assert law.settings() == {"law": "table", "beyond": "none", "true": [0, 2]}
+    assert law.take(np.array([0])) is law
+    assert [[float(end) for end in law.reach(y, 0.0)] for y in (0, 1, 2, 3, 4)] == [
+        [0, 1], [1, 1], [2, 2], [np.inf, -np.inf], [1, 1]
+    ]  # fmt: skip
+    assert law.possible([0, 1, 2, 3, 4, 5, -1, 0.5, np.nan]).tolist() == [True, True, True, False, True, *[False] * 4]
+    found = np.exp(law.log_likelihood(np.arange(-1, 6), np.arange(-1, 5)[:, None].astype(float)))
+    assert found[1:4, 1:6].tolist() == [[1, 0, 0, 0, 0], [0.25, 0.5, 0, 0, 0.25], [0, 0, 1, 0, 0]]
+    assert found.sum() == 3
+    for low, high, p in ((-np.inf, np.inf, 1), (0, 0, 0.25), (1, 3, 0.5), (2, 3, 0), (0.5, 4, 0.75), (3, 2, 0)):
+        assert np.exp(law.log_between(low, high, 1.0)) == pytest.approx(p, abs=1e-15)
+        assert np.exp(law.log_between(low, high, 3.0)) == 0
+
+
+@pytest.mark.parametrize(("excess", "accepted"), [(9e-7, True), (-9e-7, True), (1.1e-6, False), (-1.1e-6, False)])
+def test_probabilities_add_up_to_one_within_a_millionth(excess, accepted):
+    rows = [(0, 0, 0.5 + excess), (0, 1, 0.5)]
+    if accepted:
+        law = perturbed(rows)
+        assert law.weights.sum() == pytest.approx(1, abs=1e-15)
+        assert law.weights[0, 0] == pytest.approx((0.5 + excess) / (1 + excess), abs=1e-15)
+    else:
+        with pytest.raises(ValueError, match="probabilities for the true count 0 must add up to 1, got"):
+            perturbed(rows)
+
+
+@pytest.mark.parametrize(("gap", "accepted"), [(9e-6, True), (1.1e-5, False)])
+def test_repeated_rows_are_equal_within_a_hundred_thousandth(gap, accepted):
+    rows = [(d, d + v, 0.5 + (gap * (d == 1) * (1 if v else -1))) for d in (0, 1) for v in (0, 1)]
+    if accepted:
+        assert perturbed(rows, beyond="shift").period == 1
+    else:
+        with pytest.raises(ValueError, match=r"but the probabilities in the two rows differ by 1.1e-05"):
+            perturbed(rows, beyond="shift")
+
+
+@pytest.mark.parametrize(
+    ("beyond", "words"),
+    [
+        ({"period": 0}, "period must be in .1, 10000., got 0"),
+        ({"period": 10_001}, "period must be in .1, 10000., got 10001"),
+        ({"period": 4}, "the last 4 true counts of the table must be consecutive, got 0, 1, 2$"),
+        ({"periods": 1}, r"beyond must be none, shift or {period: number}, got {'periods': 1}"),
+        ("shifted", "beyond must be one of 'none', 'shift', got 'shifted'"),
+    ],
+)
+def test_continuations_of_a_table_that_do_not_exist(beyond, words):
+    with pytest.raises(ValueError, match=words):
+        perturbed(TRIPLES, beyond=beyond)
+
+
+def test_a_gap_among_the_last_counts_of_a_table():
+    rows = [(d, d, 1.0) for d in [*range(3), *range(4, 14)]]
+    assert perturbed(rows, beyond={"period": 10}).period == 10
+    with pytest.raises(ValueError, match=r"last 11 true counts .* must be consecutive, got 5, 6, 7, 8, 9, 10, 11, 12"):
+        perturbed(rows, beyond={"period": 11})
+
+
+def test_costs_of_a_table_by_its_steps():
+    """Randomised response with log ratio log 3: two steps if a record is replaced."""
+    law = perturbed([(0, 0, 0.75), (0, 1, 0.25), (1, 0, 0.25), (1, 1, 0.75)])
+    add, replace = "add or remove a record", "replace a record"
+    step = math.log(3)
+    for given, size in (({}, 1), ({"sensitivity": 3.0}, 3), ({"changes": (1, 2)}, 3), ({"changes": (1,)}, 1)):
+        assert law.cost(add, **given).epsilon == pytest.approx(size * step, rel=1e-12)
+    assert law.cost(replace).epsilon == pytest.approx(2 * step, rel=1e-12)
+    assert [len(law.cost(relation).mechanisms) for relation in (add, replace)] == [1, 2]
+    (loss,) = law.cost(add, sensitivity=3.0).mechanisms
+    assert loss == PureLoss(loss.epsilon)
+    assert loss.epsilon == pytest.approx(3 * step, rel=1e-12)
+    with pytest.raises(ValueError, match="no finite epsilon, because the table has only one true count: use another"):
+        perturbed([(0, 0, 0.5), (0, 1, 0.5)]).cost(add)
+
+
+@pytest.mark.parametrize("base", [2, 3, 10, 10_000])
+@pytest.mark.parametrize("fixed", [None, "up", "down", "nearest"])
+def test_reach_and_width_of_rounding_by_listing(base, fixed):
+    """List the counts that can be rounded to 3 base, and their distances."""
+    law = dpm.RandomRounding(base, fixed=fixed)
+    counts = np.arange(base, 5 * base, max(base // 100, 1) if base > 100 else 1)
+    ends = [half * base // 2 + np.arange(-2, 3) for half in (4, 5, 7, 8)]
+    counts = np.unique(np.concatenate([counts, *ends]))
+    p = np.exp(law.log_likelihood(3 * base, counts.astype(float)))
+    low, high = law.reach(3 * base, 0.0)
+    possible = counts[p > 0]
+    assert (possible.min(), possible.max()) == (low, high)
+    assert law.halfwidth(9.0) == np.abs(possible - 3 * base).max()
+    m = np.arange(base)
+    assert law.variance() == (0.0 if fixed else float((m * (base - m)).max()))
+    words = {"law": "random_rounding", "base": base} | ({"fixed": fixed} if fixed else {})
+    assert law.settings() == words
+
+
+@pytest.mark.parametrize(("base", "words"), [(1, "base must be in .2, 10000., got 1"), (10_001, "got 10001")])
+def test_bases_of_rounding(base, words):
+    with pytest.raises(ValueError, match=words):
+        dpm.RandomRounding(base)
+    with pytest.raises(ValueError, match="fixed must be one of 'nearest', 'up', 'down', got 'even'"):
+        dpm.RandomRounding(5, fixed="even")
+
+
+def test_an_exact_count_is_its_own_release():
+    law = dpm.Exact()
+    assert (law.halfwidth(9.0), law.variance(), law.row_count, float(law.by_row(np.zeros(3)))) == (0.0, 0.0, None, 0.0)
+    assert [list(map(float, law.reach([3.0], 0.0)[k])) for k in (0, 1)] == [[3.0], [3.0]]
+    ends = [(-1, 1), (0, 0), (-2, -1), (1, 2), (-np.inf, 0), (0, np.inf)]
+    assert [float(np.exp(law.log_within(low, high, 0.0))) for low, high in ends] == [1, 1, 0, 0, 1, 1]
+    assert [float(np.exp(law.log_at_most(end, 0.0))) for end in (-1, 0, 1)] == [0, 1, 1]
+    assert np.exp(law.log_density(np.array([-1.0, 0.0, 1.0]), np.zeros(()))).tolist() == [0, 1, 0]
+    assert law.possible([0, -1, 0.5, np.nan, np.inf]).tolist() == [True, True, False, False, False]
+    with pytest.raises(TypeError, match="rng must be"):
+        law.sample([1], rng=7)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"step": 0.0}, "step must be finite and > 0"),
+        ({"step": 2.5}, "step must be an integer for a discrete distribution, got 2.5"),
+        ({"at": np.inf}, "at must be finite"),
+        ({"least": np.nan}, "least must be finite"),
+        ({"at": 3.0, "least": 3.0}, r"clipped \(3.0\), got 3.0: with this threshold, no count would be withheld"),
+        ({"ties": "down"}, "ties must be one of 'even', 'up', 'away'"),
+    ],
+)
+def test_modifiers_that_are_invalid(change, words):
+    with pytest.raises(ValueError, match=words):
+        Coarsened(dpm.DiscreteLaplace(scale=1.0), **change)
+
+
+@pytest.mark.parametrize(
+    ("law", "good", "bad"),
+    [
+        (Coarsened(dpm.DiscreteLaplace(scale=1.0), least=4.0), [np.nan, 4, 5], {3.0: "at least 4.0, because smaller "
+         "values are withheld", 4.5: "must be integers", np.inf: "must be finite"}),
+        (Coarsened(dpm.Laplace(scale=1.0), at=0.5), [0.5, 3.25], {np.nan: "missing values .NaN. without a threshold",
+         0.25: "at least 0.5, because smaller values are"}),
+        (Coarsened(dpm.Laplace(scale=1.0), step=0.1), [0.3, 0.1 * 3, 1e6 + 0.1, -0.7], {0.35: "multiples of 0.1",
+         0.3 + 1e-7: "must be multiples of 0.1"}),
+        (Coarsened(dpm.DiscreteLaplace(scale=1.0), step=5, at=2), [2, 5, 10], {0.0: "at least 2", 7.0: "multiples"}),
+    ],
+)  # fmt: skip
+def test_values_that_a_modified_distribution_releases(law, good, bad):
+    assert law.possible([*good, *bad]).tolist() == [True] * len(good) + [False] * len(bad)
+    assert np.isfinite(law.log_likelihood(np.array(good, dtype=float), 1.0)).all()
+    for value, words in bad.items():
+        with pytest.raises(ValueError, match=words) as caught:
+            law.log_likelihood(np.array([*good, value], dtype=float), 1.0)
+        assert f"got {value}, which is impossible under {{'law'" in str(caught.value)
+
+
+def test_modifiers_are_settings_and_can_be_added():
+    law = dpm.DiscreteLaplace(scale=2.0).rounded(5).clipped(0).threshold(10)
+    assert law == Coarsened(dpm.DiscreteLaplace(scale=2.0), step=5, at=0, least=10)
+    assert law.settings() == {
+        "law": "discrete_laplace", "scale": 2.0, "rounded": 5, "clipped": {"at": 0}, "threshold": 10
+    }  # fmt: skip
+    assert law.rounded(5, ties="up").settings()["rounded"] == {"step": 5, "ties": "up"}
+    assert (law.variance(), law.halfwidth(3.0)) == (law.noise.variance(), law.noise.halfwidth(3.0))
+    low, high = law.reach([10.0, np.nan], 3.0)  # 8..12 is rounded to 10, and up to 7 to less than 10
+    width = law.noise.halfwidth(3.0)
+    assert (low.tolist(), high.tolist()) == ([8 - width, -np.inf], [12 + width, 7 + width])
+    assert (law.listed, dpm.RandomRounding(5).clipped(0).listed) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("law", "change", "known"),
+    [
+        (dpm.DiscreteLaplace(scale=2.0), 10**6, True), (dpm.DiscreteLaplace(scale=2.0), 10**6 + 1, False),
+        (dpm.DiscreteLaplace(scale=2.0), 1.5, False), (dpm.Laplace(scale=2.0), 1.5, True),
+    ],
+)  # fmt: skip
+def test_losses_are_known_for_changes_by_integers_up_to_a_million(law, change, known):
+    loss = law.loss(change)
+    assert (loss is not None) == known
+    assert not known or (loss.scale, loss.change) == (2.0, change)
+
+
+def test_supports_of_additive_counts():
+    """The support may equal the largest change; losses of truncated noise are listed up to a support of a million."""
+    law = dpm.AdditiveCounts(epsilon=1.0, support=3)
+    assert law.cost(changes=(3,)).epsilon == 6.0
+    with pytest.raises(ValueError, match=r"support must be at least the largest change \(3\), got 2"):
+        dpm.AdditiveCounts(epsilon=1.0, support=2).cost(changes=(3,))
+    assert dpm.AdditiveCounts(epsilon=1e-4, support=10**6).cost(changes=(2,)).mechanisms[0].support == 10**6
+    assert dpm.AdditiveCounts(epsilon=1e-4, support=10**6 + 1).cost(changes=(2,)).mechanisms is None
+    for size in (10**6, -(10**6)):
+        assert dpm.AdditiveCounts(epsilon=1.0, support=math.inf).cost(changes=(size,)).epsilon == 2e6
+    with pytest.raises(ValueError, match=r"changes must be in .-1000000, 1000000., got 1000001"):
+        dpm.AdditiveCounts(epsilon=1.0, support=math.inf).cost(changes=(10**6 + 1,))
+    for support, words in (
+        (0, "support must be >= 1, got 0"),
+        (math.inf, "support must be an integer for a simulation"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            dpm.AdditiveCounts(epsilon=1.0, support=support).sample([1, 2], rng=stream(1, "support"))
+    assert dpm.AdditiveCounts(epsilon=1.0, support=1).sample([50, 60], rng=stream(1, "support")).sum() in (
+        109,
+        110,
+        111,
+    )
+
+
+@pytest.mark.parametrize(("epsilon", "support"), [(1.0, 50), (0.999, 51), (100.0, 1), (25.0, 2), (24.9, 3)])
+def test_the_default_support(epsilon, support):
+    assert default_support(epsilon) == support
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "error", "words"),
+    [
+        ({"lower": 1.0, "upper": 1.0}, ValueError, "lower must be below upper, got lower = 1.0 and upper = 1.0"),
+        ({"lower": 0.0, "upper": 1.0, "scale": (1.0, 2.0, 3.0)}, ValueError, "scale must be one number or 4"),
+        ({"lower": 0.0, "upper": 1.0, "scale": (1.0,) * 5}, ValueError, "scale must be one number or 4"),
+        ({"lower": np.nan, "upper": 1.0}, ValueError, "lower must be finite"),
+    ],
+)
+def test_limits_and_scales_of_censored_statistics(mechanism, error, words):
+    with pytest.raises(error, match=words):
+        dpm.CensoredStatistics(**mechanism)
+
+
+def test_statistics_of_records_at_and_beyond_the_limits():
+    """Records at a limit are inside; without a record inside, the mean is the middle."""
+    law = dpm.CensoredStatistics(lower=0.0, upper=4.0)
+    assert law.width == 4.0
+    assert law.of([0.0, 4.0, -1.0, 5.0, 6.0]).tolist() == [2.0, 8.0, 1.0, 2.0]
+    assert law.of([-1.0, 9.0]).tolist() == [2.0, 0.0, 1.0, 1.0]
+    assert law.sums_of([0.0, 1.0, 7.0]).tolist() == [-3.0, 5.0, 0.0, 1.0]  # deviations -2 and -1 from 2
+    assert dpm.CensoredStatistics(lower=0.0, upper=4.0, sums=True).of([0.0, 1.0, 7.0]).tolist() == [-3.0, 5.0, 0.0, 1.0]

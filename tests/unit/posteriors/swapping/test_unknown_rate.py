@@ -1,17 +1,19 @@
 """Tests of an unknown swap rate, and of a common odds ratio, by integrals of enumerated likelihoods."""
 
+import re
 from functools import cache
 from itertools import permutations
 from math import comb, factorial
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import kstest
 
 import dpmultinomial as dpm
-from dpmultinomial._posteriors.swapping import unknown_rate
-from dpmultinomial._posteriors.swapping.log_odds import common_odds_ratio
+from dpmultinomial._posteriors.swapping import swapped_batches, swapped_table, unknown_rate, unswapped
+from dpmultinomial._posteriors.swapping.log_odds import LogOddsMixture, common_odds_ratio
 from dpmultinomial._posteriors.swapping.unknown_rate import RateLaw
 from dpmultinomial._seeding import stream
 
@@ -269,3 +271,227 @@ def test_gauss_rules_of_a_law_on_few_rates_are_that_law():
     rates, weights = RateLaw.nodes(few, 2)
     for degree in range(4):
         assert weights @ rates**degree == pytest.approx(mass @ x**degree, abs=1e-14)
+
+
+def rows(**changes):
+    columns = {"table": list("tttt"), "row": list("aabb"), "column": list("xyxy"), "count": [3, 1, 2, 4]}
+    return pd.DataFrame(columns | changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "given", "words"),
+    [
+        ({"row": ["a", "a", None, "b"]}, {}, r"got 1 line\(s\) with missing values \(the first is line 3 of the table"),
+        ({"row": list("aaab")}, {}, "the cell in row a, column x is listed twice: list each cell once"),
+        ({"count": [3, 1, 2, -1]}, {}, "count must contain only integers >= 0, got -1.0"),
+        ({"count": [3, 1, 2, 2.0**40]}, {}, "count must contain only integers >= 0, got 1099511627776.0"),
+        ({"count": [3, 1, 2, "x"]}, {}, "count must contain only integers >= 0, got nan"),
+        ({}, {"rows": ["a", "c"]}, "row must be one of a, c, got b"),
+        ({}, {"columns": ["z", "x"]}, "column must be one of z, x, got y"),
+        ({"rate": [0.1, 0.2, 0.1, 0.3]}, {"rate": None}, r"in all lines of a table, got 3 values \(0.1, 0.2, 0.3\)"),
+        ({"rate": [1.0] * 4}, {"rate": None}, "rate must lie strictly between 0 and 1, got 1.0"),
+    ],
+)
+def test_a_table_that_cannot_be_used_states_the_reason(changes, given, words):
+    found = swapped_batches.summaries(rows(**changes), **{"rate": 0.1, **given})
+    assert len(found) == 1
+    assert re.search(words, found["status"][0])
+    assert found["status"][0].startswith("not used: ")
+    assert found.loc[0, ["row", "column", "shape"]].tolist() == ["", "", ""]
+    assert found[["mean", "sd", "lower", "upper"]].isna().all(axis=None)
+
+
+def test_at_most_five_rates_of_a_table_are_listed():
+    many = rows(table=["t"] * 4, rate=[0.1, 0.2, 0.3, 0.4])
+    more = pd.concat([many, many.assign(row=list("ccdd"), rate=[0.5, 0.6, 0.7, 0.8])])
+    status = swapped_batches.summaries(more)["status"][0]
+    assert "got 8 values (0.1, 0.2, 0.3, 0.4, 0.5)" in status
+
+
+@pytest.mark.parametrize("side", ["rows", "columns"])
+@pytest.mark.parametrize("labels", [["a"], ["a", "a"], "ab", [1, "1"], []])
+def test_a_side_has_two_different_labels(side, labels):
+    with pytest.raises(ValueError, match=f"{side} must contain at least two different labels, got"):
+        swapped_batches.summaries(rows(), rate=0.1, **{side: labels})
+
+
+@pytest.mark.parametrize("number", [100, 101])
+def test_a_table_of_a_batch_has_at_most_ten_thousand_cells(number):
+    labels = [*"ab", *map(str, range(number - 2))]
+    given = {"rows": labels, "columns": [*"xy", *map(str, range(98))]}
+    found = swapped_batches.summaries(rows(), rate=0.1, **given)["status"][0]
+    too_many = "a table must have at most 10000 cells, got 101 x 100 cells"
+    assert (too_many in found) == (number == 101)
+
+
+def test_a_missing_column_and_a_level_outside_its_range():
+    with pytest.raises(
+        ValueError, match=r"data must have the columns table, row, column, count, but lacks row, count$"
+    ):
+        swapped_batches.summaries(rows().drop(columns=["row", "count"]), rate=0.1)
+    with pytest.raises(ValueError, match=r"columns table, row, column, count, rate, but lacks rate$"):
+        swapped_batches.summaries(rows())
+    for wrong, words in (
+        ({"alpha": 0.0}, "alpha must be"),
+        ({"level": 1.0}, "level must"),
+        ({"rate": 1.0}, "rate must"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            swapped_batches.summaries(rows(), **{"rate": 0.1, **wrong})
+
+
+def test_the_line_of_a_log_odds_ratio():
+    """The line of a batch and the posterior of the table alone; a table that is not 2 x 2 has no such line."""
+    found = swapped_batches.summaries(rows(), rate=0.1, odds=True)
+    law = swapped_table.exact([[3, 1], [2, 4]], rate=0.1).log_odds()
+    last = found.iloc[-1]
+    assert (len(found), last["row"], last["column"], last["shape"]) == (5, "log odds ratio", "", "2 x 2")
+    assert last[["mean", "sd"]].tolist() == pytest.approx([law.mean(), law.variance() ** 0.5], rel=1e-10)
+    assert last[["lower", "upper"]].tolist() == pytest.approx(list(law.quantile([0.025, 0.975])), abs=1e-8)
+    wide = swapped_batches.summaries(pd.concat([rows(), rows(row=list("ccdd"))]), rate=0.1, odds=True)
+    assert (len(wide), "log odds ratio" in set(wide["row"])) == (8, False)
+
+
+def accepted(*_):
+    raise ValueError("accepted")
+
+
+@pytest.mark.parametrize(("prior", "good"), [((500, 1), True), ((1, 500), True), ((501, 1), False), ((1, 501), False)])
+def test_parameters_of_the_prior_of_a_rate(monkeypatch, prior, good):
+    """What follows the check is replaced, because a likelihood takes seconds."""
+    monkeypatch.setattr(unknown_rate, "_Strata", accepted)
+    words = "accepted" if good else f"must be at most 500, got {prior[0]:.1f} and {prior[1]:.1f}"
+    with pytest.raises(ValueError, match=words):
+        unknown_rate.infer_rate([[1, 1], [1, 1]], prior=prior)
+
+
+def test_ends_and_draws_of_a_rate():
+    law = of("six records").rate
+    assert [float(law.cdf(x)) for x in (0.0, 1.0)] == [0.0, 1.0]
+    assert [float(law.sf(x)) for x in (0.0, 1.0)] == [1.0, 0.0]
+    assert law.quantile([0.0, 1.0]).tolist() == [0.0, 1.0]
+    draws = law.sample(20_000, rng=stream(2, "rates"))
+    assert kstest(draws, lambda x: np.interp(x, (grid := np.linspace(0, 1, 401)), law.cdf(grid))).pvalue > 1e-5
+    assert law.sample(0, rng=stream(2, "none")).shape == (0,)
+    with pytest.raises(ValueError, match=r"x must lie strictly between 0 and 1, got 1.0"):
+        law.pdf([0.5, 1.0])
+    assert law.pdf([[0.2], [0.3]]).shape == (2, 1)
+
+
+def test_a_rate_and_its_tables_are_printed():
+    found = of("two strata")
+    text = repr(found)
+    assert text.startswith(
+        f"UnknownRate(rate {found.mean():.4g} +- {found.sd():.3g}; UnswappedPosterior(2 x (2 x 2), 11 "
+    )
+    assert "11 records; 2 listed or two rows; approximate (average over the rate, compared with half as many" in text
+
+
+def test_the_distance_of_two_distributions_of_a_cell_by_hand():
+    """Counts 0 to 2 of one cell with prior 1 of 4: .25 of the distribution function, or the means in standard errors."""
+    fine, coarse = np.array([0.25, 0.5, 0.25]), np.array([0.5, 0.25, 0.25])
+    share, n = (1 + 1.0) / 6, 6
+    variance = share * (1 - share) / 7 + 0.5 / (6 * 7)
+    expected = max(0.25, 0.25 / n / variance**0.5)
+    assert unknown_rate._apart(fine, coarse, 1.0, 4.0) == pytest.approx(expected, rel=1e-12)
+    fine, coarse = np.array([0.0, 1.0, 0.0]), np.array([0.1, 0.9, 0.0])
+    variance = share * (1 - share) / 7
+    assert unknown_rate._apart(fine, coarse, 1.0, 4.0) == pytest.approx(max(0.1, 0.1 / 6 / variance**0.5), rel=1e-12)
+
+
+WEIGHTED = swapped_table.Weighted(
+    np.array([[0.1, 0.9], [0.3, 0.7], [0.5, 0.5]]), np.zeros((3, 2), dtype=int), np.array([0.5, 0.25, 0.25])
+)
+
+
+def test_weighted_draws_by_hand():
+    """1/(1/4 + 1/16 + 1/16) = 8/3 effective draws of 3; mean .25 and variance .5 .0225 + .25 (.0025 + .0625)."""
+    assert WEIGHTED.efficiency == pytest.approx(8 / 9, rel=1e-12)
+    error = 0.5 / (8 / 3) ** 0.5
+    assert WEIGHTED.accuracy.error == pytest.approx(error, rel=1e-12)
+    assert WEIGHTED.accuracy.reason == f"3 effective draws, standard error of a probability {error:.2g}"
+    table = WEIGHTED.summary(0.5)
+    assert table["quantity"].tolist() == ["theta1", "theta2"]
+    assert table["mean"].tolist() == pytest.approx([0.25, 0.75])
+    assert table["sd"].tolist() == pytest.approx([0.0275**0.5] * 2)
+    assert table[["lower", "upper"]].to_numpy().tolist() == [[0.1, 0.3], [0.5, 0.9]]
+    assert repr(WEIGHTED) == f"Weighted(3 draws of 2 cells, {WEIGHTED.accuracy})"
+
+
+def test_equal_draws_by_hand():
+    """Levels .1 and .9 of five equal draws are the first and the last; a level of 0.4 has the second and the fourth."""
+    draws = np.arange(1.0, 6.0)[[3, 0, 4, 2, 1], None] / 10
+    found = swapped_table.Accepted(draws, np.zeros((5, 1), dtype=int))
+    assert found.summary(0.8)[["lower", "upper"]].to_numpy().tolist() == [[0.1, 0.5]]
+    assert found.summary(0.41)[["lower", "upper"]].to_numpy().tolist() == [[0.2, 0.4]]
+    assert found.summary(0.8)[["mean", "sd"]].to_numpy()[0].tolist() == pytest.approx([0.3, 0.02**0.5])
+    assert found.accuracy.status == "not converged"
+    assert repr(found) == f"Accepted(5 draws of 1 cells, {found.accuracy})"
+    with pytest.raises(ValueError, match="the sampler accepted no proposal: increase the number of proposals"):
+        swapped_table.Accepted(np.zeros((0, 2)), np.zeros((0, 2), dtype=int)).summary()
+    run = swapped_table.abc_run([[1, 0], [0, 1]], rate=0.5, iterations=2000, rng=stream(1, "abc"))
+    assert run.accuracy.error == pytest.approx(0.5 / len(run.draws) ** 0.5, rel=1e-12)
+
+
+@pytest.mark.parametrize("swapped", [[1, 2, 3], np.ones((0, 2, 2)), np.ones((1, 1, 2, 2))])
+def test_shapes_of_swapped_tables(swapped):
+    words = r"swapped must have shape \(rows, columns\) or \(strata, rows, columns\), got shape"
+    rng = stream(1, "shapes")
+    for call in (
+        lambda: swapped_table.mcmc(swapped, rate=0.1, draws=1, burn_in=0, rng=rng),
+        lambda: unswapped.infer(swapped, rate=0.1, rng=rng),
+        lambda: unknown_rate.infer_rate(swapped),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()
+    with pytest.raises(ValueError, match=r"swapped must have shape \(strata, 2, 2\), got shape"):
+        common_odds_ratio(swapped, rate=0.1)
+
+
+def test_a_posterior_of_a_swapped_table_is_printed():
+    found = swapped_table.exact([[2, 1], [1, 2]], rate=0.3)
+    assert repr(found) == "SwappedTablePosterior(2 x 2, 6 records, 4 possible originals, exact)"
+    assert found.summary()["quantity"].tolist() == [
+        "theta(0, 0)", "theta(0, 1)", "theta(1, 0)", "theta(1, 1)", "log odds ratio"
+    ]  # fmt: skip
+    wide = swapped_table.exact([[2, 1, 0], [1, 2, 1]], rate=0.3)
+    assert len(wide.summary()) == 6
+    with pytest.raises(ValueError, match=r"defined only for a 2 x 2 table, got shape \(2, 3\)"):
+        wide.log_odds()
+    plain = swapped_table.naive([[2, 1], [1, 2]])
+    assert (len(plain.tables), plain.weights.tolist()) == (1, [1.0])
+    assert plain.summary()["mean"].tolist()[:4] == pytest.approx([0.3, 0.2, 0.2, 0.3])
+
+
+@pytest.mark.parametrize(
+    ("a", "odds"),
+    [([2.0, 2.0, 3.0, 4.0], 2 * 4 / (1 * 2)), ([2.0, 1.0, 3.0, 4.0], np.inf), ([1.0, 3.0, 1.0, 2.0], np.inf)],
+)
+def test_the_mean_of_an_odds_ratio(a, odds):
+    """E[G1 G4] E[1/G2] E[1/G3] with E[1/G] = 1/(a - 1) for a > 1."""
+    assert LogOddsMixture([a]).mean_odds() == odds
+    assert LogOddsMixture([a, [1.0, 2.0, 2.0, 1.0]], [1, 3]).mean_odds() == pytest.approx(odds / 4 + 3 / 4)
+
+
+@pytest.mark.parametrize(
+    ("a", "weights", "words"),
+    [
+        (np.ones((2, 4)), [1.0], r"`a` must have shape \(1, 4\), got shape \(2, 4\)"),
+        ([[1.0, 1.0, 0.0, 2.0]], [1.0], "must be finite and > 0, got values from 0.0 to 2.0"),
+        (np.ones((2, 4)), [1.0, -1.0], "weights must be >= 0 with a finite, positive sum"),
+        (np.ones((2, 4)), [0.0, 0.0], "weights must be >= 0 with a finite, positive sum"),
+    ],
+)
+def test_components_of_a_log_odds_ratio(a, weights, words):
+    with pytest.raises(ValueError, match=words):
+        LogOddsMixture(a, weights)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.9997, 0.9999, 0.999999])
+def test_the_fast_interval_is_that_of_the_quantiles(level):
+    """Tails below and above 1e-4."""
+    law = LogOddsMixture(np.array([[3.0, 2.0, 5.0, 1.5], [4.0, 1.0, 4.0, 2.5]]), [0.3, 0.7])
+    assert law.central_interval(level) == pytest.approx(
+        tuple(law.quantile([(1 - level) / 2, (1 + level) / 2])), abs=1e-8
+    )
+    assert repr(law) == f"LogOddsMixture(2 components, {law.mean():.4g} +- {law.variance() ** 0.5:.3g})"
