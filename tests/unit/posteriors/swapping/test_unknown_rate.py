@@ -388,7 +388,7 @@ def test_a_rate_and_its_tables_are_printed():
 
 
 def test_the_distance_of_two_distributions_of_a_cell_by_hand():
-    """Counts 0 to 2 of one cell with prior 1 of 4: .25 of the distribution function, or the means in standard errors."""
+    """Counts 0 to 2 of a cell, prior 1 of 4: .25 of the distribution function, or the means in standard errors."""
     fine, coarse = np.array([0.25, 0.5, 0.25]), np.array([0.5, 0.25, 0.25])
     share, n = (1 + 1.0) / 6, 6
     variance = share * (1 - share) / 7 + 0.5 / (6 * 7)
