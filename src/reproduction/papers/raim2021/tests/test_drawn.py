@@ -1,13 +1,17 @@
 """Tests of the contents of the figures, which are plotted from synthetic tables. Every line, mark, bar and rectangle is
-compared with the columns of these tables.
+compared with the columns of these tables. In addition, test the rows of the agreement table for the figures.
 """
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import brentq
+from scipy.stats import binomtest, chi2, ncx2, norm
 from scipy.stats import t as student
 
-from reproduction.papers.raim2021 import figures
+from dpmultinomial._seeding import stream
+from reproduction.papers.raim2021 import agreement, draws, figure_checks, figures
+from reproduction.papers.raim2021 import method as explained
 from reproduction.style import BLACK, BLUE, CYCLE, GREEN, GREY, ORANGE, RED, SKY
 from reproduction.verdicts import artists as a
 
@@ -401,3 +405,314 @@ def test_ticks_of_the_coverage_and_of_the_designs():
     )
     assert first.get_ylim()[0] == 0
     assert legend(second) == ["a", "b", "c"]
+
+
+SLIDES = {"z_mean": -21.27, "z_sse": 778.56, "mu": 0.0, "sigma2": 1.0, "count": 950}
+NORMAL = {"z": 0.5, "sigma2": 1.0, "scale": 1.0}
+
+
+@pytest.fixture(scope="module")
+def honest():
+    rng, size = stream(5, "checks"), {"draws": 2000, "knots": 12, "bins": 30, "epsilon": 2.0}
+    return {
+        "weighted_density": explained.weighted_density(z=3.0, sigma2=1.0, scale=1.0, u=0.3),
+        "descent": explained.descent(**SLIDES, scale=8.494),
+        "step_functions": explained.step_functions(**NORMAL, knots=[3, 6]),
+        "accept_reject": explained.accept_reject(**NORMAL, knots=6, candidates=800, rng=rng),
+        "weight_functions": explained.weight_functions(**SLIDES, levels=[0.1, 0.5]),
+        **{name: getattr(draws, name)(**SLIDES, **size, deltas=[16.988, 22.0], rng=rng) for name in TARGETS},
+    }
+
+
+@pytest.fixture(scope="module")
+def rows(honest):
+    return ours_of(figure_checks.rows(honest))
+
+
+def ours_of(rows):
+    return {(row["artefact"], row["quantity"]): row for row in rows}
+
+
+def judged(function, tables, name):
+    return getattr(figure_checks, function)(tables if function == "_areas" else tables[name])
+
+
+def moved(tables, name, column, by, where):
+    """Return the tables with the first value of `column` that fulfils the condition changed by `by`."""
+    table = tables[name].copy()
+    place = table.index[where(table)][0]
+    table.loc[place, column] += by
+    return tables | {name: table}
+
+
+MOVED = [
+    *(
+        ("_weighted", "weighted_density", "y", lambda t, name=name: t["curve"] == name)
+        for name in ("base", "weight", "target", "conditional")
+    ),
+    ("_weighted", "weighted_density", "x", lambda t: t["curve"] == "level"),
+    *(
+        (function, "descent", "y", lambda t, name=name, curve=curve: (t["target"] == name) & (t["curve"] == curve))
+        for name in TARGETS for function, curve in (("_areas", "area"), ("_descent", "density"))
+    ),
+    ("_areas", "step_functions", "y", lambda t: t["kind"] == "area"),
+    ("_areas", "accept_reject", "y", lambda t: t["kind"] == "area"),
+    *(
+        ("_rectangles", "step_functions", column, lambda t, n=n: (t["knots"] == n) & (t["kind"] == "step"))
+        for column in ("bound", "rejection_rate") for n in (3, 6)
+    ),
+    *(
+        ("_weights", "weight_functions", "y",
+         lambda t, name=name, curve=curve: (t["target"] == name) & (t["curve"] == curve))
+        for name in TARGETS for curve in ("weight", "interval")
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("function", "name", "column", "where"), MOVED)
+def test_an_error_in_a_plotted_curve_is_the_left_side(honest, function, name, column, where):
+    """Check that a claim about a plotted curve holds for the right curve, and that its left side is the size of an
+    error that is added to one point.
+    """
+    assert judged(function, honest, name)["ours"] > 0
+    for by in (0.125, -0.125):
+        row = judged(function, moved(honest, name, column, by, where), name)
+        assert row["left"] == pytest.approx(0.125, abs=2e-3)
+        assert row["right"] == 0
+
+
+def test_errors_of_the_plotted_candidates(honest):
+    """Check that an accepted candidate 0.2 above P(A_u), or a rejected candidate 0.2 below, is reported as 0.2."""
+    right = honest["accept_reject"]
+    assert figure_checks._candidates(right)["ours"] >= 0
+    for kind, sign in (("accepted", 1), ("rejected", -1)):
+        table = right.copy()
+        place = table.index[(table["kind"] == kind) & (table["u"] < 0.5)][0]
+        table.loc[place, "y"] = target(right).area(table.loc[[place], "u"])[0] + 0.2 * sign
+        assert figure_checks._candidates(table)["left"] == pytest.approx(0.2)
+    assert figure_checks._candidates(right[right["kind"] != "rejected"])["ours"] >= 0
+
+
+def target(table):
+    return figure_checks.target_of("xi_mean", table)
+
+
+def test_a_number_of_knots_that_is_not_plotted(honest):
+    table = honest["step_functions"]
+    assert figure_checks._rectangles(table.assign(knots=table["knots"].replace(6, 8)))["left"] == 2
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_rows_of_a_target_by_hand(honest, rows, name):
+    """Check the four rows about a target: draws that follow the density, the density itself, the order of the knots,
+    and the position of knot number 2.
+
+    The p-value of the draws is four times the smallest of four p-values, one per panel. A density that is 2 % too small
+    at one point has the relative difference 1/0.98 - 1.
+    """
+    table = honest[name]
+    panels = [of for _, of in table.groupby(["variant", "delta_s"])]
+    p_values = [figure_checks._bars(name, of)[0] for of in panels]
+    drawn = rows[name, "draws follow the target density"]
+    assert drawn["ours"] == pytest.approx(min(1, 4 * min(p_values)))
+    assert 1e-4 < drawn["ours"] <= 1
+    word = {"xi_mean": "sigma2/s_c", "xi_sse": "noise scale"}[name]
+    assert drawn["sees"].startswith(f"{word} by ")
+    assert "in each of 4 panels" in drawn["note"]
+    assert rows[name, "the curve is the target density"]["ours"] > 0
+    less = table.copy()
+    place = less.index[less["kind"] == "density"][200]
+    less.loc[place, "y"] *= 0.98
+    found = ours_of(figure_checks._target(name, less))[name, "the curve is the target density"]
+    assert found["left"] == pytest.approx(1 / 0.98 - 1, rel=1e-3)
+    first = table[(table["variant"] == "as_written") & (table["delta_s"] == 16.988) & (table["order"] == 2)]
+    assert rows[name, "log u of knot number 2"]["ours"] == first["x"].item()
+    assert rows[name, "every knot splits the largest rectangle"]["ours"] > 0
+
+
+def test_knots_that_do_not_split_the_largest_rectangle(honest):
+    """Check the order of four knots at u = 1/10, 1, 1/2 and 1/5 with heights 0.9, 0, 0.4 and 0.8. The third knot splits
+    the only rectangle. The areas are then 0.4 x 0.5 and 0.5 x 0.4, so that splitting the first is right. With the
+    heights 0.9, 0, 0.7, the areas are 0.08 and 0.35, and the fourth knot splits a rectangle that is 27/35 smaller.
+    """
+
+    def split(heights, order=(0, 1, 2, 3)):
+        x = np.log([0.1, 1.0, 0.5, 0.2])
+        with np.errstate(divide="ignore"):
+            table = pd.DataFrame({"kind": "step", "x": x, "y": np.log(heights), "order": order})
+        return figure_checks._order("xi_mean", [table])
+
+    assert split([0.9, 0.0, 0.4, 0.8])["left"] == pytest.approx(0, abs=1e-12)
+    assert split([0.9, 0.0, 0.7, 0.8])["left"] == pytest.approx(1 - 0.08 / 0.35)
+    assert split([0.9, 0.0, 0.4, 0.8], (0, 1, 2, 4))["left"] == 1
+    assert split([0.9, 0.0, 0.4, np.nan])["left"] == 1
+
+
+def test_bars_of_a_target_that_are_wrong(honest):
+    """Check that the test of the bars rejects bars that are exchanged, and that its detection limit decreases with the
+    square root of the number of draws.
+    """
+    for name in TARGETS:
+        of = honest[name][(honest[name]["variant"] == "corrected") & (honest[name]["delta_s"] == 22.0)]
+        p, (word, seen) = figure_checks._bars(name, of)
+        assert p > 1e-4
+        bars = of["kind"] == "histogram"
+        turned = of.assign(y=of["y"].where(~bars, of.loc[bars, "y"].to_numpy()[::-1].tolist() + [0] * (~bars).sum()))
+        assert figure_checks._bars(name, turned)[0] < 1e-6
+        more = figure_checks._bars(name, of.assign(draws=4 * of["draws"]))[1]
+        assert more == (word, pytest.approx(seen / 2))
+
+
+def ours(rows):
+    return {row["quantity"]: row for row in rows}
+
+
+def test_margins_of_the_step_functions():
+    """Check the differences between h* and P(A_u). With knots at u = 0.25 (height 0.75, u_L) and 1, h* is 0.75 - 0.5
+    above the area at 0.5, and 0.1 below it at 0.1. The bounds 0.5 and 0.25 decrease by log 2.
+    """
+    area = pd.DataFrame({"kind": "area", "knots": 0, "u": [0.1, 0.25, 0.5], "y": [0.85, 0.5, 0.5]})
+    steps = pd.DataFrame({"kind": "step", "u": [0.0, 0.25, 1.0], "y": [0.9, 0.75, 0.0], "order": [-1, 0, 1]})
+    table = pd.concat([area, steps.assign(knots=3, bound=0.5), steps.assign(knots=9, bound=0.25)])
+    found = ours(agreement.step_functions(table))
+    assert found["h* >= P(A_u) on [u_L, 1]"]["left"] == pytest.approx(0.25)
+    assert found["h* >= P(A_u) below u_L"]["left"] == pytest.approx(-0.1)
+    assert found["the bound decreases with N"]["left"] == pytest.approx(np.log(2))
+    one = ours(agreement.step_functions(table[table["knots"] != 9]))
+    assert one["the bound decreases with N"]["variant"] == "not_run"
+
+
+def test_margins_of_the_descent():
+    """Check the largest increase of P(A_u), 0.25, and the largest decrease below u_L, 0.125. At u_L itself, P(A_u) may
+    be smaller.
+    """
+    parts = []
+    for name, below in (("xi_mean", 0.875), ("xi_sse", 1.0)):
+        area = pd.DataFrame({"curve": "area", "log_u": [-5.0, -7.0, -3.0, -1.0, -0.5], "y": [below, 1, 0.5, 0.25, 0.5]})
+        end = pd.DataFrame({"curve": ["u_L machine", "u_L efficient"], "log_u": [-3.0, -1.0], "y": np.nan})
+        parts.append(pd.concat([area, end]).assign(target=name))
+    found = ours(agreement.descent(pd.concat(parts)))
+    assert found["P(A_u) never increases"]["left"] == 0.25
+    assert found["P(A_u) = P(A_0) below u_L"]["left"] == 0.125
+
+
+def test_the_peak_of_a_weight_by_its_parabola():
+    """Check the mode and the maximum of exp(-(x - 1.3)^2), relative to a maximum of exp(2), from points that do not
+    include the mode.
+    """
+    x = np.array([0.0, 0.5, 1.0, 1.5, 2.0])
+    curve = pd.DataFrame({"curve": "weight", "xi": x, "y": np.exp(-((x - 1.3) ** 2)), "log_maximum": 2.0})
+    other = curve.assign(target="xi_sse", xi=x + 1, log_maximum=0.0)
+    found = ours(agreement.weights(pd.concat([curve.assign(target="xi_mean"), other])))
+    assert found["xi at the normal weight's maximum"]["ours"] == pytest.approx(1.3)
+    assert found["largest value of the normal weight"]["ours"] == pytest.approx(np.exp(2))
+    assert found["xi at the gamma weight's maximum"]["ours"] == pytest.approx(2.3)
+    assert found["largest value of the gamma weight"]["ours"] == pytest.approx(1)
+
+
+def test_settings_and_modes_of_the_targets():
+    """Check that N is one less than the number of knots, in the first panel as written."""
+    kinds = pd.DataFrame({"kind": ["step"] * 4 + ["histogram"], "draws": 70, "count": 950})
+    parts = [kinds.assign(variant="as_written", delta_s=d) for d in (16.0, 22.0)]
+    parts += [kinds.assign(variant="corrected", delta_s=16.0)]
+    tables = dict.fromkeys(TARGETS, pd.concat(parts))
+    rows = agreement.draws(tables)
+    assert [(row["artefact"], row["quantity"], row["ours"]) for row in rows] == [
+        (name, quantity, value)
+        for name in TARGETS
+        for quantity, value in (("N of the step function", 3), ("draws", 70), ("s_c", 950))
+    ]
+    laws = pd.DataFrame({"target": ["xi_mean", "xi_sse", "xi_sse"], "delta_s": [16.0, 17.0, 22.0], "mode": [1, 2, 3]})
+    mean, sse = agreement.laws(laws)
+    assert (mean["ours"], sse["ours"]) == (1, 2)
+    assert "Delta_s = 17." in sse["note"]
+
+
+def test_tests_of_the_accepted_candidates():
+    """Check the test of the accepted proportion. The area under P(A_u) = 1 - u is 1/2, and h* = 1 up to u = 1, so that
+    50 of 100 candidates are expected. For 60, the p-value is that of a binomial test. The accepted u follow 2u - u^2.
+    """
+    u = np.linspace(0, 1, 101)
+    accepted = 1 - np.sqrt(1 - (np.arange(60) + 0.5) / 60)
+    parts = [
+        pd.DataFrame({"kind": "area", "u": u, "y": 1 - u}),
+        pd.DataFrame({"kind": "step", "u": [0.0, 1.0], "y": [1.0, 0.0]}),
+        pd.DataFrame({"kind": "accepted", "u": accepted, "y": 0.1}),
+        pd.DataFrame({"kind": "rejected", "u": np.full(40, 0.9), "y": 0.9}),
+    ]
+    table = pd.concat(parts).assign(**NORMAL)
+    share, follow = agreement.accept_reject(table)
+    assert share["ours"] == pytest.approx(binomtest(60, 100, 0.5).pvalue)
+    # a z test of log p: 100 candidates with odds 1 have the information 100
+    needed = norm.isf(1e-4 / 2) + norm.ppf(0.9)
+    assert share["sees"] == f"acceptance rate by {100 * needed / 10:.2g} %"
+    assert follow["ours"] > 0.99
+    assert follow["sees"].startswith("scale of the base by ")
+    late = pd.concat([*parts[:2], parts[2].assign(u=accepted**0.25), parts[3]]).assign(**NORMAL)
+    assert agreement.accept_reject(late)[1]["ours"] < 1e-6
+    assert agreement._cumulated(table, pd.Series([0.1, 0.5, 1.0]))[[0, -1]] == pytest.approx([0, 1])
+
+
+def test_means_of_the_corrected_and_the_exact_sampler():
+    """Check the distance of the means 1.2 and 1.0, which is 0.4 of the sd 0.5. Its error is sqrt(1/25 + 1/100)."""
+    rows = []
+    for name, mean, ess in (("corrected", 1.2, 25.0), ("exact", 1.0, 100.0)):
+        for parameter in PARAMETERS:
+            values = {"mean": mean, "sd": 0.5, "ess": ess}
+            rows += [{"method": name, "parameter": parameter, "statistic": s, "y": v} for s, v in values.items()]
+    posteriors = pd.DataFrame(rows).assign(kind="summary")
+    others = posteriors.assign(kind="histogram", y=9.0)
+    moments = pd.DataFrame({"method": "as_written", "moment": ["mu"], "z": [1.0], "se": 0.1, "expected": 1.0})
+    found = ours(agreement.corrected_samplers(moments, pd.concat([posteriors, others])))
+    assert found["the exact Gibbs sampler draws from the posterior"]["variant"] == "not_run"
+    for parameter in PARAMETERS:
+        row = found[f"the corrected and the exact sampler have the same mean of {parameter}"]
+        assert (row["left"], row["right"], row["mc_se"]) == pytest.approx((0.4, 0.15, 0.05**0.5))
+        assert f"mean of {parameter} is 1.2000 for the corrected sampler and 1.0000 for the exact" in row["note"]
+    few = ours(agreement.corrected_samplers(moments, posteriors[posteriors["method"] == "exact"]))
+    assert [row["variant"] for row in few.values()] == ["not_run"] * 3
+    exact = moments.assign(method="exact", moment="sigma2", z=2.0)
+    row = ours(agreement.corrected_samplers(exact, posteriors))["the exact Gibbs sampler draws from the posterior"]
+    assert row["ours"] == pytest.approx(2 * student.sf(2, 49))
+    needed = student.isf(1e-4 / 2, 49) + norm.ppf(0.9)
+    assert row["sees"] == f"sigma2 by {10 * needed:.2g} %; a moment by {10 * needed:.2g} %"
+
+
+def test_tests_of_the_statistics_and_of_other_noises():
+    rows = [("s_low", 0.3, 0.01), ("s_high", 0.2, 0.02), ("s_mean", 0.04, 0.03), ("s_sse", 0.05, 0.04)]
+    table = pd.DataFrame(rows, columns=["statistic", "p_value", "seen"]).assign(
+        variant="as_written", sd=2.0, law_sd=3.0
+    )
+    both = pd.concat([table, table.assign(variant="corrected", p_value=0.9)])
+    counts, mean, sse = agreement.statistics(both)
+    assert (counts["ours"], mean["ours"], sse["ours"]) == pytest.approx((0.4, 0.04, 0.05))
+    assert [row["sees"] for row in (counts, mean, sse)] == ["q_u by 2 %; q_l by 1 %", "sigma by 3 %", "sigma2 by 4 %"]
+    assert "s_mean is 2 in simulated samples and 3 under" in mean["note"]
+
+    # two bins with 30 and 70 of 100 draws, where one half is expected: (20^2/50) 2 = 16
+    bars = pd.DataFrame({"kind": "histogram", "x": [0.0, 2.0, 4.0], "y": [0.15, 0.35, 0.0], "expected": [0.5, 0.5, 0]})
+    number = pd.DataFrame({"kind": "number", "statistic": ["inside", "p_value", "sees"], "y": [100.0, 0.2, 0.03]})
+    one = pd.concat([bars, number])
+    assert agreement._bars(one) == pytest.approx(chi2.sf(16, 1))
+    noises = ("Laplace", "Gaussian", "two-sided geometric", "discrete Gaussian")
+    table = pd.concat([one.assign(target=t, noise=n) for t in TARGETS for n in noises])
+    found = agreement.other_noises(table)
+    assert [row["quantity"] for row in found] == [f"{noise} noise: draws are exact" for noise in noises[1:]]
+    assert [row["ours"] for row in found] == pytest.approx([4 * chi2.sf(16, 1)] * 3)
+    assert {row["sees"] for row in found} == {"width of the noise by 3 %"}
+
+
+def test_counts_that_are_drawn_in_turn():
+    """Check the chi-squared test of 30 and 70 draws, where 50 and 50 are expected, and a cell that is too small to be
+    tested alone. The total variation distance is 0.2.
+    """
+    table = pd.DataFrame({"drawn": [30, 70], "in_turn": [0.5, 0.5], "joint": [0.3, 0.7], "wider": [0.51, 0.49]})
+    test, apart = agreement.counts(table)
+    assert test["ours"] == pytest.approx(chi2.sf(16, 1))
+    assert apart["left"] == pytest.approx(0.2)
+    # noncentrality 2 (1/50) for 1 %, hence 400 for 100 %; the small cell is not counted
+    limit = chi2.isf(1e-4, 1)
+    needed = brentq(lambda x: ncx2.sf(limit, 1, x) - 0.9, 1, 100)
+    assert test["sees"] == f"noise scale by {100 * (needed / 400) ** 0.5:.2g} %"
+    small = pd.concat([table, pd.DataFrame({"drawn": [4], "in_turn": [0.04], "joint": [0.0], "wider": [0.1]})])
+    assert agreement.counts(small)[0]["sees"] != ""

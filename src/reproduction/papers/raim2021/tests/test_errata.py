@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 
 from dpmultinomial._seeding import stream
 from reproduction import evidence
-from reproduction.papers.raim2021 import errata
+from reproduction.papers.raim2021 import errata, formulas
 from reproduction.papers.raim2021.algorithms import censored_normal
 from reproduction.papers.raim2021.algorithms import direct_sampling as ds
 
@@ -212,3 +212,128 @@ def test_errata_are_at_the_figures_settings(monkeypatch):
         *{("GammaWeight", z, 1.0, 950) for z in (778.56, 600.0, 400.0)},
     }
     assert set(models) == {((-21.27, 778.56, 23.0, 27.0), 1000, -2.0, 2.0, 8.494, (0.0, 1.0))}
+
+
+AT = formulas.Setting(-21.27, 778.56, 0.0, 1.0, 950, 8.494)
+
+
+def test_the_printed_formulas_by_hand():
+    """Check the printed formulas at simple values. G(b log 2) = 3/4 for Laplace noise with scale b. For u = exp(-2) and
+    variance 4, the ends of A_u are 4 away from z - mu. The gamma weight with shape 3 and scale 2 has its mode 4 below z
+    and the maximum 4 exp(-2)/(2 x 2).
+    """
+    log_2 = np.log(2)
+    points = np.array([-5 * log_2, 0.0, 5 * log_2, 10 * log_2])
+    assert formulas.laplace_cdf(points, 5.0) == pytest.approx([0.25, 0.5, 0.75, 0.875])
+    assert formulas.laplace_quantile(np.array([0.25, 0.5, 0.75, 0.875]), 5.0) == pytest.approx(points)
+    assert formulas.normal_ends(np.array([np.exp(-2)]), 1.0, 3.0, 4.0) == (
+        pytest.approx([-6]),
+        pytest.approx([2]),
+    )
+    assert formulas.gamma_mode(10.0, 3.0, 2.0) == 6
+    assert formulas.gamma_maximum(3.0, 2.0) == pytest.approx(np.exp(-2))
+    # as printed, without the factor n of the mean: (2/4 + 6/2)/(3/4 + 1/2)
+    x = np.array([1.0, 2.0, 3.0])
+    assert formulas.conditional_precision(x, 4.0, 2.0) == 1.25
+    assert formulas.conditional_mean(x, 4.0, 6.0, 2.0) == pytest.approx(3.5 / 1.25)
+    # shape 5 + 3/2; rate 7 + (2 + 3 (2 - 1)^2)/2
+    assert formulas.conditional_gamma(x, 1.0, 5.0, 7.0) == (6.5, 9.5)
+
+
+def test_the_censored_likelihood_by_hand():
+    """Check the log-likelihood of four records with mean 1 and sum of squares 6, one record below 0 and two above 2.
+    With mu = 0 and sigma2 = 4, it is log Phi(0) + 2 log Phi(-1) - 2 log(8 pi) - (6 + 4)/8.
+    """
+    found = formulas.censored_log_likelihood(np.array([1.0, 6.0, 1.0, 2.0]), 7, 0.0, 2.0, 0.0, 4.0)
+    wanted = np.log(0.5) + 2 * stats.norm.logcdf(-1) - 2 * np.log(8 * np.pi) - 1.25
+    assert found == pytest.approx(wanted, rel=1e-12)
+
+
+def test_only_one_printed_formula_fails_its_tolerance():
+    table = formulas.formulas(z_mean=-21.27, z_sse=778.56, mu=0.0, sigma2=1.0, count=950, scale=8.494)
+    table = table.set_index("formula")
+    assert table.index[~table["holds"]].tolist() == ["mean of the full conditional of mu"]
+    assert table.loc["mean of the full conditional of mu", "gap"] > 0.1
+    others = table.drop(index="mean of the full conditional of mu")
+    assert (others["gap"] >= 0).all()
+    assert table["tolerance"].isin([1e-6, 1e-8]).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "gap", "expected"),
+    [
+        ("laplace_cdf", lambda right: lambda x, b: right(x, b) + 0.003, "_laplace_cdf", 0.003),
+        ("laplace_quantile", lambda right: lambda q, b: right(q, b) + 0.02 * b * (q > 0.99), "_laplace_quantile", 0.02),
+        ("laplace_quantile", lambda right: lambda q, b: right(q, b) - 0.02 * b * (q < 0.01), "_laplace_quantile", 0.02),
+        ("normal_ends", lambda right: lambda *a: (right(*a)[0] - 0.5, right(*a)[1]), "_normal_ends", 0.5),
+        ("normal_ends", lambda right: lambda *a: (right(*a)[0], right(*a)[1] + 0.25), "_normal_ends", 0.25),
+        ("gamma_mode", lambda right: lambda *a: right(*a) + 2, "_gamma_mode", 2.0),
+        ("gamma_maximum", lambda right: lambda *a: 1.01 * right(*a), "_gamma_maximum", 0.01),
+        ("conditional_precision", lambda right: lambda *a: right(*a) / 1.01, "_conditional_variance", 0.01),
+        ("conditional_gamma", lambda right: lambda *a: (1.01 * right(*a)[0], right(*a)[1]), "_conditional_gamma", 0.01),
+        ("conditional_gamma", lambda right: lambda *a: (right(*a)[0], right(*a)[1] / 1.02), "_conditional_gamma", 0.02),
+        ("censored_log_likelihood", lambda right: lambda *a: right(*a) - 0.7, "_likelihood", 0.7),
+    ],
+)
+def test_an_error_of_a_formula_is_the_reported_gap(monkeypatch, name, wrong, gap, expected):
+    """Check that an error of known size in a printed formula is reported as a gap of this size."""
+    monkeypatch.setattr(formulas, name, wrong(getattr(formulas, name)))
+    assert getattr(formulas, gap)(AT) == pytest.approx(expected, rel=1e-3)
+
+
+def test_the_printed_mean_of_mu_lacks_the_factor_n():
+    """Check the gap between the printed mean, (t/sigma2)/(n/sigma2 + 1/100), and the posterior mean, n t/(n + 0.01)."""
+    x = AT.records
+    assert len(x) == 40
+    assert formulas._conditional_mean(AT) == pytest.approx(abs(x.mean() * 39 / 40.01), rel=1e-6)
+    assert formulas._conditional(AT) == pytest.approx((40 * x.mean() / 40.01, 1 / 40.01), rel=1e-6)
+
+
+def test_gaps_of_the_sampler(monkeypatch):
+    """Check the gaps if the sampler's psi is 1 % too large for one of the targets, and if P(A_0) or P(A_1) of the noise
+    is wrong.
+    """
+    right = formulas.Setting.sampler
+    for bad in ("xi_mean", "xi_sse"):
+
+        def with_psi(self, target, bad=bad):
+            sampler = right(self, target)
+            sampler.__dict__["log_psi"] = sampler.log_psi + np.log(1.01) * (target == bad)
+            return sampler
+
+        monkeypatch.setattr(formulas.Setting, "sampler", with_psi)
+        assert formulas._marginal_of_u(AT) == pytest.approx(1 - 1 / 1.01, rel=1e-4)
+        assert formulas._joint(AT) == pytest.approx(1 - 1 / 1.01, rel=1e-3)
+
+        def with_whole(self, target, bad=bad):
+            sampler = right(self, target)
+            sampler.log_whole += np.log(0.9) * (target == bad)
+            sampler.log_area = lambda log_u: np.array([np.log(0.2) if target == bad else -np.inf])
+            return sampler
+
+        monkeypatch.setattr(formulas.Setting, "sampler", with_whole)
+        assert formulas._whole(AT) == pytest.approx(0.1)
+        assert formulas._empty(AT) == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(("side", "shift"), [(0, 0.5), (1, -0.5)])
+def test_the_gap_of_the_ends_of_the_gamma_weight(monkeypatch, side, shift):
+    """Check that an error of half a unit in an end of the interval is reported relative to beta sqrt(shape), which is 2
+    sqrt(474.5).
+    """
+    right = formulas.Setting.sampler
+
+    def moved(self, target):
+        sampler = right(self, target)
+        found = sampler.interval
+
+        def interval(log_u):
+            ends = list(found(log_u))
+            ends[side] = ends[side] + shift
+            return tuple(ends)
+
+        sampler.interval = interval
+        return sampler
+
+    monkeypatch.setattr(formulas.Setting, "sampler", moved)
+    assert formulas._gamma_ends(AT) == pytest.approx(0.5 / (2 * 474.5**0.5), rel=1e-6)
