@@ -101,7 +101,7 @@ class Leaves:
             return None
         width = high - low + 1
         if not (width.sum() <= _ENTRIES and width.max() <= _WIDEST):
-            raise TooWide(_too_wide(width))
+            raise TooWide(_too_wide(width, shared=times is not None and bool((times > 1).any())))
         ends = np.stack([low - 1, low - 2, high + 1, high + 2], axis=1)
         beyond = np.zeros(ends.shape)
         seen = np.flatnonzero(cells.measured)
@@ -230,12 +230,17 @@ class Leaves:
 
 def _row_blocks(width: Array) -> Iterator[tuple[slice, slice]]:
     """Yield consecutive parts of the windows of counts: the range of rows, and the range of entries in an array of all
-    windows. The windows of a part have at most `_TOGETHER` values if they are extended to the widest window.
+    windows. The windows of a part have at most `_TOGETHER` values if they are extended to the widest window of the
+    part. A wider window is a separate part.
     """
-    size, ends = max(_TOGETHER // int(width.max()), 1), np.append(0, np.cumsum(width)).astype(np.int64)
-    for start in range(0, len(width), size):
-        stop = min(start + size, len(width))
+    ends = np.append(0, np.cumsum(width)).astype(np.int64)
+    start = 0
+    while start < len(width):
+        widest = np.maximum.accumulate(width[start : start + max(_TOGETHER // int(width[start]), 1)])
+        sizes = widest * np.arange(1, len(widest) + 1)
+        stop = start + max(int(np.searchsorted(sizes, _TOGETHER, side="right")), 1)
         yield slice(start, stop), slice(int(ends[start]), int(ends[stop]))
+        start = stop
 
 
 def _log_weights(cells: Cells, priors: Sequence[CountPrior], low: Array, width: Array) -> Array:
@@ -270,12 +275,15 @@ def _at_counts(prior: CountPrior, first: Array, offsets: Array) -> Array:
     return np.asarray(table[(first[:, None] - least + offsets).astype(np.int64)])
 
 
-def _too_wide(width: Array) -> str:
-    """Return the message of an error about windows with too many possible counts."""
+def _too_wide(width: Array, *, shared: bool) -> str:
+    """Return the message of an error about windows with too many possible counts. If `shared` is true, every window
+    belongs to a group of equal counts.
+    """
+    kinds = f"{len(width):,} {'different noisy' if shared else 'true'} counts in the total"
     if width.max() > _WIDEST:
-        fault = f"each of the {len(width):,} true counts in the total has up to {width.max():.3g} possible values"
+        fault = f"each of the {kinds} has up to {width.max():.3g} possible values"
     else:
-        fault = f"the {len(width):,} true counts in the total have {width.sum():.3g} possible values together"
+        fault = f"the {kinds} have {width.sum():.3g} possible values together"
     limit = _WIDEST if width.max() > _WIDEST else _ENTRIES
     return f"{fault}, more than the limit of {limit:,}: set tighter bounds on the counts, or more informative priors"
 

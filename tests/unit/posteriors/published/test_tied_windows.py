@@ -231,3 +231,28 @@ def test_thousands_of_names_with_a_total_are_answered():
     assert [means[y] for y in noisy.tolist()] == table.mean.tolist()
     in_order = [means[y] for y in sorted(means)]
     assert in_order == pytest.approx(sorted(in_order), rel=1e-12)
+
+
+@pytest.mark.parametrize("place", [0, 700, 2999])
+def test_one_wide_window_does_not_divide_the_others(place, monkeypatch):
+    """Check that the parts cover all rows once, have at most the allowed size, and are few."""
+    monkeypatch.setattr(tied_windows, "_TOGETHER", 10_000)
+    width = np.full(3000, 30.0)
+    width[place], width[place - 1] = 5000.0, 20_000.0
+    parts = list(tied_windows._row_blocks(width))
+    assert [part for rows, _ in parts for part in range(rows.start, rows.stop)] == list(range(3000))
+    for rows, entries in parts:
+        assert entries == slice(int(width[: rows.start].sum()), int(width[: rows.stop].sum()))
+        assert rows.stop - rows.start == 1 or (rows.stop - rows.start) * width[rows].max() <= 10_000
+    assert len(parts) <= 3000 // 333 + 6
+
+
+def test_windows_of_equal_counts_are_counted_once(monkeypatch):
+    """Check the message about 2,000 counts with three different released values, which have three windows."""
+    cells = cells_of(np.resize([3.0, 4.0, 5.0], 2000), dpm.Laplace(scale=2.0))
+    monkeypatch.setattr(tied_windows, "_ENTRIES", 10)
+    words = (
+        r"^the 3 different noisy counts in the total have \S+ possible values together, more than the limit of 10: set"
+    )
+    with pytest.raises(tied_windows.TooWide, match=words):
+        tied_windows.solve(cells, [prior_of("flat")] * 2000, total_of(8000, None))
