@@ -275,3 +275,249 @@ def test_the_networks_of_the_paper_are_acyclic():
         found = bayesian_network.graph(parents, columns=tuple(parents))
         assert (found.number_of_nodes(), found.number_of_edges()) == size
         assert nx.is_directed_acyclic_graph(found)
+
+
+def column(values, *, numeric=True, **options):
+    """Return a table with a column of numbers (or text) and a target of two classes."""
+    frame = pd.DataFrame({"x": [str(v) for v in values], "y": ["ab"[i % 2] for i in range(len(values))]})
+    return coded_table.encode(frame, name="t", target="y", numeric=["x"] if numeric else [], **options)
+
+
+def categories(values, counts, *, bins=2, many=2, match="nearest"):
+    """Return the categories in training and in the test of all distinct values."""
+    train, test = coded_table._binned(np.array(values, float), np.array(counts), bins, many, match)
+    return train.tolist(), test.tolist()
+
+
+@pytest.mark.parametrize(
+    ("counts", "frequent"),
+    [
+        ([1, 1, 1], []),  # a third is not more than a third
+        ([2, 1, 1], [0]),  # 2 > 4/3; 1 > 4/9, but 1 is the next
+        ([1, 5, 1, 1, 1], [1]),  # 5 > 3, then 1 = 9/9
+        ([4, 2, 1, 1], [0, 1]),  # 4 > 8/3, 2 > 8/9, 1 > 8/27
+        ([0, 9, 0], [1]),
+    ],
+)
+def test_frequent_values_have_more_than_a_third_a_ninth_and_so_on(counts, frequent):
+    n, kept = sum(counts), []
+    for i, level in enumerate(sorted(range(len(counts)), key=lambda k: -counts[k]), 1):
+        if not counts[level] * 3**i > n:
+            break
+        kept.append(level)
+    assert np.flatnonzero(coded_table._frequent(np.array(counts))).tolist() == sorted(kept)
+    assert set(frequent) <= set(kept)
+
+
+def test_values_are_divided_at_quantiles_that_belong_to_the_lower_bin():
+    """Ten values with one record each: the median is 4.5; thirds are 3 and 6."""
+    values = range(10)
+    assert categories(values, [1] * 10) == ([0] * 5 + [1] * 5,) * 2
+    assert categories(values, [1] * 10, bins=3) == ([0] * 4 + [1] * 3 + [2] * 3,) * 2
+
+
+def test_a_frequent_value_is_a_category_before_the_bins():
+    """0 has 11 of 16 records; the others are 1 to 5, with the median 3."""
+    assert categories(range(6), [11, 1, 1, 1, 1, 1]) == ([0, 1, 1, 1, 2, 2],) * 2
+
+
+@pytest.mark.parametrize(("size", "binned"), [(3, False), (4, True)])
+def test_up_to_the_limit_values_are_categories(size, binned):
+    """Without the frequent value, there are `size` values; the limit is 3. Values without a record have no category."""
+    values, counts = range(size + 2), [2 * size, 0, *[1] * size]
+    found = categories(values, counts, many=3)[0]
+    assert found == ([0, 1, 1, 1, 2, 2] if binned else [0, -1, *range(1, size + 1)])
+
+
+def test_the_published_protocol_tests_neither_new_values_nor_the_lowest_bin():
+    train, test = categories(range(10), [1, 1, 1, 1, 1, 1, 1, 1, 0, 1], match="exact")
+    assert train == [0] * 5 + [1] * 5  # nine values, whose median is 4
+    assert test == [-1] * 5 + [1] * 3 + [-1, 1]
+    train, test = categories(range(6), [11, 1, 1, 1, 1, 1], match="exact")
+    assert (train, test) == ([0, 1, 1, 1, 2, 2], [0, -1, -1, -1, 2, 2])
+
+
+def test_categories_without_records_are_merged_into_the_next_smaller_one():
+    found, _ = coded_table._compact(np.array([0, 1, 2, 3, 4]), np.array([0, 1, 0, 1, 0]))
+    assert found.tolist() == [0, 0, 0, 1, 1]
+
+
+@pytest.mark.parametrize(("size", "bins"), [(30, 30), (31, 10)])
+def test_more_than_thirty_numbers_are_divided_into_ten_bins(size, bins):
+    table = column(range(size))
+    assert coded_table.learn(table, np.arange(size)).sizes == (bins, 2)
+    assert coded_table.learn(column(range(size), numeric=False), np.arange(size)).sizes == (size, 2)
+
+
+def test_only_values_with_training_records_are_categories():
+    """The classes of the target and public levels are always categories."""
+    table = column([0, 1, 2, 3])
+    found = coded_table.learn(table, np.array([0, 2]))
+    assert [m.tolist() for m in found.train] == [[0, -1, 1, -1], [0, 1]]
+    assert [m.dtype for m in (*found.train, *found.test)] == [np.dtype(np.int32)] * 4
+    public = coded_table.learn(table, np.array([0, 2]), public_levels=True)
+    assert [m.tolist() for m in public.train] == [[0, 1, 2, 3], [0, 1]]
+    assert coded_table.learn(table, np.array([], dtype=int)).sizes == (0, 2)
+
+
+def test_a_mapping_for_the_test_may_differ_from_that_for_training():
+    binning = coded_table.Binning((np.array([0, 1]),), (np.array([0, -1]),), (2,))
+    codes = np.array([[1], [0]], dtype=np.int32)
+    assert binning.apply(codes).tolist() == binning.apply(codes, to="train").tolist() == [[1], [0]]
+    assert binning.apply(codes, to="test").tolist() == [[-1], [0]]
+    with pytest.raises(ValueError, match="to must be one of 'train', 'test'"):
+        binning.apply(codes, to="all")
+
+
+@pytest.mark.parametrize(("size", "kinds"), [(4, []), (5, ["identifier"])])
+def test_text_with_more_values_than_half_the_records_is_an_identifier(size, kinds):
+    values = [str(min(i, size - 1)) for i in range(8)]
+    found = coded_table.examine(column(values, numeric=False))
+    assert [f.kind for f in found if f.column == "x"] == kinds
+    assert not [f for f in coded_table.examine(column(values)) if f.column == "x"]  # numbers can be binned
+
+
+@pytest.mark.parametrize(("size", "rare"), [(4, True), (5, False)])
+def test_a_class_of_fewer_than_five_records_is_rare(size, rare):
+    frame = pd.DataFrame({"x": ["1", "2"] * 10, "y": ["a"] * size + ["b"] * (20 - size)})
+    found = coded_table.examine(coded_table.encode(frame, name="t", target="y", numeric=["x"]))
+    texts = [f"class 'a' has only {size} record(s), so a model cannot distinguish this class from noise"]
+    assert [f.text for f in found] == texts * rare
+
+
+def test_missing_cells_are_counted_in_numbers_and_in_text():
+    frame = pd.DataFrame({"n": ["1", "", "3", None], "t": [" ", "x", None, ""], "y": list("abab")})
+    table = coded_table.encode(frame, name="t", target="y", numeric=["n"], missing="category")
+    assert np.isnan(table.levels[0][-1])
+    lost = {f.column: f.text for f in coded_table.examine(table) if f.kind == "missing"}
+    assert lost == {
+        name: f"column '{name}' has {n} missing cell(s), which are treated as a separate category"
+        for name, n in (("n", 2), ("t", 3))
+    }
+    with pytest.raises(
+        ValueError, match=r"column 'n' is missing in row 2, but must .*: remove the row, or pass missing"
+    ):
+        coded_table.encode(frame, name="t", target="y", numeric=["n"])
+    wrong = frame.assign(n=["1", "2", "x", "4"])
+    for missing in ("refuse", "category"):
+        with pytest.raises(ValueError, match=r"column 'n' holds 'x' in row 3, but must contain numbers$"):
+            coded_table.encode(wrong, name="t", target="y", numeric=["n"], missing=missing)
+    with pytest.raises(ValueError, match="column names must be distinct, got a, a"):
+        coded_table.encode(pd.DataFrame([[1, 2]], columns=["a", "a"]), name="t", target="a", numeric=[])
+
+
+def test_the_target_is_last_and_never_a_number():
+    frame = pd.DataFrame({"y": ["1", "2", "1"], "x": ["3", "1", "3"]})
+    table = coded_table.encode(frame, name="t", target="y", numeric=["x", "y"])
+    assert (table.columns, table.numeric) == (("x", "y"), (True, False))
+    assert table.levels[1].tolist() == ["1", "2"]
+    assert table.target.tolist() == [0, 1, 0]
+    assert table.features.tolist() == [[1], [0], [1]]
+
+
+@pytest.mark.parametrize(("cells", "ok"), [(20_000_000, True), (20_000_001, False)])
+def test_a_table_has_at_most_twenty_million_cells(cells, ok):
+    if ok:
+        assert bayesian_network._widths("a", cells // 4, [2, 2]).tolist() == [cells // 4, 2, 2]
+    else:
+        with pytest.raises(ValueError, match="the table of 'a' must have at most 20000000 cells, got 20000001"):
+            bayesian_network._widths("a", cells, [1])
+
+
+def test_the_cell_of_a_record_follows_from_its_parents():
+    """Categories 0..2 of c, parents b (2) and a (2): the cell is c + 3 b + 6 a; a value of -1 has no cell."""
+    X = np.array([[0, 1, 2], [1, 0, 1], [1, 1, 0]], dtype=np.int32)  # a, b, c
+    network = {"columns": ("a", "b", "c"), "sizes": (2, 2, 3), "parents": {"a": (), "b": (), "c": ("b", "a")}}
+    node = bayesian_network.count(X, **network)[2]
+    assert np.flatnonzero(node.counts).tolist() == [2 + 3, 1 + 6, 0 + 3 + 6]
+    assert node.strides.tolist() == [3, 6]
+    assert node.starts.tolist() == [0, 3, 6, 9, 12]
+    own, above = np.array([2, 1, -1, 0]), np.array([[1, 0], [0, 1], [0, 0], [1, -1]])
+    assert node.layout().cells(own, above).tolist() == [5, 7, -1, -1]
+    seen = bayesian_network.count(X, **network, support="observed")
+    assert seen[2].starts.tolist() == [0, 1, 2, 3]
+    assert seen[2].counts.tolist() == [1.0, 1.0, 1.0]
+    assert seen[2].layout().cells(own, above).tolist() == [0, 1, -1, -1]
+
+
+def test_a_network_names_its_nodes_and_cells():
+    found = bayesian_network.fit(records(), columns=COLUMNS, sizes=SIZES, parents=PARENTS)
+    assert repr(found) == "Network(3 nodes, 75 cells: a, b, c)"  # 3 + 3 * 4 + 12 * 5
+    counts = np.bincount(records()[:, 0], minlength=3)
+    assert found.table("a")[0] == pytest.approx((counts + 1) / (counts.sum() + 3), rel=1e-12)  # smoothing is 1
+    with pytest.raises(ValueError, match="node must be one of a, b, c, got 'd'"):
+        found.table("d")
+
+
+@pytest.mark.parametrize(
+    ("laplace", "order", "epsilon"),
+    [("exact", 2.0, 0.5), ("one cell", 2.0, 0.5)],
+)
+def test_laplace_noise_is_calibrated_to_the_divergence_of_its_shifts(laplace, order, epsilon):
+    """Divergence of order 2 by integration: two shifts of 1 in different cells, or one shift of 2."""
+    noise = calibrated_noise.calibrated("laplace", [epsilon], order=order, laplace=laplace)
+    x = np.linspace(-400, 400, 400_001)
+    b = float(noise.scale[0])
+    shift, times = (1.0, 2) if laplace == "exact" else (2.0, 1)
+    terms = np.exp(-order * np.abs(x - shift) / b + (order - 1) * np.abs(x) / b) / (2 * b)
+    divergence = times * np.log(np.trapezoid(terms, x)) / (order - 1)
+    assert divergence == pytest.approx(epsilon, rel=1e-6)
+    assert noise.alpha.tolist() == [1.0]
+    assert noise.sd() == pytest.approx([np.sqrt(2) * b])
+
+
+def test_noise_has_the_standard_deviation_of_its_law():
+    scale, alpha = np.array([2.0, 3.0]), np.array([1.0, 4.0])
+    assert Noise("gaussian", scale, alpha).sd().tolist() == [2.0, 3.0]
+    assert Noise("dirichlet", scale, alpha).sd().tolist() == [0.0, 0.0]
+    twice = Noise("dirichlet", scale, alpha).repeated(2)
+    assert (twice.scale.tolist(), twice.alpha.tolist()) == ([2.0, 2.0, 3.0, 3.0], [1.0, 1.0, 4.0, 4.0])
+    assert repr(Noise("dirichlet", scale, alpha)) == "Noise(dirichlet, scale [2. 3.], alpha [1. 4.])"
+    assert repr(Noise("laplace", scale, alpha)) == "Noise(laplace, scale [2. 3.])"
+    assert calibrated_noise.floors(2.5, Noise("laplace", scale, alpha)).tolist() == [2.5, 2.5]
+    assert calibrated_noise.floors(0.5, Noise("laplace", scale, alpha), smoothing=1).tolist() == [1.0, 1.0]
+    assert calibrated_noise.floors("sigma", Noise("gaussian", scale, alpha), smoothing=2.5).tolist() == [2.5, 3.0]
+    with pytest.raises(ValueError, match=r"smoothing must be >= 0, got -0\.1"):
+        calibrated_noise.floors(1.0, Noise("laplace", scale, alpha), smoothing=-0.1)
+
+
+@pytest.mark.parametrize(
+    ("claimed", "exact", "holds", "slack"),
+    [(2.0, 1.0, True, 2.0), (1.0, 1.0, True, 1.0), (1.0, 1 + 5e-10, True, 1 / (1 + 5e-10)),
+     (1.0, 1 + 2e-9, False, 1 / (1 + 2e-9)), (1.0, 0.0, True, np.inf), (0.5, np.inf, False, 0.0)],
+)  # fmt: skip
+def test_a_claim_holds_if_it_is_at_least_the_exact_cost(claimed, exact, holds, slack):
+    found = calibrated_noise.Audit(claimed=claimed, exact=exact)
+    assert (found.holds, found.slack) == (holds, slack)
+    assert ("holds" if holds else "is false") in repr(found)
+
+
+def test_a_guarantee_is_either_of_an_order_or_of_a_delta():
+    noise = Gaussian(sigma=2.0)
+    assert calibrated_noise.audit(noise, epsilon=1.0, order=2.0).exact == pytest.approx(2 * 2 / (2 * 4))
+    assert calibrated_noise.audit(noise, epsilon=0.0, delta=0.5).claimed == 0.5
+    for wrong in ({}, {"delta": 0.1, "order": 2.0}):
+        with pytest.raises(ValueError, match="exactly one of delta and order must be given"):
+            calibrated_noise.audit(noise, epsilon=1.0, **wrong)
+    with pytest.raises(ValueError, match="epsilon must be >= 0, got -1"):
+        calibrated_noise.exact_delta(noise, epsilon=-1)
+    for cost in (calibrated_noise.exact_renyi, calibrated_noise.exact_delta):
+        with pytest.raises(TypeError, match="mechanism must be Dirichlet, Gaussian or Laplace, got 3"):
+            cost(3, **({"order": 2.0} if cost is calibrated_noise.exact_renyi else {"epsilon": 1.0}))
+
+
+def test_exact_deltas_are_those_of_a_replaced_record():
+    """At epsilon 0, delta is the total variation distance: of normal distributions that are sqrt(2) apart, 2 Phi(d/2) -
+    1, and 1 - exp(-1/b)(1 + 1/(2b)) for two Laplace shifts, by integrating the product of the overlaps.
+    """
+    from scipy.stats import norm
+
+    assert calibrated_noise.exact_delta(Gaussian(sigma=2.0), epsilon=0.0) == pytest.approx(
+        2 * norm.cdf(np.sqrt(2) / 4) - 1, rel=1e-9)  # fmt: skip
+    b = 1.5
+    x = np.linspace(-30, 30, 3001)
+    p, q = (np.exp(-np.abs(x - s) / b) for s in (0.0, 1.0))
+    p, q = p / p.sum(), q / q.sum()
+    distance = 0.5 * np.abs(np.multiply.outer(p, q) - np.multiply.outer(q, p)).sum()
+    assert calibrated_noise.exact_delta(Laplace(scale=b), epsilon=0.0) == pytest.approx(distance, rel=1e-3)
+    assert calibrated_noise.exact_renyi(Laplace(scale=b), order=1e6) == pytest.approx(2 / b, rel=1e-4)
