@@ -449,21 +449,15 @@ def test_a_network_names_its_nodes_and_cells():
         found.table("d")
 
 
-@pytest.mark.parametrize(
-    ("laplace", "order", "epsilon"),
-    [("exact", 2.0, 0.5), ("one cell", 2.0, 0.5)],
-)
-def test_laplace_noise_is_calibrated_to_the_divergence_of_its_shifts(laplace, order, epsilon):
-    """Divergence of order 2 by integration: two shifts of 1 in different cells, or one shift of 2."""
-    noise = calibrated_noise.calibrated("laplace", [epsilon], order=order, laplace=laplace)
-    x = np.linspace(-400, 400, 400_001)
-    b = float(noise.scale[0])
-    shift, times = (1.0, 2) if laplace == "exact" else (2.0, 1)
-    terms = np.exp(-order * np.abs(x - shift) / b + (order - 1) * np.abs(x) / b) / (2 * b)
-    divergence = times * np.log(np.trapezoid(terms, x)) / (order - 1)
-    assert divergence == pytest.approx(epsilon, rel=1e-6)
+@pytest.mark.parametrize(("laplace", "shift", "cells"), [("exact", 1.0, 2), ("one cell", 2.0, 1)])
+def test_laplace_noise_is_calibrated_to_the_divergence_of_its_shifts(laplace, shift, cells):
+    """Two shifts of 1 in different cells, or one shift of 2: the divergence of order 3 in closed form (Mironov 2017)."""
+    noise = calibrated_noise.calibrated("laplace", [0.5], order=3.0, laplace=laplace)
+    t = shift / float(noise.scale[0])
+    divergence = cells * np.log(3 / 5 * np.exp(2 * t) + 2 / 5 * np.exp(-3 * t)) / 2
+    assert divergence == pytest.approx(0.5, rel=1e-9)
     assert noise.alpha.tolist() == [1.0]
-    assert noise.sd() == pytest.approx([np.sqrt(2) * b])
+    assert noise.sd() == pytest.approx(np.sqrt(2) * noise.scale)
 
 
 def test_noise_has_the_standard_deviation_of_its_law():
