@@ -225,13 +225,15 @@ def _without_numbers(settings: Mapping[str, Any], columns: Columns, found: Seque
     combination with noise, and counts without any bound.
     """
     place, listed = ".file" if columns is not None else ".counts", cells(settings, columns)
+    if len(found) != len(listed):  # the number of names is wrong, which is a mistake of its own
+        return
     stated = settings.get("noise")
     try:
         published_cells.censored({"law": stated} if isinstance(stated, str) else stated or {}, listed, found)
     except ValueError as error:
         yield place, str(error)
     free = settings.get("total") is None and settings.get("prior", "flat") in ("flat", "1/(1+n)")
-    for name, (number, bounds) in zip(found, listed, strict=False):
+    for name, (number, bounds) in zip(found, listed, strict=True):
         if free and number is None and (bounds is None or bounds[1] == inf):
             yield place, f"{name!r} has no {'value' if bounds is None else 'upper end'}: {_WITHHELD}"
             return

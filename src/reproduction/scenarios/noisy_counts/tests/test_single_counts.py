@@ -374,3 +374,379 @@ def test_a_fitted_prior_of_a_batch_needs_rows_that_the_check_counts(rows, more, 
     (tmp_path / "batch.csv").write_text("table,name,value\n" + lines)
     settings = {"file": str(tmp_path / "batch.csv"), "prior": "fitted"} | more
     assert [place for place, _ in rules._prior_of_batch(settings, {})] == [".prior"] * wrong
+
+
+SETTINGS = {"counts": [3, 4], "noise": {"law": "laplace", "scale": 2.0}}
+
+
+def told(settings, columns=None, batch=False, **more):
+    """Return the mistakes of made-up settings as a mapping from keys to messages."""
+    return dict(rules.mistakes({**SETTINGS, **settings, **more}, columns, batch))
+
+
+@pytest.mark.parametrize(
+    ("settings", "columns", "names", "values"),
+    [
+        ({"counts": {"a": 3, 5: None}}, None, ["a", "5"], [3, None]),
+        ({"counts": [3, 4.5]}, None, ["1", "2"], [3, 4.5]),
+        ({"counts": [3, 4], "names": ["x", "y"]}, None, ["x", "y"], [3, 4]),
+        ({"rehearsal": {"counts": {"a": 3}}}, None, ["a"], [3]),
+        ({"rehearsal": {"counts": [7]}}, None, ["1"], [7]),
+        ({"release": "r"}, None, [], []),
+        ({}, {"name": ["p", "q"], "value": ["3", ""]}, ["p", "q"], [3.0, None]),
+    ],
+)
+def test_counts_have_names_or_numbers(settings, columns, names, values):
+    assert rules.names(settings, columns) == names
+    assert rules.values(settings, columns) == values
+
+
+@pytest.mark.parametrize(
+    ("settings", "columns", "whole", "noise"),
+    [
+        ({"epsilon": 0.5}, None, True, {"law": "discrete_laplace", "epsilon": 0.5, "sensitivity": 2.0}),
+        ({"epsilon": 0.5, "sensitivity": 1}, None, False, {"law": "laplace", "epsilon": 0.5, "sensitivity": 1}),
+        ({}, {"scale": ["2"]}, True, {"law": "discrete_laplace"}),
+        ({"epsilon": 0.5}, {"sigma": ["2"]}, False, {"law": "laplace"}),
+        ({"noise": "exact"}, None, True, {"law": "exact"}),
+        ({"noise": {"law": "gaussian", "sd": 2}}, None, True, {"law": "gaussian", "sd": 2}),
+    ],
+)
+def test_the_noise_follows_from_the_settings_and_the_columns(settings, columns, whole, noise):
+    assert rules.noise(settings, columns, whole) == noise
+    assert rules.stated_scales(columns) == [c for c in ("scale", "sigma") if c in (columns or {})]
+
+
+@pytest.mark.parametrize(
+    ("settings", "key", "words"),
+    [
+        ({}, None, ""),
+        ({"release": "r", "noise": "nothing"}, None, ""),
+        ({"epsilon": 1.0}, ".noise", "noise and epsilon must not both be given"),
+        ({"sensitivity": 1.0}, ".sensitivity", "is allowed only with epsilon"),
+        ({"noise": "laplac"}, ".noise", "'laplac' is not a noise distribution"),
+        ({"noise": "laplace"}, ".noise", "'laplace' requires the scale of the noise"),
+        ({"noise": "exact", "prior": "flat"}, None, ""),
+        ({"noise": {"law": "table"}}, ".noise", "a noise table requires the key 'file'"),
+        ({"noise": {"law": "table", "file": "no.csv"}}, ".noise.file", "'no.csv' is not a file"),
+        ({"noise": {"law": "discrete_laplace", "scale": 2}, "counts": [1, 2.5]}, ".counts", "got 2.5 in row 2. The co"),
+        ({"noise": {"law": "discrete_gaussian", "sigma": 2}, "counts": [1.5]}, ".counts", "distribution is gaussian"),
+        ({"about": "rates"}, ".about", "rates require a public total"),
+        ({"about": "rates", "total": 9}, None, ""),
+        ({"names": ["a"]}, ".names", "must contain one name per count (2 counts), got 1 names"),
+        ({"names": ["a", "a"]}, ".names", "the name 'a' occurs in rows 1 and 2"),
+        ({"among": ["1"]}, ".among", "shares among some of the counts require the public total"),
+        ({"among": ["1", "7"], "total": 9}, ".among", "'7': unknown count. The counts are 1, 2"),
+        ({"among": ["1"], "total": 0}, None, ""),
+        ({"bounds": {"lower": 3, "upper": 2}}, ".bounds", "lower must be <= upper, got lower = 3 and upper = 2"),
+        ({"bounds": {"lower": 2, "upper": 2}}, None, ""),
+        ({"bounds": {"upper": -1}}, ".bounds", "got lower = 0 and upper = -1"),
+        ({"prior": "beta"}, ".prior", "must be one of flat, jeffreys, 1/(1+n), fitted, a number, or"),
+        ({"prior": "jeffreys"}, ".prior", "jeffreys is a concentration of rates, which requires a total"),
+        ({"prior": 0.5}, ".prior", "0.5 is a concentration of rates"),
+        ({"prior": {"law": "multinomial"}}, ".prior", "is a concentration of rates"),
+        ({"prior": [1, 2], "total": 9}, None, ""),
+        ({"prior": [1], "total": 9}, ".prior", "one number per count (2 counts), got 1 numbers"),
+        ({"prior": {"law": "geometric"}}, ".prior", "mean"),
+        ({"prior": {"law": "fitted"}}, None, ""),
+        ({"prior": {"law": "multinomial", "alpha": 0}, "total": 9}, ".prior", "alpha: 0 must be a concentration > 0"),
+        ({"prior": {"law": "multinomial", "alpha": [1, 2]}, "total": 9}, None, ""),
+        ({"prior": {"law": "multinomial", "alpha": [1]}, "total": 9}, ".prior", "alpha: [1] must be"),
+        ({"prior": {"law": "multinomial", "alpha": [1, True]}, "total": 9}, ".prior", "must be a concentration > 0"),
+        ({"counts": ["x"]}, ".counts", "1: "),
+        ({"counts": {"a": None}, "prior": "flat"}, ".counts", "'a' has no value: fill the empty cell"),
+        ({"counts": {"a": None}, "total": 9}, None, ""),
+        ({"groups": {"g": ["1"]}}, ".groups", "the count '2' must be in one of the groups"),
+        ({"groups": {"g": ["1", "2"]}}, None, ""),
+        ({"total": {"released": 3, "noise": "laplace"}}, ".total.noise", "scale"),
+        ({"total": {"released": 3, "noise": {"law": "laplace", "scale": 1}}}, None, ""),
+    ],
+)
+def test_a_mistake_is_told_under_its_key(settings, key, words):
+    found = told(settings)
+    assert list(found) == ([] if key is None else [key])
+    assert key is None or words in found[key]
+
+
+@pytest.mark.parametrize(
+    ("columns", "settings", "key", "words"),
+    [
+        ({"scale": ["1", "2"]}, {"noise": "laplace"}, None, ""),
+        ({"scale": ["1", "0"]}, {"noise": "laplace"}, ".file", "column scale: must be > 0, got 0 (row 2)"),
+        ({"scale": ["1", ""]}, {"noise": "laplace"}, None, ""),
+        ({"scale": ["1", "1"], "sigma": ["1", "1"]}, {"noise": "laplace"}, ".file", "got scale and sigma"),
+        ({"scale": ["1", "1"]}, {}, ".noise", "the key scale must be omitted, because the file has a column scale"),
+        (
+            {"scale": ["1", "1"]},
+            {"noise": None, "epsilon": 1.0},
+            ".epsilon",
+            "the column scale of the file also states",
+        ),
+        ({"group": ["g", ""]}, {}, ".file", "column 'group': the cell in row 2 is empty"),
+        ({"epsilon": ["1", "1"]}, {}, ".file", "must be omitted, because the file has a column epsilon"),
+        ({"level": ["x", "y"]}, {}, ".file", "but no column 'parent': add the column 'parent'"),
+        ({"total": ["9", "9"]}, {"about": "rates"}, None, ""),
+        ({"name": ["a", "a"]}, {}, ".file", "the name 'a' occurs in rows 1 and 2"),
+    ],
+)
+def test_a_mistake_of_a_file_is_told_by_its_row(columns, settings, key, words):
+    given = {"name": ["a", "b"], "value": ["3", "4"], **columns}
+    made = {k: v for k, v in {**SETTINGS, **settings}.items() if v is not None and k != "counts"}
+    found = dict(rules.mistakes(made, given, False))
+    assert list(found) == ([] if key is None else [key])
+    assert key is None or words in found[key]
+
+
+def test_no_noise_at_all_is_a_mistake():
+    (text,) = dict(rules.mistakes({"counts": [1]}, None, False)).values()
+    assert text.startswith("state the noise of the counts")
+
+
+@pytest.mark.parametrize(
+    ("size", "total", "wrong"),
+    [(2, 1_000_000, False), (2, 1_000_001, True), (15, 1_000_001, True), (16, 1_000_001, False), (1, 1_000_001, False)],
+)
+def test_the_exact_total_of_fewer_than_sixteen_counts_is_at_most_a_million(size, total, wrong):
+    found = told({"counts": [3] * size, "total": total})
+    assert list(found) == [".total"] * wrong
+    assert not wrong or found[".total"].endswith(f"fewer than 16 counts must be at most 1000000, got {total}")
+
+
+@pytest.mark.parametrize(
+    ("counts", "wrong"), [([1_000_000], False), ([1_000_000, 1], True), ([70_000] * 15, True), ([70_000] * 16, False)]
+)
+def test_the_sum_of_a_rehearsal_of_few_counts_is_at_most_a_million(counts, wrong):
+    settings = {"rehearsal": {"counts": counts}, "epsilon": 1.0}
+    found = dict(rules.mistakes(settings, None, False))
+    assert list(found) == [".rehearsal.counts"] * wrong
+    assert dict(rules.mistakes({**settings, "total": 3}, None, False))[".total"].startswith("3: the total of a rehears")
+
+
+@pytest.mark.parametrize(("size", "words"), [(20, "x19"), (21, "x19, ..")])
+def test_an_unknown_count_lists_twenty_known_ones(size, words):
+    found = told({"counts": {f"x{i:02}": 1 for i in range(size)}, "among": ["no"], "total": 9})
+    assert found[".among"].endswith(words)
+
+
+@pytest.mark.parametrize("size", [1999, 2000])
+def test_a_name_that_occurs_twice_is_found_in_long_and_short_lists(size):
+    names = [f"n{i}" for i in range(size)]
+    assert rules._twice(names) == set()
+    assert rules._twice([*names, "n7", "n9", "n7"]) == {"n7", "n9"}
+    found = told({"counts": [1] * size, "names": [*names[:-1], "n5"]})
+    assert found[".names"].startswith(f"the name 'n5' occurs in rows 6 and {size}: rename")
+
+
+@pytest.mark.parametrize(("rows", "wrong"), [(29, True), (30, False)])
+@pytest.mark.parametrize("prior", ["fitted", {"law": "fitted"}])
+def test_a_prior_is_fitted_to_at_least_thirty_rows_of_a_batch(tmp_path, rows, wrong, prior):
+    """Empty lines are not rows."""
+    path = tmp_path / "many.csv"
+    path.write_text("table,name,value\n\n" + "".join(f"t,a{i},3\n" for i in range(rows)) + "\n")
+    settings = {"file": str(path), "noise": {"law": "laplace", "scale": 2.0}, "prior": prior}
+    found = dict(rules.mistakes(settings, {"table": (), "name": (), "value": ()}, True))
+    assert list(found) == [".prior"] * wrong
+    assert not wrong or found[".prior"] == "fitting a prior requires at least 30 measured counts, got 29 rows"
+    assert not dict(rules.mistakes({**settings, "absent": {"are": "zero"}}, {"name": ()}, True))
+
+
+def test_a_prior_by_group_needs_a_column_of_groups():
+    settings = {"file": "x.csv", "noise": {"law": "laplace", "scale": 2.0}, "prior": {"g": "fitted", "h": "fitted"}}
+    found = dict(rules.mistakes(settings, {"name": (), "value": ()}, True))
+    assert found == {".prior": "groups is required if the keys (g, h) are names of groups: add a column 'group'"}
+    assert not dict(rules.mistakes(settings, {"name": (), "value": (), "group": ()}, True))
+    wrong = {**settings, "prior": {"g": "fitted", "h": {"law": "geometric"}}}
+    assert dict(rules.mistakes(wrong, {"name": (), "group": ()}, True))[".prior"].startswith("group h: ")
+
+
+@pytest.mark.parametrize(
+    ("settings", "seconds", "memory"),
+    [
+        ({"counts": [1] * 16}, 0.5 + 0.048, 150 + 0.56),
+        ({"counts": [1] * 15, "total": 100}, 0.2 + 0.6 + 4e-6 * 1500, 7e-5 * 1500 + 1.5),
+        ({"counts": [1, 2], "total": 100, "among": ["1", "2"]}, 0.2 + 0.16 + 4e-6 * 200, 7e-5 * 200 + 0.4),
+        ({"rehearsal": {"counts": [30, None, 20]}}, 0.2 + 0.12 + 4e-6 * 150, 7e-5 * 150 + 0.3),
+        ({"counts": [5]}, 0.2 + 0.04 + 4e-3, 0.07 + 0.1),
+        ({"file": "x.csv"}, 0.2 + 4e-3, 0.07),
+    ],
+)
+def test_time_and_memory_are_estimated_from_the_counts_and_the_total(settings, seconds, memory):
+    """Few counts: 40 ms a name and 4 us for each pair of a count and a value; without a total, 1,000 values."""
+    assert rules.work(settings) == pytest.approx((seconds, memory))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "text"),
+    [
+        ({}, ""),
+        ({"lower": 0}, ""),
+        ({"lower": 2}, "Every true count is at least 2, by the stated bounds."),
+        ({"lower": -np.inf}, "A true count may be negative, by the stated bounds."),
+        ({"upper": 2500}, "Every true count is between 0 and 2,500, by the stated bounds."),
+        ({"lower": -np.inf, "upper": 9}, "Every true count is at most 9, by the stated bounds."),
+    ],
+)
+def test_bounds_are_stated_unless_counts_are_only_not_negative(bounds, text):
+    assert rules._limits_text(bounds) == text
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ({"law": "laplace", "scale": 1.0}, "3"),  # log(20) = 2.996
+        ({"law": "laplace", "scale": 33.0}, "98.9"),  # 98.86
+        ({"law": "laplace", "scale": 34.0}, "102"),  # 101.85
+        ({"law": "discrete_laplace", "scale": 0.2}, "0"),  # P(noise is not 0) = 2 a/(1 + a) = 0.0134
+        ({"law": "discrete_laplace", "scale": 0.5}, "1"),  # P(|noise| > 1) = 2 a^2/(1 + a) = 0.0323 and > 0: 0.238
+        ({"law": "discrete_laplace", "scale": 1000.0}, "2,996"),
+        ({"law": "gaussian", "sd": 1.0}, ""),
+        ({"law": "laplace", "scale": 1.0, "rounded": 5}, ""),
+        ({"law": "laplace", "scale": {"smallest": 1}}, ""),
+    ],
+)
+def test_noise_is_within_a_bound_with_95_percent(words, text):
+    found = rules.within(words)
+    assert found == text
+    if words["law"] == "discrete_laplace":
+        a, k = np.exp(-1 / words["scale"]), int(found.replace(",", ""))
+        tails = [2 * a ** (n + 1) / (1 + a) for n in (k - 1, k)]
+        assert tails[1] <= 0.05 < (tails[0] if k else 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ({"law": "laplace", "scale": 2.5}, "Laplace noise of scale 2.5"),
+        ({"law": "laplace"}, "Laplace noise of scale as stated"),
+        (
+            {"law": "gaussian", "sd": {"smallest": 1.5, "largest": 3}},
+            "Gaussian noise with standard deviation between 1.5 and 3",
+        ),
+        ({"law": "gaussian", "sd": {"smallest": 2, "largest": 2}}, "Gaussian noise with standard deviation 2"),
+        ({"law": "random_rounding", "base": 5}, "random rounding to a multiple of 5"),
+        ({"law": "random_rounding", "base": 5, "fixed": "up"}, "rounding up to a multiple of 5"),
+        ({"law": "random_rounding", "base": 5, "fixed": "nearest"}, "rounding to the nearest multiple of 5"),
+        ({"law": "laplace", "scale": 2, "rounded": 10}, "Laplace noise of scale 2, then rounding to multiples of 10"),
+        (
+            {"law": "laplace", "scale": 2, "rounded": {"step": 3}, "clipped": {"at": 0}, "threshold": 4},
+            "Laplace noise of scale 2, then rounding to multiples of 3, clipping at 0 from below and suppression of "
+            "values below 4",
+        ),
+        (
+            {"laws": [{"law": "exact", "rows": 1}, {"law": "laplace", "scale": 1, "rows": 1200}]},
+            "noise with different distributions: no noise (1 count); Laplace noise of scale 1 (1,200 counts)",
+        ),
+        ({"law": "other"}, "other"),
+    ],
+)  # fmt: skip
+def test_noise_is_described_with_its_steps(words, text):
+    assert rules.noise_text(words) == text
+    sentence = rules.noise_sentence(words)
+    if words.get("law") != "random_rounding":
+        assert sentence == f"Each count has {text}, independently of the other counts."
+
+
+MULTINOMIAL = "flat on the total, Dirichlet on the rates with concentration"
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ({"law": "flat"}, "flat on the counts"),
+        ({"law": "1/(1+n)", "chosen": "by default"}, "weight 1/(1 + n) for a count n (by default)"),
+        (
+            {"law": "fitted", "fitted_on": 1234, "mean": 5.67891},
+            "distribution fitted to 1,234 of the counts, with mean 5.679",
+        ),
+        ({"law": "multinomial"}, f"{MULTINOMIAL} 1 for each"),
+        ({"law": "multinomial", "alpha": [2, 2]}, f"{MULTINOMIAL} 2 for each"),
+        ({"law": "multinomial", "alpha": [1, 2]}, f"{MULTINOMIAL} 1 and 2"),
+        ({"law": "multinomial", "alpha": list(range(1, 15))}, f"{MULTINOMIAL} 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 12"),
+        ({"law": "table", "counts": 2000}, "table of 2,000 counts with their probabilities"),
+        ({"law": "geometric", "mean": 3, "rows": 9}, "geometric (mean 3)"),
+        (
+            {"groups": {"g": {"law": "flat"}, "h": {"law": "geometric", "mean": 3}}, "chosen": "as stated"},
+            "g: flat on the counts; h: geometric (mean 3) (as stated)",
+        ),
+        (
+            {"law": "splits", "concentrations": {"level 1": 0.5, "county": 1.23456}},
+            "flat on the count of the root; each count is split among its children by a Dirichlet-multinomial "
+            "distribution with concentration 0.5 at level 1 and 1.235 at level county",
+        ),
+    ],
+)  # fmt: skip
+def test_priors_of_counts_are_described_with_their_numbers(words, text):
+    assert rules.prior_text(words) == text
+
+
+def test_the_assumptions_of_counts_are_in_order():
+    point = {"noise": {"law": "laplace", "scale": 2.0}, "bounds": {"lower": 1}, "total": 1234, "groups": ["rates"]}
+    assert rules.assumptions(point) == [
+        "Each count has Laplace noise of scale 2, independently of the other counts.",
+        "With probability 95 %, a published count is within 5.99 of the true count.",
+        "Every true count is at least 1, by the stated bounds.",
+        "The total of 1,234 records is public and exact.",
+        "The rates (but not the counts) also assume that the records are an independent random sample.",
+    ]
+    noisy = {"released": 1500.0, "noise": {"law": "gaussian", "sd": 3}}
+    assert rules.assumptions({"noise": {"law": "exact"}, "total": noisy}) == [
+        "No noise was added to the counts.",
+        "The total was published as 1,500, with Gaussian noise with standard deviation 3.",
+    ]
+    levels = [{"level": "level 0", "nodes": 1}, {"level": "county", "nodes": 1200}]
+    tree = {"levels": levels, "measured_more_than_once": 2, "not_measured": 1}
+    assert rules.assumptions({"noise": {"law": "exact"}, "tree": tree})[1:3] == [
+        "The counts form a tree in which each count is the sum of its children: 1 at level 0 and 1,200 at level "
+        "county.",
+        "2 counts were measured more than once, and 1 count was not measured.",
+    ]
+    assert len(rules._tree({**tree, "measured_more_than_once": 0, "not_measured": 0})) == 2
+
+
+def chain(size):
+    """Return the columns of a path of `size` nodes below a root."""
+    names = [str(i) for i in range(size + 1)]
+    return {"name": names, "parent": ["", *names[:-1]]}
+
+
+def test_the_distance_to_the_root_is_limited():
+    from dpmultinomial._files.table_columns import DEEPEST
+
+    for columns in (chain(DEEPEST - 1), {key: part[::-1] for key, part in chain(DEEPEST - 1).items()}):
+        assert rules.depths(columns) == {str(i): i for i in range(DEEPEST)}
+    for columns in (chain(DEEPEST), {key: part[::-1] for key, part in chain(DEEPEST).items()}):
+        with pytest.raises(
+            ValueError, match=f"'{DEEPEST}' must be fewer than {DEEPEST} steps below the root, got at lea"
+        ):
+            rules.depths(columns)
+
+
+@pytest.mark.parametrize(
+    ("names", "parents", "words"),
+    [
+        ("ab", ["", "b"], "the path of parents from 'b' contains a cycle"),
+        ("abc", ["", "c", "b"], "the path of parents from 'b' contains a cycle"),
+        ("ab", ["", ""], "got 2: 'a', 'b'"),
+        ("abcd", ["", "", "", ""], "got 4: 'a', 'b', 'c'$"),
+        ("ab", ["b", "a"], "got none"),
+        ("aba", ["", "a", "b"], "'a' has two parents, 'b' and none"),
+        ("abb", ["", "a", ""], "'b' has two parents, none and 'a'"),
+        ("ab", ["", "x"], "the parent of 'b' is 'x'"),
+    ],
+)
+def test_parents_that_are_no_tree(names, parents, words):
+    with pytest.raises(ValueError, match=words):
+        rules.depths({"name": list(names), "parent": parents})
+
+
+def test_levels_are_named_once_in_the_order_of_their_distance():
+    columns = {"name": list("cab"), "parent": ["b", "", "a"]}
+    assert rules.levels(columns) is None
+    assert rules.levels({**columns, "level": ["z", "x", "y"]}) == ["x", "y", "z"]
+    with pytest.raises(ValueError, match="'c' has level '', but other nodes 2 steps below the root have level ''"):
+        rules.levels({**columns, "level": ["", "x", "y"]})
+    with pytest.raises(ValueError, match="must have different names, got x, y, x"):
+        rules.levels({**columns, "level": ["x", "x", "y"]})
+    assert rules.is_tree(columns)
+    assert not rules.is_tree({"name": ["a"]})
+    assert not rules.is_tree(None)
