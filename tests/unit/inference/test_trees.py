@@ -1,11 +1,14 @@
 """Tests of counts with parents through the public interface: distributions by enumeration, exact questions."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from reference.tree_enumeration import Enumeration, splits
 from scipy.stats import betabinom, norm
 
 import dpmultinomial as dpm
+from dpmultinomial._inference import trees
+from dpmultinomial._mechanisms.law_settings import law_of
 
 PARENTS = {"state": None, "north": "state", "south": "state", "a": "north", "b": "north", "c": "north", "d": "south"}
 VALUES = {"state": 14, "north": 9, "a": 6, "b": -1, "c": 3, "d": 4}
@@ -180,3 +183,119 @@ def test_single_counts_under_too_wide_noise_are_rejected_with_the_number_of_coun
     with pytest.raises(ValueError, match=r"a: .* the noise is too large: .* true counts are possible") as error:
         dpm.posterior(release)
     assert float(str(error.value).split("too large: ")[1].split()[0]) == pytest.approx(40 * scale, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("options", "prior", "words"),
+    [
+        ({}, None, None),
+        ({}, "1/(1+n)", None),
+        ({}, "fitted", "fitting a prior requires at least 30 leaves, got 4 leaves: choose"),
+        ({}, [1.0], "concentrations must be one number or 2 numbers"),
+        ({}, {"r": 1.0, "t": 2.0}, None),
+        ({}, {"r": 1.0}, r"one entry per level \(r, t\), got entries for r"),
+        ({"bounds": (0, 3)}, None, None),
+    ],
+)
+def test_a_tree_is_checked_before_inference(options, prior, words):
+    law = dpm.DiscreteGaussian(sigma=SIGMA)
+    release = dpm.Release(VALUES, mechanism=law, parents=PARENTS, levels=["s", "r", "t"], **options)
+    if words is None:
+        trees.refuse(release, prior)
+        return
+    with pytest.raises(ValueError, match=words):
+        trees.refuse(release, prior)
+
+
+def test_an_impossible_value_of_a_tree_is_named():
+    law = dpm.DiscreteGaussian(sigma=SIGMA)
+    release = dpm.Release({"state": 9, "north": 2.5, "south": 3.5}, mechanism=law, parents=[None, 0, 0])
+    with pytest.raises(
+        ValueError, match=r"^north: the released value 2\.5 cannot be used, because this value is impos"
+    ):
+        trees.refuse(release, None)
+
+
+def test_the_tightest_bounds_of_a_node_are_used():
+    """Check two values of a node with different bounds, a total, and a node without a value."""
+    release = dpm.Release(
+        [9, 8, 3], names=["all", "a", "a"], mechanism=dpm.Laplace(scale=1.0), bounds=([2, 1, 3], [20, 7, 9]), total=12,
+        parents={"all": None, "a": "all", "b": "all"},
+    )  # fmt: skip
+    tree = trees._tree(release)
+    assert tree.lower.tolist() == [12, 3, 0]
+    assert tree.upper[:2].tolist() == [12, 7]
+    assert tree.upper[2] == np.iinfo(np.int64).max
+    free = trees._tree(dpm.Release([9, 8], mechanism=dpm.Laplace(scale=1.0), parents=[None, 0]))
+    assert free.lower.tolist() == [0, 0]
+    missing = dpm.Release([9] * 7, mechanism=dpm.Laplace(scale=1.0), names=list("abcdefg"), parents={"a": None})
+    with pytest.raises(ValueError, match=r"the entry is missing for b, c, d, e, f$"):
+        trees._tree(missing)
+
+
+def test_noise_of_values_and_withheld_values():
+    plain = dpm.DiscreteLaplace(scale=1.0)
+    laws = trees.laws_by_row([plain, {"law": "discrete_laplace", "scale": 1.0, "threshold": 3}, plain.clipped(0)], 3)
+    assert trees.withholding(laws, 3).tolist() == [False, True, False]
+    assert trees.withholding(plain, 2).tolist() == [False, False]
+    assert trees.withholding(plain.threshold(3), 2).tolist() == [True, True]
+    assert trees.withholding(plain.clipped(0), 1).tolist() == [False]
+    assert trees.laws_by_row(plain, 2).which.tolist() == [0, 0]
+    many = dpm.Laplace(scale=np.array([1.0, 2.0]))
+    assert trees.laws_by_row(many, 2) is many
+    with pytest.raises(ValueError, match=r"one distribution per value \(3 values\), got 2 distributions"):
+        trees.laws_by_row(many, 3)
+    with pytest.raises(TypeError, match="mechanism must be a noise distribution for counts if parents are given"):
+        trees.laws_by_row("laplace", 3)
+
+
+def test_least_squares_are_missing_where_nothing_is_known():
+    law, parents = law_of({"law": "gaussian", "sd": 2.0}), {"a": "all", "b": "all", "all": None}
+    release = dpm.Release({"all": 9.0, "a": 4.0}, mechanism=law, parents=parents)
+    measured = trees._measurements(release)
+    found = trees.least_squares_by_name(measured.least_squares())
+    assert found == {"a": [4.0, 2.0], "b": [5.0, pytest.approx(8**0.5)], "all": [9.0, 2.0]}
+    alone = dpm.Release({"all": 9.0}, mechanism=law, parents=parents)
+    found = trees.least_squares_by_name(trees._measurements(alone).least_squares())
+    assert found == {"a": [None, None], "b": [None, None], "all": [9.0, 2.0]}
+
+
+def test_groups_of_a_release_are_those_of_named_nodes():
+    release = dpm.Release(
+        {"all": 9.0, "a": 4.0}, mechanism=dpm.Laplace(scale=1.0), parents={"all": None, "a": "all", "b": "all"},
+        groups=["top", 7],
+    )  # fmt: skip
+    tree = trees._tree(release)
+    assert trees.prior_of("flat", release, tree).groups == ("top", "7", "")
+    assert trees.prior_of({"law": "geometric", "mean": 3.0}, release, tree).groups == ("top", "7", "")
+    assert trees.prior_of(2.0, release, tree).concentrations == 2.0
+    assert trees.prior_of({"level 1": 2.0}, release, tree).concentrations == {"level 1": 2.0}
+    ready = trees.Leaves("flat")
+    assert trees.prior_of(ready, release, tree) is ready
+
+
+def test_the_limit_of_cells_for_which_a_chain_is_the_default(monkeypatch):
+    """Check one node with three cells: a chain needs a generator, and least squares do not."""
+    law = dpm.DiscreteGaussian(sigma=2.0)
+    release = dpm.Release({"a": 30, "b": 20, "c": 10}, mechanism=law, queries={"ab": ["a", "b"]})
+    monkeypatch.setattr(trees, "LARGE", 3)
+    with pytest.raises(ValueError, match=r"^rng is required, because the posterior of crossed cells is sampled"):
+        dpm.posterior(release)
+    monkeypatch.setattr(trees, "LARGE", 2)
+    found = dpm.posterior(release, prior=1.0)
+    assert found.method == "least squares, then a tree a cell"
+    assert found.counts.names == ("a", "b", "c", "ab")
+    assert found.counts.sample(6, rng=dpm.stream(1, "cells")).shape == (6, 4)
+    assert found.facts["least_squares"]["ab"] == pytest.approx([50.0, 8**0.5])
+    assert np.isnan(found.accuracy.error)
+    assert set(found.facts["concentrations"]) == {"a", "b", "c"}
+
+
+def test_the_parents_of_several_nodes_with_queries_are_required():
+    table = pd.DataFrame([[1, 2], [3, 4]], index=["n", "s"], columns=["a", "b"])
+    release = dpm.Release(table, mechanism=dpm.DiscreteGaussian(sigma=2.0), queries={"ab": ["a", "b"]})
+    with pytest.raises(ValueError, match="parents must contain the parent of each of the 2 nodes, got None"):
+        dpm.posterior(release)
+    release = dpm.Release(table, mechanism=dpm.DiscreteGaussian(sigma=2.0), queries={}, parents={"n": None})
+    with pytest.raises(ValueError, match=r"parents must have an entry for every node, but the entry is missing for s$"):
+        dpm.posterior(release)

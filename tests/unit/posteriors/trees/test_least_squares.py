@@ -8,10 +8,10 @@ from scipy import stats
 import dpmultinomial as dpm
 from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._posteriors.published.conflict import SMALL
-from dpmultinomial._posteriors.trees import conflict
+from dpmultinomial._posteriors.trees import conflict, measurements, tree_posterior
 from dpmultinomial._posteriors.trees.least_squares import LeastSquares
 from dpmultinomial._posteriors.trees.measurements import Measurements
-from dpmultinomial._posteriors.trees.tree import Leaves, Splits, Tree
+from dpmultinomial._posteriors.trees.tree import NONE, Histogram, Leaves, Splits, Tree
 from dpmultinomial._posteriors.trees.tree_posterior import infer
 from dpmultinomial._seeding import stream
 
@@ -311,3 +311,397 @@ def test_the_power_is_close_to_the_bound_of_neyman_and_pearson():
     assert np.mean(signless) - 0.03 < np.mean(own) <= np.mean(signless)
     assert np.mean(own) < np.mean(signed) < np.mean(own) + 0.1
     assert np.mean(easy) > 0.93  # at the size 0.05, if the node and the sign are known
+
+
+def test_a_tree_in_words_and_its_places():
+    tree = Tree.named({"all": None, "n": "all", "s": "all", "a": "n", "b": "n"}, levels=["top", "region", "place"])
+    assert repr(tree) == "Tree(5 nodes: 1 top, 2 region, 2 place)"
+    assert [tree.position(name) for name in tree.names] == [0, 1, 2, 3, 4]
+    assert tree.level("place") == 2
+    assert (tree.path(4), tree.path(0)) == ([0, 1, 4], [0])
+    assert tree.leaf.tolist() == [False, False, True, True, True]
+    assert tree.sums([9, 9, 3, 4, 5]).tolist() == [12, 9, 3, 4, 5]
+    assert tree.sums(np.array([[0, 0], [0, 0], [1, 2], [3, 4], [5, 6]])).tolist()[0] == [9, 12]
+    with pytest.raises(KeyError, match=r"'x' is not a node of Tree\(5 nodes"):
+        tree.position("x")
+    assert Tree([1, -1, 1]).root == 1
+    assert Tree([1, -1, 1]).levels == ("level 0", "level 1")
+
+
+@pytest.mark.parametrize(
+    ("parent", "options", "error", "words"),
+    [
+        (np.zeros(0, dtype=int), {}, ValueError, "parent must contain at least one node, got none"),
+        ([-1, 2], {}, ValueError, r"positions in \[0, 2\) or -1 for the root, got 2 for the node 1$"),
+        ([-2, 0], {}, ValueError, r"positions in \[0, 2\) or -1 for the root, got -2 for the node 0$"),
+        ([-1, -1], {}, ValueError, r"exactly one node \(the root\), got -1 for 2 nodes$"),
+        ([-1, 2, 1], {}, ValueError, "the path of parents from 1 contains a cycle"),
+        ([-1, 0], {"names": ["a"]}, ValueError, r"one name per node \(2 nodes\), got 1 names"),
+        ([-1, 0], {"names": ["a", ""]}, TypeError, "names must contain only non-empty strings, got ''"),
+        ([-1, 0], {"names": ["a", 3]}, TypeError, "names must contain only non-empty strings, got 3"),
+        ([-1, 0, 0, 0], {"names": list("abca")}, ValueError, "names must be distinct, got 'a' twice"),
+        ([-1, 0], {"levels": ["a"]}, ValueError, r"one name per level \(2 levels\), got 1 names"),
+        ([-1, 0], {"lower": [0, -1]}, ValueError, "got -1 to inf for the node 1$"),
+        ([-1, 0], {"lower": [0, 3], "upper": 2}, ValueError, "got 3 to 2 for the node 1$"),
+    ],
+)
+def test_trees_that_are_rejected(parent, options, error, words):
+    with pytest.raises(error, match=words):
+        Tree(parent, **options)
+
+
+def test_bounds_of_a_tree():
+    tree = Tree([-1, 0, 0], lower=[3, 0, 2], upper=[3, np.inf, 5])
+    assert (tree.lower.tolist(), tree.upper.tolist()) == ([3, 0, 2], [3, NONE, 5])
+    assert Tree([-1, 0]).upper.tolist() == [NONE, NONE]
+
+
+@pytest.mark.parametrize(
+    ("leaves", "rows"), [(1, 2), (64, 65), (65, 69), (96, 100), (97, 102), (2048, 2113), (2049, 2118)]
+)
+def test_families_of_more_than_64_children_are_divided_into_groups(leaves, rows):
+    """Check 64 children per node at most, in groups of 32: 65 children have three groups, and 2,049 children have 65
+    groups in three groups. Children are contiguous, follow their parent and are one layer below.
+    """
+    tree = Tree([-1] + [0] * leaves)
+    assert len(tree.order) == rows
+    assert tree.count.max() <= 64
+    assert sorted(tree.order[tree.order >= 0]) == list(range(leaves + 1))
+    assert tree.order[tree.place].tolist() == list(range(leaves + 1))
+    assert tree.above[0] == -1
+    layer = np.repeat(np.arange(len(tree.layers) - 1), np.diff(tree.layers))
+    seen = [0]
+    for row in range(rows):
+        kin = range(tree.first[row], tree.first[row] + tree.count[row])
+        assert tree.first[row] > row or not tree.count[row]
+        assert all(tree.above[k] == row and layer[k] == layer[row] + 1 for k in kin)
+        seen += kin
+    assert seen == list(range(rows))
+    sizes = tree.count[(tree.order < 0) & (tree.count > 0)]
+    assert sizes.max(initial=0) <= 32
+    assert set(tree.first[tree.count == 0]) == {0}
+
+
+def test_a_root_without_children_has_a_parent():
+    tree = Tree([-1])
+    assert tree.order.tolist() == tree.above.tolist() == [-1, 0]
+    assert (tree.first.tolist(), tree.count.tolist(), tree.layers) == ([1, 0], [1, 0], [0, 1, 2])
+    assert tree.place.tolist() == [1]
+
+
+def test_only_leaves_of_large_families_are_sorted():
+    """Check 70 leaves in groups beside an inner node with two leaves: the ranks reverse the large family alone."""
+    parent = [-1] + [0] * 70 + [1, 1]
+    tree = Tree(parent)
+    other = tree.arranged(-tree.order)
+    assert other.order[other.place].tolist() == list(range(73))
+    small = [row for row in range(len(tree.order)) if tree.order[row] in (0, 1, 71, 72) or tree.order[row] < 0]
+    assert (other.order[small] == tree.order[small]).all()
+    large = [int(i) for i in other.order if 2 <= i <= 70]
+    assert large == list(range(70, 1, -1))
+    assert [int(i) for i in tree.order if 2 <= i <= 70] == list(range(2, 71))  # the first tree is not changed
+
+
+def test_concentrations_by_level():
+    tree = Tree([-1, 0, 1], levels=["a", "b", "c"])
+    for given in (2.0, [2.0, 2.0], {"c": 2.0, "b": 2.0}):
+        assert Splits(given).by_level(tree).tolist() == [1.0, 2.0, 2.0]
+    assert Splits({"c": 3.0, "b": 2.0}).by_level(tree).tolist() == [1.0, 2.0, 3.0]
+    assert Splits().by_level(tree) is None
+    assert Splits().settings() == {"law": "splits"}
+    with pytest.raises(ValueError, match=r"one entry per level \(b, c\), got entries for a, b$"):
+        Splits({"a": 1.0, "b": 2.0}).by_level(tree)
+    with pytest.raises(ValueError, match="concentrations must be one number or 2 numbers"):
+        Splits([1.0, 2.0, 3.0]).by_level(tree)
+
+
+def test_priors_of_groups_of_leaves():
+    tree = Tree([-1, 0, 0, 0])
+    prior = Leaves({"x": "flat", "y": "fitted", "z": {"law": "fitted"}}, ["inner", "y", "x", "y"])
+    names, which = prior.rows(tree)
+    assert (names, which.tolist()) == (["x", "y", "z"], [-1, 1, 0, 1])
+    assert (prior.of("y"), prior.of("z"), prior.of("x").settings()) == ("fitted", "fitted", {"law": "flat"})
+    assert prior.settings() == {
+        "law": "leaves", "priors": {"x": {"law": "flat"}, "y": "fitted", "z": "fitted"},
+    }  # fmt: skip
+    one = Leaves("1/(1+n)", ["inner", "y", "x", "y"])
+    assert [part if isinstance(part, list) else part.tolist() for part in one.rows(tree)] == [["x", "y"], [-1, 1, 0, 1]]
+    assert one.settings() == {"law": "leaves", "priors": {"law": "1/(1+n)"}}
+    assert Leaves().of("any").settings() == {"law": "1/(1+n)"}
+    assert [part if isinstance(part, list) else part.tolist() for part in Leaves().rows(tree)] == [[""], [-1, 0, 0, 0]]
+    new = one.replaced({"x": "one", "y": "two"})
+    assert (new.of("x"), new.of("y"), new.groups) == ("one", "two", one.groups)
+    alone = Leaves("fitted").replaced({"": "one"})
+    assert alone.of("") == "one"
+    with pytest.raises(ValueError, match=r"no prior is given for group 'y' of 1\. The groups with a prior are x$"):
+        Leaves({"x": "flat"}, ["inner", "y", "x", "y"]).rows(tree)
+    with pytest.raises(ValueError, match=r"one group per node \(4 nodes\), got 2 groups"):
+        Leaves("flat", ["x", "y"]).rows(tree)
+    with pytest.raises(ValueError, match=r"a prior per group \(x, y\)$"):
+        Leaves({"x": "flat", "y": "flat"})
+
+
+def test_a_histogram_by_hand():
+    """Check masses 1/4 at 0 and 3/4 at 1 and 2."""
+    prior = Histogram([0, 1, 3], [2.0, 6.0], fitted_on=9)
+    expected = np.log([0.25, 0.375, 0.375])
+    assert prior.log_weights([-1, 0, 1, 2, 3]).tolist() == pytest.approx([-np.inf, *expected, -np.inf])
+    assert prior.settings() == {"law": "fitted", "fitted_on": 9, "zero": 0.25}
+    assert (prior.first, prior.last, prior.peak) == (0.0, 2.0, pytest.approx(np.log(0.375)))
+
+
+@pytest.mark.parametrize(
+    ("last", "more"),
+    [(0, []), (5, []), (6, [9]), (8, [9]), (9, [9, 13]), (26, [9, 13, 19, 27]), (27, [9, 13, 19, 27, 38])],
+)
+def test_cells_of_a_histogram_have_widths_that_grow_by_two_fifths(last, more):
+    assert tree_posterior.grid(last).tolist() == [0, 1, 2, 3, 4, 5, 6, *more]
+
+
+@pytest.mark.parametrize(
+    ("group", "words"), [("", "got 29 leaves: choose"), ("n", "got 29 leaves of group 'n': choose")]
+)
+def test_a_prior_is_fitted_to_thirty_leaves(group, words):
+    tree_posterior.enough(30, group)
+    with pytest.raises(ValueError, match=f"^fitting a prior requires at least 30 leaves, {words} another prior"):
+        tree_posterior.enough(29, group)
+
+
+TWELVE = [-1] + [0] * 6 + [1 + i // 2 for i in range(12)]  # a root, six children, two leaves each
+
+
+@pytest.mark.parametrize(
+    ("parent", "most", "kept", "members"),
+    [
+        ([-1] + [0] * 10, 10, list(range(11)), [1] * 11),
+        ([-1] + [0] * 10, 9, [0, 1, 3, 5, 7, 9], [1] * 6 + [5]),  # every second leaf, and the sum of the others
+        ([-1] + [0] * 10, 4, [0, 1, 4, 7, 10], [1] * 5 + [6]),  # every third leaf
+        (TWELVE, 12, list(range(19)), [1] * 19),
+        (TWELVE, 6, [*range(7), 7, 8, 11, 12, 15, 16], [1] * 13),  # the families of every second child
+        (TWELVE, 5, [0, 1, 3, 5, 7, 8, 15, 16], [1] * 8 + [3]),  # three children, and two of their families
+    ],
+)
+def test_the_part_of_a_tree_that_is_used_for_a_fit(parent, most, kept, members):
+    tree = Tree(parent, lower=np.arange(len(parent)), upper=np.where(np.arange(len(parent)) == 1, 50.0, np.inf))
+    part, places = tree_posterior.thinned(tree, most)
+    assert places.tolist() == kept
+    assert part.members.tolist() == members
+    own = [-1 if parent[i] < 0 else kept.index(parent[i]) for i in kept]
+    assert part.parent[: len(kept)].tolist() == own
+    assert part.lower[: len(kept)].tolist() == kept
+    assert part.upper[1] == 50
+    if len(part) > len(kept):
+        assert part.names[-1] == f"{members[-1]} other children of 0"
+        assert (part.parent[-1], part.lower[-1], part.upper[-1], part.upper[0]) == (0, 0, NONE, NONE)
+
+
+def test_leaves_that_must_be_0_are_not_among_the_others():
+    upper = np.full(11, np.inf)
+    upper[[2, 3, 4]] = 0  # the leaves 1, 4, 7 and 10 are in the part
+    part, _ = tree_posterior.thinned(Tree([-1] + [0] * 10, upper=upper), 4)
+    assert part.members.tolist() == [1] * 5 + [4]
+
+
+@pytest.mark.parametrize(
+    ("parent", "options", "nodes", "star"),
+    [
+        ([-1] + [0] * 65, {}, [1], True),
+        ([-1] + [0] * 64, {}, [1], False),
+        ([-1] + [0] * 65, {}, [0, 1], False),
+        ([-1] + [0] * 65, {"lower": [1] + [0] * 65}, [1], False),
+        ([-1] + [0] * 65, {"upper": [99] + [np.inf] * 65}, [1], False),
+        ([-1] + [0] * 65, {"lower": [0, 1] + [0] * 64, "upper": [np.inf, 9] + [np.inf] * 64}, [1], True),
+        ([-1] + [0] * 65, {"members": [1] * 65 + [2]}, [1], False),
+        ([-1] + [0] * 65 + [1], {}, [2], False),
+    ],
+)
+def test_a_root_with_more_than_64_leaves_and_no_measurement_is_a_star(parent, options, nodes, star):
+    measured = Measurements(Tree(parent, **options), nodes, [3.0] * len(nodes), dpm.DiscreteGaussian(sigma=1.0))
+    assert tree_posterior.is_star(measured) == star
+
+
+@pytest.mark.parametrize(
+    ("x", "slope", "bend", "step"),
+    [
+        (0.0, 1.0, 4.0, -0.25),  # a Newton step
+        (0.0, 1.0, -4.0, -0.25),  # the size of a negative curvature
+        (0.0, 0.2, 0.0, -0.8),  # at least the curvature 1/4 of the prior
+        (0.0, 1.0, 0.0, -1.5),  # at most 1.5
+        (0.0, -1.0, 0.1, 1.5),
+        (np.log(1e4) - 1, -9.0, 1.0, 1.0),  # up to 10,000
+        (np.log(1e-3) + 1, 9.0, 1.0, -1.0),  # down to 1/1000
+    ],
+)
+def test_a_step_of_a_concentration(x, slope, bend, step):
+    found = tree_posterior._step(np.array([x]), np.array([slope]), np.array([[bend]]))
+    assert found == pytest.approx([step], rel=1e-12)
+
+
+def test_a_step_of_several_concentrations_keeps_its_direction():
+    bend = np.array([[2.0, 1.0], [1.0, 3.0]])
+    newton = -np.linalg.solve(bend, [1.0, 20.0])
+    found = tree_posterior._step(np.zeros(2), np.array([1.0, 20.0]), bend)
+    assert found == pytest.approx(newton * 1.5 / np.abs(newton).max(), rel=1e-12)
+
+
+def test_the_minimum_of_a_quadratic_cost():
+    """Check a quadratic cost, whose curvature follows from differences of its gradients without an error."""
+    matrix, at = np.array([[6.0, 1.0, 0.5], [1.0, 4.0, 0.0], [0.5, 0.0, 9.0]]), np.array([2.0, -3.0, 0.4])
+
+    class Cost:
+        levels, calls = 3, 0
+
+        def cost(self, x):
+            self.calls += 1
+            return (x - at) @ matrix @ (x - at) / 2, matrix @ (x - at)
+
+    cost = Cost()
+    assert tree_posterior._curvature(cost, at, np.zeros(3), np.array([0, 2])) == pytest.approx(matrix[[0, 2]], rel=1e-9)
+    found, bend = tree_posterior._lowest(cost)
+    assert found == pytest.approx(at, abs=1e-9)
+    assert bend == pytest.approx(matrix, rel=1e-6)
+    assert cost.calls == 2 + 1 + 3 + 2  # the curvature above, the start, its curvature, and two steps of at most 1.5
+
+
+@pytest.mark.parametrize(
+    ("inner", "outer", "decrease"),
+    [
+        (-1.0, -3.0, 2.0),
+        (-3.0, -1.0, -2.0),
+        (-1.0, -np.inf, np.inf),
+        (-np.inf, -2.0, -np.inf),
+        (-np.inf, -np.inf, np.inf),
+    ],
+)
+def test_the_decrease_of_a_weight_beyond_a_list(inner, outer, decrease):
+    assert measurements.fall(inner, outer) == decrease
+
+
+def test_a_list_has_no_weight_beyond_its_ends():
+    part = measurements.Listed(-2, np.array([1.0, 2.0, 3.0]))
+    assert part.last == 0
+    assert part.at(np.arange(-3, 2)).tolist() == [-np.inf, 1.0, 2.0, 3.0, -np.inf]
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "first", "logs", "below", "above"),
+    [
+        # both lists end at the same counts: the decreases are added
+        ((0, [1.0, 2.0], 3.0, 4.0), (0, [5.0, 7.0], 0.5, 0.25), 0, [6.0, 9.0], 3.5, 4.25),
+        # the second list rises by 2 below the first count of the first list, and by 1 above its last count
+        ((1, [0.0, 0.0], 3.0, 4.0), (0, [2.0, 0.0, 0.0, 1.0], 1.0, 1.0), 1, [0.0, 0.0], 1.0, 3.0),
+        # it falls there, so that nothing is subtracted
+        ((1, [0.0, 0.0], 3.0, 4.0), (0, [-2.0, 0.0, 0.0, -1.0], 1.0, 1.0), 1, [0.0, 0.0], 3.0, 4.0),
+        # no count beyond the end of one list
+        ((1, [0.0, 0.0], np.inf, np.inf), (0, [2.0, 0.0, 0.0, 1.0], 1.0, 1.0), 1, [0.0, 0.0], np.inf, np.inf),
+        # the decrease of the second list beyond its own ends is not known, or it increases there
+        ((1, [0.0, 0.0], 3.0, 4.0), (0, [0.0, 0.0, 0.0, 0.0], -np.inf, -1.0), 1, [0.0, 0.0], -np.inf, -np.inf),
+        # the second list has no weight at the ends of the first
+        ((1, [0.0, 0.0], 3.0, 4.0), (0, [0.0, -np.inf, -np.inf, 0.0], 1.0, 1.0), 1, [-np.inf] * 2, -np.inf, -np.inf),
+        # no common count: beyond the ends that face each other, both may have weights, or one has none
+        ((0, [0.0], 1.0, 1.0), (2, [0.0], 1.0, 1.0), 0, [], -np.inf, -np.inf),
+        ((0, [0.0], 1.0, np.inf), (2, [0.0], 1.0, 1.0), 0, [], np.inf, np.inf),
+        ((0, [0.0], 1.0, 1.0), (2, [0.0], np.inf, 1.0), 0, [], np.inf, np.inf),
+        ((0, [0.0], np.inf, 1.0), (2, [0.0], 1.0, np.inf), 0, [], -np.inf, -np.inf),
+    ],
+)
+def test_the_sum_of_two_lists_by_hand(one, two, first, logs, below, above):
+    parts = [measurements.Listed(start, np.array(x), low, high) for start, x, low, high in (one, two)]
+    for pair in (parts, parts[::-1]):
+        found = measurements.both(*pair)
+        assert (found.first, found.logs.tolist(), found.below, found.above) == (first, logs, below, above)
+
+
+@pytest.mark.parametrize(
+    ("law", "values"),
+    [
+        (dpm.DiscreteLaplace(scale=2.0).rounded(5), [0.0, 5.0, 10.0, 15.0, 20.0, -10.0]),
+        (dpm.DiscreteLaplace(scale=2.0).rounded(5, ties="away"), [0.0, 5.0, 10.0]),
+        (dpm.DiscreteLaplace(scale=2.0).rounded(5).clipped(0), [0.0, 5.0, 10.0, 15.0, 20.0, 30.0]),
+        (dpm.DiscreteLaplace(scale=2.0).rounded(5).threshold(10), [np.nan, 10.0, 15.0, 20.0, 30.0]),
+    ],
+)
+def test_values_with_the_same_key_have_the_same_list_up_to_a_shift(law, values):
+    """Check that lists with one key are equal up to the shift, and that values of one period share a key."""
+    found = {}
+    for value in values:
+        key, shift = measurements.same(value, law, 0)
+        part = measurements.listed(value, law, 0, 40.0)
+        shifted = measurements.listed(value - shift, law, 0, 40.0)
+        if shift <= 0 or part.first > 0:
+            n = np.arange(max(part.first, shifted.first + shift), min(part.last, shifted.last + shift) + 1)
+            assert part.at(n) == pytest.approx(shifted.at(n - shift), rel=1e-9, abs=1e-12)
+        found.setdefault(key, []).append(value)
+    if law.ties != "away" and law.least is None:
+        assert [10.0, 20.0] in [[x for x in group if x in (10.0, 20.0)] for group in found.values()]
+        assert not any({5.0, 10.0} <= set(group) for group in found.values())
+    else:
+        assert max(map(len, found.values())) == 1
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"),
+    [
+        ({"lower": [0, 5, 0]}, "the exact count of 1 is 3, but must be within the bounds 5 or more$"),
+        ({"upper": [np.inf, 2, np.inf]}, "the exact count of 1 is 3, but must be within the bounds 0 to 2$"),
+        ({"lower": [0, 3, 0], "upper": [np.inf, 3, np.inf]}, None),
+    ],
+)
+def test_exact_counts_and_bounds(bounds, words):
+    measured = Measurements(Tree([-1, 0, 0], **bounds), [1], [3.0], dpm.Exact())
+    if words is None:
+        sites = measured.weigh()[0][measured.tree.place]
+        assert (sites["lower"].tolist(), sites["upper"][1]) == ([0, 3, 0], 3)
+        return
+    with pytest.raises(ValueError, match=words):
+        measured.weigh()
+
+
+@pytest.mark.parametrize(
+    ("nodes", "released", "words"),
+    [
+        ([0], [[1.0]], r"released must be one-dimensional, got shape \(1, 1\)"),
+        ([0], [1.0, 2.0], r"one node per released value \(2 values\), got 1 nodes"),
+        ([0, 3], [1.0, 2.0], r"nodes must contain positions in \[0, 3\), got positions from 0 to 3$"),
+        ([-1, 2], [1.0, 2.0], r"nodes must contain positions in \[0, 3\), got positions from -1 to 2$"),
+    ],
+)
+def test_measurements_that_are_rejected(nodes, released, words):
+    with pytest.raises(ValueError, match=words):
+        Measurements(Tree([-1, 0, 0]), nodes, released, dpm.Laplace(scale=1.0))
+
+
+def test_measurements_by_name_and_without_values():
+    tree = Tree([-1, 0, 0], names=["all", "a", "b"])
+    assert Measurements(tree, ["b", "a"], [1.0, 2.0], dpm.Laplace(scale=1.0)).nodes.tolist() == [2, 1]
+    none = Measurements(tree, [], [], dpm.Laplace(scale=1.0))
+    assert len(none.nodes) == 0
+    assert not none.listed
+    assert Measurements(tree, [1], [5.0], dpm.RandomRounding(5)).listed
+
+
+@pytest.mark.parametrize(("leaves", "sorted_again"), [(64, False), (65, True)])
+def test_leaves_of_large_families_are_arranged(leaves, sorted_again):
+    tree = Tree([-1] + [0] * leaves)
+    measured = Measurements(tree, np.arange(1, leaves + 1), np.arange(leaves) % 2, dpm.Laplace(scale=1.0))
+    assert (measured.arranged() is not measured) == sorted_again
+
+
+def test_nodes_that_take_part_in_splits():
+    """Check a subtree with the bound 0: its nodes have no share, and their parent has the remaining concentrations."""
+    tree = Tree([-1, 0, 0, 0, 1, 1, 2], upper=[np.inf, 0, np.inf, np.inf, np.inf, np.inf, np.inf])
+    assert measurements.split_takers(tree).tolist() == [False, False, True, True, False, False, True]
+    sites = measurements.bounded(tree)
+    constant = measurements.multiply_splits(sites, tree, np.array([1.0, 0.5, 2.0]))
+    assert sites["own"][tree.place].tolist() == [1.0, 1.0, 0.5, 0.5, 1.0, 1.0, 2.0]
+    assert sites["others"][tree.place].tolist() == [1.0, 1.0, 2.0, 1.0, 1.0, 1.0, 1.0]
+    # Gamma(1/2 + 1/2) Gamma(2)/(Gamma(1/2)^2 Gamma(2)) = 1/pi
+    assert constant == pytest.approx(-np.log(np.pi), rel=1e-12)
+
+
+def test_the_fast_estimate_of_differences():
+    tree = Tree([-1, 0, 0])
+    found = LeastSquares(tree, [1, 2], [10.0, 4.0], [2.0, 3.0])
+    assert found.difference(1, 2) == (6.0, pytest.approx(5**0.5))
+    assert found.difference(0, 2) == (10.0, pytest.approx(2**0.5))
+    assert found.difference(1, 1) == (0.0, 0.0)
