@@ -102,3 +102,87 @@ def test_kernel_sources_follow_c_headers():
 def test_an_unknown_module_is_an_error():
     with pytest.raises(ModuleNotFoundError, match=r"papers\.nobody"):
         dependencies.sources("reproduction.papers.nobody")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("import a", [(0, "a", [])]),
+        ("import a.b, c as d", [(0, "a.b", []), (0, "c", [])]),
+        ("  import a", [(0, "a", [])]),
+        ("from a.b import c", [(0, "a.b", ["c"])]),
+        ("from a import b as c, d", [(0, "a", ["b", "d"])]),
+        ("from . import a", [(1, "", ["a"])]),
+        ("from .. import a, b", [(2, "", ["a", "b"])]),
+        ("from ...a.b import c", [(3, "a.b", ["c"])]),
+        ("from .a import (\n    b,  # a remark, with a comma\n    c,\n)", [(1, "a", ["b", "c"])]),
+        ("from a import b  # noqa", [(0, "a", ["b"])]),
+        ("x = 1\nfrom a import b\nimport c\n", [(0, "a", ["b"]), (0, "c", [])]),
+        ("# from a import b\nimports = 1", []),
+        ("from a cimport b", []),
+    ],
+)
+def test_import_statements_are_read_from_text(text, expected):
+    assert dependencies._statements(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("file", "module", "text", "expected"),
+    [
+        ("c.py", "reproduction.b.c", "from . import d", ["reproduction.b", "reproduction.b.d"]),
+        ("c.py", "reproduction.b.c", "from .. import d", ["reproduction", "reproduction.d"]),
+        ("c.py", "reproduction.b.c", "from ..d import e", ["reproduction.d", "reproduction.d.e"]),
+        ("__init__.py", "reproduction.b", "from . import d", ["reproduction.b", "reproduction.b.d"]),
+        ("__init__.py", "reproduction.b", "from .d import e", ["reproduction.b.d", "reproduction.b.d.e"]),
+        ("__init__.py", "reproduction.b", "from .. import d", ["reproduction", "reproduction.d"]),
+        (
+            "c.py",
+            "reproduction.c",
+            "import numpy\nfrom scipy import stats\nimport dpmultinomial.x",
+            ["dpmultinomial.x"],
+        ),
+        ("c.py", "reproduction.c", "from dpmultinomial import y", ["dpmultinomial", "dpmultinomial.y"]),
+        ("c.py", "reproduction.c", "from reproductions import y", []),
+    ],
+)
+def test_names_of_a_module_are_counted_from_its_package(tmp_path, file, module, text, expected):
+    (tmp_path / file).write_text(text)
+    assert dependencies._imported(tmp_path / file, module) == expected
+
+
+def test_a_package_is_its_init_file_and_a_folder_is_no_module():
+    assert dependencies._file("reproduction.jobs") == dependencies.SRC / "reproduction/jobs/__init__.py"
+    assert dependencies._file("reproduction.jobs.making") == dependencies.SRC / "reproduction/jobs/making.py"
+    kernel = "dpmultinomial._posteriors.counts._noisy_tables"
+    assert dependencies._file(kernel) == dependencies.SRC / f"{kernel.replace('.', '/')}.pyx"
+    assert dependencies._file("reproduction.jobs.making.table") is None
+
+
+def test_sources_of_cimports_are_looked_up_from_the_folder_or_the_top(tmp_path, monkeypatch):
+    monkeypatch.setattr(dependencies, "SRC", tmp_path)
+    for name in ("a/b", "top"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "a/b/k.pyx").write_text(
+        "from .near cimport f\nfrom ..up cimport g\nfrom top.far cimport h\nfrom libc.math cimport exp\n"
+    )
+    for name in ("a/b/near.pxd", "a/up.pxd", "top/far.pxd", "a/b/near.pyx", "a/b/other.pxd"):
+        (tmp_path / name).write_text("from .k cimport back\n")
+    assert dependencies.kernel_sources("a/b/k") == [
+        *(tmp_path / name for name in ("a/b/k.pyx", "a/b/near.pxd", "a/up.pxd", "top/far.pxd"))
+    ]
+    (tmp_path / "a/b/h.h").write_text("")
+    (tmp_path / "a/b/k.pyx").write_text('cdef extern from "h.h":\n    pass\n')
+    assert dependencies.kernel_sources("a/b/k") == [tmp_path / "a/b/h.h", tmp_path / "a/b/k.pyx"]
+    assert dependencies.kernel_sources("libc/math") == []
+    assert dependencies.kernels() == ["a/b/k", "a/b/near"]
+
+
+def test_a_digest_names_python_files_and_extensions_are_the_others():
+    module = "reproduction.papers.balmat2018.tables"
+    listed, compiled = dependencies.of_job(module), dependencies.extensions(module)
+    assert {path.suffix for path in listed if path not in compiled} == {".py"}
+    assert compiled
+    assert all(path.suffix in (".so", ".pyd") for path in compiled)
+    assert dependencies.extension_file(dependencies.UTILITY) in compiled
+    assert dependencies.digest(module) == dependencies.digest(module)
+    assert dependencies.digest(module) != dependencies.digest("reproduction.report")

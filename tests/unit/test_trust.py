@@ -4,9 +4,11 @@ import base64
 import json
 
 import pandas as pd
+import psutil
 import pytest
 
-from reproduction import provenance, tables, trust
+from reproduction import provenance, run, tables, trust
+from reproduction.config import overlays
 from reproduction.jobs import mending
 
 TABLE = pd.DataFrame({"quantity": ["a", "b"], "value": [0.1, 1 / 3]})
@@ -231,3 +233,273 @@ def test_words_with_which_nothing_is_made(word, looks):
 def test_a_papers_own_files_need_no_provenance():
     found = trust.table(trust.Path(provenance.__file__).parent / "papers/pan2023/published.tsv")
     assert len(found) > 10
+
+
+def test_files_that_share_a_provenance_are_read_by_it(made):
+    for part in ("_densities", "_comparison", "_summary", "_tables"):
+        found = [path.name for path in trust._candidates(made / f"a{part}.csv")]
+        assert found == [f"a{part}.provenance.json", "a.provenance.json"]
+    assert [path.name for path in trust._candidates(made / "a_others.csv")] == ["a_others.provenance.json"]
+    assert [path.name for path in trust._candidates(made / "tables.csv")] == ["tables.provenance.json"]
+
+
+@pytest.mark.parametrize(
+    ("stated", "expected"),
+    [
+        ({"a.csv": "1", "a_b.csv": "2", "ab.png": "3"}, {"a.csv": "1", "a_b.csv": "2", "ab.png": "3"}),
+        ({"b.csv": "1"}, {}),
+        ({"a/x.csv": "1"}, {}),
+        ({"a.py": "1"}, {}),
+        ({"a.csv": 1}, {"a.csv": "1"}),
+        ({}, {"a.tsv": "", "a.txt": ""}),
+        (None, {"a.tsv": "", "a.txt": ""}),
+    ],
+)
+def test_a_provenance_names_the_files_with_its_name(tmp_path, stated, expected):
+    for name in ("a.tsv", "a.txt", "b.csv", "a.log"):
+        (tmp_path / name).write_text("")
+    record = {} if stated is None else {"files_sha256": stated}
+    found = trust._named(tmp_path / "a.provenance.json", record)
+    assert {path.name: digest for path, digest in found.items()} == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "good"),
+    [("{}", True), ('{"files_sha256": {}}', True), ('{"files_sha256": []}', False), ("[]", False), ("{", False)],
+)
+def test_a_provenance_is_an_object_with_an_object_of_files(tmp_path, text, good):
+    path = tmp_path / "a.provenance.json"
+    path.write_text(text)
+    assert (trust._loaded(path) is not None) == good
+    if good:
+        assert trust._loaded(path) == {"files_sha256": {}}
+
+
+def test_the_way_out_names_the_rule_where_it_is_known(made):
+    text = "snakemake --cores 1 --force results/toy/numbers.csv; `make` does this automatically"
+    (made / "results/toy/numbers.csv").write_text("x")
+    with pytest.raises(trust.Damaged, match=f"from another run. Rule toy_compute_numbers regenerates it: {text}$"):
+        trust.checked("results/toy/numbers.csv")
+    (made / "results/toy/numbers.provenance.json").write_text("{")
+    with pytest.raises(trust.Damaged, match=f"is not a provenance record. Regenerate it: {text}$"):
+        trust.content("results/toy/numbers.csv")
+    (made / "results/toy/numbers.provenance.json").unlink()
+    with pytest.raises(trust.Damaged, match=f"checksum of results/toy/numbers.csv. Regenerate it: {text}$"):
+        trust.stated("results/toy/numbers.csv")
+
+
+def test_a_folder_or_nothing_in_the_place_of_a_file_and_a_changed_record_are_told_apart(made):
+    path, beside = made / "results/toy/numbers.csv", made / "results/toy/numbers.provenance.json"
+    raw = path.read_bytes()
+    path.unlink()
+    assert faults(made)[0][0] == "results/toy/numbers.csv is missing"
+    path.mkdir()
+    assert faults(made) == [("results/toy/numbers.csv is a folder", [beside.name, "numbers_densities.csv"])]
+    path.rmdir()
+    path.write_bytes(raw)
+    stated = json.loads(beside.read_text())
+    beside.write_text(json.dumps(stated | {"rule": "other"}))
+    assert faults(made)[0][0] == "the provenance of results/toy/numbers.csv was changed"
+    beside.write_text(json.dumps({key: value for key, value in stated.items() if key != provenance.OWN}))
+    assert faults(made) == []
+    beside.write_text("[")
+    why, files = faults(made)[0]
+    assert why == "results/toy/numbers.provenance.json is incomplete"
+    assert files == ["numbers.csv", "numbers.provenance.json"]
+
+
+def test_a_file_without_provenance_is_found_where_one_is_expected(made):
+    (made / "results/toy/new.csv").write_text("")
+    assert faults(made) == []
+    assert faults(made, ["results/toy/new.csv"]) == [("results/toy/new.csv has no provenance", ["new.csv"])]
+
+
+@pytest.mark.parametrize(("count", "more"), [(19, ""), (20, ""), (21, "and 1 more.\n"), (25, "and 5 more.\n")])
+def test_twenty_faults_are_told(made, monkeypatch, capsys, count, more):
+    found = [trust.Fault(f"file {k}\x1b is wrong", ()) for k in range(count)]
+    monkeypatch.setattr(trust, "untrusted", lambda *_: iter(found))
+    assert mending.taken_away({}, {"shards": "auto", "scenarios": {}, "run": []}, ["-n"]) == []
+    lines = [f"file {k}\\x1b is wrong; it would be removed and regenerated.\n" for k in range(min(count, 20))]
+    assert capsys.readouterr().err == "".join(lines) + more
+
+
+class Listed:
+    """A process with a command line in a folder."""
+
+    def __init__(self, pid, words):
+        self.pid, self.words = pid, words
+
+
+@pytest.mark.parametrize(
+    ("words", "runs"),
+    [
+        (["python", "-m", "snakemake", "--cores"], True),
+        (["/usr/bin/python", "/usr/bin/snakemake"], True),
+        (["snakemake"], True),
+        (["python", "/lib/snakemake/__main__.py"], True),
+        (["python", "-B", "-m", "snakemake"], False),
+        (["python", "-m", "snakemake", "--mode", "remote"], False),
+        (["vi", "snakemake.txt"], False),
+        ([], False),
+    ],
+)
+def test_a_run_is_known_by_the_first_words_of_its_command(monkeypatch, words, runs):
+    monkeypatch.setattr(mending, "_here", lambda: iter([(Listed(1, ["bash"]), ["bash"]), (Listed(77, words), words)]))
+    assert mending.controller() == (77 if runs else None)
+    own = Listed(mending.os.getpid(), words)
+    monkeypatch.setattr(mending, "_here", lambda: iter([(own, words)]))
+    assert mending.controller() is None
+
+
+RUN = "01234567-89ab-cdef-0123-456789abcdef"
+
+
+@pytest.mark.parametrize(
+    ("line", "mine"),
+    [
+        (f"1|{RUN}|rule_a|{{here}}", True),
+        (f"1|name_{RUN}|rule_a|{{here}}", True),
+        (f"1|name{RUN}|rule_a|{{here}}", False),
+        (f"1|{RUN}0|rule_a|{{here}}", False),
+        (f"1|{RUN.upper()}|rule_a|{{here}}", False),
+        (f"1|{RUN}|a_rule_a|{{here}}", False),
+        (f"1|{RUN}|rule_a|{{here}}/below", False),
+        (f"1|{RUN}|rule_a", False),
+        (f"1|{RUN}", False),
+        ("1", False),
+        ("", False),
+    ],
+)
+def test_jobs_in_the_queue_are_those_of_the_executor_and_the_folder(tmp_path, monkeypatch, line, mine):
+    def listing(command, **_):
+        assert command[:3] == ["squeue", "--me", "--noheader"]
+        return mending.subprocess.CompletedProcess(command, 0, f"{line.format(here=tmp_path)}\n", "")
+
+    monkeypatch.setattr(mending.subprocess, "run", listing)
+    assert mending.of_folder(tmp_path) == (["1"] if mine else [])
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        (["--executor", "slurm"], True),
+        (["--executor=slurm"], True),
+        (["--profile", "p"], True),
+        (["--workflow-profile=p"], True),
+        (["--cores", "2"], False),
+        (["--executor", "slurm", "-n"], False),
+        (["--executor", "slurm", "--dry-run"], False),
+        (["--executor", "slurm", "--dryrun"], False),
+        ([], False),
+    ],
+)
+def test_only_a_run_on_a_cluster_cancels_jobs(monkeypatch, capsys, words, asked):
+    calls, queue = [], [["3", "4"], ["4"], []]
+    monkeypatch.setattr(mending.shutil, "which", lambda name: f"/bin/{name}")
+    monkeypatch.setattr(mending, "of_folder", lambda _: queue.pop(0) if len(queue) > 1 else [])
+    monkeypatch.setattr(mending.subprocess, "run", lambda command, **_: calls.append(command))
+    monkeypatch.setattr(mending.time, "sleep", lambda _: None)
+    assert mending.cancelled(words) == (["3", "4"] if asked else [])
+    assert calls == ([["scancel", "3", "4"]] if asked else [])
+    told = "Cancelled 2 queued jobs of a killed run: 3, 4\n"
+    assert capsys.readouterr().err == (told if asked else "")
+    monkeypatch.setattr(mending.shutil, "which", lambda name: None)
+    assert mending.cancelled(words) == []
+
+
+def test_jobs_that_stay_in_the_queue_for_a_minute_are_an_error(monkeypatch):
+    clock = iter([0.0, 30.0, 60.0, 60.5])
+    monkeypatch.setattr(mending, "of_folder", lambda _: ["9", "5", "7"])
+    monkeypatch.setattr(mending.time, "sleep", lambda _: None)
+    monkeypatch.setattr(mending.time, "monotonic", lambda: next(clock))
+    with pytest.raises(TimeoutError, match=r"^the jobs 5, 9 of a killed run are still running"):
+        mending._gone(["5", "9"])
+    assert next(clock, None) is None
+
+
+def test_no_jobs_in_the_queue_are_not_mentioned(monkeypatch, capsys):
+    monkeypatch.setattr(mending.shutil, "which", lambda name: f"/bin/{name}")
+    monkeypatch.setattr(mending, "of_folder", lambda _: [])
+    assert mending.cancelled(["--executor", "slurm"]) == []
+    assert capsys.readouterr().err == ""
+
+
+@pytest.fixture
+def marked(tmp_path, monkeypatch):
+    """Return a function that writes the mark of a run; the folder has no other mark."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".snakemake").mkdir()
+
+    def write(**changes):
+        own = psutil.Process()
+        mark = {"host": run._HERE, "process": own.pid, "started": own.create_time()}
+        run._MARK.write_text(json.dumps(mark | changes))
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("changes", "lives"),
+    [
+        ({}, True),
+        ({"host": "elsewhere"}, False),
+        ({"process": 2**22 + 5}, False),
+        ({"process": "x"}, False),
+        ({"process": -1}, False),
+        ({"process": 2**70}, False),
+        ({"started": 0}, False),
+        ({"started": "x"}, False),
+        ({"started": None}, False),
+    ],
+)
+def test_the_owner_of_a_folder_is_a_live_process_on_this_machine(marked, changes, lives):
+    assert run.owner() is None
+    marked(**changes)
+    assert run.owner() == (psutil.Process().pid if lives else None)
+
+
+@pytest.mark.parametrize(("seconds", "lives"), [(0.9, True), (-0.9, True), (1.1, False), (-1.1, False)])
+def test_another_process_with_the_same_number_is_not_the_owner(marked, seconds, lives):
+    marked(started=psutil.Process().create_time() + seconds)
+    assert (run.owner() is not None) == lives
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "[" * 100_000, "\udcff"])
+def test_a_mark_that_is_not_one_is_no_mark(marked, text):
+    assert run._mark() == {}
+    run._MARK.write_bytes(text.encode(errors="surrogateescape"))
+    assert run._mark() == {}
+    run._MARK.unlink()
+    run._MARK.mkdir()
+    assert run._mark() == {}
+
+
+def test_a_folder_is_locked_by_a_file_among_its_locks(marked):
+    assert not run._locked()
+    run._LOCKS.mkdir()
+    assert not run._locked()
+    (run._LOCKS / "0.input.lock").write_text("")
+    assert run._locked()
+
+
+def test_caches_are_moved_where_their_folders_cannot_be_written(marked, tmp_path, monkeypatch):
+    monkeypatch.delenv("USER", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "new/cache"))
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("MPLCONFIGDIR", str(tmp_path / "file/below"))
+    run._caches()
+    assert run.os.environ["USER"] == str(run.os.getuid())
+    assert run.os.environ["XDG_CACHE_HOME"] == str(tmp_path / "new/cache")
+    assert (tmp_path / "new/cache").is_dir()
+    assert run.os.environ["MPLCONFIGDIR"] == str(tmp_path / ".snakemake/cache")
+    monkeypatch.setenv("USER", "someone")
+    monkeypatch.setenv("MPLCONFIGDIR", str(tmp_path / "own"))
+    monkeypatch.setattr(run.os, "access", lambda path, mode: path != tmp_path / "own")
+    run._caches()
+    assert run.os.environ["USER"] == "someone"
+    assert run.os.environ["XDG_CACHE_HOME"] == str(tmp_path / "new/cache")
+    assert run.os.environ["MPLCONFIGDIR"] == str(tmp_path / ".snakemake/cache")
+
+
+def test_a_folder_without_files_and_a_run_without_arguments_have_no_configuration(marked):
+    assert run.configuration(overlays.taken_apart([]), {}) == (None, {})

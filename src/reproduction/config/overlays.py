@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -227,7 +228,7 @@ def _refuse_hidden(words: Sequence[str]) -> None:
     would be ignored because Snakemake receives one merged file.
     """
     named = [os.environ.get("SNAKEMAKE_PROFILE", "")]
-    for word, following in zip(words, [*words[1:], ""], strict=True):
+    for word, following in pairwise([*words, ""]):
         option, sign, value = word.partition("=")
         if len(option) > len("--p") and any(full.startswith(option) for full in _PROFILES):
             named.append(value if sign else following)

@@ -18,7 +18,7 @@ import yaml
 
 from dpmultinomial import __version__
 from reproduction import paper, provenance, tables, trust
-from reproduction.archive import claims, contents, crate, verifying
+from reproduction.archive import checksums, claims, contents, crate, verifying
 from reproduction.jobs import artefacts, costs
 from reproduction.verdicts import in_process, summary
 
@@ -561,3 +561,255 @@ def test_seconds_of_a_run_are_those_of_its_table_and_its_figure(tmp_path):
 )
 def test_places_are_named_once_and_three_at_most(said, short):
     assert claims._places(said) == short
+
+
+SUM = "0" * 64
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        (f"{SUM} a", f"line 2: the line must consist of a SHA-256, two spaces and a name, got '{SUM} a'"),
+        (f"{SUM[1:]}  a", "line 2: the line must consist of a SHA-256, two spaces and a name, got"),
+        (f"{SUM}0  a", "line 2: the line must consist of"),
+        (f"{'A' * 64}  a", "line 2: the line must consist of"),
+        (f"{SUM}  ", "line 2: the line must consist of"),
+        (f"{SUM}  a\\b", "line 2: the line must consist of"),
+        (f"{SUM}  a\x7fb", "line 2: the line must consist of"),
+        (f"{SUM}  a\tb", "line 2: the line must consist of"),
+        ("", "line 2: the line must consist of a SHA-256, two spaces and a name, got ''"),
+        (f"{SUM}  /a", "line 2: '/a' must be a file in the archive"),
+        (f"{SUM}  ../a", "line 2: '../a' must be a file in the archive"),
+        (f"{SUM}  a/./b", "line 2: 'a/./b' must be a file in the archive"),
+        (f"{SUM}  a//b", "line 2: 'a//b' must be a file in the archive"),
+        (f"{SUM}  a/", "line 2: 'a/' must be a file in the archive"),
+        (f"{SUM}  build/a", "line 2: 'build/a' must be a file in the archive"),
+        (f"{SUM}  first", "line 2: the name 'first' occurs twice"),
+    ],
+)
+def test_a_line_of_checksums_that_is_not_one_is_named(tmp_path, line, why):
+    (tmp_path / checksums.SUMS).write_text(f"{SUM}  first\n{line}\n{SUM}  last\n")
+    with pytest.raises(checksums.Differs) as caught:
+        checksums.read(tmp_path)
+    assert str(caught.value).startswith(f"{checksums.SUMS}, {why}")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_long_line_of_checksums_is_quoted_in_part(tmp_path):
+    (tmp_path / checksums.SUMS).write_text("x" * 101)
+    with pytest.raises(checksums.Differs, match=f"got '{'x' * 100}'$"):
+        checksums.read(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["a b", "builds/a", "a/build", ".gitignore", "..a", "ä"])
+def test_names_of_checksums_are_read(tmp_path, name):
+    (tmp_path / checksums.SUMS).write_text(f"{'0123456789abcdef' * 4}  {name}\n")
+    assert checksums.read(tmp_path) == {name: "0123456789abcdef" * 4}
+
+
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [(b"", "contains no file names"), (b"ab\xff", r"is not valid UTF-8 \(invalid byte at position 2\)")],
+)
+def test_a_list_without_names_or_in_other_bytes_is_refused(tmp_path, raw, why):
+    (tmp_path / checksums.SUMS).write_bytes(raw)
+    with pytest.raises(checksums.Differs, match=f"^{checksums.SUMS} {why}"):
+        checksums.read(tmp_path)
+    (tmp_path / checksums.SUMS).unlink()
+    with pytest.raises(checksums.Differs, match="is missing or is not a regular file"):
+        checksums.read(tmp_path)
+
+
+@pytest.mark.parametrize(("count", "last"), [(1, "d0"), (50, "d49"), (51, "and 1 more"), (70, "and 20 more")])
+def test_fifty_differences_are_listed(count, last):
+    with pytest.raises(checksums.Differs) as caught:
+        checksums.stop([f"d{k}" for k in range(count)])
+    lines = str(caught.value).splitlines()
+    assert lines == [*(f"d{k}" for k in range(min(count, 50))), *([last] if count > 50 else [])]
+    assert lines[-1] == last
+    checksums.stop([])
+
+
+def test_the_kinds_of_things_in_the_place_of_a_file(tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("file")
+    os.mkfifo(tmp_path / "pipe")
+    kinds = {name: checksums._kind(tmp_path / name) for name in ("file", "folder", "link", "pipe")}
+    assert kinds == {"file": "a file", "folder": "a folder", "link": "a link", "pipe": "a pipe"}
+    assert checksums._kind(Path("/dev/null")) == "a special file"
+    assert [checksums._is_regular(tmp_path / name) for name in (*kinds, "none")] == [True, False, False, False, False]
+
+
+def listed(folder, *names):
+    """Write files and their list of checksums."""
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(name)
+    lines = [f"{hashlib.sha256(name.encode()).hexdigest()}  {name}\n" for name in names]
+    (folder / checksums.SUMS).write_text("".join(lines))
+
+
+def test_files_that_match_are_copied_with_their_modes(tmp_path):
+    folder, target = tmp_path / "a", tmp_path / "b"
+    folder.mkdir()
+    listed(folder, "x", "y/z/run")
+    (folder / "y/z/run").chmod(0o700)
+    (folder / "x").chmod(0o600)
+    (folder / "build").mkdir()
+    (folder / "build/own").write_text("")
+    sums, skipped = checksums.check(folder, target)
+    assert (list(sums), skipped) == (["x", "y/z/run"], ["build"])
+    found = {path.relative_to(target).as_posix(): path for path in target.rglob("*") if path.is_file()}
+    assert {name: path.read_text() for name, path in found.items()} == {"x": "x", "y/z/run": "y/z/run"}
+    assert {name: path.stat().st_mode & 0o777 for name, path in found.items()} == {"x": 0o644, "y/z/run": 0o755}
+
+
+def test_every_difference_of_a_folder_is_named(tmp_path):
+    listed(tmp_path, "a", "b", "c/d", "e", "f/g")
+    (tmp_path / "a").write_text("other")
+    (tmp_path / "b").unlink()
+    (tmp_path / "c/new").write_text("")
+    (tmp_path / "c/build").mkdir()
+    (tmp_path / "e").unlink()
+    (tmp_path / "e").mkdir()
+    (tmp_path / "f").rename(tmp_path / "build")
+    (tmp_path / "f").symlink_to("build")
+    with pytest.raises(checksums.Differs) as caught:
+        checksums.check(tmp_path)
+    assert str(caught.value).splitlines() == [
+        *("a differs from the archived file", "b is missing", "e was replaced by a folder"),
+        "f/g must not be below the link f",
+        *("c/build was added (a folder)", "c/new was added (a file)", "f was added (a link)"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("skipped", "said"),
+    [
+        ([], "2 files match SHA256SUMS, and there are no others"),
+        (
+            ["build", ".venv"],
+            "2 files match SHA256SUMS, and there are no others; skipped, because they are made when an archive is "
+            "used: build, .venv",
+        ),
+    ],
+)
+def test_the_sentence_about_checksums(skipped, said):
+    assert checksums.sentence({"a": SUM, "b": SUM}, skipped) == said
+
+
+def test_texts_of_a_check_are_printable(tmp_path, capsys):
+    assert checksums._printable("a\x1b[1m\nb\u202eä") == "a\\x1b[1m\nb\\u202eä"
+    listed(tmp_path, "a")
+    checksums.main([str(tmp_path)])
+    assert capsys.readouterr().out == "1 files match SHA256SUMS, and there are no others\n"
+    (tmp_path / "a").unlink()
+    with pytest.raises(SystemExit, match=r"^make verify: a is missing$"):
+        checksums.main([str(tmp_path)])
+
+
+@pytest.mark.parametrize(
+    ("stated", "made", "equal"),
+    [
+        ({"x": [1.0]}, {"x": [1.0 + 5e-7]}, True),
+        ({"x": [1.0]}, {"x": [1.0 + 2e-6]}, False),
+        ({"x": [1000.0]}, {"x": [1000.0005]}, True),
+        ({"x": [0.0]}, {"x": [5e-13]}, True),
+        ({"x": [0.0]}, {"x": [5e-12]}, False),
+        ({"x": [1.0, float("nan")]}, {"x": [1.0, float("nan")]}, True),
+        ({"x": [1.0, float("nan")]}, {"x": [1.0, 2.0]}, False),
+        ({"x": [1]}, {"x": [1.0]}, True),
+        ({"x": ["a"]}, {"x": ["a"]}, True),
+        ({"x": ["a"]}, {"x": ["b"]}, False),
+        ({"x": ["a"]}, {"x": [1]}, False),
+        ({"x": [1]}, {"y": [1]}, False),
+        ({"x": [1], "y": [1]}, {"y": [1], "x": [1]}, False),
+        ({"x": [1, 1]}, {"x": [1]}, False),
+        ({"x": [1]}, {"x": [1], "y": [1]}, False),
+        ({"x": ["a"], "y": [1.0]}, {"x": ["a"], "y": [2.0]}, False),
+        ({"y": [1.0], "x": ["a"]}, {"y": [1.0], "x": ["b"]}, False),
+        ({"x": [1.0], "y": [1.0]}, {"x": [2.0], "y": [1.0]}, False),
+    ],
+)
+def test_a_recomputed_table_equals_the_archived_one_up_to_rounding(stated, made, equal):
+    assert verifying._equal(pd.DataFrame(stated), pd.DataFrame(made)) is equal
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        ("toy.tables.table_1", "src/reproduction/papers/toy/tables.py"),
+        ("toy.run", "src/reproduction/papers/toy/__init__.py"),
+        ("jobs.making.table", "src/reproduction/jobs/making.py"),
+        ("dpmultinomial._git.tracked", "src/dpmultinomial/_git.py"),
+        ("nobody.f", "Snakefile"),
+    ],
+)
+def test_the_instrument_of_an_action_is_the_source_of_its_function(function, expected):
+    names = [
+        *("src/reproduction/papers/toy/tables.py", "src/reproduction/papers/toy/__init__.py"),
+        *("src/reproduction/jobs/making.py", "src/reproduction/jobs/__init__.py", "src/dpmultinomial/_git.py"),
+    ]
+    assert crate._instrument(function, dict.fromkeys(names, SUM)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        *(("a.tsv", "text/tab-separated-values"), ("a.yaml", "application/yaml"), ("a.smk", "text/x-python")),
+        *(("a.md", "text/markdown"), ("a.csv", "text/csv"), ("a.png", "image/png"), ("a.json", "application/json")),
+        *(("a.pyx", "text/plain"), ("Snakefile", "text/plain"), ("a.py", "text/x-python")),
+    ],
+)
+def test_a_file_of_the_crate_has_its_size_and_type(tmp_path, name, form):
+    (tmp_path / name).write_text("abc")
+    found = crate._file(name, tmp_path / name, SUM)
+    assert found["encodingFormat"] == form
+    assert (found["@id"], found["name"], found["@type"]) == (name, name, "File")
+    assert (found["contentSize"], found["sha256"]) == ("3", SUM)
+
+
+def stated(run, published="2026-01-02"):
+    graph = [{"@id": "#run", **run}, {"@id": "./", "datePublished": published}]
+    return json.dumps({"@graph": graph}).encode()
+
+
+def test_times_are_read_from_a_crate():
+    start, end = "2026-01-02T03:04:05Z", "2026-01-02T03:05:05Z"
+    assert crate.stated_times(stated({})) == crate.Times("2026-01-02", ())
+    assert crate.stated_times(stated({"endTime": end, "startTime": start})) == crate.Times("2026-01-02", (start, end))
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        stated({}, "2026-13-01"),
+        stated({}, "2026-01-02T03:04:05Z"),
+        stated({"startTime": "2026-01-02"}),
+        stated({"startTime": "2026-01-02T03:04:05Z", "endTime": "2026-01-02T03:04:61Z"}),
+        b"[]",
+        b'{"@graph": [{"@id": "./", "datePublished": "2026-01-02"}]}',
+    ],
+)
+def test_times_of_a_crate_in_another_form_are_refused(raw):
+    with pytest.raises((ValueError, KeyError, TypeError)):
+        crate.stated_times(raw)
+
+
+@pytest.mark.parametrize(("value", "cell"), [(1.005, "1.00"), (2.0, "2.00"), (float("nan"), ""), (3, "3"), ("a", "a")])
+def test_cells_of_the_table_of_claims(value, cell):
+    assert claims._cell(value) == cell
+
+
+def test_minutes_of_claims_about_several_tables_are_those_of_all_tables_and_loops():
+    for slug, found in PAPERS.items():
+        tables_ = sum(a.table.minutes for a in found.artefacts if a.table)
+        loops = sum(loop.minutes for loop in artefacts.loops(found))
+        for claim in EVERY:
+            if claim.paper == slug and claim.file == claim.judged_in:
+                assert claim.minutes == pytest.approx(tables_ + loops)
+    for artefact in PAPERS["balmat2018"].artefacts:
+        minutes = 1.5 if artefact.table else 0.0
+        expected = minutes + (artefact.figure.minutes if artefact.figure else 0.0)
+        assert claims._minutes(artefact, {artefact.name: 1.5}) == expected

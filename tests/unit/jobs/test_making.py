@@ -179,3 +179,51 @@ def test_stacked_shards_equal_one_run(shards):
     parts = [making.simulate(draw, settings, **known, shard=s, shards=shards) for s in range(1, shards + 1)]
     pd.testing.assert_frame_equal(making.stack(parts), whole)
     assert np.array_equal(whole["x"][:10], stream(3, "test", 0).random(10))
+
+
+@pytest.mark.parametrize(
+    ("replications", "block", "shard", "shards", "expected"),
+    [
+        (5, 2, 1, 1, [(0, 2), (1, 2), (2, 1)]),
+        (5, 2, 1, 2, [(0, 2)]),
+        (5, 2, 2, 2, [(1, 2), (2, 1)]),
+        (4, 2, 2, 2, [(1, 2)]),
+        (1, 9, 1, 1, [(0, 1)]),
+        (1, 1, 1, 3, []),
+        (1, 1, 3, 3, [(0, 1)]),
+    ],
+)
+def test_blocks_of_a_shard_by_hand(replications, block, shard, shards, expected):
+    assert making.of_shard(replications, block, shard, shards) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("replications", (0, 1, 1, 1)),
+        ("block", (1, 0, 1, 1)),
+        ("shard", (1, 1, 0, 1)),
+        ("shard", (1, 1, 3, 2)),
+        ("shards", (1, 1, 1, 0)),
+    ],
+)
+def test_a_shard_outside_of_the_shards_is_refused(name, arguments):
+    with pytest.raises(ValueError, match=f"^{name} must"):
+        making.of_shard(*arguments)
+
+
+def test_a_shard_without_blocks_is_an_empty_table():
+    settings = {"replications": 1, "block": 1}
+    found = making.simulate(draw, settings, root_seed=1, names=("test",), shard=1, shards=3)
+    assert list(found) == ["block"]
+    assert found.empty
+    whole = making.simulate(draw, settings, root_seed=1, names=("test",), shard=3, shards=3)
+    assert list(whole) == ["block", "x"]
+    pd.testing.assert_frame_equal(making.stack([found, whole]), whole)
+
+
+def test_rows_of_a_block_keep_their_order_when_parts_are_stacked():
+    late, early = pd.DataFrame({"block": [1, 1], "x": [3, 1]}), pd.DataFrame({"block": [0, 0], "x": [2, 0]})
+    found = making.stack([late, early])
+    assert found["x"].tolist() == [2, 0, 3, 1]
+    assert found.index.tolist() == [0, 1, 2, 3]
