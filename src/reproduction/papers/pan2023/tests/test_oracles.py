@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from scipy.stats import binom, chi2, norm
 
+from dpmultinomial._posteriors.swapping import swapped_table
 from dpmultinomial._seeding import stream
 from reproduction.papers.pan2023 import (
     abc,
@@ -19,6 +20,7 @@ from reproduction.papers.pan2023 import (
     coverage,
     drawn_formulas,
     figure_checks,
+    phi_by_rate,
     phi_density,
     privacy,
     settings,
@@ -293,3 +295,262 @@ def test_the_detection_limit_of_the_number_of_accepted_draws():
     for name, moved in (("prior's concentration", change), ("rate", -0.005)):
         stated = float(re.search(rf"{name} by ([0-9.]+) %", row["sees"])[1])
         assert stated == pytest.approx(100 * needed * se * 0.01 / abs(moved), rel=0.06)  # two digits
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    """Return small tables of the figures of phi and of the privacy loss."""
+    given = {"thetas": [[0.4, 0.1, 0.1, 0.4]], "totals": [20]}
+    last = phi_density.simulate(60, **given, rate=0.5, draws=2, bins=6, rng=stream(7, "few"))
+    return {
+        "phi_density": phi_density.phi_density(last, **given, rate=0.5, draws=2, bins=6, rng=stream(7, "phi")),
+        "phi_by_rate": phi_by_rate.phi_by_rate(**given, rates=[0.0, 0.5]),
+        "privacy_loss": privacy.privacy_loss(sizes=[4, 24], audit_sizes=[2, 3], audit_rates=[0.1]),
+    }
+
+
+CHECKS = {"phi_density": "_densities", "phi_by_rate": "_by_rate", "privacy_loss": "_epsilon"}
+
+
+@pytest.mark.parametrize(
+    ("name", "where", "by", "left"),
+    [
+        # single numbers have relative errors; an error of a curve is relative to its maximum
+        *(("phi_density", {"kind": kind}, "relative", 0.125) for kind in ("phi", "limit")),
+        *(("phi_density", {"kind": kind}, "curve", 0.125) for kind in ("original", "swapped exact", "one swap")),
+        *(("phi_by_rate", {"kind": "limit", "rate": rate}, "relative", 0.125) for rate in (0.0, 0.5)),
+        *(("phi_by_rate", {"kind": "density", "rate": rate}, "curve", 0.125) for rate in (0.0, 0.5)),
+        ("privacy_loss", {"kind": "rate", "variant": "as_written", "group": 24}, "absolute", 0.125),
+        ("privacy_loss", {"kind": "rate", "variant": "corrected", "group": 4, "x": 0.5}, "absolute", 0.125),
+        ("privacy_loss", {"kind": "rate", "variant": "corrected", "group": 24, "x": 0.5}, "absolute", 0.125),
+        ("privacy_loss", {"kind": "exchange", "variant": "as_written"}, "absolute", 0.125),
+        ("privacy_loss", {"kind": "exchange", "variant": "twice"}, "absolute", 0.0625),
+    ],
+)  # fmt: skip
+def test_an_error_of_a_plotted_value_is_the_left_side(drawn, name, where, by, left):
+    """Check that the plotted values agree with the formulas, and that an error of known size is the left side of the
+    claim. A missing value is never accepted.
+    """
+    check = getattr(figure_checks, CHECKS[name])
+    assert check(drawn[name])["ours"] > 0
+    for sign in (1, -1):
+        table = drawn[name].copy()
+        place = table.index[(table[list(where)] == pd.Series(where)).all(axis=1)][0]
+        size = {"relative": table.loc[place, "y"], "absolute": 1.0}
+        if by == "curve":
+            size["curve"] = table.loc[(table[list(where)] == pd.Series(where)).all(axis=1), "y"].iloc[::12].max()
+        table.loc[place, "y"] += sign * 0.125 * size[by]
+        assert check(table)["left"] == pytest.approx(left, rel=1e-5)
+    table.loc[place, "y"] = np.nan
+    assert np.isnan(check(table)["ours"])
+
+
+def test_errors_of_medians_and_of_the_remaining_association(drawn):
+    """Check that a median at the 3/4 quantile has the distance 1/4 of its probability from 1/2, and that an error of x
+    of the remaining association is reported.
+    """
+    table = drawn["phi_by_rate"].copy()
+    (place,) = table.index[(table["kind"] == "median") & (table["rate"] == 0)]
+    # theta1/theta2 and theta4/theta3 of Dirichlet(9, 3, 3, 9): log phi is the sum of two logits of Beta(9, 3)
+    p = stream(7, "quantile").dirichlet([9, 3, 3, 9], 200_000)
+    table.loc[place, "y"] = np.quantile(p[:, 0] * p[:, 3] / (p[:, 1] * p[:, 2]), 0.75)
+    assert figure_checks._by_rate(table)["left"] == pytest.approx(0.25, abs=0.005)
+    loss = drawn["privacy_loss"].copy()
+    place = loss.index[(loss["kind"] == "association") & (loss["group"] == 24)][0]
+    loss.loc[place, "x"] += 1e-4
+    assert figure_checks._epsilon(loss)["left"] == pytest.approx(1e-4, rel=1e-3)
+
+
+def test_derangements_and_the_remaining_association_by_hand():
+    """Check D_4/D_2 = 9/1, D_5/D_3 = 44/2, and b (b - 1) for many records. Of three records with p = 1/2, the numbers
+    0, 2 and 3 have the probabilities 1/5, 3/5 and 1/5, so that E[K] = 9/5 and lambda_1 = 1 - 9/10.
+    """
+    assert [figure_checks._ratio(b) for b in (4, 5, 21, 30)] == [9, 22, 420, 870]
+    assert figure_checks._ratio(20) == pytest.approx(380, rel=1e-12)
+    assert figure_checks._ratio(20) != 380
+    assert figure_checks._kept(pd.Series([0.5]), pd.Series([3])).item() == pytest.approx(0.1)
+
+
+def test_epsilon_has_the_larger_of_two_terms():
+    """Check y - max(ln(b + 1) - ln o, ln o). At p = 1/2, ln o is 0; at p = 0.9, ln o = ln 9 exceeds ln 4 - ln 9."""
+    rows = pd.DataFrame({"x": [0.5, 0.9], "group": [3, 3], "y": [2.0, 2.0]})
+    assert figure_checks._differences(rows).tolist() == pytest.approx([2 - log(4), 2 - log(9)])
+
+
+TABLES, WEIGHTS = [[3, 1, 2, 4], [2, 2, 3, 3]], np.array([0.25, 0.75])
+
+
+@pytest.mark.parametrize("alpha", [1.0, 2.5])
+def test_densities_of_a_mixture_by_simulation(alpha):
+    """Check the distribution functions of theta and of log phi under a mixture of two Dirichlet distributions against
+    200,000 draws, and the densities against the distribution functions.
+    """
+    rng = stream(7, "mixture")
+    p = np.concatenate([
+        rng.dirichlet(alpha + np.array(table), size) for table, size in zip(TABLES, (50_000, 150_000), strict=True)
+    ])  # fmt: skip
+    for cell in range(4):
+        x = np.quantile(p[:, cell], [0.1, 0.5, 0.9])
+        found = drawn_formulas.theta_cdf(x, TABLES, WEIGHTS, cell, alpha)
+        assert found == pytest.approx([0.1, 0.5, 0.9], abs=0.005)
+        slope = drawn_formulas.theta_cdf(x + 1e-5, TABLES, WEIGHTS, cell, alpha) - found
+        assert drawn_formulas.theta_density(x, TABLES, WEIGHTS, cell, alpha) == pytest.approx(slope / 1e-5, rel=1e-3)
+    log_phi = np.log(p) @ np.array([1.0, -1.0, -1.0, 1.0])
+    for level in (0.1, 0.5, 0.9):
+        x = np.quantile(log_phi, level)
+        # P(log phi <= x) - P(log phi > x)
+        excess = drawn_formulas.log_phi_excess(x, TABLES, WEIGHTS, alpha)
+        assert excess == pytest.approx(2 * level - 1, abs=0.01)
+        slope = (drawn_formulas.log_phi_excess(x + 1e-4, TABLES, WEIGHTS, alpha) - excess) / 2e-4
+        assert drawn_formulas.log_phi_density([x], TABLES, WEIGHTS, alpha) == pytest.approx([slope], rel=1e-3)
+    # tables with a negligible weight are omitted
+    kept, weights = drawn_formulas._kept([*TABLES, [9, 9, 9, 9]], [0.25, 0.75, 1e-12], alpha)
+    assert (kept.tolist(), weights.tolist()) == ((alpha + np.array(TABLES)).tolist(), [0.25, 0.75])
+    assert len(drawn_formulas._kept(TABLES, [1.1e-12, 1.0], alpha)[1]) == 2
+
+
+@pytest.mark.parametrize(("table", "rate"), [((1, 1, 1, 1), 0.3), ((2, 0, 1, 2), 0.1), ((0, 2, 1, 2), 0.5)])
+def test_swaps_of_few_records_by_enumeration(table, rate):
+    """Check P(swapped table | table) against the exact distribution of the algorithm over all permutations."""
+    cells = [(0, 0), (0, 1), (1, 0), (1, 1)]
+    records = [cell for cell, number in zip(cells, table, strict=True) for _ in range(number)]
+    first, second = zip(*records, strict=True)
+    wanted: dict[tuple[int, ...], float] = {}
+    for arrangement, probability in algorithm.exact_law([0] * len(records), first, rate=rate).items():
+        pairs = list(zip(arrangement, second, strict=True))
+        after = tuple(pairs.count(cell) for cell in cells)
+        wanted[after] = wanted.get(after, 0.0) + probability
+    found = {after: drawn_formulas.forward(table, after, rate) for after in wanted}
+    assert found == pytest.approx(wanted, rel=1e-9, abs=1e-12)
+    assert sum(found.values()) == pytest.approx(1)
+
+
+def test_a_shuffle_of_some_records_by_hand():
+    """Check the table (1, 1, 1, 1) whose first variable is shuffled among two random records. The last cell increases
+    by one if the records are (0, 1) and (1, 0), a pair of six, and exchange their values, with probability 1/2.
+    """
+    cells = np.array([1, 1, 1, 1])
+    assert drawn_formulas._shuffled(cells, 1, 2) == pytest.approx(1 / 12)
+    assert drawn_formulas._shuffled(cells, -1, 2) == pytest.approx(1 / 12)
+    assert drawn_formulas._shuffled(cells, 0, 2) == pytest.approx(10 / 12)
+    assert drawn_formulas._shuffled(cells, 0, 0) == 1
+    # all four records: two of each value, C(2, k)^2/C(4, 2)
+    assert [drawn_formulas._shuffled(cells, k, 4) for k in (-1, 0, 1)] == pytest.approx([1 / 6, 4 / 6, 1 / 6])
+
+
+def test_a_mixture_is_read_from_its_names():
+    values = pd.Series({"weight of [1, 2, 3, 4]": 0.25, "weight of [0, 3, 4, 3]": 0.75, "acceptance": 0.1,
+                        "weight of [1, 2, 3, 4], 1 % less": 0.9})  # fmt: skip
+    tables, weights = figure_checks.mixture(values)
+    assert tables.tolist() == [[1, 2, 3, 4], [0, 3, 4, 3]]
+    assert weights.tolist() == [0.25, 0.75]
+
+
+def test_errors_of_the_posterior_curves_and_weights():
+    """Check that an error of a plotted density, of a weight and of the acceptance probability is the left side."""
+    law = swapped_table.exact([[1, 2], [3, 4]], rate=0.3)
+    values = {f"weight of {t.ravel().tolist()}": w for t, w in zip(law.tables, law.weights, strict=True)}
+    values["acceptance"] = law.acceptance
+    summary = pd.DataFrame({"rate": 0.3, "statistic": list(values), "value": list(values.values())})
+    assert figure_checks._weights(summary)["ours"] > 0
+    first = summary.assign(value=summary["value"] + 0.125 * (summary.index == 0))
+    assert figure_checks._weights(first)["left"] == pytest.approx(0.125)
+    last = summary.assign(value=summary["value"] * (1 + 0.125 * (summary["statistic"] == "acceptance")))
+    assert figure_checks._weights(last)["left"] == pytest.approx(0.125)
+    model = figure_checks.mixture(summary.set_index("statistic")["value"])
+    grid = np.linspace(0, 1, 11)
+    curves = [
+        pd.DataFrame({"quantity": f"theta{i + 1}", "kind": kind, "x": grid, "y": density.pdf(grid, category=i)})
+        for i in range(4)
+        for kind, density in (("exact", law), ("naive", swapped_table.naive([[1, 2], [3, 4]])))
+    ]
+    table = pd.concat(curves, ignore_index=True)
+    assert figure_checks._curves(table, model)["ours"] > 0
+    for kind in ("exact", "naive"):
+        for name in ("theta1", "theta4"):
+            chosen = (table["kind"] == kind) & (table["quantity"] == name)
+            top = table.loc[chosen, "y"].max()
+            wrong = table.assign(y=table["y"] + 0.125 * top * (table.index == table.index[chosen][3]))
+            assert figure_checks._curves(wrong, model)["left"] == pytest.approx(0.125)
+
+
+def test_theta_examples_of_phi():
+    """Check the value of phi at equal shares and its side of 1 at unequal shares. A share must agree in every cell."""
+    rows = [(0.25, 0.25, 0.25, 0.25, 1.0, 0.0), (0.3, 0.2, 0.2, 0.3, 2.25, 0.0), (0.3, 0.2, 0.2, 0.3, 9.0, 0.5),
+            (0.2, 0.3, 0.3, 0.21, 0.4, 0.0)]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["theta1", "theta2", "theta3", "theta4", "phi", "rate"])
+    equal, above, below = agreement._phi(table)
+    assert (equal["ours"], above["left"], above["relation"], above["right"]) == (1, 2.25, ">", 1)
+    assert below["variant"] == "not_run"
+
+
+def test_medians_of_the_draws():
+    """Check that the medians are those of the largest number of records, and that the tests of the tables are those of
+    the rates above 0.
+    """
+    theta = "(0.7, 0.1, 0.1, 0.1)"
+    table = pd.DataFrame({
+        "theta": theta, "total": [50, 100, 50, 100], "rate": [0.0, 0.0, 0.5, 0.5], "swaps": 7, "exact": 1.23456,
+        "median": [1.0, 2.0, 3.0, 4.0], "mc_se": [0.1, 0.2, 0.3, 0.4], "p_phi": [0.5, 0.6, 0.7, 0.04],
+        "p_tables": [0.001, 0.001, 0.9, 0.9], "sees_rate": [np.nan, np.nan, 0.05, 0.02],
+    })  # fmt: skip
+    found = {row["quantity"]: row for row in agreement._draws(table)}
+    row = found[f"draws of phi at theta = {theta}, every p"]
+    assert (row["ours"], row["sees"]) == (pytest.approx(6 * 0.04), "swap rate by 2 %")
+    assert "for 6 tests" in row["note"]
+    for rate, median, error in ((0, 2.0, 0.2), (0.5, 4.0, 0.4)):
+        row = found[f"median of phi at theta = {theta}, p = {rate:g}"]
+        assert (row["ours"], row["mc_se"]) == (median, error)
+        assert "n = 100 records and 7 swaps. The exact median is 1.2346." in row["note"]
+    others = [row["variant"] for q, row in found.items() if theta not in q]
+    assert others == ["not_run"] * 6
+
+
+def test_the_swapped_density_is_closer_to_one():
+    """Check the absolute logs of the medians before and after, at the largest n and at p = 0.5."""
+    theta = "(0.27, 0.23, 0.23, 0.27)"
+    kinds = {"rate": 0.5, "median original": np.exp(0.5), "median swapped": np.exp(-0.25)}
+    rows = pd.DataFrame({"kind": list(kinds), "y": list(kinds.values()), "x": np.nan, "mc_se": 0.1})
+    table = pd.concat([rows.assign(theta=theta, total=100), rows.assign(theta=theta, total=50, y=9.0)])
+    table.loc[(table["total"] == 50) & (table["kind"] == "rate"), "y"] = 0.5
+    first, second = agreement.findings(table)
+    assert (first["left"], first["right"]) == pytest.approx((0.25, 0.5))
+    assert first["mc_se"] == pytest.approx(0.1 * np.exp(0.25))
+    assert "n = 100" in first["note"]
+    assert second["variant"] == "not_run"
+    other = table.assign(y=table["y"].where(table["kind"] != "rate", 0.4))
+    assert [row["variant"] for row in agreement.findings(other)] == ["not_run"] * 2
+
+
+def test_coverage_of_naive_intervals_is_the_smallest():
+    about = {"level": 0.9, "size": 40, "theta": "t", "total": [10, 20, 30], "rate": [0.1, 0.3, 0.5]}
+    table = pd.DataFrame(about | {"method": ["naive", "naive", "swap-aware"], "coverage": [0.8, 0.5, 0.1]})
+    (row,) = agreement.structures(table)
+    assert (row["left"], row["right"]) == (0.5, 0.9)
+    assert row["mc_se"] == pytest.approx(sqrt(0.9 * 0.1 / 40))
+    assert "smallest of 2 coverages, which occurs at theta = t, n = 20 and p = 0.3." in row["note"]
+
+
+def test_rows_of_runs_with_few_rates():
+    """Check that trends need two rates, and that the theorem needs an audited rate of at most one half."""
+    rows = pd.DataFrame({"theta": "(0.4, 0.1, 0.1, 0.4)", "total": 100, "rate": 0.5, "x": np.nan,
+                         "kind": ["median", "mean_s11", "sd_s11"], "y": [4.0, 35.0, 2.0]})  # fmt: skip
+    astray = pd.DataFrame({
+        "theta": "t", "total": 100, "rate": 0.5, "data": ["fixed", "random"], "closer": 0.5, "farther": 0.2,
+        "mc_se": 0.0, "size": [0, 400],
+    })  # fmt: skip
+    assert [row["variant"] for row in agreement.results(rows, astray)][:5] == ["not_run"] * 5
+    two = pd.concat([rows, rows.assign(rate=0.0, y=[16.0, 40.0, 0.0])])
+    first, second, *_ = agreement.results(two, astray)
+    assert (first["variant"], second["left"]) == ("not_run", pytest.approx(-log(4)))
+    epsilon = pd.DataFrame({"size": 10, "rate": 0.6, "variant": ["as_written", "corrected"], "epsilon": [4.0, 3.0]})
+    late = audits(epsilon=[3.0, 3.5]).assign(rate=0.6)
+    assert {row["variant"] for row in agreement.theorem(late, epsilon)} == {"not_run"}
+    one = agreement.theorem(audits(epsilon=[3.0, 3.5]), epsilon.assign(rate=0.5))
+    assert [row["variant"] == "not_run" for row in one] == [False, False, False, True]
+    half = list(agreement.theorem(audits(epsilon=[3.0, 3.5], classes="all").assign(rate=0.5), epsilon))
+    assert half[0]["ours"] == 1.5
+    assert (
+        "At n = 10 and p = 0.5, the exact privacy loss of one exchange is 4.0000, whereas epsilon is 3.5000"
+        in (half[1]["note"])
+    )

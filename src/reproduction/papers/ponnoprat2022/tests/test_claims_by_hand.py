@@ -16,6 +16,7 @@ from reproduction.papers.ponnoprat2022 import (
     agreement_models,
     artefacts,
     catalogue,
+    laws,
     naive_bayes,
     networks,
     privacy,
@@ -442,3 +443,305 @@ def test_losses_count_down_and_scores_up(measure, gap):
     table = scores(("A", "dirichlet", 1.0, 0.9, 0.03), ("A", "laplace", 1.0, 0.6, 0.04), measure=measure)
     found = agreement_models.advantage(table, measure, ["laplace"]).iloc[0]
     assert (found["gap"], found["se"]) == pytest.approx((gap, 0.05))
+
+
+def divergences():
+    """Return the closed-form tables of the theory at a small size."""
+    size = {"least": 1.0, "most": 30.0, "points": 4}
+    return {
+        "figure_1": privacy.figure_1(least=0.5, most=3.0, points=4),
+        "figure_2": privacy.figure_2(
+            total=147, cells=6, r=0.97, order=2.0, least=1e-4, most=1e-2, points=3, rule=privacy.gohari.DEGREE_50_RULE
+        ),
+        "figure_3_top": privacy.figure_3_top(orders=[2.0, 5.0], least=0.1, most=1.0, points=2),
+        "figure_3_bottom": privacy.figure_3_bottom(
+            counts=[30, 20, 10], orders=[2.0, 5.0], delta=1e-5, gohari_points=2, **size
+        ),
+        "figure_8": privacy.figure_8(orders=[2.0, 5.0], delta=1e-5, least=0.1, most=1.0, points=2),
+        "theorem_2": theorem_2.theorem_2(
+            pd.DataFrame({"alpha": 0.5, "cells": [10, 20], "eta": 0.4, "draws": 40, "above": [3, 0]}).assign(
+                beta=lambda t: [theorem_2.least_beta(d, 0.5, 0.4) for d in t["cells"]]
+            ),
+            alphas=[0.5], cells=[10, 20], etas=[0.4],
+        ),
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def theory():
+    return divergences()
+
+
+OF = {"figure_1": "_figure_1", "figure_2": "_figure_2", "figure_3_bottom": "_figure_3_bottom", "figure_8": "_figure_8"}
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "where"),
+    [
+        *(("figure_1", column, {}) for column in ("trigamma", "lower", "upper")),
+        ("figure_2", "delta", {"variant": "corrected"}),
+        ("figure_2", "gamma_for_1e-5", {}),
+        *(("figure_3_bottom", column, {"series": "exact profile"}) for column in ("kl_mean", "kl_sd", "kl_uniform")),
+        *(("figure_3_bottom", "epsilon_hat", {"series": "Algorithm 1", "variant": "corrected", "order": o})
+          for o in (2.0, 5.0)),
+        *(("figure_8", "epsilon_hat", {"variant": variant, "order": o})
+          for variant in ("corrected", "published") for o in (2.0, 5.0)),
+    ],
+)  # fmt: skip
+def test_a_relative_error_of_a_plotted_value_is_the_left_side(theory, name, column, where):
+    """Check that the plotted values agree with the formulas of the paper to 1e-6, and that a value that is an eighth
+    too large has the left side 1/8.
+    """
+    check = getattr(laws, OF[name])
+    right = check(theory[name])
+    assert right["ours"] > 0
+    table = theory[name].copy()
+    chosen = (table[list(where)] == pd.Series(where)).all(axis=1) if where else table.index >= 0
+    place = table.index[chosen][-1]
+    table.loc[place, column] *= 1.125
+    left = check(table)["left"]
+    if column == "gamma_for_1e-5":  # delta is nearly proportional to a power of gamma
+        assert left > 0.2
+    else:
+        assert left == pytest.approx(0.125, rel=1e-4)
+    table.loc[place, column] = np.nan
+    assert np.isnan(check(table)["ours"])
+
+
+DRAWN = (("Algorithm 1", "corrected"), ("worst case", "corrected"))
+DRAWN += (("divergence", "as_written"), ("divergence", "published"))
+
+
+@pytest.mark.parametrize(("series", "variant"), DRAWN)
+def test_a_relative_error_of_a_divergence_is_the_left_side(theory, series, variant):
+    table = theory["figure_3_top"]
+    (right,) = laws._figure_3_top(table)
+    assert right["ours"] > 0
+    place = table.index[(table["series"] == series) & (table["variant"] == variant)][-1]
+    (wrong,) = laws._figure_3_top(table.assign(epsilon=table["epsilon"] * (1 - 0.125 * (table.index == place))))
+    assert wrong["left"] == pytest.approx(0.125, rel=1e-4)
+
+
+def test_errors_of_theorem_2(theory):
+    table = theory["theorem_2"]
+    assert laws._theorem_2(table)["ours"] > 0
+    for column in ("bound", "frequency"):
+        wrong = table.assign(**{column: table[column] + 0.125 * (table.index == 1)})
+        assert laws._theorem_2(wrong)["left"] == pytest.approx(0.125)
+    assert np.isnan(laws._theorem_2(table.assign(bound=np.nan))["ours"])
+
+
+def test_rows_of_lemma_3(theory):
+    """Check that delta by equation 13 at the epsilon_hat of equation 14 is the delta of the figure. If epsilon_hat is
+    larger by 0.1 at the order 5, delta by equation 13 is smaller by the factor exp(-0.4). The second row is the largest
+    ratio of two values of r.
+    """
+    first, second = laws._lemma_3(theory["figure_3_bottom"], theory["figure_8"])
+    assert first["ours"] > 0
+    assert second["ours"] >= 0
+    drawn = theory["figure_8"]
+    more = drawn.assign(epsilon_hat=drawn["epsilon_hat"] + 0.1 * (drawn["order"] == 5))
+    assert next(laws._lemma_3(theory["figure_3_bottom"], more))["left"] == pytest.approx(1 - np.exp(-0.4), rel=1e-4)
+    rows = [
+        ("Algorithm 1", 2.0, 3.0),
+        ("exact profile", 2.0, 4.0),
+        ("Algorithm 1", 4.0, 9.0),
+        ("exact profile", 4.0, 6.0),
+    ]
+    rows += [("exact profile", 8.0, 1.0)]
+    table = pd.DataFrame(rows, columns=["series", "epsilon_hat", "r"]).assign(order=2.0, variant="corrected")
+    assert list(laws._lemma_3(table, drawn))[1]["left"] == pytest.approx(1.5)
+    missing = table.assign(r=table["r"].where(table.index > 0))
+    assert np.isnan(list(laws._lemma_3(missing, drawn))[1]["ours"])
+    none = table[table["series"] == "exact profile"]
+    both = pd.concat([none, table[table["epsilon_hat"] == 2].assign(epsilon_hat=3.0).head(1)])
+    assert list(laws._lemma_3(both, drawn))[1]["variant"] == "not_run"
+
+
+def test_the_gaussian_noise_of_a_whole_model():
+    """Check the noise of three Gaussian histograms jointly. The shift is sqrt(6)/sd standard deviations, and delta is
+    Phi(s/2 - e/s) - exp(e) Phi(-s/2 - e/s). The author's formula uses all but one of the histograms for epsilon, and
+    all of them for delta.
+    """
+    e, sd, printed_e = 1.5, 4.0, 3.0
+    s = np.sqrt(6) / sd
+    delta = norm.cdf(s / 2 - e / s) - np.exp(e) * norm.cdf(-s / 2 - e / s)
+    one = printed_e / (2 * np.sqrt(4 * np.log(0.5 / 1e-5)))
+    printed_sd = np.sqrt(4 * np.log(2.5 * 3 / 1e-5)) / one
+    table = pd.DataFrame({
+        "method": ["gaussian", "gaussian", "laplace"], "variant": ["corrected", "published", "corrected"],
+        "histograms": 3, "noise_sd": [sd, printed_sd, 1.0], "epsilon": [e, printed_e, 1.0], "delta": [delta, 1e-5, 1.0],
+    })  # fmt: skip
+    assert laws._gaussian("figure_9", table)["ours"] > 0
+    worse = table.assign(delta=table["delta"] * [1 / 1.25, 1, 1])
+    assert laws._gaussian("figure_9", worse)["left"] == pytest.approx(0.25)
+    wider = table.assign(noise_sd=table["noise_sd"] * [1, 1 / 1.25, 1])
+    assert laws._gaussian("figure_10", wider)["left"] == pytest.approx(0.25)
+    assert laws._gaussian("figure_9", table[table["method"] == "laplace"])["variant"] == "not_run"
+
+
+def test_special_functions_against_many_digits():
+    """Check the trigamma function, the Rényi divergence, the floor of equation 14 and the calibration at simple values.
+    psi'(1) = pi^2/6, psi'(1/2) = pi^2/2. Beta(2, 1) has density 2y, so its divergence of order 2 from Beta(1, 1) is
+    log(4/3).
+    """
+    assert laws.trigamma([1.0, 0.5, 2.0]) == pytest.approx([np.pi**2 / 6, np.pi**2 / 2, np.pi**2 / 6 - 1], rel=1e-14)
+    assert laws.trigamma(0.01) == pytest.approx(1e4 + np.pi**2 / 6 - 2 * 1.2020569 * 0.01 + 3 * 1.0823232e-4, rel=1e-8)
+    assert laws.renyi([2.0, 1.0], [1.0, 1.0], 2.0) == pytest.approx(np.log(4 / 3))
+    assert laws.renyi([2.0, 1.0], [1.0, 1.0], 3.0) == pytest.approx(np.log(2) / 2)  # the mean of (2y)^3 is 2
+    # log(1e5)/4 + log(4/5) - log(5)/4
+    assert float(laws.floor(5.0, 1e-5)) == pytest.approx(np.log(1e5) / 4 + np.log(0.8) - np.log(5) / 4)
+    # (5/2) r^2 2 psi'(1 + 12 r); at r = 1/12, psi'(2) = pi^2/6 - 1
+    cost = 5 / 144 * (np.pi**2 / 6 - 1)
+    assert float(laws.guarantee(1 / 12, 5.0)) == pytest.approx(cost)
+    assert float(laws.guarantee(1 / 12, 5.0, 1.0)) == pytest.approx(cost / 2)
+    assert laws.calibrated(cost, 5.0) == pytest.approx((1 / 12, 1 + 16 / 12), rel=1e-9)
+    assert laws._proposition_3()["left"] == pytest.approx(1022 * np.log(2) - np.log(2))
+
+
+def test_moments_of_the_divergence_by_simulation():
+    """Check the mean and the standard deviation of D_KL(f || y) for y ~ Dirichlet(0.5 f + 1) against 200,000 draws."""
+    f = np.array([6.0, 2.0, 4.0])
+    mean, sd = laws.divergence(f, [0.5, 50.0], [1.0, 1.0])
+    y = np.random.default_rng(3).dirichlet(0.5 * f + 1, 200_000)
+    found = (f / 12 * np.log(f / 12 / y)).sum(axis=1)
+    assert mean[0] == pytest.approx(found.mean(), abs=4 * found.std() / 200_000**0.5)
+    assert sd[0] == pytest.approx(found.std(), rel=0.02)
+    assert mean[1] < mean[0] / 9
+    assert sd[1] < sd[0] / 9
+
+
+def test_a_score_test_by_hand():
+    """Check the z score of the scores 1, 2 and 3 with information 3, which is 6/sqrt(9), and the detection limit."""
+    z, p, seen = laws._z(np.array([1.0, 2.0, 3.0]), 3.0, 4)
+    assert z == 2
+    assert p == pytest.approx(2 * norm.sf(2))
+    assert seen == pytest.approx((norm.isf(1e-4 / 4 / 2) + norm.ppf(0.9)) / 3)
+
+
+def test_a_probability_of_small_cells_by_simulation():
+    """Check P(some of two cells <= gamma) for Dirichlet(2, 3, 5) by a sum over the first cell."""
+    y = (np.arange(200_000) + 0.5) / 200_000
+    mass = np.diff(stats.beta(2, 8).cdf(np.linspace(0, 1, 200_001)))
+    given = stats.beta(3, 5).cdf(np.minimum(0.1 / (1 - y), 1))
+    wanted = mass @ np.where(y <= 0.1, 1.0, given)
+    assert laws._some_below(0.1, 10.0, 0.2, 0.3) == pytest.approx(wanted, abs=2e-6)
+    pairs = [laws._some_below(0.1, 10.0, 0.2, other) for other in (0.2, 1 - 0.5 - 0.2)]
+    assert laws.some_below(0.1, 10.0, 0.2, 0.5) == max(pairs)
+
+
+def test_left_ends_of_the_curves():
+    """Check the values at the left ends of the curves, at the smallest order."""
+    table = pd.DataFrame({"x": [2.0, 1.0], "trigamma": [0.6, 1.6]})
+    gamma = pd.DataFrame(
+        {"variant": ["published", "corrected", "corrected"], "gamma": [0.1, 0.3, 0.2], "delta": [1, 2, 3]}
+    )
+    order = {"order": [5.0, 2.0, 2.0], "r": [0.1, 0.3, 0.2], "variant": ["corrected"] * 3}
+    top = pd.DataFrame(order | {"series": "Algorithm 1", "epsilon": [1.0, 2.0, 3.0]})
+    top = pd.concat([top.assign(series="worst case", epsilon=9.0, r=0.01), top])
+    variants = ["corrected", "published", "published"]
+    bottom = pd.DataFrame({"order": 2.0, "variant": variants, "epsilon_hat": [0.1, 0.3, 0.2], "kl_mean": [1.0, 2, 3]})
+    last = pd.DataFrame(order | {"epsilon_hat": [1.0, 2.0, 3.0]})
+    tables = dict(zip(("figure_1", "figure_2", "figure_3_top", "figure_3_bottom", "figure_8"),
+                      (table, gamma, top, bottom, last), strict=True))  # fmt: skip
+    rows = list(agreement._theory(tables))
+    assert [row["ours"] for row in rows] == [1.6, 3, 3.0, 3.0, 3.0]
+    starts = [
+        "x = 1",
+        "gamma = 0.2",
+        "r = 0.2 and lambda = 2",
+        "epsilon_hat = 0.2 and lambda = 2",
+        "r = 0.2 and lambda = 2",
+    ]
+    for row, start in zip(rows, starts, strict=True):
+        assert f"computed at {start}. " in row["note"]
+
+
+def test_scores_at_the_middle_budget():
+    """Check that the middle of four budgets is the third. The printed value is a mean of as many releases, so that the
+    error is larger by sqrt(2).
+    """
+    table = pd.DataFrame({
+        "dataset": "A", "method": "dirichlet", "variant": "published", "epsilon": [8.0, 1.0, 2.0, 4.0, np.nan],
+        "accuracy_mean": [0.9, 0.6, 0.7, 0.8, 0.1], "accuracy_se": [0.1, 0.2, 0.3, 0.4, 0.5],
+    })  # fmt: skip
+    others = [table.assign(dataset="B"), table.assign(method="laplace"), table.assign(variant="corrected")]
+    row = agreement._curve("figure_5", pd.concat([*others, table]), "A", "accuracy")
+    assert (row["ours"], row["mc_se"], row["variant"]) == (0.8, pytest.approx(0.4 * np.sqrt(2)), "published")
+    assert (
+        "0.8 at the budget 4. At the smallest budget, 1, it is 0.6, and at the largest budget, 8, it is 0.9"
+        in row["note"]
+    )
+    assert agreement._curve("figure_5", table, "C", "accuracy")["note"] == claims.ABSENT
+    assert agreement._curve("figure_5", table.tail(1), "A", "accuracy")["variant"] == "not_run"
+
+
+def test_nodes_and_edges_of_the_networks():
+    table = pd.DataFrame(
+        {"dataset": catalogue.NETWORKS[0], "node": ["a", "b", "c", "c"], "parent": ["", "a", "a", "b"]}
+    )
+    rows = ours(agreement._networks(table))
+    assert rows[f"{catalogue.NETWORKS[0]}: nodes", "corrected"]["ours"] == 3
+    edges = rows[f"{catalogue.NETWORKS[0]}: edges", "corrected"]
+    assert edges["ours"] == 3
+    assert edges["note"].endswith("are a > b, a > c, b > c.")
+    assert rows[f"{catalogue.NETWORKS[1]}: edges", "corrected"]["ours"] == 0
+
+
+def test_rows_of_table_1():
+    """Check the rows of sets that were read, that were missing with a reason, and that were not part of the run."""
+    columns = {"instances": 10.0, "attributes": 4.0, "classes": 2.0, "positive_percent": 25.0}
+    table = pd.DataFrame(
+        [{"dataset": "Adult", "note": ""} | columns, {"dataset": "Bank", "note": "no network"} | columns]
+    )
+    rows = {row["quantity"]: row for row in agreement._table_1(table)}
+    assert rows["Adult: instances"]["ours"] == 10
+    assert rows["Adult: percent positive"]["ours"] == 25
+    assert "education-num" in rows["Adult: attributes"]["note"]
+    assert rows["Adult: classes"]["note"] == "The number was counted in the file of the UCI repository."
+    assert (rows["Bank: classes"]["variant"], rows["Bank: classes"]["note"]) == ("not_run", "no network")
+    assert rows["Spam: classes"]["note"] == claims.ABSENT
+    positive = {name for name, source in catalogue.SOURCES.items() if source.positive}
+    assert {q.partition(":")[0] for q in rows if q.endswith("percent positive")} == positive
+    assert positive < set(catalogue.SOURCES)
+
+
+def test_rows_of_the_audits_and_of_the_introduction():
+    """Check the smallest ratio of claimed to exact epsilon, and the ratio of the sums 0.5 and 0.2."""
+    names = [("Dirichlet", "Algorithm 1"), ("Gaussian", "variance order/epsilon"), ("Laplace", "one cell moves by 1"),
+             ("Laplace", "one cell moves by 2")]  # fmt: skip
+    table = pd.concat([
+        pd.DataFrame({"mechanism": m, "calibration": c, "claimed": [4.0, 3], "exact": [2.0, 2 + n], "order": [5.0, 2]})
+        for n, (m, c) in enumerate(names)
+    ])  # fmt: skip
+    rows = list(agreement._audits(table))
+    assert [row["left"] for row in rows] == [1.5, 1.0, 0.75, 0.6]
+    assert [row["variant"] for row in rows] == ["as_written", "as_written", "as_written", "published"]
+    assert all("at order 2, 5, with the calibration" in row["note"] for row in rows)
+    loss = "loss of a probability of 0.1 relative to 0.4"
+    values = [("z1", "L1", 0.3), ("z1", "KL sum", 0.2), ("z2", "L1", 0.4), ("z2", "KL sum", 0.5), ("none", loss, 2.6)]
+    table = pd.DataFrame(values, columns=["noise", "quantity", "value"])
+    rows = {row["quantity"]: row for row in agreement._introduction(table)}
+    assert rows["ratio of the KL sums"]["ours"] == 2.5
+    assert [rows[f"{what} under {z}"]["ours"] for z in ("z1", "z2") for what in ("L1 distance", "KL sum")] == [
+        *(0.3, 0.2, 0.4, 0.5)
+    ]
+    assert rows[loss]["ours"] == pytest.approx(0.1)
+    for ratio, margin in ((2.9, 0.1), (3.2, -0.2), (2.4, -0.1)):
+        table.loc[4, "value"] = ratio
+        assert list(agreement._introduction(table))[-1]["ours"] == pytest.approx(margin)
+
+
+def test_theorem_2_is_judged_separately_below_a_half():
+    table = pd.DataFrame({"alpha": [0.4, 0.5, 0.6], "above": [5, 0, 5], "draws": 10, "bound": [0.1, 0.9, 1.5]})
+    below, other = agreement._theorem_2(table)
+    p = stats.binom(10, 0.1).sf(4)
+    assert below["ours"] == pytest.approx(np.log10(p / 0.001))
+    assert other["ours"] == pytest.approx(3)  # a bound above 1 and a frequency of 0 have the p-value 1
+    assert "The proof omits" in below["note"]
+    assert "of 2 exact binomial tests" in other["note"]
+    none = next(agreement._theorem_2(table[table["alpha"] >= 0.5]))
+    assert none["variant"] == "not_run"
+    impossible = table.assign(above=10, draws=10, bound=1e-60)
+    assert next(agreement._theorem_2(impossible))["ours"] == pytest.approx(-297)  # at least 1e-300
+    assert np.isnan(next(agreement._theorem_2(table.assign(bound=np.nan)))["ours"])

@@ -142,3 +142,81 @@ def test_a_gentle_density_is_integrated_exactly():
     assert gohari.delta_by_degree_50(0.05, concentration=12.0, eta=0.25, eta_bar=0.25) == pytest.approx(
         expected, rel=1e-9
     )
+
+
+def test_epsilon_by_hand():
+    """Check epsilon for two cells with k = 12, eta = 1/4, eta_bar = 1/4 and shift 1/6, so that the parameters 3 and 6
+    become 4 and 5. It is 12/12 log((1 - g)/g) + log B(3, 6) - log B(4, 5), where B(3, 6)/B(4, 5) = 5/3.
+    """
+    about = {"concentration": 12.0, "eta": 0.25, "eta_bar": 0.25, "shift": 1 / 6}
+    for gamma in (0.01, 0.2):
+        wanted = np.log((1 - gamma) / gamma) + np.log(5 / 3)
+        assert gohari.epsilon(gamma, **about) == pytest.approx(wanted, rel=1e-12)
+        # three cells of W: 1 - 2 gamma
+        three = np.log((1 - 2 * gamma) / gamma) + np.log(5 / 3)
+        assert gohari.epsilon(gamma, **about, members=3) == pytest.approx(three, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"shift": 1.0}, r"shift must be < 2 \(1 - eta_bar - eta\) = 1, got 1"),
+        ({"gamma": 0.5}, "gamma must be < 1/2, got 0.5"),
+        ({"gamma": 0.34, "members": 3}, "gamma must be < 1/3, got 0.34"),
+        ({"eta": 0.4}, r"members\*eta \+ eta_bar must be <= 1, got 1.05"),
+        ({"members": 1}, "members"),
+        ({"gamma": 0.0}, "gamma"),
+        ({"concentration": -1.0}, "concentration"),
+    ],
+)
+def test_invalid_guarantees_are_rejected(changes, message):
+    given = {"gamma": 0.1, "concentration": 12.0, "eta": 0.25, "eta_bar": 0.25, "shift": 0.1} | changes
+    with pytest.raises(ValueError, match=message):
+        gohari.epsilon(given.pop("gamma"), **given)
+
+
+def test_limits_of_valid_guarantees(monkeypatch):
+    """Check that values next to the limits are accepted, and that delta is computed for at most three cells."""
+    law = {"concentration": 12.0, "eta": 0.25, "eta_bar": 0.25}
+    assert np.isfinite(gohari.epsilon(0.499, **law, shift=0.999))
+    assert gohari.epsilon(0.1, concentration=12.0, eta=0.375, eta_bar=0.25, shift=0.1) > 0
+    monkeypatch.setattr(gohari, "_checked_some_below", lambda gamma, a: float(a[-1]))
+    assert gohari.delta(0.3, **law, members=3) == 3  # the largest of 12 (1 - 3/4) and 12 x 1/4
+    with pytest.raises(ValueError, match="members must be <= 3, got 4"):
+        gohari.delta(0.1, concentration=12.0, eta=0.1, eta_bar=0.1, members=4)
+
+
+def test_vertices_of_the_region():
+    """Check the two vertices for k = 10, eta = 0.1 and eta_bar = 0.2, with two and three cells in W."""
+    low, high = gohari.vertices(10.0, 0.1, 0.2, 2)
+    assert (low.tolist(), high.tolist()) == (pytest.approx([1, 1, 8]), pytest.approx([1, 7, 2]))
+    low, high = gohari.vertices(10.0, 0.1, 0.2, 3)
+    assert (low.tolist(), high.tolist()) == (pytest.approx([1, 1, 1, 7]), pytest.approx([1, 1, 6, 2]))
+
+
+@pytest.mark.parametrize("order", [2, 3, 5])
+def test_the_product_rule_is_exact_to_its_degree(order):
+    """Check the product rule of `order` points per direction on monomials up to degree 2 order - 1. The integral of x^i
+    y^j over the triangle is i! j!/(i + j + 2)!.
+    """
+    points, weights = gohari._triangle_rule(order)
+    assert points.shape == (order**2, 2)
+    degree = 2 * order - 1
+    for i in range(degree + 1):
+        for j in range(degree + 1 - i):
+            exact = np.exp(lgamma(i + 1) + lgamma(j + 1) - lgamma(i + j + 3))
+            assert weights @ (points[:, 0] ** i * points[:, 1] ** j) == pytest.approx(exact, rel=1e-12)
+
+
+def test_two_rules_agree_for_a_gentle_density():
+    """Check the product rule against the rule of degree 50, for densities that are polynomials of degree 9. A product
+    rule of degree 7, which has four points per direction, is not exact.
+    """
+    law = {"concentration": 12.0, "eta": 0.25, "eta_bar": 0.25}
+    for gamma in (0.02, 0.1):
+        other = gohari.delta_by_degree_50(gamma, **law)
+        assert gohari.delta_by_product_rule(gamma, **law) == pytest.approx(other, rel=1e-9)
+        assert gohari.delta_by_product_rule(gamma, **law, degree=9) == pytest.approx(other, rel=1e-9)
+        assert abs(gohari.delta_by_product_rule(gamma, **law, degree=7) / other - 1) > 1e-9
+    a = np.array([3.0, 4.0, 5.0])
+    assert gohari._log_beta(a) == pytest.approx(lgamma(3) + lgamma(4) + lgamma(5) - lgamma(12))
