@@ -1,4 +1,7 @@
-"""Tests of convolutions of messages: every number by sums in extended precision, equal for all register sizes."""
+"""Tests of convolutions of messages: every number by sums in extended precision, equal for all register sizes.
+
+Joint distributions of two counts, error bounds, and messages on trees that cannot be solved are also tested.
+"""
 
 import ctypes
 import shlex
@@ -8,6 +11,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+import dpmultinomial as dpm
+from dpmultinomial._posteriors.trees import _solver, _tree_law
+from dpmultinomial._posteriors.trees.measurements import Measurements, bounded
+from dpmultinomial._posteriors.trees.tree import Leaves, Splits, Tree
+from dpmultinomial._posteriors.trees.tree_posterior import infer
+from dpmultinomial._results.convolutions import Unlisted
+from dpmultinomial._seeding import stream
 
 HEADERS = Path(__file__).parents[4] / "src/dpmultinomial/_posteriors/trees"
 CALLS = """
@@ -128,3 +139,269 @@ def test_no_digit_depends_on_the_registers(compiled, n):
     for numbers in (4, 8):
         found = compiled.sums(numbers, a, b)
         assert found is None or found.tobytes() == plain.tobytes()
+
+
+def test_the_largest_joint_distribution():
+    """Check 40 million entries."""
+    _tree_law.sized_as(8000, 5000)
+    with pytest.raises(Unlisted, match=r"the two counts has too many entries \(8000 x 5001\): use draws instead"):
+        _tree_law.sized_as(8000, 5001)
+
+
+@pytest.mark.parametrize(("low", "size"), [(-9, 4), (-3, 8), (0, 5), (2, 1), (4, 9), (30, 3)])
+def test_cross_correlations_of_windows_are_sums(low, size):
+    rng = stream(1, "windows")
+    a, b = _tree_law._Window(3, rng.random(6)), _tree_law._Window(-2, rng.random(4))
+
+    def value(window, n):
+        return window.p[n - window.low] if 0 <= n - window.low < len(window.p) else 0.0
+
+    expected = [sum(value(a, low + k + r) * value(b, r) for r in range(-2, 2)) for k in range(size)]
+    assert _tree_law._correlated(a, b, low, size) == pytest.approx(expected, rel=1e-12, abs=1e-15)
+
+
+def test_sums_and_differences_of_two_counts_by_hand():
+    joint = _tree_law.NodePair(3, 1, np.array([[0.1, 0.2, 0.3], [0.05, 0.15, 0.2]]))  # 3 or 4, and 1, 2 or 3
+    low, p = _tree_law.difference(joint)
+    assert (low, p.tolist()) == (0, pytest.approx([0.3, 0.2 + 0.2, 0.1 + 0.15, 0.05]))
+    low, p = _tree_law.total(joint)
+    assert (low, p.tolist()) == (4, pytest.approx([0.1, 0.2 + 0.05, 0.3 + 0.15, 0.2]))
+    added = _tree_law._summed([_tree_law._Window(2, np.array([1.0, 1.0])), _tree_law._Window(-1, np.array([1.0, 3.0]))])
+    assert (added.low, added.p.tolist()) == (1, pytest.approx([1 / 4, 4 / 4, 3 / 4]))  # the largest value is 1
+    none = _tree_law._summed([])
+    assert (none.low, none.p.tolist()) == (0, [1.0])
+
+
+LARGE = Tree([-1, 0, 0, 1, 1] + [2] * 70 + [5, 5])  # with groups below the node 2
+
+
+@pytest.mark.parametrize("deepest", [0, 1, 2, 3])
+def test_families_at_or_above_a_level(deepest):
+    """Check every row: an inner node, or a group within a family, whose nearest node is above the deepest level."""
+    found = _tree_law._families_above(LARGE, deepest)
+    for row in range(len(LARGE.order)):
+        node = row
+        while LARGE.order[node] < 0:
+            node = LARGE.above[node]
+        depth = LARGE.depth[LARGE.order[node]]
+        assert found[row] == (bool(LARGE.count[row]) and depth < deepest)
+    assert _tree_law._families_above(Tree([-1]), 0).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("nodes", [[], [0], [3], [4, 50], [75, 1], [2]])
+def test_families_of_nodes_are_their_ancestors(nodes):
+    rows = LARGE.place[np.array(nodes, dtype=int)]
+    expected = set()
+    for row in rows.tolist():
+        while row > 0:
+            row = int(LARGE.above[row])
+            expected.add(row)
+    assert _tree_law._families_of(LARGE, rows).tolist() == sorted(expected)
+
+
+def test_the_rounding_error_of_a_tree_by_hand():
+    """Check 10 - (4 + 5.5) = 0.5 in units of max(sd, 1), and 4 - (3 + 2) = -1 in units of 4."""
+    tree = Tree([-1, 0, 0, 1, 1])
+    mean, sd = np.array([10.0, 4.0, 5.5, 3.0, 2.0]), np.array([0.5, 4.0, 9.0, 9.0, 9.0])
+    assert _tree_law._additivity(tree, mean, sd, 2) == 0.5
+    assert _tree_law._additivity(tree, mean, np.array([5.0, 4.0, 9.0, 9.0, 9.0]), 2) == 0.25
+    assert _tree_law._additivity(tree, mean, np.array([5.0, 4.0, 9.0, 9.0, 9.0]), 1) == 0.1
+    assert _tree_law._additivity(tree, mean, sd, 0) == 0.0
+
+
+WITHIN = "the distribution of every count is within the stated error of the exact distribution, in total variation"
+
+
+@pytest.mark.parametrize(
+    ("bound", "rounding", "status", "error", "reason"),
+    [
+        (1e-9, 1e-6, "exact", 1e-9, WITHIN),
+        (1.1e-9, 0.0, "approximate", 1.1e-9, WITHIN),
+        (0.0, 1.1e-6, "approximate", 1.1e-6, "means of children and parent differ, in standard deviations"),
+        (0.0, np.nan, "approximate", np.nan, "means of children and parent differ, in standard deviations"),
+    ],
+)
+def test_the_accuracy_of_a_tree(bound, rounding, status, error, reason):
+    found = _tree_law._accuracy(bound, rounding)
+    assert (found.status, found.reason) == (status, reason)
+    np.testing.assert_equal(found.error, error)
+
+
+@pytest.fixture(scope="module")
+def law():
+    tree = Tree([-1, 0, 0, 1, 1], names=list("tabcd"), levels=["top", "middle", "low"])
+    measured = Measurements(tree, [0, 2, 3, 4], [20.0, 5.0, 9.0, 7.0], dpm.DiscreteGaussian(sigma=1.5))
+    return infer(measured, prior=Splits(1.0))
+
+
+def test_a_tree_law_in_words_and_tables(law):
+    assert repr(
+        law
+    ) == f"TreeLaw of Tree(5 nodes: 1 top, 2 middle, 2 low): log evidence {law.log_evidence:.6g}, " + str(law.accuracy)
+    table = law.table()
+    assert list(table.columns) == [
+        "node", "level", "least_squares", "least_squares_sd", "mean", "sd", "lower", "upper", "status", "error",
+    ]  # fmt: skip
+    assert table["node"].tolist() == list("tabcd")
+    assert table["level"].tolist() == ["top", "middle", "middle", "low", "low"]
+    assert law.table("low")["node"].tolist() == ["c", "d"]
+    assert law.table("top")["mean"].tolist() == [law.mean[0]]
+    assert law.implied_totals() is None
+    assert law.difference("a", "b").name == "a - b"
+    assert law.sum("a", 4).name == "a + d"
+    assert law.law(4).name == "d"
+    with pytest.raises(ValueError, match="node"):
+        law.law(5)
+    with pytest.raises(ValueError, match="node"):
+        law.law(-1)
+
+
+def test_draws_of_no_nodes_and_of_some(law):
+    assert law.sample(3, rng=stream(1, "none"), nodes=[]).shape == (3, 0)
+    drawn = law.sample(50, rng=stream(1, "some"), nodes=["d", "t", "a", 3])
+    assert drawn.shape == (50, 4)
+    assert (drawn[:, 2] == drawn[:, 0] + drawn[:, 3]).all()
+
+
+def test_counts_below_the_deepest_level_are_computed_when_they_are_needed(law):
+    part = infer(law.measurements, prior=Splits(1.0), deepest="middle")
+    assert part.table()["node"].tolist() == list("tab")
+    assert np.isnan(part.mean[3:]).all()
+    found, whole = part.posterior().summary(0.8), law.posterior().summary(0.8)
+    numbers = ["mean", "sd", "lower", "upper"]
+    assert found[numbers].to_numpy() == pytest.approx(whole[numbers].to_numpy(), abs=1e-9)
+    again = part.posterior().summary()
+    assert again[numbers].to_numpy() == pytest.approx(law.summary()[numbers].to_numpy(), abs=1e-9)
+
+
+def test_joint_distributions_that_are_not_available(law):
+    state = law.posterior().counts.together
+    with pytest.raises(Unlisted, match="of these 3 counts is not available, because they are not siblings"):
+        state.pair_of([1], [2, 3])
+    rough = _tree_law.TreeTogether(None, None, None, None, certain=False)
+    for call in (lambda: rough.sum_of([1]), lambda: rough.pair_of([1], [2]), lambda: rough.difference_of([1], [2])):
+        with pytest.raises(Unlisted, match="only if the counts have exact distributions: use draws"):
+            call()
+
+
+def test_totals_implied_by_priors_of_leaves():
+    """Check geometric counts of mean m and variance m + m^2: two leaves of mean 3, and one of mean 1."""
+    tree = Tree([-1, 0, 0, 1, 1], names=list("tabcd"))
+    prior = Leaves({"x": {"law": "geometric", "mean": 3.0}, "y": {"law": "geometric", "mean": 1.0}}, list("..yxx"))
+    table = _tree_law.implied_totals(tree, prior)
+    assert table["node"].tolist() == ["t", "a"]
+    assert table["level"].tolist() == ["level 0", "level 1"]
+    assert table["leaves"].tolist() == [3, 2]
+    assert table["mean"].tolist() == pytest.approx([7.0, 6.0])
+    assert table["sd"].tolist() == pytest.approx([26**0.5, 24**0.5])
+
+
+@pytest.mark.parametrize(("low", "high", "text"), [(3, 7, "3 to 7"), (3, 3, "3"), (0, 2**52, "0 or more")])
+def test_a_range_of_counts_in_words(low, high, text):
+    assert _solver._range(low, high) == text
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "words"),
+    [
+        ([0, 4, 3], [6, 9, 9], "the counts of the children of t add up to 7 to 18, but the count of t is 0 to 6: "),
+        ([0, 4, 3], [7, 9, 9], None),
+        ([9, 0, 0], [9, 4, 4], "the counts of the children of t add up to 0 to 8, but the count of t is 9: correct"),
+        ([8, 0, 0], [8, 4, 4], None),
+        ([0, 4, 3], [6, 9, np.inf], "the children of t add up to 7 or more, but the count of t is 0 to 6: correct"),
+        (
+            [0, 0, 0],
+            [np.inf, 9, np.inf],
+            r"^the count of b is unbounded: measure this node or one of its ancestors, or",
+        ),
+        ([0, 0, 0], [9, np.inf, np.inf], None),
+    ],
+)
+def test_bounds_of_a_parent_and_its_children(lower, upper, words):
+    tree = Tree([-1, 0, 0], names=list("tab"), lower=lower, upper=upper)
+    if words is None:
+        _solver.consistent(tree, bounded(tree))
+        return
+    with pytest.raises(ValueError, match=words):
+        _solver.consistent(tree, bounded(tree))
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ("unbounded", "a: its count is unbounded, because its weight does not decrease"),
+        (
+            "empty",
+            "a: the weights of all counts of its children underflow: the measurements contradict each other or the "
+            "prior",
+        ),
+        ("memory", "a: the messages of this node do not fit into memory: measure more nodes, or set bounds"),
+    ],
+)
+def test_why_a_node_has_no_messages(state, words):
+    tree = Tree([-1, 0, 0], names=list("tab"))
+    assert _solver._words(tree, bounded(tree), int(tree.place[1]), state) == words
+
+
+def test_a_node_with_too_many_counts_in_words():
+    """Check normal noise of sd s: sqrt(20 log(10) 2 s^2) counts on both sides, 1.9e+04 in total at s = 1000. Laplace
+    noise of scale b has 20 log(10) b counts on both sides, 9.2e+04 in total. Other counts are between bounds.
+    """
+    tree = Tree([-1, 0, 0], names=list("tab"), upper=[np.inf, np.inf, 500])
+    laws = [dpm.DiscreteGaussian(sigma=1000.0), dpm.Laplace(scale=1000.0)]
+    sites = Measurements(tree, [0, 1], [9.0, 9.0], laws).weigh()[0]
+    top, b = int(tree.place[0]), int(tree.place[2])
+    assert _solver._words(tree, sites, top, "wide") == (
+        "a: about 9.2e+04 counts are possible given its measurements and bounds, and sums of two counts with more than "
+        "about 223,606 possible values each would take an estimated minute or more: use measurements with less noise, "
+        "or set closer bounds"
+    )
+    assert _solver._words(tree, sites, b, "wide").startswith("b: about 5e+02 counts are possible")
+    alone = Tree([-1, 0], names=["t", "a"])
+    sites = Measurements(alone, [0, 1], [9.0, 9.0], [dpm.DiscreteGaussian(sigma=1000.0), dpm.Exact()]).weigh()[0]
+    assert _solver._words(alone, sites, 0, "wide").startswith("t: about 1.9e+04 counts are possible")
+    sites = Measurements(alone, [1], [9.0], dpm.Exact()).weigh()[0]
+    assert _solver._words(alone, sites, 0, "wide") == (
+        "t: this count is not measured, and the sums of its children would have more than about 223,606 possible "
+        "values: measure this count, set closer bounds, or use a prior of the leaves, such as 'fitted'"
+    )
+
+
+@pytest.mark.parametrize(("sigma", "node"), [(5_000.0, -1), (5_400.0, 0)])
+def test_sums_of_two_leaves_with_too_many_terms_for_a_fit(sigma, node):
+    """Check normal noise: (2 sigma sqrt(2 20 log(10)))^2 = 368.4 sigma^2 terms, above 10^10 from sigma = 5,210 on."""
+    tree = Tree([-1, 0, 0])
+    sites = Measurements(tree, [1, 2], [1e6, 1e6], dpm.DiscreteGaussian(sigma=sigma)).weigh()[0]
+    assert _solver._expensive(tree, sites, np.zeros(len(sites)), 1e-20) == node
+
+
+@pytest.mark.parametrize(("scale", "node"), [(1_060.0, -1), (1_120.0, 0)])
+def test_sums_of_two_leaves_under_laplace_noise(scale, node):
+    """Check tails of 20 log(10) scale on both sides: (92.1 scale)^2 terms, above 10^10 from a scale of 1,086 on."""
+    tree = Tree([-1, 0, 0])
+    sites = Measurements(tree, [1, 2], [1e6, 1e6], dpm.Laplace(scale=scale)).weigh()[0]
+    assert _solver._expensive(tree, sites, np.zeros(len(sites)), 1e-20) == node
+
+
+def test_a_star_with_too_many_counts_in_words():
+    start = "the root is not measured, and its leaves have about 2.5e+08 possible counts in total, more than the limit "
+    assert _solver.too_many(2.5e8) == (
+        start + "of 1e+08: measure the root, use measurements with less noise, or set closer bounds"
+    )
+    assert _solver.too_many(2.5e8, 3e6) == (
+        start + "of 3e+06 for a fit of the concentration: measure the root, give the concentration as the prior, use "
+        "measurements with less noise, or set closer bounds"
+    )
+    assert _solver.too_many(np.inf) == (
+        "a leaf has more than 2**26 possible counts: measure it with less noise, or set a closer upper bound"
+    )
+
+
+@pytest.mark.parametrize("b", [0.1, 1.0, 7.5, 400.0, 1e5])
+def test_the_spacing_of_the_rule_of_a_star(b):
+    """Check that |Gamma(b + 2 pi i/h)|/Gamma(b) is exp(-32), by the product of 1/(1 + y^2/(b + n)^2) over n >= 0."""
+    y = 2 * np.pi / _solver._spacing(b)
+    n = np.arange(2_000_000.0)
+    tail = y**2 / (b + n[-1] + 0.5)  # sum of y^2/(b + n)^2 beyond the last term
+    log_ratio = -0.5 * (np.log1p((y / (b + n)) ** 2).sum() + tail)
+    assert log_ratio == pytest.approx(-32.0, abs=1e-4)
