@@ -5,9 +5,11 @@ invalid targets, which are reported with the nearest valid target before Snakema
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from reproduction import dependencies, listing, paper
+from dpmultinomial._seeding import stream
+from reproduction import dependencies, evidence, kind, listing, paper, studies
 from reproduction.config import overlays
 from reproduction.config.reading import ConfigError
 from reproduction.jobs import artefacts, internals
@@ -250,3 +252,235 @@ def test_a_target_after_configfile_is_told(tmp_path, monkeypatch):
         ConfigError, match=r"scenario_x is not a configuration file. .* write the target before --configfile"
     ):
         overlays.taken_apart(["--configfile", "mine.yaml", "scenario_x"])
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("def a(x):\n    def b(): pass\n", {"a"}),
+        ("async def a(): pass\nclass B: pass\nclass C(B):\n    x = 1\n", {"a", "B", "C"}),
+        ("a = 1\nb: int = 2\nc == 3\nd=4\n", {"a", "b"}),
+        ("from x import a\nfrom .y import b as c, d\n", {"a", "c", "d"}),
+        ("from x import (\n    a,  # first, of two\n    b as c,\n)\n", {"a", "c"}),
+        ("import a\n", set()),
+        ("    a = 1\n", set()),
+    ],
+)
+def test_names_at_the_top_of_a_module(tmp_path, text, names):
+    (tmp_path / "a.py").write_text(text)
+    assert paper._names(tmp_path / "a.py") == names
+
+
+def test_texts_cut_at_a_comma_are_found_at_every_depth():
+    written = {
+        "title": "a",
+        "b": None,
+        "year": 2026,
+        "c": None,
+        "artefacts": {"t": {"label": "x", "y": None, "z": None, "table": {"caption": "x", "w": None}}},
+    }
+    found = [text.partition(":")[0] for text in paper._cut_texts(written)]
+    assert found == ["title", "artefacts.t.label", "artefacts.t.label", "artefacts.t.table.caption"]
+    assert written == {
+        "title": "a",
+        "year": 2026,
+        "c": None,
+        "artefacts": {"t": {"label": "x", "table": {"caption": "x"}}},
+    }
+    (text,) = paper._cut_texts({"alt": "a", "b c": None})
+    assert text == (
+        "alt: in braces, YAML ends a string at its first comma and reads 'b c' as a key: write a block instead: "
+        "`alt: >-`, with the string indented on the next line"
+    )
+
+
+def test_files_and_packages_of_a_paper():
+    found = toy(artefact("a", figure=True), artefact("b"))
+    assert found.package == "reproduction.papers.toy"
+    assert found.tables() == ["results/toy/a.csv", "results/toy/b.csv"]
+    assert found.figures() == ["figures/toy/a.png"]
+    assert list(found.mistakes({})) == []
+    assert (found.artefacts[0].table.module, found.artefacts[0].figure.module) == ("tables", "figures")
+    years = [(this.year, slug) for slug, this in PAPERS.items()]
+    assert years == sorted(years)
+
+
+def made_kind(folder, name="new", text="", *, missing=()):
+    """Write the folder of a kind of scenarios, with a line of its settings changed."""
+    place = folder / name
+    place.mkdir()
+    for file in kind.NEEDED:
+        if file not in missing:
+            (place / file).write_text("")
+    good = {
+        "about": "about: x",
+        "data": "data: y",
+        "sources": "sources: [a]",
+        "properties": "properties: {a: {type: number, default: 1, description: d}}",
+    }
+    given = {line.partition(":")[0]: line for line in text.splitlines()}
+    (place / "settings.yaml").write_text("\n".join((good | given).values()))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("about:", "settings.yaml: about: is missing"),
+        ("data: ''", "settings.yaml: data: is missing"),
+        ("sources: []", "settings.yaml: sources: is missing"),
+        ("other: 1", "settings.yaml: other: unknown key. The allowed keys are about, data, releases, sources, stated, "
+         "batch, columns, further, by_table, batch_defaults, smoke, definitions, properties"),
+        ("sources: [b]", "settings.yaml: sources: 'b' is not a key under properties"),
+        ("stated: [a, c]", "settings.yaml: stated: 'c' is not a key under properties"),
+        ("batch: [d]", "settings.yaml: batch: 'd' is not a key under properties"),
+        ("by_table: {e: number}", "settings.yaml: by_table: 'e' is not a key under properties"),
+        ("batch_defaults: {f: 1}", "settings.yaml: batch_defaults: 'f' is not a key under properties"),
+    ],
+)  # fmt: skip
+def test_mistakes_of_a_kind_of_scenarios(tmp_path, text, said):
+    (tmp_path / "shared.yaml").write_text("properties: {}\ndefinitions: {}\n")
+    made_kind(tmp_path, text=text)
+    with pytest.raises(kind.KindError) as caught:
+        kind.discover(tmp_path)
+    assert str(caught.value) == f"scenarios/new/{said}"
+
+
+def test_all_mistakes_of_all_kinds_come_at_once(tmp_path):
+    (tmp_path / "shared.yaml").write_text("properties: {}\ndefinitions: {}\n")
+    made_kind(tmp_path, "one", missing=("rules.py",))
+    made_kind(tmp_path, "two", "releases: [m]")
+    made_kind(tmp_path, "two_more", "releases: [m, n]")
+    with pytest.raises(kind.KindError) as caught:
+        kind.discover(tmp_path)
+    assert str(caught.value).splitlines() == [
+        "scenarios/one/rules.py: is missing",
+        "scenarios/two_more/settings.yaml: releases: m is already listed by the kind two",
+    ]
+
+
+def test_a_kind_is_read_from_its_folder(tmp_path):
+    """Check that columns, further and definitions need not be properties, nor level and questions."""
+    (tmp_path / "shared.yaml").write_text(
+        "properties: {level: {type: number, description: d}}\ndefinitions: {p: {type: string, pattern: x}}\n"
+    )
+    text = "columns: {x: text}\nfurther: {y: number, z: text}\nbatch: [a, level, questions]\nby_table: {a: number}"
+    made_kind(
+        tmp_path, text=f"{text}\nsmoke: {{s: {{a: 2}}}}\nproperties: {{a: {{$ref: '#/$defs/p', description: d}}}}"
+    )
+    made_kind(tmp_path, "old", "releases: [m]")
+    found = kind.discover(tmp_path)
+    new, old = found["new"], found["old"]
+    assert list(found) == ["new", "old"]
+    assert (new.name, new.about, new.data, new.sources, new.stated) == ("new", "x", "y", ("a",), ())
+    assert new.batch == ("a", "level", "questions")
+    assert list(new.schema["properties"]) == ["kind", "a", "level"]
+    assert list(old.schema["properties"]) == ["kind", "release", "a", "level"]
+    assert new.schema["properties"]["kind"]["enum"] == ["new"]
+    assert new.schema["additionalProperties"] is False
+    assert new.part("a") == {"type": "string", "pattern": "x", "$ref": "#/$defs/p", "description": "d"}
+    assert new.part("level") == {"type": "number", "description": "d"}
+    assert new.part("nothing") == {}
+    assert new.column_kinds(["z", "a", "other"]) == {"z": "text", "a": "number"}
+    assert new.column_kinds(["y", "x"]) == {"x": "text", "y": "number"}
+    assert (new.smoke, old.smoke) == ({"s": {"a": 2}}, {})
+    assert new.package == "reproduction.scenarios.new"
+    assert new.modules == [
+        *(f"reproduction.scenarios.{name}" for name in ("making", "figure", "batch", "new.rules", "new.answer"))
+    ]
+
+
+def test_files_that_a_case_reads_are_named_once():
+    noisy = kind.discover()["noisy_counts"]
+    assert noisy.files([{}]) == []
+    assert noisy.rule("mistakes").__name__ == "mistakes"
+
+
+ERRATA = {
+    2: ("the sum", lambda rng, size: f"{rng.integers(1000)} of {size}"),
+    3: ("the rest", lambda rng, size: "none"),
+}
+
+
+def test_the_evidence_of_an_erratum_is_made_with_its_stream_and_size():
+    expected = f"{np.random.default_rng(5).integers(1000)} of 7"
+    assert evidence.show(ERRATA, 2, rng=np.random.default_rng(5), size=7) == expected
+    with pytest.raises(ValueError, match=r"^erratum must be one of 2, 3, got 1$"):
+        evidence.show(ERRATA, 1, rng=np.random.default_rng(5), size=7)
+    with pytest.raises(ValueError, match=r"^this paper lists no errata, got 1$"):
+        evidence.show({}, 1, rng=np.random.default_rng(5), size=7)
+    made = evidence.table("toy", ERRATA, rng=np.random.default_rng(5), size=7)
+    assert list(made) == ["number", "erratum", "evidence", "command"]
+    assert made.iloc[0].tolist() == [2, "the sum", expected, "python -m reproduction.evidence toy 2"]
+    assert made["evidence"].tolist() == [expected, "none"]
+
+
+def printed(monkeypatch, capsys, *words):
+    monkeypatch.setattr(evidence.sys, "argv", ["evidence", *words])
+    evidence.main()
+    return capsys.readouterr().out
+
+
+def test_the_command_of_the_errata(monkeypatch, capsys):
+    monkeypatch.setattr(evidence, "of", lambda package: {"reproduction.papers.pan2023": ERRATA}.get(package, {}))
+    drawn = stream(1, "pan2023", "errata", 2).integers(1000)
+    text = f"2. the sum\n   {drawn} of 1000\n"
+    assert printed(monkeypatch, capsys, "pan2023", "2") == text
+    assert printed(monkeypatch, capsys, "pan2023") == f"{text}3. the rest\n   none\n"
+    assert printed(monkeypatch, capsys, "wang2020") == "wang2020 has no known errata.\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "pass a paper and numbers of its errata, e.g. balmat2018 1; papers are balmat2018, pan2023, "),
+        (
+            ("nobody", "1"),
+            "pass a paper and numbers of its errata, e.g. balmat2018 1; papers are balmat2018, pan2023, ",
+        ),
+        (("pan2023", "1"), "pan2023: erratum must be one of 2, 3, got 1"),
+        (("pan2023", "-2"), "pan2023: erratum must be one of 2, 3, got -2"),
+        (("pan2023", "two"), "pan2023: erratum must be one of 2, 3, got two"),
+        (("wang2020", "1"), "wang2020: this paper lists no errata, got 1"),
+    ],
+)
+def test_an_unknown_erratum_is_refused_on_the_command_line(monkeypatch, capsys, words, said):
+    monkeypatch.setattr(evidence, "of", lambda package: {"reproduction.papers.pan2023": ERRATA}.get(package, {}))
+    with pytest.raises(SystemExit) as caught:
+        printed(monkeypatch, capsys, *words)
+    assert str(caught.value).startswith(said)
+
+
+def test_errata_are_found_where_a_paper_has_them():
+    for found in PAPERS.values():
+        errata = evidence.of(found.package)
+        assert bool(errata) == (found.folder / "errata.py").is_file()
+        assert list(errata) == sorted(errata)
+
+
+WHOLE = {
+    **{slug: {} for slug in SLUGS},
+    **{"shards": "auto", "scenarios": {}, "plans": {}, "releases": {}},
+}
+
+
+def test_every_rule_of_scenarios_plans_and_releases_has_its_row():
+    toy = {"kind": "noisy_counts", "counts": {"a": 1.5, "b": 2.5}, "epsilon": 1.0}
+    config = WHOLE | {"scenarios": {"one": toy}, "plans": {"p": {}}, "releases": {"r": {}}}
+    rows = {row.rule: tuple(row)[1:] for row in listing.rows(config)}
+    assert rows["scenario_one"] == ("scenarios.noisy_counts.answer", "results/scenarios/one.csv", "scenario one")
+    assert rows["page_one"] == ("scenarios.page.write", "pages/one.html", "page of scenario one")
+    assert rows["plan_p"] == ("scenarios.planning.made", "results/plans/p.csv", "plan p")
+    assert rows["release_r"] == ("dpmultinomial._releases.room.make", "releases/r/", "release r")
+    assert rows["all"][:2] == ("", "")
+    assert "scenario_one_parts" not in rows
+    for study in studies.discover().values():
+        module = study.module.removeprefix("reproduction.")
+        table = (f"{module}.table", f"results/studies/{study.name}.csv", study.title)
+        assert rows[f"study_{study.name}"] == table
+        assert (f"study_{study.name}_part" in rows) == bool(study.parts)
+
+
+def test_the_list_of_rules_stands_in_columns(monkeypatch):
+    found = [listing.Row("a", "f.g", "x.csv", "A"), listing.Row("longer", "", "", "")]
+    monkeypatch.setattr(listing, "rows", lambda config: iter(found))
+    assert listing.text({}) == "rule    function  file   artefact\na       f.g       x.csv  A\nlonger"
