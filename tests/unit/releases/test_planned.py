@@ -1,6 +1,7 @@
 """Plans of releases: noise and cost by settings alone equal those in the records of releases that were made."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -194,3 +195,136 @@ def test_the_figure_has_a_line_for_each_level(tmp_path):
 
 def test_the_default_values_of_a_rate_stay_below_one():
     assert planning.values({}, 0.4, "rate") == [0.1, 0.2, 0.4, 0.8]
+
+
+@pytest.mark.parametrize(
+    ("sensitivity", "text"),
+    [
+        (2.0, "epsilon = 0.333 (replace a record; 0.167 to add or remove a record)"),
+        (1.0, "epsilon = 0.333 (add or remove a record; 0.667 to replace a record)"),
+        (4.0, "epsilon = 0.333 (for an L1 change of 4)"),
+    ],
+)
+def test_an_epsilon_is_stated_for_both_relations(sensitivity, text):
+    assert planning.epsilons(1 / 3, sensitivity) == text
+
+
+@pytest.mark.parametrize(
+    ("want", "of", "goal"),
+    [
+        ({"question": "a > b"}, "counts", "the question whether a > b is answered correctly, with probability 90 %,"),
+        (
+            {"interval": "a", "narrower": 0.125},
+            "shares",
+            "the 90 % interval of the true share of a is narrower than 12.5 % and contains the true value",
+        ),
+        (
+            {"interval": "a", "narrower": 12.5},
+            "counts",
+            "the 90 % interval of the true count of a is narrower than 12.5 and contains the true value",
+        ),
+        (
+            {"interval": "a", "narrower": 0.5},
+            "rates",
+            "the 90 % interval of the underlying rate of a is narrower than 50 % and contains the true value",
+        ),
+    ],
+)
+def test_the_result_of_a_plan_is_a_sentence(want, of, goal):
+    found = SimpleNamespace(epsilon=0.5, frequency=0.955, standard_error=0.0123, wrong=0.02, releases=400)
+    assert planning.sentence(found, {"want": want, "level": 0.9, "of": of, "sensitivity": 1.0}) == (
+        f"With epsilon = 0.5 (add or remove a record; 1 to replace a record), {goal} in 95.5 % of 400 new releases "
+        "(standard error 1.2 %), and the release is decisive but wrong in 2 %."
+    )
+
+
+def plan_of(covered, factor=2.0, relation=ADD_OR_REMOVE, values=(0.5, 1.0, 2.0), key="epsilon"):
+    """Return the table of a plan with two quantities per value."""
+    made = [
+        {key: value, "quantity": name, "share": np.nan, "scale": scale / value, "half_width": 3 * scale / value,
+         "least_squares": np.nan, "cost": value, "relation": relation, "budget_cost": factor * value,
+         "budget_relation": REPLACE, "covered": text, "epsilon_at_delta": value / 3, "delta": 1e-6, "method": "m"}
+        for value, text in zip(values, covered, strict=True) for name, scale in (("a", 2.0), ("b", 0.0))
+    ]  # fmt: skip
+    return pd.DataFrame(made)
+
+
+@pytest.mark.parametrize(
+    ("covered", "end"),
+    [
+        (["yes", "yes", "yes"], "The budget that is left covers epsilon = 2 and all smaller values."),
+        (["yes", "yes", "too much"], "The budget that is left covers epsilon = 1, but not epsilon = 2: too much."),
+        (["yes", "much", "more"], "The budget that is left covers epsilon = 0.5, but not epsilon = 1: much."),
+        (["first", "second", "third"], "The budget covers none of the values: first."),
+        (["no budget"] * 3, "s has no budget."),
+    ],
+)
+def test_the_largest_value_that_the_budget_covers_is_stated(covered, end):
+    text = planning.release_sentence(plan_of(covered), {"release": "r"}, "s")
+    assert text == (
+        "The epsilon that the release states refers to neighbours that differ by one record more or less. The budget "
+        "of s counts the epsilon of a replaced record, which is 2 times as large. At delta = 1e-06, a release alone "
+        f"has the epsilon in its column; budgets do not count it. {end}"
+    )
+
+
+def test_a_relation_of_replacement_is_counted_as_it_is():
+    text = planning.release_sentence(plan_of(["yes"] * 3, 1.0, REPLACE, key="rho"), {"release": "r"}, "s")
+    assert text.startswith(
+        "The rho that the release states refers to neighbours that differ by one record that was repl"
+    )
+    assert "counts the rho of a replaced record, which is the same number. " in text
+    rate = planning.release_sentence(plan_of(["yes"] * 3, key="rate"), {"release": "r"}, "s")
+    assert rate.startswith("The epsilon that the release states")
+    none = plan_of(["yes"] * 3).assign(cost=np.nan)
+    assert planning.release_sentence(none, {"release": "r"}, "s") == (
+        f"r: {planned.NO_COST}; dpm release compares it with the budget of s."
+    )
+
+
+def test_the_table_of_a_plan_has_rounded_cells():
+    found = plan_of(["yes", "no budget", "beyond"])
+    table = planning.shown(found, 0.9)
+    assert list(table.columns) == [
+        "epsilon", "quantity", "scale of noise", "within (90 %)", "epsilon stated", "epsilon of the budget",
+        "epsilon at delta 1e-06", "covered",
+    ]  # fmt: skip
+    assert table.iloc[0].tolist() == [
+        "0.5", "a", "4", "12", "0.5 (add or remove a record)", "1 (replace a record)", "0.1667", "yes",
+    ]  # fmt: skip
+    assert table.iloc[1].tolist()[1:4] == ["b", "exact", ""]
+    assert table["covered"].tolist() == ["yes", "yes", "no budget", "no budget", "no", "no"]
+    more = planning.shown(found.assign(share=[0.25, np.nan] * 3, least_squares=[1.23456, np.nan] * 3), 0.9)
+    assert more["share"].tolist()[:2] == ["25 %", ""]
+    assert more["least squares"].tolist()[:2] == ["1.23", ""]
+    without = planning.shown(found.assign(cost=np.nan, scale=np.nan), 0.9)
+    assert list(without.columns) == ["epsilon", "quantity", "scale of noise", "within (90 %)"]
+    assert without["scale of noise"].tolist() == [""] * 6
+
+
+def test_the_figure_of_a_plan_has_noisy_quantities_and_least_squares():
+    found = plan_of(["yes"] * 3).assign(least_squares=[1.0, np.nan, 2.0, np.nan, 3.0, np.nan])
+    axes = planning.figure(found, 0.9).axes[0]
+    lines = {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in axes.get_lines()}
+    assert lines == {
+        "a": ([0.5, 1.0, 2.0], [12.0, 6.0, 3.0]),
+        "a, least squares": ([0.5, 1.0, 2.0], [1.0, 2.0, 3.0]),
+    }
+    assert len({line.get_color() for line in axes.get_lines()}) == 1
+    assert (axes.get_xscale(), axes.get_xlabel(), axes.get_ylim()[0]) == ("log", "epsilon", 0)
+    assert axes.get_ylabel() == "half-width of 90 % intervals"
+    assert axes.get_legend() is not None
+    empty = planning.figure(found.assign(scale=0.0), 0.9).axes[0]
+    (text,) = empty.texts
+    assert (text.get_text(), text.get_position()) == ("no additive noise", (0.5, 0.5))
+    assert not empty.get_lines()
+
+
+def test_the_values_of_a_plan_increase_and_default_to_multiples():
+    assert planning.values({"values": [3, 1, 2]}, 9.0, "epsilon") == [1.0, 2.0, 3.0]
+    assert planning.values({}, 8.0, "epsilon") == [2.0, 4.0, 8.0, 16.0, 32.0]
+    assert planning.values({"values": [0.5, 1.0, 0.25]}, 0.4, "rate") == [0.25, 0.5]
+    assert planning.values({"values": [0.5, 1.0]}, 0.4, "epsilon") == [0.5, 1.0]
+    assert planning._costs(Cost(relation=ADD_OR_REMOVE, rho=0.5)) == {
+        "cost": 0.5, "relation": ADD_OR_REMOVE, "budget_cost": 2.0, "budget_relation": REPLACE,
+    }  # fmt: skip

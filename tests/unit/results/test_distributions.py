@@ -10,11 +10,13 @@ from scipy.special import gammaln
 from scipy.stats import binom
 
 import dpmultinomial as dpm
-from dpmultinomial._results import convolutions
+from dpmultinomial._accuracy import EXACT, Accuracy
+from dpmultinomial._results import convolutions, plot
 from dpmultinomial._results.convolutions import convolved
 from dpmultinomial._results.distributions import TYPES, Continuous, Discrete, Draws, Unavailable
 from dpmultinomial._results.joint import _correlated
-from dpmultinomial._results.posterior import COLUMNS, GROUPS
+from dpmultinomial._results.posterior import COLUMNS, GROUPS, Posterior
+from dpmultinomial._results.quantities import Chance, Columns, Quantities
 from dpmultinomial._seeding import stream
 
 NOISY = {"met": 12.3, "not met": -4.1, "failed": 44.2}
@@ -386,3 +388,258 @@ def test_messages_have_small_relative_error_wherever_the_tie_is(low, monkeypatch
     found = _correlated(along, weights, size)
     large = wanted > 1e-40 * wanted.max()
     assert found[large] == pytest.approx(wanted[large].astype(float), rel=1e-11, abs=0)
+
+
+def discrete(values, p, name="x", accuracy=EXACT):
+    return Discrete(values, p, name=name, type="count", accuracy=accuracy)
+
+
+def test_a_listed_distribution_by_hand():
+    """Values 1, 3, 4 with the probabilities 1/4, 1/4, 1/2; a value of weight 0 is not a value."""
+    law = discrete([1, 2, 3, 4], [1.0, 0.0, 1.0, 2.0])
+    assert law.values.tolist() == [1, 3, 4]
+    assert (law.mean(), law.variance(), law.mode()) == (3.0, pytest.approx(1.5), 4.0)
+    assert law.cdf([0, 1, 2, 3, 4, 9]).tolist() == [0, 0.25, 0.25, 0.5, 1, 1]
+    assert law.sf([0, 1, 2, 3, 4, 9]).tolist() == [1, 0.75, 0.75, 0.5, 0, 0]
+    assert law.pmf([0, 1, 2, 3, 4, 9]).tolist() == [0, 0.25, 0, 0.25, 0.5, 0]
+    levels = [0, 0.25, 0.2500001, 0.5, 0.5000001, 1]
+    assert law.quantile(levels).tolist() == [1, 1, 3, 3, 4, 4]
+    assert law.quantile(0.25 * (1 + 1e-13)) == 1  # equal up to rounding
+    assert law.quantile(0.5 * (1 + 1e-13)) == 3
+    assert discrete([1, 2], [1, 1]).mode() == 1  # the smallest of several
+    assert law.interval(0.5) == (1.0, 4.0)
+    assert law.interval(0.5, kind="hdi") == (4.0, 4.0)
+    assert law.interval(0.51, kind="hdi") == (3.0, 4.0)
+    assert law.interval(0.75, kind="hdi") == (3.0, 4.0)
+    assert law.interval(0.76, kind="hdi") == (1.0, 4.0)
+
+
+@pytest.mark.parametrize(("u", "value"), [(0.0, 1), (0.2499, 1), (0.25, 3), (0.4999, 3), (0.5, 4), (0.9999, 4)])
+def test_a_draw_is_the_quantile_of_a_uniform_number(u, value):
+    class Fixed(np.random.Generator):
+        def random(self, size=None):
+            return np.full(size, u)
+
+    law = discrete([1, 3, 4], [1.0, 1.0, 2.0])
+    assert law.sample(2, rng=Fixed(np.random.PCG64(1))).tolist() == [value, value]
+
+
+class Triangle:
+    """Density x/2 on (0, 2): distribution function x^2/4, mean 4/3, variance 2/9."""
+
+    def mean(self):
+        return 4 / 3
+
+    def variance(self):
+        return 2 / 9
+
+    def pdf(self, x):
+        return np.asarray(x) / 2
+
+    def cdf(self, x):
+        return np.asarray(x) ** 2 / 4
+
+    def quantile(self, q):
+        return 2 * np.sqrt(np.asarray(q))
+
+
+def test_a_density_by_hand():
+    law = Continuous(Triangle(), name="x", type="rate", accuracy=EXACT)
+    assert (law.mean(), law.sd()) == (4 / 3, pytest.approx(np.sqrt(2) / 3))
+    assert law.median() == pytest.approx(np.sqrt(2))
+    assert law.interval(0.9) == pytest.approx((2 * np.sqrt(0.05), 2 * np.sqrt(0.95)))
+    lower, upper = law.interval(0.75, kind="hdi")  # the density increases: the upper three quarters
+    assert (lower, upper) == pytest.approx((1.0, 2.0), abs=1e-5)
+    assert law.mode() == pytest.approx(2.0, abs=1e-3)
+    draws = law.sample(20_000, rng=stream(1, "triangle"))
+    assert abs((draws < 1).mean() - 0.25) < 6 * np.sqrt(0.1875 / 20_000)
+    given = Continuous(Triangle(), name="x", type="rate", accuracy=EXACT, draw=lambda size, rng: np.full(size, 7.0))
+    assert given.sample(2, rng=stream(1, "x")).tolist() == [7.0, 7.0]
+
+
+def test_a_sample_by_hand():
+    law = Draws([[4.0, 1.0], [2.0, 3.0]], name="x", type="rate", accuracy=EXACT)
+    assert law.draws.tolist() == [1, 2, 3, 4]
+    assert (law.mean(), law.variance()) == (2.5, pytest.approx(5 / 3))
+    assert law.cdf([0, 1, 2.5, 4]).tolist() == [0, 0.25, 0.5, 1]
+    assert law.quantile([0, 0.5, 1]).tolist() == [1, 2.5, 4]
+    assert set(law.sample(100, rng=stream(1, "sample")).tolist()) == {1, 2, 3, 4}
+
+
+def test_a_distribution_is_shown_in_one_line():
+    law = discrete([1, 3, 4], [1.0, 1.0, 2.0], accuracy=Accuracy("approximate", 0.1, "x"))
+    assert repr(law) == "count x: mean 3, sd 1.22, 95% in 1 .. 4, approximate"
+    with pytest.raises(ValueError, match="type must be one of"):
+        Discrete([1], [1.0], name="x", type="number", accuracy=EXACT)
+
+
+def group(size=3, numbers=None, status="exact", **more):
+    """Return quantities q0, q1, .. that are i or i + 2 with probability 1/2 each."""
+    return Quantities(
+        [f"q{i}" for i in range(size)],
+        lambda i: discrete([i, i + 2], [1, 1], f"q{i}", Accuracy(status, 0.0, "" if status == "exact" else "draws")),
+        joint=lambda n, rng: np.tile(np.arange(size), (n, 1)),
+        numbers=numbers,
+        **more,
+    )
+
+
+def columns_of(level):
+    """Return made-up numbers of three quantities, which depend on the level."""
+    return Columns(np.array([1.0, 2, 3]), np.array([2.0, 3, 4]), np.full(3, level), np.full(3, 1 + level), EXACT)
+
+
+def test_numbers_of_a_group_are_computed_in_one_pass_or_each_by_itself():
+    each, at_once = group(), group(numbers=columns_of)
+    assert (each.in_one_pass, at_once.in_one_pass) == (False, True)
+    assert each.mean().to_dict() == {"q0": 1.0, "q1": 2.0, "q2": 3.0}
+    assert each.sd().tolist() == each.variance().tolist() == [1.0] * 3
+    assert at_once.mean().to_dict() == {"q0": 1.0, "q1": 2.0, "q2": 3.0}
+    assert (at_once.sd().tolist(), at_once.variance().tolist()) == ([2.0, 3.0, 4.0], [4.0, 9.0, 16.0])
+    assert at_once.interval().to_numpy().tolist() == [[0.95, 1.95]] * 3
+    assert at_once.interval(0.5).to_numpy().tolist() == [[0.5, 1.5]] * 3
+    assert at_once.interval(0.5, kind="hdi").to_numpy().tolist() == [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]
+    assert each.interval(0.9).to_numpy().tolist() == [[0.0, 2.0], [1.0, 3.0], [2.0, 4.0]]
+    found = each.numbers(0.9)
+    assert [x.tolist() for x in found[:4]] == [[1, 2, 3], [1, 1, 1], [0, 1, 2], [2, 3, 4]]
+    assert list(at_once.states) == [EXACT] * 3
+    assert [state.status for state in each.states] == ["exact"] * 3
+    states = [EXACT, Accuracy("approximate", 0.1, "draws"), EXACT]
+    assert group(numbers=lambda level: columns_of(level)._replace(states=states)).states == states
+    assert each.median().tolist() == [0, 1, 2]
+    assert each.mode().tolist() == [0, 1, 2]
+    assert each.quantile([0.2, 0.8]).to_numpy().tolist() == [[0, 2], [1, 3], [2, 4]]
+    assert each.cdf([0, 2]).to_numpy().tolist() == [[0.5, 1], [0, 0.5], [0, 0.5]]
+    assert each.quantile(0.2).shape == (3, 1)
+    assert each._ipython_key_completions_() == ["q0", "q1", "q2"]
+
+
+@pytest.mark.parametrize(("size", "end"), [(20, "q19"), (21, "q19, .. (21 in all)")])
+def test_an_unknown_name_lists_twenty_names(size, end):
+    with pytest.raises(KeyError) as told:
+        group(size)["no"]
+    assert told.value.args[0].endswith(end)
+
+
+@pytest.mark.parametrize(("size", "lines"), [(10, 10), (11, 11), (12, 11)])
+def test_a_group_shows_ten_quantities(size, lines):
+    text = repr(group(size)).splitlines()
+    assert len(text) == lines
+    assert (text[-1] == f".. and {size - 10} more") == (size > 10)
+
+
+def test_shares_are_among_two_different_names():
+    shares = group(among=lambda names: names)
+    assert shares.among("q0", "q2") == ("q0", "q2")
+    for wrong, words in ((("q0",), "got q0"), ((), "got none"), (("q0", "q0"), "got q0, q0")):
+        with pytest.raises(ValueError, match=f"must contain at least two different names, {words}"):
+            shares.among(*wrong)
+    with pytest.raises(Unavailable, match="but q0, q1, q2 are not shares or rates"):
+        group(4).among("q0", "q1")
+
+
+def test_the_joint_distribution_may_be_computed_later():
+    made = []
+    later = group(together=lambda: made.append(1) or "joint")
+    assert not made
+    assert (later.together, later.together, made) == ("joint", "joint", [1])
+    assert group(together="joint").together == "joint"
+    assert group().together is None
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "shown"),
+    [(0.25, 0.0, "0.25 (exact)"), (1.5, 0.0, "1 (exact)"), (-0.1, 0.0, "0 (exact)"),
+     (1 / 3, 0.0123, "0.333333 (approximate, standard error 0.012)")],
+)  # fmt: skip
+def test_a_probability_is_between_0_and_1_and_states_its_error(value, error, shown):
+    chance = Chance(value, Accuracy("approximate", error, "draws") if error else EXACT)
+    assert repr(chance) == shown
+    assert 0 <= chance <= 1
+    again = type(chance).__reduce__(chance)
+    assert again[0](*again[1]) == chance
+    assert again[1][1] is chance.accuracy
+    assert Chance(0.5).accuracy is EXACT
+
+
+def result(*groups, **more):
+    return Posterior(dict(groups), joint=lambda n, rng: {}, method="by hand", **more)
+
+
+@pytest.mark.parametrize(
+    ("states", "worst"),
+    [(["exact", "exact"], "exact"), (["exact", "approximate"], "approximate"),
+     (["converged", "approximate"], "converged"), (["not converged", "converged"], "not converged")],
+)  # fmt: skip
+def test_the_accuracy_of_a_result_is_that_of_its_worst_quantity(states, worst):
+    found = result(*((name, group(status=state)) for name, state in zip(("counts", "rates"), states, strict=True)))
+    assert found.accuracy.status == worst
+    assert found.groups == ("counts", "rates")
+
+
+def test_facts_and_evidence_are_computed_when_they_are_needed():
+    assert result(("counts", group())).facts == {}
+    assert result(("counts", group()), facts={"a": 1}).facts == {"a": 1}
+    assert result(("counts", group()), facts=lambda: {"a": 2}).facts == {"a": 2}
+    assert result(("counts", group()), log_evidence=lambda: 3).log_evidence == 3.0
+    with pytest.raises(
+        AttributeError, match="log_evidence is not available for this prior or for the method 'by hand'"
+    ):
+        _ = result(("counts", group())).log_evidence
+    with pytest.raises(TypeError, match=r"only a result of dpmultinomial\.posterior can be pickled"):
+        result(("counts", group())).__reduce__()
+    with pytest.raises(AttributeError, match="this posterior has no rates"):
+        _ = result(("counts", group())).rates
+
+
+def test_a_conflict_replaces_the_warnings_of_a_result():
+    conflict = {"found": True, "names": ["a", 3], "smallest": 0.00042, "tested": 1234}
+    for check, lines in (
+        ({}, ["WARNING: w<"]),
+        ({"conflict": {**conflict, "found": False}}, ["WARNING: w<"]),
+        (
+            {"conflict": conflict},
+            ["CONFLICT: improbable under the stated noise and prior: a, 3 (smallest p-value 0.0004 among 1,234)"],
+        ),
+    ):
+        found = result(("counts", group()), facts={"warnings": ["w<"], **check})
+        assert found._warnings() == lines
+        assert repr(found).splitlines()[1] == lines[0]
+        assert ("<p><strong>WARNING: w&lt;</strong></p>" in found._repr_html_()) == (len(lines[0]) < 20)
+    assert repr(found).startswith("Posterior of 3 counts by by hand: exact")
+
+
+def test_panels_of_a_plot_have_a_line_for_each_quantity():
+    found = result(("counts", group(2)), ("rates", group(5)))
+    figure = found.plot(level=0.5)
+    first, second = figure.axes
+    assert figure.get_size_inches() == pytest.approx([6.0, 0.9 + 0.28 * 7 + 0.5 * 2])
+    assert [axis.get_title(loc="left") for axis in figure.axes] == [
+        "counts: median and 50 % interval", "rates: median and 50 % interval"]  # fmt: skip
+    assert second.get_ylim() == (-0.6, 4.6)
+    assert second.get_yticks().tolist() == [4, 3, 2, 1, 0]
+    assert second.lines[0].get_data()[1].tolist() == [4, 3, 2, 1, 0]
+    assert [segment[0, 1] for segment in second.collections[0].get_segments()] == [4, 3, 2, 1, 0]
+    assert first.get_position().height < second.get_position().height
+    few = found.plot("rates", largest=2).axes[0]
+    assert [label.get_text() for label in few.get_yticklabels()] == ["q4", "q3"]
+    assert few.get_title(loc="left") == "rates: median and 95 % interval, 2 largest of 5"
+    with pytest.raises(ValueError, match="about must be one of counts, rates, got 'shares'"):
+        found.plot("shares")
+    with pytest.raises(ValueError, match="largest must be >= 1"):
+        found.plot(largest=0)
+
+
+def test_the_curve_of_a_plan_has_its_frequencies_and_two_standard_errors():
+    curve = pd.DataFrame({"epsilon": [0.5, 1.0], "frequency": [0.2, 0.9], "wrong": [0.1, 0.05]})
+    (axis,) = plot.plan_curve(curve, 0.8, 0.7, 0.02).axes
+    right, wrong, dot = axis.lines[:3]
+    assert (right.get_xdata().tolist(), right.get_ydata().tolist()) == ([0.5, 1.0], [0.2, 0.9])
+    assert wrong.get_ydata().tolist() == [0.1, 0.05]
+    assert (list(dot.get_xdata()), list(dot.get_ydata())) == ([0.8], [0.7])
+    (bars,) = axis.collections
+    assert bars.get_segments()[0][:, 1] == pytest.approx([0.66, 0.74])
+    assert (axis.get_xscale(), axis.get_xlabel(), axis.get_ylabel()) == ("log", "epsilon", "frequency")
+    assert axis.get_ylim() == (-0.03, 1.03)
+    assert {text.get_text() for text in axis.get_legend().get_texts()} == {
+        "decisive and correct", "decisive but wrong", "fresh releases"}  # fmt: skip

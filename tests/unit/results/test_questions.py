@@ -11,13 +11,16 @@ from scipy.special import gammaln
 from scipy.stats import rankdata
 
 import dpmultinomial as dpm
+from dpmultinomial._accuracy import EXACT, Accuracy
 from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._posteriors.published import counts, counts_with_total
 from dpmultinomial._results import questions as answering
 from dpmultinomial._results.convolutions import Window
+from dpmultinomial._results.distributions import Continuous, Discrete, Draws
 from dpmultinomial._results.expressions import Names, comparison
-from dpmultinomial._results.joint import Pair
+from dpmultinomial._results.joint import Enumerated, Independent, Pair
 from dpmultinomial._results.posterior import COLUMNS
+from dpmultinomial._results.quantities import Quantities
 from dpmultinomial._results.questions import Drawer
 from dpmultinomial._seeding import stream
 
@@ -501,3 +504,285 @@ def test_a_comparison_of_multiples_is_listed_only_up_to_the_largest_number_of_pa
     monkeypatch.setattr(answering, "LARGEST_PAIR", most)
     found = answering.chance(together, comparison("2 * a > b", Names(("a", "b"))))
     assert found is expected or found == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("coefficients", "step"),
+    [
+        ([1.0, -3.0], 1.0), ([0.5, 2.0], 0.5), ([1 / 3, 0.5], 1 / 6), ([1 / 60], 1 / 60), ([1 / 61], None),
+        ([1000.0], 1.0), ([1001.0], None), ([1000.5], None), ([500.5], None), ([500.0, 0.5], 0.5), ([2**0.5], None),
+        ([1 + 1e-10], 1.0), ([1 + 1e-8], None), ([-1000.0, 1.0], 1.0),
+    ],
+)  # fmt: skip
+def test_coefficients_are_multiples_of_a_unit_fraction(coefficients, step):
+    """Denominators up to 60, multiples up to 1,000: 1000.5 is 2,001 halves."""
+    assert answering._common(dict(enumerate(coefficients))) == step
+
+
+@pytest.mark.parametrize("weights", [[1e-30, 1.0], [1.0, 1e-30], [0.25, 0.75], [3.0, 1.0]])
+def test_a_probability_is_computed_from_the_smaller_side(weights):
+    asked = comparison("a < 1", Names(["a"]))
+    found = answering._where(np.array([0, 1]), np.array(weights), asked)
+    assert found == pytest.approx(weights[0] / sum(weights), rel=1e-15)
+    assert 1 - found == pytest.approx(weights[1] / sum(weights), rel=1e-15 if weights[0] > 0.1 else 1e-12)
+
+
+def independent(*windows):
+    """Return independent counts with the given weights."""
+    laws = [Discrete(np.arange(first, first + len(p)), np.array(p), name="", type="count", accuracy=EXACT)
+            for first, p in windows]  # fmt: skip
+    return Independent(lambda i: laws[i])
+
+
+THREE = ((0, [0.2, 0.5, 0.3]), (1, [0.4, 0.6]), (0, [0.7, 0.1, 0.1, 0.1]))
+
+
+def vectors_of(*windows):
+    """Return all vectors of independent counts with their probabilities."""
+    values = [np.arange(first, first + len(p)) for first, p in windows]
+    every = np.array(list(itertools.product(*values)))
+    p = np.array([np.prod([w[1][n - w[0]] for n, w in zip(row, windows, strict=True)]) for row in every])
+    return every, p / p.sum()
+
+
+@pytest.mark.parametrize(
+    ("text", "true"),
+    [
+        ("a > b", lambda a, b, c: a > b),
+        ("2 * a >= b + c", lambda a, b, c: 2 * a >= b + c),
+        ("a + 0.5 * b - 1.5 * c < 1", lambda a, b, c: a + 0.5 * b - 1.5 * c < 1),
+        ("3 * a = 2 * b", lambda a, b, c: 3 * a == 2 * b),
+        ("a + b + c != 3", lambda a, b, c: a + b + c != 3),
+        ("0 > a - 1", lambda a, b, c: a < 1),
+        ("2 > 1", lambda a, b, c: a == a),
+        ("2 < 1", lambda a, b, c: a != a),
+        ("2 * a + 2 * b > 5", lambda a, b, c: a + b > 2.5),
+    ],
+)
+def test_comparisons_of_independent_counts_equal_enumeration(text, true):
+    n, p = vectors_of(*THREE)
+    found = answering.chance(independent(*THREE), comparison(text, Names(["a", "b", "c"])))
+    assert found == pytest.approx(p[true(*n.T)].sum(), rel=1e-13, abs=1e-15)
+
+
+@pytest.mark.parametrize("joint", ["independent", "listed"])
+@pytest.mark.parametrize(("above", "below"), [([0], [1]), ([2], [0]), ([0], [0, 2]), ([0, 1], [0, 1, 2]), ([0], [0])])
+def test_ratios_equal_enumeration(joint, above, below):
+    n, p = vectors_of(*THREE)
+    together = independent(*THREE) if joint == "independent" else Enumerated(n, p)
+    values, chances, undefined = answering.ratio(together, above, below)
+    top, bottom = n[:, above].sum(axis=1), n[:, below].sum(axis=1)
+    good = bottom != 0
+    wanted = {}
+    for r, q in zip((top[good] / bottom[good]).tolist(), p[good].tolist(), strict=True):
+        wanted[r] = wanted.get(r, 0.0) + q
+    assert undefined == pytest.approx(p[~good].sum(), abs=1e-15)
+    if above == below:
+        assert (values.tolist(), chances.tolist()) == ([1.0], [1.0])
+    else:
+        assert values.tolist() == sorted(wanted)
+        assert chances == pytest.approx([wanted[r] for r in sorted(wanted)], rel=1e-12)
+
+
+def test_a_ratio_of_overlapping_sums_and_of_too_many_pairs_is_drawn(monkeypatch):
+    together = independent(*THREE)
+    assert answering.ratio(together, [0, 1], [1, 2]) is None  # neither disjoint nor a share
+    monkeypatch.setattr(answering, "LARGEST_PAIR", 6)
+    assert answering.ratio(together, [0], [1]) is not None  # 3 * 2 pairs
+    monkeypatch.setattr(answering, "LARGEST_PAIR", 5)
+    assert answering.ratio(together, [0], [1]) is None
+
+
+def test_expected_ranks_equal_enumeration_and_ties_have_the_better_rank():
+    windows = (*THREE, (2, [0.5, 0.5]))
+    n, p = vectors_of(*windows)
+    ranks = 1 + (n[:, None, :] > n[:, :, None]).sum(axis=2)
+    laws = [Window(first, np.array(weights) * (i + 1)) for i, (first, weights) in enumerate(windows)]
+    assert answering.expected(laws) == pytest.approx(p @ ranks, rel=1e-13)
+    found = answering.exact_ranks(independent(*windows), [0, 1, 2, 3], 4)
+    assert [rank.place for rank in found] == np.argsort(p @ ranks, kind="stable").tolist()
+    for rank in found:
+        wanted = {r: p[ranks[:, rank.place] == r].sum() for r in (1, 2, 3, 4)}
+        assert dict(zip(rank.ranks.tolist(), rank.probabilities.tolist(), strict=True)) == pytest.approx(
+            {r: q for r, q in wanted.items() if q > 0}, rel=1e-12)  # fmt: skip
+        assert rank.among(2) == pytest.approx(wanted[1] + wanted[2], rel=1e-12)
+    assert [rank.place for rank in answering.exact_ranks(independent(*windows), [2, 0], 1)] == [0]
+
+
+@pytest.mark.parametrize(("most", "listed"), [(36, True), (35, False)])
+def test_ranks_are_drawn_if_their_distributions_take_too_many_steps(most, listed, monkeypatch):
+    """a and b have 3 values and two uncertain opponents each: 2^2 * 3 steps; three such ranks have 36."""
+    windows = ((0, [0.2, 0.5, 0.3]),) * 3
+    monkeypatch.setattr(answering, "MOST_WORK", most)
+    assert (answering.exact_ranks(independent(*windows), [0, 1, 2], 3) is not None) == listed
+
+
+@pytest.mark.parametrize(
+    ("first", "wanted"),
+    [(5, [1.0, 1.0]), (4, [1.0, 0.75]), (3, [0.75, 0.5]), (2, [0.5, 0.0]), (1, [0.0, 0.0]), (0, [0.0, 0.0])],
+)
+def test_the_probability_that_another_count_is_larger(first, wanted):
+    """The count is 3 or 4; the other has the weights 1, 1, 2 from `first` on."""
+    found = answering._exceeding(Window(3, np.ones(2)), [Window(first, np.array([1.0, 1.0, 2.0]))])
+    assert found.tolist() == [wanted]
+
+
+class Three:
+    """Three quantities that are known only from draws, each the number of its draw plus 0, 1 or 2."""
+
+    names, together = ("a", "b", "c"), None
+
+    def __init__(self, status="exact", size=3):
+        self.names = tuple("abc"[:size]) if size <= 3 else tuple(map(str, range(size)))
+        self.status, self.sizes = status, []
+
+    def __len__(self):
+        return len(self.names)
+
+    def __getitem__(self, name):
+        return SimpleNamespace(accuracy=Accuracy(self.status, 0.0, "by hand"))
+
+    def sample(self, size, *, rng):
+        self.sizes.append(size)
+        return np.arange(size, dtype=float)[:, None] + np.arange(len(self))
+
+
+def test_draws_state_their_standard_errors():
+    drawer = Drawer(Three(), np.random.default_rng(1))
+    n = answering.DRAWS
+    assert n == 100_000
+    assert drawer.state.status == "approximate"
+    assert drawer.state.reason == (
+        "by hand; 100,000 independent draws; error: one standard error, or a 95 % bound if all draws agree"
+    )
+    assert drawer.error(2.0) == 2.0 / np.sqrt(n)
+    assert drawer.error_of_chance(0.2) == pytest.approx(np.sqrt(0.16 / n))
+    bound = 1 - 0.05 ** (1 / n)  # of Clopper and Pearson
+    assert drawer.error_of_chance(0.0) == drawer.error_of_chance(1.0) == pytest.approx(bound, rel=1e-9)
+    assert drawer.error_of_rank(0.5, 7) == 0.5 / np.sqrt(n)
+    assert drawer.error_of_rank(0.0, 7) == pytest.approx(6 * bound, rel=1e-9)
+    chance = drawer.chance(np.array([True, False, False, False]))
+    assert (float(chance), chance.accuracy.error) == (0.25, pytest.approx(np.sqrt(0.1875 / n)))
+    law = drawer.law(np.array([1.0, np.nan, 3.0]), "x")
+    assert (law.mean(), law.name, law.type) == (2.0, "x", "question")
+    assert law.accuracy.error == pytest.approx(np.sqrt(2) / np.sqrt(n))
+    for status in ("converged", "not converged"):
+        chain = Drawer(Three(status), np.random.default_rng(1))
+        assert (chain.state.status, chain.state.reason) == (status, "by hand")
+        assert np.isnan([chain.error(1.0), chain.error_of_chance(0.5), chain.error_of_chance(1.0)]).all()
+
+
+@pytest.mark.parametrize(("size", "calls"), [(50, 1), (51, 2)])
+def test_draws_of_up_to_fifty_quantities_are_kept(size, calls):
+    group = Three(size=size)
+    drawer = Drawer(group, np.random.default_rng(1))
+    first, second = drawer.columns([0, 2]), drawer.columns([1])
+    assert first.shape == (answering.DRAWS, 2)
+    assert (first[:, 1] - first[:, 0] == 2).all()
+    assert (second[:5, 0] == np.arange(5) + 1).all()
+    assert len(group.sizes) == calls
+    assert drawer.columns([]).shape == (answering.DRAWS, 0)
+
+
+@pytest.mark.parametrize(("at_once", "sizes"), [(60, [1] * 7), (120, [2, 2, 2, 1]), (10**7, [7])])
+def test_draws_of_many_quantities_come_in_blocks(at_once, sizes, monkeypatch):
+    monkeypatch.setattr(answering, "DRAWS", 7)
+    monkeypatch.setattr(answering, "_AT_ONCE", at_once)
+    group = Three(size=60)
+    assert Drawer(group, np.random.default_rng(1)).columns([3]).shape == (7, 1)
+    assert group.sizes == sizes
+
+
+class Uniform:
+    """Uniform distribution on (0, 2)."""
+
+    support = (0.0, 2.0)
+
+    def cdf(self, x):
+        assert 0 <= x <= 2
+        return np.asarray(x / 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "p"),
+    [
+        ("a < 0.5", 0.25), ("a <= 0.5", 0.25), ("a > 0.5", 0.75), ("a >= 0.5", 0.75), ("a = 0.5", 0.0), ("a != 1", 1.0),
+        ("-1 * a < -0.5", 0.75), ("-2 * a >= -1", 0.25), ("2 * a < 1", 0.25), ("a < 3", 1.0), ("a > 3", 0.0),
+        ("a > -1", 1.0), ("a < -1", 0.0), ("a <= 2", 1.0), ("a > 0", 1.0), ("1 > 0", 1.0), ("1 < 0", 0.0),
+    ],
+)  # fmt: skip
+def test_a_comparison_of_one_real_quantity_is_its_distribution_function(text, p):
+    law = Continuous(Uniform(), name="a", type="rate", accuracy=EXACT)
+    group = Quantities(["a"], lambda i: law, joint=None)
+    found = answering.Asked(group, Drawer(group, None)).probability(text)
+    assert float(found) == pytest.approx(p, abs=1e-15)
+    assert found.accuracy.status == "exact"
+
+
+def test_a_comparison_of_one_listed_quantity_and_of_draws():
+    law = Discrete([1, 2, 5], [0.2, 0.3, 0.5], name="a", type="share", accuracy=EXACT)
+    group = Quantities(["a"], lambda i: law, joint=None)
+    asked = answering.Asked(group, Drawer(group, None))
+    for text, p in (("a > 1", 0.8), ("a = 2", 0.3), ("2 * a < 10", 0.5), ("-1 * a < -2", 0.5), ("a != 5", 0.5)):
+        assert float(asked.probability(text)) == pytest.approx(p, rel=1e-14)
+    draws = Quantities(["a"], lambda i: Draws([1.0, 2.0], name="a", type="rate", accuracy=EXACT), joint=None)
+    with pytest.raises(ValueError, match="rng is required"):
+        answering.Asked(draws, Drawer(draws, None)).probability("a > 1")
+
+
+def test_the_sum_of_all_others_is_not_among_all():
+    group = SimpleNamespace(names=("a", "total", "b"), whole="total", places={"a": 0, "total": 1, "b": 2},
+                            words=Names(("a", "total", "b")))  # fmt: skip
+    asked = answering.Asked(group, None)
+    assert asked._places("sum", "all") == [0, 2]
+    assert asked._places("sum", ["total", "b"]) == [1, 2]
+    assert asked._places("sum", "b") == [2]
+    named = SimpleNamespace(names=("all", "b"), whole=None, places={"all": 0, "b": 1}, words=Names(("all", "b")))
+    assert answering.Asked(named, None)._places("sum", "all") == [0]  # a quantity of this name
+    assert asked._state(0.0) is EXACT
+    assert asked._state(0.25).reason == "given that the denominator is not 0, which has probability 0.75"
+
+
+@pytest.mark.parametrize(("size", "top"), [(3, 3), (5, 5), (6, 5)])
+def test_a_rank_shows_the_first_five_by_default(size, top):
+    posterior = counts.posterior(
+        {f"c{i}": 10 * i for i in range(size)}, noise=dpm.DiscreteLaplace(scale=1.0), prior="flat"
+    )
+    rows = posterior.ask({"r": {"rank": {"of": "all"}}})
+    assert len(rows) == 2 * top
+    assert rows["quantity"].tolist()[1] == f"r: P(c{size - 1} in top {top})"
+
+
+def test_numbers_in_comparisons_may_have_points_and_exponents():
+    names = Names(["a", "b c"])
+    for text, bound in (
+        ("a > 1.", 1.0),
+        ("a > .5e1", 5.0),
+        ("a > 2E-1", 0.2),
+        ("a > 1e+2", 100.0),
+        ("a + 1 > 3 - 1", 1.0),
+    ):
+        assert comparison(text, names).bound == pytest.approx(bound)
+    assert comparison("2*3*a > --1", names).coefficients == {0: 6.0}
+    assert comparison("a - 2*'b c' - a <= 0", names).coefficients == {1: -2.0}
+    assert comparison("a_b > 1", Names(["a", "a_b"])).coefficients == {1: 1.0}
+    with pytest.raises(KeyError, match="unknown name 'a_c'"):
+        comparison("a_c > 1", Names(["a", "a_b"]))
+    for wrong, words in (("/a > 1", "unexpected '/' before 'a'"), ("a ! b > 1", "cannot be parsed|unknown name")):
+        with pytest.raises((KeyError, ValueError), match=words):
+            comparison(wrong, names)
+
+
+@pytest.mark.parametrize(("size", "more"), [(10, ""), (11, ", ..")])
+def test_an_unknown_name_lists_ten_known_names(size, more):
+    names = [f"q{i}" for i in range(size)]
+    with pytest.raises(KeyError) as told:
+        Names(names).place("zzzz")
+    assert told.value.args[0] == f"unknown name 'zzzz': the known names are {', '.join(names[:10])}{more}"
+
+
+@pytest.mark.parametrize(("gap", "equal"), [(1e-13, True), (1e-11, False), (0.0, True)])
+def test_numbers_that_differ_only_by_rounding_are_equal(gap, equal):
+    x = np.array([1.0 + gap])
+    found = {op: bool(answering.Comparison({0: 1.0}, op, 1.0).holds(x)[0]) for op in (">", "<", ">=", "<=", "==", "!=")}
+    assert found == {">": not equal, "<": False, ">=": True, "<=": equal, "==": equal, "!=": not equal}
