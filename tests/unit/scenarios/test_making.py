@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+import importlib
 import json
 import math
 import os
@@ -536,3 +537,260 @@ def test_tables_of_a_batch_are_counted_with_the_reasons_of_the_rejected_ones(mon
     settings |= {"noise": None, "epsilon": 0.5}
     told = summary.summarise(making.Files(Path("results/mine"))).assumptions
     assert "The noise is that of epsilon = 0.5." in told
+
+
+RULES = {name: importlib.import_module(f"reproduction.scenarios.{name}.rules") for name in kind.discover()}
+ADDITIVE = {"released": [3, 4], "epsilon": 1.0, "algorithm": "3", "ties": "random", "prior": "flat"}
+SHARES = {"shares": [0.4, 0.6], "total": 10, "r": 1.0, "alpha": 2.0, "prior": "flat"}
+SAMPLE = {"records": 9, "lower": -1.0, "upper": 1.0, "epsilon": 1.0}
+SWAPPED = {"table": [[1, 2], [3, 4]], "rate": 0.1, "prior": "flat"}
+RATES = {"noise": {"law": "laplace", "scale": 2.0}, "exposure": "births", "covariates": [], "family": "rates", "per": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "change", "key", "words"),
+    [
+        ("additive_counts", ADDITIVE, {}, None, ""),
+        ("additive_counts", ADDITIVE, {"epsilon": None}, ".epsilon", "is missing"),
+        ("additive_counts", ADDITIVE, {"epsilon": None, "release": "r"}, None, ""),
+        ("additive_counts", ADDITIVE, {"prior": "flat total"}, None, ""),
+        ("additive_counts", ADDITIVE, {"prior": 3}, None, ""),
+        ("additive_counts", ADDITIVE, {"prior": "x"}, ".prior", "must be flat or flat total, or a number, got 'x'"),
+        ("additive_counts", ADDITIVE, {"names": ["a"]}, ".names", "one name per count (2 counts), got 1 names"),
+        ("additive_counts", ADDITIVE, {"names": ["a", "a"]}, ".names", "names must not contain duplicates"),
+        ("additive_counts", ADDITIVE, {"released": {"total": 1}}, ".released", "must not contain 'total'"),
+        ("additive_counts", ADDITIVE, {"released": [0, 0]}, None, ""),
+        ("additive_counts", ADDITIVE, {"released": [-1, 3]}, ".released", "must contain only integers >= 0"),
+        ("additive_counts", ADDITIVE, {"released": [1.5, 3]}, ".released", "must contain only integers >= 0"),
+        ("additive_counts", ADDITIVE, {"released": [math.nan, 3]}, ".released", "must contain only integers >= 0"),
+        ("additive_counts", ADDITIVE, {"released": [10**8, 0]}, None, ""),
+        (
+            "additive_counts",
+            ADDITIVE,
+            {"released": [10**8, 1]},
+            ".released",
+            "must be at most 100000000, got 100000001",
+        ),
+        (
+            "additive_counts",
+            ADDITIVE,
+            {"released": None, "rehearsal": {"counts": [-1]}},
+            ".rehearsal.counts",
+            "integers",
+        ),
+        ("additive_counts", ADDITIVE, {"algorithm": "1-summed"}, None, ""),
+        (
+            "additive_counts",
+            ADDITIVE,
+            {"algorithm": "1-summed", "released": [1]},
+            ".algorithm",
+            "for two counts, got 1 c",
+        ),
+        ("additive_counts", ADDITIVE, {"algorithm": "1-summed", "prior": 1}, ".prior", "must be flat if algorithm is"),
+        ("additive_counts", ADDITIVE, {"ties": "ieee", "released": [1, 2, 3]}, ".ties", "for two counts, got 3 counts"),
+        ("additive_counts", ADDITIVE, {"ties": "ieee", "algorithm": "2", "released": [1]}, None, ""),
+        ("additive_counts", ADDITIVE, {"questions": {"q": {"sum": ["1", "total"]}}}, None, ""),
+        ("additive_counts", ADDITIVE, {"questions": {"q": {"sum": ["x"]}}}, ".questions.q", "unknown name 'x'"),
+        ("noisy_shares", SHARES, {}, None, ""),
+        ("noisy_shares", SHARES, {"total": None}, ".total", "is missing"),
+        ("noisy_shares", SHARES, {"shares": [0.4, 0.6019]}, None, ""),
+        ("noisy_shares", SHARES, {"shares": [0.4, 0.6021]}, ".shares", "must add up to 1, got 1.0021"),
+        ("noisy_shares", SHARES, {"shares": [0.4, 0.5979]}, ".shares", "must add up to 1, got 0.9979"),
+        ("noisy_shares", SHARES, {"alpha": None}, "", "or r and alpha, got r"),
+        ("noisy_shares", SHARES, {"alpha": None, "r": None}, "", "got none"),
+        ("noisy_shares", SHARES, {"alpha": None, "r": None, "epsilon": 1, "order": 2}, None, ""),
+        ("noisy_shares", SHARES, {"epsilon": 1, "order": 2}, "", "got alpha, epsilon, order, r"),
+        ("noisy_shares", SHARES, {"names": ["a"]}, ".names", "one name per share (2 shares), got 1 names"),
+        ("noisy_shares", SHARES, {"prior": "x"}, ".prior", "must be flat, jeffreys or a number, got 'x'"),
+        ("noisy_shares", SHARES, {"prior": "jeffreys"}, None, ""),
+        ("noisy_shares", SHARES, {"prior": [1]}, ".prior", "one number per share (2 shares), got 1 numbers"),
+        ("noisy_shares", SHARES, {"prior": [1, 2]}, None, ""),
+        ("noisy_shares", SHARES, {"among": ["1", "x"]}, ".among", "'x': unknown share. The shares are 1, 2"),
+        ("noisy_shares", SHARES, {"shares": None, "rehearsal": {"counts": [4, 6]}}, ".total", "the counts (10)"),
+        (
+            "noisy_shares",
+            SHARES,
+            {"shares": None, "total": None, "rehearsal": {"counts": [0]}},
+            ".rehearsal.counts",
+            "at",
+        ),
+        ("censored_sample", SAMPLE, {}, None, ""),
+        ("censored_sample", SAMPLE, {"lower": None}, ".lower", "is missing"),
+        ("censored_sample", SAMPLE, {"upper": None}, ".upper", "is missing"),
+        ("censored_sample", SAMPLE, {"lower": 1.0}, ".lower", "must be below upper, got lower = 1.0 and upper = 1.0"),
+        ("censored_sample", SAMPLE, {"records": None}, ".records", "is missing"),
+        ("censored_sample", SAMPLE, {"epsilon": None}, "", "must contain epsilon"),
+        ("censored_sample", SAMPLE, {"scales": {}}, "", "must contain epsilon"),
+        ("censored_sample", SAMPLE, {"scales": {}, "epsilon": None}, None, ""),
+        (
+            "censored_sample",
+            SAMPLE,
+            {"scales": {}, "epsilon": None, "sensitivity": 1},
+            ".sensitivity",
+            "because scales",
+        ),
+        ("censored_sample", SAMPLE, {"sensitivity": 1}, None, ""),
+        ("censored_sample", SAMPLE, {"rehearsal": {}, "records": None}, None, ""),
+        ("censored_sample", SAMPLE, {"rehearsal": {}}, ".records", "because rehearsal contains this key"),
+        ("censored_sample", SAMPLE, {"rehearsal": {}, "records": None, "scales": {}}, ".scales", "derives this value"),
+        ("censored_sample", SAMPLE, {"rehearsal": {}, "records": None, "epsilon": None}, ".epsilon", "is missing"),
+        ("censored_sample", SAMPLE, {"questions": {"q": {"sum": ["below", "above"]}}}, None, ""),
+        ("censored_sample", SAMPLE, {"questions": {"q": {"sum": "mu", "about": "parameters"}}}, None, ""),
+        ("censored_sample", SAMPLE, {"questions": {"q": {"sum": ["mu"]}}}, ".questions.q", "unknown name 'mu'"),
+        ("swapped_table", SWAPPED, {}, None, ""),
+        ("swapped_table", SWAPPED, {"release": "r"}, ".held", "is missing"),
+        ("swapped_table", SWAPPED, {"release": "r", "held": ["a"]}, None, ""),
+        ("swapped_table", SWAPPED, {"held": ["a"]}, ".held", "is allowed only for a release"),
+        ("swapped_table", SWAPPED, {"swapped": ["a"]}, ".swapped", "is allowed only for a release"),
+        ("swapped_table", SWAPPED, {"rate": None}, ".rate", "is missing"),
+        ("swapped_table", SWAPPED, {"prior": [1] * 4}, None, ""),
+        ("swapped_table", SWAPPED, {"prior": [1] * 3}, ".prior", "one number per cell (4 cells), got 3 numbers"),
+        ("swapped_table", SWAPPED, {"names": {"rows": ["a", "b"], "columns": ["c", "d"]}}, None, ""),
+        ("swapped_table", SWAPPED, {"names": {"columns": ["c"]}}, ".names.columns", "1 names for 2 columns"),
+        ("swapped_table", SWAPPED, {"table": [[1, 2], [3, 4, 5]]}, "", "got rows with 2, 3 entries"),
+        (
+            "swapped_table",
+            SWAPPED,
+            {"table": None, "strata": [[[1, 2], [3, 4]], [[1, 2, 3], [4, 5, 6]]]},
+            ".strata",
+            "same",
+        ),
+        ("swapped_table", SWAPPED, {"table": [[1] * 20] * 10}, None, ""),
+        (
+            "swapped_table",
+            SWAPPED,
+            {"table": [[1] * 67] * 3},
+            "",
+            "at most 200 cells (except for strata of 2 x 2 tables)",
+        ),
+        ("swapped_table", SWAPPED, {"table": None, "strata": [[[1, 2], [3, 4]]] * 51}, None, ""),
+        ("swapped_table", SWAPPED, {"table": [[100_000, 0], [0, 0]]}, None, ""),
+        (
+            "swapped_table",
+            SWAPPED,
+            {"table": [[100_000, 0], [1, 0]]},
+            "",
+            "100000 records per stratum, got 100001 records",
+        ),
+        ("swapped_table", SWAPPED, {"table": [[0, 0], [0, 0]]}, "", "must contain at least one record"),
+        ("swapped_table", SWAPPED, {"table": [[0, 0], [0, 1]]}, None, ""),
+        ("protected_rates", RATES, {}, None, ""),
+        ("protected_rates", RATES, {"exposure": None}, ".exposure", "is missing"),
+        ("protected_rates", RATES, {"covariates": ["births"]}, ".covariates", "must not contain the exposure 'births'"),
+        ("protected_rates", RATES, {"per": 1000}, None, ""),
+        ("protected_rates", RATES, {"family": "shares"}, None, ""),
+        ("protected_rates", RATES, {"family": "shares", "per": 2}, ".per", "must be omitted for shares, got 2"),
+        ("protected_rates", RATES, {"noise": "laplace"}, ".noise", "scale"),
+    ],
+)
+def test_a_mistake_of_each_kind_is_told_under_its_key(name, settings, change, key, words):
+    written = {k: v for k, v in {**settings, **change}.items() if v is not None}
+    found = dict(RULES[name].mistakes(written, None, False))
+    assert list(found) == ([] if key is None else [key])
+    assert key is None or words in found[key]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "column", "key"),
+    [("additive_counts", ADDITIVE, "epsilon", ".epsilon"), ("swapped_table", SWAPPED, "rate", ".rate")],
+)
+def test_a_batch_states_a_parameter_in_its_settings_or_in_a_column(name, settings, column, key):
+    left = {k: v for k, v in settings.items() if k != column}
+    assert not dict(RULES[name].mistakes(settings, {"value": ()}, True))
+    assert not dict(RULES[name].mistakes(left, {"value": (), column: ()}, True))
+    assert list(dict(RULES[name].mistakes(left, {"value": ()}, True))) == [key]
+    assert list(dict(RULES[name].mistakes(left, None, True))) == [key]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "seconds", "memory"),
+    [
+        ("additive_counts", {}, 60.0, 200.0),
+        ("additive_counts", {**ADDITIVE, "support": 5000}, 2 * 2.1, 2 * 12.5),
+        ("additive_counts", {**ADDITIVE, "epsilon": 0.01}, 2 * 2.1, 2 * 12.5),  # 50/0.01 = 5,000 points
+        ("additive_counts", {**ADDITIVE, "epsilon": 2.0, "released": [1]}, 0.1 + 2 * 0.01**1.5, 0.125),
+        ("additive_counts", {"file": "x", "epsilon": 0.01}, 100 * 2.1, 100 * 12.5),
+        ("noisy_shares", SHARES, 1.2 + 4e-6 * 20, 7e-5 * 20 + 0.4),
+        ("noisy_shares", {"rehearsal": {"counts": [30, 20]}}, 1.2 + 4e-6 * 100, 7e-5 * 100 + 0.4),
+        ("censored_sample", SAMPLE, 5.0, 50.0),
+        ("censored_sample", {"rehearsal": {"records": 10**6}}, 5.0, 150.0),
+        ("swapped_table", SWAPPED, 30.0, 300.0),
+        ("protected_rates", RATES, 5.0, 200.0),
+        ("classifier", {}, 1.0, 0.0),
+    ],
+)
+def test_the_work_of_each_kind_is_estimated(name, settings, seconds, memory):
+    assert RULES[name].work(settings) == pytest.approx((seconds, memory))
+
+
+def test_the_work_of_a_rehearsal_grows_with_its_releases_and_its_file(tmp_path):
+    """Two budgets, 10 releases each by default, one mechanism: 0.1 ms and 10 ns a byte for each release."""
+    (tmp_path / "x.csv").write_bytes(b"x" * 10_000)
+    asked = {"csv": str(tmp_path / "x.csv"), "epsilons": [1, 2], "mechanisms": ["laplace"]}
+    assert RULES["classifier"].work({"rehearsal": asked}) == pytest.approx((1 + 20 * 2e-4, 0.3))
+    assert RULES["classifier"].work({"rehearsal": {**asked, "repeats": 5}})[0] == pytest.approx(1 + 10 * 2e-4)
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "words"),
+    [
+        ({}, None, ""),
+        ({"csv": "no.csv"}, ".csv", "the file 'no.csv' was not found"),
+        ({"target": "z"}, ".target", "the file has no column 'z'. The columns are x, y, one, none, word"),
+        ({"target": "one"}, ".target", "'one' must have at least two classes, got 1"),
+        ({"numeric": ["z"]}, ".numeric", "the file has no column 'z'"),
+        ({"numeric": ["x"]}, None, ""),
+        ({"numeric": ["none"]}, ".numeric", "the column 'none' contains no values"),
+        ({"numeric": ["word"]}, ".numeric", "the column 'word' contains 'a' in line 3"),
+        ({"numeric": ["y"]}, ".numeric", "must not contain the target 'y'"),
+        ({"network": {"x": [], "y": ["x"]}}, None, ""),
+        ({"network": {"w": []}}, ".network.w", "the node is not a column. The columns are x, y, one, none, word"),
+    ],
+)
+def test_a_mistake_of_a_rehearsal_is_told_under_its_key(tmp_path, monkeypatch, change, key, words):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{i},{i % 2},1,,{'a' * (i > 0)}\n" for i in range(10))
+    Path("few.csv").write_text("x,y,one,none,word\n" + rows)
+    asked = {"csv": "few.csv", "target": "y", "numeric": [], **change}
+    found = dict(RULES["classifier"].mistakes({"rehearsal": asked}, None, False))
+    assert list(found) == ([] if key is None else [f".rehearsal{key}"])
+    assert key is None or words in found[f".rehearsal{key}"]
+
+
+@pytest.mark.parametrize(("size", "wrong"), [(9, True), (10, False)])
+def test_a_rehearsal_needs_ten_records(tmp_path, size, wrong):
+    path = tmp_path / "few.csv"
+    path.write_text("x,y\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(size)))
+    asked = {"csv": str(path), "target": "y", "numeric": []}
+    found = dict(RULES["classifier"].mistakes({"rehearsal": asked}, None, False))
+    assert list(found) == [".rehearsal.csv"] * wrong
+    assert not wrong or found[".rehearsal.csv"].endswith("for training and test, got 9 records")
+    asked = {"rehearsal": asked, "questions": {"q": {"sum": ["a", "b"], "about": "counts"}}}
+    assert {".questions", ".questions.q.about"} <= set(dict(RULES["classifier"].mistakes(asked, None, False)))
+
+
+@pytest.mark.parametrize(("size", "text"), [(12, "r10 and r11"), (13, "r11, .. (13)")])
+def test_twelve_names_of_a_side_are_listed(size, text):
+    assert RULES["swapped_table"]._few([f"r{i}" for i in range(size)]).endswith(text)
+
+
+def test_the_assumptions_of_rates_count_the_areas():
+    prior = {"family": "rates", "covariates": ["x", "y"]}
+    point = {"noise": {"law": "laplace", "scale": 2.0}, "prior": prior, "areas": 1500, "measured": 1493,
+             "withheld": 1, "published_as": {"a": 1, "b": 2, "c": 3}, "per": 1000, "exposure_column": "births",
+             "warnings": ["w"]}  # fmt: skip
+    found = RULES["protected_rates"].assumptions(point)
+    assert found[1:6] == [
+        "For 1 of the 1,500 areas, the noisy count was withheld.",
+        "For 2 of the 1,500 areas, only bounds of the count were published.",
+        "For 5 of the 1,500 areas, no count was published.",
+        "The rates of the 1,500 areas vary around a mean, which depends on x, y: they have gamma distributions of one "
+        "shape.",
+        "Given its rate, a count is Poisson; rates are per 1,000 births.",
+    ]
+    assert found[-1] == "Warning: w."
+    point |= {"prior": {"family": "shares", "covariates": []}, "withheld": 0, "published_as": {}, "measured": 1500}
+    assert RULES["protected_rates"].assumptions(point)[1:3] == [
+        "The shares of the 1,500 areas vary around a mean: they have beta distributions.",
+        "Given its share, a count is binomial among births.",
+    ]
