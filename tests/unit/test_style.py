@@ -15,6 +15,7 @@ from matplotlib import font_manager
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ft2font import FT2Font
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from PIL import Image
 
 from reproduction import style
@@ -230,3 +231,142 @@ def test_a_figures_files_do_not_depend_on_what_was_saved_before(tmp_path):
     }
     assert content["first"] == content["again"]
     assert content["later"] == content["forked"] == content["alone"] != content["first"]
+
+
+def upright_ticks(low, high):
+    axis = Figure().subplots()
+    style.log_scale(axis, "y")
+    axis.set_ylim(low, high)
+    return [float(f"{t:.9g}") for t in axis.get_yticks() if low * 0.999 <= t <= high * 1.001]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (0.3, 8, [0.5, 1, 2, 5]),  # 0.5 is within 1.7 times the lower end, 0.51
+        (0.29, 8, [0.3, 1, 3]),  # 0.5 is above 0.493, and 1, 2, 3, 5, 7 would give eight ticks
+        (1.5, 8, [2, 3, 5, 7]),  # two ticks at 1, 2, 5 are too few
+        (1, 10, [1, 2, 5, 10]),
+        (1, 100, [1, 3, 10, 30, 100]),  # seven ticks at 1, 2, 5 are too many
+        (0.9, 60, [1, 2, 5, 10, 20, 50]),  # six ticks
+        (1, 1e7, [1, 100, 1e4, 1e6]),  # eight powers of ten: every second one
+        (1, 1e5, [1, 10, 100, 1e3, 1e4, 1e5]),
+    ],
+)
+def test_a_vertical_logarithmic_axis_has_three_to_six_ticks(low, high, expected):
+    assert upright_ticks(low, high) == expected
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (1, 50, "1 2 5 10 20 50"),  # 1.699 decades
+        (1, 50.2, "1 10"),  # 1.701 decades
+        (0.00099, 0.01, "0.001 0.002 0.005 0.01"),
+        (0.00098, 0.012, "$10^{-3}$ 2.0e-03 5.0e-03 $10^{-2}$"),
+        (1e3, 2e4, "1000 2000 5000 10000 20000"),
+        (1e3, 2.01e4, "$10^{3}$ 2.0e+03 5.0e+03 $10^{4}$ 2.0e+04"),
+    ],
+)
+def test_limits_of_plain_numbers_and_of_powers_of_ten(low, high, expected):
+    assert ticks(low, high)[1] == expected.split()
+
+
+def test_both_axes_can_be_logarithmic():
+    axis = Figure().subplots()
+    style.log_scale(axis, "xy", at=[1, 10])
+    assert (axis.get_xscale(), axis.get_yscale()) == ("log", "log")
+    assert axis.get_xticks().tolist() == axis.get_yticks().tolist() == [1, 10]
+    assert len(axis.xaxis.get_minorticklocs()) == 0
+    other = Figure().subplots()
+    style.log_scale(other)
+    assert (other.get_xscale(), other.get_yscale()) == ("linear", "log")
+
+
+def test_panels_have_letters_at_the_upper_left():
+    axes = Figure().subplots(1, 3)
+    style.letters(axes)
+    for letter, axis in zip("abc", axes, strict=True):
+        (text,) = axis.texts
+        assert (text.get_text(), text.xy, text.xyann) == (f"({letter})", (0, 1), (-2, 3))
+
+
+def test_sizes_are_those_of_the_printed_page():
+    """Check that text has 7 or 8 points at print width, that pixels are those of 200 dpi, and that the text of a PDF
+    file remains text (font type 42, TrueType).
+    """
+    assert (style.SINGLE, style.DOUBLE) == (3.4, 7.0)
+    with style.applied(["a"]):
+        sizes = {key: style.mpl.rcParams[key] for key in style._SETTINGS if key.endswith("size")}
+        assert set(sizes) == {
+            *("font.size", "axes.titlesize", "axes.labelsize", "legend.fontsize", "xtick.labelsize"),
+            *("ytick.labelsize", "lines.markersize"),
+        }
+        assert {key: size for key, size in sizes.items() if size == 8} == dict.fromkeys(
+            ("font.size", "axes.titlesize", "axes.labelsize"), 8
+        )
+        assert {size for size in sizes.values() if size != 8} == {7, 3.5}
+        found = {key: style.mpl.rcParams[key] for key in ("figure.dpi", "savefig.dpi", "pdf.fonttype")}
+        assert found == {"figure.dpi": 100, "savefig.dpi": 200, "pdf.fonttype": 42}
+        assert (style.mpl.rcParams["lines.linewidth"], style.mpl.rcParams["axes.linewidth"]) == (1.2, 0.6)
+        axis = Figure().subplots()
+        assert [axis.spines[side].get_visible() for side in ("top", "right", "left", "bottom")] == [False] * 2 + [
+            True
+        ] * 2
+        assert axis.legend([axis.plot([0], [0])[0]], ["x"]).get_frame_on() is False
+        assert isinstance(Figure().get_layout_engine(), ConstrainedLayoutEngine)
+    assert style.mpl.rcParams["font.size"] != 8
+
+
+def test_saved_pictures_have_200_pixels_per_inch(tmp_path):
+    with style.applied():
+        figure = Figure(figsize=(2, 1))
+        style.save(figure, tmp_path / "a.png", tmp_path / "a.pdf")
+    with Image.open(tmp_path / "a.png") as picture:
+        assert picture.size == (400, 200)
+    assert b"CreationDate" not in (tmp_path / "a.pdf").read_bytes()
+
+
+def test_a_calibration_panel_ends_at_zero_and_one():
+    rows = pd.DataFrame({"bin": [0.0, 0.5], "ecdf_difference": [0.1, 0.0], "band": [0.12, 0.3]})
+    axis = Figure().subplots()
+    style.calibration_panel(axis, rows, style.RED)
+    assert axis.get_xlim() == (0, 1)
+    assert axis.get_xticks().tolist() == [0, 0.5, 1]
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["0", "0.5", "1"]
+    assert any(line.get_ydata()[0] == 0 and len(line.get_xdata()) == 2 for line in axis.lines)
+
+
+def test_intervals_are_numbered_and_may_have_length_zero():
+    axis = Figure().subplots()
+    style.interval(axis, 1, 0.5, 0.5, 0.5)
+    style.interval(axis, [2], [0.5], [0.1], [0.7], color=style.RED, marker="s", lw=3)
+    assert [line.get_gid() for line in axis.lines] == ["interval-0", "interval-1"]
+    assert [line.get_marker() for line in axis.lines] == ["o", "s"]
+    assert [line.get_color() for line in axis.lines] == [style.BLUE, style.RED]
+    assert [c.get_linewidth()[0] for c in axis.collections] == [0.8, 3]
+    half = Figure().subplots()
+    style.interval(half, [1, 2], [0.5, 0.5], [0.1, -np.inf], [np.inf, 0.7])
+    assert len(half.collections[0].get_segments()) == 0
+
+
+def test_names_that_cannot_be_drawn_are_numbered_by_place():
+    lost = chr(0x10FFFD)
+    assert style.names([lost, "a", lost], "state") == (
+        ["state 1", "a", "state 3"],
+        "No font of this machine can draw some names; numbers in the order of the table are shown instead.",
+    )
+    assert style.names([], "state") == ([], "")
+    assert not style.unwritable("a\u200d \n")  # joiners and blanks have no shape
+    assert style.families(["\u200d"]) == [style.FIRST]
+    assert style._font("/no/such/file.ttf") is None
+    assert not style._has("/no/such/file.ttf", "a")
+
+
+def test_the_first_font_comes_before_the_others_by_name():
+    known = list(style._known())
+    assert known[0] == style.FIRST
+    assert known[1:] == sorted(set(known[1:]) - {style.FIRST}, key=known.index)
+    others = [name for name in known[1:] if name != style.FIRST]
+    assert others == sorted(others)
+    assert not any(name.startswith(("Last Resort", "cm")) for name in known)

@@ -62,4 +62,5 @@ def words(changes: Mapping[str, float]) -> str:
 def _percent(change: float) -> str:
     if not np.isfinite(change) or change >= 10:
         return "no factor below 10"
-    return f"{100 * change:.2g} %" if change < 1 else f"a factor of {1 + change:.2g}"
+    # two digits of 99.5 % would be written as 1e+02 %
+    return f"{100 * change:.2g} %" if change < 0.995 else f"a factor of {1 + change:.2g}"

@@ -11,7 +11,8 @@ from scipy import stats
 
 from dpmultinomial._seeding import stream
 from reproduction import style
-from reproduction.verdicts import draw_tests, in_process, power
+from reproduction.verdicts import draw_tests, in_process, power, quotes, summary
+from reproduction.verdicts import drawn as judged
 from tests import drawn
 
 CODE = """
@@ -217,3 +218,201 @@ def test_neighbouring_draws():
     u[19::20] = u[18::20]
     z = stats.norm.isf(draw_tests.serial_p_value(u) / 2)
     assert z == pytest.approx(0.05 * np.sqrt(30_000), abs=4.5)  # one standard deviation is about 1
+
+
+def test_pooling_at_its_limits():
+    """Check cells with an expected number of 5, which are tested alone, and of 4.9, which are pooled.
+
+    For 7, 3 and 90 with 5, 5 and 90 expected, the statistic is 4/5 + 4/5 with two degrees of freedom. With 4.9 and 4.9
+    expected, the two cells form one cell of 9.8, and the statistic is 0.04/9.8 + 0.04/90.2.
+    """
+    assert draw_tests.pooled([7, 3, 90], [5, 5, 90], 100) == pytest.approx(stats.chi2.sf(1.6, 2))
+    statistic = 0.04 / 9.8 + 0.04 / 90.2
+    assert draw_tests.pooled([7, 3, 90], [4.9, 4.9, 90.2], 100) == pytest.approx(stats.chi2.sf(statistic, 1))
+    # a single cell: one degree of freedom
+    assert draw_tests.pooled([90], [100], 100) < draw_tests.pooled([100], [100], 100) == 1
+
+
+def test_a_score_test_of_one_parameter():
+    """Check counts 60 and 40 with 50 and 50 expected, and 51 and 49 at a parameter larger by 1 %. The scores are 2 and
+    -2 per 100 %, the information is 400, and z is 40/20 = 2. The other p-value, of the chi-squared statistic 4, is the
+    same.
+    """
+    p, seen = draw_tests.scored([60, 40], [50, 50], [51, 49], 100, step=0.01, level=0.01)
+    assert p == pytest.approx(2 * 2 * stats.norm.sf(2))
+    assert seen == pytest.approx((stats.norm.isf(0.0025) + stats.norm.ppf(0.9)) / 20)
+    down = draw_tests.scored([60, 40], [50, 50], [49, 51], 100, step=-0.01, level=0.01)
+    assert down == pytest.approx((p, seen))
+    assert draw_tests.scored([50, 50], [50, 50], [51, 49], 100, step=0.01, level=0.01)[0] == 1
+    empty = draw_tests.scored([60, 40, 0], [50, 50, 0], [51, 49, 1], 100, step=0.01, level=0.01)
+    assert empty == pytest.approx((p, seen))  # an outcome that is not expected has no score
+
+
+def test_serial_scores_by_hand():
+    """Check the draws 1, 2, 3 with sd 2: (2 + 6)/(4 sqrt(2)). Two draws have no score."""
+    assert draw_tests.serial_z([1.0, 2.0, 3.0], sd=2.0) == pytest.approx(2**0.5)
+    assert np.isnan(draw_tests.serial_z([1.0, 2.0], sd=2.0))
+    assert draw_tests.serial_p_value([0.5, 0.5, 0.5]) == 1
+
+
+def test_detection_limits_at_their_ends():
+    assert power.kolmogorov(0.0, 100, 0.01) == np.inf
+    assert power.kolmogorov(0.5, 0.9, 0.01) == np.inf
+    one = power.kolmogorov(0.5, 1, 0.01)
+    assert one == pytest.approx((0.995 + 1.2815516 / 2) / 0.5)  # the largest distance of one draw is 1 - level/2
+    assert power.kolmogorov(-0.5, 1, 0.01) == one
+    assert power.chi_squared(0.0, 3, 0.01) == np.inf
+    assert power.noncentrality([10, 0, 20], [12, 5, 18]) == pytest.approx(4 / 10 + 4 / 20)
+    assert power.words({"a": 0.994, "b": 0.995, "c": 9.99, "d": 10.0}) == (
+        "a by 99 %; b by a factor of 2; c by a factor of 11; d by no factor below 10"
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "value", "half"),
+    [
+        ("1,234", 1234, 0.5), ("0.50", 0.5, 0.005), ("-3", -3, 0.5), ("−3.5", -3.5, 0.05), ("19 %", 0.19, 0.005),
+        ("2e-3", 2e-3, 0.5e-3), ("1.8·10⁻²²", 1.8e-22, 0.05e-22), (r"1.5 \cdot 10^{-16}", 1.5e-16, 0.05e-16),
+        ("2.5%", 0.025, 0.0005), (" 7 ", 7, 0.5),
+    ],
+)  # fmt: skip
+def test_quoted_numbers_have_half_a_unit_of_their_last_digit(written, value, half):
+    assert quotes.value(written) == pytest.approx((value, half), rel=1e-12)
+
+
+def test_words_are_no_quoted_numbers():
+    for written in ("two", "1 2", ""):
+        with pytest.raises(ValueError, match="must be written in digits"):
+            quotes.value(written)
+
+
+def test_a_quote_is_compared_with_its_numbers():
+    """Check the phrase with two numbers: 1/3 rounds to 0.33, and 0.335 is half a unit away, which is accepted."""
+    quote = quotes.Quote("a.md", "is {{0.33}} in\nplace of {{1\u2013}}{{10^{-2}}}", "t", lambda table: table["x"])
+    assert quote.numbers == ["0.33", "1\u2013", "10^{-2}"]
+    plain = quotes.Quote("a.md", "is {{0.33}} of\n  {{20}}", "t", lambda table: table["x"])
+    assert plain.words == "is 0.33 of 20"
+    for first, second, wrong in (
+        (1 / 3, 20, ""),
+        (0.335, 20.5, ""),
+        (0.3351, 20, "0.33 is quoted, but t contains 0.3351"),
+        (0.33, 20.51, "20 is quoted, but t contains 20.51"),
+        (0.3249, 19.49, "0.33 is quoted, but t contains 0.3249; 20 is quoted, but t contains 19.49"),
+    ):
+        assert quotes.broken(plain, pd.DataFrame({"x": [first, second]})) == wrong
+    assert quotes.broken(plain, pd.DataFrame({"x": [1.0]})) == "2 numbers are quoted, but t contains 1 numbers"
+    missing = quotes.broken(plain, pd.DataFrame({"y": [1.0]}))
+    assert missing == "t: 'x'"
+    assert "nan" in quotes.broken(plain, pd.DataFrame({"x": [np.nan, 20]}))
+
+
+def test_a_quote_refers_to_one_row():
+    table = pd.DataFrame({"a": [1, 1, 2], "b": ["x", "y", "y"], "v": [0.1, 0.2, 0.3], "number": [1, 2, 3]})
+    assert quotes.at(table, "v", a=1, b="y") == 0.2
+    for where, count in (({"a": 1}, 2), ({"a": 3}, 0)):
+        with pytest.raises(ValueError, match=f"refers to {count} rows"):
+            quotes.at(table, "v", **where)
+    shown = table.assign(evidence=["p is 0.5 and 7.", "none", "q"])
+    assert quotes.told(shown, 1, r"p is ([\d.]+) and (\d+)") == [0.5, 7]
+    with pytest.raises(ValueError, match=r"erratum 2 must match the pattern .*, got 'none'"):
+        quotes.told(shown, 2, r"p is ([\d.]+)")
+
+
+def test_numbers_that_could_be_results():
+    """Check that integers below 100 are not results, and that decimals, percentages and powers of ten are."""
+    text = "In 5 of 99 runs and 100 others, 0.5 and 3 % of 1,000, or 2e5, but not x7 nor 3.14/2 or 10^{3}."
+    assert list(quotes.numbers_in(text)) == ["100", "0.5", "3 %", "1,000", "2e5", "3.14"]
+    quote = quotes.Quote("a.md", "runs and {{100}} others", "t", list)
+    assert quotes.unaccounted("a.md", text, [quote], {"0.5", "2e5"}) == ["3 %", "1,000", "3.14"]
+    assert "100" in quotes.unaccounted("b.md", text, [quote], {"0.5"})
+
+
+def test_the_summary_of_scenarios():
+    """Check the words about converged and other numbers, suspect fits and conflicts, and at most four warnings."""
+    about = {"accuracy": [{"status": "exact", "rows": 1200}, {"status": "approximate", "rows": 3}]}
+    fine = {"points": [about, about]}
+    doubt = {"fit": {"suspect": True, "sentence": "doubtful"}, "conflict": {"found": True, "names": ["a", "b"]}}
+    late = {"accuracy": [{"status": "not converged", "rows": 2}, {"status": "exact", "rows": 1}]}
+    many = [late | {"fit": {"suspect": True, "sentence": f"s{n}"}} for n in range(6)]
+    empty = pd.DataFrame(columns=["paper", "artefact", "kind", "verdict", "note"])
+    scenarios = {"a": fine, "b": {"points": [about | doubt, about | {"fit": {"suspect": False}, "conflict": None}]}}
+    scenarios |= {"c": {"points": many}, "d": {"points": []}}
+    text = summary.text(empty, made=[], papers=[], scenarios=scenarios)
+    lines = text.partition(f"{summary.SCENARIOS}\n")[2].split("\n\n")[0].split("\n")
+    assert lines == [
+        "  a: 2,400 exact, 6 approximate",
+        "  b: 2,400 exact, 6 approximate",
+        "    doubtful",
+        "    CONFLICT: improbable under the noise and prior: a, b",
+        "  c: 6 exact, 12 not converged",
+        "    NOT CONVERGED: do not use the numbers with this status",
+        "    s0", "    s1", "    s2", "    s3",
+        "  d: no numbers",
+    ]  # fmt: skip
+    assert text.startswith("No paper; 0 figures, 0 tables.\n")
+    assert summary.text(empty, made=["a.png"], papers=["x", "y"]).startswith("2 papers: x, y; 1 figures, 0 tables.")
+    assert summary.text(empty, made=["a.csv"], papers=["x"]).startswith("1 paper: x; 0 figures, 1 tables.")
+    assert summary.SCENARIOS not in summary.text(empty, made=[], papers=[])
+
+
+@pytest.mark.parametrize(
+    ("tables", "words"),
+    [
+        ({"statuses": {"exact": 1200}, "refused": 0, "all": 1200}, "1,200 tables; 1,200 exact; 0 rejected"),
+        (
+            {"statuses": {"exact": 1, "refused: x": 2}, "refused": 2, "all": 3, "conflicts": 1},
+            "3 tables; 1 exact; 2 rejected (the reason is in the row of each table); 1 in CONFLICT (column conflict)",
+        ),
+        (
+            {"statuses": {"not converged": 1}, "refused": 0, "all": 1, "conflicts": 0},
+            "1 tables; 1 not converged; 0 rejected; do not use the numbers that did not converge",
+        ),
+        ({"statuses": {"refused": 1}, "refused": 1, "all": 1},
+         "1 tables; none analysed; 1 rejected (the reason is in the row of each table)"),
+    ],
+)  # fmt: skip
+def test_the_summary_of_a_batch(tables, words):
+    assert summary._batch("b", tables) == f"  b: {words}"
+
+
+def test_changes_of_a_table_leave_out_what_changes_nothing():
+    """Check that a constant column has no reversed version, a column of zeros has no version, and booleans and text are
+    not changed.
+    """
+    table = pd.DataFrame({"a": [1.0, 2.0], "b": [3, 3], "c": [0.0, 0.0], "d": [True, False], "e": ["x", "y"]})
+    found = [(column, change) for column, change, _ in judged.changes(table)]
+    assert found == [("a", "reversed"), ("a", "a tenth larger"), ("b", "a tenth larger")]
+    first, second, third = (changed for *_, changed in judged.changes(table))
+    assert first["a"].tolist() == [2.0, 1.0]
+    assert second["a"].tolist() == pytest.approx([1.1, 2.2])
+    assert third["b"].tolist() == pytest.approx([3.3, 3.3])
+    both = judged._together(table, {"a", "b"})
+    assert both["a"].tolist() == pytest.approx([2 * (1.1 + 0.01 * 2**0.5), 1.1 + 0.01 * 2**0.5])
+    assert both["b"].tolist() == pytest.approx([3 * (1.1 + 0.01 * 3**0.5)] * 2)
+
+
+def test_the_digest_of_a_figure_sees_every_artist():
+    """Check that lines, points, bars, images and texts change the digest, and that an empty figure has another one."""
+
+    def shown(draw):
+        axis = Figure().subplots()
+        draw(axis)
+        return judged.picture(axis.figure)
+
+    draws = [
+        lambda axis: None,
+        lambda axis: axis.plot([1, 2], [3, 4]),
+        lambda axis: axis.plot([1, 2], [3, 5]),
+        lambda axis: axis.scatter([1, 2], [3, 4]),
+        lambda axis: axis.scatter([1, 2], [3, 4], c=[0.1, 0.2]),
+        lambda axis: axis.scatter([1, 2], [3, 4], c=[0.1, 0.3]),
+        lambda axis: axis.bar([1, 2], [3, 4]),
+        lambda axis: axis.fill_between([1, 2], [3, 4]),
+        lambda axis: axis.imshow([[1, 2]]),
+        lambda axis: axis.imshow([[1, 3]]),
+        lambda axis: axis.text(0.5, 0.5, "a"),
+        lambda axis: axis.text(0.5, 0.6, "a"),
+    ]
+    digests = [shown(draw) for draw in draws]
+    assert len(set(digests)) == len(draws)
+    assert digests == [shown(draw) for draw in draws]

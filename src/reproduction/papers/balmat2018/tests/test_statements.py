@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.integrate import dblquad
-from scipy.stats import binom, kstest, multinomial
+from scipy.stats import beta, binom, chi2, kstest, multinomial
 
 from dpmultinomial._mechanisms.laplace import Laplace
 from dpmultinomial._posteriors.counts import _fixed_sum, compositions, laplace_multinomial
@@ -352,3 +352,197 @@ def test_margins_of_the_first_p():
         {"release": [beyond.TEXT, beyond.LISTINGS, beyond.FIRST_P], "claimed": 0.5, "lost": [1.0, 0.5, 4.0]}
     )
     assert [row["ours"] for row in agreement._privacy(table)] == pytest.approx([2, 1, -3.5])
+
+
+def by_quantity(rows):
+    return {(row["quantity"], row["variant"]): row for row in rows}
+
+
+def test_rows_of_figure_1(monkeypatch):
+    """Check the rows of one panel. The draws have the p-values 0.2 and 0.3, and the histogram has 0.1, so that twice
+    the smaller p-value is 0.2 in both cases. A Gibbs draw is counted as a third of a draw.
+    """
+    worths = {}
+
+    def histogram(left, heights, x, y, draws):
+        worths[float(np.max(heights))] = draws
+        return 0.1
+
+    monkeypatch.setattr(agreement.draw_tests, "histogram", histogram)
+    monkeypatch.setattr(agreement, "_curve", lambda drawn: {"quantity": "curve", "variant": "corrected"})
+    kinds = (("exact draws", 1.0), ("gibbs", 2.0), ("density", 3.0))
+    drawn = pd.concat([
+        pd.DataFrame({"setting": "a", "kind": kind, "x": [0.0, 0.5], "y": height, "draws": 600.0})
+        for kind, height in kinds
+    ])  # fmt: skip
+    names = (laws.EXACT, laws.GIBBS, laws.LISTING_52, laws.LISTING_64)
+    tests = pd.DataFrame({
+        "setting": "a", "method": names, "p_value": [0.2, 0.3, 0.01, 0.02], "sees_scale": [0.02, 0.03, 0.04, 0.05],
+        "sees_alpha": [0.06, 0.07, 0.08, 0.09], "draws": 1234, "kept": 4000,
+    })  # fmt: skip
+    rows = list(agreement._figure_1(drawn, tests))
+    found = by_quantity(rows)
+    assert worths == {1.0: 600, 2.0: pytest.approx(200)}
+    scale, alpha = agreement.enumerated.SCALE, agreement.enumerated.ALPHA
+    for name, sees, listed, words in (("exact", (2, 6), 0.01, (4, 8)), ("Gibbs", (3, 7), 0.02, (5, 9))):
+        quantity = f"panel a: r follows the posterior, {name} draws"
+        row = found[quantity, "corrected"]
+        assert row["ours"] == pytest.approx(0.2)
+        assert row["sees"] == f"{scale} by {sees[0]} %; {alpha} by {sees[1]} %"
+        assert "The test of 1,234 draws" in row["note"]
+        as_run = found[quantity, "published"]
+        assert (as_run["ours"], as_run["sees"]) == (listed, f"{scale} by {words[0]} %; {alpha} by {words[1]} %")
+        for panel in "bcd":
+            assert found[f"panel {panel}: r follows the posterior, {name} draws", "not_run"]
+    assert found["kept iterations", "corrected"]["ours"] == 4000
+    assert found["kept iterations, from the row numbers of section 6.4", "corrected"]["ours"] == 4000
+    assert len(rows) == 2 * (2 + 3) + 3
+
+
+def test_the_plotted_density_of_figure_1():
+    """Check that the density for the counts (2, 1, 1) at epsilon = 1/2 is compared with the mixture of Beta
+    distributions at the noise scale 4, and that an error of 0.125 at one point is the left side.
+    """
+    x = np.linspace(0.1, 0.9, 5)
+    rows = [(a, b) for a in range(5) for b in range(5 - a)]
+    weights = np.array([np.exp(-(abs(a - 2) + abs(b - 1) + abs(4 - a - b - 1)) / 4) for a, b in rows])
+    y = weights @ [beta(1 + a, 1 + b).pdf(x) for a, b in rows] / weights.sum()
+    table = pd.DataFrame({"kind": "density", "setting": "a", "counts": "2, 1, 1", "epsilon": 0.5, "x": x, "y": y})
+    other = table.assign(kind="gibbs", y=9.0)
+    assert agreement._curve(pd.concat([table, other]))["ours"] > 0
+    wrong = pd.concat([table, table.assign(setting="b", y=y - 0.125 * (np.arange(5) == 3))])
+    assert agreement._curve(wrong)["left"] == pytest.approx(0.125)
+
+
+def test_rows_of_the_modes():
+    moments = pd.DataFrame({
+        "setting": "b", "method": ["gibbs", "exact", "gibbs"], "quantity": ["r", "r", "pe"],
+        "mode": [0.11, 0.1092, 0.5],
+    })  # fmt: skip
+    rows = list(agreement._modes(moments))
+    assert [row["variant"] for row in rows] == ["not_run", "corrected", "not_run", "not_run"]
+    assert rows[1]["ours"] == 0.11
+    assert "The mode of the exact density is 0.109." in rows[1]["note"]
+
+
+def test_rows_of_the_calibration():
+    """Check the test of 20 bins with 400 simulations each. Evenly filled bins have the p-value 1. With the counts 40
+    and 0 in the first two bins, where 20 and 20 are expected, the chi-squared statistic is 40 with 19 degrees of
+    freedom; the p-value is doubled because of the score test, and again because of two values of epsilon.
+    """
+    ends = np.arange(1, 21) / 20
+    rows = []
+    for method in ("exact", "gibbs"):
+        for epsilon in (0.5, 1.0):
+            counts = np.full(20, 20.0)
+            if (method, epsilon) == ("gibbs", 1.0):
+                counts[:2] = (40, 0)
+            difference = np.cumsum(counts) / 400 - ends
+            rows.append(pd.DataFrame({"method": method, "epsilon": epsilon, "bin": ends - 0.05,
+                                      "ecdf_difference": difference}))  # fmt: skip
+    tables = {"calibration": pd.concat(rows), "calibration_coverage": pd.DataFrame({"replications": [400]})}
+    exact, gibbs = agreement._calibration(tables)
+    assert exact["ours"] == 1
+    assert gibbs["ours"] == pytest.approx(2 * 2 * chi2.sf(40, 19), rel=1e-6)
+    assert "For 400 simulated data sets and each epsilon, a chi-squared test with 20 bins" in gibbs["note"]
+    assert "values of epsilon, 2." in gibbs["note"]
+    assert gibbs["sees"].startswith("posterior's standard deviation by ")
+
+
+def test_figure_3_without_r_is_that_of_python():
+    """Check the smallest ratio of two algorithms in Python, 3, and its error. A single run has an error of 100 %."""
+    rows = [("standard (Python)", 50, 8.0, 4), ("table (compiled)", 50, 2.0, 25), ("standard (Python)", 30, 9.0, 1),
+            ("table (compiled)", 30, 3.0, 25)]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["method", "total", "median", "runs"]).assign(epsilon=1.0, note="")
+    table["sd"] = np.where(table["runs"] > 1, 0.1 * table["median"], np.nan)
+    gone = pd.DataFrame({"method": [times.STANDARD, times.IMPROVED], "note": "no R here"})
+    found = by_quantity(agreement._figure_3(pd.concat([table, gone], ignore_index=True)))
+    faster = found["the improved algorithm is faster at every M", "as_written"]
+    assert (faster["ours"], faster["mc_se"]) == pytest.approx((np.log(3), np.hypot(1.0, 1.2533 * 0.1 / 5)))
+    assert faster["note"].startswith("no R here The figure shows the same algorithms in Python")
+    assert "is at least 3." in faster["note"]
+    about = "time of the standard relative to the improved algorithm at M = 50"
+    assert found[about, "not_run"]["note"] == faster["note"]
+    assert found["random count vectors", "corrected"]["ours"] == 25
+    longer = found["both algorithms take longer as M grows", "as_written"]
+    assert longer["left"] == pytest.approx(np.log(2 / 3))  # the times decrease, most for the table
+    seconds = found["reduction from many minutes to seconds: seconds at M = 50", "as_written"]
+    assert seconds["ours"] == 2.0
+    assert "The standard algorithm took 8 seconds." in seconds["note"]
+    none = by_quantity(agreement._figure_3(pd.concat([table[table["method"] == "table (compiled)"], gone])))
+    assert none[about, "not_run"]["note"] == "no R here"
+
+
+def test_methods_of_figure_3_in_r_come_before_those_in_python():
+    rows = [(times.IMPROVED, 20, 1.0), ("table (compiled)", 20, 9.0), ("table (compiled)", 30, 9.0)]
+    table = pd.DataFrame(rows, columns=["method", "total", "median"])
+    assert agreement._of(table, "improved")["median"].tolist() == [1.0]
+    assert agreement._of(table[1:], "improved")["median"].tolist() == [9.0, 9.0]
+    assert agreement._of(table, "standard").empty
+    (only,) = agreement._longer(table)
+    assert only["variant"] == "not_run"
+    (late,) = agreement._seconds(table)
+    assert late["note"] == "This run does not include M = 50."
+
+
+def test_times_that_are_too_short_are_not_run():
+    row = {"artefact": "a", "quantity": "q", "variant": "as_written"}
+    assert agreement._too_short(row)["note"] == agreement._TICK
+    gone = row | {"variant": "not_run", "note": "no R"}
+    assert agreement._too_short(gone) is gone
+
+
+def test_notes_of_table_2_without_r():
+    """Check that the ratios in Python are stated with two digits, if both methods were measured."""
+    rows = [{"setup": "own p", "environment": "Python", "method": m, "ratio": r} for m, r in ((2, 0.634), (3, 0.251))]
+    table = pd.DataFrame(rows)
+    text = agreement._in_python(table)
+    assert text.endswith("where the times of methods 2 and 3 are 0.63 and 0.25 times the time of method 1.")
+    assert agreement._in_python(table[:1]) == ""
+    assert agreement._in_python(table.assign(setup="block")) == ""
+    found = agreement._table_2(table)
+    assert [row["note"] for row in found] == [f"{speed.NOT_FOUND}{text}"] * 4
+    in_r = pd.concat([table, table[:1].assign(environment="R")])
+    assert agreement._table_2(in_r)[0]["note"] == f"The installed version of R could not compile C.{text}"
+
+
+def test_digits_that_leave_one_group():
+    """Check that the standard error of a difference of medians needs two groups with values on both sides."""
+    p, digits = np.array([0.005, 0.3] + [0.8] * 38), np.array([12.0, 13.0] + [1.0] * 38)
+    assert np.isnan(agreement._dip_error(p, digits))
+    both = np.array([0.005, 0.3] * 2 + [0.8] * 36), np.array([12.0, 13.0, 12.0, 15.0] + [1.0] * 36)
+    # the differences 1 and 3 in two of twenty groups: sd sqrt(2), divided by sqrt(2)
+    assert agreement._dip_error(*both) == pytest.approx(1)
+    assert agreement._dip(*both) == 2
+    edges = np.array([0.01, 0.95, 0.0099, 0.951, 0.1, 0.6, 0.0999, 0.6001])
+    # below 0.01 or above 0.95: the digits 3 and 4; from 0.1 to 0.6: the digits 5 and 6
+    assert agreement._dip(edges, np.arange(1.0, 9.0)) == 5.5 - 3.5
+    assert np.isnan(agreement._median(np.array([np.nan])))
+    assert agreement._median(np.array([np.nan, 3.0, 5.0])) == 4
+
+
+def test_a_digit_more_than_expected_is_twice_its_mean(monkeypatch):
+    """Check that the left side is the larger of the largest difference, 0.3, and twice the absolute mean, 0.4."""
+    monkeypatch.setattr(agreement, "_fewest", lambda total, p: 12.0)
+    table = pd.DataFrame({"p1": [0.2, 0.3], "p0": 0.3, "perr": 0.5, "pair": [12.1, 12.3]})
+    assert agreement._footnote_12(table, 50)["left"] == pytest.approx(0.4)
+    assert agreement._footnote_12(table.assign(pair=[12.3, 11.7]), 50)["left"] == pytest.approx(0.3)
+    assert np.isnan(agreement._footnote_12(table[:0], 50)["ours"])
+
+
+def test_compositions_of_footnote_12():
+    assert sorted(agreement._compositions(2)) == [
+        *((0, 0, 2, 1), (0, 1, 1, 2), (0, 2, 0, 1), (1, 0, 1, 2), (1, 1, 0, 2), (2, 0, 0, 1))
+    ]
+
+
+def test_effects_of_epsilon_up_to_fifteen_percent_count_as_none():
+    names = ("rows_misfit", "exponential_misfit", "linear_misfit", "exponential_margin", "exponential_se")
+    row = dict.fromkeys((*names, "linear_margin", "linear_se"), 0.1) | {"method": times.STANDARD}
+    table = pd.DataFrame([row | {"epsilon_effect": 0.149, "epsilon_effect_se": 0.001}])
+    found = by_quantity(agreement._growth(table))
+    same = found["epsilon has no effect on the standard algorithm", "as_written"]
+    assert same["ours"] == pytest.approx(0.001)
+    assert "between epsilons is 14.9 %." in same["note"]
+    assert found["epsilon has no effect on the improved algorithm", "not_run"]
+    assert found["the improved algorithm's time grows linearly in M", "not_run"]
