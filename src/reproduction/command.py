@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         _stop(asked.verb, "the command was interrupted; the files that were complete are kept", status=130)
     except MemoryError as error:
-        _stop(asked.verb, f"not enough memory ({error or 'no further details'}): use fewer counts, rows or levels")
+        _stop(asked.verb, f"not enough memory ({str(error) or 'no further details'}): use fewer counts, rows or levels")
     except RecursionError:
         _stop(asked.verb, "the input is nested too deeply: use fewer levels")
     except ArithmeticError as error:

@@ -386,3 +386,212 @@ def test_a_batch_on_the_screen_says_why_tables_were_refused(home, capsys):
     assert lines[2] == "Rejected, 1 table: total must be the same in all rows of a table."
     assert lines[4].split()[:2] == ["table", "quantity"]
     assert ".. the other tables are in results/scenarios/batch.csv" in lines
+
+
+def options(*words):
+    return command._stated(command.parser().parse_args(["answer", "source", *words]))
+
+
+@pytest.mark.parametrize(
+    ("words", "stated"),
+    [
+        ("", {}),
+        ("--noise laplace", {"noise": "laplace"}),
+        ("--noise laplace --scale 2", {"noise": {"law": "laplace", "scale": 2.0}}),
+        ("--noise laplace --rho 1 --sensitivity 2", {"noise": {"law": "laplace", "rho": 1.0, "sensitivity": 2.0}}),
+        ("--epsilon 1 --sensitivity 2", {"epsilon": 1.0, "sensitivity": 2.0}),
+        ("--sd 0", {"sd": 0.0}),
+        ("--rho 1 --sigma 2 --variance 3", {"rho": 1.0, "sigma": 2.0, "variance": 3.0}),
+        ("--total 0", {"total": 0}),
+        ("--prior 1", {"prior": 1.0}),
+        ("--prior 0.5", {"prior": 0.5}),
+        ("--prior .5", {"prior": 0.5}),
+        ("--prior flat", {"prior": "flat"}),
+        ("--prior 1.2.3", {"prior": "1.2.3"}),
+        ("--prior 1/(1+n)", {"prior": "1/(1+n)"}),
+        ("--columns name=a value=b=c", {"columns": {"name": "a", "value": "b=c"}}),
+        ("--columns name=a name=b", {"columns": {"name": ["a", "b"]}}),
+        ("--withheld *=10", {"withheld": {"symbol": "*", "below": 10}}),
+        ("--withheld ==5", {"withheld": {"symbol": "=", "below": 5}}),
+        ("--absent zero all.csv", {"absent": {"cells": "all.csv", "are": "zero"}}),
+        ("--absent withheld=10 combinations", {"absent": {"cells": "combinations", "are": "withheld", "below": 10}}),
+        ("--cell a=x a=y b=z", {"cell": {"a": ["x", "y"], "b": ["z"]}}),
+        ("--among a b --about both --level 0.9", {"among": ["a", "b"], "about": "both", "level": 0.9}),
+        ("--missing : --per 1000 --family shares", {"missing": [":"], "per": 1000.0, "family": "shares"}),
+        ("--exposure e --covariates x y", {"exposure": "e", "covariates": ["x", "y"]}),
+        ("--state VT --product dhc", {"state": "VT", "product": "dhc"}),
+        ("--table unit --query q", {"table": "unit", "query": "q"}),
+        ("--levels A B --confidence 0.5", {"levels": ["A", "B"], "confidence": 0.5}),
+        ("--ask a>b --ask c=0", {"questions": {"a>b": {"probability": "a>b"}, "c=0": {"probability": "c=0"}}}),
+    ],
+)  # fmt: skip
+def test_options_are_the_keys_of_a_scenario(words, stated):
+    assert options(*words.split()) == stated
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--columns name", "--columns must have the form name=column (for example name=county), got 'name'"),
+        ("--columns =a", "--columns must have the form name=column (for example name=county), got '=a'"),
+        ("--columns name=", "--columns must have the form name=column (for example name=county), got 'name='"),
+        ("--cell a", "--cell must have the form axis=level (for example hispanic=hispanic), got 'a'"),
+        ("--cell =a", "--cell must have the form axis=level (for example hispanic=hispanic), got '=a'"),
+        ("--cell a=", "--cell must have the form axis=level (for example hispanic=hispanic), got 'a='"),
+        ("--withheld 10", "--withheld must have the form symbol=limit (for example '*=10'), got '10'"),
+        ("--withheld =10", "--withheld must have the form symbol=limit (for example '*=10'), got '=10'"),
+        ("--withheld *=x", "--withheld must have the form symbol=limit (for example '*=10'), got '*=x'"),
+        ("--absent withheld=x a.csv", "--absent must be zero, withheld, withheld=limit or unknown, got 'withheld=x'"),
+        ("--absent withheld= a.csv", "--absent must be zero, withheld, withheld=limit or unknown, got 'withheld='"),
+    ],
+)
+def test_options_in_another_form_are_refused(words, said):
+    with pytest.raises(ValueError, match="must") as caught:
+        options(*words.split())
+    assert str(caught.value) == said
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("Counts-2020 b.csv", "counts_2020_b"),
+        ("2020.csv", "s_2020"),
+        ("_a.csv", "s__a"),
+        ("a.b.csv", "a_b"),
+        ("releases/county/1", "county"),
+    ],
+)
+def test_the_name_of_a_scenario_is_made_of_its_source(home, monkeypatch, source, name):
+    path = Path(source)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("name,value\na,1\nb,2\n") if path.suffix else path.mkdir()
+    monkeypatch.setattr(scenario_settings, "mistakes", lambda *_, **__: iter(()))
+    asked = command.parser().parse_args(["answer", source, "--total", "3"])
+    kept = {}
+    monkeypatch.setattr(scenario_settings, "named", lambda whole, kinds: kept.update(whole) or {"x": 1})
+    assert command._scenario(asked, {}) == 1
+    source_of = {"kind": "noisy_counts", "file": source} if path.suffix else {"release": source}
+    assert kept == {"scenarios": {name: {**source_of, "total": 3}}}
+
+
+@pytest.mark.parametrize(
+    ("folder", "words"), [("nmf", ("--state", "VT")), ("x_PROD", ()), ("top", ()), ("top/x_PROD", ())]
+)
+def test_folders_of_noisy_measurement_files_are_known_by_their_names(home, monkeypatch, folder, words):
+    Path(folder).mkdir(parents=True)
+    Path("top/a_PROD").mkdir(parents=True, exist_ok=True)
+    kept = {}
+    monkeypatch.setattr(scenario_settings, "mistakes", lambda *_, **__: iter(()))
+    monkeypatch.setattr(scenario_settings, "named", lambda whole, kinds: kept.update(whole) or {"x": 1})
+    command._scenario(command.parser().parse_args(["answer", folder, *words]), {})
+    name = Path(folder).name.lower()
+    assert kept["scenarios"][name]["kind"] == "noisy_measurements"
+    assert kept["scenarios"][name]["folder"] == folder
+
+
+@pytest.mark.parametrize(("size", "thorough"), [(100, True), (101, False)])
+def test_counts_of_a_large_file_are_checked_by_the_analysis(home, monkeypatch, size, thorough):
+    monkeypatch.setattr(command, "_LARGE", 100)
+    Path("large.csv").write_text("x" * size)
+    kept = {}
+    monkeypatch.setattr(scenario_settings, "mistakes", lambda *_, **words: kept.update(words) or iter(()))
+    monkeypatch.setattr(scenario_settings, "named", lambda whole, kinds: {"x": 1})
+    command._scenario(command.parser().parse_args(["answer", "large.csv"]), {})
+    assert kept == {"thorough": thorough}
+
+
+def test_a_source_that_is_nothing_is_told_with_what_there_is(home):
+    text = refused("answer", "surve")
+    assert text.startswith("dpm answer: 'surve' is not a file, a folder or a scenario. The available scenarios are ")
+    assert "survey, toy" in text
+    text = refused("answer", "survey", "--total", "3", "--level", "0.9")
+    assert text == (
+        "dpm answer: survey is a scenario of the configuration, so its settings cannot be given on the command line: "
+        "set total, level in the configuration"
+    )
+    Path("config.yaml").unlink()
+    assert refused("answer", "x") == (
+        "dpm answer: 'x' is not a file, a folder or a scenario. The available scenarios are none"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "total"),
+    [
+        ("", ""),
+        (f"scenarios: {{a: {SURVEY}}}", "; 1 scenario"),
+        (f"scenarios: {{a: {SURVEY}, b: {SURVEY}}}", "; 2 scenarios"),
+        ("plans: {p: {names: {a: 0.5, b: 0.5}, total: 9, want: {question: a > b}}}", "; 1 plan"),
+    ],
+)
+def test_a_check_counts_what_it_has_checked(home, capsys, text, total):
+    Path("mine.yaml").write_text(text or "root_seed: 3\n")
+    assert said(capsys, "check", "mine.yaml") == f"mine.yaml: no mistakes{total}.\n"
+    Path("other.yaml").write_text("root_seed: 4\n")
+    assert said(capsys, "check", "mine.yaml", "other.yaml") == f"mine.yaml, other.yaml: no mistakes{total}.\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("scenarios: [1]", "scenarios must be a mapping of keys, got '[1]'"),
+        ("plans: {p: 3}", "plans.p must be a mapping of keys, got '3'"),
+        (f"budgets: {'x' * 90}", f"budgets must be a mapping of keys, got '{'x' * 80}'"),
+    ],
+)
+def test_sections_of_another_form_are_refused(home, text, said):
+    Path("config.yaml").write_text(text)
+    with pytest.raises(ValueError, match="must be a mapping") as caught:
+        command._settings([])
+    assert str(caught.value) == said
+
+
+def test_sections_without_a_value_are_empty(home):
+    Path("config.yaml").write_text("scenarios:\nplans:\nroot_seed: 3\n")
+    assert command._settings([])["root_seed"] == 3
+    Path("more.yaml").write_text("root_seed: 4\n")
+    assert command._settings(["more.yaml"])["root_seed"] == 4
+    Path("config.yaml").unlink()
+    assert command._settings([]) == {}
+
+
+@pytest.mark.parametrize(
+    ("error", "said", "status"),
+    [
+        (MemoryError(), "not enough memory (no further details): use fewer counts, rows or levels", 1),
+        (MemoryError("9 GB"), "not enough memory (9 GB): use fewer counts, rows or levels", 1),
+        (RecursionError(), "the input is nested too deeply: use fewer levels", 1),
+        (OverflowError("x"), "a number is outside the range of floating-point numbers (x): use smaller numbers", 1),
+        (RuntimeError("r\x1b"), "r\\x1b", 1),
+        (KeyError("an unknown name"), "an unknown name", 1),
+        (KeyError(), "", 1),
+        (ImportError("no", name="dpmultinomial._x"), "the kernels are not compiled (no): run make env", 1),
+        (ImportError("no", name="scipy"), "a package is missing (no): run make env", 1),
+        (KeyboardInterrupt(), "the command was interrupted; the files that were complete are kept", 130),
+    ],
+)
+def test_errors_are_told_in_a_sentence(home, monkeypatch, capsys, error, said, status):
+    def fails(asked):
+        raise error
+
+    monkeypatch.setattr(command, "_check", fails)
+    with pytest.raises(SystemExit) as caught:
+        command.main(["check", "config.yaml"])
+    if status == 1:
+        assert caught.value.code == f"dpm check: {said}"
+    else:
+        assert caught.value.code == status
+        assert capsys.readouterr().err == f"dpm check: {said}\n"
+
+
+def test_an_error_that_is_not_about_the_input_asks_to_be_reported(home, monkeypatch):
+    def fails(asked):
+        raise TypeError("odd")
+
+    monkeypatch.setattr(command, "_check", fails)
+    text = refused("check", "config.yaml")
+    assert text.startswith("dpm check: internal error, please report it: TypeError in test_command.py, line ")
+    assert ": odd (with the environment variable DPMULTINOMIAL_DEBUG=1" in text
+    monkeypatch.setenv("DPMULTINOMIAL_DEBUG", "1")
+    with pytest.raises(TypeError, match="odd"):
+        command.main(["check", "config.yaml"])
