@@ -498,15 +498,17 @@ def test_tails_of_a_count_are_sums_over_all_counts(y):
     assert found == pytest.approx(min(prior @ below, prior @ (1 - below)), rel=1e-9)
 
 
-@pytest.mark.parametrize(("total", "listed"), [(666_665, True), (666_666, False)])
-def test_tails_of_many_counts_and_records_use_the_most_favourable_count(total, listed):
-    """Check three counts: up to 2,000,000 numbers of records and counts are listed, and otherwise the count 0 is used.
+@pytest.mark.parametrize(
+    ("size", "total", "listed"), [(3, 666_665, True), (3, 666_666, False), (2, 999_999, True), (2, 1_000_000, False)]
+)
+def test_tails_of_many_counts_and_records_use_the_most_favourable_count(size, total, listed):
+    """Check that up to 2,000,000 numbers of records and counts are listed, and otherwise the count 0 is used.
 
     Under Jeffreys' prior, the tail of a value far below 0 is P(count = 0) P(noise <= value), up to 5 %.
     """
-    tail = np.exp(-20.0 / 0.2) / 2
-    found = conflict.given_total(np.array([-20.0, 1.0, 2.0]), [dpm.Laplace(scale=0.2)] * 3, total, np.full(3, 0.5))[0]
-    chance = stats.betabinom.pmf(0, total, 0.5, 1.0) if listed else 1.0
+    tail, values = np.exp(-20.0 / 0.2) / 2, np.array([-20.0, 1.0, 2.0])[:size]
+    found = conflict.given_total(values, [dpm.Laplace(scale=0.2)] * size, total, np.full(size, 0.5))[0]
+    chance = stats.betabinom.pmf(0, total, 0.5, 0.5 * (size - 1)) if listed else 1.0
     assert found == pytest.approx(chance * tail, rel=0.05)
 
 
@@ -551,7 +553,7 @@ def test_many_tables_with_a_public_total_have_the_conflicts_of_all_sums(discrete
     assert 30 < found < 150
 
 
-@pytest.mark.parametrize("total", [100_000, 400_000])
+@pytest.mark.parametrize("total", [100_000, 333_332, 333_333, 400_000])
 def test_a_large_table_is_tested_alone_as_among_many_tables(total):
     """Check totals on both sides of the limit above which the most favourable count is used."""
     values = np.array([-3.0, *[total / 5] * 3, total / 5 + 3, total / 5])

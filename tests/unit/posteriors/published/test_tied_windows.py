@@ -4,13 +4,14 @@ count.
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.special import logsumexp
 
 import dpmultinomial as dpm
 from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._posteriors.published import counts_with_total, tied_windows
 from dpmultinomial._posteriors.published.cells import cells_of, total_of
-from dpmultinomial._posteriors.published.priors import Splits, prior_of
+from dpmultinomial._posteriors.published.priors import Flat, Splits, prior_of
 from dpmultinomial._results import convolutions, joint, spectral_ties
 from dpmultinomial._results.convolutions import Window, added_up
 from dpmultinomial._results.joint import Coupled, free_sum
@@ -256,3 +257,274 @@ def test_windows_of_equal_counts_are_counted_once(monkeypatch):
     )
     with pytest.raises(tied_windows.TooWide, match=words):
         tied_windows.solve(cells, [prior_of("flat")] * 2000, total_of(8000, None))
+
+
+A = np.exp(-1 / 2.0)  # ratio of consecutive probabilities of the noise, discrete Laplace of scale 2
+
+
+def leaves(log_mass=4.0, *, times=None, lower=-1000, upper=np.inf, values=(3.0, 40.0)):
+    noisy = cells_of(values, dpm.DiscreteLaplace(scale=2.0), lower=lower, upper=upper)
+    return tied_windows.Leaves.of(noisy, [Flat()] * len(values), log_mass, times)
+
+
+@pytest.mark.parametrize("theta", [0.0, 0.2, -0.3])
+def test_windows_of_flat_counts_under_a_tilt_have_geometric_tails(theta):
+    """Check all sums over a window, and that the bound equals the mass a^|n - y| exp(theta n) beyond both ends."""
+    times = np.array([1.0, 3.0])
+    found = leaves(times=times)
+    n = np.arange(-400.0, 500.0)
+    log_totals, means, variances, outside = [], [], [], []
+    for y, low, width in zip((3.0, 40.0), found.low, found.width, strict=True):
+        weights = A ** np.abs(n - y) * (1 - A) / (1 + A) * np.exp(theta * n)
+        inside = (n >= low) & (n < low + width)
+        p = weights[inside] / weights[inside].sum()
+        log_totals.append(np.log(weights[inside].sum()))
+        means.append(p @ n[inside])
+        variances.append(p @ (n[inside] - p @ n[inside]) ** 2)
+        outside.append(weights[~inside].sum() / weights[inside].sum())
+    assert found.log_total(theta) == pytest.approx(times @ log_totals, rel=1e-12)
+    assert found.moments(theta) == pytest.approx((times @ means, times @ variances), rel=1e-9)
+    assert found.neglected(theta) == pytest.approx(times @ outside, rel=1e-9)
+    assert found.ends() == (times @ found.low, times @ (found.low + found.width - 1))
+    windows = found.tilted(theta)
+    for window, y, low in zip(windows, (3.0, 40.0), found.low, strict=True):
+        expected = np.exp(-np.abs(window.values() - y) / 2.0 + theta * window.values())
+        assert window.first == low
+        assert window.weights == pytest.approx(expected / expected.max(), rel=1e-9)
+    assert found.neglected(0.6) == np.inf  # the weights increase beyond the upper end
+    assert found.neglected(-0.6) == np.inf
+
+
+def test_windows_that_end_at_bounds_neglect_nothing():
+    found = leaves(lower=[0, 38], upper=[6, 44])
+    assert found.neglected(0.0) == 0
+    assert (found.low.tolist(), found.width.tolist()) == ([0, 38], [7, 7])
+    one_side = leaves(lower=[0, 38])
+    n = np.arange(1000.0)
+    outside = []
+    for y, low, width in zip((3.0, 40.0), one_side.low, one_side.width, strict=True):
+        weights = A ** np.abs(n - y)
+        outside.append(weights[n >= low + width].sum() / weights[(n >= low) & (n < low + width)].sum())
+    assert one_side.neglected(0.0) == pytest.approx(sum(outside), rel=1e-9)
+
+
+def test_windows_without_a_possible_count():
+    assert leaves(lower=[0, 100], upper=[6, 99]) is None
+    exact = cells_of([3.0], dpm.Exact(), lower=5, upper=9)
+    assert tied_windows.Leaves.of(exact, [Flat()], 4.0) is None
+
+
+@pytest.mark.parametrize("total", [30.0, 43.0, 60.0])
+def test_the_tilt_moves_the_mean_of_the_sum_to_the_total(total):
+    found = leaves(40.0)
+    theta = found.tilt(np.array([total]), np.zeros(1))
+    mean, variance = found.moments(theta)
+    assert abs(mean - total) <= 0.1 * variance**0.5
+    assert (theta == 0) == (total == 43)
+    sums = np.arange(total - 2, total + 3)  # a total of variance 2
+    theta = found.tilt(sums, np.zeros(5))
+    mean, variance = found.moments(theta)
+    weights = np.exp(-theta * (sums - total))
+    weights /= weights.sum()
+    spread = variance + weights @ (sums - total) ** 2
+    assert abs(mean - weights @ sums) <= 0.1 * spread**0.5
+
+
+def test_the_evidence_of_a_sum_is_twice_a_normal_approximation():
+    """Check weights of three sums under a normal density with the variance of the sum and 1/2 more."""
+    found, sums, weights = leaves(40.0), np.array([40.0, 43.0, 50.0]), np.array([0.2, 0.5, 0.1])
+    mean, variance = found.moments(0.0)
+    assert mean == pytest.approx(43)
+    density = np.exp(-((sums - 43) ** 2) / (2 * (variance + 0.5))) / np.sqrt(2 * np.pi * (variance + 0.5))
+    assert found.evidence(0.0, sums, weights) == pytest.approx(2 * density @ weights, rel=1e-9)
+    assert found.evidence(0.0, np.arange(0.0, 90.0), np.ones(90)) == 1.0
+
+
+@pytest.mark.parametrize("most", [1, 5, 12, 30, 10**6])
+def test_rows_that_are_computed_together_are_as_many_as_fit(most, monkeypatch):
+    monkeypatch.setattr(tied_windows, "_TOGETHER", most)
+    width = np.array([3.0, 5.0, 1.0, 1.0, 1.0, 20.0, 2.0, 2.0, 2.0, 2.0])
+    ends, stop = np.append(0, np.cumsum(width)), 0
+    for rows, part in tied_windows._row_blocks(width):
+        assert rows.start == stop
+        stop = rows.stop
+        assert (part.start, part.stop) == (ends[rows.start], ends[stop])
+        own = width[rows]
+        assert len(own) * own.max() <= most or len(own) == 1
+        if stop < len(width):
+            assert (len(own) + 1) * max(own.max(), width[stop]) > most
+    assert stop == len(width)
+
+
+@pytest.mark.parametrize(
+    ("width", "shared", "text"),
+    [
+        ([3e6, 5.0], False, "each of the 2 true counts in the total has up to 3e+06 possible values, more than the "
+         "limit of 2,000,000"),
+        ([1.9e6] * 30, True, "the 30 different noisy counts in the total have 5.7e+07 possible values together, more "
+         "than the limit of 50,000,000"),
+    ],
+)  # fmt: skip
+def test_windows_that_are_too_wide_in_words(width, shared, text):
+    assert tied_windows._too_wide(np.array(width), shared=shared) == (
+        f"{text}: set tighter bounds on the counts, or more informative priors"
+    )
+
+
+@pytest.mark.parametrize("name", ["_WIDEST", "_ENTRIES"])
+def test_windows_up_to_the_limit_are_computed(name, monkeypatch):
+    width = leaves(values=(3.0, 40.0, 5.0)).width
+    most = int(width.max() if name == "_WIDEST" else width.sum())
+    monkeypatch.setattr(tied_windows, name, most)
+    assert leaves(values=(3.0, 40.0, 5.0)).width.tolist() == width.tolist()
+    monkeypatch.setattr(tied_windows, name, most - 1)
+    with pytest.raises(tied_windows.TooWide, match="true counts"):
+        leaves(values=(3.0, 40.0, 5.0))
+
+
+@pytest.mark.parametrize(
+    ("logs", "open_end", "weight"),
+    [
+        ([-2.0, -5.0], True, np.exp(-2.0)),
+        ([-2.0, -2.0], True, np.exp(-2.0)),
+        ([-2.0, -1.0], True, np.inf),
+        ([-np.inf, -1.0], True, 0.0),
+        ([-2.0, -1.0], False, 0.0),
+    ],
+)
+def test_the_weight_of_a_total_beyond_the_computed_range(logs, open_end, weight):
+    assert tied_windows._root_tail(np.array(logs), open_end) == weight
+
+
+@pytest.mark.parametrize(
+    ("total", "lower", "upper", "ends"),
+    [
+        (12, 0, 50, (12, 12)),
+        (12, 4, 50, (12, 12)),
+        (12, 5, 50, (15, 15)),  # 3 x 5
+        (12, 0, 3, (9, 9)),
+        ({"released": 12, "noise": dpm.RandomRounding(5)}, 0, 50, None),
+        ({"released": 10, "noise": dpm.RandomRounding(5)}, 0, 50, (6, 14)),
+        ({"released": 10, "noise": dpm.RandomRounding(5)}, 3, 4, (9, 12)),
+    ],
+)
+def test_possible_totals_of_three_counts(total, lower, upper, ends):
+    noisy = cells_of([3.0] * 3, dpm.DiscreteLaplace(scale=2.0), lower=lower, upper=upper)
+    if ends is None:
+        with pytest.raises(ValueError, match="impossible"):
+            total_of(total, None)
+        return
+    assert tied_windows._sums(noisy, total_of(total, None), 40.0) == ends
+
+
+def test_the_largest_number_of_totals(monkeypatch):
+    """Check 9 totals of a value that was rounded to a multiple of 5 at random."""
+    noisy = cells_of([3.0] * 3, dpm.DiscreteLaplace(scale=2.0))
+    total = total_of({"released": 10, "noise": dpm.RandomRounding(5)}, None)
+    monkeypatch.setattr(tied_windows, "_WIDEST", 9)
+    assert tied_windows._sums(noisy, total, 40.0) == (6, 14)
+    monkeypatch.setattr(tied_windows, "_WIDEST", 8)
+    with pytest.raises(ValueError, match=r"^9 sums of the true counts are possible .* more than the limit of 8: set"):
+        tied_windows._sums(noisy, total, 40.0)
+
+
+def test_counts_are_grouped_if_values_and_priors_are_equal(monkeypatch):
+    noisy = cells_of([5.0, 3.0, 5.0, 3.0, 5.0], dpm.DiscreteLaplace(scale=2.0))
+    one, two = Flat(), Flat()
+    monkeypatch.setattr(tied_windows, "SHARED", 6)
+    rows, which = tied_windows._kinds(noisy, [one, one, two, one, one])
+    assert rows.tolist() == which.tolist() == [0, 1, 2, 3, 4]
+    monkeypatch.setattr(tied_windows, "SHARED", 5)
+    rows, which = tied_windows._kinds(noisy, [one, one, two, one, one])
+    assert rows.tolist() == [1, 0, 2]
+    assert which.tolist() == [1, 0, 2, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("prior", "found"),
+    [
+        (None, [0.5, 0.5]),
+        ({"law": "multinomial"}, [0.5, 0.5]),
+        ({"law": "multinomial", "alpha": 2.0}, [2.0, 2.0]),
+        ({"law": "multinomial", "alpha": [1.0, 3.0]}, [1.0, 3.0]),
+        ("flat", None),
+        ({"law": "geometric", "mean": 3.0}, None),
+    ],
+)
+def test_concentrations_of_counts_with_a_total(prior, found):
+    alpha = counts_with_total._concentrations(prior, 2)
+    assert (None if alpha is None else alpha.tolist()) == found
+
+
+def test_concentrations_and_bounds_that_are_rejected():
+    with pytest.raises(ValueError, match=r"must have no parameter other than alpha, got alpha, mean, shape$"):
+        counts_with_total._concentrations({"law": "multinomial", "shape": 1, "mean": 2, "alpha": 3}, 2)
+    with pytest.raises(ValueError, match=r"lower must be finite if counts have a total, got -inf for b$"):
+        counts_with_total.posterior({"a": 3, "b": 4}, total=9, noise=dpm.DiscreteLaplace(scale=1.0), lower=[0, -np.inf])
+
+
+@pytest.mark.parametrize("weights", [[3.0], [1.0, 2.0, 3.0], [0.5, 1e-30, 1e-20]])
+def test_sums_of_later_weights(weights):
+    expected = [sum(weights[:i:-1]) for i in range(len(weights))]
+    assert counts_with_total._later(np.array(weights)).tolist() == pytest.approx(expected, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [(0, 5, 1.0), (1, 4, 3.0), (2, 3, 0.5), (4, 1, 0.25)],  # one total, with a gap
+        [(0, 3, 1.0), (0, 4, 2.0), (0, 5, 4.0), (2, 1, 1.0), (2, 2, 0.5), (3, 0, 2.0)],  # runs of pairs
+        [(7, 2, 1.0)],
+    ],
+)
+def test_a_rate_is_the_mixture_over_its_pairs(pairs):
+    """Check a Beta(a + s, b + t) distribution for every pair of counts (s, t), and the ends of the range."""
+    s, t, weights = np.array(pairs).T
+    law, p = counts_with_total.RateLaw(0.5, 1.5, s, t, weights), weights / weights.sum()
+    parts = stats.beta(0.5 + s, 1.5 + t)
+    mean = p @ parts.mean()
+    assert law.mean() == pytest.approx(mean, rel=1e-12)
+    assert law.variance() == pytest.approx(p @ (parts.var() + (parts.mean() - mean) ** 2), rel=1e-12)
+    for x in (1e-6, 0.1, 0.5, 0.97):
+        assert law.cdf(x) == pytest.approx(p @ parts.cdf(x), rel=1e-11)
+        assert law.pdf(x) == pytest.approx(p @ parts.pdf(x), rel=1e-9)
+        assert law.quantile(p @ parts.cdf(x)) == pytest.approx(x, rel=1e-8)
+    assert law.cdf([-1.0, 0.0, 1.0, 2.0]).tolist() == [0, 0, 1, 1]
+    assert law.pdf([-0.1, 1.1]).tolist() == [0, 0]
+    assert law.quantile([0.0, 1.0]).tolist() == [0, 1]
+    drawn = law.sample(4000, stream(1, "rate"))
+    assert abs(drawn.mean() - mean) < 5 * (law.variance() / 4000) ** 0.5
+
+
+def test_a_file_without_records_has_shares_of_0():
+    found = counts_with_total.posterior([0.4, -0.3], total=0, noise=dpm.Laplace(scale=1.0))
+    drawn = found.sample(3, rng=stream(1, "nothing"))
+    assert (drawn["counts"] == 0).all()
+    assert (drawn["shares"] == 0).all()
+    assert drawn["rates"].sum(axis=1) == pytest.approx(1)
+    facts = found.facts
+    assert facts["prior"] == {"law": "multinomial", "alpha": [0.5, 0.5], "total": "flat"}
+    assert (facts["counts"], facts["measured"]) == (2, 2)
+
+
+@pytest.mark.parametrize("size", [5, 6])
+def test_summaries_of_many_counts_and_shares_are_computed_together(size, monkeypatch):
+    """Check that summaries for all counts, shares and rates equal those of single quantities, for both methods."""
+    monkeypatch.setattr(tied_windows, "SHARED", size)
+    noisy, names = [9.0, 4.0, 0.0, 14.0, 3.0], list("abcde")
+    found = counts_with_total.posterior(noisy, total=30, noise=dpm.DiscreteLaplace(scale=1.5), names=names)
+    for group in (found.counts, found.shares, found.rates):
+        numbers = group.numbers(0.9)
+        for i, name in enumerate(names):
+            one = group[name]
+            assert (one.mean(), one.sd(), *one.interval(0.9)) == pytest.approx(
+                (numbers.mean[i], numbers.sd[i], numbers.lower[i], numbers.upper[i]), rel=1e-8
+            )
+    together = counts_with_total._Parts(found.source)
+    assert (together._numbers_of("rates") is None) == (size == 6)
+    noisy_total = {"released": 30, "noise": dpm.DiscreteLaplace(scale=1.0)}
+    other = counts_with_total.posterior(noisy, total=noisy_total, noise=dpm.DiscreteLaplace(scale=1.5))
+    together = counts_with_total._Parts(other.source)
+    assert (together._numbers_of("counts") is None) == (size == 6)
+    assert together._numbers_of("shares") is None  # their denominators differ
+    assert together._numbers_of("rates") is None
