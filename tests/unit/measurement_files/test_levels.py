@@ -6,6 +6,7 @@ from itertools import pairwise
 from itertools import product as pairs
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from dpmultinomial._measurement_files import levels, products
@@ -418,3 +419,78 @@ def test_queries_have_names():
     )
     with pytest.raises(ValueError, match="must contain only binnings of pl94 person, got salary"):
         PEOPLE.specs("votingage*salary")
+
+
+@pytest.mark.parametrize(("ratio", "kept"), [(0.0205, [0, 1]), (0.0200, [1])])
+def test_a_query_that_changes_the_standard_deviation_by_less_than_a_hundredth_is_not_read(ratio, kept):
+    """Two measurements of the total with variances 1 and 1/ratio: without the second, the variance is 1 + ratio times
+    as large, and 1.01^2 = 1.0201. The exact query is always kept.
+    """
+    whole = levels.Sums(np.zeros(2, dtype=np.int64), np.array([1]), np.ones((1, 1)))
+    small = levels.Sums(np.zeros(1, dtype=np.int64), np.array([1]), np.ones((1, 1)))
+    assert levels.worth_reading([whole, small], [1 / ratio, 1.0]) == kept
+    assert levels.worth_reading([whole, small], [1.0, 0.0]) == [1]
+    assert levels.worth_reading([whole, small], [np.inf, 2.0]) == [1]
+
+
+def test_the_error_of_a_sum_of_noise_terms_by_hand():
+    """Two terms with variance 0.6 each: 40 sqrt(1.2) 2 exp(-pi^2 0.6); a single term has no error."""
+    one, two = np.zeros((1, 0)), np.array([2])
+    expected = 40 * np.sqrt(1.2) * 2 * np.exp(-(np.pi**2) * 0.6)
+    assert levels._error(one, np.array([1.2]), two, np.array([0.6])) == pytest.approx(expected)
+    assert levels._error(one, np.array([0.6]), np.array([1]), np.array([0.6])) == 0
+    assert levels._error(one, np.array([0.2]), two, np.array([0.1])) == 1.0  # a probability
+    # another class, measured with variance 0.4: (1 + 2 exp(-2 pi^2 0.4)) - 1
+    other = levels._error(np.ones((1, 1)), np.array([0.4]), np.array([1]), np.array([0.4]))
+    assert other == pytest.approx(2 * np.exp(-2 * np.pi**2 * 0.4))
+    both = levels._error(np.eye(2), np.array([0.4, 9.0]), np.ones(2), np.array([0.4, 9.0]))
+    assert both == pytest.approx((1 + 2 * np.exp(-2 * np.pi**2 * 0.4)) ** 2 - 1)
+    assert levels._error(np.zeros((1, 1)), np.array([0.4]), np.array([1]), np.array([0.4])) == 0
+    exact = levels._error(np.ones((2, 1)), np.array([0.0, 0.4]), np.ones(2), np.array([0.0, 0.4]))
+    assert exact == pytest.approx(other)  # an exact query has no noise
+
+
+@pytest.mark.parametrize(
+    ("cell", "specs", "sign", "lower", "upper"),
+    [
+        ({"hhgq": "nursing"}, ("hhgq", "*", "*", "*"), "=", 36 - 4, 36 - 4),
+        ({"hhgq": "nursing"}, ("hhgq", "*", "*", "*"), ">=", 36 - 4, None),
+        ({"hhgq": "nursing"}, ("hhgq", "*", "*", "*"), "<=", None, 36 - 4),
+        ({"hhgq": ["juvenile", "nursing"]}, ("hhgq", "*", "*", "*"), "=", 36 - 7, 36 - 7),
+        ({"hhgq": "nursing", "hispanic": "hispanic"}, ("hhgq", "*", "*", "*"), "=", 36 - 4, 36),
+        ({}, ("hhgq", "*", "*", "*"), "=", None, 0),
+        ({"hhgq": "nursing"}, ("gqNursingTotal", "*", "*", "*"), "=", None, None),
+        ({"hhgq": "juvenile"}, ("gqNursingTotal", "*", "*", "*"), "=", 1, None),
+        ({"hispanic": "hispanic"}, ("*", "*", "*", "*"), "=", None, 1),
+        ({"hispanic": "hispanic"}, ("nothing known", "*", "*", "*"), "=", None, None),
+    ],
+)
+def test_bounds_of_the_rest_by_hand(cell, specs, sign, lower, upper):
+    """The constraint has the values 1, 2, .. for household, correctional, juvenile, nursing, ..; their sum is 36."""
+    values = np.arange(1.0, 9.0)
+    found = levels.bound_of_rest(PEOPLE, specs, sign, masks(PEOPLE, cell))
+    for weights, expected in ((found.lower, lower), (found.upper, upper)):
+        assert (None if weights is None else values[: len(weights)] @ weights) == expected
+
+
+def test_the_total_is_one_number_that_contains_every_class():
+    total = levels._total(4)
+    assert (total.place.tolist(), total.cells.tolist(), total.knows.tolist()) == ([0], [1], [[1, 1, 1, 1]])
+    assert levels.Target(()).coefficients(3).tolist() == [0, 0, 1]
+    assert levels.Target((), rest=True).coefficients(3).tolist() == [1, 1, 0]
+    design = np.array([[1.0, 2, 3, 4]])
+    assert levels.Target(()).nuisance(design).tolist() == [[1, 2, 3]]
+    assert levels.Target((), given_total=True).nuisance(design).tolist() == [[1, 2]]
+
+
+def test_codes_are_sorted_and_found_and_duplicates_are_named():
+    parts = [pa.array(["b", "d"]), pa.array(["a", "b"])]
+    codes = levels._codes(parts)
+    assert codes.tolist() == ["a", "b", "d"]
+    assert levels._places(codes, parts[0]).tolist() == [1, 2]
+    assert levels._codes([]).tolist() == []
+    levels._once("q", codes, parts[:1], 2)
+    with pytest.raises(ValueError, match="q: the geocode b occurs in more than one row"):
+        levels._once("q", codes, parts, 3)
+    with pytest.raises(ValueError, match="got 2 rows without a geocode"):
+        levels._codes([pa.array(["a", None]), pa.array([None], pa.string())])
