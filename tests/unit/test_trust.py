@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 
 import pandas as pd
 import psutil
@@ -337,6 +338,8 @@ class Listed:
         (["/usr/bin/python", "/usr/bin/snakemake"], True),
         (["snakemake"], True),
         (["python", "/lib/snakemake/__main__.py"], True),
+        (["python", "-B", "/lib/snakemake/__main__.py"], True),
+        (["python", "-B", "-B", "/lib/snakemake/__main__.py"], False),
         (["python", "-B", "-m", "snakemake"], False),
         (["python", "-m", "snakemake", "--mode", "remote"], False),
         (["vi", "snakemake.txt"], False),
@@ -346,7 +349,7 @@ class Listed:
 def test_a_run_is_known_by_the_first_words_of_its_command(monkeypatch, words, runs):
     monkeypatch.setattr(mending, "_here", lambda: iter([(Listed(1, ["bash"]), ["bash"]), (Listed(77, words), words)]))
     assert mending.controller() == (77 if runs else None)
-    own = Listed(mending.os.getpid(), words)
+    own = Listed(os.getpid(), words)
     monkeypatch.setattr(mending, "_here", lambda: iter([(own, words)]))
     assert mending.controller() is None
 
@@ -488,17 +491,17 @@ def test_caches_are_moved_where_their_folders_cannot_be_written(marked, tmp_path
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("MPLCONFIGDIR", str(tmp_path / "file/below"))
     run._caches()
-    assert run.os.environ["USER"] == str(run.os.getuid())
-    assert run.os.environ["XDG_CACHE_HOME"] == str(tmp_path / "new/cache")
+    assert os.environ["USER"] == str(os.getuid())
+    assert os.environ["XDG_CACHE_HOME"] == str(tmp_path / "new/cache")
     assert (tmp_path / "new/cache").is_dir()
-    assert run.os.environ["MPLCONFIGDIR"] == str(tmp_path / ".snakemake/cache")
+    assert os.environ["MPLCONFIGDIR"] == str(tmp_path / ".snakemake/cache")
     monkeypatch.setenv("USER", "someone")
     monkeypatch.setenv("MPLCONFIGDIR", str(tmp_path / "own"))
-    monkeypatch.setattr(run.os, "access", lambda path, mode: path != tmp_path / "own")
+    monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path / "own" or not mode & os.X_OK)
     run._caches()
-    assert run.os.environ["USER"] == "someone"
-    assert run.os.environ["XDG_CACHE_HOME"] == str(tmp_path / "new/cache")
-    assert run.os.environ["MPLCONFIGDIR"] == str(tmp_path / ".snakemake/cache")
+    assert os.environ["USER"] == "someone"
+    assert os.environ["XDG_CACHE_HOME"] == str(tmp_path / "new/cache")
+    assert os.environ["MPLCONFIGDIR"] == str(tmp_path / ".snakemake/cache")
 
 
 def test_a_folder_without_files_and_a_run_without_arguments_have_no_configuration(marked):

@@ -570,3 +570,151 @@ def test_the_configuration_in_use(tmp_path):
     elsewhere = tmp_path / "sub"
     elsewhere.mkdir()
     assert overlays.in_use([overlays.write({"b": 7}, elsewhere)], {}, tmp_path) == {"a": 1, "b": 7}
+
+
+@pytest.mark.parametrize(
+    ("value", "power", "size"),
+    [
+        *((3, 2, 9), (3, 0, 1), (True, 5, 1), ("text", 5, 1), (4, 0.5, 2), ([], 1, 0), ([2, 3], 2, 13)),
+        *(({"a": 2, "b": [1, 1]}, 1, 4), ({}, 1, 0), (0, 1, 0), (0, -1, float("inf")), (10**400, 1, float("inf"))),
+    ],
+)
+def test_the_size_of_a_setting(value, power, size):
+    assert checks._size(value, power) == size
+
+
+@pytest.mark.parametrize(("a", "b", "product"), [(2.0, 3.0, 6.0), (1e200, 1e200, 1e300), (float("inf"), 1.0, 1e300)])
+def test_estimates_stay_finite(a, b, product):
+    assert checks._times(a, b) == product
+
+
+@pytest.mark.parametrize(
+    ("seconds", "megabytes", "said"),
+    [
+        (3600 * 2, 1500, []),
+        (
+            3600 * 2.004,
+            1500,
+            ["would take about 2 hours in one job, with x, but the limit is 2: reduce this setting, or increase "
+             "limits.hours if the machine is large enough, or more shards"],
+        ),
+        (
+            3600,
+            1501,
+            ["would take about 1.5 GB of memory in one job, with x, but the limit is 1.5: reduce this setting, or "
+             "increase limits.memory_gb if the machine is large enough"],
+        ),
+        (1e9, 1e9, ["hours", "GB of memory"]),
+    ],
+)  # fmt: skip
+def test_costs_above_the_limits_are_told(seconds, megabytes, said):
+    limits = {"hours": 2, "memory_gb": 1.5}
+    found = list(checks._judged("a.b", seconds, megabytes, limits, ", with x", ", or more shards"))
+    assert [place for place, _ in found] == ["a.b"] * len(said)
+    assert all(part in text for (_, text), part in zip(found, said, strict=True))
+
+
+def costly(**rules):
+    part = {"seconds": 3600.0, "megabytes": 1000.0, "properties": rules}
+    return lambda settings, shards, hours: list(
+        checks._section("a.b", settings, part, {}, {"shards": shards, "limits": {"hours": hours, "memory_gb": 99}})
+    )
+
+
+def test_a_section_names_the_setting_that_grows_most():
+    found = costly(
+        n={"default": 10, "time": 1}, m={"default": 10, "time": 2}, k={"default": 1, "time": 1}, free={"default": 3}
+    )
+    settings = {"n": 20, "m": 20, "k": 1, "free": 9}
+    assert found(settings, "auto", 8.0) == []
+    ((place, text),) = found(settings, "auto", 7.9)
+    assert place == "a.b.m"
+    assert text.startswith("would take about 8 hours in one job, with n: 20, m: 20, but the limit is 7.9: ")
+    assert "shards" not in text
+    assert found(settings, 4, 7.9)[0][0] == "a.b.m"  # only a loop is split
+    ((place, text),) = found({"n": 10, "m": 10, "k": 1, "free": 9}, "auto", 0.5)
+    assert (place, ", with" in text) == ("a.b", False)
+
+
+def test_a_loop_is_split_into_shards():
+    found = costly(replications={"default": 10, "time": 1})
+    ((place, text),) = found({"replications": 40}, "auto", 2.0)
+    assert place == "a.b.replications"
+    assert text.endswith(", or split the loop into more shards")
+    assert found({"replications": 40}, 2, 2.0) == []
+    assert found({"replications": 41}, 2, 2.0) != []
+
+
+ONE = {"kind": "noisy_counts", "counts": {"a": 1.5, "b": 2.5}, "epsilon": 1.0}
+
+
+def scenario_mistakes(written, **others):
+    settings = {"scenarios": {"s": written}} | others
+    return list(scenario_settings.mistakes(settings, KINDS, thorough=False))
+
+
+@pytest.mark.parametrize(
+    ("name", "good"),
+    [("a_densities", False), ("a_parts", False), ("plan_a", False), ("parts", True), ("a_plan", True), ("plans", True)],
+)
+def test_reserved_names_of_scenarios(name, good):
+    found = list(scenario_settings.mistakes({"scenarios": {name: ONE}}, KINDS, thorough=False))
+    text = "a name that ends in _densities or _parts or begins with plan_ is reserved: choose another name"
+    assert found == ([] if good else [(name, text)])
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"epsilon": [0.5 + k / 1000 for k in range(200)]}, []),
+        ({"epsilon": [0.5 + k / 1000 for k in range(201)]}, [("s", "must have at most 200 points, got 201")]),
+        ({"epsilon": [0.5 + k / 1000 for k in range(20)], "level": [0.5 + k / 100 for k in range(11)]},
+         [("s", "must have at most 200 points, got 220")]),
+        ({"epsilon": [1.0, 1.0]}, [("s.epsilon", "a list that defines a grid must have at least one value and no "
+                                                  "duplicates")]),
+        ({"epsilon": []}, [("s.epsilon", "a list that defines a grid must have at least one value and no duplicates")]),
+        ({"kind": "noisy_count"}, [("s.kind", None)]),
+        ({"kind": 3}, [("s.kind", None)]),
+        ({"columns": {"name": "x"}}, [("s.columns", "is allowed only with file")]),
+        ({"rehearsal": {"counts": [1, 2]}}, [("s", None)]),
+    ],
+)  # fmt: skip
+def test_mistakes_of_scenarios(change, expected):
+    found = scenario_mistakes(ONE | change)
+    assert [place for place, _ in found] == [place for place, _ in expected]
+    assert all(text in (said, None) for (_, said), (_, text) in zip(found, expected, strict=True))
+
+
+def test_points_of_a_grid_vary_the_last_key_fastest():
+    written = ONE | {"epsilon": [1.0, 2.0], "level": [0.5, 0.6, 0.7]}
+    found = scenario_settings.single("s", written, KINDS)
+    assert found.form == "grid"
+    assert found.points == [{"epsilon": e, "level": level} for e in (1.0, 2.0) for level in (0.5, 0.6, 0.7)]
+    at = found.at(found.points[4])
+    assert (at["epsilon"], at["level"], at["counts"]) == (2.0, 0.6, ONE["counts"])
+    assert found.settings["epsilon"] == [1.0, 2.0]
+    assert scenario_settings.words(found.points[4]) == "epsilon=2.0, level=0.6"
+    assert [scenario_settings.shards(found, n) for n in (1, 5, 6, 7)] == [1, 5, 6, 6]
+    single = scenario_settings.single("s", ONE, KINDS)
+    assert (single.form, single.points, scenario_settings.shards(single, 5)) == ("case", [{}], 1)
+    assert scenario_settings.restored(scenario_settings.as_text(found)) == found
+
+
+@pytest.mark.parametrize(
+    ("paths", "labels"),
+    [
+        ([("a",), ("b",)], ["a", "b"]),
+        ([("noise", "scale"), ("prior", "scale"), ("level",)], ["noise_scale", "prior_scale", "level"]),
+        ([("noise", "scale")], ["scale"]),
+        ([], []),
+    ],
+)
+def test_columns_of_a_grid_have_the_last_part_of_a_path_where_it_is_unique(paths, labels):
+    assert scenario_settings._labels(paths) == labels
+
+
+def test_files_of_a_scenario():
+    settings = {"file": "a.csv", "noise": "b.csv", "absent": {"cells": "c.csv"}, "among": ["d.csv"], "x": {"csv": "e"}}
+    assert list(scenario_settings._files(settings)) == ["a.csv", "b.csv", "c.csv", "e"]
+    settings = {"noise": "laplace", "absent": {"cells": "combinations"}, "counts": {"a.csv": 3}}
+    assert list(scenario_settings._files(settings)) == []

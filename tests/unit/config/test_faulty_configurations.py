@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from reproduction import command
+from reproduction.config import plan_settings
 from tests.workflow import running
 
 NOISE = "noise: {law: laplace, scale: 2}"
@@ -416,3 +417,104 @@ def test_the_check_names_the_next_generation(folder):
     assert "releases.r.generation: must be 2, the next generation according to the ledger, got 3" in refused(
         "check", "mine.yaml"
     )
+
+
+PLAN = {"names": {"a": 0.25, "b": 0.75}, "total": 10, "want": {"question": "a > b"}}
+WIDTH = {"interval": "a", "narrower": 0.1}
+COUNTS = {"mechanism": "discrete_laplace", "epsilon": 1.0, "file": "x.csv"}
+
+
+def plan_mistakes(plan, releases=None):
+    return list(plan_settings.mistakes({"p": plan}, releases))
+
+
+@pytest.mark.parametrize(
+    ("change", "place", "said"),
+    [
+        ({"names": {"a": 0.25, "b": 0.75 + 1e-8}}, "p.names", "must add up to 1, got 1"),
+        ({"names": {"a": 0.25, "b": 0.5}}, "p.names", "must add up to 1, got 0.75"),
+        ({"want": {}}, "p.want", "a plan must contain either question, or interval and narrower"),
+        ({"want": {"interval": "a"}}, "p.want", "a plan must contain either question, or interval and narrower"),
+        ({"want": {"narrower": 1}}, "p.want", "a plan must contain either question, or interval and narrower"),
+        ({"want": WIDTH | {"question": "a > b"}}, "p.want", "a plan must contain either"),
+        ({"want": {"narrower": 1, "question": "a > b"}}, "p.want", "a plan must contain either"),
+        ({"want": WIDTH | {"interval": "c"}}, "p.want.interval", "must be one of a, b, got 'c'"),
+        ({"among": ["a", "c"]}, "p.among", "must be one of a, b, got 'c'"),
+        ({"among": ["a", "b"], "of": "counts"}, "p.among", "applies only to shares and rates"),
+        ({"want": {"question": "a > c"}}, "p.want.question", ""),
+        ({"want": WIDTH | {"probability": 0.95}}, "p.want.probability",
+         "must be below the level of the interval (0.95)"),
+        ({"want": WIDTH | {"probability": 0.8}, "level": 0.7}, "p.want.probability", "must be below the level of the"),
+        ({"exposure": "x"}, "p", "a plan cannot contain rates with exposures or covariates"),
+        ({"kind": "protected_rates"}, "p", "a plan cannot contain rates with exposures or covariates"),
+        ({"total": 0}, "p.total", ""),
+        ({"more": 1}, "p", ""),
+    ],
+)  # fmt: skip
+def test_mistakes_of_plans_of_shares(change, place, said):
+    ((found, text),) = plan_mistakes(PLAN | change)
+    assert found == place or (said == "" and found.startswith(place))
+    assert text.startswith(said)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"names": {"a": 0.25, "b": 0.75 + 1e-10}},
+        {"want": WIDTH},
+        {"want": WIDTH | {"probability": 0.949}},
+        {"want": {"question": "a > b", "probability": 0.97}},
+        {"among": ["a", "b"]},
+        {"among": ["a", "b"], "of": "rates"},
+        {"of": "counts"},
+    ],
+)
+def test_good_plans_of_shares(change):
+    assert plan_mistakes(PLAN | change) == []
+
+
+@pytest.mark.parametrize(
+    ("plan", "releases", "expected"),
+    [
+        ({}, {"r": COUNTS}, []),
+        ({"values": [0.5, 2.0]}, {"r": COUNTS}, []),
+        ({}, {}, [("p.release", "'r' is not a release. The available releases are none")]),
+        ({}, None, [("p.release", "'r' is not a release. The available releases are none")]),
+        ({}, {"s": COUNTS, "t": COUNTS}, [("p.release", "'r' is not a release. The available releases are s, t")]),
+        ({}, {"r": 3}, []),
+        ({}, {"r": {"mechanism": "other"}}, []),
+        ({"values": [0.1, 1.0]}, {"r": {"mechanism": "swap", "rate": 0.1}},
+         [("p.values", "the rate of a swap must be < 1, got 1")]),
+        ({"shape": "x.csv"}, {"r": COUNTS},
+         [("p.shape", "may be given only for a tree of counts with levels, but the mechanism of r "
+           "is discrete_laplace")]),
+        ({}, {"r": COUNTS | {"narrow": True}},
+         [("p.shape", "is missing: narrow depends on the shape of the tree, so name a public file with this shape")]),
+        ({"values": [0.5, 0.5]}, {"r": COUNTS}, None),
+        ({"values": []}, {"r": COUNTS}, None),
+    ],
+)  # fmt: skip
+def test_mistakes_of_plans_of_releases(plan, releases, expected):
+    found = plan_mistakes({"release": "r"} | plan, releases)
+    if expected is None:
+        assert [place for place, _ in found] == ["p.values"]
+    else:
+        assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("category,parent\na,\nb,a\nc,a\n", ""),
+        ("category,up\na,\n", "must have the columns category and parent, but lacks parent"),
+        ("name,parent\na,\n", "must have the columns category and parent, but lacks category"),
+        ("category,parent\na,\nb,a\nc,b\n", "has 3 levels, but the release has 2 levels (top, low)"),
+    ],
+)
+def test_a_file_with_the_shape_of_a_tree(tmp_path, text, said):
+    path = tmp_path / "tree.csv"
+    path.write_text(text)
+    found = list(plan_settings._shape_problems(str(path), ["top", "low"]))
+    assert found == ([f"{str(path)!r} {said}"] if said else [])
+    assert len(list(plan_settings._shape_problems(str(tmp_path / "none.csv"), ["top"]))) == 1
