@@ -90,3 +90,21 @@ def test_the_study_is_found_and_drawn(table):
     shown = found.function("shown")(table)
     assert shown["least coverage"].between(0.5, 1).all()
     assert np.isfinite(table["width"]).all()
+
+
+def test_the_shown_table_has_the_smallest_coverage_and_three_widths():
+    """Check rounding, and widths at the true counts 0, 15 and 60, of which 60 is missing here."""
+    table = pd.DataFrame({"noise": "n", "interval": "i", "truth": [0, 15, 30], "coverage": [0.9, 0.87654, 0.95],
+                          "width": [1.26, 3.0, 9.0], "level": 0.9})  # fmt: skip
+    (row,) = study.shown(table).itertuples(index=False)
+    assert tuple(row) == ("n", "i", 0.877, "1.3 / 3")
+
+
+def test_names_of_noises():
+    """Check the names in the figure, and the rounded values that are released."""
+    words = [{"law": "discrete_laplace", "scale": 2.0}, {"law": "gaussian", "sd": 1.5, "rounded": 5}]
+    found = study.table(1, level=0.9, largest=3, noise=words)
+    assert list(dict.fromkeys(found["noise"])) == ["discrete Laplace, scale 2", "Gaussian, sd 1.5, rounded 5"]
+    assert found["truth"].tolist() == [0, 1, 2, 3] * 6
+    assert (found["level"] == 0.9).all()
+    assert found["coverage"].between(0.5, 1 + 1e-9).all()

@@ -12,6 +12,7 @@ import dpmultinomial as dpm
 from reproduction import studies, style
 from reproduction.studies import coverage as study
 from reproduction.studies import rate_coverage
+from reproduction.verdicts import artists
 
 SETTINGS = {
     "truth": {"mean": 40.0, "shape": 0.5}, "sigma": 10.0, "level": 0.9, "edges": [0, 1, 10, 1000],
@@ -184,3 +185,110 @@ def test_flat_means_the_same_whatever_else_is_known():
     mean = weights @ tables / weights.sum()
     assert gap.counts.mean().to_numpy() == pytest.approx(mean, rel=1e-10)
     assert gap.rates.mean().to_numpy() == pytest.approx((mean + 1) / 23, rel=1e-10)
+
+
+def test_bins_are_described_in_words():
+    assert [study.words(*ends, 100.0) for ends in ((0, 1), (1, 2), (2, 10), (10, 100), (99, 100), (0, np.inf))] == [
+        *("0", "1", "2 to 9", "10 and more", "99 and more", "all")
+    ]
+
+
+def test_sums_by_bin_and_method():
+    """Check four counts in the bins 0 to 1 and 1 to 5; 5 is outside both bins, but part of all counts."""
+    rows = study.errors("m", np.array([0, 1, 4, 5]), np.array([1.0, 1.0, 2.0, 9.0]), np.array([0.0, 1.0, 5.0, 6.0]),
+                        np.array([2.0, 1.0, 9.0, 9.0]))  # fmt: skip
+    assert rows["held"].tolist() == [True, True, False, False]
+    assert rows["width"].tolist() == [2, 0, 4, 3]
+    assert rows["error"].tolist() == [1, 0, -2, 4]
+    found = study.summed(rows, [0, 1, 5, 5.5, 7]).set_index(["from", "to"])
+    assert found["counts"].to_dict() == {(0, 1): 1, (1, 5): 2, (5, 5.5): 1, (0, np.inf): 4}
+    middle = found.loc[(1, 5)]
+    assert (middle["coverage"], middle["width"], middle["bias"]) == (0.5, 2, -1)
+    assert middle["rmse"] == pytest.approx(2**0.5)
+    assert middle["coverage_se"] == pytest.approx((0.5 / 2) ** 0.5)  # at least 1/n in place of p (1 - p)
+    assert found.loc[(0, np.inf), "coverage_se"] == pytest.approx((0.25 / 4) ** 0.5)
+
+
+def test_clipped_intervals_consist_of_integers():
+    """Check the integers >= 0 within 2 sd of 3.2 (sd 1), of -0.5 (sd 0.1: none, so 0), and of 1 (sd 0.5: 0, 1, 2)."""
+    rows = pd.DataFrame({"least_squares": [3.2, -0.5, 1.0], "least_squares_sd": [1.0, 0.1, 0.5], "mean": [1.0, 2, 3],
+                         "lower": [0, 1, 2], "upper": [4, 5, 6]})  # fmt: skip
+    least, clipped, posterior = study.answers(rows, 2.0).values()
+    assert [end.tolist() for end in least] == [
+        [3.2, -0.5, 1.0], pytest.approx([1.2, -0.7, 0]), pytest.approx([5.2, -0.3, 2])
+    ]  # fmt: skip
+    assert [end.tolist() for end in clipped] == [[3.2, 0, 1], [2, 0, 0], [5, 0, 2]]
+    assert [end.tolist() for end in posterior] == [[1, 2, 3], [0, 1, 2], [4, 5, 6]]
+
+
+@pytest.mark.parametrize(("given", "name"), [({"edges": [0, 1, 1]}, "edges"), ({"level": 1.0}, "level"),
+                                             ({"replications": 0}, "replications")])  # fmt: skip
+def test_invalid_arguments_of_a_coverage_are_rejected(given, name):
+    model = {"priors": {}, "edges": [0, 1], "replications": 1, "rng": study.stream(1, "x"), "level": 0.5} | given
+    with pytest.raises(ValueError, match=name):
+        study.by_true_value(lambda rng: np.array([0]), study.DiscreteGaussian(sigma=1.0), **model)
+
+
+def test_curves_and_looks_of_the_coverage_figure():
+    """Check the curves of nine methods, whose offsets are 0.08 (i - 3), and the error bars of two standard errors."""
+    names = [f"m{i}" for i in range(9)]
+    table = artists.crossed("coverage", "coverage_se", "width", case=["one"], method=names, place=[0, 1])
+    table = table.assign(level=0.9).assign(**{"from": [0, 0] * 9, "to": [1, np.inf] * 9})
+    figure = study.figure(table)
+    above, below = figure.axes
+    colours = [*style.CYCLE, style.GREY, style.CYCLE[0]]
+    expected, widths = [artists.across("level", 0.9, style.GREY)], []
+    for i, (name, colour) in enumerate(zip(names, colours, strict=True)):
+        rows = table[table["method"] == name]
+        x, y, reach = np.arange(2) + 0.08 * (i - 3), rows["coverage"], 2 * rows["coverage_se"]
+        expected += [artists.line(x, y, colour, kind="curve"), artists.bars(x, y - reach, y + reach, colour=colour)]
+        widths.append(artists.line(x, rows["width"], colour, kind="curve"))
+    assert not artists.wrong(above, *expected)
+    assert not artists.wrong(below, *widths)
+    assert [line.get_marker() for line in below.lines][6:] == [style.MARKERS[6], "*", style.MARKERS[0]]
+    assert below.get_xticks().tolist() == [0, 1]
+    assert artists.words(figure.axes) == [("one", "", "coverage"), ("", "true count", "mean width")]
+    shown = study.shown(table.assign(counts=1, bias=0.126, rmse=2.346))
+    assert shown["coverage"].tolist() == table["coverage"].round(3).tolist()
+    assert (shown["bias"][0], shown["rmse"][0], shown["width"][0]) == (0.13, 2.35, round(table["width"][0], 1))
+    assert shown["true count"].tolist() == ["0 and more", "all"] * 9
+
+
+def test_curves_of_the_coverage_of_rates():
+    """Check the two rows and columns of panels, without the prior 1/k and without other numbers of categories."""
+    keys = {"categories": [2, 3], "records": [30, 100], "prior": rate_coverage.PRIORS}
+    table = artists.crossed("coverage", **keys, quantity=rate_coverage.QUANTITIES, p=[0.01, 0.2]).assign(level=0.9)
+    figure = rate_coverage.figure(table)
+    axes = iter(figure.axes)
+    for quantity in ("count", "rate"):
+        for n in (30, 100):
+            rows = table[(table["categories"] == 2) & (table["records"] == n) & (table["quantity"] == quantity)]
+            curves = [
+                artists.line([0.01, 0.2], rows.loc[rows["prior"] == prior, "coverage"], colour, kind="curve")
+                for prior, colour in zip(("flat", "jeffreys"), style.CYCLE, strict=False)
+            ]
+            axis = next(axes)
+            assert not artists.wrong(axis, *curves, artists.across("level", 0.9, style.GREY))
+            assert axis.get_xscale() == "log"
+    assert artists.words(figure.axes) == [
+        ("30 records", "", "coverage of the count"), ("100 records", "", ""),
+        ("", "true rate p", "coverage of the rate"), ("", "true rate p", ""),
+    ]  # fmt: skip
+    alone = rate_coverage.figure(table[table["records"] == 30])
+    assert len(alone.axes) == 2
+    assert [text.get_text() for text in alone.legends[0].get_texts()] == list(rate_coverage._LABELS.values())
+
+
+def test_concentrations_of_the_priors():
+    found = {prior: rate_coverage.concentration(prior, 4) for prior in rate_coverage.PRIORS}
+    assert found == {"flat": 1.0, "jeffreys": 0.5, "1/k": 0.25}
+
+
+def test_a_coverage_without_noise_is_that_of_the_counts():
+    """Check that noise of a tiny scale leaves the true count, and the rate's Beta(x + 1, n - x + 1) distribution."""
+    n, p, level = 4, 0.3, 0.8
+    count, rate = rate_coverage.exact(n, p, scale=0.02, alpha=1.0, level=level)
+    x = np.arange(n + 1)
+    below = stats.beta(x + 1, n - x + 1).cdf(p)
+    assert count == pytest.approx(1, abs=1e-7)
+    assert rate == pytest.approx(binom.pmf(x, n, p)[(below >= 0.1) & (below <= 0.9)].sum(), abs=1e-7)

@@ -1,12 +1,15 @@
 """Tests of the study of growth: list scheduling by hand-made schedules, and the job graph by the jobs."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from dpmultinomial._seeding import stream
 from reproduction import paper, studies, style
 from reproduction.jobs import artefacts
 from reproduction.studies import growth as study
 from reproduction.studies.growth import Step, makespan
+from reproduction.verdicts import artists
 
 PAPERS = paper.discover()
 SMALL = {
@@ -123,3 +126,50 @@ def test_the_study_measures_and_simulates_all_of_its_settings():
 def test_the_folder_has_settings_for_every_argument():
     own = studies.discover()["growth"]
     assert own.settings.keys() == SMALL.keys()
+
+
+def test_curves_are_relative_to_the_smallest_size():
+    """Check sizes and times relative to the first row of a subject, hours, and lines of perfect speed-up."""
+    rows = [("M", 20, 1, 2.0), ("M", 80, 1, 6.0), ("n", 5, 1, 0.5), ("n", 10, 1, 4.0), (study.RUN, 3, 2, 7200.0),
+            (study.RUN, 3, 8, 3600.0)]  # fmt: skip
+    figure = study.figure(pd.DataFrame(rows, columns=list(study.COLUMNS)))
+    left, right = figure.axes
+    first, second = style.CYCLE[:2]
+    assert not artists.wrong(
+        left, artists.line([1, 4], [1, 3], first, kind="curve"), artists.line([1, 2], [1, 8], second, kind="curve")
+    )
+    assert not artists.wrong(
+        right, artists.line([2, 8], [2, 1], first, kind="curve"), artists.line([2, 8], [2, 0.5], style.GREY)
+    )
+    assert [text.get_text() for text in left.get_legend().get_texts()] == ["M, from 20: 2 s", "n, from 5: 0.5 s"]
+    assert [text.get_text() for text in right.get_legend().get_texts()] == ["loops 3 times as long"]
+    assert {axis.get_xscale() + axis.get_yscale() for axis in figure.axes} == {"loglog"}
+    assert right.get_xticks().tolist() == [2, 8]
+    assert [t for t in left.get_xticks() if t in (1, 2, 4, 8, 16)] == [1, 2, 4, 8, 16]
+
+
+def test_jobs_with_equal_priority_start_with_the_longest():
+    """Check jobs of 1, 1 and 3 s on two cores: if the longest job starts first, all have ended after 3 s."""
+    assert makespan({"a": Step(1), "b": Step(1), "c": Step(3)}, 2) == 3
+    assert makespan({"a": Step(1, priority=1), "b": Step(1, priority=1), "c": Step(3)}, 2) == 4
+    assert makespan({}, 1) == 0
+    assert makespan({"a": Step(2, alone=True)}, 3) == 2
+
+
+def test_pieces_of_loops_and_their_start():
+    """Check that a loop is divided into pieces of at most the given minutes, and that each job has a start."""
+    (loop,) = (loop for loop in artefacts.loops(PAPERS["raim2021"]) if loop.module == "coverage")
+    for piece, pieces in ((loop.minutes, 1), (loop.minutes / 2, 2), (loop.minutes / 2.01, 3)):
+        found = {n: s for n, s in named(piece=piece).items() if n.startswith("raim2021_coverage_loop.")}
+        assert len(found) == pieces
+        for step in found.values():
+            assert step.seconds == pytest.approx(60 * loop.minutes / pieces + 2)
+    assert all(step.seconds >= 7 for step in named(start_up=7.0).values())
+
+
+def test_work_of_the_posteriors_has_the_stated_sizes():
+    summary = study._noisy(30, 4, stream(1, "noisy"))
+    assert len(summary) > 0
+    calls = []
+    assert study._used(lambda rng: calls.append(rng.random()), 1, "M", 20, 0) >= 0
+    assert calls == [stream(1, "studies", "growth", "M", 20, 0).random()]

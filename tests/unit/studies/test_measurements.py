@@ -15,6 +15,7 @@ from reproduction import studies, style, synthetic_census
 from reproduction.studies import coverage as coverage
 from reproduction.studies import measurements as study
 from reproduction.studies import nation
+from reproduction.verdicts import artists
 
 SIZE = {"counties": 2, "tracts": 4, "groups": 8, "blocks": 60, "people": 20.0}
 CELL = {"hispanic": "hispanic"}
@@ -226,3 +227,64 @@ def test_the_table_is_that_of_all_rows_together(files, monkeypatch):
         figure = nation.figure(found.reset_index())
     assert [text.get_text() for text in figure.legends[0].get_texts()] == list(nation.METHODS)
     assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == list(nation.LEVELS[1:])
+
+
+def test_bins_with_few_places_are_not_drawn():
+    """Check the curves over the bins and the separate marks for all counts, with offsets of 0.12 (i - 1). A bin needs
+    20 places, and the error bars of the coverage end at 1.
+    """
+    keys = {"level": ["county"], "method": study.METHODS, "start": [0, 1, 10]}
+    table = artists.crossed("rmse", "width", "coverage", "coverage_se", **keys).assign(interval=0.9)
+    table["from"], table["to"] = [0, 1, 0] * 3, [1, 5, np.inf] * 3
+    table["counts"] = 20
+    lost = table[table["start"] == 1].assign(counts=19, **{"from": 5, "to": 9})
+    rows = pd.concat([table, lost], ignore_index=True)
+    figure = study.figure(rows)
+    for axis, measure in zip(figure.axes, study.MEASURES, strict=True):
+        expected = [artists.across("level", 0.9, style.GREY)] if measure == "coverage" else []
+        for i, method in enumerate(study.METHODS):
+            own = table[table["method"] == method]
+            x, y = np.arange(3) + 0.12 * (i - 1), own[measure].to_numpy()
+            colour = style.CYCLE[i]
+            expected.append(artists.line(x[:2], y[:2], colour, kind="curve"))
+            expected.append(artists.line(x[2:], y[2:], colour, kind="curve"))
+            if measure == "coverage":
+                reach = 2 * own["coverage_se"]
+                expected.append(artists.bars(x, y - reach, np.minimum(y + reach, 1), colour=colour))
+        assert not artists.wrong(axis, *expected)
+        assert axis.get_yscale() == ("linear" if measure == "coverage" else "log")
+        assert axis.get_xlim() == (-0.5, 2.5)
+    assert [label.get_text() for label in figure.axes[-1].get_xticklabels()] == ["0", "1 to 4", "all"]
+
+
+def test_curves_of_the_nation():
+    """Check the offsets of 0.06 (i - 1), the scales, and the omission of the first level."""
+    table = artists.crossed("rmse", "coverage", level=nation.LEVELS, method=nation.METHODS).assign(interval=0.9)
+    figure = nation.figure(table)
+    for axis, measure in zip(figure.axes, ("rmse", "coverage"), strict=True):
+        expected = [artists.across("level", 0.9, style.GREY)] if measure == "coverage" else []
+        for i, method in enumerate(nation.METHODS):
+            own = table[(table["method"] == method) & (table["level"] != "state")]
+            expected.append(artists.line(np.arange(4) + 0.06 * (i - 1), own[measure], style.CYCLE[i], kind="curve"))
+        assert not artists.wrong(axis, *expected)
+        assert axis.get_xticks().tolist() == [0, 1, 2, 3]
+    assert [axis.get_yscale() for axis in figure.axes] == ["log", "linear"]
+    assert [axis.get_ylabel() for axis in figure.axes] == ["root mean square error", "coverage"]
+
+
+def test_parents_have_a_child_each():
+    """Check that every parent has a child, that children are sorted by parent, and that one more child is possible."""
+    rng = stream(2, "above")
+    for size in (4, 5, 40):
+        found = nation._above(size, 4, 2.0, rng)
+        assert len(found) == size
+        assert set(found) == {0, 1, 2, 3}
+        assert (np.diff(found) >= 0).all()
+
+
+@pytest.mark.parametrize("top", [1, 4])
+def test_the_largest_counts_of_equal_means_are_in_order_of_the_states(files, top):
+    found = nation.largest(files, "block", top)
+    assert len(found) == top
+    assert (np.diff(found["mean"]) <= 0).all()
+    assert set(found.columns) == {"state", "node", "mean", "sd", "lower", "upper"}

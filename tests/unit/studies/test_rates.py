@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 
 import dpmultinomial as dpm
-from reproduction import studies
+from reproduction import studies, style
 from reproduction.studies import rates as study
 from reproduction.studies import sids
+from reproduction.verdicts import artists
 
 DECLARED = studies.discover()["rates"]
 CASE = {"areas": 120, "exposure": 8, "cv": 0.4, "noise": {"law": "exact", "threshold": 10}}
@@ -154,3 +155,79 @@ def test_the_declared_settings_are_those_of_infant_deaths():
     assert set(DECLARED_DEATHS.settings) == {"wheel", "version", "releases", "protections"}
     for noise in DECLARED_DEATHS.settings["protections"].values():
         sids.law_of(dict(noise))
+
+
+def test_points_and_limits_of_the_figure_of_infant_deaths():
+    """Check the slopes with 1.959964 standard errors, and the rank correlations, at the places -0.1 and 0.1 around the
+    number of each protection. The unprotected slope has a dashed line.
+    """
+    table = artists.crossed("slope", "se", "rank_correlation", protection=["noise", "rounded"], method=sids.METHODS)
+    free = pd.DataFrame({"protection": sids.UNPROTECTED, "method": sids.METHODS[:1], "slope": 0.3, "se": 0.1,
+                         "rank_correlation": 1.0})  # fmt: skip
+    table = pd.concat([free, table], ignore_index=True)
+    slopes, ranks = sids.figure(table).axes
+    expected, marks = [artists.across("upright", 0.3, style.GREY)], []
+    for i, method in enumerate(sids.METHODS):
+        rows = table[table["method"] == method]
+        y = np.array(([0] if i == 0 else []) + [1, 2]) + 0.2 * (i - 0.5)
+        reach = 1.959964 * rows["se"]
+        expected.append(artists.line(rows["slope"], y, style.CYCLE[i], kind="marks"))
+        expected.append(
+            artists.bars(y, rows["slope"] - reach, rows["slope"] + reach, horizontal=True, colour=style.CYCLE[i])
+        )
+        marks.append(artists.line(rows["rank_correlation"], y, style.CYCLE[i], kind="marks"))
+    assert not artists.wrong(slopes, *expected)
+    assert not artists.wrong(ranks, *marks)
+    assert slopes.get_yticks().tolist() == [0, 1, 2]
+    assert [label.get_text() for label in slopes.get_yticklabels()] == ["unprotected", "noise", "rounded"]
+    assert slopes.yaxis_inverted()
+    assert (slopes.get_xlabel(), ranks.get_xlabel()) == ("slope", "rank correlation of the rates")
+
+
+def test_numbers_of_the_releases_of_infant_deaths(made, monkeypatch):
+    """Check the means over three releases, the sd of their slopes, and one release of a protection without noise. With
+    5 in place of a withheld count, negative noisy counts are set to 0 and rounded.
+    """
+    asked = []
+
+    def analysed(released, law, births, x):
+        asked.append((released, type(law).__name__))
+        k = float(len(asked))
+        low = np.arange(60.0)
+        return k, 10 * k, low, low + 0.5, low + 1 - 0.5 * (np.arange(60) < 15)
+
+    monkeypatch.setattr(sids, "analysed", analysed)
+    noise = {"noise": {"law": "discrete_gaussian", "sigma": 9.0}, "withheld": {"law": "exact", "threshold": 10}}
+    found = sids.table(1, wheel=made[0], version="0", releases=3, protections=noise)
+    assert found["releases"].tolist() == [1, 3, 3, 1, 1]
+    assert found["slope"].tolist() == pytest.approx([1, (2 + 4 + 6) / 3, (3 + 5 + 7) / 3, 8, 9])
+    assert found["se"].tolist() == pytest.approx([10, 40, 50, 80, 90])
+    assert found["slope_sd"].tolist() == pytest.approx([0, (8 / 3) ** 0.5, (8 / 3) ** 0.5, 0, 0])
+    # the rates 0, 1, .. are below the lower limits, which are 0.5 larger
+    assert found["inside"].tolist() == [1, 0, 0, 0, 0]
+    assert found["rank_correlation"].tolist() == pytest.approx([1] * 5)
+    (own, law), (ignored, other) = asked[1:3]
+    assert (law, other) == ("DiscreteGaussian", "Exact")
+    assert own.min() < 0
+    assert ignored == pytest.approx(np.round(np.maximum(own, 0)))
+    (own, _), (ignored, _) = asked[-2:]
+    assert np.isnan(own).any()
+    assert ignored == pytest.approx(np.where(np.isnan(own), 5, own))
+
+
+def test_panels_of_the_figure_of_rates():
+    """Check the level of 95 %, the places of two cases, and the end of the axis at 1.02."""
+    rows = artists.crossed("slope", "slope_se", "rates", "rates_se", case=["a", "b"], method=study.METHODS)
+    drawn = study.figure(rows.assign(slope_se=0.02, rates_se=0.01))
+    for axis, quantity, reach in zip(drawn.axes, ("slope", "rates"), (0.04, 0.02), strict=True):
+        expected = [artists.across("upright", 0.95, style.GREY)]
+        for i, method in enumerate(study.METHODS):
+            own = rows.loc[rows["method"] == method, quantity]
+            y = np.arange(2) + 0.2 * (i - 0.5)
+            expected.append(artists.line(own, y, style.CYCLE[i], kind="marks"))
+            expected.append(artists.bars(y, own - reach, own + reach, horizontal=True, colour=style.CYCLE[i]))
+        assert not artists.wrong(axis, *expected)
+        assert axis.get_xlim()[1] == 1.02
+        assert axis.get_yticks().tolist() == [0, 1]
+    assert [label.get_text() for label in drawn.axes[0].get_yticklabels()] == ["a", "b"]
+    assert drawn.axes[0].yaxis_inverted()

@@ -5,7 +5,7 @@ from math import exp, sqrt, tanh
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import kstwo, norm
+from scipy.stats import chi2, kstwo, multinomial, norm
 
 from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
 from dpmultinomial._posteriors.additive import additive_counts
@@ -625,3 +625,129 @@ def test_margins_of_the_scattered_counts():
     assert "3 counts" in row["note"]
     needed = kstwo.isf(claims._LEVEL, 3) + norm.ppf(0.9) / (2 * np.sqrt(3))
     assert row["sees"] == claims.power.words({"upper end": needed * 0.94})
+
+
+@pytest.mark.parametrize(
+    ("total", "shares", "mode"),
+    [
+        (2, [0.25, 0.75], [0, 2]),  # quotients 1, 3 and 3/2: both units go to the second component
+        (3, [0.25, 0.75], [1, 2]),  # of the quotients 3, 3/2, 1 and 1, the first component wins the tie
+        (3, [0.6, 0.4], [2, 1]),
+        (4, [0.5, 0.3, 0.2], [2, 1, 1]),
+        (0, [0.5, 0.5], [0, 0]),
+        (5, [1.0, 0.0], [5, 0]),
+        (1, [0.4, 0.35, 0.25], [1, 0, 0]),
+    ],
+)
+def test_a_mode_by_the_printed_theorem(total, shares, mode):
+    """Check Theorem 1 against the mode by the largest quotients x/k, of which the largest `total` are served."""
+    found = literal.theorem_1(total, shares)
+    assert found.sum() == total
+    assert draws.is_mode(found, np.round(np.array(shares) * 1000).astype(int))
+    if total != 3 or shares != [0.25, 0.75]:
+        assert found.tolist() == mode
+
+
+def test_every_small_mode_of_the_printed_theorem_is_a_mode():
+    """Check the probabilities of all allocations of up to six units among three components."""
+    rng = stream(14, "modes")
+    for _ in range(60):
+        weights = rng.integers(1, 20, 3)
+        total = int(rng.integers(0, 7))
+        found = literal.theorem_1(total, (weights / weights.sum()).tolist())
+        every = [(a, b, total - a - b) for a in range(total + 1) for b in range(total + 1 - a)]
+        best = max(multinomial(total, weights / weights.sum()).pmf(one) for one in every)
+        assert multinomial(total, weights / weights.sum()).pmf(found) == pytest.approx(best, rel=1e-12)
+
+
+def test_independence_of_the_cells_of_the_noise_test():
+    """Check a chi-squared test by hand. At support 1 and epsilon = log 2, the noise -1, 0, 1 has the probabilities 1/4,
+    1/2, 1/4. Of 20 draws, 5 are expected in each tail, which is enough for three cells; of 19 draws, 4.75 are not, but
+    the two tails remain cells.
+    """
+    noise = TwoSidedGeometric(epsilon=np.log(2), support=1)
+    for counts in ((7, 8, 5), (6, 8, 5)):
+        size = sum(counts)
+        expected = np.array([0.25, 0.5, 0.25]) * size
+        found = np.repeat([-1, 0, 1], counts)
+        wanted = chi2.sf(np.sum((np.array(counts) - expected) ** 2 / expected), 2)
+        assert draws.noise_test(found, noise) == pytest.approx(wanted)
+    assert draws.noise_test(np.array([-2] + [0] * 19), noise) == 0
+
+
+def test_a_share_of_nothing_has_an_error():
+    """Check that a proportion of 0 or 1 of n cases has the standard error 1/n."""
+    assert draws._share("s", "a", 0.0, 25)["se"] == pytest.approx(1 / 25)
+    assert draws._share("s", "a", 0.5, 25)["se"] == pytest.approx(0.1)
+
+
+def test_the_most_probable_pairs_are_ten():
+    """Check the limits of the claims: a pair at distance 10 is too far, and a sum other than 607 is counted."""
+    table = pairs_of([0.06, 0.05], [(250, 357), (260, 357)])
+    _, near, _, sums = (row["ours"] for row in claims.of_pairs("table_4", table))
+    assert (near, sums) == (0, -0.5)
+    _, near, _, sums = (
+        row["ours"] for row in claims.of_pairs("table_4", pairs_of([0.06, 0.05], [(250, 357), (249, 358)]))
+    )
+    assert (near, sums) == (9, 0.5)
+
+
+def test_rows_of_the_privacy_of_a_release():
+    """Check that the smallest claim with a delta below 1e-9 is reported, for the total and the components together."""
+    table = pd.DataFrame({
+        "counts": ["the total alone", *["total and components"] * 3], "claimed": [0.5, 1.0, 2.0, 3.0],
+        "delta": [0.0, 1e-9, 0.9e-9, 0.0],
+    })  # fmt: skip
+    (row,) = agreement._privacy(table)
+    assert row["ours"] == 2
+
+
+def test_rows_of_figure_1_count_small_large_and_sorted_counts():
+    """Check the counts at the ends of the intervals 15 to 60 and 60 to 1000, and the order by rank."""
+    counts = [0, 0, 0, 1, 2, 3, 14, 15, 40, 60, 61, 60, 59, *[500] * 35, 1000, 1001]
+    table = pd.DataFrame({"count": sorted(counts), "representative": "", "rank": range(1, 51)})
+    for place, name in zip((0, 11, 24, 37, 49), examples.REPRESENTATIVES, strict=True):
+        table.loc[place, "representative"] = name
+    rows = {row["quantity"]: row for row in agreement._figure_1(table)}
+    # sorted positions 7 to 11 are 14, 15, 40, 59, 60, and those after them are 60, 61, 500, .., 1000, 1001
+    assert rows["components between 15 and 60"]["ours"] == 4
+    assert rows["components from 60 to 1000"]["ours"] == 38
+    assert rows["the counts are sorted by rank"]["left"] == 0
+    assert rows["components with count 0"]["ours"] == 3
+    turned = table.assign(rank=range(50, 0, -1))
+    assert agreement._figure_1(turned)[-1]["ours"] == -1
+    swapped = table.assign(count=table["count"].replace({14: 16}))
+    assert agreement._figure_1(swapped)[-1]["ours"] == -1
+
+
+def test_rows_of_table_2_at_the_limit_of_small_counts():
+    """Check that a count of 50 is small, a count of 51 is not, and that more than one half must be small."""
+    table = pd.DataFrame({"count": [50, 51], "instances": [26, 24], "note": ["n", ""]})
+    rows = {row["quantity"]: row for row in agreement._table_2(table)}
+    assert rows["most counts are small, 0 to 50"]["left"] == 0.52
+    assert (rows["components with count 50"]["ours"], rows["components with count 50"]["note"]) == (26, "n")
+
+
+def test_tie_rules_of_the_note_have_their_p_values():
+    fit = pd.DataFrame({"ties": ["random", "ieee"], "p_value": [0.0123, 0.456]})
+    assert agreement._ties(fit).endswith(
+        "p = 0.46 if ties are broken by rounding and p = 0.012 if ties are broken at random."
+    )
+
+
+def test_moments_of_algorithm_3_are_simulated_and_the_others_exact():
+    row = {"representative": "N_min", "n": 40_000, "mean": 2.0, "mean_se": 0.3, "variance": 5.0, "variance_se": 0.4,
+           "exact_mean": 2.5, "exact_variance": 6.0}  # fmt: skip
+    table = pd.DataFrame([
+        row | {"algorithm": "Algorithm 3", "variant": "as_written"},
+        row | {"algorithm": "Algorithm 3", "variant": "corrected", "mean": 99.0},
+        row | {"algorithm": "Algorithm 2", "variant": "corrected"},
+        row | {"algorithm": "Algorithm 2", "variant": "as_written", "exact_mean": 99.0},
+    ])  # fmt: skip
+    found = [(r["quantity"], r["ours"], r["mc_se"]) for r in agreement._moments("table_1", table, "")]
+    assert found == [
+        ("Algorithm 3, N_min: mean", 2.0, pytest.approx(np.hypot(0.3, 0.6))),
+        ("Algorithm 3, N_min: variance", 5.0, pytest.approx(np.hypot(0.4, 0.8))),
+        ("Algorithm 2, N_min: mean", 2.5, pytest.approx(0.6)),
+        ("Algorithm 2, N_min: variance", 6.0, pytest.approx(0.8)),
+    ]
