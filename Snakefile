@@ -18,7 +18,7 @@ min_version("9.27")
 ROOT = Path(workflow.current_basedir)
 sys.path.insert(0, str(ROOT / "src"))
 
-from dpmultinomial._printing import printable
+from dpmultinomial._printing import message, printable
 from reproduction.config import overlays
 from reproduction.config.reading import ConfigError
 
@@ -28,7 +28,7 @@ if not workflow.modifier.skip_configfile:
         given = workflow.config_settings
         config = overlays.in_use(given.configfiles, given.config or {}, Path.cwd())
     except ConfigError as error:
-        raise WorkflowError(printable(error)) from None
+        raise WorkflowError(message(error)) from None
 
 
 report: "workflow/report/workflow.rst"

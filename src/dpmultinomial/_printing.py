@@ -3,7 +3,8 @@ escape sequences.
 
 Names and messages contain text from files that somebody else wrote. A terminal interprets control characters (C0 and
 C1, such as ESC), bidirectional marks change the order in which a line is read, and U+2028, U+2029 and U+0085 end a
-line. Lone surrogates cannot be encoded. All output of a command is passed through `printable`.
+line. Lone surrogates cannot be encoded. All output of a command is passed through `printable`, and all error messages
+through `message`, which also shortens long values.
 
 Computations of more than three seconds show their progress with `steps`.
 """
@@ -43,6 +44,49 @@ def printable(text: object) -> str:
     return _UNPRINTABLE.sub(_escaped, str(text))
 
 
+LONGEST = 1000  # largest number of characters in a line of a message
+_VALUE, _ENTRIES = 120, 3  # numbers of characters of a long value, and of first entries of a long list, that are kept
+_WORD = re.compile(rf"\S{{{_VALUE + 1},}}")
+_QUOTED = re.compile(r"""(?<![\w\\])(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")(?!\w)""")
+_LIST = re.compile(r"""(?:(?:'[^']{0,999}'|[^\s,]++), ){8,}""")
+
+
+def message(text: object) -> str:
+    """Return the `printable` form of an error message, in which no line has more than `LONGEST` characters.
+
+    Only longer lines are changed. Words and quoted values with more than 120 characters are cut in the middle, and of
+    long lists, only the first entries and the last entry are kept. If the line is still too long, the middle of the
+    line is omitted, so that the beginning (fault and rule) and the end (remedy) remain. Two dots mark each omission.
+
+    Parameters
+    ----------
+    text : text, or an error whose message is shown.
+    """
+    return "\n".join(line if len(line) <= LONGEST else _shortened(line) for line in printable(text).split("\n"))
+
+
+def _shortened(line: str) -> str:
+    """Return a line of a message with at most `LONGEST` characters."""
+    for pattern, short in ((_WORD, _cut_value), (_QUOTED, _cut_value), (_LIST, _cut_list)):
+        line = pattern.sub(short, line)
+    return _cut(line, LONGEST, share=0.6)
+
+
+def _cut_value(found: re.Match[str]) -> str:
+    return _cut(found[0], _VALUE, share=0.5)
+
+
+def _cut(text: str, most: int, *, share: float) -> str:
+    """Return a text of at most `most` characters, of which the given share is the beginning of the original text."""
+    first = int(share * most)
+    return text if len(text) <= most else f"{text[:first]}..{text[first + 2 - most :]}"
+
+
+def _cut_list(found: re.Match[str]) -> str:
+    entries = found[0].split(", ")
+    return ", ".join([*entries[:_ENTRIES], "..", ""])
+
+
 def has_unprintable(text: str) -> bool:
     """Return whether a string contains a character that `printable` replaces."""
     return _UNPRINTABLE.search(text) is not None
@@ -54,8 +98,8 @@ def show(text: object) -> None:
 
 
 def stop(text: object) -> NoReturn:
-    """Print the `printable` form of a message on standard error, and exit with status 1."""
-    sys.exit(printable(text))
+    """Print a `message` on standard error, and exit with status 1."""
+    sys.exit(message(text))
 
 
 def progress(done: int, of: int, what: str, passed: float) -> str:

@@ -81,16 +81,25 @@ def _stop(verb: str, message: object, *, status: int = 1) -> NoReturn:
     from dpmultinomial import _printing
 
     _printing.clear()
-    text = _printing.printable(f"dpm {verb}: {message}")
+    text = _printing.message(f"dpm {verb}: {message}")
     if status == 1:
         sys.exit(text)
     print(text, file=sys.stderr)
     sys.exit(status)
 
 
+class _Parser(argparse.ArgumentParser):
+    """Parser of arguments, whose error messages are printed in the same form as all other error messages."""
+
+    def error(self, message: str) -> NoReturn:
+        from dpmultinomial import _printing
+
+        super().error(_printing.message(message))
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the argument parser of the command ``dpm``."""
-    whole = argparse.ArgumentParser(
+    whole = _Parser(
         prog="dpm", description="Posteriors, pages, checks and releases of noisy counts, without Snakemake."
     )
     verbs = whole.add_subparsers(dest="verb", required=True, metavar="VERB")

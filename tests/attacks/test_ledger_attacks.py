@@ -581,6 +581,84 @@ def test_a_damaged_key_of_the_account_is_refused_and_makes_no_guessable_fingerpr
     release(root, "a")
 
 
+def account():
+    return Path(os.environ["XDG_STATE_HOME"]) / "dpmultinomial/spent"
+
+
+NEW_KEY = "python -P -m dpmultinomial._releases new-account-key"
+
+
+@pytest.mark.parametrize("damage", ["missing", "short", "folder"])
+def test_a_lost_key_of_the_account_is_not_drawn_again_unasked(spent, tmp_path, damage):
+    """Check that a copy of a released file in another project does not get a new budget after the key is lost."""
+    root = second(spent)
+    (root / "confidential").mkdir(mode=0o700)
+    (root / "confidential/c.csv").write_text(COUNTS)
+    key = account() / "key"
+    key.rename(tmp_path / "backup")
+    if damage == "short":
+        key.write_bytes(b"0" * 31)
+    elif damage == "folder":
+        key.mkdir()
+    for project, name in ((root, "a"), (spent, "c")):
+        with pytest.raises(
+            ValueError, match=rf"{key}.*Restore the key from a backup\. If there is no backup, run {NEW_KEY}"
+        ):
+            release(project, name)
+    assert not (root / "releases/a").exists()
+    assert release(spent, "a") == spent / "releases/a/1"  # a release that exists
+    assert damage != "missing" or not key.exists()
+    if damage != "missing":
+        key.rename(tmp_path / "moved")
+    shutil.copyfile(tmp_path / "backup", key)
+    with pytest.raises(ValueError, match="recorded in another journal"):
+        release(root, "a")
+
+
+@pytest.mark.parametrize("damage", ["missing", "short", "pipe"])
+def test_a_new_key_of_the_account_is_accepted_by_a_command(spent, tmp_path, damage):
+    root = second(spent)
+    (root / "confidential").mkdir(mode=0o700)
+    (root / "confidential/c.csv").write_text(COUNTS)
+    key = account() / "key"
+    with pytest.raises(ValueError, match="is a valid key, so no new key was drawn"):
+        restoring.new_account_key()
+    key.unlink()
+    if damage == "short":
+        key.write_bytes(b"0" * 31)
+    elif damage == "pipe":
+        os.mkfifo(key)
+    run = subprocess.run(
+        [sys.executable, "-m", "dpmultinomial._releases", "new-account-key"],
+        cwd=tmp_path, env=environment(PYTHONPATH=str(ROOT / "src")), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    *moved, drawn, follows = run.stdout.splitlines()
+    assert len(moved) == (damage != "missing")
+    assert drawn == f"{key}: a new key was drawn"
+    assert follows.endswith(f"which spends no budget: {spent / 'confidential'}")
+    assert len(key.read_bytes()) == 32
+    assert key.stat().st_mode & 0o777 == 0o600
+    release(spent, "a")  # exists: its file is known under the new key, and nothing is spent
+    with pytest.raises(ValueError, match="recorded in another journal"):
+        release(root, "a")
+    with pytest.raises(ValueError, match="epsilon would rise from 2 to 3"):
+        release(spent, "c")
+
+
+def test_the_first_release_of_an_account_draws_a_key_and_a_torn_copy_is_no_first_use(tmp_path):
+    root = tmp_path / "project"
+    (root / "confidential").mkdir(parents=True, mode=0o700)
+    (root / "confidential/c.csv").write_text(COUNTS)
+    account().mkdir(parents=True)
+    torn = account() / f"{'0' * 32}.json"
+    torn.write_text("{")
+    with pytest.raises(ValueError, match="the key of the user account, is missing"):
+        release(root, "a")
+    torn.unlink()
+    release(root, "a")
+    assert len((account() / "key").read_bytes()) == 32
+
+
 def test_a_home_that_cannot_be_written_is_told_in_the_last_line(spent, monkeypatch):
     assert "has no copy of the journal" not in room.spent("b", asked(), root=spent, budgets=BUDGETS)
     monkeypatch.setenv("XDG_STATE_HOME", "/proc/nowhere")

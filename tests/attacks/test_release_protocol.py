@@ -446,6 +446,109 @@ def test_who_comes_second_is_refused_when_waiting_takes_too_long(fresh):
     make(root)
 
 
+COUNTED = {"mechanism": "discrete_laplace", "data": "confidential/c.csv", "epsilon": 1.0, "source": "s"}
+OF_COUNTS = {"s": {"epsilon": 1.0}}  # the budget of the file covers one release
+
+
+def two_projects(tmp_path, monkeypatch, name):
+    """Return two projects of one account, with copies of one confidential file."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / f"account {name}"))
+    roots = [tmp_path / f"{name} {which}" for which in "ab"]
+    for root in roots:
+        (root / "confidential").mkdir(parents=True, mode=0o700)
+        (root / "confidential/c.csv").write_text("category,count\nnorth,812\nsouth,390\nwest,77\n")
+    return roots
+
+
+def at_once(roots, meeting, step, seconds):
+    """Release the copies of a file in two processes, which meet before `step` and wait at most `seconds` there. Return
+    the sum of what both projects spent.
+    """
+    meeting.mkdir()
+    children = []
+    for root in roots:
+        child = os.fork()
+        if child == 0:
+
+            def gate(name, root=root):
+                if name == step:
+                    (meeting / root.name).touch()
+                    end = time.monotonic() + seconds
+                    while len(list(meeting.iterdir())) < len(roots) and time.monotonic() < end:
+                        time.sleep(0.001)
+
+            code = 1
+            try:
+                _durable.at = gate
+                room.make("r", COUNTED, root=root, budgets=OF_COUNTS)
+                code = 0
+            except (ValueError, OSError):
+                code = 1
+            finally:
+                os._exit(code)
+        children.append(child)
+    codes = sorted(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children)
+    spent = sum(entry.spent.epsilon for root in roots for entry in entries(root))
+    return codes, spent
+
+
+def test_two_projects_that_release_copies_of_one_file_at_once_spend_one_budget(tmp_path, monkeypatch):
+    """Check the moment after both have looked for earlier spending, and 20 rounds of processes that start together."""
+    room.make("r", COUNTED, root=two_projects(tmp_path, monkeypatch, "first")[0])  # loads OpenDP, before the forks
+    roots = two_projects(tmp_path, monkeypatch, "pause")
+    assert at_once(roots, tmp_path / "pause", "make the staging folder", 1.0) == ([0, 1], 1.0)
+    for number in range(20):
+        roots = two_projects(tmp_path, monkeypatch, number)
+        assert at_once(roots, tmp_path / str(number), "open the lock", 5.0) == ([0, 1], 1.0)
+
+
+def test_the_double_without_a_lock_of_the_account_spends_the_budget_of_a_file_twice(tmp_path, monkeypatch):
+    monkeypatch.setattr(_protocol, "account_locked", lambda *_, **__: nullcontext())
+    roots = two_projects(tmp_path, monkeypatch, "open")
+    _budget_records.of_account().fingerprint(b"")  # draws the key
+    assert at_once(roots, tmp_path / "open", "make the staging folder", 20.0) == ([0, 0], 2.0)
+
+
+def test_a_crash_at_any_step_leaves_no_budget_to_a_copy_in_another_project(tmp_path, monkeypatch):
+    """Kill the release of one project before each step. Its spending is then known to the other project."""
+    roots = two_projects(tmp_path, monkeypatch, "count")
+    names = steps_of(lambda: room.make("r", COUNTED, root=roots[0], budgets=OF_COUNTS))
+    for number in range(len(names)):
+        first, second = two_projects(tmp_path, monkeypatch, number)
+        assert killed(lambda root=first: room.make("r", COUNTED, root=root, budgets=OF_COUNTS), number)
+        for root in (second, first):  # the kernel has released the locks of the killed process
+            with suppress(ValueError):
+                room.make("r", COUNTED, root=root, budgets=OF_COUNTS)
+        assert sum(entry.spent.epsilon for root in (first, second) for entry in entries(root)) == 1.0, names[number]
+
+
+def test_one_process_waits_for_the_account_while_another_project_makes_a_release(tmp_path, monkeypatch):
+    first, second = two_projects(tmp_path, monkeypatch, "wait")
+    with _protocol.locked(first):
+        with pytest.raises(
+            TimeoutError, match=r"spent/\.lock was still locked after 0\.1 s: run the command again later"
+        ):
+            room.make("r", COUNTED, root=second, wait=0.1)
+        assert room.check("r", COUNTED, budgets=OF_COUNTS, root=second) == []  # reads no lock
+    room.make("r", COUNTED, root=second, budgets=OF_COUNTS)
+    lock = tmp_path / "account wait/dpmultinomial/spent/.lock"
+    lock.unlink()
+    lock.symlink_to("nowhere")
+    with pytest.raises(ValueError, match=r"spent/\.lock must be a regular file, got a link"):
+        room.make("q", COUNTED, root=second)
+
+
+def test_a_file_system_without_locks_is_refused(fresh, monkeypatch):
+    def no_locks(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(_protocol.fcntl, "flock", no_locks)
+    with pytest.raises(
+        ValueError, match=r"\.lock cannot be locked \(No locks available\).* to a file system with locks"
+    ):
+        make(fresh("no locks"))
+
+
 def publishes_first(asked, books, line, *, data, record, files):
     """Use the weakened version: the folder gets its name before the line is written."""
     _protocol.stage(asked, data=data, record=record)

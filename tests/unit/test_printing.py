@@ -21,6 +21,7 @@ from dpmultinomial._posteriors.additive import additive_counts
 from dpmultinomial._posteriors.trees.tree import Tree
 from dpmultinomial._releases import room
 from reproduction import command
+from tests.workflow import running
 
 RAW = "\x1b[31m\x9b\u202e\u2066\u2028\u2029\ufeff"
 
@@ -276,3 +277,92 @@ def test_a_debug_run_shows_the_stack_of_an_internal_error(monkeypatch):
     monkeypatch.setenv("DPMULTINOMIAL_DEBUG", "1")
     with pytest.raises(AttributeError, match="no x"):
         command.main(["check", "config.yaml"])
+
+
+LONG, X_Y = "n" * 100_000, "x y " * 25_000
+COUNTED = "releases:\n  r:\n    mechanism: discrete_laplace\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        (f"file {LONG} must exist: make it", f"file {'n' * 60}..{'n' * 58} must exist: make it"),
+        (f"a must be b, got '{X_Y}': c", f"a must be b, got '{X_Y[:59]}..{X_Y[-57:]}': c"),
+        (f"keys {', '.join(map(str, range(10_000)))}: did you mean 7?", "keys 0, 1, 2, .., 9999: did you mean 7?"),
+        (f"q {', '.join(repr(f'a {k}') for k in range(10_000))}. End", "q 'a 0', 'a 1', 'a 2', .., 'a 9999'. End"),
+        ("w " * 10_000 + "end", ("w " * 300) + ".." + ("w " * 198)[-395:] + "end"),
+    ],
+)
+def test_long_values_of_a_message_are_cut_in_the_middle(line, wanted):
+    """Each value keeps 60 characters at its beginning and 58 at its end, a list 3 entries and the last one, and a line
+    its first 600 and its last 398 characters. 118 + 2 = 120 and 998 + 2 = 1000.
+    """
+    assert _printing.message(line) == wanted
+    assert _printing.message(f"first\n{line}\nlast") == f"first\n{wanted}\nlast"
+    assert len(wanted) <= _printing.LONGEST
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["\\'" * 30_000, "'" * 30_001, '" ' * 30_000, "'a'b" * 20_000, "a, " * 30_000, "'" + "a, " * 30_000, ", " * 30_000],
+)
+def test_no_message_is_long_or_takes_long_to_cut(line):
+    for text in (line, f"x {line} y", RAW * 2_000, line + "\x1b" * 9):
+        found = _printing.message(text)
+        assert max(map(len, found.split("\n"))) <= _printing.LONGEST
+        assert not set("\x1b\x9b") & set(found)
+
+
+def test_short_messages_stay_as_they_are():
+    text = f"{'n' * 999}\n{', '.join(map(str, range(200)))}\n\x1b"
+    assert _printing.message(text) == f"{'n' * 999}\n{', '.join(map(str, range(200)))}\n\\x1b"
+
+
+CONFIGURATIONS = {
+    "a long name": (
+        f"{COUNTED}    source: {LONG}\n",
+        "releases.r.source: must consist of lower-case letters, digits and _ and must begin with a letter, got 'n",
+    ),
+    "a long value": (f"releases:\n  r:\n    mechanism: {LONG}\n", "releases.r.mechanism: must be one of 'discrete"),
+    "a long path": (
+        f"{COUNTED}    epsilon: 1\n    data: confidential/{'d/' * 2_000}c.csv\n",
+        "releases.r.data: there is no file confidential/d/d/",
+    ),
+    "many names": ("releases:\n" + "".join(f"  region_{k}:\n    mechanism: swap\n" for k in range(10_000)), ""),
+}
+
+
+@pytest.mark.parametrize("case", CONFIGURATIONS)
+def test_no_line_of_dpm_is_long(case, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    text, words = CONFIGURATIONS[case]
+    (tmp_path / "config.yaml").write_text(text)
+    path, commands = f"{'d/' * 2_000}c", [["release", LONG]]
+    if case != "many names":
+        commands += [["check", "config.yaml"], ["check", f"{path}.yaml"], ["check", "c", f"--{LONG}"], [LONG]]
+        commands += [["answer", file, "--noise", "laplace", "--scale", "2"] for file in (LONG, f"{path}.csv")]
+    for arguments in commands:
+        with pytest.raises(SystemExit) as stopped:
+            command.main(arguments)
+        said = capsys.readouterr().err if stopped.value.code == 2 else str(stopped.value.code)
+        assert max(map(len, said.split("\n"))) <= 1000, (arguments[0], said[:200])
+        if arguments == ["check", "config.yaml"]:
+            assert words in said
+        if case == "many names":
+            listed = "The available releases are region_0, region_1, region_2, .., region_9999"
+            assert said == f"dpm release: '{'n' * 59}..{'n' * 57}' is not a release. {listed}"
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("case", ["a long name", "a long path"])
+def test_no_line_of_snakemake_is_long(case, tmp_path):
+    (tmp_path / "config.yaml").write_text(CONFIGURATIONS[case][0])
+    whole = running.Folder.__new__(running.Folder)
+    whole.path, whole.source = tmp_path, running.ROOT
+    said = whole.snakemake(good=False)
+    assert CONFIGURATIONS[case][1] in said
+    assert max(map(len, said.split("\n"))) <= 1000
+    code, said = running.make(tmp_path)
+    assert code != 0
+    assert CONFIGURATIONS[case][1] in said
+    assert max(map(len, said.split("\n"))) <= 1000

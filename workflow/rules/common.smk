@@ -25,7 +25,7 @@ try:
     LOOPS = {slug: artefacts.loops(paper, config[slug], config["shards"]) for slug, paper in PAPERS.items()}
     GROUPS = {slug: artefacts.groups(paper) for slug, paper in PAPERS.items()}
 except (ConfigError, folders.PaperError, kinds.KindError) as error:
-    raise WorkflowError(printable(error)) from None
+    raise WorkflowError(message(error)) from None
 
 ENVIRONMENT = str(ROOT / "envs/dpmultinomial.yaml")
 CAPTION = str(ROOT / "workflow/report/artefact.rst")

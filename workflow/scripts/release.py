@@ -5,7 +5,7 @@ from pathlib import Path
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
-from dpmultinomial._printing import printable
+from dpmultinomial._printing import message, printable
 from dpmultinomial._releases.room import make, spent
 from reproduction.config import json_text
 
@@ -15,7 +15,7 @@ try:
     folder = make(p.name, json_text.decoded(p.settings), **asked)
     words = spent(p.name, json_text.decoded(p.settings), **asked)
 except (ValueError, OSError, RuntimeError) as error:  # the messages are safe to show
-    text = printable(f"release {p.name}: {error}")
+    text = message(f"release {p.name}: {error}")
     print(text, file=sys.stderr)
     print(text, file=sys.__stderr__)
     sys.exit(1)

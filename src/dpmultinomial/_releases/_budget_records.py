@@ -47,7 +47,9 @@ from typing import Any
 from . import _confidential, _durable, _places, spending
 from ._places import Refused
 
-_KEY = "key"
+COMMAND = "python -P -m dpmultinomial._releases"  # -P: modules in the current folder are not imported
+RESTORE, NEW_KEY = f"{COMMAND} restore", f"{COMMAND} new-account-key"
+_NO_KEY = f"Restore the key from a backup. If there is no backup, run {NEW_KEY} to draw a new key"
 _NO_HOME = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EEXIST)
 
 
@@ -133,14 +135,12 @@ class Memory:
             except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 yield Unreadable(path, _place_of(raw))
 
-    def move_aside(self, torn: Unreadable) -> Path:
-        """Rename a file that cannot be read, so that it no longer counts as a copy of a journal, and return the new
-        path.
-        """
+    def move_aside(self, path: Path) -> Path:
+        """Rename a damaged copy of a journal or a damaged key, so that it is no longer used. Return the new path."""
         number = 0
-        while os.path.lexists(kept := torn.path.with_name(f"{torn.path.name}.unreadable.{number}")):
+        while os.path.lexists(kept := path.with_name(f"{path.name}.unreadable.{number}")):
             number += 1
-        torn.path.rename(kept)
+        path.rename(kept)
         return kept
 
     def find(self, identity: str) -> Remembered | None:
@@ -153,20 +153,29 @@ class Memory:
         """
         if not self.there:
             return ""
-        path = self.folder / _KEY
-        if not os.path.lexists(path):
-            draft = self.folder / f"{_KEY}.{secrets.token_hex(8)}"
-            _durable.write(draft, secrets.token_bytes(_confidential.KEY_BYTES), mode=0o600, name="the account's key")
-            with suppress(FileExistsError):  # another process created the file first
-                os.link(draft, path)
-            draft.unlink()
-        secret = path.read_bytes() if path.is_file() and path.stat().st_size == _confidential.KEY_BYTES else b""
-        if not secret:  # without a secret key, anyone could compute the fingerprint of a guessed content
+        if not os.path.lexists(self.key):
+            if any(not isinstance(entry, Remembered) or entry.files for entry in self._files()):
+                raise Refused(
+                    f"{self.key}, the key of the user account, is missing, so a copy of a file that was already "
+                    f"released in another project would not be recognised and would get a new budget. {_NO_KEY}"
+                )
+            _confidential.draw_key(self.key, name="the account's key")
+        if not (secret := self.secret()):  # without a secret key, anyone could compute the fingerprint of a guess
             raise Refused(
-                f"{path}: the key of the user account must be a regular file of {_confidential.KEY_BYTES} bytes: "
-                "restore the key from a backup or, if there is no backup, move the present key to another folder"
+                f"{self.key}: the key of the user account must be a regular file of {_confidential.KEY_BYTES} bytes. "
+                f"{_NO_KEY}"
             )
         return hmac.new(secret, content, hashlib.sha256).hexdigest()
+
+    @property
+    def key(self) -> Path:
+        """Path of the secret key of the user account."""
+        return self.folder / "key"
+
+    def secret(self) -> bytes:
+        """Return the secret key of the user account, or an empty string if the key is missing or damaged."""
+        whole = self.key.is_file() and self.key.stat().st_size == _confidential.KEY_BYTES
+        return self.key.read_bytes() if whole else b""
 
     def keep(self, journal: Remembered) -> None:
         """Store a copy of the current state of a journal on disk, in place of the earlier copy."""
@@ -547,7 +556,6 @@ class Ledger:
 
 
 FOLDER, DATA, RECORD = "releases", "release.csv", "record.json"
-RESTORE = "python -P -m dpmultinomial._releases restore"  # -P: modules in the current folder are not imported
 _LAG = 1  # largest number of lines by which the ledger may lag behind the journal after a crash
 
 
@@ -591,17 +599,19 @@ class Books:
         return lines
 
     def spend(self, line: Line, *, files: Sequence[str]) -> None:
-        """Write a line to every budget record, and wait until the line is on disk.
+        """Write a line to every budget record, and wait until the line is on disk. The fingerprints are written first,
+        so that after a crash other projects know the file of the release.
 
         Parameters
         ----------
         line : line to write.
         files : fingerprints of the released files under the secret key of the user account (`Memory.fingerprint`).
         """
+        self.remember(files)
         self.journal.add(line)
         self.ledger.mend()
         self.ledger.add(line.entry)
-        self.remember(files)
+        self.remember()
 
     def remember(self, files: Sequence[str] = ()) -> None:
         """Save a copy of the current journal in the user account, if possible."""
@@ -610,7 +620,9 @@ class Books:
             identity = self.journal.identity(text)
             known = self.memory.find(identity)
             every = tuple(dict.fromkeys([*(known.files if known else ()), *filter(None, files)]))
-            self.memory.keep(Remembered(identity=identity, place=str(self.place), text=text, files=every))
+            journal = Remembered(identity=identity, place=str(self.place), text=text, files=every)
+            if journal != known:
+                self.memory.keep(journal)
 
     def elsewhere(self, files: Sequence[str]) -> None:
         """Raise ValueError if the privacy budget spent on a file is recorded in another journal of the same user
@@ -703,18 +715,8 @@ class Books:
 
 
 def readable_memory(memory: Memory, identity: str, place: Path) -> None:
-    """Reject a release if a copy of the journal in the folder of the user account is unreadable.
-
-    Parameters
-    ----------
-    memory : copies of journals in the user account.
-    identity : identifier of the journal; empty if the journal does not exist yet.
-    place : folder of the journal.
-
-    Raises
-    ------
-    ValueError
-        The message states the name of the file and the remedy.
+    """Raise ValueError if the copy of the journal of `place` in the user account is unreadable. The argument `identity`
+    is the identifier of the journal, or empty if the journal does not exist yet.
     """
     for torn in memory.unreadable():
         if torn.is_about(identity, place):

@@ -127,12 +127,7 @@ def key(place: Path) -> bytes:
     if not (place / IGNORED).exists():
         _durable.replace(place / IGNORED, b"*\n", mode=0o600, name="what git ignores")
     if not path.exists():
-        draft = place / f"{KEY}.{secrets.token_hex(8)}"
-        _durable.write(draft, secrets.token_bytes(KEY_BYTES), mode=0o600, name="key")
-        _durable.step("key: its name")
-        os.link(draft, path)
-        draft.unlink()
-        _durable.sync(place, name="key")
+        draw_key(path, name="key")
     if not stat.S_ISREG(path.lstat().st_mode):
         raise Refused(f"{path}: the key must be a regular file, not a link or a folder: {_LOST}")
     if stat.S_IMODE(path.stat().st_mode) & 0o077:
@@ -141,6 +136,26 @@ def key(place: Path) -> bytes:
     if len(secret) != KEY_BYTES:
         raise Refused(f"{path}: the key must contain {KEY_BYTES} bytes, got {len(secret)} bytes: {_LOST}")
     return secret
+
+
+def draw_key(path: Path, *, name: str) -> None:
+    """Draw a secret key from the operating system, and write the key to a new file that only its owner can read.
+
+    Parameters
+    ----------
+    path : path that does not exist yet; the caller holds the lock.
+    name : name of the key, for the names of the steps.
+
+    Returns
+    -------
+    None
+    """
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+    _durable.write(draft, secrets.token_bytes(KEY_BYTES), mode=0o600, name=name)
+    _durable.step(f"{name}: its name")
+    os.link(draft, path)
+    draft.unlink()
+    _durable.sync(path.parent, name=name)
 
 
 def has_key(place: Path) -> bool:

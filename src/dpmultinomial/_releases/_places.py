@@ -7,6 +7,7 @@ are rejected, so that the journal of spending, its key and its lock are always n
 The reasons for rejecting a release do not contain confidential information.
 """
 
+import os
 import re
 import stat
 from pathlib import Path
@@ -53,18 +54,32 @@ def problems(data: str, root: Path) -> list[str]:
         return [f"must be a path that can be resolved, got {data} ({error})"]
     if path == home or not path.is_relative_to(home):
         return [f"must lie in {FOLDER}/ (which may be a link to the folder that contains the data), got {data}"]
-    reasons = [] if path.is_file() else [f"there is no file {data}"]
+    try:
+        reasons = [] if path.is_file() else [f"there is no file {data}"]
+    except PermissionError as error:
+        return [
+            f"must be a file that you can open, got {data} ({error.strerror}): run the command as the user who owns "
+            f"{FOLDER}/, or ask this user to run chown -R {os.geteuid()} {home}"
+        ]
     return reasons + _public(home, root) + _open(home, path) + _tracked(root, home, path)
 
 
-def own_file(path: Path) -> None:
+def own_folder(home: Path) -> None:
+    """Raise ValueError if a user other than the owner can open the folder of the confidential files, or if the folder
+    belongs to another user. The message states the remedy.
+    """
+    if reasons := _others(home):
+        raise Refused("; ".join(reasons))
+
+
+def own_file(path: Path, name: str = "") -> None:
     """Raise ValueError if the path of a file next to the confidential data is a link or a folder. The message states
-    the name.
+    `name`, or the path below ``confidential/``.
     """
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise Refused(
-            f"{FOLDER}/{path.name} must be a regular file, got a link or a folder: move the link or folder to "
-            "another place"
+            f"{name or f'{FOLDER}/{path.name}'} must be a regular file, got a link or a folder: move the link or "
+            "folder to another place"
         )
 
 
@@ -98,14 +113,29 @@ def _open(home: Path, path: Path) -> list[str]:
     """Return one message for every path that users other than the owner can open or change. Each message states a
     remedy.
     """
-    remarks = []
-    if home.is_dir() and stat.S_IMODE(home.stat().st_mode) & 0o077:
-        remarks.append(f"{FOLDER}/ can be opened by others: chmod 700 {FOLDER}")
+    remarks = _others(home)
     for part in (path, *path.parents):
         if part == home:
             break
         if part.exists() and stat.S_IMODE(part.stat().st_mode) & 0o002:
             remarks.append(f"{part.relative_to(home)} in {FOLDER}/ can be changed by anybody: chmod o-w")
+    return remarks
+
+
+def _others(home: Path) -> list[str]:
+    """Return one message for each reason why other users can open the folder of the confidential files. A user to whom
+    the folder belongs could also replace the journal and its key.
+    """
+    if not home.is_dir():
+        return []
+    about, remarks = home.stat(), []
+    if stat.S_IMODE(about.st_mode) & 0o077:
+        remarks.append(f"{FOLDER}/ can be opened by others: chmod 700 {FOLDER}")
+    if about.st_uid != os.geteuid():
+        remarks.append(
+            f"{FOLDER}/ belongs to another user (user ID {about.st_uid}), who can read and change the data and the "
+            f"budget records: run the command as this user, or run chown -R {os.geteuid()} {home}"
+        )
     return remarks
 
 

@@ -1,10 +1,11 @@
 """Protocol of a release: the cost is recorded on disk before the release is published.
 
-All steps are under one lock, next to the data: draw the noise; stage the files in a folder that only its owner can
-open; write the line `spent, not published` to the journal, the ledger and the copy of the journal in the user account;
-rename the folder to its final name; write `published`. If a crash happens before the line of the journal is written,
-nothing was spent. After a later crash, the staged files still exist, and the next call publishes them without drawing
-noise. Every step has a name (`_durable`).
+All steps are under two locks, which are always taken in the same order: the lock next to the data, and the lock of the
+user account, which all projects of the account share. The steps are: draw the noise; stage the files in a folder that
+only its owner can open; write the fingerprint of the file to the copy of the journal in the user account; write the
+line `spent, not published` to the journal, the ledger and this copy; rename the folder to its final name; write
+`published`. If a crash happens before the line of the journal is written, nothing was spent. After a later crash, the
+staged files still exist, and the next call publishes them without drawing noise. Every step has a name (`_durable`).
 
 A requested release is checked against the records of earlier releases.
 """
@@ -186,19 +187,46 @@ LOCK, WAIT = ".lock", 600.0
 
 @contextmanager
 def locked(root: Path, *, wait: float = WAIT) -> Iterator[None]:
-    """Hold the lock that all releases from the same confidential folder share. A second process waits `wait` seconds
-    and is then rejected.
+    """Hold the lock that all releases from the same confidential folder share, and then the lock of the user account. A
+    second process waits at most `wait` seconds for each lock and is then rejected.
 
     Raises
     ------
     TimeoutError
-        If another process still holds the lock.
+        If another process still holds a lock.
+    ValueError
+        If other users can open the confidential folder, or if the file of a lock is a link or a folder, or is on a file
+        system without locks.
     """
     place = _places.folder(root)
     _durable.folder(place, mode=0o700)
-    _places.own_file(place / LOCK)
+    _places.own_folder(place)
+    with _held(place / LOCK, f"{_places.FOLDER}/{LOCK}", wait=wait), account_locked(wait=wait):
+        _durable.step("locked")
+        yield
+
+
+@contextmanager
+def account_locked(*, wait: float = WAIT) -> Iterator[None]:
+    """Hold the lock that all releases of the same user account share, so that the releases of two projects cannot both
+    miss the spending of the other. A process that holds this lock never waits for the lock of a project, so two
+    processes cannot wait for each other. Without a writable home folder, there is no lock.
+    """
+    memory = _budget_records.of_account()
+    if not memory.there:
+        yield
+        return
+    path = memory.folder / LOCK
+    with _held(path, str(path), wait=wait):
+        yield
+
+
+@contextmanager
+def _held(path: Path, name: str, *, wait: float) -> Iterator[None]:
+    """Hold an exclusive lock on a file. The kernel releases the lock if the process ends."""
+    _places.own_file(path, name)
     _durable.step("open the lock")
-    handle = os.open(place / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         end = time.monotonic() + wait
         while True:
@@ -208,11 +236,15 @@ def locked(root: Path, *, wait: float = WAIT) -> Iterator[None]:
             except BlockingIOError:
                 if time.monotonic() >= end:
                     raise TimeoutError(
-                        f"another process is making a release, and {_places.FOLDER}/{LOCK} was still "
-                        f"locked after {wait:g} s: run the command again later"
+                        f"another process is making a release, and {name} was still locked after {wait:g} s: run the "
+                        "command again later"
                     ) from None
                 time.sleep(0.02)
-        _durable.step("locked")
+            except OSError as error:
+                raise Refused(
+                    f"{name} cannot be locked ({error.strerror}), so two releases at the same time could exceed a "
+                    "budget: move the folder that contains this file to a file system with locks"
+                ) from None
         yield
     finally:
         os.close(handle)

@@ -5,6 +5,7 @@ releases on disk. A line that is authenticated by the journal's key overrides ot
 different releases have the same name and generation, both count; the second gets the next free generation.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -95,6 +96,45 @@ def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protoc
         return [*messages, f"{releases} releases are recorded, and all budget records agree"]
 
 
+def new_account_key(*, wait: float = _protocol.WAIT) -> list[str]:
+    """Draw a new secret key for the fingerprints of released files in the user account, in place of a key that is lost.
+    A damaged key is renamed.
+
+    Parameters
+    ----------
+    wait : number of seconds to wait for the lock of the user account.
+
+    Returns
+    -------
+    list of str
+        Description of what was done, and of what follows.
+
+    Raises
+    ------
+    ValueError
+        If the key is neither missing nor damaged, or the home folder is not writable.
+    TimeoutError
+        If another process is making a release.
+    """
+    memory = _budget_records.of_account()
+    if not memory.there:
+        raise Refused(f"{memory.folder} is not writable: set XDG_STATE_HOME to a folder that you can write to")
+    with _protocol.account_locked(wait=wait):
+        if memory.secret():
+            raise Refused(f"{memory.key} is a valid key, so no new key was drawn: there is nothing to do")
+        messages = []
+        if os.path.lexists(memory.key):
+            messages = [f"{memory.key} is damaged and was renamed to {memory.move_aside(memory.key).name}"]
+        _confidential.draw_key(memory.key, name="the account's key")
+        messages.append(f"{memory.key}: a new key was drawn")
+        if places := sorted({known.place for known in memory.all() if known.files}):
+            messages.append(
+                "other projects recognise the files released from the following folders only after each release of the "
+                f"folder was requested again (dpm release NAME), which spends no budget: {', '.join(places)}"
+            )
+        return messages
+
+
 def _is_begun(root: Path, place: Path, memory: Memory) -> bool:
     """Return whether a key, a journal, a ledger, a release or a backup shows that a folder was used for releases."""
     if _confidential.has_key(place) or (place / NAME).exists() or (root / FOLDER / "ledger.tsv").exists():
@@ -129,7 +169,8 @@ def _unreadable_aside(journal: Journal, ledger: Ledger, memory: Memory) -> list[
             f"{FOLDER}/ledger.tsv from a backup. If there is no backup, move the unreadable copy to another folder"
         )
     return [
-        f"{torn_copy.path} cannot be read and was renamed to {memory.move_aside(torn_copy).name}" for torn_copy in torn
+        f"{torn_copy.path} cannot be read and was renamed to {memory.move_aside(torn_copy.path).name}"
+        for torn_copy in torn
     ]
 
 

@@ -10,9 +10,11 @@ If a release was made on another machine, its public files are available, but it
 import hashlib
 import json
 import math
+import os
 import platform
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -57,7 +59,7 @@ def elsewhere(name: str, settings: Mapping[str, Any], root: Path) -> Path | None
     """
     data, generation = settings.get("data"), settings.get("generation", 1)
     good = isinstance(data, str) and "\0" not in data and isinstance(name, str) and checks.NAME.fullmatch(name)
-    if not good or (root / str(data)).exists():
+    if not good or os.path.exists(root / str(data)):
         return None
     folder = root / FOLDER / name / str(generation)
     if not (folder / RECORD).is_file() or not (folder / DATA).is_file():
@@ -233,8 +235,11 @@ def _make(asked: Asked, get: Mapping[str, Any], written: Mapping[str, Any]) -> P
     settings = [marks.settings(asked, form) for form in (get, checks.filled(written, plain=False))]
     if entry is not None:
         _protocol.unchanged(asked, entry, settings=settings, data=marks.data(asked.release, asked.generation))
-        return _protocol.finish(asked, entry, books)
-    table = _confidential.table(raw, name=get["data"], delimiter=get["delimiter"], encoding=get["encoding"])
+        folder = _protocol.finish(asked, entry, books)
+        with suppress(Refused, FileFault):  # a lost key of the account does not affect a release that exists
+            books.remember([books.memory.fingerprint(_confidential.content(_table(get, raw)))])
+        return folder
+    table = _table(get, raw)
     content = _confidential.content(table)
     place = str((asked.root / get["data"]).resolve().relative_to(books.place))
     file, name = marks.of(b"file", content), marks.of(b"name", place.encode())
@@ -253,6 +258,10 @@ def _make(asked: Asked, get: Mapping[str, Any], written: Mapping[str, Any]) -> P
     public = {"data": drawn.data, "record": record}
     entry = _protocol.spending(asked, **public, cost=plan.cost, settings=settings[0], source_data=data)
     return _protocol.release(asked, books, Line(entry=entry, file=file, name=name), **public, files=files)
+
+
+def _table(get: Mapping[str, Any], raw: bytes) -> CsvTable:
+    return _confidential.table(raw, name=get["data"], delimiter=get["delimiter"], encoding=get["encoding"])
 
 
 @dataclass(frozen=True, repr=False)

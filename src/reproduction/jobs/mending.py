@@ -66,7 +66,7 @@ def taken_away(papers: Mapping[str, Paper], settings: Mapping[str, Any], words: 
         raise NotADirectoryError(f"{folders[0]} is a folder, but must be a result file: remove or rename the folder")
     faults = list(trust.untrusted(Path(), wanted, requested(papers, settings)))
     for fault in faults[:_SHOWN]:
-        why = _printing.printable(fault.why)
+        why = _printing.message(fault.why)
         print(f"{why}; it {'would be' if dry else 'is'} removed and regenerated.", file=sys.stderr)
     if len(faults) > _SHOWN:
         print(f"and {len(faults) - _SHOWN} more.", file=sys.stderr)

@@ -3,11 +3,12 @@
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from dpmultinomial._files.csv_table import parse
-from dpmultinomial._releases import _confidential, _places
+from dpmultinomial._releases import _confidential, _places, restoring, room
 
 
 def test_a_confidential_file_is_a_file(tmp_path):
@@ -133,6 +134,69 @@ def test_who_could_read_or_replace_the_data_is_asked_of_the_file_system(tmp_path
     (root / name).chmod(mode)
     found = _places.problems("confidential/c.csv", root)
     assert (words is None and not found) or words in found[0]
+
+
+def owned_by(monkeypatch, path, user):
+    """Let the file system say that a path belongs to another user."""
+    real = Path.stat
+
+    def stat(self, **more):
+        found = real(self, **more)
+        own = os.path.realpath(self) == str(path)
+        return os.stat_result([*found[:4], user, *found[5:]]) if own else found
+
+    monkeypatch.setattr(Path, "stat", stat)
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_folder_of_another_user_is_refused(tmp_path, monkeypatch, linked):
+    """Check that the owner of the folder, who could read and replace the data and the budget records, is this user."""
+    root = project(tmp_path)
+    home, away = root / "confidential", tmp_path / "shared"
+    if linked:  # a link to a shared place is followed
+        home.rename(away)
+        home.symlink_to(away)
+    assert _places.problems("confidential/c.csv", root) == []
+    owned_by(monkeypatch, os.path.realpath(home), 4242)
+    (why,) = _places.problems("confidential/c.csv", root)
+    assert why == (
+        "confidential/ belongs to another user (user ID 4242), who can read and change the data and the budget "
+        f"records: run the command as this user, or run chown -R {os.geteuid()} {os.path.realpath(home)}"
+    )
+    settings = {"mechanism": "discrete_laplace", "data": "confidential/c.csv", "epsilon": 1.0}
+    for refused in (
+        lambda: room.make("r", settings, root=root),
+        lambda: restoring.restored(root, take_over=["x"]),
+    ):
+        with pytest.raises(ValueError, match=r"belongs to another user \(user ID 4242\)"):
+            refused()
+    assert not (home / ".release_key").exists()
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o750])
+def test_budget_records_in_a_folder_that_others_can_open_are_not_restored(tmp_path, mode):
+    root = project(tmp_path)
+    (root / "confidential").chmod(mode)
+    with pytest.raises(ValueError, match=r"^confidential/ can be opened by others: chmod 700 confidential$"):
+        restoring.restored(root, take_over=["x"])
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the administrator can give a folder to another user")
+def test_a_folder_that_was_given_to_another_user_is_refused(tmp_path):
+    root = project(tmp_path)
+    os.chown(root / "confidential", 4242, -1)
+    (why,) = _places.problems("confidential/c.csv", root)
+    assert "belongs to another user (user ID 4242)" in why
+    os.chown(root / "confidential", os.geteuid(), -1)
+    assert _places.problems("confidential/c.csv", root) == []
+
+
+def test_a_folder_that_cannot_be_opened_is_an_error_with_a_way_out(tmp_path, monkeypatch):
+    root = project(tmp_path)
+    monkeypatch.setattr(Path, "is_file", lambda _: (_ for _ in ()).throw(PermissionError(13, "Permission denied")))
+    (why,) = _places.problems("confidential/c.csv", root)
+    assert why.startswith("must be a file that you can open, got confidential/c.csv (Permission denied)")
+    assert "chown" in why
 
 
 def git(root, *words):
