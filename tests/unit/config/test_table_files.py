@@ -5,6 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -13,8 +14,9 @@ import dpmultinomial as dpm
 from dpmultinomial._files import published
 from dpmultinomial._files.places import FileFault
 from reproduction.config import question_rules, reading, table_files
-from reproduction.scenarios import table_stream
+from reproduction.scenarios import batch, table_stream
 from reproduction.scenarios.noisy_counts import rules
+from reproduction.scenarios.table_stream import Tables
 
 KINDS = {"name": "text", "value": "number"}
 
@@ -323,3 +325,144 @@ def test_a_question_about_an_unknown_group():
         question_rules.mistakes({"q": {"sum": "a", "about": "means"}, "r": {"sum": "a", "about": "rates"}}, ())
     )
     assert found == [(".questions.q.about", "must be one of counts, shares, rates, parameters, got 'means'")]
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("1", 1), (" 2.5 ", 2.5), ("+3", 3), ("-.5", -0.5), ("4.", 4), ("1e3", 1000), ("+1E-2", 0.01), ("", np.nan),
+     (" ", np.nan), ("x", np.inf), ("1 2", np.inf), (".", np.inf), ("e3", np.inf), ("0x10", np.inf), ("1e", np.inf)],
+)  # fmt: skip
+def test_a_cell_is_a_number_or_empty_or_a_mistake(text, number):
+    """Other cells of the column are read in the same way, whether or not a cell is not a number."""
+    for others in (["7"], ["7", "word"]):
+        found = table_stream._numbers(pa.array([text, *others]))
+        read = found.to_numpy(zero_copy_only=False)
+        np.testing.assert_array_equal(read[:2], [number, 7])
+    assert table_stream._numbers(pa.array([1, None])).to_pylist() == [1.0, None]
+    assert table_stream._numbers(pa.array(["1", "2"]).dictionary_encode()).to_pylist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("shards", [1, 2, 3, 4])
+def test_tables_of_a_file_are_those_of_its_shards(tmp_path, ending, shards):
+    """Rows of three tables in turn: the tables are in the order of their first rows, and the rows in the file's."""
+    rows = [("b", "x", 1), ("a", "y", 2), ("b", "z", 3), ("c", "x", 4), ("a", "x", 5)]
+    path = tmp_path / f"many.{ending}"
+    table, name, value = zip(*rows, strict=True)
+    if ending == "csv":
+        path.write_text("table,name,value\n" + "".join(f"{t},{n},{v}\n" for t, n, v in rows))
+    else:
+        parquet(path, table=list(table), name=list(name), value=list(value))
+    found = [table_stream.of_shard(path, KINDS, s, shards) for s in range(1, shards + 1)]
+    sizes = [len(part.names) for part in found]
+    assert sum(sizes) == 3
+    assert max(sizes) - min(sizes) <= 1
+    listed = {
+        t: list(zip(part.columns["name"][a:b], part.columns["value"][a:b], strict=True))
+        for part in found
+        for t, a, b in zip(part.names, part.starts, part.starts[1:], strict=False)
+    }
+    assert list(listed) == ["b", "a", "c"]
+    assert listed == {"b": [("x", 1), ("z", 3)], "a": [("y", 2), ("x", 5)], "c": [("x", 4)]}
+
+
+def test_a_row_with_too_many_fields_spoils_its_own_table(tmp_path):
+    path = tmp_path / "many.csv"
+    path.write_text("name,table,value\nx,a,1\ny,a,2,3\nx,b,4\nonly\n")
+    found = table_stream.of_shard(path, KINDS, 1, 1)
+    assert found.names == ["a", "b", ""]
+    assert found.reasons == [
+        "a row has 4 fields, but the header has 3", "", "a row has 1 fields, but the header has 3"]  # fmt: skip
+    assert found.starts.tolist() == [0, 1, 2, 2]
+
+
+def made(*sizes, **columns):
+    """Return tables t0, t1, .. with the given numbers of rows."""
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    given = {name: np.array(values) for name, values in columns.items()} or {"value": np.arange(starts[-1])}
+    return Tables([f"t{i}" for i in range(len(sizes))], starts, given, ["r" * i for i in range(len(sizes))])
+
+
+@pytest.mark.parametrize(("size", "pieces"), [(1, 3), (2, 2), (3, 1), (9, 1)])
+def test_pieces_of_tables_are_consecutive(size, pieces):
+    whole = made(2, 0, 3)
+    parts = list(whole.pieces(size))
+    assert len(parts) == pieces
+    assert [name for part in parts for name in part.names] == ["t0", "t1", "t2"]
+    assert [reason for part in parts for reason in part.reasons] == ["", "r", "rr"]
+    assert np.concatenate([part.columns["value"] for part in parts]).tolist() == list(range(5))
+    assert [np.diff(part.starts).tolist() for part in parts] == [[2, 0, 3][i : i + size] for i in range(0, 3, size)]
+    assert all(part.starts[0] == 0 for part in parts)
+
+
+def test_some_tables_keep_their_rows():
+    found = batch.only(made(2, 1, 3), np.array([0, 2]))
+    assert (found.names, found.starts.tolist()) == (["t0", "t2"], [0, 2, 5])
+    assert found.columns["value"].tolist() == [0, 1, 3, 4, 5]
+    assert found.reasons == ["", ""]
+    assert batch.only(made(2), np.array([], dtype=np.int64)).starts.tolist() == [0]
+
+
+def test_a_parameter_is_the_same_in_all_rows_of_a_table():
+    tables = made(2, 2, 1, 2, total=[3.0, 3.0, 4.0, 5.0, 6.0, np.nan, np.nan], how=list("aabcddd"))
+    values, reasons = batch.one_a_table(tables, "total")
+    np.testing.assert_array_equal(values, [3, 4, 6, np.nan])
+    assert reasons == ["", "total must be the same in all rows of a table", "", ""]
+    values, reasons = batch.one_a_table(tables, "how")
+    assert values.tolist() == ["a", "b", "d", "d"]
+    assert reasons == ["", "how must be the same in all rows of a table", "", ""]
+    values, reasons = batch.one_a_table(tables, "total", 7)
+    assert (values.tolist(), reasons) == ([7] * 4, [""] * 4)
+    assert batch.one_a_table(made(), "value")[1] == []
+    assert batch.both(["a", "", "b", ""], ["c", "d", "", ""]) == ["a; c", "d", "b", ""]
+
+
+def test_rows_of_a_table_have_different_names():
+    tables = made(2, 2, 2, 1, name=["a", "b", "a", "a", "", "b", "a"])
+    empty, twice = "name must not be empty", "name must not contain duplicates"
+    assert batch._named_once(tables, ["name"]) == ["", twice, empty, ""]
+    two = made(2, 2, row=list("aabb"), column=list("xyxx"))
+    assert batch._named_once(two, ["row", "column"]) == ["", "row and column must not contain duplicates"]
+    two.names[0] = ""
+    assert batch._named_once(two, ["row", "column"])[0] == "every table must have a name"
+
+
+def test_counts_of_tables_are_added_and_ordered_by_their_number():
+    parts = [{"statuses": {"exact": 2, "refused: x": 1}, "conflicts": 1}, {"statuses": {"converged": 4, "exact": 1}}]
+    found = batch.added(parts)["tables"]
+    assert (found["all"], found["refused"]) == (8, 1)
+    assert list(found["statuses"].items()) == [("converged", 4), ("exact", 3), ("refused: x", 1)]
+    assert "conflicts" not in found
+    assert batch.added([parts[0], {**parts[1], "conflicts": 2}])["tables"]["conflicts"] == 3
+    assert batch.added([{"statuses": {"b": 1, "a": 1}}])["tables"]["statuses"] == {"a": 1, "b": 1}
+    assert batch.added([]) == {"tables": {"all": 0, "refused": 0, "statuses": {}}}
+
+
+def test_tables_are_analysed_one_after_the_other_unless_there_is_a_reason():
+    def answer(t):
+        if t == 1:
+            raise ValueError("wrong")
+        return pd.DataFrame({"mean": [float(t)] * 2})
+
+    rows, reasons = batch.one_by_one(made(1, 1, 1, 1), answer, ["", "", "skipped", ""])
+    assert rows["position"].tolist() == [0, 0, 3, 3]
+    assert rows["mean"].tolist() == [0, 0, 3, 3]
+    assert reasons == ["", "wrong", "skipped", ""]
+    rows, reasons = batch.one_by_one(made(1), answer, ["x"])
+    assert (len(rows), list(rows.columns), reasons) == (0, ["position"], ["x"])
+
+
+def test_answers_are_in_the_order_of_the_tables_with_the_rejected_ones():
+    tables = made(1, 1, 1, name=["a", "", "c"], value=[1.0, 2.0, 3.0])
+    tables.reasons[:] = ["", "", ""]
+
+    def many(usable, settings, streams):
+        assert usable.names == ["t0", "t2"]
+        one = {"quantity": "a", "type": "count", "mean": 1.0, "status": "exact"}
+        return pd.DataFrame([{"position": 1, **one}]), ["too few", ""]
+
+    found = batch.answered(many, tables, ["name"], {"level": 0.9}, None)
+    assert found["table"].tolist() == ["t0", "t1", "t2"]
+    assert found["status"].tolist() == ["refused: too few", "refused: name must not be empty", "exact"]
+    assert found["level"].tolist() == [0.9] * 3
+    assert found["analysis"].tolist() == [""] * 3

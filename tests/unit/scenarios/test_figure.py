@@ -1,13 +1,21 @@
-"""Tests of figures of scenarios: the helper for intervals, integer ticks for counts, names in unsupported scripts."""
+"""Tests of figures of scenarios: the helper for intervals, integer ticks for counts, names in unsupported scripts.
+
+Also: rows and facts of an answer, files of results, and numbers on a page.
+"""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import dpmultinomial as dpm
+from dpmultinomial._accuracy import EXACT, Accuracy
+from dpmultinomial._results.distributions import Discrete
 from reproduction import kind, style
 from reproduction.config import scenario_settings
-from reproduction.scenarios import figure, making, page
-from reproduction.scenarios.case import COLUMNS
+from reproduction.scenarios import figure, making, page, standard
+from reproduction.scenarios.case import COLUMNS, Case
 from reproduction.verdicts import artists
 
 LINEAR_B = "\N{LINEAR B SYLLABLE B008 A}"  # a letter that no text font of an ordinary machine has
@@ -454,3 +462,151 @@ def test_equal_widths_are_one_bar(spread, bins):
     assert sum(bar.get_height() for bar in bars) == 2
     if bins == 1:
         assert (bars[0].get_x(), bars[0].get_x() + bars[0].get_width()) == pytest.approx((2.7, 3.3))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1.0, "1.00"), (1.001, "1.01"), (2.718, "2.72"), (9.991, "10.00"), (10.01, "10.1"), (99.91, "100.0"),
+     (100.1, "101"), (999.1, "1,000"), (1234.5, "1,235"), (12345678.1, "12,345,679")],
+)  # fmt: skip
+def test_a_bound_has_three_digits_and_is_rounded_upwards(value, text):
+    assert page.rounded_up(value) == text
+
+
+@pytest.mark.parametrize(("size", "packed"), [(60_000, False), (60_001, True)])
+def test_a_table_of_more_than_60_000_bytes_is_compressed_in_a_page(tmp_path, monkeypatch, size, packed):
+    files = made(tmp_path, "a")
+    raw = files.csv.read_bytes()
+    monkeypatch.setattr(page, "_svg", lambda files: "<svg></svg>")
+    monkeypatch.setattr(page, "_PACKED", len(raw) - (size == 60_001))
+    page.write(files, tmp_path / "x.html")
+    assert ("application/gzip;base64" in (tmp_path / "x.html").read_text(encoding="utf-8")) == packed
+
+
+def test_a_page_that_is_too_large_omits_the_table_or_is_rejected(tmp_path, monkeypatch):
+    files = made(tmp_path, "a")
+    monkeypatch.setattr(page, "_svg", lambda files: "<svg></svg>")
+    page.write(files, tmp_path / "x.html")
+    size = len((tmp_path / "x.html").read_bytes())
+    monkeypatch.setattr(page, "LARGEST", size)
+    page.write(files, tmp_path / "x.html")
+    assert len((tmp_path / "x.html").read_bytes()) == size
+    monkeypatch.setattr(page, "LARGEST", size - 1)
+    page.write(files, tmp_path / "x.html")
+    small = len((tmp_path / "x.html").read_bytes())
+    assert small < size - 1
+    monkeypatch.setattr(page, "LARGEST", small - 1)
+    with pytest.raises(ValueError, match=f"the page must have at most {small - 1:,} bytes, got {small:,}"):
+        page.write(files, tmp_path / "x.html")
+
+
+@pytest.mark.parametrize(
+    ("point", "told"),
+    [
+        ({"origin": "rehearsal", "cost": {"epsilon": 1}}, ["No data were protected: this is a rehearsal "]),
+        ({}, ["The privacy cost of the published numbers is not stated; ask the agency that released them."]),
+        ({"noise": {"law": "exact"}}, ["No noise was added, so there is no guarantee of differential privacy."]),
+        (
+            {"protects": {"epsilon_of_an_exchange": 1.23456}},
+            ["An exchange of two records' swapped values is protected with epsilon = 1.235.",
+             "The margins of the table are published exactly and are not protected."],
+        ),
+    ],
+)  # fmt: skip
+def test_what_was_protected_is_stated(point, told):
+    found = page._protected(point, {})
+    assert len(found) == len(told)
+    assert all(text.startswith(words) for text, words in zip(found, told, strict=True))
+
+
+@pytest.mark.parametrize(("epsilon", "weak"), [(5.0, False), (5.01, True)])
+def test_a_large_epsilon_is_called_weak(epsilon, weak):
+    found = page._protected({"cost": {"epsilon": epsilon}}, {})
+    assert found[0] == f"Individual records were protected with epsilon = {epsilon:g}."
+    assert found[1].endswith("Above epsilon = 5, this is a weak guarantee.") == weak
+    assert "two files that differ by one step equally likely" in found[1]
+
+
+def law_of(i, kind="count", status="exact"):
+    state = EXACT if status == "exact" else Accuracy(status, 0.1, "draws")
+    return Discrete([i, i + 2], [1, 1], name=f"q{i}", type=kind, accuracy=state)
+
+
+@pytest.mark.parametrize(("size", "curves"), [(12, 12), (13, 0)])
+def test_densities_of_up_to_twelve_quantities_of_a_type_are_computed(size, curves):
+    found = standard.densities([*(law_of(i) for i in range(size)), law_of(99, "share")])
+    assert found.loc[found["type"] == "count", "quantity"].nunique() == curves
+    assert found.loc[found["type"] == "share", "density"].tolist() == [0.5, 0.5]
+    assert standard.densities([]).empty
+
+
+def test_the_rows_of_an_answer_have_their_numbers_and_statuses():
+    assert standard.row(law_of(3), 0.9, 7.0) == ("q3", "count", 7.0, 4.0, 1.0, 3.0, 5.0, 0.9, "exact", 0.0)
+    assert np.isnan(standard.row(law_of(3), 0.9)[2])
+    states = [EXACT, Accuracy("approximate", 0.1, "draws"), EXACT]
+    assert standard._accuracy(states) == [
+        {"status": "exact", "reason": EXACT.reason, "rows": 2},
+        {"status": "approximate", "reason": "draws", "rows": 1},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("about", "groups"),
+    [("counts", ["counts", "shares"]), ("rates", ["rates", "parameters"]),
+     ("both", ["counts", "shares", "rates", "parameters"])],
+)  # fmt: skip
+def test_a_scenario_is_about_the_file_or_the_population(about, groups):
+    every = SimpleNamespace(groups=("counts", "shares", "rates", "parameters"))
+    assert standard.groups_of(every, about) == groups
+    counts = dpm.posterior(dpm.Release([3, 4], mechanism=dpm.DiscreteLaplace(scale=1.0)), prior="flat")
+    case_ = Case(name="x", settings={"level": 0.9}, rng=np.random.default_rng(1))
+    with pytest.raises(ValueError, match="about must be one of counts for this release, got rates"):
+        standard.answer(counts, case_, facts={}, released={}, about="rates")
+
+
+@pytest.mark.parametrize("total", [2000, 2001])
+def test_the_part_of_the_noise_among_some_names_is_computed_for_up_to_2000_records(total):
+    release = dpm.Release(
+        [total - 30, 20, 10], names=["a", "b", "c"], mechanism=dpm.DiscreteLaplace(scale=2.0), total=total
+    )
+    found = dpm.posterior(release)
+    parts = standard.noise_part(found, ["b", "c"])
+    assert set(parts) == {"a", "b", "c"} | ({"b among b, c", "c among b, c"} if total == 2000 else set())
+    spread = found.counts["b"].variance() / (total + 1.5) ** 2  # Var(E[rate | counts]) under Dirichlet(1/2, ..)
+    assert parts["b"] == pytest.approx(spread / found.rates["b"].variance(), rel=1e-9)
+
+
+@pytest.mark.parametrize(("size", "whole"), [(4, False), (5, True)])
+def test_a_long_table_is_also_written_as_parquet(tmp_path, monkeypatch, size, whole):
+    """The CSV has all answers to questions and the first of the other rows."""
+    monkeypatch.setattr(making, "MOST", 4)
+    table = pd.DataFrame(
+        {"quantity": list("abcde")[:size], "type": ["count", "question", "count", "question", "count"][:size]}
+    )
+    target = tmp_path / "x.parquet"
+    target.write_bytes(b"of an earlier run")
+    shown, name = making.saved(table, target)
+    assert (name, target.exists()) == (("x.parquet" if whole else ""), whole)
+    assert shown["quantity"].tolist() == (["b", "d", "a", "c"] if whole else list("abcd"))
+    if whole:
+        pd.testing.assert_frame_equal(pd.read_parquet(target), table, check_dtype=False)
+        places = table.drop(columns="type")
+        assert making.saved(places, target)[0]["quantity"].tolist() == list("abcd")
+
+
+def test_a_table_of_places_has_names_of_quantities_with_the_place():
+    table = pd.DataFrame({"geoid": ["50", "", ""], "geocode": ["g", "h", ""], "level": ["Block_Group", "County", ""],
+                          "quantity": ["x", "y", "question"]})  # fmt: skip
+    found = making.as_quantities(table, 0.9)
+    assert found["quantity"].tolist() == ["x in block group 50", "y in county h", "question"]
+    assert found["level"].tolist() == [0.9] * 3
+    other = pd.DataFrame({"quantity": ["x"]})
+    assert making.as_quantities(other, 0.9) is other
+
+
+def test_facts_are_values_of_json():
+    found = making.plain(
+        {1: (np.float64(0.5), np.array([1, 2])), "x": [float("inf"), float("nan"), np.int64(3)], "y": None}
+    )
+    assert found == {"1": [0.5, [1, 2]], "x": ["inf", "nan", 3], "y": None}
+    assert [type(value) for value in (found["1"][0], found["x"][2])] == [float, int]
