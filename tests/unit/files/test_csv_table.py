@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import csv_fields as reference
 
-from dpmultinomial._files import _csv_fields, csv_table
+from dpmultinomial._files import _csv_fields, csv_table, table_columns
 from dpmultinomial._files.csv_table import Limits, parse
 
 SECRET = "c4nary"
@@ -208,3 +208,278 @@ def test_public_files_say_what_is_wrong(tmp_path):
     path.write_bytes(b"n\nseven\n")
     with pytest.raises(ValueError, match="got 'seven'"):
         csv_table.read(path).whole("n")
+
+
+@pytest.mark.parametrize(
+    ("raw", "stated", "stored", "mark", "data"),
+    [
+        (b"a", None, "utf-8", b"", b"a"),
+        (b"\xef\xbb\xbfa", None, "utf-8", b"\xef\xbb\xbf", b"a"),
+        (b"\xef\xbb\xbfa", "utf-8", "utf-8", b"\xef\xbb\xbf", b"a"),
+        (b"\xff\xfea\0", None, "utf-16-le", b"\xff\xfe", b"a"),
+        (b"\xff\xfea\0", "utf-16", "utf-16-le", b"\xff\xfe", b"a"),
+        (b"\xfe\xff\0a", "utf-16", "utf-16-be", b"\xfe\xff", b"a"),
+        (b"\xfe\xff\0a", "utf-16-be", "utf-16-be", b"\xfe\xff", b"a"),
+        (b"a\0", "utf-16-le", "utf-16-le", b"", b"a"),
+        (b"\xff\xfe", "latin-1", "latin-1", b"", b"\xff\xfe"),
+        (b"", None, "utf-8", b"", b""),
+    ],
+)
+def test_encodings_by_their_marks(raw, stated, stored, mark, data):
+    found = csv_table.decode(raw, name="f", encoding=stated)
+    assert (found.stored, found.mark, found.data) == (stored, mark, data)
+    assert found.inner == ("latin-1" if stored == "latin-1" else "utf-8")
+    assert found.encode(found.data) == raw
+
+
+@pytest.mark.parametrize(
+    ("raw", "encoding", "place"),
+    [
+        (b"\xff\n", None, "line 1: the file is not valid utf-8 (byte 0); save it as UTF-8"),
+        (b"a\nb\n\n\xff", None, "line 4: the file is not valid utf-8 (byte 5); save it as UTF-8"),
+        (b"\xef\xbb\xbfa\n\xff", None, "line 2: the file is not valid utf-8 (byte 2); save it as UTF-8"),
+        ("a\nb".encode("utf-16-le") + b"\0\xd8", "utf-16-le", "line 2: the file is not valid utf-16-le (byte 6)"),
+    ],
+)
+def test_a_wrong_byte_is_told_by_its_line(raw, encoding, place):
+    with pytest.raises(csv_table.FileFault) as caught:
+        csv_table.decode(raw, name="f", encoding=encoding)
+    assert str(caught.value).startswith(f"f, {place}")
+    assert ("state the encoding of a release" in str(caught.value)) == (encoding is None)
+
+
+@pytest.mark.parametrize(("count", "more"), [(2, []), (20, []), (21, ["    and 1 more"]), (25, ["    and 5 more"])])
+def test_twenty_wrong_cells_are_listed_by_their_lines(count, more):
+    table = read(b"n\n" + b"x\n" * count)
+    cells = table.wrong_cells("n", "number")
+    with pytest.raises(csv_table.FileFault) as caught:
+        table.refuse_all(cells[::-1])
+    lines = [f"    line {k + 2}, column 'n': must be a number with a decimal point, got 'x'" for k in range(count)]
+    assert str(caught.value).splitlines() == [f"file.csv: {count} invalid cells", *lines[:20], *more]
+
+
+def test_one_wrong_cell_and_none():
+    table = read(b"n,m\n" + b"9" * 100 + b",2\n")
+    with pytest.raises(csv_table.FileFault) as caught:
+        table.whole("n")
+    assert str(caught.value) == f"file.csv, line 2, column 'n': must be an integer, got '{'9' * 80}'"
+    table.refuse_all([])
+    with pytest.raises(csv_table.FileFault, match=r"^file\.csv has no column 'k'\. .* are 'n', 'm'$"):
+        table.place("k")
+    with pytest.raises(csv_table.FileFault, match=r"^file\.csv has no column 'k'\. .* are 2 others$"):
+        read(b"n,m\n", confidential=True).place("k")
+    assert [table.place(name) for name in ("n", "m")] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("cell", "good"),
+    [
+        ("9007199254740992", True),
+        ("-9007199254740992", True),
+        ("9007199254740993", False),
+        ("-9007199254740993", False),
+    ],
+)
+def test_the_largest_whole_number(cell, good):
+    assert (read(f"n\n{cell}\n".encode()).wrong_cells("n", "whole", least=-(2**53), most=2**53) == []) == good
+
+
+def test_empty_cells_are_wrong_unless_they_are_allowed():
+    table = read(b"n,m\n,1\n2,2\n x,3\n")
+    assert [(cell[1], cell[3]) for cell in table.wrong_cells("n", "whole")] == [(0, ""), (2, " x")]
+    assert [(cell[1], cell[3]) for cell in table.wrong_cells("n", "whole", empty=True)] == [(2, " x")]
+    assert {cell[2] for cell in table.wrong_cells("n", "whole")} == {"must be an integer"}
+    assert {cell[2] for cell in table.wrong_cells("n", "number")} == {"must be a number with a decimal point"}
+
+
+def test_a_table_is_told_by_its_size():
+    assert repr(read(b"n,m\n1,2\n3,4\n")) == "CsvTable(file.csv: 2 records, 2 columns, utf-8)"
+    assert len(read(b"n,m\n")) == 0
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (b"n,m\n2,b\n\n1,c\n", b"n,m\n1,c\n2,b\n"),
+        (b"n,m\r\n2,b\n1,c", b"n,m\r\n1,c\r\n2,b\r\n"),
+        (b"n,m\n2,b\r\n1,c\r\n", b"n,m\n1,c\n2,b\n"),
+        (b"n,m\n", b"n,m\n"),
+        (b"n,m", b"n,m\n"),
+        (b"\xef\xbb\xbfn\n2\n1\n", b"\xef\xbb\xbfn\n1\n2\n"),
+        (b"n\n10\n9\n", b"n\n10\n9\n"),
+    ],
+)
+def test_records_are_sorted_by_their_bytes(raw, expected):
+    assert read(raw).sorted().raw == expected
+
+
+def test_sorting_keeps_delimiter_and_encoding():
+    raw = "n;m\né;2\nb;1\n".encode("latin-1")
+    found = read(raw, encoding="latin-1", confidential=True).sorted()
+    assert (found.raw, found.delimiter) == ("n;m\nb;1\né;2\n".encode("latin-1"), ";")
+    assert (found.source.stored, found.confidential, found.name) == ("latin-1", True, "file.csv")
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (b"a,b;c\n1,2;3\n", "file.csv, line 1: the delimiter is ambiguous (',', ';'): state the delimiter"),
+        (b"a,b;c\n1\n", "file.csv, line 1: the delimiter is ambiguous (',', ';'): state the delimiter"),
+        (b"a,b;c|d\n1,2;3|4|5\n", "file.csv, line 1: the delimiter is ambiguous (',', ';'): state the delimiter"),
+    ],
+)
+def test_delimiters_that_fit_are_named(raw, said):
+    with pytest.raises(csv_table.FileFault) as caught:
+        read(raw)
+    assert str(caught.value) == said
+
+
+def test_delimiters_are_looked_for_in_the_header_outside_of_quotes():
+    assert read(b'\r\n"a;b","c|""d"\n1;,2|\n').columns == ("a;b", 'c|"d')
+    assert read(b"\na|b\n1,2|3;4\n").delimiter == "|"
+
+
+def test_a_file_beyond_the_largest_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_table, "LARGEST_FILE", 5)
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"n\n12\n")
+    assert csv_table.read(path).texts("n") == ["12"]
+    path.write_bytes(b"n\n123\n")
+    with pytest.raises(csv_table.FileFault, match=r"a\.csv must not be larger than 5 bytes, got 6 bytes"):
+        csv_table.read(path)
+
+
+INF = float("inf")
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        *((" 5 ", (5.0, None)), ("-1.5e2", (-150.0, None)), (".5", (0.5, None)), ("1,234", (1234.0, None))),
+        *(("-1,234,567.5", (-1234567.5, None)), ("", (None, None)), ("  ", (None, None)), ("?", (None, None))),
+        *(("#", (None, (-INF, 4))), ("1-9", (None, (1, 9))), ("1 – 9", (None, (1, 9))), ("3 to 3", (None, (3, 3)))),
+        *(("3—5", (None, (3, 5))), ("<10", (None, (-INF, 9))), ("under 10", (None, (-INF, 9)))),
+        *(("Fewer than 1", (None, (-INF, 0))), ("below 2", (None, (-INF, 1))), ("less than 2", (None, (-INF, 1)))),
+        *(("<=10", (None, (-INF, 10))), ("≤ 10", (None, (-INF, 10))), ("at most 0", (None, (-INF, 0)))),
+        *((">=10", (None, (10, INF))), ("≥10", (None, (10, INF))), ("at least 10", (None, (10, INF)))),
+        *(("10+", (None, (10, INF))), ("10 or more", (None, (10, INF))), (">10", (None, (11, INF)))),
+        *(("over 10", (None, (11, INF))), ("more than 0", (None, (1, INF))), ("above 9", (None, (10, INF)))),
+    ],
+)
+def test_cells_of_published_counts(text, cell):
+    assert table_columns.meaning(text, {"#": 5}, ["?"]) == cell
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("9-1", "the lower end 9 of the range must be at most the upper end 1"),
+        ("<0", "the limit below which counts are withheld must be at least 1, got 0"),
+        ("1e999", "the value 1e999 must be in the range of floating-point numbers"),
+        ("N/A", "the meaning of the symbol 'N/A' is not stated: if counts below 10 were withheld, pass withheld="),
+        ("*", "the meaning of the symbol '*' is not stated"),
+        ("12,34", "must be a number, a range such as 10-50, a limit such as <10, or a symbol with a stated meaning"),
+        ("1234,567", "must be a number, a range"),
+        ("+1,234", "must be a number, a range"),
+        ("nan", "must be a number, a range"),
+        ("1 2", "must be a number, a range"),
+        ("<-1", "must be a number, a range"),
+        ("-1-5", "must be a number, a range"),
+    ],
+)
+def test_cells_without_a_meaning(text, said):
+    with pytest.raises(ValueError, match=r"must|meaning") as caught:
+        table_columns.meaning(text, {}, [])
+    assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "text"),
+    [((1, 9), "1 to 9"), ((-INF, 9999), "at most 9,999"), ((1000, INF), "at least 1,000"), ((0, 0), "0 to 0")],
+)
+def test_bounds_in_words(bounds, text):
+    assert table_columns.shown(bounds) == text
+
+
+BELOW, NUMBER, NOTHING = (None, (-INF, 9)), (5.0, None), (None, None)
+
+
+@pytest.mark.parametrize(
+    ("cells", "noise", "threshold", "expected"),
+    [
+        ([NUMBER, NOTHING], "laplace", None, (None, None)),
+        ([NUMBER, NOTHING], "laplace", 3.0, (3.0, None)),
+        ([NUMBER, BELOW], "laplace", None, (10.0, None)),
+        ([NUMBER, BELOW], "laplace", 10.0, (10.0, None)),
+        ([NOTHING, BELOW], "laplace", 10.0, (10.0, None)),
+        ([NUMBER, BELOW], "exact", None, (None, ([0.0, 0.0], [INF, 9.0]))),
+        ([(None, (3, 5)), (None, (7, INF))], "exact", None, (None, ([3.0, 7.0], [5.0, INF]))),
+        ([NUMBER, NUMBER], "exact", None, (None, None)),
+    ],
+)
+def test_what_was_withheld_below_one_limit(cells, noise, threshold, expected):
+    assert table_columns.censored(cells, ["a", "b"], noise, threshold) == expected
+
+
+@pytest.mark.parametrize(
+    ("cells", "threshold", "said"),
+    [
+        ([NUMBER, (None, (1, 9))], None, "'b' is the range 1 to 9, but ranges are supported only for counts without"),
+        ([NUMBER, (None, (7, INF))], None, "'b' is the range at least 7, but ranges"),
+        ([BELOW, (None, (-INF, 4))], None, "'b' is published as at most 4, but noisy counts (laplace) must all be "
+         "withheld below the same limit (10)"),
+        ([BELOW, NUMBER], 9.0, "'a' is published as at most 9, but noisy counts (laplace) must all be withheld "
+         "below the same limit (9)"),
+        ([BELOW, NOTHING], None, "'b' has no value, but other counts were withheld below 10"),
+    ],
+)  # fmt: skip
+def test_noisy_counts_that_were_not_withheld_below_one_limit(cells, threshold, said):
+    with pytest.raises(ValueError, match=r"^'") as caught:
+        table_columns.censored(cells, ["a", "b"], "laplace", threshold)
+    assert str(caught.value).startswith(said)
+
+
+def tree(*rows):
+    table = read("".join(["name,parent\n", *(f"{name},{above}\n" for name, above in rows)]).encode())
+    return table_columns.of(table, table.texts("name"))
+
+
+def test_a_tree_by_hand():
+    found = tree(("c", "b"), ("a", ""), ("b", "a"), ("d", "b"), ("e", "a"))
+    assert (list(found.parent), list(found.depth), found.sizes) == ([2, -1, 1, 2, 1], [2, 0, 1, 2, 1], [1, 2, 2])
+    assert found.unlike([1, 5, 3, 2, 2]) is None
+    assert found.unlike([1, 5, 4, 2, 1]) == 2
+    assert found.unlike([1, 6, 3, 2, 2]) == 1
+    assert found.unlike([1, 6, 4, 2, 2]) == 2
+    alone = tree(("a", ""))
+    assert (alone.sizes, alone.unlike([7])) == ([1], None)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([("a", ""), ("b", "")], "line 3, column 'parent': must be the name of a node, because only the root (line 2)"),
+        ([("a", ""), ("b", "c")], "line 3, column 'parent': must be the name of a node of this file, got 'c'"),
+        ([("a", "a")], "line 2, column 'parent': must lead to the root in fewer than 50 steps and without a cycle"),
+        ([("a", ""), ("b", "c"), ("c", "b")], "line 3, column 'parent': must lead to the root in fewer than 50 steps"),
+    ],
+)
+def test_files_that_are_no_tree(rows, said):
+    with pytest.raises(csv_table.FileFault) as caught:
+        tree(*rows)
+    assert str(caught.value).startswith(f"file.csv, {said}")
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_tree_has_at_most_fifty_levels(turned):
+    rows = [("n0", ""), *((f"n{k}", f"n{k - 1}") for k in range(1, 51))]
+    assert tree(*(rows[:50][::-1] if turned else rows[:50])).sizes == [1] * 50
+    with pytest.raises(csv_table.FileFault, match="fewer than 50 steps"):
+        tree(*(rows[::-1] if turned else rows))
+
+
+def test_records_of_trees_have_levels():
+    assert table_columns.is_of({"mechanism": "discrete_laplace", "levels": []})
+    assert table_columns.is_of({"mechanism": "discrete_gaussian", "levels": []})
+    assert not table_columns.is_of({"mechanism": "discrete_laplace"})
+    assert not table_columns.is_of({"mechanism": "naive_bayes", "levels": {}})
