@@ -8,7 +8,7 @@ from scipy.special import gammaln
 
 from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._mechanisms.noise_law import LawByRow
-from dpmultinomial._posteriors.trees import _sites, crossed_chain
+from dpmultinomial._posteriors.trees import _sites, crossed_chain, part_of_total
 from dpmultinomial._posteriors.trees._sites import Ends
 from dpmultinomial._posteriors.trees._solver import drawn, solve
 from dpmultinomial._posteriors.trees.crossed_chain import Crossed
@@ -222,3 +222,107 @@ def test_listed_weights_end_where_they_are_negligible_or_at_a_bound(low, high, e
     found = along._listed(np.array([[50]]), sites, 0, np.zeros(1, dtype=int))
     assert (found.first, found.last) == ends
     assert (found.below, found.above) == falls
+
+
+WINDOWS = part_of_total.Windows.of([(2, np.array([0.5, 0.5])), (0, np.array([1.0, 1.0, 2.0]))])
+
+
+def test_numbers_of_windows_by_hand():
+    """Check 2 or 3 with equal probabilities, and 0, 1, 2 with probabilities 1/4, 1/4, 1/2."""
+    mean, sd, lower, upper = WINDOWS.numbers(0.5)
+    assert mean.tolist() == pytest.approx([2.5, 1.25])
+    assert sd.tolist() == pytest.approx([0.5, 0.6875**0.5])
+    assert (lower.tolist(), upper.tolist()) == ([2, 0], [3, 2])
+    assert WINDOWS.numbers(0.4)[2].tolist() == [2, 1]  # 1/4 < 0.3
+    assert [part if isinstance(part, int) else part.tolist() for part in WINDOWS.at(1)] == [0, [0.25, 0.25, 0.5]]
+    assert WINDOWS.node.tolist() == [0, 0, 1, 1, 1]
+    assert WINDOWS.values.tolist() == [2, 3, 0, 1, 2]
+    wide = WINDOWS.on(np.array([1, 0]), np.array([4, 3]))
+    assert wide.p.tolist() == [0, 0.5, 0.5, 0, 1, 1, 2]
+
+
+def test_counts_given_that_they_are_at_most_a_limit():
+    """Check the limits 1 and 1: the first count is always larger, and the second is with probability 1/2."""
+    found, dropped = WINDOWS.at_most(np.array([1, 1]))
+    assert dropped.tolist() == [1.0, 0.5]
+    assert [(low, p.tolist()) for low, p in map(found.at, (0, 1))] == [(1, [1.0, 0.0]), (0, [0.5, 0.5, 0.0])]
+    found, dropped = WINDOWS.at_most(np.array([3, 2]))
+    assert dropped.tolist() == [0.0, 0.0]
+    assert found.p.tolist() == WINDOWS.scaled().p.tolist()
+
+
+def test_distances_and_mixtures_of_windows_by_hand():
+    other = part_of_total.Windows.of([(3, np.array([1.0, 3.0])), (1, np.array([1.0, 3.0]))])
+    # |1/2|, |1/2 - 1/4|, |3/4| and |1/4|, |1/4 - 1/4|, |1/2 - 3/4|, halved
+    assert part_of_total.distance(WINDOWS, other).tolist() == pytest.approx([0.75, 0.25])
+    assert part_of_total.distance(WINDOWS, WINDOWS).tolist() == [0.0, 0.0]
+    mixture = part_of_total.Mixture()
+    mixture.add(WINDOWS.scaled())
+    assert mixture.difference.tolist() == [1.0, 1.0]
+    assert mixture.whole.p.tolist() == WINDOWS.scaled().p.tolist()
+    mixture.add(other.scaled())
+    assert mixture.difference.tolist() == pytest.approx([0.75, 0.25])
+    assert mixture.whole.at(0)[1].tolist() == pytest.approx([0.25, 0.375, 0.375])
+    mixture.add(other.scaled())  # to the first half
+    assert mixture.difference.tolist() == pytest.approx([0.375, 0.125])
+    assert mixture.number == 3
+
+
+def crossed(queries, values, **more):
+    laws, size = [law_of({"law": "discrete_gaussian", "sigma": 2.0})], len(values[0]) * len(values)
+    law = LawByRow(laws, np.zeros(size, dtype=int))
+    tree = Tree([-1, *[0] * (len(values) - 1)])
+    return Crossed(tree, queries, values, law, **more)
+
+
+def test_cells_and_sums_of_crossed_cells():
+    queries = {"all": ["a", "b", "c"], "b": ["b"], "ac": ["a", "c"]}
+    found = crossed(queries, [[9.0, np.nan, 4.0], [5.0, 2.0, 1.0]])
+    assert found.cells == ("b", "a", "c")  # queries of a single cell are first
+    assert found.sums.astype(int).tolist() == [[1, 1, 1], [1, 0, 0], [0, 1, 1]]
+    assert found.targets == ("b", "a", "c", "all", "ac")
+    assert found.cover.astype(int).tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1], [0, 1, 1]]
+    assert (found.nodes.tolist(), found.which.tolist()) == ([0, 0, 1, 1, 1], [0, 2, 0, 1, 2])
+    assert repr(found) == "Crossed(3 cells, 5 numbers, Tree(2 nodes: 1 level 0, 1 level 1))"
+    n = np.array([-1, 0, 3, 12])
+    for again in (n, 40 + n, n):
+        law = law_of({"law": "discrete_gaussian", "sigma": 2.0})
+        assert found.log_likelihood(1, again) == pytest.approx(law.log_likelihood(np.array([4.0]), again), rel=1e-12)
+
+
+def test_bounds_and_exact_sums_of_crossed_cells():
+    """Check bounds that are rounded inwards, and an exact sum of two cells in one node."""
+    queries = {"a": ["a"], "ab": ["a", "b"]}
+    lower, upper = [[1.5, 7.0], [0.0, 0.0]], [[4.5, 7.0], [np.inf, np.inf]]
+    found = crossed(queries, [[3.0, 6.0], [2.0, 5.0]], lower=lower, upper=upper)
+    assert found.lower.tolist() == [[2, 7], [0, 0]]
+    assert found.upper.tolist() == [[4, 7], [np.inf, np.inf]]
+    assert found.exact.tolist() == [[1, 1]]
+    assert [part.tolist() for part in found.hard] == [[0, 0], [0, 1], [2, 7], [4, 7]]
+    tree = found.tree_of(0)
+    assert (tree.lower.tolist(), tree.upper[0]) == ([2, 0], 4)
+    assert found.tree_of(2).lower.tolist() == [7, 0]
+    with pytest.raises(ValueError, match=r"got 5 to 4 for the node 1 and the query a$"):
+        crossed(queries, [[3.0, 6.0], [2.0, 5.0]], lower=[[0, 0], [5, 0]], upper=4)
+    with pytest.raises(ValueError, match="bounds must be set on queries, got bounds on the nodes of the tree"):
+        Crossed(Tree([-1], lower=1), queries, [[3.0, 6.0]], law_of({"law": "laplace", "scale": 1.0}))
+    with pytest.raises(TypeError, match="a LawByRow with 2 rows"):
+        Crossed(Tree([-1]), queries, [[3.0, 6.0]], LawByRow([law_of({"law": "laplace", "scale": 1.0})], [0, 0, 0]))
+
+
+def test_moves_of_four_cells_are_the_minors_of_a_table():
+    """Check a table of 3 rows and 3 columns with exact margins: one move for two rows and two columns."""
+    rows, columns = np.repeat(np.eye(3, dtype=int), 3, axis=1), np.tile(np.eye(3, dtype=int), 3)
+    found = crossed_chain._fours(np.eye(9, dtype=int), np.concatenate([rows, columns]))
+    expected = set()
+    for a, b in ((0, 1), (0, 2), (1, 2)):
+        for c, d in ((0, 1), (0, 2), (1, 2)):
+            move = np.zeros((3, 3), dtype=int)
+            move[a, c] = move[b, d] = 1
+            move[a, d] = move[b, c] = -1
+            expected.add(tuple(move.ravel()))
+    assert {tuple(move.tolist()) for move in found} == expected
+    assert len(found) == 9
+    assert len(crossed_chain.directions(9, np.concatenate([rows, columns]))) == 9 + 36 + 9
+    assert len(crossed_chain.directions(9, rows)) == 9 + 36  # pairs within rows are sufficient
+    assert len(crossed_chain.directions(3, np.zeros((0, 3), dtype=int))) == 3 + 3
