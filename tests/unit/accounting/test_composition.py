@@ -2,13 +2,15 @@
 
 import itertools
 import math
+import pickle
+from collections import Counter
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
-from dpmultinomial._accounting import composition, renyi
+from dpmultinomial._accounting import composition, loss_composition, privacy_loss, renyi, swapping
 from dpmultinomial._accounting.composition import (
     RELATIONS,
     ZCDP,
@@ -470,3 +472,199 @@ def test_a_ceiling_counts_what_one_person_can_lose_over_all_relations():
     at = next(iter(whole.values())).dp(1e-6)
     assert spending.beyond(mixed, {"epsilon": at * (1 + 1e-9), "delta": 1e-6}) is None
     assert spending.beyond(mixed, {"epsilon": at * (1 - 1e-6), "delta": 1e-6}) is not None
+
+
+def test_an_epsilon_says_how_it_was_found_and_can_be_pickled():
+    found = composition.Epsilon(1.5, "loss distributions")
+    again = pickle.loads(pickle.dumps(found))
+    assert (again, again.method, type(again)) == (1.5, "loss distributions", composition.Epsilon)
+    assert (composition.Epsilon(2).method, composition.Epsilon(2) + 1) == ("conversion", 3.0)
+
+
+def test_costs_of_renyi_are_sorted_by_their_orders():
+    cost = RenyiDP(epsilons={9: 3, 2: 1, 4.5: 2}, **ABOUT)
+    assert list(cost.epsilons.items()) == [(2.0, 1.0), (4.5, 2.0), (9.0, 3.0)]
+    assert {type(x) for pair in cost.epsilons.items() for x in pair} == {float}
+    with pytest.raises(ValueError, match=r"^the orders \(the keys of epsilons\) must be > 1, got 1$"):
+        RenyiDP(epsilons={1: 1.0}, **ABOUT)
+    with pytest.raises(ValueError, match=r"^order must be >= 1, got 0\.5$"):
+        RenyiDP(epsilons={0.5: 1.0}, **ABOUT)
+    with pytest.raises(ValueError, match=r"^epsilons must"):
+        RenyiDP(epsilons={2: 0.0}, **ABOUT)
+
+
+def test_costs_of_several_sources_or_relations_are_not_composed():
+    one, other = PureDP(epsilon=1.0, source="a", relation=ADD), PureDP(epsilon=1.0, source="b", relation=RELATIONS[1])
+    with pytest.raises(ValueError, match=r"^compose requires at least one cost, got none$"):
+        composition.compose()
+    text = "all costs must have the same source and the same neighbouring relation, got a, add or remove a record; b, "
+    with pytest.raises(ValueError, match="^" + text + "replace a record$"):
+        composition.compose(one, other, one)
+    assert composition.compose(one, one).pure == (1.0, 1.0)
+    assert list(total([other, one, other])) == [("b", RELATIONS[1]), ("a", ADD)]
+
+
+@pytest.mark.parametrize("delta", [-0.1, 1.0, 1.5])
+def test_a_delta_outside_of_its_range_is_refused(delta):
+    with pytest.raises(ValueError, match=r"^delta must lie in \[0, 1\), got"):
+        composition.compose(PureDP(epsilon=1.0, **ABOUT)).converted(delta)
+
+
+def test_orders_of_totals_are_those_that_all_renyi_costs_have():
+    costs = [RenyiDP(epsilons={2: 1.0, 3: 2.0, 4: 3.0}, **ABOUT), RenyiDP(epsilons={3: 0.5, 4: 0.25, 5: 1}, **ABOUT)]
+    found = composition.compose(*costs, ZCDP(rho=0.5, **ABOUT), ZCDP(rho=0.25, **ABOUT))
+    assert found.renyi == {3.0: 2.5, 4.0: 3.25}
+    assert found.rho == 0.75
+    assert found.renyi_epsilon(3.0) == 2.5 + 0.75 * 3
+    none = composition.compose(RenyiDP(epsilons={2: 1.0}, **ABOUT), RenyiDP(epsilons={3: 1.0}, **ABOUT))
+    assert (none.renyi, none.dp(1e-6)) == ({}, math.inf)
+
+
+@pytest.mark.parametrize(
+    ("costs", "delta", "expected"),
+    [
+        ([PureDP(epsilon=1.0, **ABOUT)], 0.0, 1.0),
+        ([PureDP(epsilon=1.0, **ABOUT), ApproxDP(epsilon=0.5, delta=0.125, **ABOUT)], 0.125, 1.5),
+        ([PureDP(epsilon=1.0, **ABOUT), ApproxDP(epsilon=0.5, delta=0.125, **ABOUT)], 0.0625, math.inf),
+        ([ZCDP(rho=1.0, **ABOUT), ApproxDP(epsilon=0.5, delta=0.125, **ABOUT)], 0.125, math.inf),
+        ([ZCDP(rho=1.0, **ABOUT)], 0.0, math.inf),
+    ],
+)
+def test_conversions_at_the_ends_of_delta(costs, delta, expected):
+    assert composition.compose(*costs).converted(delta) == expected
+
+
+@pytest.mark.parametrize(("count", "method"), [(64, "loss distributions"), (65, "conversion")])
+def test_at_most_sixty_four_mechanisms_are_composed(monkeypatch, count, method):
+    mechanisms = {privacy_loss.PureLoss(1 + k / 100): 1 for k in range(count)}
+    monkeypatch.setattr(composition, "composed_epsilon", lambda often, delta: 0.5)
+    whole = Total(source="a", relation=ADD, pure=(100.0,), mechanisms=mechanisms)
+    found = whole.dp(1e-6)
+    assert found.method == method
+    assert (found == 0.5) == (count == 64)
+    assert whole.dp(0.0).method == "conversion"
+    monkeypatch.setattr(composition, "composed_epsilon", lambda often, delta: 200.0)
+    assert whole.dp(1e-6).method == "conversion"
+
+
+def test_mechanisms_of_a_total_are_known_if_all_are():
+    one = privacy_loss.PureLoss(0.5)
+    known = PureDP(epsilon=0.5, **ABOUT, mechanisms=(one, one))
+    assert composition._mechanisms([known, known]) == {one: 4}
+    assert composition._mechanisms([known, PureDP(epsilon=0.25, **ABOUT)]) == {one: 2, privacy_loss.PureLoss(0.25): 1}
+    assert composition._mechanisms([known, ZCDP(rho=0.25, **ABOUT)]) is None
+    assert composition._mechanisms([PureDP(epsilon=0.25, **ABOUT)]) is None
+
+
+@pytest.mark.parametrize("change", [{"source": ""}, {"source": None}, {"relation": "none"}])
+def test_a_cost_names_its_source_and_its_relation(change):
+    with pytest.raises((TypeError, ValueError), match=r"^source must be a non-empty string|^relation must be one of"):
+        PureDP(epsilon=1.0, **(ABOUT | change))
+
+
+def test_floors_at_the_ends():
+    assert composition.floor(order=1.0, delta=0.5) == math.inf
+    with pytest.raises(ValueError, match=r"^delta must be < 1, got 1\.0$"):
+        composition.floor(order=2.0, delta=1.0)
+    assert composition.floor(order=2.0, delta=0.25) == pytest.approx(0.0, abs=1e-15)
+    assert composition.rdp_to_dp(1.0, order=2.0, delta=0.25) == pytest.approx(1.0, rel=1e-15)
+
+
+@pytest.mark.parametrize("power", [1, 2, 3, 7, 12, 100])
+def test_powers_by_repeated_squaring(power):
+    values = np.array([1.01 + 0.1j, -0.5j, 0.9])
+    assert loss_composition._to_power(values, power) == pytest.approx(values**power, rel=1e-12)
+
+
+@pytest.mark.parametrize(("size", "passes"), [(1, 1), (2, 1), (4, 2), (1024, 10)])
+def test_the_error_of_a_transform_grows_with_its_passes(size, passes):
+    assert loss_composition.transform_error(size) == 16 * 2.0**-53 * passes
+
+
+def test_sums_of_logarithms():
+    assert loss_composition._log_sum(np.log([1.0, 2.0, 5.0])) == pytest.approx(np.log(8), rel=1e-15)
+    assert loss_composition._log_sum(np.array([-2000.0, -2000.0])) == pytest.approx(-2000 + np.log(2), rel=1e-15)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0])
+def test_compositions_of_nothing_and_without_delta_are_refused(delta):
+    with pytest.raises(ValueError, match=r"^mechanisms must contain at least one mechanism, got none$"):
+        loss_composition.epsilon(Counter(), 0.5)
+    with pytest.raises(ValueError, match=r"^delta must lie in \(0, 1\), got"):
+        loss_composition.epsilon(Counter({privacy_loss.PureLoss(1.0): 1}), delta)
+
+
+def test_a_tail_beyond_all_losses_is_nothing():
+    """Check one loss of 1 with probability 1: 1 - exp(e - 1) below it, nothing at it and above."""
+    tail = loss_composition.Tail(np.array([1.0]), np.array([1.0]), 0.0, 0.0, 0.0)
+    assert tail(0.5) == pytest.approx(np.log(-np.expm1(-0.5)), rel=1e-13)
+    assert tail(1.0) == tail(2.0) == -1e4
+    tilted = loss_composition.Tail(np.array([1.0]), np.array([1.0]), 0.0, 2.0, 2.0)
+    assert tilted(0.5) == pytest.approx(np.log(-np.expm1(-0.5)), rel=1e-13)
+
+
+def test_the_bounds_of_swaps_by_hand():
+    """Check ln(b + 1) - ln(o) at o = 1/3 and 3, the best rate at o = sqrt(b + 1) = 2, and its inverse."""
+    assert swapping.epsilon(3, rate=0.25) == pytest.approx(np.log(4) + np.log(3), rel=1e-15)
+    assert swapping.epsilon(2, rate=0.75) == pytest.approx(np.log(3), rel=1e-14)
+    assert swapping.epsilon(3, rate=0.9) == pytest.approx(np.log(9), rel=1e-14)
+    assert swapping.best_rate(3) == pytest.approx((2 / 3, np.log(2)), rel=1e-15)
+    assert swapping.rate_for(np.log(12), largest=3) == pytest.approx(0.25, rel=1e-14)
+    assert swapping.rate_for(np.log(4) * (1 + 1e-15), largest=3) == pytest.approx(0.5, rel=1e-14)
+    with pytest.raises(ValueError, match=r"^epsilon must be >= ln\(largest \+ 1\) = 1\.3863 for swap rates up to 1/2"):
+        swapping.rate_for(1.386, largest=3)
+    for call in (
+        lambda b: swapping.epsilon(b, rate=0.5),
+        swapping.best_rate,
+        lambda b: swapping.exact_epsilon(b, rate=0.5),
+    ):
+        with pytest.raises(ValueError, match=r"^largest must"):
+            call(1)
+
+
+@pytest.mark.parametrize(
+    ("strata", "largest"),
+    [([(5, 2, 2), (9, 1, 3), (8, 3, 1), (6, 2, 3)], 6), ([(9, 1, 3)], 0), ([], 0), ([(2, 2, 2)], 2)],
+)
+def test_the_largest_stratum_in_which_something_can_change(strata, largest):
+    assert swapping.largest_stratum(strata) == largest
+
+
+def test_the_smallest_change_of_a_swap_in_words():
+    found = swapping.smallest_change(4, rate=0.25)
+    assert (found.stated, found.per_record, found.distance) == (2 * swapping.epsilon(4, rate=0.25), found.stated / 2, 2)
+    assert found.exact == swapping.exact_loss(4, 2, rate=0.25)
+    assert str(found) == (
+        f"one exchange of two records costs {found.stated:.4g} by the theorem (2 x {found.per_record:.4g}) and "
+        f"{found.exact:.4g} exactly; changes of a margin are not protected"
+    )
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5, 0.6, 0.9])
+def test_exact_losses_of_small_strata_by_enumeration(rate):
+    """Enumerate numbers of moved records k and k' with a product that moves d, of 2 to 7 records (D_k derangements)."""
+    counts = [1, 0, 1, 2, 9, 44, 265, 1854]
+    for b in range(2, 8):
+        f = {k: np.log(counts[k]) - k * np.log(rate / (1 - rate)) for k in range(b + 1) if k != 1}
+        for d in range(2, b + 1):
+            expected = max(f[other] - f[k] for k in f for other in f if abs(k - other) <= d <= k + other)
+            assert swapping.exact_loss(b, d, rate=rate) == pytest.approx(max(expected, 0.0), rel=1e-12, abs=1e-12)
+        losses = [swapping.exact_loss(b, d, rate=rate) / d for d in range(2, b + 1)]
+        assert swapping.exact_epsilon(b, rate=rate) == pytest.approx(max(losses), rel=1e-12)
+    with pytest.raises(ValueError, match=r"^distance must"):
+        swapping.exact_loss(4, 5, rate=rate)
+    with pytest.raises(ValueError, match=r"^distance must"):
+        swapping.exact_loss(4, 1, rate=rate)
+
+
+@pytest.mark.parametrize("rate", [0.25, 0.75])
+def test_large_strata_agree_with_counted_derangements(rate, monkeypatch):
+    found = [swapping.exact_loss(50, d, rate=rate) for d in (2, 3, 48, 49, 50)]
+    monkeypatch.setattr(swapping, "_RECURSED", 10)
+    assert [swapping.exact_loss(50, d, rate=rate) for d in (2, 3, 48, 49, 50)] == pytest.approx(found, rel=1e-12)
+    monkeypatch.setattr(swapping, "_LARGEST_VECTOR", 49)
+    if rate > 0.5:
+        with pytest.raises(ValueError, match=r"^largest must"):
+            swapping.exact_loss(50, 2, rate=rate)
+    else:
+        assert swapping.exact_loss(50, 2, rate=rate) == pytest.approx(found[0], rel=1e-12)
