@@ -183,8 +183,8 @@ class GammaStatistic(NoiseLaw):
 
     def mode(self) -> float:
         power, below, above = self.shape - 1, 1 / self.beta + 1 / self.scale, 1 / self.beta - 1 / self.scale
-        if power <= 0:
-            return 0.0 if self.z > 0 and power + 1 > above * self.z > 0 else self.z
+        if power <= 0:  # for a shape below 1, the density has a pole at z; for shape 1, it is exponential below z
+            return 0.0 if power == 0 and self.z > 0 and above <= 0 else self.z
         if power > below * max(self.z, 0.0):
             return self.z - power / below
         return self.z - power / above if above > 0 and power < above * self.z else 0.0

@@ -10,7 +10,7 @@ from scipy.stats import truncnorm
 from dpmultinomial._accuracy import SUMMARY
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
 from dpmultinomial._seeding import stream
-from reproduction.papers.raim2021.algorithms import censored_gibbs, censored_normal, laplace_noise
+from reproduction.papers.raim2021.algorithms import censored_arguments, censored_gibbs, censored_normal, laplace_noise
 
 SMALL = ((0.6, 20.0, 1.5, 0.2), 30, -2.0, 2.0, (3.0,) * 4, (0.2, 0.09, 10.0, 9.0), (0.1, 1.2))
 MODEL = {"n": 1000, "lower": -2.0, "upper": 2.0, "scale": 8.494, "draws": 10, "burn_in": 0}
@@ -220,3 +220,40 @@ def test_seeds_are_refused_and_epsilon_is_checked():
         censored_normal.gibbs(RELEASE, **MODEL, rng=1)
     with pytest.raises(ValueError, match="epsilon must be finite and > 0, got 0"):
         CensoredStatistics(lower=-2, upper=2).release([0.0, 1.0], epsilon=0, rng=stream(5, "eps"))
+
+
+GIVEN = {"release": [0.0, 1.0, 2.0, 3.0], "n": 10, "a": -1.0, "b": 1.0, "scales": 1.0, "prior": [0.0, 1.0, 1.0, 1.0],
+         "initial": [0.0, 1.0]}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n": 3}, "n"), ({"n": 10**7 + 1}, "n"), ({"a": 1.0}, "a must be below b, got a = 1.0 and b = 1.0"),
+        ({"release": [1.0, 2.0, 3.0]}, "release must have 4 entries, got 3"),
+        ({"initial": [0.0, 0.0]}, r"sigma2 > 0, got \[0.0, 0.0\]"), ({"initial": [1.0]}, "initial must have 2 entries"),
+        ({"scales": 0.0}, "scales"),
+        *(({"prior": [0.0, *([1.0] * i), 0.0, *([1.0] * (2 - i))]}, "shape0 and rate0 > 0") for i in range(3)),
+        ({"release": [1.0001e7 + 1, 1.0, 2.0, 3.0]}, r"within 1e\+07 scales .* at index 0 for the range \[-1, 1\]"),
+        ({"release": [0.0, -1.0001e7, 2.0, 3.0]}, r"at index 1 for the range \[0, 10\]"),
+        ({"release": [0.0, 1.0, 2.0, 1.0001e7 + 10]}, r"at index 3 for the range \[0, 10\]"),
+        ({"sums": True, "release": [1.0001e7 + 10, 1.0, 2.0, 3.0]}, r"at index 0 for the range \[-10, 10\]"),
+    ],
+)  # fmt: skip
+def test_invalid_arguments_of_both_samplers_are_rejected(changes, message):
+    with pytest.raises(ValueError, match=message):
+        censored_arguments.checked(**(GIVEN | changes))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"n": 4}, {"n": 10**7}, {"a": -1e-9, "b": 0.0}, {"release": [0.9999e7, 1.0, 2.0, 3.0]},
+        {"release": [0.0, 10 + 0.9999e7, 2.0, 3.0]}, {"sums": True, "release": [10 + 0.9999e7, 1.0, 2.0, 3.0]},
+        {"prior": [-5.0, 1e-9, 1e-9, 1e-9]}, {"initial": [-3.0, 1e-9]},
+    ],
+)  # fmt: skip
+def test_extreme_arguments_of_both_samplers_are_accepted(changes):
+    found = censored_arguments.checked(**(GIVEN | changes))
+    assert found.n == changes.get("n", 10)
+    assert found.scales.tolist() == [1.0] * 4

@@ -279,3 +279,145 @@ def test_bounds_far_below_float64_are_numbers_and_agree_with_the_plain_formula()
     # the exact rejection probability is below the bound, and close to the bound if the steps are fine
     fine = ds.DirectSampler(weight, base, knots=20_000)
     assert fine.rejection_rate < fine.bound < 3 * fine.rejection_rate
+
+
+@pytest.mark.parametrize(
+    ("z", "shape", "beta", "scale", "mode"),
+    [
+        # below 0, the log density rises by 1/beta + 1/scale - (shape - 1)/(z - xi); above 0 by 1/beta - 1/scale - ..
+        (10.0, 3.0, 1.0, 2.0, 6.0),  # above 0: z - 2/(1 - 1/2)
+        (3.0, 3.0, 1.0, 2.0, 0.0),  # 2 is between 3/2 and 9/2
+        (1.0, 3.0, 1.0, 2.0, 1 - 2 / 1.5),  # below 0: 2 > 1.5
+        (-4.0, 3.0, 1.0, 2.0, -4 - 2 / 1.5),
+        (3.0, 3.0, 2.0, 1.0, 0.0),  # above = -1/2 is negative: never above 0
+        (5.0, 1.0, 1.0, 0.5, 0.0),  # an exponential statistic: the peak of the noise
+        (5.0, 1.0, 1.0, 2.0, 5.0),  # the density rises up to z
+        (-5.0, 1.0, 1.0, 2.0, -5.0),
+        (5.0, 0.5, 1.0, 2.0, 5.0),
+    ],
+)
+def test_modes_of_the_noise_of_a_gamma_statistic(z, shape, beta, scale, mode):
+    found = ds.GammaStatistic(z=z, shape=shape, beta=beta, scale=scale)
+    assert found.mode() == pytest.approx(mode)
+    if shape > 1:
+        x = np.linspace(mode - 1, min(mode + 1, z - 1e-6), 4001)
+        assert x[np.argmax(found.pdf(x))] == pytest.approx(mode, abs=1e-3)
+
+
+@pytest.mark.parametrize(("z", "mode"), [(5.0, 3.0), (1.0, 0.0), (-1.0, 0.0), (-5.0, -3.0), (2.0, 0.0), (-2.0, 0.0)])
+def test_modes_of_the_noise_of_a_normal_statistic(z, mode):
+    """Check that noise of scale 2 moves the mode of z - mu by variance/scale = 2 towards 0, but not beyond 0."""
+    assert ds.NormalStatistic(z + 7, 7.0, 4.0, 2.0).mode() == mode
+
+
+def test_tails_of_integer_noises_by_sums():
+    """Check log P(X >= k) of both noises on the integers by sums of the probabilities."""
+    for base, log_mass in ((ds.GeometricBase(1.5), lambda k: -abs(k) / 1.5),
+                           (ds.DiscreteGaussianBase(1.2), lambda k: -(k**2) / 2.88)):  # fmt: skip
+        k = np.arange(-300, 301)
+        mass = np.exp(log_mass(k))
+        mass /= mass.sum()
+        wanted = [mass[k >= least].sum() for least in range(6)]
+        assert np.exp(base.log_tail(6)) == pytest.approx(wanted, rel=1e-12)
+        assert len(base.log_tail(1)) == 1
+        assert len(base.problem(7.9)["tail"]) == 9
+
+
+def test_peaks_that_are_treated_separately():
+    """Check the limit of a narrow peak: for an exponential statistic, the larger slope is 1 + 1/scale, and its product
+    with z must exceed 1e5. A density without a peak at 0 is not treated separately.
+    """
+    for scale, peaked in ((1.0001e-4, True), (9.9e-5, True), (1.2e-4, False)):
+        law = ds.GammaStatistic(z=10.0, shape=1.0, beta=1.0, scale=scale)
+        assert law._peaked == (10 * (1 + 1 / scale) > 1e5) == peaked
+    assert not ds.GammaStatistic(z=-10.0, shape=1.0, beta=1.0, scale=1e-9)._peaked
+    assert not ds.GammaStatistic(z=0.0, shape=1.0, beta=1.0, scale=1e-9)._peaked
+    assert not ds.GammaStatistic(z=1e9, shape=1.0, beta=1.0, scale=2.0)._peaked
+
+
+def test_draws_are_quantiles_of_uniform_numbers():
+    found = law("sse")
+    u = stream(4, "inversion").random(5)
+    assert found.sample(5, rng=stream(4, "inversion")) == pytest.approx(found.quantile(1 - u))
+    assert found.quantile(0.5).shape == ()
+    assert found.cdf([[0.0, 1.0]]).shape == (1, 2)
+    with pytest.raises(ValueError, match="NaN at index 1"):
+        found.pdf([0.0, np.nan])
+    for level in (0.0, 1.0):
+        with pytest.raises(ValueError, match=f"strictly between 0 and 1, got {level:g}"):
+            found.quantile([0.5, level])
+    far = ds.NormalStatistic(1.0, 0.0, 1.0, 2.0)
+    assert np.isfinite(far.quantile([1 - 2.0**-53])).all()
+
+
+def test_fewest_and_most_arguments_of_the_samplers():
+    assert ds.exact_gamma(1.0, sigma2=1.0, count=2, scale=1.0).shape == 0.5
+    assert ds.exact_normal(1.0, mu=0.0, sigma2=3.0, count=1, scale=1.0).variance_of_statistic == 3
+    with pytest.raises(ValueError, match="count"):
+        ds.exact_normal(1.0, mu=0.0, sigma2=1.0, count=0, scale=1.0)
+    assert ds.GammaWeight(10.0, sigma2=1.0, count=4).power == 0.5
+    assert ds.DirectSampler(MEAN, ds.LaplaceBase(SCALE), knots=1).rejection_rate < 1
+    with pytest.raises(ValueError, match="knots"):
+        ds.DirectSampler(MEAN, ds.LaplaceBase(SCALE), knots=10**6 + 1)
+    for name in ("lower", "spacing"):
+        with pytest.raises(ValueError, match=name):
+            ds.DirectSampler(MEAN, ds.LaplaceBase(SCALE), **{name: "other"})
+    assert not ds.DirectSampler(MEAN, ds.LaplaceBase(SCALE), knots=3).adaptive
+    assert ds.DirectSampler(MEAN, ds.LaplaceBase(SCALE), knots=3, adaptive=True).adaptive
+    assert not ds.DirectSampler(MEAN, ds.LaplaceBase(SCALE), adaptive=False).adaptive
+
+
+def test_equally_spaced_knots_are_equally_spaced_in_u():
+    sampler = ds.DirectSampler(ds.NormalWeight(0.5, mu=0.0, sigma2=1.0), ds.LaplaceBase(1.0), knots=4, spacing="equal")
+    steps = sampler.step_function()
+    u = np.exp(steps["log_u"].to_numpy())
+    low = np.exp(sampler.log_lower)
+    assert u == pytest.approx([0, low, *(low + (1 - low) * k / 4 for k in (1, 2, 3)), 1])
+    assert steps["order"].tolist() == [-1, 0, 1, 2, 3, 4]
+    assert steps["log_height"].iloc[-1] == -np.inf
+    assert sampler.log_height(np.log([low / 2, low, 0.999, 1.0]))[[0, 1, 3]].tolist() == [
+        sampler.log_whole, steps["log_height"][1], -np.inf
+    ]  # fmt: skip
+
+
+def test_rates_bounds_and_distances_by_the_rectangles():
+    """Check the rejection rate, the bound and the total variation distance of four knots by sums over fine grids."""
+    sampler = ds.DirectSampler(ds.NormalWeight(0.5, mu=0.0, sigma2=1.0), ds.LaplaceBase(1.0), knots=4)
+    u = (np.arange(400_000) + 0.5) / 400_000
+    area, height = np.exp(sampler.log_area(np.log(u))), np.exp(sampler.log_height(np.log(u)))
+    psi = area.mean()
+    assert np.exp(sampler.log_psi) == pytest.approx(psi, rel=1e-5)
+    assert sampler.rejection_rate == pytest.approx(1 - psi / height.mean(), abs=1e-5)
+    distance = np.abs(area / psi - height / height.mean()).mean() / 2
+    assert sampler.total_variation == pytest.approx(distance, abs=1e-5)
+    steps = sampler.step_function()
+    ends, heights = np.exp(steps["log_u"].to_numpy()), np.exp(steps["log_height"].to_numpy())
+    # rectangles between consecutive heights; the last height is P(A_1) = 0
+    assert sampler.bound == pytest.approx((np.diff(ends) @ -np.diff(heights)) / psi, rel=1e-5)
+
+
+def test_the_lowest_knot_costs_at_most_a_thousandth():
+    """Check that u_L is a thousandth of the maximum of u P(A_u)/P(A_0). The machine's u_L is the largest u for
+    which P(A_u) equals P(A_0).
+    """
+    sampler = ds.DirectSampler(ds.NormalWeight(0.5, mu=0.0, sigma2=1.0), ds.LaplaceBase(1.0))
+    log_u = np.linspace(-3, -1e-4, 200_001)
+    top = (log_u + sampler.log_area(log_u)).max()
+    assert sampler.log_lower == pytest.approx(np.log(1e-3) + top - sampler.log_whole, abs=1e-6)
+    place, value = sampler._peak
+    assert value == pytest.approx(top, abs=1e-8)
+    assert place == pytest.approx(log_u[np.argmax(log_u + sampler.log_area(log_u))], abs=1e-3)
+    machine = ds.DirectSampler(ds.NormalWeight(0.5, mu=0.0, sigma2=1.0), ds.LaplaceBase(1.0), lower="machine")
+    end = machine.log_lower
+    assert machine.log_area(end * (1 - 1e-8))[0] < machine.log_whole
+    assert machine.log_area(end * (1 + 1e-8))[0] == machine.log_whole
+
+
+def test_the_highest_knot_of_integer_noise_is_at_an_integer():
+    """Check that the relative weight exp(-(k - 2.3)^2/2) is largest at k = 2 among the integers."""
+    sampler = ds.DirectSampler(ds.NormalWeight(2.3, mu=0.0, sigma2=1.0), ds.GeometricBase(3.0))
+    assert sampler.log_upper == pytest.approx(-(0.3**2) / 2)
+    up = ds.DirectSampler(ds.NormalWeight(2.7, mu=0.0, sigma2=1.0), ds.GeometricBase(3.0))
+    assert up.log_upper == pytest.approx(-(0.3**2) / 2)
+    low, high = sampler.interval(np.log([0.5]))
+    assert (low[0], high[0]) == pytest.approx((2.3 - np.sqrt(2 * np.log(2)), 2.3 + np.sqrt(2 * np.log(2))))
