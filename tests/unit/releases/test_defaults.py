@@ -1,5 +1,6 @@
 """Tests of the defaults of the library, which are part of its interface, and of messages after failures."""
 
+import math
 from importlib.metadata import PackageNotFoundError
 from types import SimpleNamespace
 
@@ -8,7 +9,7 @@ import pandas as pd
 import pytest
 
 from dpmultinomial._models import coded_table
-from dpmultinomial._releases import _confidential, _durable, _keys, _noise, room
+from dpmultinomial._releases import _confidential, _durable, _keys, _noise, room, spending
 
 
 @pytest.mark.parametrize(("distinct", "categories"), [(30, 30), (31, 10), (100, 10), (400, 10)])
@@ -126,3 +127,168 @@ def test_the_key_is_its_owners_alone(tmp_path, bit):
     path.chmod(0o600 | bit)
     with pytest.raises(ValueError, match="must be readable only by its owner: run chmod 600"):
         _confidential.key(tmp_path)
+
+
+ADD, REPLACE, EXCHANGE = spending.RELATIONS
+
+
+def cost(relation=REPLACE, **numbers):
+    return spending.Cost(relation=relation, **numbers)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        ({}, "a cost must have either epsilon, or rho, or epsilon and order, got none"),
+        ({"epsilon": 1.0, "rho": 1.0}, "a cost must have either .*, got epsilon, rho"),
+        ({"order": 2.0}, "a cost must have either .*, got order"),
+        ({"rho": 1.0, "order": 2.0}, "a cost must have either .*, got rho, order"),
+        ({"epsilon": 1.0, "order": 1.0}, r"order must be > 1, got 1\.0"),
+        ({"epsilon": 0.0}, "epsilon must"),
+        ({"rho": float("inf")}, "rho must"),
+        ({"epsilon": 1.0, "relation": "x"}, "relation must be one of"),
+    ],
+)
+def test_costs_that_are_none(numbers, said):
+    with pytest.raises(ValueError, match=f"^{said}"):
+        cost(**numbers)
+
+
+@pytest.mark.parametrize("made", [cost(epsilon=1.5), cost(ADD, rho=0.25), cost(epsilon=1.0, order=3.0)])
+def test_a_cost_is_read_as_it_was_written(made):
+    assert spending.read(str(made)) == made
+    assert {**made.stated()} == {k: v for k, v in vars(made).items() if v is not None}
+
+
+def test_costs_in_words():
+    assert cost(epsilon=1.0).words == "epsilon 1 (replace a record)"
+    assert cost(ADD, epsilon=1 / 3, order=2.0).words == "epsilon 0.333333, order 2 (add or remove a record)"
+    assert repr(spending.Plan(cost=cost(rho=0.5), facts={}, draw=lambda: None)) == (
+        'Plan({"relation": "replace a record", "rho": 0.5})'
+    )
+
+
+@pytest.mark.parametrize(
+    ("costs", "ceiling", "said"),
+    [
+        ([], {}, "nothing spent; the source has no budget, so the total cost of its releases is not limited"),
+        ([], {"epsilon": 2.0}, "nothing spent, of a budget of epsilon 2"),
+        ([cost(epsilon=1.0)], {"epsilon": 2.0}, "epsilon 1 or rho 0.5 (replace a record), of a budget of epsilon 2"),
+        ([cost(ADD, epsilon=1.0)], {"rho": 2.0}, "epsilon 2 or rho 2 (replace a record), of a budget of rho 2"),
+        ([cost(rho=0.5)], {"rho": 1.0}, "rho 0.5 (replace a record), of a budget of rho 1"),
+        ([cost(epsilon=1.0, order=2.0)], {"rho": 1.0},
+         "a cost without a pure epsilon (replace a record), of a budget of rho 1"),
+        ([cost(EXCHANGE, epsilon=3.0)], {"epsilon": 1.0},
+         "separately 3 (exchange within invariants), of a budget of epsilon 1; the budget does not limit exchanges"),
+        ([cost(EXCHANGE, epsilon=3.0), cost(epsilon=1.0)], {"exchange": 4.0},
+         "epsilon 1 or rho 0.5 (replace a record); separately 3 (exchange within invariants), of a budget of exchange 4"
+         "; the budget limits only exchanges"),
+        ([cost(EXCHANGE, epsilon=3.0)], {"exchange": 4.0, "epsilon": 1.0},
+         "separately 3 (exchange within invariants), of a budget of exchange 4, epsilon 1"),
+    ],
+)  # fmt: skip
+def test_what_was_spent_so_far(costs, ceiling, said):
+    assert spending.so_far(costs, ceiling) == said
+
+
+def test_what_was_spent_at_a_delta():
+    ceiling = {"epsilon": 9.0, "delta": 1e-6}
+    used = spending.epsilon_at([cost(rho=0.5)], delta=1e-6)
+    text = f"epsilon {used:.6g} or rho 0.5 at delta 1e-06 (replace a record), of a budget of epsilon 9, delta 1e-06"
+    assert spending.so_far([cost(rho=0.5)], ceiling) == text
+    assert spending.of_ceiling(cost(rho=0.5), ceiling) == f"epsilon {used:.6g} of 9 at delta 1e-06 (replace a record)"
+
+
+@pytest.mark.parametrize(
+    ("made", "ceiling", "said"),
+    [
+        (cost(epsilon=1.0), {"epsilon": 4.0}, "epsilon 1 of 4 (replace a record)"),
+        (cost(ADD, epsilon=1.0), {"epsilon": 4.0, "rho": 8.0}, "epsilon 2 of 4 and rho 2 of 8 (replace a record)"),
+        (cost(EXCHANGE, epsilon=3.0), {"epsilon": 4.0, "delta": 1e-6}, ""),
+        (cost(EXCHANGE, epsilon=3.0), {"exchange": 4.0}, "exchange 3 of 4 (exchange within invariants)"),
+        (cost(epsilon=1.0), {}, ""),
+        (cost(epsilon=1.0), {"exchange": 4.0}, ""),
+    ],
+)
+def test_what_a_release_uses_of_a_budget(made, ceiling, said):
+    assert spending.of_ceiling(made, ceiling) == said
+
+
+def test_costs_without_a_pure_epsilon_need_a_delta():
+    said = spending.beyond([cost(epsilon=1.0), cost(rho=0.5)], {"epsilon": 4.0})
+    assert said == (
+        "epsilon would rise from 1 to inf (replace a record), but the budget is 4; these costs have no pure epsilon, "
+        "so add a delta to the budget"
+    )
+    assert spending.beyond([cost(rho=0.5)], {"epsilon": 0.1, "delta": 1e-6}).endswith("but the budget is 0.1")
+    assert spending.beyond([cost(epsilon=2.0)], {"epsilon": 1.0}).endswith("but the budget is 1")
+    assert spending.beyond([cost(rho=0.5)], {"delta": 1e-6}) is None
+
+
+def test_the_clause_about_sources():
+    assert spending.counted_over("a", ["a", "b"]) == "the budget covers a, b, which have the same people"
+    assert spending.counted_over("a", ["a"]).startswith("the budget covers a only; if another source")
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"mechanism": "swap", "rate": 0.1}, None),
+        ({"mechanism": "additive_counts", "epsilon": 1.0}, cost(ADD, epsilon=1.5)),
+        ({"mechanism": "discrete_laplace", "epsilon": 1.0}, cost(epsilon=0.75)),
+        ({"mechanism": "discrete_laplace", "epsilon": 1.0, "relation": ADD}, cost(ADD, epsilon=0.75)),
+        ({"mechanism": "discrete_laplace", "epsilon": 1.0, "relation": ADD, "levels": ["a", "b"]},
+         cost(ADD, epsilon=0.75)),
+        ({"mechanism": "discrete_gaussian", "rho": 1.0, "relation": REPLACE, "levels": ["a", "b"]}, cost(rho=0.75)),
+        ({"mechanism": "naive_bayes", "epsilon": 2.0, "rho": None, "noise": "dirichlet", "order": 3},
+         cost(epsilon=1.5, order=3.0)),
+        ({"mechanism": "naive_bayes", "rho": 2.0, "noise": "discrete_gaussian"}, cost(rho=1.5)),
+    ],
+)  # fmt: skip
+def test_the_cost_that_settings_state(settings, expected):
+    assert spending.by_settings(settings, tolerance=0.25) == expected
+
+
+def test_bounds_of_the_loss():
+    assert spending.loss_bound(cost(epsilon=2.0)) == (2.0, 0.0)
+    tail = math.log(1e6)
+    assert spending.loss_bound(cost(rho=0.25)) == pytest.approx((0.25 + math.sqrt(tail), 1e-6), rel=1e-14)
+    assert spending.loss_bound(cost(epsilon=1.0, order=3.0)) == pytest.approx((1 + tail / 2, 1e-6), rel=1e-14)
+    assert spending.loss_bound(cost(rho=0.25), delta=0.5)[1] == 0.5
+
+
+def test_rho_of_several_costs():
+    assert spending.rho_of([cost(epsilon=2.0), cost(rho=0.25)]) == 2.25
+    assert spending.rho_of([cost(rho=0.25), cost(epsilon=1.0, order=2.0)]) == math.inf
+    assert spending.rho_of([]) == 0.0
+
+
+def test_tables_are_written_with_their_quotes():
+    assert spending.csv_bytes(["a", "b"], [["x,y", 1], ['"', "é"]]) == 'a,b\n"x,y",1\n"""",é\n'.encode()
+
+
+def test_scales_are_raised_until_their_cost_fits():
+    """Check costs that fall by one with the last bit of a scale."""
+    start = math.nextafter(2.0, 0.0)
+    found = _noise._raised(start, 1.0, lambda scale: 1.0 if scale >= 2.0 else 1.5)
+    assert found == 2.0
+    with pytest.raises(ArithmeticError, match=r"^no noise scale near .* internal error"):
+        _noise._raised(1.0, 1.0, lambda scale: 1.5)
+    scales, spent = _noise.within(
+        3.0, {"a": start, "b": 1.0}, lambda name, scale: 1.0 if name == "b" or scale >= 2.0 else 2.5
+    )
+    assert (scales, spent) == ({"a": 2.0, "b": 1.0}, {"a": 1.0, "b": 1.0})
+
+
+@pytest.mark.parametrize("scale", [2.0**40, math.nextafter(2.0**40, math.inf), 0.0])
+def test_the_largest_scale(scale):
+    if 0 < scale <= 2.0**40:
+        assert 2.0**-40 <= _noise.laplace_epsilon(scale, sensitivity=1) <= 2.0**-40 * (1 + 1e-12)
+        assert _noise.gaussian_rho(scale, l2_squared=2) >= 2.0**-80
+    else:
+        for call in (
+            lambda: _noise.laplace_epsilon(scale, sensitivity=1),
+            lambda: _noise.gaussian_rho(scale, l2_squared=1),
+        ):
+            with pytest.raises(ValueError, match=r"^scale must"):
+                call()

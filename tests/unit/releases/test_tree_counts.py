@@ -485,3 +485,53 @@ def test_the_deepest_tree_and_one_that_is_deeper():
         table_columns.of(chain(51), names(51))
     backwards = parse(wide([*range(1, 50), -1], [1] * 50).encode(), name="t", confidential=False)
     assert table_columns.of(backwards, names(50)).depth == list(range(49, -1, -1))
+
+
+@pytest.mark.parametrize(
+    ("shares", "kept"),
+    [
+        ([1.0, 1.0], [0.5, 0.5]),
+        ([3.0, 1.0], [0.75, 0.25]),
+        ([1.0, 0.0], [0.95, 0.05]),
+        ([0.96, 0.04], [0.95, 0.05]),
+        ([0.95, 0.05], [0.95, 0.05]),
+        ([1.0, 0.0, 0.0, 0.0], [0.925, 0.025, 0.025, 0.025]),
+        ([0.96, 0.03, 0.005, 0.005], [0.95 * 0.96 / 0.99, 0.95 * 0.03 / 0.99, 0.025, 0.025]),
+        ([0.97, 0.0255, 0.0025, 0.002], [0.925, 0.025, 0.025, 0.025]),  # the second falls below with the others raised
+        ([5.0], [1.0]),
+    ],
+)
+def test_every_level_keeps_a_tenth_of_an_equal_share(shares, kept):
+    assert _tree_counts._kept(np.array(shares)) == pytest.approx(kept, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("sensitivity", "public", "change"), [(2, True, 2), (3, True, 3), (2, False, 1), (3, False, 2)]
+)
+def test_the_change_of_a_level(sensitivity, public, change):
+    assert _tree_counts.changed(sensitivity, public=public) == change
+
+
+def test_nodes_are_sorted_by_depth_parent_and_name():
+    shape = table_columns.Hierarchy([3, 3, 0, -1, 1, 0], [1, 1, 2, 0, 2, 2])
+    names, above = ["b", "a", "z", "root", "x", "y"], ["root", "root", "b", "", "a", "b"]
+    counts = np.array([1, 2, 3, 4, 5, 6])
+    found = _tree_counts._in_order(names, above, counts, shape)
+    assert found[:2] == (["root", "a", "b", "x", "y", "z"], ["", "root", "root", "a", "b", "b"])
+    assert found[2].tolist() == [4, 2, 1, 5, 6, 3]
+    assert (found[3].parent, found[3].depth) == ([-1, 0, 0, 1, 2, 2], [0, 1, 1, 2, 2, 2])
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({}, [1 / 3] * 3),
+        ({"relation": "replace a record"}, [0.5] * 2),
+        ({"shares": {"a": 0.2, "b": 0.3, "c": 0.5}}, [0.2, 0.3, 0.5]),
+        ({"shares": {"b": 0.25, "c": 0.75}, "relation": "replace a record"}, [0.25, 0.75]),
+    ],
+)
+def test_shares_of_the_budget_of_a_tree(change, expected):
+    shape = table_columns.Hierarchy([-1, 0, 0, 1, 1], [0, 1, 1, 2, 2])
+    settings = {"relation": "add or remove a record", "shares": None, "narrow": None, "mechanism": "discrete_laplace"}
+    assert _tree_counts.shares_of(settings | change, shape, ["a", "b", "c"]) == expected
