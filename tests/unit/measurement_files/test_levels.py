@@ -291,6 +291,11 @@ def test_what_stands_alone_keeps_its_law_and_what_is_not_measured_has_none():
     assert levels.combine([total], [5.0]).variance == np.inf
     assert levels.combine([own], [np.inf]).variance == np.inf
     assert levels.combine([], []).variance == np.inf
+    for parts, variances in (([total], [5.0]), ([own], [np.inf])):
+        nothing = levels.combine(parts, variances)
+        assert (nothing.alone, nothing.error) == (False, 0.0)
+        assert [len(w) for w in nothing.weights] == [len(part.cells) for part in parts]
+        assert not np.concatenate(nothing.weights).any()
     assert levels.sums(PEOPLE, ("gqNursingTotal", "nonvoting", "*", "*"), wanted) is None
     assert levels.sums(PEOPLE, ("no such binning", "*", "*", "*"), wanted) is None
 

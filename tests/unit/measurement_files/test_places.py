@@ -520,12 +520,15 @@ def test_a_question_about_places_is_one_about_their_nodes(question, nodes):
     assert places._translated(question, SimpleNamespace(place=lambda name: None)) == nodes
 
 
-@pytest.mark.parametrize("at_once", [2, 3, 7, 500])
-def test_units_of_many_nodes_are_sums_of_their_own_nodes(at_once, monkeypatch):
+@pytest.mark.parametrize(("at_once", "sizes"), [(2, [3, 3, 4]), (3, [3, 3, 4]), (6, [6, 4]), (7, [6, 4]), (500, [10])])
+def test_units_of_many_nodes_are_sums_of_their_own_nodes(at_once, sizes, monkeypatch):
     """Check draws in which node i always has the count i + 1: three units with the sums 6, 9 and 6 + 7 + 8 + 9."""
+
+    drawn = []
 
     class Law:
         def sample(self, size, *, rng, nodes):
+            drawn.append(len(nodes))
             return np.tile(np.array(nodes) + 1, (size, 1))
 
     monkeypatch.setattr(places, "_AT_ONCE", at_once)
@@ -534,4 +537,5 @@ def test_units_of_many_nodes_are_sums_of_their_own_nodes(at_once, monkeypatch):
     units = [[0, 1, 2], [0, 2, 4], [5, 6, 7, 8]]
     several = found.several(units, np.random.default_rng(1))
     assert [rows for rows, _ in several] == units
+    assert drawn == sizes
     assert [(law.mean(), law.sd()) for _, law in several] == [(6.0, 0.0), (9.0, 0.0), (30.0, 0.0)]

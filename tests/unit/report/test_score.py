@@ -326,15 +326,15 @@ def test_a_printed_table_has_at_least_six_cells(size, table):
     assert grid is None or grid.groups == []
 
 
-@pytest.mark.parametrize(("filled", "table"), [(5, False), (6, True), (7, True)])
+@pytest.mark.parametrize(("filled", "table"), [(11, False), (12, True), (13, True)])
 def test_a_printed_table_is_at_least_three_fifths_full(filled, table):
-    """Of 5 rows and 2 columns, 6 cells are three fifths."""
-    names = [f"{row}: x" for row in "abcde"] + [f"{row}: y" for row in "abcde"]
+    """Of 10 rows and 2 columns, 12 cells are three fifths."""
+    names = [f"{row}: {column}" for column in "xy" for row in "abcdefghij"]
     grid = statements.grid(stated(*[("t", name, "number", "reproduced", {}) for name in names[:filled]]))
     assert (grid is not None) == table
     if grid is not None:
-        assert [name for name, _ in grid.rows] == list("abcde")
-        assert sum(cell is None for _, row in grid.rows for cell in row) == 10 - filled
+        assert [name for name, _ in grid.rows] == list("abcdefghij")
+        assert sum(cell is None for _, row in grid.rows for cell in row) == 20 - filled
 
 
 @pytest.mark.parametrize(
@@ -368,6 +368,7 @@ def test_other_methods_are_named_with_their_verdicts():
     assert one(other_variants=others).variant == (
         "corrected method; as written: differs; as in their program: reproduced by slip"
     )
+    assert one().variant == "corrected method"
     assert one(kind="law").variant == ""
     assert (
         one(kind="law", other_variants="published: differs").variant == "corrected method; as in their program: differs"

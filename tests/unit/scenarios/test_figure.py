@@ -311,6 +311,8 @@ def test_the_axis_of_a_panel_names_its_quantities_and_their_unit(kinds, label, f
 def test_counts_on_an_axis_have_separators_of_thousands():
     (axis,) = figure.of_case(numbers([1000.0, 20000.0]), facts()).axes
     assert axis.xaxis.get_major_formatter()(12345.0) == "12,345"
+    (axis,) = figure.of_case(numbers([0.1, 0.2], "share", reach=0.01), facts()).axes
+    assert type(axis.xaxis.get_major_formatter()).__name__ == "ScalarFormatter"
 
 
 @pytest.mark.parametrize(("size", "ranked", "shown"), [(60, False, 60), (61, False, 30), (60, True, 60), (5, True, 5)])
@@ -610,3 +612,12 @@ def test_facts_are_values_of_json():
     )
     assert found == {"1": [0.5, [1, 2]], "x": ["inf", "nan", 3], "y": None}
     assert [type(value) for value in (found["1"][0], found["x"][2])] == [float, int]
+
+
+def test_a_page_names_the_sources_with_the_same_people():
+    """The budget of the settings, or that in the record of the release."""
+    point = {"cost": {"epsilon": 1.0, "relation": "replace a record"}, "source": "s", "ceiling": {"epsilon": 4.0}}
+    told = page._protected({**point, "budget_sources": ["s", "t"]}, {})
+    assert told[-1] == "The budget covers the releases from the sources s, t, which have the same people."
+    assert page._protected(point, {})[-1] == "The budget covers the releases from s only."
+    assert "The budget covers" not in page._protected({**point, "ceiling": {}}, {})[-1]

@@ -528,3 +528,17 @@ def test_a_batch_without_a_total_names_the_worst_count(tmp_path):
     assert first.loc["z", "conflict"] == pytest.approx(2 * noise_tail(9, 2.0, 1), rel=1e-9)
     assert np.isnan(first.loc["y", "conflict"])
     assert making.facts_of(files)["tables"]["conflicts"] == 2
+
+
+@pytest.mark.parametrize("noise", [{"law": "gaussian", "sd": 2.0}, {"law": "laplace", "scale": 2.0}])
+def test_tables_with_two_totals_or_an_invalid_total_are_rejected_alone(tmp_path, noise):
+    """Gaussian noise is analysed table by table, and Laplace noise in one call."""
+    rows = {"good": (30, 30), "two": (30, 31), "half": (30.5, 30.5), "less": (-1, -1)}
+    lines = [f"{t},{name},{value},{total}" for t, totals in rows.items()
+             for name, value, total in zip("ab", (12.5, 19.0), totals, strict=True)]  # fmt: skip
+    text = "\n".join(["table,name,value,total", *lines]) + "\n"
+    _, found = batch(tmp_path, text, noise=noise, confidence=None)
+    status = found.drop_duplicates("table").set_index("table")["status"]
+    assert status["good"] == "exact"
+    assert status["two"] == "refused: total must be the same in all rows of a table"
+    assert all(status[name].startswith("refused: total") for name in ("half", "less"))

@@ -11,6 +11,7 @@ import pytest
 from reproduction import kind
 from reproduction.config import config, scenario_settings
 from reproduction.scenarios import making, sentences
+from reproduction.scenarios.swapped_table import rules as swapped_rules
 
 TABLE, RATE = [[1, 2], [2, 1]], 0.3
 
@@ -167,3 +168,22 @@ def test_mistakes(change, said):
     with pytest.raises(config.ConfigError) as caught:
         scenario_settings.single("mine", {k: v for k, v in asked.items() if v is not None}, kind.discover())
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("most", [3, 4])
+def test_many_cells_are_allowed_only_in_tables_of_two_by_two(tmp_path, monkeypatch, most):
+    """A 2 x 2 table of 4 cells has only the odds ratio if the limit is 3; a table of 2 x 3 cells is rejected."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(swapped_rules, "MOST_CELLS", most)
+    cells = [("m", "x", 1), ("m", "y", 2), ("f", "x", 2), ("f", "y", 1)]
+    (tmp_path / "one.csv").write_text("row,column,value\n" + "".join(f"{r},{c},{v}\n" for r, c, v in cells))
+    rows, _, facts = making.read(made(tmp_path, file="one.csv", rate=RATE))
+    names = rows["quantity"].tolist()
+    assert (names == ["common log odds ratio"]) == (most == 3)
+    assert facts["points"][0]["groups"] == (
+        ["parameters"] if most == 3 else ["counts", "shares", "rates", "parameters"]
+    )
+    more = [("m", "z", 1), ("f", "z", 1)]
+    (tmp_path / "two.csv").write_text("row,column,value\n" + "".join(f"{r},{c},{v}\n" for r, c, v in [*cells, *more]))
+    with pytest.raises(ValueError, match=f"a table must have at most {most} cells, got 6"):
+        made(tmp_path, "two", file="two.csv", rate=RATE)
