@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import chi2, ncx2
 
 from reproduction import evidence, paper, provenance, tables
-from reproduction.verdicts import agreement, in_process, rows, summary
+from reproduction.verdicts import agreement, in_process, rows, summary, table_tests
 
 
 def verdicts(value, digits, *candidates, kind="number", error=np.nan, words=np.nan):
@@ -460,3 +460,112 @@ def test_settings_of_tests_are_changed_key_by_key(tmp_path):
     (tmp_path / "settings.yaml").write_text("a: {x: 1, y: 2}\nb: {z: 3}\n")
     found = in_process.settings(tmp_path / "test_it.py", a={"y": 5}, c={"w": 0})
     assert found == {"a": {"x": 1, "y": 5}, "b": {"z": 3}, "c": {"w": 0}}
+
+
+@pytest.mark.parametrize(
+    ("margin", "mc_se", "verdict"),
+    [(0.2, 0.1, "reproduced"), (0.1999, 0.1, "undecided"), (-0.1999, 0.1, "undecided"), (-0.2, 0.1, "differs")],
+)
+def test_a_random_claim_is_decided_from_two_standard_errors_on(margin, mc_se, verdict):
+    row = verdicts(np.nan, np.nan, ("corrected", margin, mc_se), kind="claim")
+    assert (row["verdict"], row["z"]) == (verdict, pytest.approx(margin / mc_se))
+
+
+@pytest.mark.parametrize(
+    ("ours", "mc_se", "verdict"),
+    [
+        # error of reading 1/8 around 1, plus 3.5 standard errors
+        (1.125, 0.0, "reproduced"), (1.1251, 0.0, "differs"), (0.8749, 0.0, "differs"), (0.875, 0.0, "reproduced"),
+        (1.474, 0.1, "reproduced"), (1.476, 0.1, "differs"),
+    ],
+)  # fmt: skip
+def test_a_value_read_off_a_curve_has_its_reading_error(ours, mc_se, verdict):
+    row = verdicts(1.0, np.nan, ("corrected", ours, mc_se), kind="curve", error=0.125)
+    assert row["verdict"] == verdict
+    assert row["z"] == pytest.approx((ours - 1) / 0.125)
+
+
+@pytest.mark.parametrize(("level", "verdict"), [(1e-3, "reproduced"), (1.001e-3, "differs")])
+def test_a_test_passes_if_its_p_value_reaches_the_level(level, verdict):
+    assert verdicts(np.nan, np.nan, ("corrected", 1e-3, 0.0), kind="law", error=level)["verdict"] == verdict
+
+
+def test_a_cell_with_random_error_is_accepted_up_to_its_largest_score():
+    """Check a single cell, whose chi-squared test at level 0.001 has the limit |z| = 3.2905 (one degree of freedom)."""
+    unit = np.hypot(0.01, 0.01 / 12**0.5)
+    for z, verdict in ((3.290, "reproduced"), (3.291, "differs")):
+        assert verdicts(0.47, 2, ("corrected", 0.47 + z * unit, 0.01))["verdict"] == verdict
+    # of many cells, one score of 3.51 fails alone, although the joint test passes
+    made = table_of([0.0] * 9, corrected=([3.49, *[0.0] * 8], [np.sqrt(1 - 0.1**2 / 12)] * 9))
+    assert agreement.compare(*made, paper="x")["verdict"].tolist() == ["reproduced"] * 9
+    made = table_of([0.0] * 9, corrected=([3.51, *[0.0] * 8], [np.sqrt(1 - 0.1**2 / 12)] * 9))
+    assert agreement.compare(*made, paper="x")["verdict"].tolist() == ["differs", *["reproduced"] * 8]
+
+
+@pytest.mark.parametrize(
+    ("ours", "printed", "digits", "same"),
+    [(0.475, 0.47, 2, True), (0.465, 0.47, 2, True), (0.47501, 0.47, 2, False), (45.0, 50, -1, True),
+     (44.9, 50, -1, False)],
+)  # fmt: skip
+def test_a_tie_may_be_rounded_in_either_direction(ours, printed, digits, same):
+    assert table_tests.rounds(ours, printed, digits) == same
+
+
+def test_largest_accepted_differences():
+    assert table_tests.unit_error(0.0, 2) == pytest.approx(0.005)
+    assert table_tests.unit_error(0.03, 1) == pytest.approx(3.5 * np.hypot(0.03, 0.1 / 12**0.5))
+
+
+ALLOWED = "The verdict allows a difference of"
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "ours", "mc_se", "note"),
+    [
+        (0.34, 1, 0.34, 0.0, ""),  # half a unit is 0.05, 14.7 % of 0.34
+        (0.33, 1, 0.33, 0.0, f"{ALLOWED} 15 % of the printed value, which is half a unit of its last digit."),
+        (1.0, 2, 1.0, 0.0427, ""),  # 3.5 sqrt(0.0427^2 + 0.01^2/12) = 0.14979
+        (1.0, 2, 1.0, 0.0430, f"{ALLOWED} 15 % of the printed value, which is 4 standard errors."),
+        (-0.2, 1, -0.2, 0.0, f"{ALLOWED} 25 % of the printed value, which is half a unit of its last digit."),
+        (0.0, 1, 0.0, 0.0, ""),
+    ],
+)  # fmt: skip
+def test_tolerances_above_fifteen_percent_are_stated(value, digits, ours, mc_se, note):
+    assert verdicts(value, digits, ("corrected", ours, mc_se))["note"] == f"why {note}".strip()
+
+
+def test_a_curve_with_a_wide_reading_error_says_so():
+    for error, wide in ((0.15, False), (0.1501, True)):
+        row = verdicts(1.0, np.nan, ("corrected", 1.0, 0.0), kind="curve", error=error)
+        assert ("The verdict allows" in row["note"]) == wide
+
+
+def test_the_variant_closest_to_a_table_has_the_fewest_wrong_cells():
+    """Check a table that no variant fits: the variant with one wrong cell is chosen, and then the larger p-value."""
+    made = table_of([1.0, 2.0, 3.0], corrected=([5.0, 5.0, 3.0], [0] * 3), as_written=([5.0, 2.0, 3.0], [0] * 3))
+    judged = agreement.variants(*made).set_index("variant")
+    assert judged["wrong"].to_dict() == {"corrected": 2, "as_written": 1}
+    assert judged["chosen"].to_dict() == {"corrected": False, "as_written": True}
+    se = np.sqrt(1 - 0.1**2 / 12)
+    made = table_of([0.0, 0.0], corrected=([9.0, 9.0], [se] * 2), published=([8.0, 8.0], [se] * 2))
+    judged = agreement.variants(*made).set_index("variant")
+    assert judged["chosen"].to_dict() == {"corrected": False, "published": True}
+    assert judged["random"].tolist() == [2, 2]
+    assert judged["chi_squared"].to_dict() == pytest.approx({"corrected": 162, "published": 128})
+
+
+def test_margins_of_every_relation():
+    """Check the margins of 3 and 5 with the tolerance 0.5, and whether a margin of 0 suffices."""
+    pair = np.array([3.0]), np.array([5.0])
+    found = {relation: rows.margin(pair[0], relation, pair[1], 0.5).item() for relation in rows.RELATIONS}
+    assert found == {"<": 1.5, "<=": 2.5, "=": -1.5, ">=": -1.5, ">": -2.5}
+    assert {relation: rows.holds(0.0, relation) for relation in rows.RELATIONS} == {
+        **{"<": False, ">": False, "<=": True, ">=": True, "=": True}
+    }
+    assert rows.claim("t", "q", 1, "<", 2, rounding=0)["ours"] == 1
+    for rounding in (-1e-9, np.inf, np.nan):
+        with pytest.raises(ValueError, match="rounding must be finite and >= 0"):
+            rows.claim("t", "q", 1, "<", 2, rounding=rounding)
+    with pytest.raises(ValueError, match="must state the detection limit"):
+        rows.law("t", "q", 0.5, sees="")
+    assert np.isnan(rows.claim("t", "q", [1, np.inf], "<", [2, np.inf])["ours"])
