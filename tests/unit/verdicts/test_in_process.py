@@ -11,7 +11,7 @@ from scipy import stats
 
 from dpmultinomial._seeding import stream
 from reproduction import style
-from reproduction.verdicts import draw_tests, in_process, power, quotes, summary
+from reproduction.verdicts import artists, draw_tests, in_process, power, quotes, summary
 from reproduction.verdicts import drawn as judged
 from tests import drawn
 
@@ -416,3 +416,113 @@ def test_the_digest_of_a_figure_sees_every_artist():
     digests = [shown(draw) for draw in draws]
     assert len(set(digests)) == len(draws)
     assert digests == [shown(draw) for draw in draws]
+
+
+RED, GREEN = "#ff0000", "#00ff00"
+
+
+@pytest.mark.parametrize(
+    ("draw", "expected"),
+    [
+        (lambda axis: axis.plot([1, 2], [3, 4], color=RED), artists.line([1, 2], [3, 4], RED)),
+        (lambda axis: axis.plot([1, 2], [3, 4], "o", color=RED), artists.line([1, 2], [3, 4], RED, kind="marks")),
+        (lambda axis: axis.plot([1, 2], [3, 4], "o-", color=RED), artists.line([1, 2], [3, 4], RED, kind="curve")),
+        (lambda axis: axis.plot([1, 2], [3, 4], "o-", lw=0, color=RED),
+         artists.line([1, 2], [3, 4], RED, kind="marks")),
+        (lambda axis: axis.step([1, 2], [3, 4], color=RED), artists.line([1, 2], [3, 4], RED, kind="step-pre")),
+        (lambda axis: axis.axvline(2, color=RED), artists.across("upright", 2, RED)),
+        (lambda axis: axis.axhline(2, color=RED), artists.across("level", 2, RED)),
+        (lambda axis: axis.vlines([1, 2], [0, 1], [3, 4], color=RED), artists.bars([2, 1], [1, 0], [4, 3], colour=RED)),
+        (lambda axis: axis.hlines([1, 2], [0, 1], [3, 4], color=RED),
+         artists.bars([1, 2], [0, 1], [3, 4], horizontal=True, colour=RED)),
+        (lambda axis: axis.fill_between([1, 2], [0, 1], [3, 4], color=RED), artists.band([1, 2], [0, 1], [3, 4], RED)),
+        (lambda axis: axis.stairs([3, 4], [0, 1, 2], fill=True, color=RED), artists.stairs([0, 1, 2], [3, 4], RED)),
+        (lambda axis: axis.stairs([3, 4], [0, 1, 2], color=RED), artists.stairs([0, 1, 2], [3, 4], RED)),
+        (lambda axis: axis.bar([1, 2], [3, 4], 0.5, align="edge", color=RED),
+         artists.boxes([1, 2], [0, 0], [0.5, 0.5], [3, 4], RED)),
+        (lambda axis: axis.axvspan(1, 3, color=RED), artists.span(1, 3, RED)),
+        (lambda axis: axis.axhspan(1, 3, color=RED), artists.span(1, 3, RED)),
+    ],
+)  # fmt: skip
+def test_artists_are_described_by_their_data(draw, expected):
+    axis = Figure().subplots()
+    draw(axis)
+    assert list(artists.shown(axis)) == [expected]
+    assert artists.wrong(axis, expected) == []
+    assert artists.wrong(axis, expected._replace(colour="")) == []
+    assert len(artists.wrong(axis, expected._replace(colour=GREEN))) == 2
+    assert len(artists.wrong(axis, expected, expected)) == 1
+    assert len(artists.wrong(axis)) == 1
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda axis: axis.plot([], [], "o-"),
+        lambda axis: axis.plot([1, 2], [3, 4], lw=0),
+        lambda axis: axis.plot([1, 2], [3, 4], ls="", marker=""),
+        lambda axis: axis.vlines([1, 2], 0, 1, lw=0),
+        lambda axis: axis.bar([1], [0]),
+        lambda axis: axis.bar([1], [2], 0),
+        lambda axis: axis.plot([0.5], [0.5], "o", transform=axis.transAxes),
+    ],
+)
+def test_artists_that_show_no_data_are_left_out(draw):
+    axis = Figure().subplots()
+    draw(axis)
+    assert list(artists.shown(axis)) == []
+
+
+def test_nine_digits_are_compared():
+    """Check that 1 and 1 + 1e-9 are equal to nine digits, and that 1 + 1e-8 is not. The sign of 0 has no effect."""
+    axis = Figure().subplots()
+    axis.plot([1, -0.0], [2, 3])
+    assert artists.wrong(axis, artists.line([1 + 1e-9, 0.0], [2, 3])) == []
+    assert len(artists.wrong(axis, artists.line([1 + 1e-8, 0.0], [2, 3]))) == 2
+    assert len(artists.wrong(axis, artists.line([0, 1], [3, 2]))) == 2  # the order of a line matters
+    other = Figure().subplots()
+    other.plot([1, 2, 3, 4], [5, 6, 7, 8], color=RED)
+    assert artists.wrong(other) == ["not expected: line #ff0000 (1, 5) (2, 6) (3, 7) .. (4 in all)"]
+    other = Figure().subplots()
+    other.plot([1, 2, 3], [5, 6, 7], color=RED)
+    assert artists.wrong(other) == ["not expected: line #ff0000 (1, 5) (2, 6) (3, 7)"]
+
+
+def test_words_of_panels():
+    one, two = Figure().subplots(1, 2)
+    one.set(title=r"$\theta_{1}$ left", xlabel="x", ylabel=r"{y}")
+    two.set_title("at the left", loc="left")
+    assert artists.words([one, two]) == [("theta_1 left", "x", "y"), ("at the left", "", "")]
+
+
+def test_synthetic_tables_have_different_numbers():
+    table = artists.crossed("u", "v", a=[1, 2], b=list("xyz"))
+    assert table[["a", "b"]].to_numpy().tolist() == [[a, b] for a in (1, 2) for b in "xyz"]
+    numbers = table[["u", "v"]].to_numpy()
+    assert len(np.unique(numbers)) == 12
+    assert 0.1 <= numbers.min() < numbers.max() <= 0.9
+    assert not artists.crossed("u", seed=2, a=[1, 2], b=list("xyz"))["u"].equals(table["u"])
+
+
+def test_labels_are_found_in_the_nearest_labelled_panel():
+    """Check three panels in a row: the limits of the third are compared with those of the second, which has a label."""
+    first, second, third = Figure().subplots(1, 3)
+    for axis, end in ((first, 1), (second, 2), (third, 2)):
+        axis.set_ylim(0, end)
+    first.set_ylabel("a")
+    second.set_ylabel("b")
+    third.tick_params(labelleft=False)
+    assert artists.wrong(third) == []
+    second.set_ylim(0, 3)
+    assert [text.split(",")[0] for text in artists.wrong(third)] == ["the y axis has no label"]
+    assert artists.wrong(third, own="y") == []
+    assert artists.wrong(first) == artists.wrong(second) == []
+    above, middle, below = Figure().subplots(3, 1)
+    for axis, end in ((above, 2), (middle, 2), (below, 1)):
+        axis.set_xlim(0, end)
+    below.set_xlabel("a")
+    middle.set_xlabel("b")
+    above.tick_params(labelbottom=False)
+    assert artists.wrong(above) == []
+    above.set_xlim(0, 1)
+    assert len(artists.wrong(above)) == 1
