@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from dpmultinomial._models import coded_table
-from dpmultinomial._releases import _confidential, _durable, _keys, _noise, room, spending
+from dpmultinomial._releases import _confidential, _durable, _keys, _noise, _statistics, room, spending
 
 
 @pytest.mark.parametrize(("distinct", "categories"), [(30, 30), (31, 10), (100, 10), (400, 10)])
@@ -292,3 +292,80 @@ def test_the_largest_scale(scale):
         ):
             with pytest.raises(ValueError, match=r"^scale must"):
                 call()
+
+
+def test_sensitivities_of_censored_statistics_by_hand():
+    assert _statistics.sensitivities(3.0, 4) == {"mean": 3.0, "sse": 6.75, "low": 1.0, "high": 1.0}
+    assert _statistics.sensitivities(3.0, 1)["sse"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("sensitivity", "epsilon", "step", "units"),
+    [
+        (1.0, 1.0, 2.0**-20, 2**20 + 2),
+        (1.0, 0.5, 2.0**-20, 2**20 + 2),
+        (1.0, 2.0, 2.0**-21, 2**21 + 2),
+        (3.0, 1.0, 2.0**-19, 3 * 2**19 + 2),
+        (0.3, 1.0, 2.0**-22, 1258292 + 2),
+    ],
+)
+def test_steps_of_censored_statistics_by_hand(sensitivity, epsilon, step, units):
+    assert _statistics.units_of(sensitivity, epsilon) == (step, units)
+
+
+LIMITS = {"lower": 0.0, "upper": 1.0, "epsilon": 1.0, "shares": None, "sensitivities": {}}
+FLAT = {"levels": None, "relation": None, "shares": None, "sensitivity": 2}
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "get", "expected"),
+    [
+        ("discrete_laplace", FLAT | {"epsilon": 0.5}, [("epsilon", 4.0)]),
+        ("discrete_laplace", FLAT | {"epsilon": 0.5, "levels": ["a", "b"]}, [("epsilon", 2.0)]),
+        ("discrete_laplace", FLAT | {"epsilon": 0.5, "relation": "add or remove a record", "sensitivity": 3},
+         [("epsilon", 4.0)]),
+        ("discrete_laplace", FLAT | {"epsilon": 0.5, "levels": ["a", "b"], "relation": "replace a record"},
+         [("epsilon", 4.0)]),
+        ("discrete_laplace", FLAT | {"epsilon": 0.5, "levels": ["a", "b"], "shares": {"a": 0.75, "b": 0.25}},
+         [("epsilon", 8.0)]),
+        ("discrete_gaussian", FLAT | {"rho": 0.25}, [("rho", 2.0)]),
+        ("additive_counts", {"epsilon": 0.25}, [("epsilon", 4.0)]),
+        ("naive_bayes", {"noise": "dirichlet"}, []),
+        ("naive_bayes", {"noise": "discrete_laplace", "epsilon": 0.5, "target": "t", "numeric": ["x", "t"],
+                         "levels": {"y": [], "x": []}}, [("epsilon", 12.0)]),
+        ("bayesian_network", {"noise": "discrete_gaussian", "rho": 0.5, "network": {"a": [], "b": ["a"]}},
+         [("rho", 2.0)]),
+        ("swap", {}, []),
+    ],
+)  # fmt: skip
+def test_scales_that_settings_need(mechanism, get, expected):
+    assert list(_statistics._scales(mechanism, get)) == expected
+
+
+def test_scales_of_censored_statistics_count_their_shares_and_sensitivities():
+    found = [scale for _, scale in _statistics._scales("censored_statistics", LIMITS)]
+    assert len(found) == 8
+    assert found[0] == found[2] == (2**20 + 2) / 0.25
+    shares = {"mean": 0.5, "sse": 0.125, "low": 0.125, "high": 0.25}
+    found = [scale for _, scale in _statistics._scales("censored_statistics", LIMITS | {"shares": shares})]
+    assert [found[k] for k in (0, 2, 3)] == [(2**20 + 2) / share for share in (0.5, 0.125, 0.25)]
+    larger = LIMITS | {"sensitivities": {"low": 4.0, "mean": 0.5}}
+    found = [scale for _, scale in _statistics._scales("censored_statistics", larger)]
+    assert (found[0], found[2]) == ((2**20 + 2) / 0.25,) * 2
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "get", "keys"),
+    [
+        ("additive_counts", {"epsilon": 2.0**-40}, ["epsilon"]),
+        ("additive_counts", {"epsilon": 2.0**-40 * (1 + 1e-8)}, []),
+        ("censored_statistics", LIMITS, []),
+        ("censored_statistics", LIMITS | {"lower": 2.0**20 - 1, "upper": 2.0**20}, []),
+        ("censored_statistics", LIMITS | {"lower": 2.0**20, "upper": 2.0**20 + 1}, ["upper"]),
+        ("censored_statistics", LIMITS | {"lower": -(2.0**20) - 1, "upper": -(2.0**20)}, ["upper"]),
+        ("censored_statistics", LIMITS | {"lower": 0.0, "upper": 1.1e100}, ["upper"]),
+        ("censored_statistics", LIMITS | {"epsilon": 1e-9}, ["epsilon"] * 8),
+    ],
+)
+def test_settings_that_need_too_much_noise(mechanism, get, keys):
+    assert [key for key, _ in _statistics.problems(mechanism, get)] == keys

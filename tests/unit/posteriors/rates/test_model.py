@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from reference import rate_sums as reference
-from scipy import optimize, special
+from scipy import optimize, special, stats
 
 import dpmultinomial as dpm
 from dpmultinomial._posteriors.published.cells import cells_of
@@ -284,3 +284,140 @@ def test_the_stated_error_of_the_shape_bounds_the_true_one(points):
     true = np.abs(law.cdf(law.x) - (special.gammainc(2.0, np.exp(law.x)) - low) / (high - low)).max()
     assert 1e-8 < true <= law.error(grid) + 1e-6  # the trapezoidal rule between the points of the spline
     assert law.error(grid) < 100 * true + 1e-6
+
+
+def test_the_law_of_the_shape_is_that_of_its_spline():
+    """Check a normal distribution with mean 1 and standard deviation 0.5, whose logarithm is a quadratic spline."""
+    x = np.linspace(-3.0, 5.0, 41)
+    found = ShapeLaw(integration.Grid(x, (), 7.0 - (x - 1) ** 2 / 0.5, 20))
+    law = stats.norm(1.0, 0.5)
+    at = np.array([0.0, 0.7, 1.0, 1.9])
+    assert (found.mean(), found.variance()) == pytest.approx((1.0, 0.25), rel=1e-4)
+    assert found.pdf(at) == pytest.approx(law.pdf(at), rel=1e-4)
+    assert found.cdf(at) == pytest.approx(law.cdf(at), abs=1e-5)
+    assert found.quantile([0.025, 0.5, 0.9]) == pytest.approx(law.ppf([0.025, 0.5, 0.9]), abs=1e-4)
+    assert found.pdf([-3.5, 5.5]).tolist() == [0.0, 0.0]
+    assert found.cdf([-4.0, 6.0]) == pytest.approx([0.0, 1.0], abs=1e-12)
+
+
+@pytest.mark.parametrize(("points", "half"), [(6, True), (7, True), (8, False), (9, False)])
+def test_the_error_of_the_shape_needs_four_points_of_the_coarse_grid(points, half):
+    x = np.linspace(-3.0, 3.0, points)
+    grid = integration.Grid(x, tuple([None] * points), -(x**2) / 2, points // 2)
+    error = ShapeLaw(grid).error(grid)
+    assert error == 0.5 if half else 0 < error < 0.1
+
+
+def test_the_law_of_a_slope_is_a_mixture_by_hand():
+    """Check the mixture of N(-1, 1) with weight 1/4 and N(2, 0.25): mean 5/4, variance 7/16 + 27/16."""
+    law = integration.SlopeLaw(np.array([0.25, 0.75]), np.array([-1.0, 2.0]), np.array([1.0, 0.5]))
+    assert law.mean() == pytest.approx(1.25, rel=1e-15)
+    assert law.variance() == pytest.approx(0.25 * 1 + 0.75 * 0.25 + 0.25 * 0.75 * 9, rel=1e-15)
+    at = np.array([[-2.0, 0.0], [1.5, 4.0]])
+    one, other = stats.norm(-1, 1), stats.norm(2, 0.5)
+    assert law.pdf(at) == pytest.approx(0.25 * one.pdf(at) + 0.75 * other.pdf(at), rel=1e-13)
+    assert law.cdf(at) == pytest.approx(0.25 * one.cdf(at) + 0.75 * other.cdf(at), rel=1e-13)
+    levels = np.array([[0.01, 0.3], [0.5, 0.99]])
+    assert law.cdf(law.quantile(levels)) == pytest.approx(levels, rel=1e-12)
+    assert law.quantile([0.0, 1.0]).tolist() == [-np.inf, np.inf]
+
+
+@pytest.mark.parametrize(("a", "mean"), [(0.5, 2.0), (3.0, 0.1), (20.0, 35.0)])
+def test_negative_binomial_counts(a, mean):
+    d = np.arange(60.0)
+    expected = stats.nbinom(a, a / (a + mean)).logpmf(d)
+    assert area_rates._negative_binomial(d, a, mean) == pytest.approx(expected, rel=1e-10, abs=1e-10)
+    assert area_rates._negative_binomial(d[:3], a, 0.0).tolist() == [0.0, -np.inf, -np.inf]
+
+
+def test_a_gauss_rule_of_two_nodes_by_hand():
+    """Check 0, 1, 2 with weights 1/4, 1/2, 1/4 (mean 1, variance 1/2, no skewness): 1 +- sqrt(1/2), each with 1/2."""
+    nodes, weights = likelihoods.gauss(np.array([[0.0, 1.0, 2.0]] * 2), np.array([[0.25, 0.5, 0.25]] * 2), 2)
+    assert nodes == pytest.approx(np.array([[1 - 0.5**0.5, 1 + 0.5**0.5]] * 2), rel=1e-14)
+    assert weights == pytest.approx(np.full((2, 2), 0.5), rel=1e-14)
+    x, w = np.array([[0.0, 1.0, 5.0, 7.0]]), np.array([[0.1, 0.4, 0.3, 0.2]])
+    nodes, weights = likelihoods.gauss(x, w, 3)
+    for power in range(6):
+        assert (weights * nodes**power).sum() == pytest.approx((w * x**power).sum(), rel=1e-12)
+    nodes, weights = likelihoods.gauss(x, w, 1)
+    assert (nodes, weights) == (pytest.approx(np.array([[3.3]])), pytest.approx(np.array([[1.0]])))
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["rates", "shares"])
+def areas(request):
+    model, released, _, size = model_of(LAWS["discrete Gaussian"], shares=request.param, n=12)
+    fit = model.fit(model.start(max(released.sum(), 1.0) / size.sum()))
+    return area_rates.AreaRates(model, Hyperparameters(model, fit))
+
+
+def test_laws_of_areas_are_their_mixtures(areas):
+    """Check density, distribution function and moments of one area against the mixture of its components."""
+    shares, i = areas.model.shares, 3
+    law, low = areas.law(i), int(areas.model.table.low[3])
+    x = law.quantile(np.array([[0.1, 0.5], [0.9, 0.99]]))
+    parts = [
+        (weight * p, a + low + d, b + e - low - d if shares else a / b + e)
+        for weight, a, b, w, e in areas._components(i)
+        for d, p in enumerate(w)
+    ]
+    weights, first, second = (np.array(part) for part in zip(*parts, strict=True))
+    laws = stats.beta(first, second) if shares else stats.gamma(first, scale=1 / second)
+    assert weights.sum() == pytest.approx(1, rel=1e-12)
+    assert law.pdf(x) == pytest.approx(np.array([[weights @ laws.pdf(at) for at in row] for row in x]), rel=1e-8)
+    assert law.cdf(x) == pytest.approx(np.array([[0.1, 0.5], [0.9, 0.99]]), abs=1e-8)
+    assert law.mean() == pytest.approx(weights @ laws.mean(), rel=1e-9)
+    spread = weights @ (laws.var() + (laws.mean() - law.mean()) ** 2)
+    assert law.variance() == pytest.approx(spread, rel=1e-8)
+
+
+def test_laws_of_areas_at_the_ends_of_their_range(areas):
+    law, top = areas.law(0), 1.0 if areas.model.shares else np.inf
+    assert law.quantile([0.0, 1.0, -1.0, 2.0]).tolist() == [0.0, top, 0.0, top]
+    assert law.pdf([0.0, -1.0, top]).tolist() == [0.0, 0.0, 0.0]
+    assert law.cdf([0.0, -1.0, top]).tolist() == [0.0, 0.0, 1.0]
+
+
+def test_numbers_of_areas_are_those_of_their_laws_in_blocks_of_any_size(areas, monkeypatch):
+    whole = areas.numbers(0.9)
+    monkeypatch.setattr(area_rates, "_AT_ONCE", 5 * len(areas._own.weights))
+    parts = areas.numbers(0.9)
+    assert [(rows.start, rows.stop) for rows in areas._blocks(len(areas._own.weights))] == [(0, 5), (5, 10), (10, 12)]
+    for name in ("mean", "sd", "lower", "upper", "counts"):
+        assert getattr(parts, name) == pytest.approx(getattr(whole, name), rel=1e-12)
+    law = areas.law(7)
+    assert (whole.mean[7], whole.sd[7] ** 2) == pytest.approx((law.mean(), law.variance()), rel=1e-10)
+    assert [whole.lower[7], whole.upper[7]] == pytest.approx(law.quantile([0.05, 0.95]), rel=1e-9)
+    d, p = areas.count(7)
+    mean = p @ d
+    assert (p.sum(), whole.counts[7, 0]) == pytest.approx((1.0, mean), rel=1e-8)
+    assert whole.counts[7, 1] == pytest.approx((p @ (d - mean) ** 2) ** 0.5, rel=1e-6)
+    below = np.cumsum(p)
+    assert whole.counts[7, 2:].tolist() == [d[np.searchsorted(below, q)] for q in (0.05, 0.95)]
+
+
+@pytest.mark.parametrize("exposure", [1.0, 30.0])
+def test_a_predicted_count_has_the_moments_of_its_rate(areas, exposure):
+    """Check E = e E(rate), and the variance e^2 var(rate) plus e E(rate), or e E(rate (1 - rate)) for shares."""
+    values, p = areas.predicted(2, exposure)
+    law = areas.law(2)
+    mean, variance = law.mean(), law.variance()
+    own = mean - (variance + mean**2) if areas.model.shares else mean
+    assert p.sum() == pytest.approx(1, rel=1e-12)
+    assert p @ values == pytest.approx(exposure * mean, rel=1e-7)
+    found = p @ (values - p @ values) ** 2
+    assert found == pytest.approx(exposure**2 * variance + exposure * own, rel=1e-6)
+    assert np.array_equal(values, np.arange(values[0], values[-1] + 1))
+    if areas.model.shares:
+        assert values[-1] <= exposure
+
+
+def test_drawn_rates_have_the_moments_of_their_laws(areas):
+    rates, counts, parameters = areas.draw(4000, dpm.stream(3, "draws of areas"))
+    numbers = areas.numbers(0.95)
+    assert rates.shape == counts.shape == (4000, 12)
+    assert parameters.shape == (4000, 3)
+    assert np.abs((rates.mean(axis=0) - numbers.mean) / numbers.sd).max() < 0.1
+    assert np.abs(rates.std(axis=0) / numbers.sd - 1).max() < 0.15
+    assert np.abs((counts.mean(axis=0) - numbers.counts[:, 0]) / numbers.counts[:, 1]).max() < 0.1
+    assert 0 <= areas.error < 0.05
+    assert (area_rates.neglected(areas.model, areas.hyperparameters.fit.parameters) < 1e-12).all()
