@@ -12,6 +12,7 @@ from reproduction import command, kind
 from reproduction.config import config, file_columns, published_cells, scenario_settings
 from reproduction.scenarios import making, sentences
 
+KIND = kind.discover()["noisy_counts"]
 STATED = {"withheld": {"symbol": ["c", "#"], "below": 5}, "missing": ["..", "n/a"]}
 CELLS = {
     "7": (7.0, None), "-3.5": (-3.5, None), "1,234": (1234.0, None), " 12 ": (12.0, None), "": (None, None),
@@ -507,3 +508,169 @@ def test_ranges_and_numbers_with_a_total_in_one_batch(folder):
     alone = pd.concat([answered(t) for t in rows], ignore_index=True)
     pd.testing.assert_frame_equal(answered(rows), alone, check_dtype=False, rtol=1e-12)
     assert (alone["status"] == "exact").all()
+
+
+@pytest.mark.parametrize(
+    ("header", "settings", "expected"),
+    [
+        (["name", "value"], {}, {}),
+        (["county", "count"], {}, {"value": "count", "name": "county"}),
+        (["county", "len"], {}, {"value": "len", "name": "county"}),
+        (["county", "len", "count"], {}, {"value": "count"}),
+        (["county", "state", "count"], {}, {"value": "count"}),
+        (["state", "partition_key", "count"], {}, {"value": "count", "name": "partition_key"}),
+        (["name", "number"], {}, {}),
+        (["county", "value"], {}, {"name": "county"}),
+        (["county", "count", "sum", "mean", "table", "privacy_id_count"], {}, {"value": "count", "name": "county"}),
+        (["name", "count", "count_noise_stddev"], {"noise": "laplace"},
+         {"value": "count", "scale": "count_noise_stddev"}),
+        (["name", "count", "count_noise_stddev"], {"noise": {"law": "gaussian"}},
+         {"value": "count", "sd": "count_noise_stddev"}),
+        (["name", "count", "count_noise_stddev"], {"noise": {"law": "laplace", "scale": 2}}, {"value": "count"}),
+        (["name", "count", "count_noise_stddev", "sd"], {"noise": "gaussian"}, {"value": "count"}),
+        (["name", "count", "count_noise_stddev"], {}, {"value": "count"}),
+        (["name", "count", "value_noise_stddev"], {"noise": "laplace"}, {"value": "count"}),
+        (["a", "b", "n"], {"columns": {"value": "n", "name": ["a", "b"]}}, {"value": "n", "name": ["a", "b"]}),
+        (["a", "n", "n_noise_stddev"], {"columns": {"value": "n"}, "noise": "discrete_gaussian"},
+         {"name": "a", "sigma": "n_noise_stddev", "value": "n"}),
+    ],
+)  # fmt: skip
+def test_columns_that_are_recognised(header, settings, expected):
+    assert file_columns.names(settings, header, KIND) == expected
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"nothing": "a"}, "^columns: 'nothing' is not the name of a column that the scenario reads. The names are "),
+        ({"value": ["a", "b"]}, r"^columns: 'value' must be a single column, got \['a', 'b'\]. Only 'name'"),
+        ({"name": "county"}, "^columns: the file has no column 'county'. .* are a, b, countys: did you mean 'countys'"),
+        ({"name": ["a", "zzz"]}, "^columns: the file has no column 'zzz'. The columns of the file are a, b, countys$"),
+    ],
+)
+def test_columns_that_are_not_there(columns, words):
+    with pytest.raises(ValueError, match=words):
+        file_columns.names({"columns": columns}, ["a", "b", "countys"], KIND)
+
+
+@pytest.mark.parametrize(
+    ("settings", "value"),
+    [
+        ({"absent": {"are": "zero"}}, "0"),
+        ({"absent": {"are": "unknown"}}, ""),
+        ({"absent": {"are": "withheld", "below": 7}}, "<7"),
+        ({"absent": {"are": "withheld"}, "withheld": {"below": 5}}, "<5"),
+        ({"absent": {"are": "withheld"}, "noise": {"law": "laplace", "threshold": 3}}, ""),
+        ({"absent": {"are": "withheld", "below": 7}, "noise": {"law": "laplace", "threshold": 3}}, "<7"),
+    ],
+)
+def test_values_of_absent_cells(settings, value):
+    assert file_columns.absent_value(settings) == value
+
+
+@pytest.mark.parametrize(
+    ("absent", "more", "words"),
+    [
+        ({"are": "withheld"}, {}, ["the key 'below' is required"]),
+        ({"are": "withheld", "below": 5}, {}, []),
+        ({"are": "withheld"}, {"withheld": {"below": 5}}, []),
+        ({"are": "withheld"}, {"noise": {"threshold": 5}}, []),
+        ({"are": "zero", "below": 5}, {}, ["below is allowed only with are: withheld, got are: zero"]),
+        ({"are": "unknown"}, {"noise": {"threshold": 5}}, ["with a threshold of the noise, a cell without a value"]),
+        ({"are": "unknown"}, {"noise": {"law": "laplace"}}, []),
+        ({"are": "zero", "cells": "combinations"}, {}, ["combinations require a name that is made of several columns"]),
+    ],
+)
+def test_mistakes_of_absent_cells(absent, more, words):
+    found = file_columns.absent_mistakes({"absent": {"cells": ["a"], **absent}, **more}, {}, False)
+    assert len(found) == len(words)
+    assert all(text.startswith(word) for text, word in zip(found, words, strict=True))
+    assert file_columns.absent_mistakes({}, {}, False) == []
+
+
+def test_combinations_of_values_stand_in_their_order(monkeypatch):
+    found = file_columns._combinations([["b", "a", "b"], ["x", "y", "x"]])
+    assert found == ["b/x", "b/y", "a/x", "a/y"]
+    monkeypatch.setattr(file_columns, "_MOST_CELLS", 4)
+    assert len(file_columns._combinations([["b", "a"], ["x", "y"]])) == 4
+    with pytest.raises(ValueError, match=r"^absent: .* must have at most 4 combinations of values, got 6: list the"):
+        file_columns._combinations([["b", "a", "c"], ["x", "y"]])
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"), [(["a", "b", "a"], "^absent: the cell 'a' is listed twice$"), (["a", ""], "has an empty name$")]
+)
+def test_listed_cells_have_different_names(cells, words):
+    with pytest.raises(ValueError, match=words):
+        file_columns.listed_cells({"absent": {"cells": cells}}, {}, {})
+    assert file_columns.listed_cells({"absent": {"cells": ["a", "b"]}}, {}, {}) == {"name": ["a", "b"]}
+
+
+def test_a_cell_that_is_not_listed_is_told_with_the_nearest():
+    assert file_columns.not_a_cell("Adams", ["Adam", "Bo"]) == (
+        "absent: the file has the cell 'Adams', which is not among the 2 cells: did you mean 'Adam'?"
+    )
+    assert file_columns.not_a_cell("zz", ["a"] * 1000).endswith("'zz', which is not among the 1,000 cells")
+
+
+def test_columns_are_told_under_which_name_they_are_read():
+    names = {"name": ["a", "b"], "value": "n", "scale": "n_noise_stddev"}
+    assert file_columns.read_as({}, names) == {
+        **{"name": "a/b", "value": "n"},
+        "scale": "n_noise_stddev, divided by the square root of 2",
+    }
+    assert file_columns.read_as({"noise": "S.CSV"}, {}) == {"noise": "the distribution in S.CSV"}
+    assert [file_columns.is_summary(noise) for noise in ("a.csv", "laplace", {"law": "a.csv"}, None)] == [
+        *(True, False, False, False)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "read"),
+    [
+        (["i", "j", "p", "v"], ("i", "j", "p")),
+        (["true", "released", "probability"], ("true", "released", "probability")),
+        (["i", "j", "p", "true", "released", "probability"], ("true", "released", "probability")),
+        (["i", "j"], ("true", "released", "probability")),
+    ],
+)
+def test_columns_of_a_table_of_noise(columns, read):
+    found = file_columns.table_of_noise(columns)
+    assert tuple(found.values()) == read
+    assert tuple(found) == ("true", "released", "probability")
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("n,len,Integer Laplace,2.5", {"law": "discrete_laplace", "scale": 2.5}),
+        ("other,len,Float Gaussian,3", {"law": "gaussian", "sd": 3.0}),
+        ("n,len,Integer Gaussian,1\nm,len,Float Laplace,9", {"law": "discrete_gaussian", "sigma": 1.0}),
+        ("m,len,Integer Gaussian,1\nn,len,Float Laplace,9", {"law": "laplace", "scale": 9.0}),
+        ("k,len,Integer Gaussian,1\nm,len,Float Laplace,9", "one row for the column 'n', but has rows only for k, m"),
+        ("n,len,Integer Gaussian,1\nn,len,Float Laplace,9", "must have one row for the column 'n'"),
+        ("n,len,Uniform,1", "must be one of Integer Laplace, Integer Gaussian, .* got 'Uniform'"),
+        ("n,len,Float Laplace,", "must have a scale, got 'Float Laplace'"),
+    ],
+)  # fmt: skip
+def test_rows_of_a_summary_of_opendp(tmp_path, rows, expected):
+    path = tmp_path / "s.csv"
+    path.write_text(f"column,aggregate,distribution,scale\n{rows}\n")
+    settings = {"noise": str(path), "level": 0.9}
+    if isinstance(expected, str):
+        with pytest.raises(ValueError, match=expected):
+            file_columns.with_noise(settings, {"value": "n"})
+    else:
+        assert file_columns.with_noise(settings, {"value": "n"}) == {"noise": expected, "level": 0.9}
+    assert file_columns.with_noise({"noise": "laplace"}, {}) == {"noise": "laplace"}
+
+
+def test_a_summary_of_opendp_may_have_a_threshold(tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text("column,distribution,scale,threshold\nn,Float Laplace,2,30\nm,Float Laplace,2,\n")
+    noise = {"law": "laplace", "scale": 2.0}
+    found = [file_columns.with_noise({"noise": str(path)}, {"value": name})["noise"] for name in ("n", "m")]
+    assert found == [noise | {"threshold": 30.0}, noise]
+    path.write_text("column,distribution\nn,Float Laplace\n")
+    with pytest.raises(ValueError, match="lacks the column scale: pass a file written by OpenDP's summarize"):
+        file_columns.with_noise({"noise": str(path)}, {"value": "n"})
