@@ -12,6 +12,8 @@ from dpmultinomial._posteriors.counts import (
     laplace_multinomial,
     noisy_count_batches,
     noisy_counts,
+    panel_density,
+    share_law,
     windowed_sum,
 )
 from dpmultinomial._posteriors.counts.dirichlet_mixture import BetaMixture, DirichletMixture, ExplicitLaw
@@ -332,3 +334,62 @@ def test_a_mixture_of_beta_distributions_in_words():
     law = BetaMixture([1.0, 3.0], [1.0, 1.0], [1.0, 1.0])
     sd = ((1 / 12 + 3 / 80) / 2 + (1 / 8) ** 2) ** 0.5
     assert repr(law) == f"BetaMixture(2 components; mean 0.625, sd {sd:.3g})"
+
+
+@pytest.mark.parametrize(
+    ("weights", "first", "found"),
+    [
+        ([0.0, 1e-251, 2.0, 4.0, 0.0], 5, (7, [0.5, 1.0])),
+        ([4e-250, 2.0, 4.0, 4.1e-250], 5, (6, [0.5, 1.0, 1.025e-250])),  # not more than 1e-250 times the largest
+        ([1.0, 0.0, 0.5], 0, (0, [1.0, 1e-250, 0.5])),
+    ],
+)
+def test_a_window_ends_at_weights_that_are_not_negligible(weights, first, found):
+    part = share_law.window(np.array(weights), first=first)
+    assert (part.first, part.weights.tolist()) == (found[0], pytest.approx(found[1], rel=1e-12, abs=0))
+    assert part.last == found[0] + len(found[1]) - 1
+    assert part.values().tolist() == list(range(part.first, part.last + 1))
+    mirrored = part.reflected(20)
+    assert (mirrored.first, mirrored.last) == (20 - part.last, 20 - part.first)
+    assert mirrored.weights.tolist() == part.weights[::-1].tolist()
+
+
+def test_blocks_of_weights_by_hand():
+    """Check the counts 5 to 9 in blocks of three: 3 to 5, 6 to 8, and 9 to 11."""
+    part = share_law._blocks(share_law.Window(5, np.array([1.0, 2.0, 3.0, 4.0, 5.0])), 3)
+    assert (part.first, part.weights.tolist()) == (1, [1.0, 9.0, 5.0])
+    whole = share_law._blocks(share_law.Window(6, np.array([1.0, 2.0, 3.0])), 3)
+    assert (whole.first, whole.weights.tolist()) == (2, [6.0])
+
+
+def test_sums_of_two_windows_up_to_the_largest():
+    one, two = share_law.Window(2, np.array([1.0, 0.5])), share_law.Window(3, np.array([0.5, 1.0]))
+    for largest, weights in ((7, [0.4, 1.0, 0.4]), (9, [0.4, 1.0, 0.4]), (6, [0.4, 1.0]), (5, [1.0])):
+        found = share_law.convolve(one, two, largest=largest)  # the weights 1/2, 5/4 and 1/2 of the sums 5, 6 and 7
+        assert (found.first, found.weights.tolist()) == (5, pytest.approx(weights))
+
+
+def test_moments_and_weights_of_a_share_are_sums_over_all_pairs():
+    """Check Beta(a + s, b + t) for all pairs (s, t), with a limited range of s + t."""
+    rng = stream(1, "pairs")
+    mine, theirs, both = (share_law.Window(first, rng.random(size)) for first, size in ((2, 5), (7, 6), (11, 4)))
+    s, t = np.meshgrid(mine.values(), theirs.values(), indexing="ij")
+    inside = (s + t >= 11) & (s + t <= 14)
+    p = np.outer(mine.weights, theirs.weights)[inside] * both.weights[(s + t)[inside] - 11]
+    assert share_law.log_weight(mine, theirs, both) == pytest.approx(np.log(p.sum()), rel=1e-12)
+    a, b = 0.7 + s[inside], 1.9 + t[inside]
+    means = a / (a + b)
+    mean = p @ means / p.sum()
+    variance = p @ (means * (1 - means) / (a + b + 1) + (means - mean) ** 2) / p.sum()
+    found = share_law.share_moments(mine, theirs, both, alpha=0.7, beta=1.9)
+    assert (found.mean, found.variance) == pytest.approx((mean, variance), rel=1e-10)
+    far = share_law.Window(18, np.ones(3))
+    with pytest.raises(ValueError, match="between 9 and 18, but must lie between 19 and 21: check"):
+        share_law.log_weight(mine, theirs, share_law.Window(19, np.ones(3)))
+    assert share_law._common(mine, theirs, far) == (18, 18)
+    assert share_law._common(mine, theirs, share_law.Window(3, np.ones(7))) == (9, 9)
+
+
+@pytest.mark.parametrize(("level", "log", "upper"), [(0.75, 0.25, True), (0.5, 0.5, False), (0.25, 0.25, False)])
+def test_the_nearer_tail_of_a_level(level, log, upper):
+    assert panel_density.nearer_tail(level) == (pytest.approx(np.log(log)), upper)

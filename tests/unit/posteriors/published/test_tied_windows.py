@@ -528,3 +528,11 @@ def test_summaries_of_many_counts_and_shares_are_computed_together(size, monkeyp
     assert (together._numbers_of("counts") is None) == (size == 6)
     assert together._numbers_of("shares") is None  # their denominators differ
     assert together._numbers_of("rates") is None
+
+
+def test_moments_of_counts_with_few_possible_values():
+    """Check one value, and two values with the odds 1 to a."""
+    mean, variance = leaves(lower=[3, 40], upper=[3, 41]).moments(0.0)
+    assert mean == pytest.approx(43 + A / (1 + A), rel=1e-12)
+    assert variance == pytest.approx(A / (1 + A) ** 2, rel=1e-9)
+    assert leaves(lower=[3, 40], upper=[3, 40]).moments(0.0) == (43.0, 0.0)

@@ -326,3 +326,53 @@ def test_moves_of_four_cells_are_the_minors_of_a_table():
     assert len(crossed_chain.directions(9, np.concatenate([rows, columns]))) == 9 + 36 + 9
     assert len(crossed_chain.directions(9, rows)) == 9 + 36  # pairs within rows are sufficient
     assert len(crossed_chain.directions(3, np.zeros((0, 3), dtype=int))) == 3 + 3
+
+
+@pytest.mark.parametrize(("size", "others"), [(10, 6), (9, 6), (8, 5), (3, 0)])
+def test_a_sweep_moves_each_cell_and_two_more_directions_per_cell(size, others):
+    """Check three cells: every cell once, and at most six of the other directions once, in a random order."""
+    made = []
+
+    class Moves:
+        directions = range(size)
+
+        def move(self, state, which, rng):
+            made.append(which)
+
+    crossed_chain.sweep(Moves(), np.zeros((1, 3)), stream(1, "sweep"))
+    assert sorted(made)[:3] == [0, 1, 2]
+    assert len(made) == len(set(made)) == 3 + others
+    assert max(made) < size
+
+
+def test_counts_that_never_change_are_not_judged():
+    rng = stream(1, "judged")
+    draws = np.full((4, 300, 2, 2), 7)
+    accuracy, facts = crossed_chain._judged(draws)
+    assert accuracy.status == "converged"
+    assert facts == {"chains": 4, "sweeps": 300, "judged": 0, "constant": 4}
+    draws[:, :, 1, 0] = rng.integers(0, 50, (4, 300))
+    accuracy, facts = crossed_chain._judged(draws)
+    assert accuracy.status == "converged"
+    assert (facts["judged"], facts["constant"]) == (1, 3)
+    assert facts["ess"] > 400
+    assert facts["rhat"] < 1.01
+    draws[:, :, 0, 0] = rng.integers(0, 50, (4, 300)) + 100 * np.arange(4)[:, None]  # far apart
+    accuracy, facts = crossed_chain._judged(draws)
+    assert accuracy.status == "not converged"
+    assert (facts["judged"], "ess" in facts) == (2, False)
+    assert facts["rhat"] > 2
+
+
+def test_starting_counts_of_inner_nodes_and_groups_are_sums():
+    tree = Tree([-1, 0, 0] + [1] * 70)
+    found = Crossed(tree, {"a": ["a"], "b": ["b"]}, np.full((73, 2), 1.0), law_of({"law": "laplace", "scale": 1.0}))
+    counts = np.stack([np.arange(73), 2 * np.arange(73)], axis=1)
+    state = crossed_chain.starts(found, counts)
+    assert state[tree.place[tree.leaf]].tolist() == counts[tree.leaf].tolist()
+    for row in np.flatnonzero(tree.count > 0):
+        kin = state[tree.first[row] : tree.first[row] + tree.count[row]]
+        assert (state[row] == kin.sum(axis=0)).all()
+    assert state[0].tolist() == [2 + sum(range(3, 73)), 2 * (2 + sum(range(3, 73)))]
+    below = crossed_chain._leaves_below(np.array([-1, 0, 0, 1, 1]), np.array([2, 3, 4]))
+    assert below == {0: [2, 3, 4], 1: [3, 4], 2: [2], 3: [3], 4: [4]}
