@@ -554,3 +554,57 @@ def test_rows_of_runs_with_few_rates():
         "At n = 10 and p = 0.5, the exact privacy loss of one exchange is 4.0000, whereas epsilon is 3.5000"
         in (half[1]["note"])
     )
+
+
+def test_associations_of_the_examples():
+    """Check phi and its direction at the rates 0 and 1. Full swapping makes the variables independent."""
+    thetas = [[0.3, 0.2, 0.2, 0.3], [0.2, 0.3, 0.3, 0.2], [0.25] * 4]
+    table = algorithm.phi_examples(thetas=thetas, rates=[0.0, 1.0])
+    assert table["phi"].tolist() == pytest.approx([2.25, 1, 4 / 9, 1, 1, 1])
+    assert table["association"].tolist() == ["positive", "none", "negative", "none", "none", "none"]
+    assert table.loc[2, ["theta1", "theta2", "theta3", "theta4", "rate"]].tolist() == [0.2, 0.3, 0.3, 0.2, 0]
+
+
+def test_records_one_and_three_are_exchanged():
+    table = algorithm.record_example()
+    assert table["record"].tolist() == [1, 2, 3, 4, 5]
+    assert table["V1"].tolist() == [1, 1, 0, 1, 0]
+    assert table["V1_corrected"].tolist() == [0, 1, 1, 1, 0]
+    assert table["V2_corrected"].tolist() == table["V2"].tolist() == [0, 0, 1, 1, 0]
+    assert table["held"].tolist() == [True, False, True, True, True]
+
+
+def test_steps_of_the_worked_example():
+    table = algorithm.swap_example(rate=0.5, rng=stream(1, "steps"))
+    counts = table.groupby(["step", "variant", "match"], sort=False).size()
+    assert counts.to_dict() == {
+        ("1 original", "published", ""): 4, ("2 partition", "published", ""): 1, ("3 match", "as_written", "Sect"): 1,
+        ("3 match", "as_written", "#Attend"): 1, ("4 swap", "published", ""): 4, ("4 swap", "corrected", "Sect"): 4,
+        ("4 swap", "corrected", "#Attend"): 4,
+    }  # fmt: skip
+    match = table[table["step"] == "3 match"]
+    assert match[["Name", "Sect", "Role", "#Attend"]].to_numpy().tolist() == [
+        ["swap", "hold, match", "hold", "hold"], ["swap", "hold", "hold", "hold, match"]
+    ]  # fmt: skip
+
+
+def test_tests_of_the_accepted_draws_at_their_limits():
+    """Check that the binomial test uses exact counts, that a missing number gives no result, and the joint
+    p-value of a histogram with a missing density.
+    """
+    values = {"acceptance": 0.5, "acceptance, 1 % less": 0.4, "weight of [1, 0, 0, 0]": 1.0}
+    row = figure_checks._number(100.0, 60.0, pd.Series(values))
+    assert row["ours"] == pytest.approx(2 * binom.sf(59, 100, 0.5))
+    assert "is 60, and its expectation is 50.0 with standard deviation 5.0." in row["note"]
+    assert np.isnan(figure_checks._number(100.0, np.nan, pd.Series(values))["ours"])
+    bars = pd.DataFrame({"x": [0.0, 0.5], "y": [0.6, 1.4]})
+    flat = pd.DataFrame({"x": np.linspace(0, 1, 5), "y": 1.0})
+    p, seen = figure_checks._bars(bars, flat, 100.0, np.array([0.51, 0.49]), 0.01)
+    # 30 and 70 draws: chi-squared 16, z = -4; a change by 1 % moves 50 to 51, so that the information is 4 x 100
+    assert p == pytest.approx(2 * 2 * norm.sf(4))
+    assert seen == pytest.approx((norm.isf(0.0025) + norm.ppf(0.9)) / 20)
+    gone = figure_checks._bars(bars, flat.assign(y=np.nan), 100.0, np.array([0.5, 0.5]), 0.01)
+    assert np.isnan(gone[0])
+    assert gone[1] == np.inf
+    assert figure_checks._relative(pd.Series([1.0, 3.0]), np.array([1.0, 4.0])) == 0.25
+    assert np.isnan(figure_checks._relative(pd.Series([0.0]), np.array([0.0])))

@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 
 from dpmultinomial._seeding import stream
 from reproduction import evidence
-from reproduction.papers.raim2021 import errata, formulas
+from reproduction.papers.raim2021 import errata, formulas, statistics_laws
 from reproduction.papers.raim2021.algorithms import censored_normal
 from reproduction.papers.raim2021.algorithms import direct_sampling as ds
 
@@ -337,3 +337,96 @@ def test_the_gap_of_the_ends_of_the_gamma_weight(monkeypatch, side, shift):
 
     monkeypatch.setattr(formulas.Setting, "sampler", moved)
     assert formulas._gamma_ends(AT) == pytest.approx(0.5 / (2 * 474.5**0.5), rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["xi_mean", "xi_sse"])
+def test_a_target_density_by_quadrature(kind):
+    """Check the target w g/psi with the normal weight N(z - xi; 1/2, 2/4), or with the gamma weight of z - xi (shape
+    3/2, scale 4), under Laplace noise of scale 1.5, by sums over a fine grid.
+    """
+    w = statistics_laws.Target(kind, z=3.0, mu=0.5, sigma2=2.0, count=4.0, scale=1.5)
+    x = np.linspace(-30, 12, 840_001)
+    step = x[1] - x[0]
+    weight = stats.norm(0.5, 0.5**0.5).pdf(3 - x) if kind == "xi_mean" else stats.gamma(1.5, scale=4.0).pdf(3 - x)
+    top = stats.norm(0, 0.5**0.5).pdf(0) if kind == "xi_mean" else stats.gamma(1.5, scale=4.0).pdf(2.0)
+    at = np.array([-9.0, -1.0, 0.0, 0.5, 2.0, 2.9])
+    near = np.searchsorted(x, at)
+    assert np.exp(w.log_weight(x[near])) == pytest.approx(weight[near] / top, rel=1e-9)
+    assert w.log_maximum() == pytest.approx(0 if kind == "xi_mean" else np.log(top))
+    product = weight * np.exp(-np.abs(x) / 1.5)
+    whole = product.sum() * step
+    assert w.density(x[near]) == pytest.approx(product[near] / whole, rel=2e-4)
+    edges = np.array([-4.0, -1.0, 0.0, 1.0, 2.5])
+    inside = [
+        product[(x >= low) & (x < high)].sum() * step / whole for low, high in zip(edges, edges[1:], strict=False)
+    ]
+    assert w.masses(edges) == pytest.approx(inside, rel=1e-3)
+    for u in (0.9, 0.3, 1e-3):
+        low, high = (ends.item() for ends in w.ends(np.array([np.log(u)])))
+        assert np.exp(w.log_weight(np.array([low, high]))) == pytest.approx(u, rel=1e-9)
+        assert low < (2.5 if kind == "xi_mean" else 1.0) < high
+        noise = stats.laplace(scale=1.5)
+        assert w.area(np.array([u])).item() == pytest.approx(noise.cdf(high) - noise.cdf(low))
+    other = w.changed(scale=3.0)
+    assert (other.scale, other.z, other.kind) == (3.0, 3.0, kind)
+    if kind == "xi_sse":
+        assert w.log_weight(np.array([3.0, 4.0])).tolist() == [-np.inf, -np.inf]
+    else:
+        assert np.isnan(w.ends(np.array([0.1]))).all()
+
+
+def test_counts_are_made_uniform_with_a_random_part():
+    """Check F(k - 1) + U P(k) for a binomial count, F(x) for a continuous one, and the sd of a mixture of two laws."""
+    u = stream(5, "uniform").random(3)
+    law = stats.binom(4, 0.3)
+    k = np.array([0, 2, 4])
+    found = statistics_laws._uniform(k, law, stream(5, "uniform"))
+    assert found == pytest.approx([law.cdf(i - 1) + v * law.pmf(i) for i, v in zip(k, u, strict=True)])
+    assert statistics_laws._uniform(np.array([0.5]), stats.norm(), stream(5, "uniform")) == stats.norm.cdf(0.5)
+    # N(0, 1) and N(2, 4): mean variance 2.5, variance of the means 1
+    assert statistics_laws._sd(stats.norm(np.array([0.0, 2.0]), np.array([1.0, 2.0]))) == pytest.approx(3.5**0.5)
+
+
+def test_two_tests_of_the_noise():
+    """Check twice the smaller p-value. Noise with the mean absolute value 1.5 scales has z = 0.5 sqrt(n)."""
+    noise = np.array([1.5, -1.5] * 8)
+    z = 0.5 * 16**0.5
+    whole = stats.kstest(noise, "laplace").pvalue
+    assert statistics_laws._laplace_test(noise, 1.0) == pytest.approx(2 * min(whole, 2 * stats.norm.sf(z)))
+    right = stats.laplace(scale=3.0).ppf((np.arange(400) + 0.5) / 400)
+    assert statistics_laws._laplace_test(right, 3.0) == 1
+    assert statistics_laws._laplace_test(1.3 * right, 3.0) == pytest.approx(
+        2
+        * min(
+            2 * stats.norm.sf(20 * (np.abs(right).mean() * 1.3 / 3 - 1)),
+            stats.kstest(1.3 * right, "laplace", (0, 3)).pvalue,
+        )
+    )
+
+
+def test_detection_limits_of_the_statistics():
+    """Check the relative change x that moves the distribution function by x m phi(0) for a mean of m standard
+    deviations, and by x phi(1) for the standard deviation of s_mean.
+    """
+    table = statistics_laws.statistics_laws(
+        mu=1.0, sigma2=4.0, n=50, lower=-99.0, upper=101.0, data_sets=30, rng=stream(3, "limits")
+    )
+    for row in table.itertuples():
+        if row.law_sd > 0:
+            change = stats.norm.pdf(1) if row.statistic == "s_mean" else stats.norm.pdf(0) * row.law_mean / row.law_sd
+            needed = stats.kstwo.isf(0.5e-4, 30) + stats.norm.ppf(0.9) / (2 * 30**0.5)
+            assert row.seen == pytest.approx(needed / change)
+
+
+def test_numbers_of_the_privacy_loss():
+    """Check the largest observed loss, which is below the bound, and the detection limit 1/sqrt(4 draws) of the noise."""
+    given = {"n": 50, "lower": -2.0, "upper": 2.0, "deltas": [16.988, 40.0], "epsilon": 2.0, "draws": 25}
+    table = statistics_laws.privacy_loss(**given, rng=stream(2, "loss"))
+    change = 1 + 4 / 50 + 16 * (1 - 1 / 50)
+    assert table["change"].tolist() == pytest.approx([change] * 2)
+    assert table["largest_loss"].tolist() == pytest.approx([2 * change / 16.988, 2 * change / 40])
+    assert (table["observed_largest"] <= table["largest_loss"] + 1e-9).all()
+    assert (table["observed_largest"] > 0).all()
+    needed = stats.norm.isf(1e-4 / 4 / 2) + stats.norm.ppf(0.9)
+    assert table["noise_sees"].tolist() == pytest.approx([needed / 10] * 2)
+    assert (table["noise_p_value"] > 1e-3).all()
