@@ -1,8 +1,11 @@
 """Tests of files in the Census Bureau's layout with its exceptions, codes to GEOIDs by hand, counts by enumeration."""
 
+from fractions import Fraction
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from measured_files import put
@@ -11,6 +14,7 @@ from reference.tree_enumeration import Enumeration, splits
 from dpmultinomial._accuracy import Accuracy
 from dpmultinomial._measurement_files import files, places, reading
 from dpmultinomial._measurement_files.places import COLUMNS, Places
+from dpmultinomial._measurement_files.products import product_of
 from reproduction import synthetic_census
 from reproduction.synthetic_census import Size
 
@@ -539,3 +543,71 @@ def test_units_of_many_nodes_are_sums_of_their_own_nodes(at_once, sizes, monkeyp
     assert [rows for rows, _ in several] == units
     assert drawn == sizes
     assert [(law.mean(), law.sd()) for _, law in several] == [(6.0, 0.0), (9.0, 0.0), (30.0, 0.0)]
+
+
+@pytest.mark.parametrize(
+    ("table", "level", "query", "expected"),
+    [
+        ("person", "County", "total", Fraction(339, 542) ** 2 * Fraction(4099, 447) * Fraction(4097, 3126)),
+        ("person", "Block", "detailed", Fraction(339, 542) ** 2 * Fraction(4099, 165) * Fraction(4097, 3945)),
+        ("person", "Tract", "hispanic*cenrace", Fraction(339, 542) ** 2 * Fraction(4099, 687) * Fraction(4102, 1933)),
+        ("person", "US", "cenrace", Fraction(339, 542) ** 2 * Fraction(4099, 104) * Fraction(4097, 52)),
+        ("unit", "State", "detailed", Fraction(12343, 3379) ** 2 * 205),
+        ("unit", "Block", "detailed", Fraction(12343, 3379) ** 2 * Fraction(4100, 495)),
+    ],
+)
+def test_published_variances_by_hand(table, level, query, expected):
+    assert synthetic_census.variances("pl94", table, level)[query] == expected
+
+
+def test_queries_with_published_variances():
+    assert len(synthetic_census.variances("pl94", "person", "State")) == 11
+    assert "total" not in synthetic_census.variances("pl94", "person", "US")
+    assert list(synthetic_census.variances("pl94", "unit", "US")) == ["detailed"]
+    with pytest.raises(ValueError, match=r"^the noise scales of dhc person are not known: choose pl94 person or"):
+        synthetic_census.variances("dhc", "person", "State")
+    assert all(sum(parts) == of for parts, of in synthetic_census._LEVEL_SHARES.values())
+    assert all(sum(parts) == of for parts, of in synthetic_census._QUERY_SHARES.values())
+
+
+@pytest.mark.parametrize(
+    ("product", "expected"),
+    [
+        ("pl94", {"State": 3, "County": 9, "Tract": 13, "Block_Group": 15, "Block": 31}),
+        ("dhc", {"State": 3, "County": 8, "Prim": 9, "Block": 32}),
+    ],
+)
+def test_lengths_of_geocodes(product, expected):
+    found = synthetic_census._lengths(product_of(product, "person"))
+    assert {level: found[level] for level in expected if level in found} == {
+        level: length for level, length in expected.items() if level in found
+    }
+    assert {"State", "County", "Block"} <= set(found)
+
+
+def test_the_spine_of_a_synthetic_state():
+    size = Size(counties=2, tracts=6, groups=12, blocks=50, reservation=True)
+    product = product_of("pl94", "person")
+    codes, tract = synthetic_census._spine(product, 50, size, np.random.default_rng(1))
+    lengths = synthetic_census._lengths(product)
+    assert len(codes["Block"]) == len(tract) == 50
+    assert {len(code) for code in codes["Block"]} == {lengths["Block"]}
+    for level in product.spine:
+        assert codes[level].tolist() == sorted({str(code)[: lengths[level]] for code in codes["Block"]})
+    assert len(codes["Tract"]) == 6
+    assert {str(code)[:3] for code in codes["Block"]} == {"050", "150"}
+    reservation = {int(t) for t, code in zip(tract, codes["Block"], strict=True) if code[0] == "1"}
+    assert reservation == {3, 5}  # of the tracts 1, 3 and 5 of the second county
+    without, _ = synthetic_census._spine(product, 50, Size(tracts=6, groups=12, blocks=50), np.random.default_rng(1))
+    assert {str(code)[:3] for code in without["Block"]} == {"050"}
+
+
+def test_parts_of_a_table_by_county():
+    table = pa.table({"geocode": ["05010001x", "05010003y", "05010001z"]})
+    dhc, folder = product_of("dhc", "person"), Path("f")
+    found = {str(path): rows.column("geocode").to_pylist() for path, rows in
+             synthetic_census._parted(folder, table, dhc, "County")}  # fmt: skip
+    assert found == {"f/County=05010001": ["05010001x", "05010001z"], "f/County=05010003": ["05010003y"]}
+    for product, level in ((dhc, "State"), (product_of("pl94", "person"), "County")):
+        ((path, rows),) = synthetic_census._parted(folder, table, product, level)
+        assert (path, rows.num_rows) == (folder, 3)
