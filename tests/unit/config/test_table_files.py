@@ -355,6 +355,9 @@ def test_tables_of_a_file_are_those_of_its_shards(tmp_path, ending, shards):
         parquet(path, table=list(table), name=list(name), value=list(value))
     found = [table_stream.of_shard(path, KINDS, s, shards) for s in range(1, shards + 1)]
     sizes = [len(part.names) for part in found]
+    for part in found:
+        assert len(part.starts) == len(part.names) + 1
+        assert {len(values) for values in part.columns.values()} == {part.starts[-1]}
     assert sum(sizes) == 3
     assert max(sizes) - min(sizes) <= 1
     listed = {

@@ -193,7 +193,7 @@ def test_a_group_of_rows_is_read_if_its_names_may_hold_a_query(tmp_path, names, 
             assert files._may_hold(file, 0, set(wanted)) == (held or not statistics)
 
 
-@pytest.mark.parametrize(("size", "rows"), [(2, 3), (2047, 1), (2048, 2049), (2049, 4096)])
+@pytest.mark.parametrize(("size", "rows"), [(2, 3), (2047, 1), (2048, 2049), (9999, 4096), (9999, 2047)])
 def test_an_empty_name_is_reported_with_its_row(tmp_path, size, rows):
     """Groups of `size` rows and batches of 2,048; the row without a name is counted from the first of the file."""
     path = put(tmp_path, "County", [(f"05{i:07d}", "total_dpq", {}, [1], 4.0) for i in range(rows + 3)])
