@@ -2,17 +2,19 @@
 invalid targets, which are reported with the nearest valid target before Snakemake starts.
 """
 
+import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from dpmultinomial._seeding import stream
 from reproduction import dependencies, evidence, kind, listing, paper, studies
-from reproduction.config import overlays
+from reproduction.config import config, overlays
 from reproduction.config.reading import ConfigError
-from reproduction.jobs import artefacts, internals
+from reproduction.jobs import artefacts, environment, internals
 
 PAPERS = paper.discover()
 SLUGS = list(PAPERS)
@@ -465,8 +467,8 @@ WHOLE = {
 
 def test_every_rule_of_scenarios_plans_and_releases_has_its_row():
     toy = {"kind": "noisy_counts", "counts": {"a": 1.5, "b": 2.5}, "epsilon": 1.0}
-    config = WHOLE | {"scenarios": {"one": toy}, "plans": {"p": {}}, "releases": {"r": {}}}
-    rows = {row.rule: tuple(row)[1:] for row in listing.rows(config)}
+    whole = WHOLE | {"scenarios": {"one": toy}, "plans": {"p": {}}, "releases": {"r": {}}}
+    rows = {row.rule: tuple(row)[1:] for row in listing.rows(whole)}
     assert rows["scenario_one"] == ("scenarios.noisy_counts.answer", "results/scenarios/one.csv", "scenario one")
     assert rows["page_one"] == ("scenarios.page.write", "pages/one.html", "page of scenario one")
     assert rows["plan_p"] == ("scenarios.planning.made", "results/plans/p.csv", "plan p")
@@ -484,3 +486,93 @@ def test_the_list_of_rules_stands_in_columns(monkeypatch):
     found = [listing.Row("a", "f.g", "x.csv", "A"), listing.Row("longer", "", "", "")]
     monkeypatch.setattr(listing, "rows", lambda config: iter(found))
     assert listing.text({}) == "rule    function  file   artefact\na       f.g       x.csv  A\nlonger"
+
+
+def test_a_refused_target_names_twenty_entries_of_its_section():
+    def said(target, **sections):
+        return artefacts.refused_targets(
+            [target], rules=["all", "summary"], files=["results/a.csv"], made=lambda file: False, sections=sections
+        )
+
+    names = [f"n{k}" for k in range(21)]
+    found = said("scenario_x", scenarios=names)
+    assert found.startswith(f"'scenario_x' is not a target; scenarios are {', '.join(names[:20])}; add others with")
+    assert "n20" not in found
+    assert found.endswith("\nNothing was run.")
+    assert "; scenarios are none; add others with --configfile" in said("page_x", scenarios=[])
+    assert "; plans are p; add others" in said("plan_x", plans=["p"])
+    assert "; releases are none; add others" in said("release_x")
+    for target, near in (("summry", "summary"), ("results/b.csv", "results/a.csv")):
+        assert said(target) == f"{target!r} is not a target{config.nearest(target, [near])}\nNothing was run."
+        assert f"did you mean {near!r}?" in said(target)
+    assert said("zzz") == "'zzz' is not a target\nNothing was run."
+    assert said("all") == ""
+
+
+@pytest.mark.parametrize(
+    ("minutes", "replications", "shards", "pieces"),
+    [
+        (0.2, 100, "auto", 1),
+        (0.4, 100, "auto", 1),
+        (0.41, 100, "auto", 2),
+        (1.6, 100, "auto", 4),
+        (9.0, 100, "auto", 4),
+        (0.2, 100, 7, 7),
+        (0.19, 100, 7, 1),
+        (0.19, 106, 7, 7),
+        (0.2, 1, 7, 7),
+        (0.2, 1, "auto", 1),
+    ],
+)
+def test_parts_of_a_loop_by_hand(minutes, replications, shards, pieces):
+    found = toy(artefact("a", "loop", by="summarise", loop=minutes), artefact("b", "loop", by="summarise", loop=0.01))
+    (loop,) = artefacts.loops(found, {"loop": {"replications": replications}}, shards)
+    assert (loop.pieces, loop.minutes) == (pieces, pytest.approx(minutes * replications / 100))
+    assert loop.files == [f"results/toy/simulated/loop_{k}_of_{pieces}.csv" for k in range(1, pieces + 1)]
+    assert (loop.rule, loop.function) == ("toy_loop_loop", "toy.loop.simulate")
+
+
+def test_a_loop_without_replications_has_its_stated_length():
+    found = toy(artefact("a", "other", by="summarise", loop=0.5))
+    assert [loop.minutes for loop in artefacts.loops(found, {"other": {"replications": 9}})] == [0.5]
+
+
+@pytest.mark.parametrize(
+    ("quiet", "shown"),
+    [((), True), (None, True), (("RULES",), True), (("PROGRESS",), False), (("RULES", "ALL"), False)],
+)
+def test_progress_is_shown_unless_it_is_switched_off(quiet, shown):
+    kinds = None if quiet is None else [SimpleNamespace(name=name) for name in quiet]
+    workflow = SimpleNamespace(output_settings=SimpleNamespace(quiet=kinds))
+    assert internals.shows_progress(workflow) is shown
+
+
+@pytest.mark.parametrize(
+    ("main", "elsewhere", "deployed", "here"),
+    [(True, False, set(), True), (False, False, set(), False), (True, True, set(), False), (True, False, {"x"}, False)],
+)
+def test_jobs_run_here_without_a_cluster_and_a_container(main, elsewhere, deployed, here):
+    workflow = SimpleNamespace(
+        is_main_process=main,
+        non_local_exec_or_dryrun=elsewhere,
+        deployment_settings=SimpleNamespace(deployment_method=deployed),
+    )
+    assert internals.runs_here(workflow) is here
+
+
+def test_variables_that_jobs_inherit(monkeypatch):
+    for name in (*environment.ONE_THREAD, "PYTHONSAFEPATH", "DPMULTINOMIAL_PROGRESS"):
+        monkeypatch.setenv(name, "3")
+    environment.one_thread()
+    environment.no_progress()
+    environment.safe_path()
+    assert {
+        **{f"{kind}_NUM_THREADS": "1" for kind in ("OMP", "GOTO", "OPENBLAS", "MKL", "NUMEXPR")},
+        "VECLIB_MAXIMUM_THREADS": "1",
+    } == environment.ONE_THREAD
+    assert {name: os.environ[name] for name in environment.ONE_THREAD} == environment.ONE_THREAD
+    assert (os.environ["PYTHONSAFEPATH"], os.environ["DPMULTINOMIAL_PROGRESS"]) == ("1", "0")
+    source = str(Path(environment.__file__).parents[3])
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(["a", source, "", "b"]))
+    environment.own_tree_first()
+    assert os.environ["PYTHONPATH"] == os.pathsep.join([str(Path(environment.__file__).parents[2]), "a", source, "b"])
