@@ -1,11 +1,15 @@
 """Tests of the record of a table: contents, not names; settings, not their order; the state of the checkout."""
 
+import io
+import json
 import shutil
 import subprocess
+from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
-from reproduction import dependencies, provenance
+from reproduction import dependencies, provenance, tables
 
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # of "abc": FIPS 180-2, appendix B.1
 
@@ -86,3 +90,56 @@ def test_two_inputs_of_one_name_are_both_stated(tmp_path):
     assert stated == {"a/t.csv": provenance.sha256(paths[0]), "b/t.csv": provenance.sha256(paths[1])}
     alone = provenance.short(function="f", inputs=paths[:1])[provenance.INPUTS]
     assert list(alone) == ["t.csv"]
+
+
+def test_a_record_states_settings_seed_code_and_job(tmp_path):
+    path = tmp_path / "module.py"
+    path.write_text("x = 1\n")
+    job = provenance.Job("rule", "abc")
+    found = provenance.record(function="f", settings={"n": 3}, root_seed=7, inputs=[path], code=iter([path]), job=job)
+    assert (found["function"], found["rule"], found["params_sha256"]) == ("f", "rule", "abc")
+    assert (found["settings"], found["settings_sha256"]) == ({"n": 3}, provenance.digest({"n": 3}))
+    assert (found["root_seed"], found["inputs_sha256"]) == (7, {"module.py": provenance.sha256(path)})
+    assert found["code_sha256"] == provenance.digest([["module.py", provenance.sha256(path)]])
+    assert found["sources_sha256"] == {}  # the file is outside of the source tree
+    assert set(found["packages"]) == {"numpy", "scipy", "pandas", "cython", "matplotlib", "snakemake"}
+    assert {"dpmultinomial", "commit", "python", "platform", "machine"} <= set(found)
+    short = provenance.short(function="f")
+    assert short == {**short, "rule": "", "params_sha256": "", "inputs_sha256": {}}
+    assert len(short) == 5
+
+
+def test_a_record_on_disk_has_the_digests_of_its_files_and_of_itself(tmp_path):
+    one, other = tmp_path / "a.csv", tmp_path / "a.pdf"
+    one.write_bytes(b"abc")
+    other.write_bytes(b"")
+    provenance.write({"function": "f"}, one, other)
+    text = (tmp_path / "a.provenance.json").read_text()
+    assert text.endswith("}\n")
+    stated = json.loads(text)
+    assert list(stated) == sorted(stated)
+    assert stated["files_sha256"] == {"a.csv": ABC, "a.pdf": provenance.sha256(other)}
+    own = {key: value for key, value in stated.items() if key != "record_sha256"}
+    assert stated["record_sha256"] == provenance.digest(own) == provenance.own_digest(stated)
+    assert provenance.own_digest(stated | {"function": "g"}) != stated["record_sha256"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "a.pdf", "a.provenance.json"]
+
+
+def test_a_job_is_known_by_its_rule_and_its_plain_parameters():
+    plain = ["b", 1, None, 2.5, ["x"], {"k": 1}, True]
+    snakemake = SimpleNamespace(rule="r", params=[*plain, len, object()])
+    found = provenance.job(snakemake)
+    assert found == provenance.Job("r", provenance.digest(sorted(map(repr, plain))))
+    assert provenance.job(SimpleNamespace(rule="r", params=plain[::-1])) == found
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
+def test_a_table_is_read_back_as_it_was_written(tmp_path, name):
+    table = pd.DataFrame({"a": ["x", "", "y,\tz"], "b": [0.1, 1 / 3, 1e-300], "c": [1, 2, 3], "note": ["", "", ""]})
+    tables.write(table, tmp_path / name)
+    found = tables.read(tmp_path / name)
+    assert found.to_dict("list") == table.to_dict("list")
+    assert tables.read(name, io.BytesIO((tmp_path / name).read_bytes())).equals(found)
+    separator = "\t" if name.endswith(".tsv") else ","
+    assert (tmp_path / name).read_text().startswith(separator.join(["a", "b", "c", "note"]) + "\nx")
+    assert [path.name for path in tmp_path.iterdir()] == [name]
