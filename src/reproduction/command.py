@@ -418,6 +418,8 @@ def _plan(asked: argparse.Namespace) -> str:
 
 
 def _plan_of_release(asked: argparse.Namespace, written: dict[str, Any], settings: dict[str, Any]) -> str:
+    from dpmultinomial._releases import checks
+
     from .config import plan_settings, user_files
     from .scenarios import planning
 
@@ -430,7 +432,8 @@ def _plan_of_release(asked: argparse.Namespace, written: dict[str, Any], setting
     )
     filled = plan_settings.filled(written)
     table = planning.shown(plan, filled["level"]).to_string(index=False, max_rows=40)
-    sentence = planning.release_sentence(plan, filled, settings["releases"][name].get("source") or name)
+    source = settings["releases"][name].get("source") or name
+    sentence = planning.release_sentence(plan, filled, source, checks.limits(budgets, source))
     return f"{sentence}\n\n{table}\n\nFull precision: {Path(asked.folder, 'results/plans', asked.name)}.csv and .json"
 
 

@@ -165,6 +165,10 @@ Seen = NDArray[np.bool_]  # (releases, 2): conclusive and correct, conclusive an
 Simulation = Callable[[float, int], Seen]  # arguments: epsilon, number of releases
 _STEP = 2.0  # factor between grid points
 _FALL = 4.0  # number of standard errors; a larger decrease of the curve is not due to chance
+_WEAKER_GOAL = (
+    "increase the upper limit in the argument `between` of the function `plan`, or state a weaker goal (a wider "
+    "interval or a smaller probability). The uncertainty of a rate remains, however large epsilon is"
+)
 _FEWER = 4  # at grid points, the number of releases is divided by this number
 
 
@@ -239,7 +243,7 @@ class Search:
         if below and below[-1] == len(points) - 1 and self._full(points[-1]) < self._target:
             raise ValueError(
                 f"the success rate is below {self._wanted:.1%} even at the largest epsilon "
-                f"({self._words(points[-1])}): increase the upper limit in the argument `between`"
+                f"({self._words(points[-1])}): {_WEAKER_GOAL}"
             )
         i = min(below[-1], len(points) - 2) if below else 0
         while i > 0 and self._full(points[i]) >= self._target:
@@ -247,15 +251,16 @@ class Search:
         if self._full(points[i]) >= self._target:
             raise ValueError(
                 f"the success rate at the smallest epsilon must be below {self._wanted:.1%}, but "
-                f"{self._words(points[0])}: decrease the lower limit in the argument `between`. If the prior alone "
-                "determines the answer, every epsilon is sufficient"
+                f"{self._words(points[0])}: decrease the lower limit in the argument `between` of the function "
+                "`plan`, or state a stricter goal. If the prior alone determines the answer, every epsilon is "
+                "sufficient"
             )
         while self._full(points[i + 1]) < self._target:
             i += 1
             if i == len(points) - 1:
                 raise ValueError(
                     f"the success rate is below {self._wanted:.1%} even at the largest epsilon "
-                    f"({self._words(points[-1])}): increase the upper limit in the argument `between`"
+                    f"({self._words(points[-1])}): {_WEAKER_GOAL}"
                 )
         return points[i], points[i + 1]
 

@@ -27,6 +27,7 @@ from .release import Release
 
 Array = NDArray[np.float64]
 FEW_AREAS = 50  # with fewer areas, intervals of the rates are too short on average
+COVERAGE = "measured coverage 0.93"  # of nominal 95 %, as in docs/methods/rates.tsv
 FEWEST_AREAS = 12  # with fewer areas, the error of the integration is not known
 NEGLECTED = 1e-12
 EVIDENCE = 10.0  # smallest Bayes factor at which a shape that depends on the exposure is reported
@@ -584,7 +585,8 @@ class RegressionPosterior(Posterior):
         if self.areas.dropped:
             warnings.append(f"dropped, because the exposure is 0: {', '.join(self.areas.dropped[:5])}")
         if n < FEW_AREAS:
-            warnings.append(f"only {n} areas: intervals may be too short (measured coverage .94 for 50 areas)")
+            areas = "area" if n == 1 else "areas"
+            warnings.append(f"only {n} {areas}: intervals may be too short ({COVERAGE} for 50 areas)")
         if self._held:
             held = ", ".join(self._held)
             warnings.append(

@@ -306,7 +306,8 @@ def counted_over(source: str, sources: Sequence[str]) -> str:
     if len(sources) > 1:
         return f"the budget covers {', '.join(sources)}, which have the same people"
     return (
-        f"the budget covers {source} only; if another source has the same people, set the same people: in both budgets"
+        f"the budget covers {source} only; if another source has the same people, set the key people to one value "
+        "in both budgets"
     )
 
 
@@ -322,9 +323,9 @@ def so_far(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str:
     exchange = used.pop("exchange", None)
     parts = []
     if used:
-        known = [f"{key} {value:.6g}" for key, value in used.items() if math.isfinite(value)]
-        named = " or ".join(known) or "a cost without a pure epsilon"
-        parts.append(f"{named}{f' at delta {delta:g}' if delta else ''} ({REPLACE})")
+        at = {"epsilon": f" at delta {delta:g}"} if delta else {}
+        known = [f"{key} {value:.6g}{at.get(key, '')}" for key, value in used.items() if math.isfinite(value)]
+        parts.append(f"{' or '.join(known) or 'a cost without a pure epsilon'} ({REPLACE})")
     if exchange is not None:
         parts.append(f"separately {exchange:.6g} ({EXCHANGE})")
     spent = "; ".join(parts) or "nothing spent"

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .. import _checks
 from .._accuracy import LEVEL, Accuracy
+from .._printing import p_value
 from .quantities import Chance, Quantities
 from .questions import Asked, Drawer, about_of
 
@@ -322,7 +323,7 @@ class Posterior:
         if not isinstance(check, Mapping) or not check.get("found"):
             return [f"WARNING: {text}" for text in warnings]
         names = ", ".join(map(str, check["names"]))
-        p = f"smallest p-value {check['smallest']:.1g} among {check['tested']:,}"
+        p = f"smallest p-value {p_value(check['smallest'])} among {check['tested']:,}"
         return [f"CONFLICT: improbable under the stated noise and prior: {names} ({p})"]
 
     def _asked(self, group: str, rng: np.random.Generator | None, among: Sequence[str] | None = None) -> Asked:

@@ -22,6 +22,7 @@ from . import config, file_columns, table_files, user_files
 MOST_POINTS = 200
 _SCALARS = {"number", "integer", "string"}
 _FIXED = ("kind", "release", "file")  # keys with the same value at all points of a grid
+_ONCE = ("level", "title", "source", "date")  # keys with one value for the table and the page of a scenario
 _OF_FILE = ("columns", "withheld", "absent")  # keys that state how the file is read, once for all points of a grid
 _TAKEN = ("_densities", "_parts")  # endings of the names of a scenario's output files
 Mistakes = Iterator[tuple[str, str]]
@@ -262,6 +263,9 @@ def _scenario(written: dict[str, Any], kind: Kind, release: str, thorough: bool)
     for path, values in grid.items():
         if path[0] in _OF_FILE:
             yield f".{'.'.join(path)}", "must be a single value, because the file is read once for all points of a grid"
+            return
+        if path[0] in _ONCE:
+            yield f".{path[0]}", f"must be a single value, got a list: define one scenario for each {path[0]}"
             return
         size *= max(len(values), 1)
         if not values or len({json.dumps(v) for v in values}) < len(values):

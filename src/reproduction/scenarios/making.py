@@ -170,9 +170,9 @@ def _at(point: Point, frame: pd.DataFrame) -> pd.DataFrame:
     if not point:
         return frame
     keys = {
-        key: pd.Series([value] * len(frame), dtype=object) for key, value in point.items()
+        key: pd.Series([value] * len(frame), index=frame.index, dtype=object) for key, value in point.items()
     }  # the value 1 remains an integer even if another value is 0.5
-    return pd.concat([pd.DataFrame(keys, index=frame.index), frame], axis=1)
+    return pd.concat([pd.DataFrame(keys), frame], axis=1)
 
 
 def head(scenario: Scenario) -> dict[str, Any]:

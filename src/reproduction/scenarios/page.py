@@ -23,7 +23,7 @@ from dpmultinomial._releases import checks
 from dpmultinomial._releases.spending import REPLACE, Cost, loss_bound, of_ceiling
 
 from .. import style
-from . import figure
+from . import figure, sentences
 from .making import Files
 from .sentences import percent, replaced_text
 from .summary import Summary, by_point, summarise
@@ -65,6 +65,9 @@ def write(files: Files, path: str | Path, *, budgets: Mapping[str, Mapping[str, 
     # names are already escaped in the SVG
     about: dict[str, Any] = {"svg": Markup(_svg(files)), "protected": protected(summary, budgets or {})}
     about["settings"] = {key: summary.facts["settings"].get(key, "") for key in ("title", "source", "date")}
+    scores = all(sentences.simulated(summary.facts, point) for point in summary.facts.get("points", [{}]))
+    kind = f"{summary.level} t intervals for the mean over the simulated releases"
+    about["about_intervals"] = f"Intervals are {kind if scores else f'central {summary.level} credible intervals'}."
     about["unusable"] = any(not line.usable for line in summary.lines)
     raw = files.csv.read_bytes()
     packed = len(raw) > _PACKED
@@ -166,8 +169,10 @@ def _guarantee(cost: Cost, relation: str) -> str:
     upper = ceil(probability * 10 ** (digits + 2)) / 10 ** (digits + 2)
     sure = percent(probability if upper == 1 else upper, digits)
     files = f"differ by one step ({relation})" if relation else "differ by one step"
-    rarely = f" (with probability {exceptional:g}, it may learn more)" if exceptional else ""
+    rarely = f" (with probability {exceptional:g}, the reader may learn more)" if exceptional else ""
     weak = f" Above epsilon = {_WEAK}, this is a weak guarantee." if epsilon > _WEAK else ""
+    if weak and exceptional:  # the bound is not the stated cost
+        weak = f" This is a bound of {rounded_up(epsilon)} on the privacy loss; above {_WEAK}, a guarantee is weak."
     return (
         f"A reader who considers two files that {files} equally likely can become at most {odds} : 1 ({sure}) sure of "
         f"the true one{rarely}.{weak}"

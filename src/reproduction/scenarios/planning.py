@@ -171,7 +171,7 @@ def release_made(
     target.parent.mkdir(parents=True, exist_ok=True)
     tables.write(frame, target)
     facts = {"plan": name, "settings": asked, "mechanism": get["mechanism"], "source": source, "budget": dict(ceiling)}
-    facts |= {"sentence": release_sentence(frame, asked, source), "versions": {"dpmultinomial": __version__}}
+    facts |= {"sentence": release_sentence(frame, asked, source, ceiling), "versions": {"dpmultinomial": __version__}}
     write_facts(facts, target.with_suffix(".json"))
     return frame
 
@@ -189,9 +189,18 @@ def values(asked: Mapping[str, Any], own: float, key: str) -> list[float]:
     return sorted(float(value) for value in listed if key != "rate" or value < 1)
 
 
-def release_sentence(found: pd.DataFrame, asked: Mapping[str, Any], source: str) -> str:
+def release_sentence(
+    found: pd.DataFrame, asked: Mapping[str, Any], source: str, ceiling: Mapping[str, float] | None = None
+) -> str:
     """Return a sentence that explains the table of a plan. It states the meaning of the cost columns and the largest
     parameter value that the budget covers.
+
+    Parameters
+    ----------
+    found : result of `release_made`.
+    asked : checked settings of the plan, with defaults.
+    source : source of the release.
+    ceiling : budget of the source, empty if it has none; None if the unit of the budget is not to be stated.
     """
     key = str(found.columns[0])
     costs = found.drop_duplicates(key)
@@ -200,7 +209,8 @@ def release_sentence(found: pd.DataFrame, asked: Mapping[str, Any], source: str)
     first = costs.iloc[0]
     unit = "rho" if key == "rho" else "epsilon"
     text = f"The {unit} that the release states refers to neighbours that {_neighbours(first['relation'])}. "
-    text += f"The budget of {source} counts the {unit} of a replaced record, {_factor(first)}. "
+    budget = f"A budget of {source} would count" if ceiling == {} else f"The budget of {source} counts"
+    text += f"{budget} the {unit} of a replaced record, {_factor(first)}{_converted(unit, ceiling or {})}. "
     text += f"At delta = {first['delta']:g}, a release alone has the epsilon in its column; budgets do not count it. "
     covered = costs.loc[costs["covered"] == "yes", key]
     if (costs["covered"] == "no budget").all():
@@ -232,7 +242,7 @@ def shown(found: pd.DataFrame, level: float) -> pd.DataFrame:
     if found["cost"].isna().all():
         return table
     for column, relation in (("cost", "relation"), ("budget_cost", "budget_relation")):
-        title = f"{unit} stated" if column == "cost" else f"{unit} of the budget"
+        title = f"{unit} stated" if column == "cost" else f"{unit} if replaced"
         cells = zip(found[column], found[relation], strict=True)
         table[title] = [f"{number:.6g} ({words})" for number, words in cells]
     table[f"epsilon at delta {found['delta'].iloc[0]:g}"] = found["epsilon_at_delta"].map("{:.4g}".format)
@@ -298,6 +308,21 @@ def _neighbours(relation: str) -> str:
 def _factor(first: pd.Series) -> str:
     factor = first["budget_cost"] / first["cost"]
     return "which is the same number" if abs(factor - 1) < 1e-9 else f"which is {factor:.3g} times as large"
+
+
+def _converted(unit: str, ceiling: Mapping[str, float]) -> str:
+    """Return a clause about the conversion of a cost to the unit of the budget. The clause is empty if the budget has
+    the unit of the cost.
+    """
+    if unit == "epsilon" and "rho" in ceiling:
+        return ", converted to rho = epsilon²/2"
+    if "delta" in ceiling:
+        return f", and converts the sum of all costs to epsilon at delta = {ceiling['delta']:g}"
+    return ", but it limits pure epsilon, which this release does not have" if unit == "rho" and _pure(ceiling) else ""
+
+
+def _pure(ceiling: Mapping[str, float]) -> bool:
+    return "epsilon" in ceiling and "delta" not in ceiling
 
 
 def _refused(costs: pd.DataFrame) -> str:

@@ -10,6 +10,8 @@ from importlib import import_module
 from math import floor, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
+from dpmultinomial._printing import p_value
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -49,6 +51,8 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
         return f"The Markov chain for {row.quantity} did not converge: do not use this number."
     if row.type == "question":
         return _question(row, facts["settings"].get("questions") or {}, certain=bounded(point))
+    if simulated(facts, point):
+        return _score(row, facts)
     # intervals of integer quantities contain more than their nominal probability
     at_least = "at least " if row.type in ("count", "share") else ""
     certain = row.sd == 0 and row.status == "exact"
@@ -58,7 +62,7 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
     if row.type == "count":
         what = f"The true count of {_meaning(row.quantity, facts)}"
         unseen = f" This count was {how}." if how else ""
-        mean = "" if row.sd == 0 else f"; the posterior mean is {count(row.mean)}"
+        mean = "" if row.sd == 0 else f"; the posterior mean is {count_mean(row.mean, row.upper - row.lower)}"
         return f"{what} {where}{mean}.{unseen}"
     name, among = _named(row.quantity, point)
     unseen = f" Its count was {how}." if how else ""
@@ -73,6 +77,23 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
         return f"The {noun} of {name}{of} {where}{mean}.{unseen}"
     middle = f"; the posterior mean is {real(row.mean, row.upper - row.lower)}" if row.mean == row.mean else ""
     return f"{_meaning(row.quantity, facts).capitalize()} {where}{middle}."
+
+
+def simulated(facts: Facts, point: Facts) -> bool:
+    """Return whether the rows are means over simulated releases of a model, and not posterior means."""
+    return facts["kind"] == "classifier" and point.get("origin") == "rehearsal"
+
+
+def _score(row: Any, facts: Facts) -> str:
+    """Return a sentence about the mean score of the simulated releases of a model."""
+    what, width = _meaning(row.quantity, facts), row.upper - row.lower
+    if row.status == "exact":
+        return f"{what[0].upper()}{what[1:]}: {real(row.mean, width)}."
+    low, high = real(row.lower, width), real(row.upper, width)
+    return (
+        f"{what[0].upper()}{what[1:]}: the mean over the simulated releases is {real(row.mean, width)} "
+        f"({percent(row.level)} t interval for the mean: {ends(low, high, '{} to {}')})."
+    )
 
 
 def missing(type_: str, name: str, released: float, facts: Facts, point: Facts) -> str:
@@ -117,11 +138,11 @@ def noise_part(point: Facts) -> str:
     """
     parts = point.get("noise_part_of_rate_variance") or {}
     label = next(iter(point.get("among_labels") or parts), "")
-    if label not in parts:
+    if label not in parts or not (protection := _protection(point)):
         return ""
     name, _ = _named(label, point)
     return (
-        f"The {_protection(point)} accounts for {percent(float(parts[label]), 0)} of the posterior variance of the "
+        f"The {protection} accounts for {percent(float(parts[label]), 0)} of the posterior variance of the "
         f"underlying rate of {name}; the rest is sampling variation, which would remain if the true counts were known."
     )
 
@@ -140,13 +161,17 @@ def bounded(point: Facts) -> bool:
 
 
 def _protection(point: Facts) -> str:
-    """Return the noun for the random or fixed change of the counts, such as noise or rounding."""
+    """Return the noun for the random or fixed change of the counts, such as noise or rounding. The text is empty if
+    the counts were not changed.
+    """
     if "strata" in point:
         return "swapping"
     noise = point.get("noise") or {}
     if noise.get("law") == "random_rounding" or (noise.get("law") == "exact" and "rounded" in noise):
         return "rounding"
-    return "suppression" if noise.get("law") == "exact" else "noise"
+    if noise.get("law") != "exact":
+        return "noise"
+    return "suppression" if "threshold" in noise or point.get("published_as") else ""
 
 
 def assumptions(facts: Facts, point: Facts) -> list[str]:
@@ -248,7 +273,7 @@ def accuracy(point: Facts) -> list[str]:
         sentences.append(f"{rows} {STATUS_TEXT[state['status']]}{why}.")
     if check := point.get("fit"):
         text = str(check["sentence"])
-        sentences.append(f"{text[0].upper()}{text[1:]}.")
+        sentences.append(f"CONFLICT: {text}." if check.get("suspect") else f"{text[0].upper()}{text[1:]}.")
     if sure := (point.get("confidence") or {}).get("sentence"):
         sentences.append(str(sure))
     if reason := point.get("omitted"):
@@ -263,7 +288,7 @@ def _conflict(check: Facts) -> Iterator[str]:
         shown = listed([str(name) for name in check["names"]])
         more = f" and {check['counts'] - len(check['names'])} more" if check["counts"] > len(check["names"]) else ""
         are = "is" if check["counts"] == 1 else "are"
-        least = f"smallest p-value {check['smallest']:.1g} among {check['tested']:,}"
+        least = f"smallest p-value {p_value(check['smallest'])} among {check['tested']:,}"
         yield (
             f"CONFLICT: {shown}{more} {are} improbable under the stated noise and prior ({least}): check the noise, "
             "bounds, total and prior."
@@ -302,8 +327,9 @@ def _uncertain(prior: Any) -> Iterator[str]:
 def _decided(beside: Facts) -> Iterator[str]:
     """Yield a sentence that states the number of counts that depend strongly on the prior."""
     if beside.get("prior_matters"):
+        counts = f"{beside['prior_matters']:,} of {beside['of']:,} counts" if beside["of"] > 1 else "the count"
         yield (
-            f"The prior matters for {beside['prior_matters']:,} of {beside['of']:,} counts: under a flat prior, the "
+            f"The prior matters for {counts}: under a flat prior, the "
             "mean differs by more than half a standard deviation, or an end of the interval by more than one (see the "
             "rows for comparison)."
         )
@@ -420,6 +446,7 @@ def _asked(question: Mapping[str, Any]) -> str:
 
 
 MOST_DIGITS = 4
+_SMALL_MEAN = 0.001  # a smaller mean of a count is stated as a bound
 _LESS, _MORE, _NO_BOUND = "less than", "more than", "no bound"
 
 
@@ -428,6 +455,20 @@ def count(value: float) -> str:
     if not isfinite(value):
         return _NO_BOUND
     return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
+
+
+def count_mean(value: float, width: float) -> str:
+    """Return the mean of a count as text. The text has one decimal, or four significant digits if the interval is
+    narrower than 1.
+
+    Parameters
+    ----------
+    value : mean.
+    width : width of the interval.
+    """
+    if value == round(value, 1) or width >= 1:
+        return count(round(value, 1))
+    return f"{value:,.4g}" if abs(value) >= _SMALL_MEAN else f"{_LESS} {_SMALL_MEAN:g}"
 
 
 def percent(value: float, digits: int = 1) -> str:
@@ -467,10 +508,10 @@ def real(value: float, width: float) -> str:
     """
     if not isfinite(value):
         return _NO_BOUND
-    if not isfinite(width) or width <= 0:
+    if not isfinite(width) or width <= 1e-12 * abs(value):
         return f"{value:.4g}"
     decimals = int(min(max(1 - floor(log10(width)), 0), 12))
-    return f"{value:,.{decimals}f}"
+    return f"{round(value, decimals) + 0.0:,.{decimals}f}"  # + 0.0, so that -0.0 is shown as 0.0
 
 
 def listed(names: list[str], word: str = "and") -> str:

@@ -15,7 +15,8 @@ import pandas as pd
 
 from . import batch, making, sentences
 from .making import Files
-from .sentences import count, real, shares
+from .noisy_counts.rules import FEWEST
+from .sentences import real, shares
 
 MOST_SENTENCES = 6  # maximum number of sentences on a page; the table has a row for every quantity
 MOST_ROWS = 400  # maximum number of rows in the table of a page
@@ -124,6 +125,7 @@ def _points(files: Files, most: int) -> Summary:
     size = len(rows) + sum(point.get("rows_left_out", 0) for point in points)
     part = sentences.noise_part(points[0])
     level = f"{100 * facts['settings']['level']:g} %"
+    unit = {key: points[0][key] for key in ("rate_unit", "exposure_column") if "rate_unit" in points[0]}
     other = comparison.head(MOST_ROWS).to_dict("records")
     return Summary(
         name=facts["scenario"],
@@ -137,7 +139,7 @@ def _points(files: Files, most: int) -> Summary:
         assumptions=by_point(points, [sentences.assumptions(facts, point) for point in points]),
         accuracy=by_point(points, [sentences.accuracy(point) for point in points], "At each point: "),
         limitations=list(sentences.LIMITATIONS),
-        comparison=[_line(row, ["analysis"], {"kind": ""}, _unit(facts)) for row in other],
+        comparison=[_line(row, [*keys, "analysis"], {"kind": ""}, unit) for row in other],
         release=facts["release"],
         facts=facts,
     )
@@ -156,18 +158,22 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
     refused = {s.removeprefix(batch.REFUSED): n for s, n in tables["statuses"].items() if s.startswith(batch.REFUSED)}
     answered = tables["all"] - tables["refused"]
     rejected = f"{tables['refused']:,} {'was' if tables['refused'] == 1 else 'were'} rejected"
+    noun, were = "table" if tables["all"] == 1 else "tables", "was" if answered == 1 else "were"
     return Summary(
         name=facts["scenario"],
         kind=facts["kind"],
         form="batch",
-        headline=f"{answered:,} of {tables['all']:,} tables were analysed; {rejected}.",
+        headline=f"{answered:,} of {tables['all']:,} {noun} {were} analysed; {rejected}.",
         sentences=[f"Rejected, {n:,} table{'s' * (n > 1)}: {reason}." for reason, n in list(refused.items())[:_PART]],
         lines=[_line(row, ["table"], {"kind": ""}, _unit(facts)) for row in rows.to_dict("records")],
         more=0,
         level=f"{100 * facts['settings']['level']:g} %",
-        assumptions=["Each table is analysed separately, in the same way.", *_assumed(facts)],
+        assumptions=["Each table is analysed separately, with the same settings.", *_assumed(facts, rows)],
         accuracy=[
-            *(f"The numbers of {n:,} tables are {sentences.STATUS_TEXT[status]}." for status, n in statuses.items()),
+            *(
+                f"The numbers of {n:,} table{'s' * (n > 1)} are {sentences.STATUS_TEXT[status]}."
+                for status, n in statuses.items()
+            ),
             *sentences.conflicts(tables),
         ],
         limitations=["The intervals are not adjusted for the number of tables.", *sentences.LIMITATIONS],
@@ -194,7 +200,10 @@ def by_point(points: Sequence[dict[str, Any]], texts: Sequence[Sequence[str]], e
     for point, point_texts in list(zip(points, texts, strict=True))[:_POINTS]:
         lines += [f"With {_at(point['at'])}: {text}" for text in point_texts if text not in common]
     if len(points) > _POINTS and any(set(point_texts) - common for point_texts in texts):
-        lines.append(f"The file of facts states the same about the other {len(points) - _POINTS} points.")
+        rest = len(points) - _POINTS
+        lines.append(
+            f"The JSON file describes the other {rest} points." if rest > 1 else "The JSON file describes 1 more."
+        )
     return lines
 
 
@@ -205,11 +214,11 @@ def _unit(facts: sentences.Facts) -> dict[str, Any]:
     settings = facts["settings"]
     if facts["kind"] != "protected_rates" or settings.get("family") == "shares":
         return {}
-    unit = f"per {settings['per']:,g} {settings['exposure']}"
-    return {"rate_unit": unit, "exposure_column": settings["exposure"]}
+    rules = import_module(f"{__package__}.{facts['kind']}.rules")
+    return {"rate_unit": rules.unit(settings["per"], settings["exposure"]), "exposure_column": settings["exposure"]}
 
 
-def _assumed(facts: sentences.Facts) -> list[str]:
+def _assumed(facts: sentences.Facts, rows: pd.DataFrame) -> list[str]:
     """Return the assumptions, stated in the settings of a batch, that apply to all tables of the batch."""
     settings, lines = facts["settings"], []
     noise, prior = settings.get("noise"), settings.get("prior")
@@ -222,9 +231,29 @@ def _assumed(facts: sentences.Facts) -> list[str]:
         lines.append(f"The noise is that of epsilon = {settings['epsilon']:g}.")
     if settings.get("rate") is not None:
         lines.append(f"Each record was selected for swapping with probability {sentences.percent(settings['rate'])}.")
-    if prior is not None:
-        lines.append(f"Prior: {sentences.prior_text({'law': prior} if isinstance(prior, str) else prior)}.")
+    if text := _prior_of_batch(facts["kind"], prior, rows):
+        lines.append(f"Prior: {text}.")
     return lines
+
+
+def _prior_of_batch(kind: str, prior: Any, rows: pd.DataFrame) -> str:
+    """Return a description of the prior of all tables of a batch. The text is empty if the kind has no such prior."""
+    types = set(rows["type"]) - {""}
+    if kind == "noisy_counts" and types == {"count"}:  # without a total, a fitted prior is fitted to all tables
+        if prior is None:
+            return f"fitted to the counts of all tables if there are at least {FEWEST}, otherwise weight 1/(1 + n)"
+        return f"{_plain_prior(prior)}{' to the counts of all tables' if prior == 'fitted' else ''}"
+    if kind == "swapped_table" or (kind == "noisy_counts" and types):
+        number = {"flat": 1.0, "jeffreys": 0.5, "None": 0.5}.get(str(prior), prior)
+        if isinstance(number, (int, float)):
+            return sentences.prior_text({"law": "Dirichlet", "concentration": [float(number)]})
+    if isinstance(prior, (int, float)):
+        return f"Dirichlet-multinomial with concentration {prior:g} for each"
+    return "" if prior is None else _plain_prior(prior)
+
+
+def _plain_prior(prior: Any) -> str:
+    return sentences.prior_text({"law": prior} if isinstance(prior, str) else prior)
 
 
 def _listed(points: Sequence[dict[str, Any]]) -> str:
@@ -292,10 +321,8 @@ def _number(value: Any, kind: str, width: float, key: str) -> str:
     if number != number:
         return ""
     if kind == "count":
-        short = number == round(number, 1) or (
-            key == "mean" and width >= 1
-        )  # more digits would be meaningless, given the width of the interval
-        return count(round(number, 1)) if short else f"{number:,.4g}"
+        # more digits of a mean would be meaningless, given the width of the interval
+        return sentences.count_mean(number, width if key == "mean" else 0.0)
     return shares(number, width=width)[0] if kind in ("share", "rate") else real(number, width)
 
 

@@ -133,7 +133,7 @@ def test_a_plan_names_the_parameter_of_its_cost(tmp_path):
     assert "covers rho = 0.5, but not rho = 1" in text
     table = planning.shown(made, 0.95)
     assert table.loc[table["rho"] == "0.5", "rho stated"].iloc[0] == "0.5 (add or remove a record)"
-    assert table.loc[table["rho"] == "0.5", "rho of the budget"].iloc[0] == "2 (replace a record)"
+    assert table.loc[table["rho"] == "0.5", "rho if replaced"].iloc[0] == "2 (replace a record)"
 
 
 def test_mechanisms_without_additive_noise():
@@ -286,7 +286,7 @@ def test_the_table_of_a_plan_has_rounded_cells():
     found = plan_of(["yes", "no budget", "beyond"])
     table = planning.shown(found, 0.9)
     assert list(table.columns) == [
-        "epsilon", "quantity", "scale of noise", "within (90 %)", "epsilon stated", "epsilon of the budget",
+        "epsilon", "quantity", "scale of noise", "within (90 %)", "epsilon stated", "epsilon if replaced",
         "epsilon at delta 1e-06", "covered",
     ]  # fmt: skip
     assert table.iloc[0].tolist() == [
@@ -328,3 +328,25 @@ def test_the_values_of_a_plan_increase_and_default_to_multiples():
     assert planning._costs(Cost(relation=ADD_OR_REMOVE, rho=0.5)) == {
         "cost": 0.5, "relation": ADD_OR_REMOVE, "budget_cost": 2.0, "budget_relation": REPLACE,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("budget", "stated"),
+    [
+        ({}, "A budget of r would count the epsilon of a replaced record, which is the same number."),
+        ({"epsilon": 4.0}, "The budget of r counts the epsilon of a replaced record, which is the same number."),
+        ({"rho": 0.5}, "which is the same number, converted to rho = epsilon²/2."),
+        (
+            {"epsilon": 4.0, "delta": 1e-6},
+            "which is the same number, and converts the sum of all costs to epsilon at delta = 1e-06.",
+        ),
+    ],
+)
+def test_a_plan_states_in_which_unit_the_budget_counts(tmp_path, budget, stated):
+    """A pure epsilon implies zero-concentrated privacy with rho = epsilon^2/2 (Bun and Steinke 2016)."""
+    settings = {"data": "confidential/f.csv", "mechanism": "discrete_laplace", "epsilon": 0.5}
+    budgets = {"r": budget} if budget else {}
+    planning.release_made(
+        "p", {"release": "r"}, releases={"r": settings}, budgets=budgets, folder=tmp_path, root=tmp_path
+    )
+    assert stated in json.loads((tmp_path / "results/plans/p.json").read_text())["sentence"]

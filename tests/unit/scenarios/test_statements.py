@@ -268,6 +268,94 @@ def test_a_grid_states_at_which_point_a_sentence_holds(shown):
     assert all(any(line.startswith(words) for line in told) for words in paid)
 
 
+def test_no_sentence_about_noise_if_the_counts_were_not_changed(shown):
+    shown(counts={"a": 12, "b": 14}, noise="exact", total=26)
+    assert not any("accounts for" in text for text in summary.summarise(making.files("mine", ".")).sentences)
+
+
+def test_rows_for_comparison_state_their_point(shown):
+    """Only the count 0 depends strongly on the prior, so the row for comparison is the third row of each point."""
+    shown(counts={"a": 40, "b": 30, "c": 0}, noise={"law": "discrete_laplace", "scale": [1, 2]}, prior="1/(1+n)")
+    files = making.files("mine", ".")
+    assert making.read(files)[1]["scale"].tolist() == [1.0, 2.0]
+    other = summary.summarise(files).comparison
+    assert [(line.key, line.quantity) for line in other] == [(f"{s}, flat prior on the counts", "c") for s in (1, 2)]
+
+
+@pytest.mark.parametrize(("value", "told"), [(3.7e-23, "below 1e-12"), (0.004, "0.004"), (2e-12, "2e-12")])
+def test_p_values_of_sums_are_not_more_precise_than_their_error_bounds(value, told):
+    check = {"found": True, "names": ["total"], "counts": 1, "smallest": value, "tested": 4}
+    assert f"(smallest p-value {told} among 4)" in next(sentences._conflict(check))
+
+
+def test_the_p_value_of_a_public_total_is_a_bound(shown):
+    """The released counts add up to 42 instead of 100. For three discrete Laplace terms of scale 1, the two-sided
+    probability of a difference of at least 58 is 3.7e-23, by direct convolution.
+    """
+    q = math.exp(-1.0)
+    one = (1 - q) / (1 + q) * q ** abs(np.arange(-200, 201))
+    three = np.convolve(np.convolve(one, one), one)
+    assert 2 * three[: 600 - 58 + 1].sum() == pytest.approx(3.7e-23, rel=0.01)
+    text = shown(counts={"a": 15, "b": 20, "c": 7}, noise={"law": "discrete_laplace", "scale": 1}, total=100)
+    assert (
+        "CONFLICT: total is improbable under the stated noise and prior (smallest p-value below 1e-12 among 4)" in text
+    )
+
+
+def test_means_of_counts_are_the_same_in_sentences_and_rows(shown):
+    """With scale 0.2, the interval is a single count, and the mean has four digits, as it is close to an integer."""
+    shown(counts={"a": 3, "b": 9}, noise={"law": "discrete_laplace", "epsilon": 10})
+    found = summary.summarise(making.files("mine", "."))
+    assert found.sentences[0].endswith(f"the posterior mean is {found.lines[0].mean}.")
+    assert 2.95 < float(found.lines[0].mean) < 3
+    assert sentences.count_mean(1e-44, 0.0) == "less than 0.001"
+    assert sentences.real(-0.01, 8.0) == "0.0"
+
+
+def test_levels_and_titles_do_not_form_a_grid(shown):
+    for key, values in (("level", [0.5, 0.9]), ("title", ["one", "two"])):
+        with pytest.raises(SystemExit, match=f"{key}: must be a single value, got a list"):
+            shown(counts={"a": 3, "b": 9}, noise={"law": "discrete_laplace", "scale": 1}, **{key: values})
+
+
+def test_a_count_below_the_threshold_needs_no_total(shown):
+    """The empty count is at most 9, and the weights 1/(1 + n) of 0 .. 9 have the mean 10/H(10) - 1 = 2.41."""
+    text = shown(counts={"a": 15, "b": 20, "c": None}, noise={"law": "exact", "threshold": 10})
+    assert re.search(r"c +true count +withheld +2\.4 +0 to 9 ", text)
+    noise = {"law": "discrete_gaussian", "sigma": 5, "threshold": 12}
+    with pytest.raises(SystemExit, match="'c' is not available"):
+        shown(counts={"a": 15, "b": 20, "c": ".."}, missing=[".."], noise=noise, total=50)
+
+
+def test_the_default_prior_of_counts_that_may_be_negative(shown):
+    text = shown(counts={"a": -50, "b": 5}, noise={"law": "discrete_laplace", "scale": 1}, bounds={"lower": -100})
+    assert "Prior: flat on the counts (default: " in text
+    assert "; flat if counts may be negative)." in text
+
+
+def test_a_tree_states_its_total_and_the_prior_of_its_leaves(shown):
+    Path("tree.csv").write_text(TREE, encoding="utf-8")
+    text = shown(file="tree.csv", noise="discrete_gaussian", prior="flat", total=1279)
+    assert "\nThe total of 1,279 records is public and exact.\n" in text
+    assert "Prior: the counts of the leaves are independent, and the prior of each leaf is: flat on the counts." in text
+    assert "total of" not in shown(file="tree.csv", noise="discrete_gaussian", prior="flat")
+
+
+def test_a_batch_states_the_prior_of_all_tables(shown):
+    """Without a total, one prior is fitted to all tables; with a total, the prior of every table is Jeffreys' prior."""
+    rows = "".join(f"t{i},a,{i % 9}\nt{i},b,{i}\n" for i in range(20))
+    Path("many.csv").write_text(f"table,name,value\n{rows}", encoding="utf-8")
+    noise = {"law": "discrete_laplace", "scale": 1}
+    told = "Prior: fitted to the counts of all tables if there are at least 30, otherwise weight 1/(1 + n).\n"
+    assert told in shown(file="many.csv", noise=noise)
+    told = "Prior: Jeffreys' prior on the rates (Dirichlet, concentration 0.5 for each).\n"
+    assert told in shown(file="many.csv", noise=noise, total=20)
+    Path("many.csv").write_text("table,name,value\nt,a,3\nt,b,5\n", encoding="utf-8")
+    text = shown(file="many.csv", noise=noise, total=8)
+    assert text.startswith("1 of 1 table was analysed; 0 were rejected.\n")
+    assert "\nThe numbers of 1 table are exact" in text
+
+
 def test_a_swapped_table_states_what_the_swapping_protects(shown):
     shown(kind="swapped_table", table=[[5, 2], [3, 4]], rate=0.25)
     found = page.write(making.files("mine", "."), "page.html")
@@ -292,12 +380,12 @@ def test_a_swapped_table_states_what_the_swapping_protects(shown):
         (
             {"rho": 0.02, "relation": "add or remove a record"},
             "rho 0.08 of 0.5 (replace a record)",
-            "2.92 : 1 (74.5 %) sure of the true one (with probability 1e-06, it may learn more).",
+            "2.92 : 1 (74.5 %) sure of the true one (with probability 1e-06, the reader may learn more).",
         ),
         (
             {"rho": 0.02, "relation": "replace a record"},
             "rho 0.02 of 0.5 (replace a record)",
-            "2.92 : 1 (74.5 %) sure of the true one (with probability 1e-06, it may learn more).",
+            "2.92 : 1 (74.5 %) sure of the true one (with probability 1e-06, the reader may learn more).",
         ),
     ],
 )
@@ -510,7 +598,8 @@ def test_confidence_intervals_belong_to_the_names_of_their_rows(order):
         (1234.5678, 9.9, "1,234.6"),
         (1234.5678, 10.0, "1,235"),
         (1234.5678, 5000.0, "1,235"),
-        (0.5, 1e-20, "0.500000000000"),  # at most twelve decimals
+        (0.5, 4e-12, "0.500000000000"),  # at most twelve decimals
+        (2 / 3, 1e-16, "0.6667"),  # a width of a rounding error is 0
         (1234.5678, 0.0, "1235"),
         (1234.5678, -1.0, "1235"),
         (1234.5678, math.inf, "1235"),
@@ -665,7 +754,8 @@ def test_cells_that_are_not_listed_are_counted(stated, told):
     ("point", "bounded", "noun"),
     [
         ({"noise": {"law": "laplace"}}, False, "noise"),
-        ({"noise": {"law": "exact"}}, True, "suppression"),
+        ({"noise": {"law": "exact"}}, True, ""),
+        ({"noise": {"law": "exact", "threshold": 10}}, True, "suppression"),
         ({"noise": {"law": "exact", "rounded": 5}}, True, "rounding"),
         ({"noise": {"law": "random_rounding", "base": 3}}, True, "rounding"),
         ({"noise": {"law": "table"}}, True, "noise"),
@@ -722,3 +812,52 @@ def test_the_nouns_of_questions(question, quantity, noun, whole, text):
     assert sentences.question_noun(quantity, {"p": {"ratio": ["x", "y"]}, "q": question}) == noun
     assert sentences.about_counts(quantity, {"p": {"ratio": ["x", "y"]}, "q": question}) == whole
     assert sentences._asked(question) == text
+
+
+def test_a_weak_guarantee_is_stated_for_the_bound_and_not_for_the_stated_cost():
+    """At order 2, the bound on the loss is 0.01 + log(10^6)/(2 - 1) = 13.826, although epsilon is 0.01."""
+    told = page._guarantee(Cost(relation="replace a record", epsilon=0.01, order=2.0), "replace a record")
+    assert "This is a bound of 13.9 on the privacy loss; above 5, a guarantee is weak." in told
+    assert "Above epsilon" not in told
+
+
+def test_no_odds_ratio_is_certain(shown):
+    text = shown(kind="swapped_table", table=[[150, 1], [1, 160]], rate=0.02)
+    assert "The probability that the odds ratio is above 1 is more than 99.99 %." in text
+
+
+def test_scores_of_simulated_releases_are_not_called_posterior_means(shown):
+    """With two releases, the t interval has one degree of freedom, and the scores without noise have no interval."""
+    rows = "".join(f"{'yes' if i % 2 else 'no'},{'rg'[i % 3 == 0]}\n" for i in range(60))
+    Path("made_up.csv").write_text(f"outcome,colour\n{rows}", encoding="utf-8")
+    rehearsal = {"csv": "made_up.csv", "target": "outcome", "epsilons": [1.0], "repeats": 2, "mechanisms": ["laplace"]}
+    assert "posterior mean" not in shown(kind="classifier", rehearsal=rehearsal)
+    found = page.write(making.files("mine", "."), "page.html")
+    assert "the mean over the simulated releases is" in found.headline
+    assert "(95 % t interval for the mean: " in found.headline
+    written = Path("page.html").read_text(encoding="utf-8")
+    assert "Intervals are 95 % t intervals for the mean over the simulated releases." in written
+    assert "credible intervals" not in written
+
+
+def test_a_conflict_of_a_censored_sample_is_shown_first(shown):
+    """The noise of scale 32.8 exceeds 880 with probability exp(-880/32.8)/2 = 1e-12, far below 1/2000."""
+    statistics = {"mean": 0.43, "sse": 7.2, "low": -1.6, "high": 900.0}
+    limits = {"lower": -2.0, "upper": 2.0, "records": 20, "epsilon": 0.5}
+    head = shown(kind="censored_sample", statistics=statistics, **limits).splitlines()[1]
+    assert head == "CONFLICT: prior and release disagree: the released high has a prior p-value of at most 0.0005."
+
+
+def test_the_coverage_that_is_stated_for_few_areas_was_measured(shown):
+    table = pd.read_csv(Path(__file__).parents[3] / "docs/methods/rates.tsv", sep="\t", index_col="case")
+    measured = table.loc["50 areas, noise", "rates, exact likelihood"]
+    Path("one.csv").write_text("name,value,births\nA,7,1000\n", encoding="utf-8")
+    text = shown(
+        kind="protected_rates", file="one.csv", exposure="births", noise={"law": "discrete_laplace", "scale": 1}
+    )
+    stated = re.search(r"Warning: only 1 area: .*measured coverage ([0-9.]+) for 50 areas", text)
+    assert float(stated[1]) == round(measured, 2)
+    assert "rates are per unit of births." in text
+    Path("two.csv").write_text("name,value,births\nA,7,1000\nB,9,1500\n", encoding="utf-8")
+    files = {"file": "two.csv", "exposure": "births", "noise": {"law": "discrete_laplace", "scale": 1}}
+    assert "With per 1000: " in shown(kind="protected_rates", per=[1000, 10], **files)

@@ -467,7 +467,9 @@ class Conflict:
         )
         every = self.predictive + self.parameters
         worst = min(range(len(every)), key=every.__getitem__)
-        return f"prior and release disagree: {names[worst]} has prior probability {every[worst]:.1g}"
+        # the p-value of a released number is estimated from `SIZE` draws, so it has a smallest possible value
+        bound = "at most " if worst < len(STATISTICS) and every[worst] <= 2 / (SIZE + 1) else ""
+        return f"prior and release disagree: {names[worst]} has a prior p-value of {bound}{every[worst]:.1g}"
 
     __repr__ = __str__
 

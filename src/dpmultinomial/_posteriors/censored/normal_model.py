@@ -288,7 +288,8 @@ def _on_grid(
     starts: list[Array] = list(
         np.array([(0.0, 0.0), (m, np.log(max(q, 1e-6) / max(c, 1.0))), (inner.mu0, np.log(inner.rate0 / inner.shape0))])
     )
-    optima = [minimize(negative, start, method="Nelder-Mead", tol=1e-9) for start in starts]
+    with np.errstate(over="ignore"):  # at an extreme starting point, the density is 0
+        optima = [minimize(negative, start, method="Nelder-Mead", tol=1e-9) for start in starts]
     best = min(optima, key=lambda r: float(r.fun))
     mu, t = (_cover(log_density, best.x, -best.fun, axis) for axis in (0, 1))
     logs = log_density(mu[:, None], t[None, :])

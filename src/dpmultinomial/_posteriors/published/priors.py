@@ -665,6 +665,9 @@ def _mean_likelihood(cells: Cells, rows: Whole, low: Array, high: Array, edges: 
     return out / np.diff(edges)
 
 
+_DEFAULT = f"default: fitted if there are at least {FEWEST} counts, otherwise 1/(1+n)"
+
+
 @dataclass(frozen=True)
 class Choice:
     """Priors that were chosen for the noisy counts, one prior per group of rows.
@@ -691,11 +694,9 @@ class Choice:
         """
         sizes = np.bincount(self.which, minlength=len(self.priors))
         listed = [{**prior.settings(), "rows": int(n)} for prior, n in zip(self.priors, sizes, strict=True)]
-        chosen = (
-            "given by the user"
-            if self.asked
-            else f"default: fitted if there are at least {FEWEST} counts, otherwise 1/(1+n)"
-        )
+        chosen = "given by the user" if self.asked else _DEFAULT
+        if not self.asked and any(isinstance(prior, Flat) for prior in self.priors):
+            chosen += "; flat if counts may be negative"
         if self.unfitted:
             where = "" if self.groups == ("",) else f" in {self.unfitted} of {len(self.groups)} groups"
             chosen += f"; the noise is too large to fit a prior to so few counts{where}"

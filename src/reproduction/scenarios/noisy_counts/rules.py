@@ -232,11 +232,28 @@ def _without_numbers(settings: Mapping[str, Any], columns: Columns, found: Seque
         published_cells.censored({"law": stated} if isinstance(stated, str) else stated or {}, listed, found)
     except ValueError as error:
         yield place, str(error)
-    free = settings.get("total") is None and settings.get("prior", "flat") in ("flat", "1/(1+n)")
+    withheld = isinstance(stated, Mapping) and "threshold" in stated  # a value that is not a number is below it
+    if withheld and (lost := _unavailable(settings, columns, found)):
+        yield (
+            place,
+            (
+                f"{lost!r} is not available (key 'missing'), but under noise with a threshold, a count without a value "
+                "was withheld: remove the count, or the symbol from missing"
+            ),
+        )
+    free = settings.get("total") is None and settings.get("prior", "flat") in ("flat", "1/(1+n)") and not withheld
     for name, (number, bounds) in zip(found, listed, strict=True):
         if free and number is None and (bounds is None or bounds[1] == inf):
             yield place, f"{name!r} has no {'value' if bounds is None else 'upper end'}: {_WITHHELD}"
             return
+
+
+def _unavailable(settings: Mapping[str, Any], columns: Columns, found: Sequence[str]) -> str:
+    """Return the name of the first count whose value is a symbol of the key ``missing``; empty if there is none."""
+    written = settings.get("counts") or ()
+    values = columns["value"] if columns else list(written.values() if isinstance(written, Mapping) else written)
+    missing = settings.get("missing") or ()
+    return next((name for name, value in zip(found, values, strict=False) if str(value).strip() in missing), "")
 
 
 def _twice(found: Sequence[str]) -> set[str]:
@@ -563,11 +580,12 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
         sentences.append(f"With probability {sure}, a published count {how} the true count.")
     if limits := _limits_text(point.get("bounds") or {}):
         sentences.append(limits)
-    if "tree" in point:
-        return [*sentences, *_tree(point["tree"])]
     total = point.get("total")
+    if "tree" in point:
+        known = [total_sentence(total)] if isinstance(total, int) else []
+        return [*sentences, *_tree(point["tree"]), *known]
     if isinstance(total, int):
-        sentences.append(f"The total of {total:,} records is public and exact.")
+        sentences.append(total_sentence(total))
     elif isinstance(total, Mapping):
         noise_of_total = noise_text(total.get("noise") or {})
         sentences.append(f"The total was published as {float(total['released']):,g}, with {noise_of_total}.")
@@ -578,6 +596,11 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
             "The rates (but not the counts) also assume that the records are an independent random sample."
         )
     return sentences
+
+
+def total_sentence(total: int) -> str:
+    """Return a sentence that states the public total."""
+    return f"The total of {total:,} record{'s' * (total != 1)} is public and exact."
 
 
 def _tree(tree: Mapping[str, Any]) -> list[str]:
@@ -600,6 +623,8 @@ def _limits_text(bounds: Mapping[str, Any]) -> str:
     are >= 0.
     """
     lower, upper = (float(bounds.get(key, default)) for key, default in (("lower", 0), ("upper", inf)))
+    if lower == upper:
+        return f"Every true count is {lower:,g}, by the stated bounds."
     if upper < inf and lower > -inf:
         return f"Every true count is between {lower:,g} and {upper:,g}, by the stated bounds."
     if upper < inf:
@@ -663,8 +688,11 @@ def _prior_law_text(words: Mapping[str, Any]) -> str:
             "flat on the count of the root; each count is split among its children by a Dirichlet-multinomial "
             f"distribution with concentration {each}{how}"
         )
+    if law == "leaves":
+        return _leaves_text(words["priors"])
     if law == "fitted":
-        return f"distribution fitted to {words['fitted_on']:,} of the counts, with mean {words['mean']:.4g}"
+        mean = f", with mean {words['mean']:.4g}" if "mean" in words else ""
+        return f"distribution fitted to {words['fitted_on']:,} of the counts{mean}"
     if law == "multinomial":
         alpha = words.get("alpha", 1.0)
         several = set(alpha) if isinstance(alpha, list) else {alpha}
@@ -677,6 +705,14 @@ def _prior_law_text(words: Mapping[str, Any]) -> str:
     if law == "table":
         return f"table of {words['counts']:,} counts with their probabilities"
     return plain_prior_text({key: value for key, value in words.items() if key not in ("rows", "chosen")})
+
+
+def _leaves_text(priors: Mapping[str, Any]) -> str:
+    """Return a description of the prior of the leaves of a tree. There is one prior, or one prior for each group."""
+    if "law" in priors:
+        return f"the counts of the leaves are independent, and the prior of each leaf is: {_prior_law_text(priors)}"
+    parts = [f"{name}: {_prior_law_text(part)}" for name, part in priors.items()]
+    return f"the counts of the leaves are independent, and the prior of each leaf is, by group: {'; '.join(parts)}"
 
 
 def noise_text(words: Mapping[str, Any]) -> str:

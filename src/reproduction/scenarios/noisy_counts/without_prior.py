@@ -19,6 +19,7 @@ from ..sentences import count, percent
 # difference between two limits, relative to the width of the credible interval, above which the intervals are called
 # different
 DIFFERENT = 0.5
+_NONE_FITS = "no count fits"  # remark on an empty confidence interval
 
 
 def columns(rows: pd.DataFrame, release: Release, level: float) -> pd.DataFrame:
@@ -103,9 +104,15 @@ def sentence(level: float, rows: pd.DataFrame) -> str:
     counts = f"cover the true count in at least {sure} of releases, whatever the count"
     rates = f"cover the underlying rate in at least {sure} of samples and their releases, whatever the rate"
     covered = [text for text, type_ in ((counts, "count"), (rates, "rate")) if type_ in types]
-    return (
+    text = (
         f"The {sure} confidence intervals need no prior: intervals made this way {', and '.join(covered or [counts])}."
     )
+    if empty := int(rows[CONFIDENCE[2]].str.contains(_NONE_FITS, regex=False).sum()):
+        text += (
+            f" For {empty:,} {'count' if empty == 1 else 'counts'}, {_NONE_FITS} at this level, and the interval "
+            "contains only the nearest count."
+        )
+    return text
 
 
 def differing(rows: pd.DataFrame, release: Release, level: float) -> str:
@@ -137,10 +144,11 @@ def differing(rows: pd.DataFrame, release: Release, level: float) -> str:
     row: Any = intervals.iloc[int(apart[np.argmax(gaps[apart])])]
     more = f", and differs for {len(apart) - 1:,} more counts" if len(apart) > 1 else ""
     sure = percent(level, 3)
+    nearest = f" (the nearest count; {_NONE_FITS} at this level)" if _NONE_FITS in str(row.ci_method) else ""
     return (
-        f"{row.quantity}: {sure} confidence interval {count(row.ci_lower)} to {count(row.ci_upper)}, without a prior, "
-        f"differs from the credible interval{more}: intervals made this way cover the true count in at least {sure} of "
-        "releases, whatever the count."
+        f"{row.quantity}: {sure} confidence interval {count(row.ci_lower)} to {count(row.ci_upper)}{nearest}, "
+        f"without a prior, differs from the credible interval{more}: intervals made this way cover the true count in "
+        f"at least {sure} of releases, whatever the count."
     )
 
 

@@ -76,5 +76,5 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
     return [
         f"The shares are one draw from a Dirichlet distribution with parameters {point['r']:.5g} times each count plus "
         f"{point['alpha']:.5g}.",
-        f"The total of {point['total']:,} records is public and exact.",
+        f"The total of {point['total']:,} record{'s' * (point['total'] != 1)} is public and exact.",
     ]

@@ -31,7 +31,7 @@ def answer(case: Case) -> Answer:
     table = _rows(inferred, release, settings["level"])
     facts: dict[str, Any] = {"origin": "published", "per": settings["per"], "exposure_column": settings["exposure"]}
     if settings["family"] == "rates":
-        facts["rate_unit"] = f"per {settings['per']:,g} {settings['exposure']}"
+        facts["rate_unit"] = rules.unit(settings["per"], settings["exposure"])
     cells = published_cells.parsed(columns["value"], settings)
     if texts := published_cells.texts_of(cells, list(columns["name"])):
         facts["published_as"] = texts

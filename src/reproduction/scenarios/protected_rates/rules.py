@@ -101,12 +101,13 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
         if number:
             sentences.append(f"For {number:,} of the {point['areas']:,} areas, {what}.")
     sentences.append(
-        f"The {'rates' if rates else 'shares'} of the {point['areas']:,} areas vary around a mean{covariates}: "
-        + ("they have gamma distributions of one shape." if rates else "they have beta distributions.")
+        f"The {'rates' if rates else 'shares'} of areas vary around a mean{covariates}: "
+        f"they have {'gamma distributions of one shape' if rates else 'beta distributions'}. "
+        f"The file has {point['areas']:,} area{'s' * (point['areas'] != 1)}."
     )
     if rates:
         sentences.append(
-            f"Given its rate, a count is Poisson; rates are per {point['per']:,g} {point['exposure_column']}."
+            f"Given its rate, a count is Poisson; rates are {unit(point['per'], point['exposure_column'])}."
         )
     else:
         sentences.append(f"Given its share, a count is binomial among {point['exposure_column']}.")
@@ -114,6 +115,11 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
         "An interval contains the true rate with the stated probability on average over areas, and not in each area."
     )
     return sentences + [f"Warning: {text}." for text in point["warnings"]]
+
+
+def unit(per: float, exposure: str) -> str:
+    """Return the unit of rates as text, such as ``per 1,000 births`` or ``per unit of births``."""
+    return f"per unit of {exposure}" if per == 1 else f"per {per:,g} {exposure}"
 
 
 def prior_text(prior: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...config import question_rules
-from ..sentences import listed, percent
+from ..sentences import chance, listed, percent
 
 Columns = Mapping[str, Sequence[str]] | None
 MOST_CELLS, MOST_RECORDS = 200, 100_000
@@ -92,9 +92,8 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
     rows, columns = (point["sides"][side] for side in ("rows", "columns"))
     sentences.append(f"The table has the rows {_few(rows)} and the columns {_few(columns)}, and no others.")
     if "probability_odds_ratio_above_1" in point:
-        sentences.append(
-            f"The probability that the odds ratio is above 1 is {percent(point['probability_odds_ratio_above_1'], 2)}."
-        )
+        above = chance(point["probability_odds_ratio_above_1"], "exact", 0.0, False)
+        sentences.append(f"The probability that the odds ratio is above 1 is {above}.")
     if protects := point.get("protects"):
         sentences.append(
             f"An exchange of two records' swapped values is protected with epsilon = "

@@ -39,7 +39,7 @@ def test_rows_are_the_posterior_and_the_total(tmp_path):
     assert all("in place of flat" in text for text in comparison["analysis"])
     said = sentences.assumptions(facts, facts["points"][0])
     assert "Discrete Laplace noise of scale 2 was added" in said[1]
-    assert "algorithm 3, ties random then" in said[1]
+    assert "algorithm 3 (ties: random) then" in said[1]
     assert said[-1].startswith("Privacy cost of the release: epsilon = 1 (neighbouring files: add or remove a record; ")
 
 
