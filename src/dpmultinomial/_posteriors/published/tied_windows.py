@@ -375,7 +375,7 @@ def tail_of_total(cells: Cells, priors: Sequence[CountPrior], total: Total, solv
         return np.nan
     log_scale, probabilities = float(logsumexp(law[1])), np.exp(law[1] - logsumexp(law[1]))
     tail = conflict.of_mixture(total.released, total.noise, law[0], probabilities)
-    if tail >= _PLAIN_TAIL or not rough or not isinstance(total.noise, Exact):
+    if tail >= _PLAIN_TAIL or not isinstance(total.noise, Exact):
         return tail
     # all weights on this side of a public total are accurate if the sum is tilted to the total
     side = "low" if total.released < probabilities @ law[0] else "high"

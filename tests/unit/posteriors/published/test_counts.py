@@ -431,7 +431,7 @@ def test_tail_probabilities_refer_to_counts_within_the_bounds(name, lower, upper
     at_most = weights @ np.exp(law.log_within(-np.inf, y - N[inside], law.parameter))
     at_least = weights @ np.exp(law.log_within(y - N[inside], np.inf, law.parameter))
     expected = min(at_most, at_least) / weights.sum()
-    assert conflict.tails(cells, prior_of(PRIORS["geometric"]))[0] == pytest.approx(expected, rel=1e-9)
+    assert conflict.tails(cells, prior_of(PRIORS["geometric"]))[0] == pytest.approx(expected, rel=1e-9, abs=0)
 
 
 def test_numbers_of_all_counts_are_those_of_each_count():

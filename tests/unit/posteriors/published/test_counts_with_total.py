@@ -87,7 +87,7 @@ def test_with_a_public_total_the_posterior_is_that_of_the_exact_total():
         q = [0.025, 0.5, 0.975]
         assert ours.rates[name].quantile(q) == pytest.approx(theirs.quantile(q, category=i), abs=1e-10)
         x = np.array([0.1, 0.4])
-        assert ours.rates[name].pdf(x) == pytest.approx(theirs.pdf(x, category=i), rel=1e-9)
+        assert ours.rates[name].pdf(x) == pytest.approx(theirs.pdf(x, category=i), rel=1e-9, abs=0)
 
 
 @pytest.mark.parametrize("law", [GAUSS, {"law": "discrete_laplace", "scale": 1.5}])
@@ -241,7 +241,7 @@ def test_sums_keep_their_tails_and_their_places():
     found = added(a, b)
     exact = np.convolve(a.weights, b.weights)
     assert (found.first, found.last) == (2, 2 + len(found.weights) - 1)
-    assert found.weights == pytest.approx(exact[: len(found.weights)] / exact.max(), rel=1e-13)
+    assert found.weights == pytest.approx(exact[: len(found.weights)] / exact.max(), rel=1e-13, abs=0)
     assert found.weights.min() > 1e-40
     assert added_up([]).values().tolist() == [0]
     assert a.reflected().values().tolist() == list(range(-26, 4))
@@ -295,7 +295,7 @@ def test_rates_are_the_mixture_of_their_beta_laws():
     p = weights / weights.sum()
     x = np.array([1e-6, 0.02, 0.1, 0.19, 0.3, 0.6, 0.99])
     exact = np.array([p @ betainc(0.5 + s, 1.5 + t, one) for one in x])
-    assert law.cdf(x) == pytest.approx(exact, rel=1e-10)
+    assert law.cdf(x) == pytest.approx(exact, rel=1e-10, abs=0)
     assert law.cdf([-1.0, 0.0, 1.0, 2.0]).tolist() == [0.0, 0.0, 1.0, 1.0]
     for level in (1e-9, 0.025, 0.5, 0.975, 1 - 1e-9):
         assert law.cdf(law.quantile(level)) == pytest.approx(level, rel=1e-11)
@@ -320,7 +320,7 @@ def test_rates_given_a_public_total_are_the_mixture_of_their_beta_laws(gap):
     p = weights / weights.sum()
     x = np.array([1e-6, 0.02, 0.1, 0.19, 0.3, 0.6, 0.99])
     exact = np.array([p @ betainc(0.5 + s, 81.5 - s, one) for one in x])
-    assert law.cdf(x) == pytest.approx(exact, rel=1e-10)
+    assert law.cdf(x) == pytest.approx(exact, rel=1e-10, abs=0)
     for level in (1e-9, 0.025, 0.5, 0.975, 1 - 1e-9):
         assert law.cdf(law.quantile(level)) == pytest.approx(level, rel=1e-11)
 
@@ -391,7 +391,7 @@ def test_tails_of_a_total_are_sums_over_all_pairs_of_counts(released, sigma, alp
     p = np.exp(sums - logsumexp(sums))
     prior = {"law": "multinomial", "alpha": alpha}
     found = counts_with_total.posterior(list(released), total=total, noise=law, prior=prior).source.tails[-1]
-    assert found == pytest.approx(min(p[: total + 1].sum(), p[total:].sum(), 1.0), rel=1e-8)
+    assert found == pytest.approx(min(p[: total + 1].sum(), p[total:].sum(), 1.0), rel=1e-8, abs=0)
 
 
 def test_the_rate_of_a_single_category_is_1():
@@ -415,7 +415,7 @@ def test_rates_at_the_very_ends():
     low = RateLaw(0.5, 0.5, np.zeros(1), np.array([1e6]), np.ones(1))
     high = RateLaw(0.5, 0.5, np.array([1e6]), np.zeros(1), np.ones(1))
     for level in (1e-12, 0.025, 0.975):
-        assert low.quantile(level) == pytest.approx(stats.beta.ppf(level, 0.5, 1e6 + 0.5), rel=1e-9)
+        assert low.quantile(level) == pytest.approx(stats.beta.ppf(level, 0.5, 1e6 + 0.5), rel=1e-9, abs=0)
         assert 1 - high.quantile(1 - level) == pytest.approx(stats.beta.ppf(level, 0.5, 1e6 + 0.5), rel=1e-3, abs=1e-15)
 
 
@@ -438,13 +438,13 @@ def test_a_total_that_does_not_fit_its_counts_is_a_conflict(prior):
         )
         at_most = sum(mass[d <= seen - N].sum() * w for N, w in enumerate(np.bincount(total, p)))
         at_least = sum(mass[d >= seen - N].sum() * w for N, w in enumerate(np.bincount(total, p)))
-        assert found.source.tails[-1] == pytest.approx(min(at_most, at_least), rel=1e-8)
+        assert found.source.tails[-1] == pytest.approx(min(at_most, at_least), rel=1e-8, abs=0)
         said = found.facts["conflict"]
         assert said["tested"] == 3
         assert said["found"] == (seen > 39)
         assert said.get("names", ["total"])[0] == "total"
     exact = counts_with_total.posterior(released, noise=noise, prior=prior, total=60)
-    assert exact.source.tails[-1] == pytest.approx(np.bincount(total, p)[60:].sum(), rel=1e-8)
+    assert exact.source.tails[-1] == pytest.approx(np.bincount(total, p)[60:].sum(), rel=1e-8, abs=0)
     unmeasured = counts_with_total.posterior([4, None], noise=noise, prior="flat", total=60)
     assert np.isnan(unmeasured.source.tails).tolist() == [False, True, True]
 

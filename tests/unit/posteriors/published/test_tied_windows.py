@@ -115,7 +115,7 @@ def test_small_tails_of_a_total_of_many_counts(noise, alpha, away, root, monkeyp
     wanted = tied_windows.tail_of_total(cells, priors, about, tied_windows.solve(cells, priors, about))
     few(monkeypatch, 64)
     found = tied_windows.tail_of_total(cells, priors, about, tied_windows.solve(cells, priors, about))
-    assert found == pytest.approx(wanted, rel=1e-9)
+    assert found == pytest.approx(wanted, rel=1e-9, abs=0)
 
 
 def test_a_count_that_dominates_the_sum_is_left_to_convolutions(monkeypatch):
@@ -466,7 +466,7 @@ def test_concentrations_and_bounds_that_are_rejected():
 @pytest.mark.parametrize("weights", [[3.0], [1.0, 2.0, 3.0], [0.5, 1e-30, 1e-20]])
 def test_sums_of_later_weights(weights):
     expected = [sum(weights[:i:-1]) for i in range(len(weights))]
-    assert counts_with_total._later(np.array(weights)).tolist() == pytest.approx(expected, rel=1e-15)
+    assert counts_with_total._later(np.array(weights)).tolist() == pytest.approx(expected, rel=1e-15, abs=0)
 
 
 @pytest.mark.parametrize(
@@ -486,8 +486,8 @@ def test_a_rate_is_the_mixture_over_its_pairs(pairs):
     assert law.mean() == pytest.approx(mean, rel=1e-12)
     assert law.variance() == pytest.approx(p @ (parts.var() + (parts.mean() - mean) ** 2), rel=1e-12)
     for x in (1e-6, 0.1, 0.5, 0.97):
-        assert law.cdf(x) == pytest.approx(p @ parts.cdf(x), rel=1e-11)
-        assert law.pdf(x) == pytest.approx(p @ parts.pdf(x), rel=1e-9)
+        assert law.cdf(x) == pytest.approx(p @ parts.cdf(x), rel=1e-11, abs=0)
+        assert law.pdf(x) == pytest.approx(p @ parts.pdf(x), rel=1e-9, abs=0)
         assert law.quantile(p @ parts.cdf(x)) == pytest.approx(x, rel=1e-8)
     assert law.cdf([-1.0, 0.0, 1.0, 2.0]).tolist() == [0, 0, 1, 1]
     assert law.pdf([-0.1, 1.1]).tolist() == [0, 0]
