@@ -11,6 +11,7 @@ from scipy.stats import beta as beta_law
 from scipy.stats import dirichlet as dirichlet_law
 
 from dpmultinomial._files.published import open_release
+from dpmultinomial._results.expressions import Names
 from dpmultinomial._seeding import stream
 from reproduction import kind
 from reproduction.config import config, question_rules, scenario_settings
@@ -340,3 +341,62 @@ def test_what_a_rehearsal_costs(tmp_path):
 
 def test_nodes_come_after_their_parents_whatever_else_is_done():
     assert model._order({"c": ["a"], "d": ["c", "b"], "a": [], "b": []}) == ["a", "b", "c", "d"]
+
+
+A, B, C = (f"P(mark = {c})" for c in "abc")
+
+
+@pytest.mark.parametrize(
+    ("question", "exact"),
+    [
+        ({"share": {"of": A, "among": [A, B]}}, True),
+        ({"share": {"of": [A], "among": [A, B, C]}}, True),
+        ({"share": {"of": [A, B], "among": [A, B, C]}}, False),
+        ({"share": {"of": A, "among": [A]}}, False),
+        ({"share": {"of": A, "among": [B, C]}}, False),
+        ({"probability": f"'{A}' > '{B}'"}, True),
+        ({"probability": f"2 * '{A}' <= 3 * '{B}'"}, True),
+        ({"probability": f"'{A}' > '{B}' + 0.1"}, False),
+        ({"probability": f"'{A}' = '{B}'"}, False),
+        ({"probability": f"'{A}' != '{B}'"}, False),
+        ({"probability": f"'{A}' + '{B}' > 0"}, False),
+        ({"probability": f"'{A}' > 0"}, False),
+        ({"probability": f"'{A}' > '{B}' + '{C}'"}, False),
+        ({"sum": [A, B]}, False),
+    ],
+)
+def test_only_questions_about_a_share_of_one_table_are_exact(question, exact):
+    table = released_table(mark=RELEASED["mark"])
+    one = answer._Table(table, HOW, 1.0)
+    found = answer._exact(question, one, Names((A, B, C)), 0.9)
+    assert (found is not None) == exact
+
+
+@pytest.mark.parametrize(
+    ("question", "tables", "words"),
+    [
+        ({"sum": [A]}, 2, "the key 'sum' must contain names from a single table, got names from 2 tables"),
+        ({"share": {}}, 2, "the key 'share' must contain names from a single table"),
+        ({"rank": {"of": [A]}}, 3, "got names from 3 tables"),
+        ({"rank": {"of": "all"}}, 1, "must list probabilities of a single table, got 'all'"),
+        ({"sum": [A], "about": "counts"}, 1, "the key 'about' must be 'rates' for a model, got 'counts'"),
+        ({"sum": [A], "about": "rates"}, 1, None),
+        ({"difference": [A, B]}, 2, None),
+        ({"rank": {"of": [A, B]}}, 1, None),
+    ],
+)
+def test_sums_shares_and_ranks_are_of_one_table(question, tables, words):
+    if words is None:
+        answer._judge(question, tables)
+    else:
+        with pytest.raises(ValueError, match=words):
+            answer._judge(question, tables)
+
+
+@pytest.mark.parametrize(("total", "public", "known"), [(2000, False, True), (2001, False, False), (2001, True, True)])
+def test_a_table_with_an_estimated_number_of_records_is_listed_up_to_2000(total, public, known):
+    one = answer._Table(released_table(total, public, mark=RELEASED["mark"]), HOW, 1.0)
+    assert (one.law is not None) == known
+    assert one.state.status == ("exact" if public else "approximate")
+    single = answer._Table(released_table(mark=[1.0]), HOW, 1.0)
+    assert single.law is None
