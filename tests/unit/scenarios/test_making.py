@@ -481,7 +481,7 @@ def test_sentences_of_points_are_stated_for_six_points(size):
         return
     wanted = ["At each point: same", *[f"With epsilon {i}: noise {i}" for i in range(min(size, 6))]]
     if size > 6:
-        wanted.append(f"The file of facts states the same about the other {size - 6} points.")
+        wanted.append("The JSON file describes 1 more." if size == 7 else "The JSON file describes the other 3 points.")
     assert found == wanted
     assert summary.by_point(points, [["same"]] * size) == ["same"]
 
@@ -784,13 +784,13 @@ def test_the_assumptions_of_rates_count_the_areas():
         "For 1 of the 1,500 areas, the noisy count was withheld.",
         "For 2 of the 1,500 areas, only bounds of the count were published.",
         "For 5 of the 1,500 areas, no count was published.",
-        "The rates of the 1,500 areas vary around a mean, which depends on x, y: they have gamma distributions of one "
-        "shape.",
+        "The rates of areas vary around a mean, which depends on x, y: they have gamma distributions of one shape. The "
+        "file has 1,500 areas.",
         "Given its rate, a count is Poisson; rates are per 1,000 births.",
     ]
     assert found[-1] == "Warning: w."
     point |= {"prior": {"family": "shares", "covariates": []}, "withheld": 0, "published_as": {}, "measured": 1500}
     assert RULES["protected_rates"].assumptions(point)[1:3] == [
-        "The shares of the 1,500 areas vary around a mean: they have beta distributions.",
+        "The shares of areas vary around a mean: they have beta distributions. The file has 1,500 areas.",
         "Given its share, a count is binomial among births.",
     ]
