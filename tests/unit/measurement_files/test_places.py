@@ -586,7 +586,7 @@ def test_lengths_of_geocodes(product, expected):
 
 
 def test_the_spine_of_a_synthetic_state():
-    size = Size(counties=2, tracts=6, groups=12, blocks=50, reservation=True)
+    size = Size(counties=2, tracts=8, groups=16, blocks=50, reservation=True)
     product = product_of("pl94", "person")
     codes, tract = synthetic_census._spine(product, 50, size, np.random.default_rng(1))
     lengths = synthetic_census._lengths(product)
@@ -594,10 +594,10 @@ def test_the_spine_of_a_synthetic_state():
     assert {len(code) for code in codes["Block"]} == {lengths["Block"]}
     for level in product.spine:
         assert codes[level].tolist() == sorted({str(code)[: lengths[level]] for code in codes["Block"]})
-    assert len(codes["Tract"]) == 6
+    assert len(codes["Tract"]) == 8
     assert {str(code)[:3] for code in codes["Block"]} == {"050", "150"}
     reservation = {int(t) for t, code in zip(tract, codes["Block"], strict=True) if code[0] == "1"}
-    assert reservation == {3, 5}  # of the tracts 1, 3 and 5 of the second county
+    assert reservation == {5, 7}  # of the tracts 1, 3, 5 and 7 of the second county
     without, _ = synthetic_census._spine(product, 50, Size(tracts=6, groups=12, blocks=50), np.random.default_rng(1))
     assert {str(code)[:3] for code in without["Block"]} == {"050"}
 
