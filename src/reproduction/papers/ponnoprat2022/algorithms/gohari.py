@@ -48,7 +48,7 @@ def epsilon(gamma: float, *, concentration: float, eta: float, eta_bar: float, s
     Returns
     -------
     float
-        Epsilon of the guarantee, >= 0.
+        Epsilon of the guarantee, by the printed formula. It is negative for shifts just below the limit.
 
     Raises
     ------
