@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._accounting import privacy_profiles
-from .._accounting.privacy_loss import DirichletLoss
 from .._files.csv_table import CsvTable
 from .._mechanisms import dirichlet
 from . import _noise, losses
@@ -152,7 +151,7 @@ def _dirichlet(settings: Mapping[str, Any], tables: int) -> _Law:
         return [_normalised(rng.standard_gamma(r * table + alpha)) for table in counts]
 
     cost = Cost(relation=REPLACE, epsilon=float(settings["epsilon"]), order=order)
-    return _Law(cost, facts, draw, (DirichletLoss(r, alpha),) * tables)
+    return _Law(cost, facts, draw, losses.of_shares(r, alpha, tables=tables))
 
 
 def _discrete(settings: Mapping[str, Any], tables: int) -> _Law:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from .._accounting.privacy_loss import DirichletLoss, PureLoss
+from .._accounting.privacy_loss import PureLoss
 from .._files.table_columns import Hierarchy
 from .._mechanisms import dirichlet
 from .._mechanisms.gaussian import DiscreteGaussian
@@ -151,7 +151,7 @@ def known_losses(settings: Mapping[str, Any], scales: Sequence[float]) -> losses
     tables = _statistics.tables(mechanism, settings)
     if settings["noise"] == "dirichlet":
         r, alpha = dirichlet.calibrate(settings["epsilon"] / tables, order=float(settings["order"]))
-        return (DirichletLoss(r, alpha),) * tables
+        return losses.of_shares(r, alpha, tables=tables)
     one_table = losses.of_counts(settings["noise"], scales[0], change=2, relation=REPLACE)
     return one_table and one_table * tables
 

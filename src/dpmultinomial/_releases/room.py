@@ -23,7 +23,7 @@ from typing import Any
 
 from .._files.csv_table import CsvTable
 from .._files.places import FileFault
-from .._files.published import DATA, RECORD, open_release
+from .._files.published import DATA, RECORD
 from . import _budget_records, _confidential, _places, _protocol, checks, losses, spending
 from ._budget_records import FOLDER, Ledger, Line
 from ._keys import COUNTS, TREE_KEYS
@@ -66,7 +66,7 @@ def elsewhere(name: str, settings: Mapping[str, Any], root: Path) -> Path | None
         return None
     if mistakes := [m for m in checks.problems(name, settings, budgets={}, root=root) if not m[0].endswith("/data")]:
         raise Refused("\n".join(f"{path}: {why}" for path, why in mistakes))
-    record = open_release(folder).record
+    record = losses.opened(folder).record
     for key, stated, asked in _both(checks.filled(settings), record, name):
         if not _equal(stated, asked, key):
             raise Refused(

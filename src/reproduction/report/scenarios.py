@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from dpmultinomial._files.places import FileFault
-from dpmultinomial._files.published import open_release
+from dpmultinomial._releases import losses
 
 from .. import trust
 from ..config import user_files
@@ -138,7 +138,7 @@ def release_page(
     if not run.exists(f"{place}/{user_files.RECORD}"):
         return ReleasePage(name, generation, used=used, missing=f"snakemake --cores 1 release_{name}")
     try:
-        release = open_release(run.root / place)
+        release = losses.opened(run.root / place)
     except (FileFault, OSError) as error:
         fault = str(error).replace(f"{run.root}/", "")
         return ReleasePage(name, generation, used=used, fault=fault)

@@ -3,12 +3,13 @@
 import hashlib
 import json
 import math
+from contextlib import suppress
 
 import pytest
 
 from dpmultinomial._files import places, published
 from dpmultinomial._files.places import FileFault
-from dpmultinomial._releases import room
+from dpmultinomial._releases import losses, room
 
 from ..releases.test_room import COUNTS, PEOPLE, SETTINGS
 
@@ -175,6 +176,81 @@ def test_what_a_ceiling_counts_is_what_the_cost_says(made, tmp_path, mechanism, 
     for wrong in (stated, record["against_ceiling"] | {"relation": "add or remove a record"}, "outside"):
         with pytest.raises(FileFault, match="against_ceiling must be the cost for the relation 'replace a record'"):
             published.open_release(put(tmp_path / "r", record | {"against_ceiling": wrong}, data))
+
+
+@pytest.mark.parametrize("mechanism", ALL)
+def test_the_epsilon_at_a_delta_follows_from_the_noise_and_the_cost(made, tmp_path, mechanism):
+    """Check that a record without a ledger that states a smaller epsilon is rejected, and a larger one is not."""
+    record, data = made[mechanism]
+    stated = record["epsilon_at_delta"]
+    assert losses.opened(put(tmp_path / "r", record, data)).record == record
+    for factor in (1 - 1e-5, 0.5, 1e-9, 0.0, -1.0):
+        forged = record | {"epsilon_at_delta": stated | {"epsilon": stated["epsilon"] * factor}}
+        with pytest.raises(FileFault, match=r"epsilon_at_delta must be at least .* according to the noise"):
+            losses.opened(put(tmp_path / "r", forged, data))
+    if stated["epsilon"] < record["cost"].get("epsilon", math.inf):
+        more = record | {"epsilon_at_delta": stated | {"epsilon": stated["epsilon"] * (1 + 1e-9)}}
+        losses.opened(put(tmp_path / "r", more, data))
+    smaller = record | {"epsilon_at_delta": stated | {"delta": stated["delta"] / 10}}
+    if set(record["cost"]) & {"rho", "order"}:  # a pure loss has a bound that changes little with delta
+        with pytest.raises(FileFault, match="epsilon_at_delta must be at least"):
+            losses.opened(put(tmp_path / "r", smaller, data))
+    old = {key: value for key, value in record.items() if key != "epsilon_at_delta"}
+    losses.opened(put(tmp_path / "r", old, data))  # version 0.2
+
+
+def test_the_epsilon_at_a_delta_of_laplace_counts_by_hand(made, tmp_path):
+    """Use one count that moves by 1 up and another by 1 down. Each has the loss 1/s with probability 1/(1 + a), and
+    -1/s with a/(1 + a), a = exp(-1/s). So delta(e) = (1 - exp(e - 2/s))/(1 + a)^2 for 0 <= e <= 2/s.
+    """
+    record, data = made["discrete_laplace"]
+    delta, scale = record["epsilon_at_delta"]["delta"], record["scale"]
+    epsilon = 2 / scale + math.log1p(-delta * (1 + math.exp(-1 / scale)) ** 2)
+    for factor, good in ((1 + 1e-9, True), (1 - 1e-4, False)):
+        changed = record | {"epsilon_at_delta": {"epsilon": epsilon * factor, "delta": delta}}
+        folder = put(tmp_path / "r", changed, data)
+        if good:
+            losses.opened(folder)
+        else:
+            with pytest.raises(FileFault, match="epsilon_at_delta must be at least"):
+                losses.opened(folder)
+
+
+@pytest.mark.parametrize("sensitivity", [1, 7, 50, 2**53])
+@pytest.mark.parametrize("scale", [1e-3, 0.05, 1e3, 2.0**40])
+@pytest.mark.parametrize("mechanism", ["discrete_laplace", "discrete_gaussian"])
+def test_a_record_with_extreme_noise_is_checked(made, tmp_path, mechanism, scale, sensitivity):
+    """Check that extreme settings end in an answer. Without the limit on rho, sensitivity 7 would take hours."""
+    record, data = made[mechanism]
+    gaussian = mechanism == "discrete_gaussian"
+    value = sensitivity / (2 * scale**2) if gaussian else sensitivity / scale
+    cost = {"relation": "replace a record", "rho" if gaussian else "epsilon": value}
+    stated = {"epsilon": -1.0, "delta": 1e-6, "method": "conversion"}
+    more = {"scale": scale, "sensitivity": sensitivity, "cost": cost, "against_ceiling": cost}
+    with pytest.raises(FileFault, match="epsilon_at_delta"):
+        losses.opened(put(tmp_path / "r", record | more | {"epsilon_at_delta": stated}, data))
+
+
+@pytest.mark.parametrize(("r", "alpha"), [(1e6, 1.0), (0.1, 1e6), (1e3, 1e-3), (1e250, 1e250), (1e-250, 1e-250)])
+def test_a_record_of_a_model_cannot_exhaust_the_memory(made, tmp_path, r, alpha):
+    """Check that the loss distribution of such noise, with up to 1e8 points, is not computed."""
+    record, data = made["naive_bayes"]
+    more = {"r": r, "alpha": alpha, "epsilon_at_delta": record["epsilon_at_delta"] | {"epsilon": -1.0}}
+    assert losses.of_record(record) is not None
+    assert losses.of_record(record | more) is None
+    with pytest.raises(FileFault, match="epsilon_at_delta must be at least"):
+        losses.opened(put(tmp_path / "r", record | more, data))
+
+
+@pytest.mark.parametrize("delta", [5e-324, 1e-300, 1e-30, 0.5, 1 - 2**-53])
+@pytest.mark.parametrize("mechanism", ALL)
+def test_every_delta_of_a_record_has_an_answer(made, tmp_path, mechanism, delta):
+    record, data = made[mechanism]
+    stated = {"epsilon": record["cost"].get("epsilon", 1e9), "delta": delta}
+    with suppress(FileFault):
+        losses.opened(put(tmp_path / "r", record | {"epsilon_at_delta": stated}, data))
+    with pytest.raises(FileFault, match="epsilon_at_delta"):
+        losses.opened(put(tmp_path / "r", record | {"epsilon_at_delta": stated | {"epsilon": -1e-6}}, data))
 
 
 @pytest.mark.parametrize("text", ['{"total": Infinity}', '{"a": 1, "a": 2}', "[" * 10**5, "NaN", "\xff", "", "{}", "3"])
