@@ -270,7 +270,8 @@ def accuracy(point: Facts) -> list[str]:
         else:
             rows = f"{state['rows']:,} of the numbers {'are' if state['rows'] > 1 else 'is'}"
         why = f": {state['reason']}" if state["reason"] else ""
-        sentences.append(f"{rows} {STATUS_TEXT[state['status']]}{why}.")
+        text = "approximate, with an unknown error" if state.get("unknown") else STATUS_TEXT[state["status"]]
+        sentences.append(f"{rows} {text}{why}.")
     if check := point.get("fit"):
         text = str(check["sentence"])
         sentences.append(f"CONFLICT: {text}." if check.get("suspect") else f"{text[0].upper()}{text[1:]}.")
@@ -446,6 +447,7 @@ def _asked(question: Mapping[str, Any]) -> str:
 
 
 MOST_DIGITS = 4
+_LARGE_MEAN = 1000.0  # from this mean on, four significant digits are fewer than one decimal
 _SMALL_MEAN = 0.001  # a smaller mean of a count is stated as a bound
 _LESS, _MORE, _NO_BOUND = "less than", "more than", "no bound"
 
@@ -459,14 +461,14 @@ def count(value: float) -> str:
 
 def count_mean(value: float, width: float) -> str:
     """Return the mean of a count as text. The text has one decimal, or four significant digits if the interval is
-    narrower than 1.
+    narrower than 1 and the mean is below 1,000.
 
     Parameters
     ----------
     value : mean.
     width : width of the interval.
     """
-    if value == round(value, 1) or width >= 1:
+    if value == round(value, 1) or width >= 1 or abs(value) >= _LARGE_MEAN:
         return count(round(value, 1))
     return f"{value:,.4g}" if abs(value) >= _SMALL_MEAN else f"{_LESS} {_SMALL_MEAN:g}"
 

@@ -201,9 +201,7 @@ def by_point(points: Sequence[dict[str, Any]], texts: Sequence[Sequence[str]], e
         lines += [f"With {_at(point['at'])}: {text}" for text in point_texts if text not in common]
     if len(points) > _POINTS and any(set(point_texts) - common for point_texts in texts):
         rest = len(points) - _POINTS
-        lines.append(
-            f"The JSON file describes the other {rest} points." if rest > 1 else "The JSON file describes 1 more."
-        )
+        lines.append(f"The JSON file describes {rest} more point{'s' * (rest > 1)}.")
     return lines
 
 

@@ -481,7 +481,7 @@ def test_sentences_of_points_are_stated_for_six_points(size):
         return
     wanted = ["At each point: same", *[f"With epsilon {i}: noise {i}" for i in range(min(size, 6))]]
     if size > 6:
-        wanted.append("The JSON file describes 1 more." if size == 7 else "The JSON file describes the other 3 points.")
+        wanted.append(f"The JSON file describes {'1 more point' if size == 7 else '3 more points'}.")
     assert found == wanted
     assert summary.by_point(points, [["same"]] * size) == ["same"]
 
@@ -493,7 +493,7 @@ def test_sentences_of_points_are_stated_for_six_points(size):
         (4.25, "count", 1.0, "mean", "4.2"),
         (4.25, "count", 9.0, "released", "4.25"),
         (4.3, "count", 0.5, "released", "4.3"),
-        (12345.678, "count", 0.5, "mean", "1.235e+04"),
+        (12345.678, "count", 0.5, "mean", "12,345.7"),
         (1234.0, "count", 0.5, "mean", "1,234"),
         (0.256, "share", 0.2, "mean", "25.6 %"),
         (0.256, "rate", 0.2, "mean", "25.6 %"),

@@ -79,6 +79,10 @@ def _told(rows: pd.DataFrame) -> dict[str, Any]:
     states = [
         {"status": str(word), "reason": reasons.get(str(word), ""), "rows": int(n)} for word, n in counted.items()
     ]
+    unknown = rows.loc[rows["status"] == "approximate", "error"].isna().any()  # no error is stated for a release
+    for state in states if unknown else ():
+        if state["status"] == "approximate":
+            state |= {"reason": _ESTIMATED.reason, "unknown": True}
     groups = sorted(set(rows["type"]) - {"question"})
     return {"accuracy": states, "groups": groups, "among": [], "method": "one table after the other"}
 

@@ -400,3 +400,11 @@ def test_a_table_with_an_estimated_number_of_records_is_listed_up_to_2000(total,
     assert one.state.status == ("exact" if public else "approximate")
     single = answer._Table(released_table(mark=[1.0]), HOW, 1.0)
     assert single.law is None
+
+
+def test_no_error_is_stated_for_a_release_whose_error_is_unknown():
+    rows = pd.DataFrame({"status": ["exact", "approximate"], "error": [0.0, np.nan], "type": ["rate", "rate"]})
+    told = sentences.accuracy(answer._told(rows))
+    assert any(text.startswith("1 of the numbers is approximate, with an unknown error: the normal") for text in told)
+    told = sentences.accuracy(answer._told(rows.fillna(0.01)))
+    assert any("is approximate, with the stated error: totals below parents" in text for text in told)
