@@ -122,7 +122,7 @@ def commit_time(folder: Path) -> int:
 
 
 def is_changed(folder: Path) -> bool:
-    """Return whether a tracked file differs from the commit that is checked out.
+    """Return whether any tracked file differs from the commit that is checked out.
 
     Contents are compared byte by byte, without filters and conversions of line breaks. The cost is O(bytes of all
     tracked files).

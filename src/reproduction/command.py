@@ -1,5 +1,5 @@
-"""Command ``dpm``, which computes plans and scenarios, builds pages, and makes releases without Snakemake. It calls the
-same functions as the workflow, so its files are identical.
+"""Command ``dpm``, which computes plans and scenarios, builds pages, and makes releases. The command does not require
+Snakemake. It calls the same functions as the workflow, so its files are identical.
 
 ``dpm answer releases/county/1 --among met not_met``, ``dpm answer counts.csv --noise discrete_gaussian --sigma 5``,
 ``dpm answer nmf --state VT --cell hispanic=hispanic --levels County Tract`` (noisy measurement files),

@@ -46,7 +46,7 @@ _PUBLISHED = "artefact\tquantity\tkind\tvalue\tdigits\terror\tplace\twords"
 
 
 class PaperError(ValueError):
-    """Error that is raised if the folder of a paper contains mistakes. The message lists all mistakes, each with its
+    """Error that is raised if the folder of a paper is invalid. The message lists all mistakes, each with its
     file and the expected content.
     """
 

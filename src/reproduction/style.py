@@ -115,7 +115,7 @@ def interval(
     if (wrong := np.flatnonzero(a > b)).size:
         ends = f"{a[wrong[0]]:g} to {b[wrong[0]]:g} at place {x[wrong[0]]:g}"
         raise ValueError(
-            f"low must be at most high, got {ends}: pass the ends of the interval, not the distances from its centre"
+            f"low must be <= high, got {ends}: pass the ends of the interval, not the distances from its centre"
         )
     name = f"interval-{len(axis.collections)}"
     whole = np.isfinite(a) & np.isfinite(b)

@@ -239,7 +239,7 @@ def test_torn_records_of_snakemake_are_taken_away_with_what_they_spoke_for(folde
 @pytest.mark.parametrize(
     ("budgets", "words"),
     [
-        ({"s": {"epsilon": 1, "delta": 0.9999}}, r"budgets\.s\.delta: must be at most 0\.0001"),
+        ({"s": {"epsilon": 1, "delta": 0.9999}}, r"budgets\.s\.delta: must be <= 0\.0001"),
         ({"s": {"epsilon": "1"}}, r"budgets\.s\.epsilon: must be a number"),
         ({"s": {}}, r"budgets\.s: must contain epsilon"),
         ({"s": 3}, r"budgets\.s: must contain epsilon|budgets\.s: 3 is not keys and values"),

@@ -75,7 +75,7 @@ def test_no_page_takes_the_place_of_confidential_data(home, option, place):
     Path("hard.html").hardlink_to(data)
     Path("linked").symlink_to("confidential")
     with pytest.raises(
-        SystemExit, match=r"must not be in confidential/, because only releases may write to this folder"
+        SystemExit, match=r"must not be in confidential/, because only the release command may write to this folder"
     ):
         command.main(["page", "counts.csv", *NOISY, option, place])
     assert data.read_text().startswith("category,count")
@@ -227,7 +227,7 @@ def refused_plan(words):
     [
         (
             "names: {a: 0.5, b: 0.6}, total: 60, want: {interval: a, narrower: 0.2}",
-            "mine.names: must add up to 1, got 1.1",
+            "mine.names: must sum to 1, got 1.1",
         ),
         (
             "names: {a: 0.5, b: 0.5}, total: 60, want: {interval: a}",

@@ -70,7 +70,7 @@ def test_an_interval_runs_from_low_to_high_whatever_its_centre(horizontal):
 
 
 def test_an_interval_upside_down_is_refused():
-    with pytest.raises(ValueError, match=r"low must be at most high, got 0\.5 to 0\.25 at place 2"):
+    with pytest.raises(ValueError, match=r"low must be <= high, got 0\.5 to 0\.25 at place 2"):
         style.interval(Figure().subplots(), [1, 2], [0.3, 0.3], [0.2, 0.5], [0.4, 0.25])
 
 

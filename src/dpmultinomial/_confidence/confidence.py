@@ -173,7 +173,7 @@ class Confidence:
             chosen = " and ".join(map(str, kinds)) or "nothing"
             if "rank" in kinds:
                 chosen += (
-                    ": a rank depends on the data, so a confidence interval for a rank would not have its stated "
+                    ": a rank depends on the data, so a confidence interval for a rank would not have its nominal "
                     "coverage"
                 )
             raise ValueError(f"a question must have exactly one of the keys {', '.join(QUESTIONS)}, got {chosen}")
@@ -295,8 +295,8 @@ class Confidence:
         """Return the released counts of two samples, and the distributions of their noise."""
         if not self._noisy.integers:
             raise ValueError(
-                f"{word}: an exact test of two rates requires integer noise, and counts that are not rounded, "
-                f"clipped or withheld, got {self._noisy.law!r}"
+                f"{word}: the noise must be integer-valued, and the counts must not be rounded, clipped or withheld, "
+                f"for an exact test of two rates, got the distribution {self._noisy.law!r}"
             )
         one, two = (added([(self._noisy.noise_at(place), 1) for place in side]) for side in sides)
         if not (one.exact and two.exact):
@@ -406,7 +406,7 @@ class Confidence:
             )
         p = _checks.fraction("rates", [rates[name] for name in noisy.names])
         if abs(p.sum() - 1) > 1e-9:
-            raise ValueError(f"rates must add up to 1, got {p.sum():.9g}")
+            raise ValueError(f"rates must sum to 1, got {p.sum():.9g}")
         value = goodness_of_fit(
             noisy.values, n=noisy.total, rates=p / p.sum(), law=noisy.law,
             variances=np.atleast_1d(np.asarray(noisy.law.variance(), dtype=float)), rng=_checks.generator(rng),

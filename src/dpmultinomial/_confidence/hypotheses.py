@@ -40,7 +40,7 @@ def goodness_of_fit(
     ----------
     values : released counts (k,).
     n : number of records.
-    rates : hypothetical rates (k,), which add up to 1.
+    rates : hypothetical rates (k,), which sum to 1.
     law : noise distribution, with a method ``sample``.
     variances : variances of the noise (k,), or (1,).
     rng : numpy Generator; 9,999 draws of the release.
@@ -250,7 +250,8 @@ class Sample:
 
     def grid(self, low: float, high: float, size: float) -> Array:
         """Return a grid of rates from `low` to `high`, for use in the function `largest_probability`. If the sizes of
-        both samples add up to `size`, the bound exceeds the largest probability at the grid points by about 0.001.
+        the counts of both samples sum to `size`, the bound exceeds the largest probability at the grid points by about
+        0.001.
         """
         ends = np.sqrt([low, high]) if self.poisson else np.arcsin(np.sqrt([low, high]))
         first, last = float(ends[0]), float(ends[1])
@@ -288,7 +289,7 @@ def _bound(
 
 @dataclass(frozen=True, eq=False)
 class TwoRates:
-    """Two counts with integer-valued noise, from two samples of public size.
+    """Two counts with integer-valued noise, from two samples whose sizes are public.
 
     Parameters
     ----------

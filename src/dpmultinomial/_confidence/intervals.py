@@ -155,8 +155,8 @@ class RateConfidence:
         if rng is not None:
             if side == "two" or not self._noisy.integers:
                 raise ValueError(
-                    f"rng may be given only for a one-sided test with integer noise, got side = {side!r}: pass "
-                    "side='right' or side='left', or omit rng"
+                    f"rng may be given only for a one-sided test with integer-valued noise, got side = {side!r} and "
+                    f"the noise {self._noisy.law!r}: pass side='right' or side='left', or omit rng"
                 )
             atom = max(right + left - 1, 0.0)  # P(Y = y)
             u = float(_checks.generator(rng).random())

@@ -99,8 +99,8 @@ class NoisyCounts:
 
     @cached_property
     def integers(self) -> bool:
-        """Return whether all counts were measured with integer noise and no released value is rounded, clipped or
-        withheld.
+        """Return whether all counts were measured with integer-valued noise and no released value is rounded, clipped
+        or withheld.
         """
         return self.plain and bool(self.law.discrete)
 
@@ -184,7 +184,7 @@ class NoisyCounts:
         Raises
         ------
         ValueError
-            If a count was not measured, there is only one count, or the noise is not plain integer noise.
+            If a count was not measured, there is only one count, or the noise is not plain integer-valued noise.
         """
         if len(self.names) < 2:
             raise ValueError(
@@ -193,8 +193,8 @@ class NoisyCounts:
             )
         if not self.integers:
             raise ValueError(
-                "rates without a public total require integer noise, and counts that are not rounded, clipped or "
-                f"withheld, got {self.law!r}: pass Release(.., total=)"
+                "the noise must be integer-valued, and the counts must not be rounded, clipped or withheld, for rates "
+                f"without a public total, got the distribution {self.law!r}: pass Release(.., total=)"
             )
         others = [i for i in range(len(self.names)) if i != place]
         noises = [added([(self.noise_at(i), 1) for i in places]) for places in ([place], others, [place, *others])]

@@ -432,7 +432,7 @@ def _fault(fields: _csv_fields.Fields, name: str, limits: Limits) -> str:
         return f"{place}: the file must have at most {limits.columns} columns"
     if fields.fault == "length":
         return (
-            f"{place}, column {fields.column}: the field must be at most {limits.length} bytes long, got "
+            f"{place}, column {fields.column}: the field must have at most {limits.length} bytes, got "
             f"{fields.found} bytes"
         )
     return f"{place}, column {fields.column}: {_RULES[fields.fault]}"

@@ -249,7 +249,7 @@ def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
     )
     most = cost.get("epsilon", math.inf) if "order" not in cost else math.inf
     at_delta = record.get("epsilon_at_delta", {"epsilon": 0.0})["epsilon"]
-    relations.append(("epsilon_at_delta must be at most the epsilon in cost", at_delta <= most * (1 + 1e-9)))
+    relations.append(("epsilon_at_delta must be <= the epsilon in cost", at_delta <= most * (1 + 1e-9)))
     if MECHANISMS[mechanism] is _MODEL:
         relations += _ordered(record["network"])
         relations.append(("levels must be the categories of the nodes", set(record["levels"]) == {*record["network"]}))
@@ -439,7 +439,7 @@ def _probabilities(table: CsvTable, record: Mapping[str, Any]) -> None:
         sums[key] = sums.get(key, 0.0) + share
     if sums and not np.allclose(list(sums.values()), 1, rtol=0, atol=1e-9):
         raise FileFault(
-            f"{table.name}: the probabilities of a node must add up to 1 for each state of its parents, got the sum "
+            f"{table.name}: the probabilities of a node must sum to 1 for each state of its parents, got the sum "
             f"{max(sums.values(), key=lambda found: abs(found - 1)):.9g}"
         )
 
@@ -565,8 +565,8 @@ def _named_by_ledger(folder: Path, record: Mapping[str, object], digest: str) ->
     same = [row for row in rows if (row["release"], row["generation"]) == (name, generation)]
     if not same:
         raise FileFault(
-            f"{folder} is not listed in {ledger}, so the release was made elsewhere or the ledger is an old backup: "
-            "restore the newest ledger from a backup"
+            f"{folder} is not listed in {ledger}, so the release was recorded in another ledger, or the ledger is an "
+            "old backup: restore the newest backup of the ledger"
         )
     if any((row["sha256"], row["record_sha256"]) != (record["sha256"], digest) for row in same):
         raise FileFault(

@@ -73,13 +73,13 @@ def _bounds(text: str) -> Bounds | None:
     if match := _RANGE.fullmatch(text):
         low, high = int(match[1]), int(match[2])
         if low > high:
-            raise ValueError(f"the lower end {low} of the range must be at most the upper end {high}")
+            raise ValueError(f"the lower end {low} of the range must be <= the upper end {high}")
         return low, high
     if match := _AT_MOST.fullmatch(text):
         return -inf, int(match[1])
     if match := _BELOW.fullmatch(text):
         if int(match[1]) < 1:
-            raise ValueError(f"the limit below which counts are withheld must be at least 1, got {match[1]}")
+            raise ValueError(f"the limit below which counts are withheld must be >= 1, got {match[1]}")
         return -inf, int(match[1]) - 1
     if match := _AT_LEAST.fullmatch(text):
         return int(match[1] or match[2]), inf
@@ -144,8 +144,8 @@ def censored(
         return threshold, None
     if empty := [name for name, cell in zip(names, cells, strict=True) if cell == (None, None)]:
         raise ValueError(
-            f"{empty[0]!r} has no value, but other counts were withheld below {limit:g}: use the symbol of withheld "
-            "counts if this count was withheld as well, or remove the row"
+            f"{empty[0]!r} has no value, but counts below {limit:g} are marked as withheld in other rows: enter the "
+            "symbol for withheld counts if this count was also withheld, or remove the row"
         )
     return limit, None
 

@@ -142,7 +142,7 @@ def _facts(release: Release, laws: Sequence[Any], total: int, alpha: NDArray[np.
 def _conflict(release: Release, laws: Sequence[Any], total: int, alpha: NDArray[np.float64]) -> dict[str, object]:
     """Return the results of a check for conflicts among a release, its public total and the prior of the rates."""
     tails = conflict.given_total(release.values, laws, total, alpha)
-    if isinstance(release.mechanism, Dirichlet):  # released shares add up to 1
+    if isinstance(release.mechanism, Dirichlet):  # released shares sum to 1
         return conflict.facts(tails, release.names)
     whole = _tail_of_sum(release.values, laws, total)
     return conflict.facts(np.append(tails, whole), (*release.names, counts_with_total.TOTAL))

@@ -49,7 +49,7 @@ class Goal:
         which the file is sampled.
     among : names among which shares or rates are computed; None: all.
     interval : name of the quantity whose central interval of `level` must be narrower than `narrower`; or None.
-    question : comparison of names, whose probability must be at least `level` or at most 1 - `level`; or None.
+    question : comparison of names, whose probability must be >= `level` or <= 1 - `level`; or None.
     narrower : maximum width of the interval, > 0, in the unit of `of`.
     level : probability level, in (1/2, 1).
 
@@ -318,7 +318,7 @@ class Plan:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy of the estimated frequency, with the status ``approximate`` and the standard error."""
+        """Accuracy of the simulated frequency: the status ``approximate``, and the standard error of the estimate."""
         return Accuracy("approximate", self.standard_error, f"frequency in {self.releases} simulated releases")
 
     def summary(self) -> pd.DataFrame:
@@ -486,6 +486,6 @@ def _shares(shares: Mapping[str, float] | Sequence[float]) -> tuple[tuple[str, .
     values = list(shares.values()) if isinstance(shares, Mapping) else shares
     p = _checks.reals("shares", values, least_size=2)
     if p.min() < 0 or abs(p.sum() - 1) > 1e-9:
-        raise ValueError(f"shares must be >= 0 and add up to 1, got {shares!r} with the sum {p.sum():.9g}")
+        raise ValueError(f"shares must be >= 0 and sum to 1, got {shares!r} with the sum {p.sum():.9g}")
     names = tuple(str(name) for name in shares) if by_name else tuple(str(i + 1) for i in range(len(p)))
     return names, np.asarray(p / p.sum())

@@ -278,7 +278,7 @@ class Spine:
 
     Parameters
     ----------
-    levels : names of the levels, one per distance from the root.
+    levels : names of the levels, one per depth, beginning with the root.
     codes : geocodes of all nodes, level by level, each sorted. If no file contains the root, its geocode is ``State
         SS``.
     parent : int64 (n,), position of each node's parent, -1 for the root.
@@ -343,7 +343,7 @@ class Spine:
 
     def places(self, level: str) -> dict[str, list[int]]:
         """Return a mapping from the GEOID of each geographic unit of a level to the positions of the nodes that compose
-        the unit. The nodes are the fewest nodes whose counts add up to the count of the unit.
+        the unit. The nodes are the fewest nodes whose counts sum to the count of the unit.
 
         Parameters
         ----------

@@ -262,8 +262,8 @@ class Bound:
 
 
 def bound(product: Product, specs: tuple[str, ...], sign: str, masks: Sequence[Mask]) -> Bound:
-    """Return the bounds that a constraint implies for the count of a cell, for any counts of the other cells of the
-    histogram.
+    """Return the bounds on the count of a cell that follow from a constraint and that hold for all possible counts of
+    the other cells of the histogram.
 
     Parameters
     ----------
@@ -465,8 +465,8 @@ class _Plan:
             _add(self.released, batch, codes, self.which, self.combined, self.found, self.queries.index(batch.query))
 
     def level(self, codes: Texts, limits: tuple[Array, Array, list[str]], strange: list[str]) -> Level:
-        """Return the estimates at all nodes of a level, given the bounds on the counts and the names of the constraints
-        that have no effect.
+        """Return the estimates at all nodes of a level, given the bounds on the counts and the names of the redundant
+        constraints.
         """
         variance, slope = self._each("variance"), np.zeros(len(codes))
         self.released[~np.isfinite(variance)] = np.nan

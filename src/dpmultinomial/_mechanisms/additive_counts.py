@@ -1,5 +1,5 @@
 """Differentially private release of counts together with their total, by the four mechanisms of Wang (2020), section
-3.1. The released counts add up to the released total.
+3.1. The released counts sum to the released total.
 
 The total and every component are released with noise at the same epsilon, and one person changes both. A release is
 therefore 2 epsilon-DP by composition (`_accounting.privacy_profiles`), not epsilon-DP.
@@ -42,7 +42,7 @@ def release(
     support: int | None = None,
     ties: str = "random",
 ) -> NDArray[np.int64]:
-    """Draw independent releases of component counts that add up to a released total.
+    """Draw independent releases of component counts that sum to a released total.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def release_from_noisy(
     support: int | None = None,
     ties: str = "random",
 ) -> NDArray[np.int64]:
-    """Compute releases from existing noisy counts. The counts of each release add up to its total. This post-processing
+    """Compute releases from existing noisy counts. The counts of each release sum to its total. This post-processing
     has no additional privacy cost.
 
     Parameters
@@ -165,14 +165,14 @@ def multinomial_mode(
     Parameters
     ----------
     total : integer >= 0.
-    probabilities : float (S,), finite, >= 0, with a positive sum; scaled to add up to 1. Integer weights are allowed.
+    probabilities : float (S,), finite, >= 0, with a positive sum; scaled to sum to 1. Integer weights are allowed.
     ties : rule if the mode is not unique: ``"first"`` prefers the lowest index, ``"last"`` the highest, ``"random"``
         draws (needs `rng`), ``"ieee"`` is Theorem 1 in doubles.
     rng : numpy Generator, for ``ties="random"``.
 
     Returns
     -------
-    int64 (S,), adding up to `total`.
+    int64 (S,), that sum to `total`.
 
     Raises
     ------
@@ -235,7 +235,7 @@ def _allocate(total: int, weights: list[Fraction], rank: dict[int, int]) -> NDAr
 
 @dataclass(frozen=True, kw_only=True)
 class AdditiveCounts:
-    """Mechanism that releases counts that add up to a released total. The counts and the total have two-sided geometric
+    """Mechanism that releases counts that sum to a released total. The counts and the total have two-sided geometric
     noise.
 
     Parameters
@@ -335,7 +335,7 @@ class AdditiveCounts:
             return PureDP(source=source, relation=relation, epsilon=spent, mechanisms=mechanisms)
         cut = default_support(self.epsilon) if self.support is None else int(self.support)
         if max(sizes) > cut:
-            raise ValueError(f"support must be at least the largest change ({max(sizes)}), got {cut}")
+            raise ValueError(f"support must be >= the largest change ({max(sizes)}), got {cut}")
         if sensitivity is not None:
             raise ValueError(
                 "the argument 'changes' is required instead of 'sensitivity', because the delta of truncated noise "

@@ -47,7 +47,7 @@ class AdditiveLaw(Coarsenable, ABC):
     @abstractmethod
     def _log_side(self, low: Array, high: Array, parameter: Array) -> Array:
         """Return log P(low <= noise <= high) up to the constant `_log_norm`, for 0 <= low <= high <= inf. For integers,
-        low must be at least 1.
+        low must be >= 1.
         """
 
     def _log_norm(self, parameter: Array) -> float | Array:
@@ -240,8 +240,8 @@ class AdditiveLaw(Coarsenable, ABC):
 
 
 class Family(AdditiveLaw):
-    """Base class of real-valued or integer noise whose density or probability is proportional to the exponential of
-    `_exponent`.
+    """Base class of real-valued or integer-valued noise whose density or probability is proportional to the exponential
+    of `_exponent`.
     """
 
     @abstractmethod
@@ -486,7 +486,7 @@ def _losses(law: AdditiveLaw, sizes: Sequence[float]) -> tuple[Mechanism, ...] |
 
 
 def _splits(norm: int, power: int, largest: int | None = None) -> list[tuple[float, ...]]:
-    """Return all non-increasing tuples of integers >= 1 whose elements, raised to `power`, add up to `norm`."""
+    """Return all non-increasing tuples of integers >= 1 whose elements, raised to `power`, sum to `norm`."""
     if norm == 0:
         return [()]
     top = largest or norm

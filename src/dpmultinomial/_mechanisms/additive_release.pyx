@@ -378,7 +378,7 @@ def draw(counts, *, epsilon, support, algorithms, ties, size, rng):
     if not len(true):
         raise ValueError("counts must contain at least one count, got none")
     if int(true.sum()) + (len(true) + 1) * support > LARGEST_COUNT:
-        raise ValueError("the sum of the counts and the largest noise must be at most 5e8")
+        raise ValueError("the sum of the counts and the largest noise must be <= 5e8")
     names = [_checks.one_of("algorithm", a, ALGORITHMS) for a in algorithms]
     wanted = np.array([ALGORITHMS.index(name) for name in names], dtype=np.int64)
     _checks.one_of("ties", ties, RULES)

@@ -257,11 +257,11 @@ class Coarsened:
             (absent | np.isfinite(released), "noisy_counts must be finite"),
             (
                 absent | (released >= _or(self.least)),
-                f"noisy_counts must be at least {self.least}, because smaller values are withheld",
+                f"noisy_counts must be >= {self.least}, because smaller values are withheld",
             ),
             (
                 absent | (released >= _or(self.at)),
-                f"noisy_counts must be at least {self.at}, because smaller values are clipped",
+                f"noisy_counts must be >= {self.at}, because smaller values are clipped",
             ),
         ]
         exempt = absent | (released == (np.nan if self.at is None else self.at))

@@ -188,7 +188,7 @@ class Dirichlet:
         Returns
         -------
         float64 (d,) or (size, d)
-            Probabilities, each row adding up to 1.
+            Probabilities, each row that sum to 1.
         """
         return _checks.generator(rng).dirichlet(self._parameter(counts), size)
 

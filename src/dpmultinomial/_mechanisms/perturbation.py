@@ -35,7 +35,7 @@ class Perturbation(Coarsenable):
     ------
     ValueError, TypeError
         If a column is missing, an entry is not a number, a pair is listed twice, or the probabilities of a true count
-        are negative or do not add up to 1 (within 1e-6). If the last rows contradict `beyond`: rows whose true counts
+        are negative or do not sum to 1 (within 1e-6). If the last rows contradict `beyond`: rows whose true counts
         differ by the period must be equal after their released values are shifted by the period. With ``"shift"``, the
         last row but one may also be limited by values that are never released, such as negative values; the last row
         must then be symmetric.
@@ -79,7 +79,7 @@ class Perturbation(Coarsenable):
         worst = int(np.abs(sums - 1).argmax())
         if abs(sums[worst] - 1) > _SUM:
             raise ValueError(
-                f"the probabilities for the true count {self.true[worst]} must add up to 1, got {sums[worst]:.9g}"
+                f"the probabilities for the true count {self.true[worst]} must sum to 1, got {sums[worst]:.9g}"
             )
         positive = p > 0
         rows, columns, p = rows[positive], columns[positive], p[positive] / sums[rows[positive]]

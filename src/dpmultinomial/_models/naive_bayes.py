@@ -412,10 +412,11 @@ def _labels(
         return known, labels.astype(np.int32), False
     values = plain("classes", classes)
     labels = Levels(values, True).codes(_support.column("y", y))
-    if len(values) < 2 or labels.min() < 0:
-        bad = y[labels < 0][:1].tolist() or list(values)
+    if len(values) < 2:
+        raise ValueError(f"classes must contain at least two classes, got {list(values)}")
+    if labels.min() < 0:
         raise ValueError(
-            f"classes must contain at least two values and every value of y, got classes {list(values)} and y with "
-            f"the value {bad[0]!r}"
+            f"every value of y must be in classes, got the value {y[labels < 0][:1].tolist()[0]!r} and the classes "
+            f"{list(values)}"
         )
     return np.array(values), labels, True

@@ -91,7 +91,7 @@ class Unreadable:
 
 @dataclass(frozen=True)
 class Memory:
-    """Folder of the user account that contains copies of the journals of releases."""
+    """Folder in the user account, which contains copies of the release journals."""
 
     folder: Path
 
@@ -487,7 +487,8 @@ class Journal:
             chain = self._digest(chain, body)
             if not hmac.compare_digest(stated, chain):
                 raise Refused(
-                    f"{place}: the line does not match its checksum, so this line or an earlier line was modified"
+                    f"{place}: the line does not match its checksum, so this line or an earlier line was modified: "
+                    "restore the newest backup of the file"
                 )
             values = body.decode().split("\t")
             yield Line(entry=of_line(values[:-2], place), file=values[-2], name=values[-1]), chain
@@ -684,8 +685,8 @@ class Books:
                     )
                 raise Refused(
                     f"{FOLDER}/{name}/{generation} is neither in the journal nor in the ledger. Either the journal "
-                    "and the ledger are old backups, or this release was made elsewhere. Restore the newest backups "
-                    f"of both files, or run {RESTORE} to add the cost of this release to the recorded spending"
+                    "and the ledger are old backups, or this release was recorded in other files. Restore the newest "
+                    f"backups of both files, or run {RESTORE} to add the cost of this release to the recorded spending"
                 )
 
     def _memory_agrees(self) -> None:

@@ -1,5 +1,5 @@
 """Releases of counts with discrete Laplace or discrete Gaussian noise from exact samplers, and releases of counts that
-add up to a total.
+sum to a total.
 
 The total of counts is public, except for trees: a file with a column ``parent`` is a tree (`_tree_counts`). With a
 public total, neighbouring files differ by replacing a record: one count decreases by one and another increases by one,
@@ -176,7 +176,7 @@ LARGEST_SUMMED_SCALE = 200.0  # limit for algorithm 1-summed, whose computing ti
 
 
 def additive(settings: Mapping[str, Any], table: CsvTable) -> Plan:
-    """Plan a release of counts that add up to a total, from a file of counts.
+    """Plan a release of counts that sum to a total, from a file of counts.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def additive(settings: Mapping[str, Any], table: CsvTable) -> Plan:
     algorithm = str(settings["algorithm"])
     if algorithm == "1-summed" and scale > LARGEST_SUMMED_SCALE:
         raise Refused(
-            f"epsilon must be at least {1 / LARGEST_SUMMED_SCALE:g} for algorithm '1-summed', got {settings['epsilon']}"
+            f"epsilon must be >= {1 / LARGEST_SUMMED_SCALE:g} for algorithm '1-summed', got {settings['epsilon']}"
         )
     facts = {
         "law": "discrete Laplace",

@@ -33,7 +33,7 @@ class Key:
     name : name of the key.
     kind : ``"text"``, ``"name"`` ([a-z][a-z0-9_]*), ``"number"``, ``"whole"``, ``"flag"``, ``"texts"`` (one string or
         several strings), or a mapping: ``"fractions"`` to numbers in (0, 1), ``"positives"`` to numbers > 0,
-        ``"parts"`` to numbers > 0 that add up to 1, ``"intervals"`` to [low, high] pairs, ``"levels"`` and
+        ``"parts"`` to numbers > 0 that sum to 1, ``"intervals"`` to [low, high] pairs, ``"levels"`` and
         ``"network"`` to lists.
     description : meaning of the key, for users.
     default : `REQUIRED`, or the value that is used if the key is not stated.
@@ -80,7 +80,7 @@ _TREE = (
     Key(
         "shares",
         "parts",
-        "share of the budget for each level of a tree (level -> share); the shares add up to 1; default: equal shares",
+        "share of the budget for each level of a tree (level -> share); the shares sum to 1; default: equal shares",
         None,
     ),
     Key(
@@ -200,7 +200,7 @@ KEYS: dict[str, tuple[Key, ...]] = {
         Key(
             "shares",
             "fractions",
-            "share of epsilon for each statistic (mean, sse, low, high -> share); the shares add up to 1",
+            "share of epsilon for each statistic (mean, sse, low, high -> share); the shares sum to 1",
             None,
         ),
         Key(

@@ -202,7 +202,7 @@ def _raised(scale: float, most: float, cost: Callable[[float], float]) -> float:
 
 def _scale(scale: float) -> float:
     if _checks.positive("scale", scale) > LARGEST_SCALE:
-        raise ValueError(f"scale must be at most 2^40, got {scale}")
+        raise ValueError(f"scale must be <= 2^40, got {scale}")
     return float(scale)
 
 

@@ -101,7 +101,7 @@ def censored(settings: Mapping[str, Any], table: CsvTable) -> Plan:
         )
     if max(abs(settings["lower"]), abs(settings["upper"])) > 2**FINE * (settings["upper"] - settings["lower"]):
         raise Refused(
-            "the absolute values of lower and upper must be at most 2^20 * (upper - lower), got lower = "
+            "the absolute values of lower and upper must be <= 2^20 * (upper - lower), got lower = "
             f"{settings['lower']} and upper = {settings['upper']}: subtract a public constant from the data and the "
             "limits"
         )
@@ -111,7 +111,7 @@ def censored(settings: Mapping[str, Any], table: CsvTable) -> Plan:
     for key, value in derived.items():
         if wanted[key] < value:
             raise Refused(
-                f"sensitivities/{key} must be at least the sensitivity that follows from the limits ({value:.17g}), "
+                f"sensitivities/{key} must be >= the sensitivity that follows from the limits ({value:.17g}), "
                 f"got {wanted[key]:.17g}"
             )
     shares = settings["shares"] or dict.fromkeys(STATISTICS, 1 / len(STATISTICS))

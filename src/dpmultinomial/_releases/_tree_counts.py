@@ -105,7 +105,7 @@ def _lowered(width: Callable[[Array], float], start: Array) -> tuple[Array, floa
 
 
 def _kept(shares: Array) -> Array:
-    """Return shares of the budget, one per level, that add up to 1 and are at least `LEAST` divided by the number of
+    """Return shares of the budget, one per level, that sum to 1 and are at least `LEAST` divided by the number of
     levels.
     """
     least = LEAST / len(shares)
@@ -275,7 +275,7 @@ def _scale(mechanism: str, settings: Mapping[str, Any], share: float, change: in
     wanted = change / part if laplace else math.sqrt(change / part / 2)
     if not wanted <= _noise.LARGEST_SCALE * (1 - 1e-9):
         raise Refused(
-            f"the noise scale of the level {level!r} must be at most 2^40, got {wanted:.3g}: choose a larger share or "
+            f"the noise scale of the level {level!r} must be <= 2^40, got {wanted:.3g}: choose a larger share or "
             f"a larger {key}"
         )
     return (_noise.laplace_scale if laplace else _gaussian_scale)(part, sensitivity=change)

@@ -70,7 +70,7 @@ def ceiling_problems(budgets: Any) -> list[tuple[str, str]]:
                 mistakes.append(
                     (
                         f"{place}/{key}",
-                        f"must be at most {LARGEST_DELTA:g}, because a larger delta allows the release of whole "
+                        f"must be <= {LARGEST_DELTA:g}, because a larger delta allows the release of whole "
                         f"records, got {value}",
                     )
                 )
@@ -252,8 +252,8 @@ def wrong(key: Key, value: Any) -> str | None:
             "must consist of lower-case letters, digits and _ and must begin with a letter",
         ),
         "texts": (lambda v: _text(v) or _texts(v), "must be a string or a list of distinct strings"),
-        "fractions": (_statistics, "must be a mapping from mean, sse, low and high to numbers > 0 that add up to 1"),
-        "parts": (_parts, "must be a mapping from levels to numbers > 0 that add up to 1"),
+        "fractions": (_statistics, "must be a mapping from mean, sse, low and high to numbers > 0 that sum to 1"),
+        "parts": (_parts, "must be a mapping from levels to numbers > 0 that sum to 1"),
         "positives": (_positives, f"must be a mapping from some of {', '.join(STATISTICS)} to numbers > 0"),
         "intervals": (
             lambda v: _mapping(v, _interval),
@@ -287,12 +287,12 @@ def weak(*, epsilon: float = 0.0, rho: float = 0.0, delta: float = 0.0) -> str |
     for name, value, most in (("epsilon", epsilon, LARGEST_EPSILON), ("rho", rho, LARGEST_EPSILON)):
         if value > most:
             return (
-                f"{name} must be at most {most:g}, because a larger value gives almost no protection, got "
+                f"{name} must be <= {most:g}, because a larger value gives almost no protection, got "
                 f"{value:.6g}; {_ACCEPT}"
             )
     if delta > LARGEST_DELTA:
         return (
-            f"delta must be at most {LARGEST_DELTA:g}, because a larger delta allows the release of whole records, "
+            f"delta must be <= {LARGEST_DELTA:g}, because a larger delta allows the release of whole records, "
             f"got {delta:.6g}; {_ACCEPT}"
         )
     return None

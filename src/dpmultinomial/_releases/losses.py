@@ -74,7 +74,7 @@ def of_levels(mechanism: str, scales: Sequence[float], *, change: int, relation:
 
 
 def of_additive_counts(scale: float) -> Losses:
-    """Return the privacy losses of a release of counts that add up to a total. One record changes the total and one
+    """Return the privacy losses of a release of counts that sum to a total. One record changes the total and one
     component by 1 each.
     """
     return (DiscreteLaplaceLoss(scale, 1),) * 2

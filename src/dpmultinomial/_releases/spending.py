@@ -103,7 +103,7 @@ class Cost:
 
     @property
     def against_ceiling(self) -> dict[str, float | str] | str:
-        """Return the part of the cost that counts against a budget, in the form of a record. This is the cost of a
+        """Return the part of the cost that counts against a budget, as a ledger record. This is the cost of a
         replacement, or a remark that the budget does not cover the cost.
         """
         return OUTSIDE if self.relation == EXCHANGE else self.replaced.stated()

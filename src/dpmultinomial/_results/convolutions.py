@@ -245,8 +245,8 @@ def added_up(parts: list[Window]) -> Window:
 
 
 def window_of(values: Whole, probabilities: Array) -> Window:
-    """Convert the probabilities of listed integers to weights of consecutive integers. The argument contains the
-    probabilities of listed integers in increasing order. Integers that are not listed have weight 0.
+    """Convert the probabilities of a list of integers to an array of weights for all integers from the smallest to the
+    largest. The integers are listed in increasing order, and integers that are not in the list have weight 0.
     """
     first = int(values[0])
     weights = np.zeros(int(values[-1]) - first + 1)

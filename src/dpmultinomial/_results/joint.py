@@ -158,7 +158,7 @@ class Independent:
         return self._windows[place]
 
     def sum_of(self, places: Places) -> Window:
-        """Return the distribution of the sum of the numbers at several different positions."""
+        """Return the distribution of the sum of the counts at several distinct positions."""
         return added_up([self.window(i) for i in places]).normalised()
 
     def pair_of(self, first: Places, second: Places) -> Pair:
@@ -166,7 +166,7 @@ class Independent:
         return Pair(self.sum_of(first), self.sum_of(second), None)
 
     def difference_of(self, first: Places, second: Places) -> Window:
-        """Return the distribution of the difference between two sums of numbers over disjoint sets of positions."""
+        """Return the distribution of the difference between two sums of counts over disjoint sets of positions."""
         return self.pair_of(first, second).difference()
 
     def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:
@@ -193,7 +193,7 @@ class Enumerated:
         self.rows, self.weights, self.unit = rows, weights / weights.sum(), unit
 
     def sum_of(self, places: Places) -> Window:
-        """Return the distribution of the sum of the numbers at several different positions."""
+        """Return the distribution of the sum of the counts at several distinct positions."""
         values = self.rows[:, list(places)].sum(axis=1)
         first = int(values.min())
         return Window(first, np.asarray(np.bincount(values - first, self.weights), dtype=np.float64))
@@ -207,7 +207,7 @@ class Enumerated:
         return Pair(*window_pair, None, listed)
 
     def difference_of(self, first: Places, second: Places) -> Window:
-        """Return the distribution of the difference between two sums of numbers over disjoint sets of positions."""
+        """Return the distribution of the difference between two sums of counts over disjoint sets of positions."""
         return self.pair_of(first, second).difference()
 
     def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:
@@ -335,7 +335,7 @@ class Coupled:
         return _met(self._factors[kind], self._kind_ties[kind] if self.shared else self._ties[kind])
 
     def sum_of(self, places: Places) -> Window:
-        """Return the distribution of the sum of the numbers at several different positions."""
+        """Return the distribution of the sum of the counts at several distinct positions."""
         if len(places) == 1:
             return self.singles([self.which[places[0]]])[0]
         free_sum = self._free_sum(set(places), inside=True)
@@ -347,7 +347,7 @@ class Coupled:
         return Pair(one, two, self._tie([*first, *second], one.first + two.first, one.last + two.last))
 
     def difference_of(self, first: Places, second: Places) -> Window:
-        """Return the distribution of the difference between two sums of numbers over disjoint sets of positions."""
+        """Return the distribution of the difference between two sums of counts over disjoint sets of positions."""
         return self.pair_of(first, second).difference()
 
     def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:

@@ -32,6 +32,7 @@ def schema_of(papers: Mapping[str, Paper]) -> dict[str, Any]:
     shared = config.read(SHARED)
     definitions = dict(shared["definitions"])
     properties = dict(shared["properties"])
+    defined_in = dict.fromkeys(definitions, SHARED.name)
     slugs = list(papers)
     properties["run"] = {
         **{"type": "array", "uniqueItems": True, "items": {"type": "string", "enum": slugs}},
@@ -41,9 +42,10 @@ def schema_of(papers: Mapping[str, Paper]) -> dict[str, Any]:
         for name, part in paper.settings.get("definitions", {}).items():
             if definitions.setdefault(name, part) != part:
                 raise PaperError(
-                    f"papers/{slug}/settings.yaml: definitions.{name} is already defined "
-                    "in another file: rename this definition"
+                    f"papers/{slug}/settings.yaml: definitions.{name} is already defined in {defined_in[name]}: rename "
+                    "this definition"
                 )
+            defined_in.setdefault(name, f"papers/{slug}/settings.yaml")
         properties[slug] = _closed_section(paper, definitions)
     properties["scenarios"] = _named("name -> scenario: docs/how-to/scenario.md; its keys by kind: docs/kinds.md")
     properties["plans"] = _named("name -> planned release and the question it must answer: docs/how-to/plan.md")

@@ -173,13 +173,13 @@ def _combinations(parts: Sequence[Sequence[str]]) -> list[str]:
     if (size := prod(map(len, different))) > _MOST_CELLS:
         raise ValueError(
             f"absent: the columns that form the name must have at most {_MOST_CELLS:,} combinations of values, got "
-            f"{size:,}: list the names of the cells in a file, and set the key 'cells' to its path"
+            f"{size:,}: list the cell names in a file, and set the key 'cells' to its path"
         )
     return [JOINT.join(cell) for cell in product(*different)]
 
 
 def absent_mistakes(settings: Mapping[str, Any], found: Names, batch: bool) -> list[str]:
-    """Return the mistakes in the key ``absent`` that do not depend on the rows of the file.
+    """Return the errors in the value of the key ``absent`` that can be found without reading the rows of the file.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def absent_mistakes(settings: Mapping[str, Any], found: Names, batch: bool) -> l
         except ValueError as error:
             return [*wrong, f"cells: {error}"]
         if missing := [one for one in _sources(found.get("name", "name")) if one not in header]:
-            wrong.append(f"cells: {stated['cells']!r} has no column {missing[0]!r} with the names of the cells")
+            wrong.append(f"cells: {stated['cells']!r} has no column {missing[0]!r} with the cell names")
         elif table_files.TABLE in header:
             wrong.append(
                 f"cells: {stated['cells']!r} has a column {table_files.TABLE}, but the cells are the same for every "

@@ -114,7 +114,7 @@ def _shape_problems(path: str, levels: Sequence[str]) -> Iterator[str]:
 def _rules(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     names, want = list(plan["names"]), plan["want"]
     if abs(sum(plan["names"].values()) - 1) > _SUM:
-        yield "names", f"must add up to 1, got {sum(plan['names'].values()):g}"
+        yield "names", f"must sum to 1, got {sum(plan['names'].values()):g}"
     if ("interval" in want) == ("question" in want) or ("interval" in want) != ("narrower" in want):
         yield "want", "a plan must contain either question, or interval and narrower"
         return

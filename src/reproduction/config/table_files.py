@@ -222,7 +222,7 @@ def _parquet_texts(path: str, column: str, kind: str) -> list[str]:
             if wide is not None:
                 raise ValueError(
                     f"{path!r}, column {column!r}: a name must have at most {LARGEST_NAME} characters, "
-                    f"got {len(str(wide))}"
+                    f"got a name with {len(str(wide))} characters that begins with {str(wide)[:20]!r}: shorten the name"
                 )
             listed = ["" if k is None else str(known[k]) for k in values.indices.to_pylist()]
         else:

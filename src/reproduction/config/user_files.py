@@ -72,8 +72,8 @@ def outside(**options: str | None) -> None:
     for option, text in options.items():
         if text is not None and ("\0" in text or places.is_confidential(Path(text))):
             raise ValueError(
-                f"--{option}: {text!r} must not be in {places.FOLDER}/, because only releases may write to this "
-                "folder: choose another folder"
+                f"--{option}: {text!r} must not be in {places.FOLDER}/, because only the release command may "
+                "write to this folder: choose another folder"
             )
 
 

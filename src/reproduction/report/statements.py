@@ -251,7 +251,7 @@ def _margin(value: float) -> str:
 
 
 def _power(row: dict[Any, Any]) -> str:
-    """Return the detection limit of a test as text, for the note below a statement in the report."""
+    """Return the minimum detectable effect of a test as text, for the note below a statement in the report."""
     sees = texts.text(row["sees"])
     return f"The test detects the following changes with probability 0.9: {sees}." if sees else ""
 

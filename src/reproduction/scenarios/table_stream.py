@@ -277,7 +277,9 @@ def _text(values: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(values.type):
         longest = _LAW.max(_LAW.binary_length(values.dictionary.cast(pa.string()))).as_py() or 0
         if longest > table_files.LARGEST_NAME:
-            raise ValueError(f"a name must have at most {table_files.LARGEST_NAME} bytes, got {longest} bytes")
+            raise ValueError(
+                f"a name must have at most {table_files.LARGEST_NAME} bytes, got {longest} bytes: shorten the name"
+            )
         values = values.dictionary_decode()
     texts = _LAW.fill_null(values.cast(pa.string()), "")
     texts.validate(full=True)  # UTF-8

@@ -175,7 +175,7 @@ def makespan(steps: Mapping[str, Step], cores: int) -> float:
         If some jobs wait for each other or for an unknown job, or `cores` is below 1.
     """
     if cores < 1:
-        raise ValueError(f"cores must be at least 1, got {cores}")
+        raise ValueError(f"cores must be >= 1, got {cores}")
     waiting = sorted(steps, key=lambda name: (-steps[name].priority, -steps[name].seconds, name))
     running: list[tuple[float, str]] = []
     ended: set[str] = set()

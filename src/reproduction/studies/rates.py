@@ -113,8 +113,8 @@ def judged(released: Array, law: Any, x: Array, exposure: Array, theta: Array, s
 
 
 def figure(table: pd.DataFrame) -> Figure:
-    """Plot the coverage of intervals with bars of two standard errors, for the slope on the left and for the rates on
-    the right.
+    """Plot the coverage of the intervals with error bars of +/- 2 standard errors, for the slope in the left panel and
+    for the rates in the right panel.
     """
     cases = list(dict.fromkeys(table["case"]))
     drawn = Figure(figsize=(DOUBLE, 0.9 + 0.35 * len(cases)))

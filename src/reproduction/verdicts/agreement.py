@@ -15,7 +15,7 @@ column `words` quotes the words, the relation shows the threshold, and these sta
 Two kinds are evidence for the code, because they compare two of our own results:
 
 ``law`` a test of our draws against our exact distribution (`rows.law`): ours is the p-value, `error` the level of the
-test; ``sees`` is the detection limit: errors that the test rejects with probability 0.9 ``check`` two of our
+test; ``sees`` is the minimum detectable effect: errors that the test rejects with probability 0.9 ``check`` two of our
 evaluations, for example the drawn curve and the formula, as a relation
 
 Four kinds are not part of any score:
@@ -165,7 +165,7 @@ def _paired(statements: list[Any], ours: list[Any], paper: str) -> None:
 
 def _related(statements: list[Any], run: list[Any], paper: str) -> None:
     """Check that every row of results has the form that the kind of its statement requires. For example, a ``check``
-    must have a relation, and a ``law`` must have a detection limit.
+    must have a relation, and a ``law`` must have a minimum detectable effect.
     """
     kind: dict[Any, Any] = {(row.artefact, row.quantity): row.kind for row in statements}
     misplaced: dict[str, list[str]] = {}

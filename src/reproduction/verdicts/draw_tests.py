@@ -58,8 +58,8 @@ def _as_many(counted: float, size: float, chance: float) -> float:
 def scored(
     counts: ArrayLike, expected: ArrayLike, moved: ArrayLike, size: float, *, step: float, level: float
 ) -> tuple[float, float]:
-    """Return the p-value of a test of `counts` against the expected counts `expected`, and the detection limit for a
-    change of a parameter. The counts are from `size` trials.
+    """Return the p-value of a test of `counts` against the expected counts `expected`, and the minimum detectable
+    effect for a change of a parameter. The counts are from `size` trials.
 
     The p-value is twice the smaller of two p-values (Bonferroni correction): the p-value of `pooled`, and that of a
     score test of the parameter, which is a z test.

@@ -100,7 +100,9 @@ def changes(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
 
 
 def picture(figure: Figure) -> str:
-    """Return a hash digest of all lines, areas, marks, bars, images and texts that a figure shows inside its axes."""
+    """Return a hash digest of all lines, areas, markers, bars, images and texts that are drawn inside the axes of a
+    figure.
+    """
     digest = hashlib.sha256()
     for axes in figure.axes:
         for artist in axes.get_children():

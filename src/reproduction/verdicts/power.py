@@ -1,5 +1,5 @@
-"""Detection limit of a test, which is the smallest relative change of a parameter that the test detects with
-probability 0.9.
+"""Minimum detectable effect of a test, which is the smallest relative change of a parameter that the test detects with
+power 0.9.
 
 The arguments of each function are the first-order effect of a change of 100 % in the parameter on the test statistic,
 and the level of the test.
@@ -10,20 +10,20 @@ from collections.abc import Mapping
 import numpy as np
 import scipy  # scipy.stats is loaded on first use
 
-SEEN = 0.9  # power of a test at its detection limit
+SEEN = 0.9  # power of a test at its minimum detectable effect
 
 
 def normal(per_unit: float, level: float) -> float:
-    """Return the detection limit of a two-sided z test. The argument `per_unit` is the change of z, in standard errors,
-    if the parameter changes by 100 %.
+    """Return the minimum detectable effect of a two-sided z test. The argument `per_unit` is the change of z, in
+    standard errors, if the parameter changes by 100 %.
     """
     needed = scipy.stats.norm.isf(level / 2) + scipy.stats.norm.ppf(SEEN)
     return float(needed / abs(per_unit)) if per_unit else np.inf
 
 
 def kolmogorov(per_unit: float, draws: float, level: float) -> float:
-    """Return the detection limit of a Kolmogorov-Smirnov test with a sample of size `draws`. The argument `per_unit` is
-    the distance between the distribution functions if the parameter changes by 100 %.
+    """Return the minimum detectable effect of a Kolmogorov-Smirnov test with a sample of size `draws`. The argument
+    `per_unit` is the distance between the distribution functions if the parameter changes by 100 %.
 
     At the point of the largest distance, the standard deviation of the empirical distribution function is at most 1/(2
     sqrt(draws)).
@@ -35,8 +35,8 @@ def kolmogorov(per_unit: float, draws: float, level: float) -> float:
 
 
 def chi_squared(per_unit: float, degrees: float, level: float) -> float:
-    """Return the detection limit of a chi-squared test. The argument `per_unit` is the noncentrality if the parameter
-    changes by 100 %. The noncentrality is quadratic in the change.
+    """Return the minimum detectable effect of a chi-squared test. The argument `per_unit` is the noncentrality if the
+    parameter changes by 100 %. The noncentrality is quadratic in the change.
     """
     limit = scipy.stats.chi2.isf(level, degrees)
     needed = scipy.optimize.brentq(lambda x: scipy.stats.ncx2.sf(limit, degrees, x) - SEEN, 1e-9, 4 * limit + 100)

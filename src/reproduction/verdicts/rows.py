@@ -1,5 +1,5 @@
 """Functions that return the rows of the agreement table of a paper (``agreement.ours``). Each row is a number, a claim
-with its relation, a test of a distribution with its detection limit, or a statement that was not run.
+with its relation, a test of a distribution with its minimum detectable effect, or a statement that was not run.
 """
 
 from typing import Any
@@ -95,8 +95,8 @@ def law(
     ----------
     artefact, quantity, note, variant : as in `computed`.
     p_value : p-value of the test.
-    sees : detection limit, which states the smallest errors that the test rejects with probability 0.9 as changes of
-        parameters, such as ``noise scale by 1.8 %`` (`power.words`).
+    sees : minimum detectable effect, which states the smallest errors that the test rejects with probability 0.9 as
+        changes of parameters, such as ``noise scale by 1.8 %`` (`power.words`).
 
     Raises
     ------
@@ -105,8 +105,8 @@ def law(
     """
     if not sees:
         raise ValueError(
-            f"{artefact}: {quantity}: a row of the kind 'law' must state the detection limit of its test, for example "
-            f"'noise scale by 2 %', got {sees!r}"
+            f"{artefact}: {quantity}: a row of the kind 'law' must state the minimum detectable effect of its test, "
+            f"for example 'noise scale by 2 %', got {sees!r}"
         )
     return _row(artefact, quantity, variant, p_value, 0.0, note, sees=sees)
 

@@ -16,7 +16,7 @@ DL, DG = dpm.DiscreteLaplace, dpm.DiscreteGaussian
 
 
 def noise(law, mass=1e-12):
-    """Values and probabilities of integer noise."""
+    """Values and probabilities of integer-valued noise."""
     half = int(law.halfwidth(-math.log(mass))) + 1
     x = np.arange(-half, half + 1)
     return x, np.exp(law.log_likelihood(x.astype(float), np.zeros(1)))
@@ -127,7 +127,7 @@ def test_a_randomised_test_is_that_of_tulap_noise():
     x = np.arange(n + 1)
     exact = stats.binom.pmf(x, n, 0.4) @ tulap(x - (7 + u - 0.5), math.exp(-1), 0.0)
     assert found == pytest.approx(exact, abs=1e-12)
-    with pytest.raises(ValueError, match="only for a one-sided test with integer noise"):
+    with pytest.raises(ValueError, match="only for a one-sided test with integer-valued noise"):
         dpm.confidence(dpm.Release({"a": 7}, mechanism=law, total=n)).rates["a"].pvalue(0.4, rng=rng)
 
 
@@ -202,7 +202,7 @@ def test_interval_without_a_public_total():
         (lambda: dpm.confidence(dpm.Release([3, 4], mechanism=DL(scale=1.0))).rates["1"].interval(0.999),
          "level must be below 0.998 if the total is not public"),
         (lambda: dpm.confidence(dpm.Release([3, 4], mechanism=dpm.Laplace(scale=1.0))).rates["1"].interval(),
-         "require integer noise"),
+         "must be integer-valued, .* for rates without a public total"),
         (lambda: dpm.confidence(dpm.Release([3], mechanism=DL(scale=1.0), total=9)).rates["1"].pvalue(1.5),
          r"rate must lie in \[0, 1\], got 1.5"),
         (lambda: dpm.confidence(dpm.Release([1], mechanism=dpm.Perturbation(

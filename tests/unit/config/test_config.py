@@ -104,14 +104,14 @@ def test_every_key_has_a_description_and_every_optional_key_a_default():
         ),
         ("balmat2018: {figure_1: {draws: 2.0}}", ["figure_1.draws", "2.0 is not an integer"]),
         ("balmat2018: {figure_1: {epsilon: .inf}}", ["figure_1.epsilon", "must be finite"]),
-        ("balmat2018: {choosing_epsilon: {probabilities: [0.5, 0.6, 0.5]}}", ["must add up to 1, got 1.6"]),
+        ("balmat2018: {choosing_epsilon: {probabilities: [0.5, 0.6, 0.5]}}", ["must sum to 1, got 1.6"]),
         (
             "scenarios: {a: {kind: noisy_counts, epsilon: 1, rehearsal: {counts: [1000000, 2]}}}",
-            ["must be at most 1000000, got"],
+            ["must be <= 1000000, got"],
         ),
         (
             "balmat2018: {figure_1: {total: 50, settings: {a: [1, 2, 3]}}}",
-            ["figure_1.settings.a", "[1, 2, 3] must add up to", "50"],
+            ["figure_1.settings.a", "[1, 2, 3] must sum to", "50"],
         ),
     ],
 )

@@ -34,8 +34,8 @@ def test_meanings(text):
     [
         ("*", r"if counts below 10 were withheld, set withheld: \{symbol: '\*', below: 10\}\. If the count is not"),
         ("X", r"set missing: \['X'\]"),
-        ("9-1", "lower end 9 of the range must be at most the upper end 1"),
-        ("<0", "the limit below which counts are withheld must be at least 1, got 0"),
+        ("9-1", "lower end 9 of the range must be <= the upper end 1"),
+        ("<0", "the limit below which counts are withheld must be >= 1, got 0"),
         ("abc", "must be a number, a range such as 10-50"),
         ("inf", "must be a number"),
         ("nan", "must be a number"),
@@ -65,7 +65,7 @@ def test_ranges_are_bounds_without_noise_and_thresholds_with_noise():
         published_cells.censored(noisy, cells[:3], names[:3])
     with pytest.raises(ValueError, match=r"'b' is published as at most 9, .* the same limit \(12\)"):
         published_cells.censored({**noisy, "threshold": 12}, cells[:2], names[:2])
-    with pytest.raises(ValueError, match="'d' has no value, but other counts were withheld below 10"):
+    with pytest.raises(ValueError, match="'d' has no value, but counts below 10 are marked as withheld"):
         published_cells.censored(noisy, [*cells[:2], cells[3]], list("abd"))
 
 
@@ -476,7 +476,7 @@ def test_tables_with_ranges_and_tables_with_numbers_in_one_batch(folder, scales)
         "refused: 'g' is the range 1 to 9, but ranges are supported only for counts without noise"
     )
     assert status["k"] == status["h"] == "exact"
-    assert status["i"].startswith("refused: 'i' has no value, but other counts were withheld below 10")
+    assert status["i"].startswith("refused: 'i' has no value, but counts below 10 are marked as withheld")
     assert status[["l", "m"]].str.contains("scale of the noise must be").tolist() == [scales, scales]
 
 

@@ -119,7 +119,7 @@ def test_limits():
     assert len(read(wide, limits=Limits(columns=5)).columns) == 5
     with pytest.raises(ValueError, match="at most 4 columns"):
         read(wide, limits=Limits(columns=4))
-    with pytest.raises(ValueError, match="line 2, column 1: the field must be at most 3 bytes long, got 4 bytes"):
+    with pytest.raises(ValueError, match="line 2, column 1: the field must have at most 3 bytes, got 4 bytes"):
         read(b"abc\nabcd\n", limits=Limits(length=3))
 
 

@@ -151,7 +151,7 @@ def test_numbers_of_a_tree_are_changed_together_or_not_at_all(made, tmp_path, me
     cheap = {key: record["cost"][key] * (0.5 if key != "relation" else 1) for key in record["cost"]}
     counted = {key: value * (0.5 if key != "relation" else 1) for key, value in record["against_ceiling"].items()}
     forged = {
-        "half the cost, of shares that add up to 2": {
+        "half the cost, of shares that sum to 2": {
             "cost": cheap, "against_ceiling": counted, "shares": scaled(shares, 2),
         },
         "twice the change": {
@@ -281,7 +281,7 @@ FILES = {
     "naive_bayes": [
         (lambda t: t.replace("age", "income"), "must be a node"),
         (lambda t: t.rsplit(",", 1)[0] + ",1.5\n", "must be in"),
-        (lambda t: t.rsplit(",", 1)[0] + ",0.999\n", "must add up to 1"),
+        (lambda t: t.rsplit(",", 1)[0] + ",0.999\n", "must sum to 1"),
         (lambda t: "\n".join([*t.splitlines()[:-2], *t.splitlines()[:-3:-1]]) + "\n", "according to the network"),
         (lambda t: "\n".join(t.splitlines()[:-1]) + "\n", r"rows, as stated by the record"),
     ],

@@ -298,8 +298,8 @@ def test_a_bad_plan_is_refused_before_anything_is_simulated(arguments, words, mo
 @pytest.mark.parametrize(
     ("shares", "total", "words"),
     [
-        ({"a": 0.5, "b": 0.4}, 10, "shares must be >= 0 and add up to 1"),
-        ({"a": 1.5, "b": -0.5}, 10, "shares must be >= 0 and add up to 1"),
+        ({"a": 0.5, "b": 0.4}, 10, "shares must be >= 0 and sum to 1"),
+        ({"a": 1.5, "b": -0.5}, 10, "shares must be >= 0 and sum to 1"),
         ({"a": 1.0}, 10, "shares must"),
         ({"a": 0.5, "b": 0.5}, 0, "total must be"),
     ],

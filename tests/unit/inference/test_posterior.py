@@ -93,7 +93,7 @@ def test_the_rules_know_from_where_totals_may_be_large():
     assert rules.MANY == adapter.MANY
     few = {"counts": [1.0] * 15, "total": 10**6 + 1}
     assert [text for _, text in rules._numbers(few, None, few["counts"])] == [
-        "the exact total of fewer than 16 counts must be at most 1000000, got 1000001"
+        "the exact total of fewer than 16 counts must be <= 1000000, got 1000001"
     ]
     many = {"counts": [1.0] * 16, "total": 10**6 + 1}
     assert not list(rules._numbers(many, None, many["counts"]))

@@ -167,7 +167,7 @@ def test_numbers_as_agencies_publish_them_are_read_from_a_csv(tmp_path):
     ("text", "options", "match"),
     [
         ("a,*\nb,oops\n", {}, r"2 invalid cells\n.*line 2, column 'value': the meaning .* pass withheld={'\*': 10}"),
-        ("a,9-1\n", {}, "line 2, column .*: the lower end 9 of the range must be at most the upper end 1, got '9-1'"),
+        ("a,9-1\n", {}, "line 2, column .*: the lower end 9 of the range must be <= the upper end 1, got '9-1'"),
         ("a,3\nb,1-9\n", {"mechanism": LAPLACE}, r"counts\.csv: 'b' is the range 1 to 9, but ranges"),
         ("a,<9\nb,<5\n", {"mechanism": LAPLACE}, r"'b' is published as at most 4, .* the same limit \(9\)"),
         ("a,<9\nb,3\n", {"mechanism": [LAPLACE, LAPLACE]}, "require the same noise distribution for all counts"),

@@ -196,7 +196,7 @@ def test_privacy_loss_adds_up_to_what_was_published(table, rho):
     """Check sums of 1/sigma^2 over all levels and queries: 2.56 and 0.07 of zCDP, printed to two digits."""
     every = [v for level in ("US", *LEVELS) for v in synthetic_census.variances("pl94", table, level).values()]
     total = sum(1 / v for v in every)
-    assert total == 1 / synthetic_census.GLOBAL["pl94", table] ** 2  # shares add up to 1, exactly
+    assert total == 1 / synthetic_census.GLOBAL["pl94", table] ** 2  # shares sum to 1, exactly
     assert round(float(total), 2) == rho
 
 

@@ -396,7 +396,7 @@ def test_beyond_its_last_row_a_table_may_move_with_the_count():
     [
         (
             {"probability": [0.9, *CELL_KEYS["probability"][1:]]},
-            "probabilities for the true count 0 must add up to 1, got 0.9",
+            "probabilities for the true count 0 must sum to 1, got 0.9",
         ),
         ({"released": [0, 0, 1, 1, *CELL_KEYS["released"][4:]]}, "true count 1 and released value 1 is listed 2 times"),
         ({"true": [-1, *CELL_KEYS["true"][1:]]}, "true must contain only integers >= 0"),

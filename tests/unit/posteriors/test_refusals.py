@@ -326,7 +326,7 @@ CENSORED_ROWS = cases(
     (rectangles, "midpoint", ["other", None]),
     ([direct_draw, envelope], "log_u", KNOTS),
     ([direct_draw, envelope], "log_p", FALLING),
-    ([direct_draw, envelope], "log_p", [[INF, 0.0, 0.0, 0.0]], r"first must be finite and at least log_p\[0\] \(inf\)"),
+    ([direct_draw, envelope], "log_p", [[INF, 0.0, 0.0, 0.0]], r"first must be finite and >= log_p\[0\] \(inf\)"),
     ([direct_draw, envelope], "first", [NAN, INF, -INF]),
     (direct_draw, "first", [-50.0]),
     (direct_draw, "size", WHOLES),

@@ -31,7 +31,7 @@ ROWS = calls(
     (lambda: _microdata.swap(SWAPPED | {"swap": ["a", "b"], "match": []}, TWO), "at least one column must not be"),
     (lambda: _microdata.swap(SWAPPED, EMPTY), "line 3.* must not be empty, because the column is in match"),
     (lambda: released.censored(CENSORED, FEW), "must have 4 to .* records, got 3"),
-    (lambda: released.censored(FAR, ENOUGH), "must be at most 2"),
+    (lambda: released.censored(FAR, ENOUGH), "must be <= 2"),
     (lambda: spending.Cost(**PER_RECORD), "epsilon, or rho, or epsilon and order, got none"),
     (lambda: spending.Cost(**PER_RECORD, epsilon=1.0, rho=1.0), "got epsilon, rho"),
     (lambda: _noise.laplace_scale(5e-324, sensitivity=1), "scale|finite"),
@@ -124,7 +124,7 @@ BAD_BUDGETS = [
     ),
     ({"s": {"epsilon": 0}}, "budgets/s/epsilon", "must be"),
     ({"s": {"epsilon": 1.0, "delta": 1.0}}, "budgets/s/delta", "must be"),
-    ({"s": {"epsilon": 1.0, "delta": 0.9999}}, "budgets/s/delta", "must be at most 0.0001"),
+    ({"s": {"epsilon": 1.0, "delta": 0.9999}}, "budgets/s/delta", "must be <= 0.0001"),
     ({"s": {"rho": 1.0, "delta": 1e-6}}, "budgets/s/delta", "only together with epsilon"),
     ({"s": {"exchange": -1.0}}, "budgets/s/exchange", "must be"),
     ({"survey": {"epsilon": 1.0}}, "releases/r/source", "the source r has no budget: did you mean survey"),
@@ -164,7 +164,7 @@ def test_weak_privacy_needs_a_word(tmp_path):
     assert checks.weak(delta=1e-4) is None
     assert "allows the release of whole records" in str(checks.weak(delta=1.001e-4))
     assert checks.weak(rho=20.0) is None
-    assert str(checks.weak(rho=20.5)).startswith("rho must be at most 20, because")
+    assert str(checks.weak(rho=20.5)).startswith("rho must be <= 20, because")
 
 
 PEOPLE = {"data": "confidential/c.csv", "column": "x", "lower": 0.0, "upper": 1.0, "mechanism": "censored_statistics"}
@@ -313,4 +313,4 @@ def test_limits_may_lie_a_million_times_their_distance_from_0(times, rejected):
             told = ""
         except (ValueError, TypeError, KeyError) as error:
             told = str(error)
-        assert ("must be at most 2^20" in told) is wanted
+        assert ("must be <= 2^20" in told) is wanted

@@ -218,7 +218,7 @@ def test_censored_statistics_state_a_scale_and_a_fine_grid_for_each(root):
     assert said["cost"]["epsilon"] == pytest.approx(2.0, rel=1e-12)
     assert said["cost"]["epsilon"] <= 2.0 * (1 + 1e-15)
     with pytest.raises(
-        ValueError, match=r"sensitivities/sse must be at least the sensitivity that follows from the limits \(19\.99"
+        ValueError, match=r"sensitivities/sse must be >= the sensitivity that follows from the limits \(19\.99"
     ):
         room.make("d", settings | {"sensitivities": {"sse": 19.9}}, root=root)
 
@@ -380,7 +380,7 @@ def test_each_mistake_has_its_path_and_rule(root, name, settings, path, rule):
 def test_weak_privacy_needs_a_key_that_says_so(root):
     assert room.check("r", counts(epsilon=25, accept_weak_privacy=True), root=root) == []
     with pytest.raises(
-        ValueError, match=r"epsilon must be at most 20, because a larger value gives almost no protection, got 2\d\.\d+"
+        ValueError, match=r"epsilon must be <= 20, because a larger value gives almost no protection, got 2\d\.\d+"
     ):
         room.make("s", SETTINGS["swap"] | {"rate": 0.0001}, root=root)
     room.make("s", SETTINGS["swap"] | {"rate": 0.0001, "accept_weak_privacy": True}, root=root)

@@ -373,8 +373,8 @@ def test_what_is_asked_of_trees_is_refused_of_other_files(root):
             {"shares": {"state": 1.0}},
             "releases/t/shares: must contain a share for each of state, county, tract, got state",
         ),
-        ({"shares": {"state": 0.5, "county": 0.4, "tract": 0.2}}, "that add up to 1"),
-        ({"shares": {"state": 0.5, "county": 0.3, "tract": 0.2 + 1e-8}}, "that add up to 1"),
+        ({"shares": {"state": 0.5, "county": 0.4, "tract": 0.2}}, "that sum to 1"),
+        ({"shares": {"state": 0.5, "county": 0.3, "tract": 0.2 + 1e-8}}, "that sum to 1"),
         (
             {"narrow": "block"},
             "releases/t/narrow: must contain only names of measured levels .state, county, tract., got 'block'",
@@ -403,7 +403,7 @@ def test_settings_that_do_not_fit_together_are_told_before_anything_is_opened(ro
 
 
 def test_a_share_too_small_for_its_noise_is_refused_by_name(root):
-    with pytest.raises(Refused, match=r"the noise scale of the level 'level 0' must be at most 2\^40, got 1\.2e"):
+    with pytest.raises(Refused, match=r"the noise scale of the level 'level 0' must be <= 2\^40, got 1\.2e"):
         released(root, {"mechanism": "discrete_laplace", "epsilon": 2.5e-12})
 
 

@@ -40,14 +40,14 @@ def texts(found):
 def test_an_interval_the_wrong_way_round_is_refused_by_the_style():
     good = rows(("a", "count", 1, 2, 3))
     assert any(str(line.get_gid()).startswith("interval-") for line in figure.of_case(good, facts()).axes[0].lines)
-    with pytest.raises(ValueError, match="low must be at most high"):
+    with pytest.raises(ValueError, match="low must be <= high"):
         figure.of_case(rows(("a", "count", 3, 2, 1)), facts())
     points = [{"epsilon": 0.1}, {"epsilon": 0.5}]
     grid = pd.concat([rows(("a", "count", 3, 2, 1)).assign(**at) for at in points])
-    with pytest.raises(ValueError, match="low must be at most high"):
+    with pytest.raises(ValueError, match="low must be <= high"):
         figure.of_grid(grid, facts(points=points))
     told = facts() | {"tables": {"all": 1, "refused": 0}}
-    with pytest.raises(ValueError, match="low must be at most high"):
+    with pytest.raises(ValueError, match="low must be <= high"):
         figure.of_batch([rows(("a", "count", 3, 2, 1))], told)
 
 

@@ -59,7 +59,7 @@ def test_nothing_runs_beside_a_timing_and_nothing_overtakes_it():
 def test_what_cannot_run_is_refused():
     with pytest.raises(ValueError, match="must depend only on jobs that end earlier, got later jobs as inputs of a, b"):
         makespan({"a": Step(1, frozenset("b")), "b": Step(1, frozenset("a"))}, 2)
-    with pytest.raises(ValueError, match="cores must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="cores must be >= 1, got 0"):
         makespan({}, 0)
 
 

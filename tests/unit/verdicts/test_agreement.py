@@ -189,7 +189,7 @@ def test_a_law_says_what_it_sees_and_nothing_else_does():
         ValueError, match=r"x: rows of the kind law must be created with law\(.*\). The invalid rows are t: q"
     ):
         agreement.compare(printed, pd.DataFrame([rows.computed("t", "q", 0.5)]), paper="x")
-    with pytest.raises(ValueError, match="t: q: a row of the kind 'law' must state the detection limit of its test"):
+    with pytest.raises(ValueError, match="t: q: a row of the kind 'law' must state the minimum detectable effect"):
         rows.law("t", "q", 0.5, sees="")
     made = rows.law("t", "q", 0.5, sees="rate by 2 %")
     assert agreement.compare(printed, pd.DataFrame([made]), paper="x")["sees"].item() == "rate by 2 %"

@@ -1,4 +1,5 @@
-"""Tests of a paper's checks: statements if tables are replaced, overlapping texts of figures, and detection limits."""
+"""Tests of a paper's checks: statements if tables are replaced, overlapping texts of figures, and minimum detectable
+effects."""
 
 import sys
 from types import ModuleType

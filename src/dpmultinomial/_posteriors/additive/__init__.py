@@ -1,1 +1,1 @@
-"""Posterior distributions of true counts, given released counts that add up to a released total (Wang 2020)."""
+"""Posterior distributions of true counts, given released counts that sum to a released total (Wang 2020)."""

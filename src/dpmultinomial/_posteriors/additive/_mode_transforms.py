@@ -302,7 +302,7 @@ def solve(problem: Problem) -> TransformedCounts:
         If the release has probability 0, or is too large for integer arithmetic.
     """
     if problem.total > _LARGEST:
-        raise ValueError(f"the sum of the released counts must be at most {_LARGEST}, got {problem.total}")
+        raise ValueError(f"the sum of the released counts must be <= {_LARGEST}, got {problem.total}")
     slack, reserve = _SLACK, _RESERVE
     for _ in range(4):
         law = _Sweep(problem, slack, reserve).law()

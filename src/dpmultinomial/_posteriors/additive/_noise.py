@@ -55,8 +55,8 @@ def support_for(epsilon: float, support: float | None) -> float:
 
 @dataclass(frozen=True)
 class NoiseModel:
-    """Distribution of the noise D of one count, with P(D = d) = peak exp(-epsilon |d|) for |d| <= support (which may be
-    infinite).
+    """Distribution of the noise D of one count, with P(D = d) = peak exp(-epsilon |d|) for |d| <= support, where peak
+    is P(D = 0), and support is the largest possible |d| (which may be infinite).
 
     Parameters
     ----------

@@ -32,8 +32,8 @@ def exact(noisy_counts: ArrayLike, *, total: int, scale: ArrayLike, alpha: Array
 
     Parameters
     ----------
-    noisy_counts : float (k,), k >= 2; any finite numbers, which may be negative or above the total, and need not add up
-        to it.
+    noisy_counts : float (k,), k >= 2; any finite numbers, which may be negative or above the total, and need not sum to
+        it.
     total : integer >= 0, the public number of partitions M.
     scale : Laplace scale of the noise, > 0; one number or one number per category. For epsilon-DP, the scale is
         2/epsilon.
@@ -148,7 +148,7 @@ def _checked(
     noisy = _checks.reals("noisy_counts", noisy_counts, least_size=2)
     total, scales = _checks.integer("total", total), _checks.positives("scale", scale, len(noisy))
     if scales.min() < 1e-100 * max(total, 1):
-        raise ValueError(f"scale must be at least 1e-100 times the total ({total}), got {scales.min()}")
+        raise ValueError(f"scale must be >= 1e-100 times the total ({total}), got {scales.min()}")
     return noisy, total, scales, _checks.positives("alpha", alpha, len(noisy))
 
 

@@ -257,8 +257,8 @@ def _tail(cells: Cells, counts: Array, side: str) -> Array:
 
 def _tails_along(cells: Cells, counts: Array, side: str) -> Array:
     """Compute the tail probability of each released value given each possible true count. Every row of the array of
-    true counts contains consecutive integers. For integer noise, the probabilities are cumulative sums that start in
-    the extreme tail.
+    true counts contains consecutive integers. For integer-valued noise, the probabilities are cumulative sums that
+    start in the extreme tail.
     """
     law = cells.noise
     if not law.discrete or len(cells) == 0:

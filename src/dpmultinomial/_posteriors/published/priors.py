@@ -424,8 +424,8 @@ class _Problem:
             return float(self.times @ np.log(each) - f @ weights @ f / 2)
 
     def climb(self, f: Array, weights: Array) -> tuple[Array, float]:
-        """Return the log densities that maximise the penalised evidence for given penalty weights, and the log evidence
-        of these weights.
+        """Return the log densities that maximise the penalised log-likelihood for given penalty weights, and the log
+        evidence of these weights.
         """
         value = self.value(f, weights)
         for _ in range(_ROUNDS):
@@ -454,7 +454,9 @@ class _Problem:
     def _step(
         self, f: Array, value: float, slope: Array, information: Array, weights: Array
     ) -> tuple[Array, float] | None:
-        """Return new log densities with a larger penalised evidence, or None if no step increases the evidence."""
+        """Return updated log densities with a larger penalised log-likelihood, or None if no step increases the
+        penalised log-likelihood.
+        """
         root = _root(information)
         if root is None:
             return None

@@ -41,7 +41,7 @@ class CountPrior(Protocol):
 
     Attributes
     ----------
-    proper : whether the weights add up to 1; if not, their sum is infinite.
+    proper : whether the weights sum to 1; if not, their sum is infinite.
     peak : log of the largest weight.
     first, last : smallest and largest possible count.
     """

@@ -331,8 +331,8 @@ cdef double c_part_cdf(Part *p, double low, double t, double *density) noexcept 
         e_start = exp(e_start + (a + start) * log(x) + (b - start - 1) * log1p(-x))
     else:
         e_start = exp((a + start) * log(x) - x - lgamma(a + start + 1))
-    # sum of e(l) times cumulative weights, and the density; upwards from the mode all e(l) above j add up to at most e
-    # r / (1 - r), with the ratio r of the next two, and downwards all e(l) below j add up to at most j e
+    # sum of e(l) times cumulative weights, and the density; upwards from the mode all e(l) above j sum to at most e
+    # r / (1 - r), with the ratio r of the next two, and downwards all e(l) below j sum to at most j e
     e = top = e_start
     for j in range(start, p.size):
         c += p.below[j] * e

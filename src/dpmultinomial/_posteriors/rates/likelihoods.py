@@ -151,8 +151,8 @@ def likelihoods_of(cells: Cells, log_mass: float = 40.0) -> Likelihoods:
                 "the noise and the bounds"
             )
         raise ValueError(
-            f"the released value {cells.released[i]:g} of count {i + 1} is possible for more than {WIDEST:,} values "
-            "of the true count: set tighter bounds on this count"
+            f"the released value {cells.released[i]:g} of count {i + 1} is consistent with more than {WIDEST:,} "
+            "values of the true count: set tighter bounds on this count"
         )
     rows: list[Array] = [np.ones(1)] * n
     first, top, bound = np.zeros(n, dtype=np.int64), np.zeros(n), np.full(n, -np.inf)
@@ -286,7 +286,7 @@ def gauss(x: Array, w: Array, count: int) -> tuple[Array, Array]:
 
     Parameters
     ----------
-    x, w : float64 (rows, width), points and weights; each row of weights adds up to 1, with more than `count` points.
+    x, w : float64 (rows, width), points and weights; each row of weights sums to 1, with more than `count` points.
     count : number of nodes.
 
     Returns

@@ -160,8 +160,8 @@ def _table(
         table[places[0][row], places[1][column]] = count
     if table.sum() != counts.sum():
         raise RuntimeError(
-            f"{counts.sum():.0f} records were read, but {table.sum():.0f} records are in the table: "
-            "internal error, please report it"
+            f"the table must contain {counts.sum():.0f} records, got {table.sum():.0f} records: internal error, please "
+            "report it"
         )
     return _checks.table("table", table), sides[0], sides[1]
 

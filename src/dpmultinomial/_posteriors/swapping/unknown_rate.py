@@ -308,7 +308,7 @@ def infer_rate(swapped: ArrayLike, *, prior: tuple[float, float] = (1.0, 1.0), a
     counts, concentrations = stacked(swapped, alpha)
     a, b = _checks.positives("prior", prior, 2)
     if max(a, b) > 500:
-        raise ValueError(f"the parameters of prior must be at most 500, got {a} and {b}")
+        raise ValueError(f"the parameters of prior must be <= 500, got {a} and {b}")
     strata = _Strata(counts, concentrations)
     law = RateLaw(strata.log_likelihood, float(a), float(b))
     rates, weights, mixed, errors = _averaged(strata, law, concentrations)

@@ -113,7 +113,7 @@ class TwoRowLaw(PairedLaw):
 
     def pair(self, inside: int, others: Sequence[int]) -> tuple[Counts, Counts, Array]:
         """Return the joint distribution of the count of one cell and the sum of the counts of other cells. The two
-        numbers must add up to a fixed total. This is the case for the sum of all other cells, of all other cells of the
+        numbers must sum to a fixed total. This is the case for the sum of all other cells, of all other cells of the
         row, or of all other cells of the column. For other sums, the method raises ValueError; use draws instead.
         """
         row, j = self._place(inside)

@@ -231,7 +231,7 @@ def consistent(tree: Tree, sites: NDArray[Any]) -> None:
             if less > high[row] or more < low[row]:
                 ends, own_range = _range(less, more), _range(low[row], high[row])
                 raise ValueError(
-                    f"the counts of the children of {_name(tree, row)} add up to {ends}, but the count of "
+                    f"the counts of the children of {_name(tree, row)} sum to {ends}, but the count of "
                     f"{_name(tree, row)} is {own_range}: correct the measurements or the bounds"
                 )
         low[inner], high[inner] = np.maximum(low[inner], least), np.minimum(high[inner], most)

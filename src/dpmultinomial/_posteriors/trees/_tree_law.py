@@ -334,7 +334,10 @@ class TreeTogether:
 
     def _joint(self, first: Rows, second: Rows) -> NodePair:
         if not self._certain:
-            raise Unlisted("joint distributions are available only if the counts have exact distributions: use draws")
+            raise Unlisted(
+                "the joint distribution is not available, because the counts of this tree have no exact distributions: "
+                "use draws"
+            )
         if len(first) == len(second) == 1:
             return self._pair(first[0], second[0])
         joint = self._siblings(first, second)

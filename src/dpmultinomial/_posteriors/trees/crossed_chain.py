@@ -64,7 +64,7 @@ class Crossed:
     Parameters
     ----------
     tree : the nodes; their bounds are ignored (see `lower` and `upper`).
-    queries : mapping from a query to the names of the cells in its sum, each cell once. The cells of the histogram are
+    queries : mapping from a query to the cell names in its sum, each cell once. The cells of the histogram are
         the cells of all queries.
     released : (nodes, queries), NaN if a node has no value for a query.
     noise : noise distribution with one row per released value, ordered by node, or one distribution for all values.
@@ -73,7 +73,7 @@ class Crossed:
 
     Attributes
     ----------
-    cells : names of the cells.
+    cells : cell names.
     sums : bool (queries, cells), the cells in the sum of each query.
     targets : names of the requested quantities: all cells, then the queries with several cells.
     cover : bool (targets, cells), the cells in the sum of each target.
@@ -210,7 +210,7 @@ def _cells(queries: Mapping[str, Sequence[str]]) -> tuple[tuple[str, ...], NDArr
     cells_in_order: dict[str, None] = {}
     for name, cells in sorted(queries.items(), key=lambda item: len(item[1]) > 1):
         if isinstance(cells, str) or not isinstance(cells, Sequence) or not len(cells):
-            raise TypeError(f"the query {name} must be a list of names of cells, got {cells!r}")
+            raise TypeError(f"the query {name} must be a list of cell names, got {cells!r}")
         if len(set(cells)) < len(cells):
             raise ValueError(f"the query {name} must not contain a cell more than once, got {list(cells)}")
         cells_in_order |= dict.fromkeys(map(str, cells))

@@ -32,19 +32,19 @@ class Tree:
     parent : int (n,), position of each node's parent; -1 for the root. There is exactly one root.
     names : one string per node, all different; by default ``"0"``, ``"1"``, ..
     levels : names of the levels, starting with the level of the root; by default ``"level 0"``, .. The level of a node
-        is its distance from the root.
+        is its depth.
     lower : integers >= 0, one for all nodes or one per node: known lower bounds on the counts.
     upper : integers, in the same format; None, or infinity in an array, if there is no bound.
     members : integers >= 1, in the same format: number of siblings whose sum each node represents, for splits.
 
     Attributes
     ----------
-    depth : int64 (n,), distance from the root.
+    depth : int64 (n,), depth of each node; the depth of the root is 0.
     order : int64 (m,), m >= n: nodes from the root to the leaves, families contiguous; -1 for groups within large
         families, and for a node added above a root without children.
     place : int64 (n,), position of each node in `order`.
     above, first, count : int64 (m,), in the same order: parent, first child, number of children.
-    layers : index in this order of the first node at each distance from the root, followed by m.
+    layers : index in this order of the first node at each depth, followed by m.
 
     Raises
     ------
@@ -225,7 +225,7 @@ def _by_depth(parent: Whole, names: tuple[str, ...]) -> tuple[Whole, list[Whole]
         rows.append(kin[_ranges(starts[rows[-1]], counts[rows[-1]])])
     if (depth < 0).any():
         raise ValueError(
-            f"the path of parents from {names[int(np.argmin(depth))]} contains a cycle: correct the parents"
+            f"the ancestors of {names[int(np.argmin(depth))]} contain a cycle: correct the parents of these nodes"
         )
     return depth, rows[:-1]
 

@@ -44,7 +44,7 @@ SINGLE = 6  # number of counts with separate cells
 
 @dataclass(frozen=True)
 class FittedSplits:
-    """Fitted concentration parameters of the splits of counts, one for every level of a tree, with details of the fit.
+    """Fitted concentrations of the Dirichlet-multinomial distributions of children given their parent, one per level.
 
     Parameters
     ----------

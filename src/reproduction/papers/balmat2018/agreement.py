@@ -114,7 +114,7 @@ def _modes(moments: pd.DataFrame) -> Iterator[Row]:
             continue
         exact: Any = of_r[panel, "exact"]
         note = (
-            "The mode is computed from the five histogram cells with the most draws (of 250 cells) and averaged over "
+            "The mode is computed from the five histogram bins with the most draws (of 250 bins) and averaged over "
             f"chains, as in section 6.4. The mode of the exact density is {exact:.3f}. {_IMAGE}"
         )
         yield computed(*about, of_r[panel, "gibbs"], note)

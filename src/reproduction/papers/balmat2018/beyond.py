@@ -200,7 +200,7 @@ def equation_3(*, counts: list[int], epsilon: float, simulations: int, rng: np.r
 
 def simplex_nodes() -> tuple[Array, Array, Array]:
     """Return the nodes and weights of a Gauss-Legendre rule for the uniform distribution on the simplex. The arrays are
-    r of shape (n,), p of shape (n, 3), and weights of shape (n,) that add up to one.
+    r of shape (n,), p of shape (n, 3), and weights of shape (n,) that sum to one.
 
     In the coordinates r = p1/(p1 + p0) and pe, the flat distribution has density 2 (1 - pe) on the unit square.
     """

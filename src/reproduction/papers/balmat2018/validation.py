@@ -11,8 +11,8 @@ def mistakes(section: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for artefact in ("figure_1", "figure_1_laws", "figure_1_moments", "realised_share", "trapped"):
         for name, setting in section[artefact]["settings"].items():
             if sum(setting) != section[artefact]["total"] or setting[0] + setting[1] == 0:
-                rule = f"must add up to {artefact}.total ({section[artefact]['total']}), and S1 + S0 must be > 0"
+                rule = f"must sum to {artefact}.total ({section[artefact]['total']}), and S1 + S0 must be > 0"
                 yield f"{artefact}.settings.{name}", f"{setting} {rule}"
     p = section["choosing_epsilon"]["probabilities"]
     if abs(sum(p) - 1) > 1e-9:
-        yield "choosing_epsilon.probabilities", f"{p} must add up to 1, got {sum(p):g}"
+        yield "choosing_epsilon.probabilities", f"{p} must sum to 1, got {sum(p):g}"

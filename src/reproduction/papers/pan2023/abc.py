@@ -146,8 +146,8 @@ def posterior_summary(
 
 def _draws_tested(counts: np.ndarray, rng: np.random.Generator) -> dict[str, float]:
     """Test whether draws of the cell probabilities theta follow the posterior distribution given the counts. Return the
-    joint p-value of several tests, and the detection limit of the test of the concentration. The tests are one
-    Kolmogorov test per cell, and a score test for the concentration.
+    joint p-value of several tests, and the minimum detectable effect of the test of the concentration. The tests are
+    one Kolmogorov test per cell, and a score test for the concentration.
     """
     theta = posterior_draws(np.repeat(counts[None], _DRAWS, axis=0), rng)
     a = 1.0 + counts

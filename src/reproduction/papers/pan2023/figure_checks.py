@@ -288,7 +288,7 @@ def _number(iterations: float, number: float, here: pd.Series) -> Row:
 
 def _theta_bars(rows: pd.DataFrame, number: float, tables: Any, weights: Any, cell: int) -> tuple[float, float]:
     """Return the p-value of a test of a plotted histogram of theta against the plotted exact density. In addition,
-    return the detection limit for the concentration of the prior.
+    return the minimum detectable effect for the concentration of the prior.
     """
     bars, exact = (rows[rows["kind"] == kind] for kind in ("accepted", "exact"))
     edges = _edges(bars["x"])
@@ -300,8 +300,9 @@ def _theta_bars(rows: pd.DataFrame, number: float, tables: Any, weights: Any, ce
 def _log_phi_bars(
     rows: pd.DataFrame, number: float, model: tuple[Any, Any], tests: int
 ) -> tuple[float, tuple[float, float]]:
-    """Return the p-value of a test of a plotted histogram of the log odds ratio log phi, and two detection limits for
-    the concentration of the prior. The detection limits are those of this test and of a Kolmogorov-Smirnov test.
+    """Return the p-value of a test of a plotted histogram of the log odds ratio log phi, and two minimum detectable
+    effects for the concentration of the prior. The minimum detectable effects are those of this test and of a
+    Kolmogorov-Smirnov test.
     """
     bars, exact = (rows[rows["kind"] == kind] for kind in ("accepted", "exact"))
     x, again = exact["x"].to_numpy(), formulas.reweighted(*model, 1 + _STEP)

@@ -41,7 +41,8 @@ def phi_draws(
 
     The columns are theta, total, rate, variant, swaps, median (of the drawn phi), mc_se (its error, from the exact
     density), exact (median), p_phi (Kolmogorov-Smirnov test of the draws of phi), p_tables (`tables_tested` for
-    `tables` further swapped tables) and sees_rate (detection limit of that test). The last two are missing at rate 0.
+    `tables` further swapped tables) and sees_rate (minimum detectable effect of that test). The last two are missing at
+    rate 0.
     """
     rows: list[dict[str, Any]] = []
     for theta in thetas:
@@ -66,8 +67,8 @@ def phi_draws(
 
 
 def tables_tested(last: NDArray[np.int64], original: NDArray[np.int64], rate: float) -> tuple[float, float]:
-    """Return the p-value of a test of the distribution of the last cell in simulated tables, and the detection limit
-    for the swap rate (see `draw_tests.scored`).
+    """Return the p-value of a test of the distribution of the last cell in simulated tables, and the minimum detectable
+    effect for the swap rate (see `draw_tests.scored`).
     """
     row = two_by_two.row(original, rate=rate)
     values, size = row.tables(original)[:, 1, 1], len(last)

@@ -14,7 +14,7 @@ def mistakes(section: dict[str, Any]) -> Iterator[tuple[str, str]]:
         settings = section[artefact]
         for i, theta in enumerate(settings["thetas"]):
             if abs(sum(theta) - 1) > _SUM:
-                yield f"{artefact}.thetas[{i}]", f"{theta} must add up to 1, got {sum(theta):g}"
+                yield f"{artefact}.thetas[{i}]", f"{theta} must sum to 1, got {sum(theta):g}"
             elif artefact in ("phi_density", "phi_by_rate", "phi_draws", "closer_or_farther"):
                 for total in settings["totals"]:
                     if any(abs(total * t - round(total * t)) > 1e-6 for t in theta):

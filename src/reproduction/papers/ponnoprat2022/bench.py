@@ -93,8 +93,8 @@ def _beside_diffprivlib(tables):
 
 
 def _arrays(table):
-    """Return the features, the classes, the bounds and the published split of a data set. The features are numbers, and
-    text values are replaced by codes. Constant columns are omitted.
+    """Return the features, the class labels, the bounds of the features and the published train-test split of a data
+    set. The features are numbers, and text values are replaced by codes. Constant columns are omitted.
     """
     codes, y = table.features, table.codes[:, -1]
     kept = [k for k in range(codes.shape[1]) if len(table.levels[k]) > 1]

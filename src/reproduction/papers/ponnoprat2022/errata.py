@@ -157,7 +157,7 @@ ERRATA: evidence.Errata = {
         "bias remains for any budget.",
         _bias,
     ),
-    9: ("The divergences in the introduction are sums over vectors that do not add up to 1.", _introduction),
+    9: ("The divergences in the introduction are sums over vectors that do not sum to 1.", _introduction),
     18: (
         "In appendix C, Laplace noise is better than Gaussian noise because of the calibrations, not of composition.",
         _laplace_and_gaussian,

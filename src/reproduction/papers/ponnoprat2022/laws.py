@@ -113,8 +113,8 @@ def release_laws(
     Cells of a Dirichlet release are Beta(a_i, a_0 - a_i) with a = r f + alpha, with r and alpha by Algorithm 1 as
     printed; additive noise is normal or Laplace. Further rows are z tests: the scores of the parameters (``score of
     r``, ``score of alpha``, ``score of the scale``), and the mean ``divergence`` of the Dirichlet releases compared
-    with its closed form. Their `seen` is the detection limit: the relative change of the parameter (for the divergence,
-    of r) that the tests of the statement reject.
+    with its closed form. Their `seen` is the minimum detectable effect: the relative change of the parameter (for the
+    divergence, of r) that the tests of the statement reject.
     """
     f, rows = np.asarray(counts, dtype=float), []
     starts = np.array([0, len(f)])
@@ -152,8 +152,8 @@ def _smirnov(values: np.ndarray, law: Any) -> tuple[float, float, float]:
 
 
 def _z(scores: np.ndarray, information: float, tests: int) -> tuple[float, float, float]:
-    """Return the z score, the p-value and the detection limit of a score test. The scores have mean 0 and the given
-    information per draw.
+    """Return the z score, the p-value and the minimum detectable effect of a score test. The scores have mean 0 and the
+    given information per draw.
     """
     per_unit = np.sqrt(len(scores) * information)
     z = float(scores.sum() / per_unit)
@@ -176,7 +176,7 @@ def _scores(logs: np.ndarray, f: np.ndarray, r: float, alpha: float) -> dict[str
 
 def _divergence(logs: np.ndarray, f: np.ndarray, mechanism: Dirichlet) -> tuple[float, float, float]:
     """Return the z score and the p-value of the mean Kullback-Leibler divergence D_KL(f || y) of a sample, and the
-    detection limit for r. The exact mean and variance of D_KL(f || y) are used.
+    minimum detectable effect for r. The exact mean and variance of D_KL(f || y) are used.
     """
     share = f / f.sum()
     divergences = np.sum(share * np.log(share)) - logs @ share

@@ -100,7 +100,7 @@ QUOTES = [
     Quote("errata.md", "plateaus of {{0.040}} (λ = 20) and {{0.249}} (λ = 200)", "figure_3_bottom", _plateaus),
     Quote(
         "errata.md",
-        "introduction gives the divergences {{0.186}} and {{0.499}}, which are sums over vectors that do not add up to "
+        "introduction gives the divergences {{0.186}} and {{0.499}}, which are sums over vectors that do not sum to "
         "1. The noise z₂ is (−0.099, −0.038). | After normalisation, the second divergence is {{0.352}}",
         "introduction",
         lambda t: [

@@ -182,8 +182,8 @@ def _moments(of: pd.DataFrame) -> tuple[float, str]:
 
 
 def _moments_seen(of: pd.DataFrame, tests: int | None = None, name: str = "a moment") -> str:
-    """Return the largest detection limit for the given moments, as text. The limit is stated as a relative change. The
-    limit holds for a joint test of `tests` moments.
+    """Return the largest minimum detectable effect for the given moments, as text. The limit is stated as a relative
+    change. The limit holds for a joint test of `tests` moments.
     """
     needed = stats.t.isf(LEVEL / (2 * (tests or len(of))), BATCHES - 1) + stats.norm.ppf(power.SEEN)
     return power.words({name: float((needed * of["se"] / of["expected"].abs()).max())})

@@ -61,8 +61,8 @@ def p_value(x: Array, weight: Weight, noise: Noise) -> float:
 
 
 def law(x: Array, weight: Weight, noise: Noise) -> tuple[Array, Array]:
-    """Return points that cover the range of the draws `x`, and the probability of each point. The probabilities add up
-    to one. The points are integers or a fine grid.
+    """Return points that cover the range of the draws `x`, and the probability of each point. The probabilities sum to
+    one. The points are integers or a fine grid.
     """
     if noise.whole:
         reach = int(20 * x.std()) + 50
@@ -87,8 +87,8 @@ def masses(edges: Array, x: Array, weight: Weight, noise: Noise) -> Array:
 
 
 def sees(x: Array, weight: Weight, noise: Noise, level: float) -> float:
-    """Return the detection limit of the test that is carried out by `p_value`. This limit is the relative change in
-    noise scale that the test rejects at the given level with probability 0.9.
+    """Return the minimum detectable effect of the test in `p_value`: the relative change in noise scale that the test
+    detects at the given level with power 0.9.
     """
     wider = replace(noise, width=1.01 * noise.width)
     mass, moved = law(x, weight, noise)[1], law(x, weight, wider)[1]
@@ -216,7 +216,7 @@ def other_noises(
     parts = []
     for target in TARGETS:
         w = weight(target, **setting)
-        if target == "xi_mean":  # integer noise is visible only if the weight spans several integers
+        if target == "xi_mean":  # integer-valued noise is visible only if the weight spans several integers
             w = ds.NormalWeight(w.z, mu=w.mu, sigma2=w.sigma2, count=1)
         for noise, (base, stated) in noises.items():
             sampler = ds.DirectSampler(w, base, knots=knots)

@@ -174,8 +174,8 @@ def _panel(name: str, of: pd.DataFrame) -> Target:
 
 
 def _bars(name: str, of: pd.DataFrame) -> tuple[float, tuple[str, float]]:
-    """Return the p-value of a test of the bars in a panel, and the detection limit of this test. The p-value combines a
-    chi-squared test with a score test of the most sensitive parameter.
+    """Return the p-value of a test of the bars in a panel, and the minimum detectable effect of this test. The p-value
+    combines a chi-squared test with a score test of the most sensitive parameter.
     """
     bars, w = of[of["kind"] == "histogram"], _panel(name, of)
     size, width = bars["draws"].iloc[0], bars["bin_width"].iloc[0]

@@ -1,5 +1,5 @@
-"""Privacy-aware Gibbs sampler of the slides, as written and in a corrected version. The module computes traces,
-posteriors and Geweke's test.
+"""Privacy-aware Gibbs sampler from the slides of Raim (2021), in the published version and in a corrected version. The
+module computes traces, posteriors and Geweke's test.
 """
 
 from typing import Any

@@ -320,7 +320,7 @@ def _law(name: str, table: pd.DataFrame) -> Row:
         f"The {z.size} simulated means and variances are compared with the exact values. The p-value is that of the "
         "largest standardised difference, with a Bonferroni correction."
     )
-    needed = power.normal(1.0, _LEVEL / max(z.size, 1))  # detection limit in standard errors
+    needed = power.normal(1.0, _LEVEL / max(z.size, 1))  # minimum detectable effect in standard errors
     spread = (table["variance_se"] / table["variance"])[np.isfinite(table["exact_variance"])].max()
     sees = (
         f"a mean by {needed / np.sqrt(table['n'].min()):.2g} of its standard deviation; "

@@ -33,7 +33,7 @@ def release_checks(*, vector: int, epsilon: float, support: int, size: int, rng:
     The statements are ``zeros at 0 or 1`` and ``zeros above 0``: proportions of releases in which a true count of 0
     becomes such a count (Example 1); ``wrong totals``: number of releases with a negative count or with a total that
     differs from the noisy total (algorithms 2 and 3); ``not additive``: proportion of noise values for which the
-    components do not add up to the noisy total; ``no mode``: number of results of Theorem 1 in doubles that are not a
+    components do not sum to the noisy total; ``no mode``: number of results of Theorem 1 in doubles that are not a
     mode; ``noise, p value``: chi-squared test of the noise of the released total against its distribution, over
     `_TOTALS` releases of algorithm 2 for each of `size`; ``noise, z of its width``: mean absolute noise of both
     examples compared with its expectation, in standard errors; ``noise, z of neighbours``: `draw_tests.serial_z` of the

@@ -109,7 +109,7 @@ def _reason(counts: np.ndarray, names: np.ndarray) -> str:
     if not np.all(np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))):
         return "value must contain only integers >= 0"
     if counts.sum() > rules.LARGEST:
-        return f"the sum of the column 'value' must be at most {rules.LARGEST}"
+        return f"the sum of the column 'value' must be <= {rules.LARGEST}"
     return (
         f"the name {rules.TOTAL} is reserved for the sum of the other counts: remove this row"
         if rules.TOTAL in names

@@ -51,7 +51,7 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
     if any(not 0 <= value == round(value) for value in counts if value == value) or any(v != v for v in counts):
         yield place, "must contain only integers >= 0"
     elif sum(counts) > LARGEST:
-        yield place, f"the sum of the counts must be at most {LARGEST}, got {sum(counts):.0f}"
+        yield place, f"the sum of the counts must be <= {LARGEST}, got {sum(counts):.0f}"
     for key, value in _PAIRS_ONLY.items():
         if settings[key] != value or (key == "ties" and settings["algorithm"] != "3"):
             continue

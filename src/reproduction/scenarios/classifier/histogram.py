@@ -29,8 +29,9 @@ class Mechanism:
 
     Parameters
     ----------
-    law : ``"dirichlet"``: y ~ Dirichlet(r f + alpha); ``"discrete_laplace"`` or ``"discrete_gaussian"``: integer noise
-        with scale `scale` is added to f, values below `floor` are replaced by `floor`, and the result is normalised.
+    law : ``"dirichlet"``: y ~ Dirichlet(r f + alpha); ``"discrete_laplace"`` or ``"discrete_gaussian"``: integer-valued
+        noise with scale `scale` is added to f, values below `floor` are replaced by `floor`, and the result is
+        normalised.
     words : description of the mechanism.
     r, alpha : parameters of the Dirichlet distribution, > 0.
     scale : scale of the discrete noise, > 0.
@@ -49,7 +50,7 @@ class Mechanism:
         1). A constant per cell is omitted.
 
         Given the total, the normalising constant of the Dirichlet density does not depend on the counts, so the density
-        is a product over cells. The noisy counts before normalisation are assumed to add up to the total.
+        is a product over cells. The noisy counts before normalisation are assumed to sum to the total.
         """
         s = np.arange(total + 1)
         if self.law == "dirichlet":

@@ -101,10 +101,14 @@ def _of_tree(found: Posterior, case: Case, facts: Mapping[str, Any]) -> Answer:
     """
     law, settings = found.source, case.settings
     assert isinstance(law, TreeLaw)
-    if settings["about"] == "rates" or "among" in settings:
+    if settings["about"] == "rates":
         raise ValueError(
-            "a tree supports only counts: set the key 'about' to counts, and omit 'among'. For a share, ask a "
-            "question with the key 'share'"
+            f"about must be 'counts' for a tree, got {settings['about']!r}: set the key 'about' to 'counts'"
+        )
+    if "among" in settings:
+        raise ValueError(
+            "the key 'among' must not be set for a tree: remove the key, and ask a question with the key 'share' for a "
+            "share"
         )
     table, facts_of_tree = tree_rows(law, settings["level"]), {**facts, **tree_facts(law)}
     result = standard.answer(

@@ -336,11 +336,11 @@ def _numbers(
                 ),
             )
         elif made_up > LARGEST_TOTAL and len(listed) < MANY:
-            yield ".rehearsal.counts", f"the sum of the counts must be at most {LARGEST_TOTAL}, got {made_up}"
+            yield ".rehearsal.counts", f"the sum of the counts must be <= {LARGEST_TOTAL}, got {made_up}"
     elif isinstance(total, int) and total > LARGEST_TOTAL and 1 < len(listed) < MANY:
         yield (
             ".total",
-            f"the exact total of fewer than {MANY} counts must be at most {LARGEST_TOTAL}, got {total}",
+            f"the exact total of fewer than {MANY} counts must be <= {LARGEST_TOTAL}, got {total}",
         )
 
 
@@ -471,11 +471,15 @@ def depths(columns: Table) -> dict[str, int]:
             path.append(node)
             node = above[node] or ""
         if len(set(path)) < len(path):
-            raise ValueError(f"the path of parents from {name!r} contains a cycle: correct the parents")
+            cycle = path[-2 - path[-2::-1].index(path[-1]) :]
+            names = [*cycle[:5], ".."] if len(cycle) > 6 else cycle
+            raise ValueError(
+                f"the ancestors of {name!r} contain a cycle ({' -> '.join(names)}): correct the parents of these nodes"
+            )
         if node not in depth_of or depth_of[node] + len(path) >= table_columns.DEEPEST:
             raise ValueError(
-                f"{name!r} must be fewer than {table_columns.DEEPEST} steps below the root, got at least "
-                f"{depth_of.get(node, 0) + len(path)} steps: use fewer levels"
+                f"the depth of {name!r} must be < {table_columns.DEEPEST}, got at least "
+                f"{depth_of.get(node, 0) + len(path)}: use fewer levels"
             )
         for step, below in enumerate(reversed(path), start=1):
             depth_of[below] = depth_of[node] + step
@@ -493,7 +497,7 @@ def levels(columns: Table) -> list[str] | None:
     Raises
     ------
     ValueError
-        If nodes at the same distance from the root have different level names, or two distances have the same name.
+        If nodes at the same depth have different level names, or two depths have the same level name.
     """
     if "level" not in columns:
         return None
@@ -503,15 +507,12 @@ def levels(columns: Table) -> list[str] | None:
         known_level = level_names.setdefault(depth[name], level)
         if known_level != level or not level:
             raise ValueError(
-                f"{name!r} has level {level!r}, but other nodes {depth[name]} steps below the root "
-                f"have level {known_level!r}: use the same level for all nodes at the same distance "
-                "from the root"
+                f"{name!r} has level {level!r}, but another node at the same depth ({depth[name]}) has level "
+                f"{known_level!r}: use the same level for all nodes at the same depth"
             )
     named = [level_names[depth] for depth in sorted(level_names)]
     if len(set(named)) < len(named):
-        raise ValueError(
-            f"levels at different distances from the root must have different names, got {', '.join(named)}"
-        )
+        raise ValueError(f"levels at different depths must have different names, got {', '.join(named)}")
     return named
 
 
@@ -532,7 +533,7 @@ def tree_mistakes(settings: Mapping[str, Any], columns: Table) -> Mistakes:
     if "among" in settings:
         yield ".among", f"for shares among the counts of a tree, ask a question: {_SHARE}"
     if settings.get("about") == "rates":
-        yield ".about", "a tree supports only counts, not rates: set the key 'about' to counts"
+        yield ".about", "must be 'counts' for a tree, got 'rates': set the key 'about' to 'counts'"
     if isinstance(settings.get("total"), Mapping):
         yield (
             ".total",

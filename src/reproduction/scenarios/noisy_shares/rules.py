@@ -30,7 +30,7 @@ def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator
         if "total" not in settings:
             yield ".total", "is missing: state the public number of records from which the shares are computed"
         if abs(sum(listed) - 1) > _ROUNDING * len(listed):
-            yield ".shares", f"must add up to 1, got {sum(listed):.6g}"
+            yield ".shares", f"must sum to 1, got {sum(listed):.6g}"
     else:
         if "total" in settings:
             yield (

@@ -222,7 +222,7 @@ def test_factors_of_several_counts_are_powers(far, monkeypatch):
 
 
 def test_thousands_of_names_with_a_total_are_answered():
-    """The means add up to the total, equal noisy values have one answer, and larger ones no smaller means."""
+    """The means sum to the total, equal noisy values have one answer, and larger ones no smaller means."""
     law = dpm.DiscreteLaplace(scale=5.0)
     noisy, total = released(6000, stream(6, "names"), law)
     found = dpm.posterior(dpm.Release(noisy, mechanism=law, total=total))

@@ -253,7 +253,7 @@ def test_the_face_takes_nodes_by_queries(monkeypatch):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"queries": {"all": "ab"}}, "query all must be a list of names of cells, got 'ab'"),
+        ({"queries": {"all": "ab"}}, "query all must be a list of cell names, got 'ab'"),
         ({"queries": {"all": ["a", "a"]}}, "query all must not contain a cell more than once"),
         ({"queries": {"all": []}}, "query all must be a list"),
         (

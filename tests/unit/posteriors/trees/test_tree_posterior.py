@@ -510,7 +510,7 @@ def test_contradicting_exact_counts_and_counts_without_an_end_are_refused():
     tree = Tree.named({"state": None, "a": "state", "b": "state"}, levels=["state", "county"])
     exact = {"law": "exact"}
     with pytest.raises(
-        ValueError, match=r"the counts of the children of state add up to 3 or more, but the count of state is 2"
+        ValueError, match=r"the counts of the children of state sum to 3 or more, but the count of state is 2"
     ):
         infer(Measurements(tree, ["state", "a"], [2, 3], exact))
     with pytest.raises(ValueError, match="the count of b is unbounded"):

@@ -274,7 +274,7 @@ def test_interpreted_methods_run_on_fewer_vectors():
 
 
 def test_a_mode_by_histogram_is_the_mean_midpoint_of_the_fullest_cells():
-    """Check that the estimated mode is the mean of the midpoints of the histogram cells with the most draws. The four
+    """Check that the estimated mode is the mean of the midpoints of the histogram bins with the most draws. The four
     cells of width 1 from 10 to 14 have the counts 2, 5, 4 and 1. The mode is 11.5 from the fullest cell, and 12 from
     the two fullest cells.
     """
@@ -299,12 +299,12 @@ def test_what_is_right_is_taken():
 def test_settings_add_up_and_have_a_share(name, counts):
     ((path, text),) = validation.mistakes(section(**{name: {"settings": {"a": counts}, "total": 50}}))
     assert path == f"{name}.settings.a"
-    assert f"must add up to {name}.total (50), and S1 + S0 must be > 0" in text
+    assert f"must sum to {name}.total (50), and S1 + S0 must be > 0" in text
 
 
 def test_probabilities_add_up_to_one():
     ((path, text),) = validation.mistakes(section(choosing_epsilon={"probabilities": [0.2, 0.3, 0.6]}))
-    assert (path, text) == ("choosing_epsilon.probabilities", "[0.2, 0.3, 0.6] must add up to 1, got 1.1")
+    assert (path, text) == ("choosing_epsilon.probabilities", "[0.2, 0.3, 0.6] must sum to 1, got 1.1")
 
 
 SETTINGS, EPSILON = {"a": [5, 4, 3]}, 0.5

@@ -57,7 +57,7 @@ def test_scores_are_the_slope_of_the_log_density(name, change):
 
 def test_what_is_seen_is_refused_nine_times_of_ten():
     """Check that at least 30 of 40 samples are rejected if the scale of the noise is changed by an amount equal to the
-    detection limit. The expected number at a power of 0.9 is 36 +- 1.9.
+    minimum detectable effect. The expected number at a power of 0.9 is 36 +- 1.9.
     """
     law = enumerated.posterior(SETTINGS["a"], total=50, scale=2.0)
     rng, size = stream(3, "power"), 60_000

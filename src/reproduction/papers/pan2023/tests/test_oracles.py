@@ -281,9 +281,9 @@ def test_weights_and_acceptance_under_another_prior():
 
 
 def test_the_detection_limit_of_the_number_of_accepted_draws():
-    """Check the detection limit of the test of the number of accepted draws, under the prior Dir(a). Two records fall
-    into one given cell with probability (a + 1)/(4 (4 a + 1)), and into two given cells, in a given order, with
-    probability a/(4 (4 a + 1)).
+    """Check the minimum detectable effect of the test of the number of accepted draws, under the prior Dir(a). Two
+    records fall into one given cell with probability (a + 1)/(4 (4 a + 1)), and into two given cells, in a given order,
+    with probability a/(4 (4 a + 1)).
 
     A z test of the number detects a change by isf(level/2) + 1.2816 standard errors with probability .9.
     """

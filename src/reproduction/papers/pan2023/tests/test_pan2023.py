@@ -275,7 +275,7 @@ def mistakes(section):
 
 def test_bad_shares_and_totals_are_named():
     found = mistakes({"phi_by_rate": {"thetas": [[0.5, 0.2, 0.2, 0.2]]}, "phi_density": {"totals": [50]}})
-    assert "phi_by_rate.thetas[0]: [0.5, 0.2, 0.2, 0.2] must add up to 1" in found
+    assert "phi_by_rate.thetas[0]: [0.5, 0.2, 0.2, 0.2] must sum to 1" in found
     assert "phi_density.totals: the products of 50 and" in found
 
 

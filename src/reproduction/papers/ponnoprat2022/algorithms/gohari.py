@@ -285,7 +285,7 @@ def _log_beta(a: Array) -> float:
 @cache
 def degree_50_rule(path: Path = DEGREE_50_RULE) -> tuple[Array, Array]:
     """Return the quadrature rule of degree 50 on the triangle, as barycentric coordinates of shape (453, 3) and weights
-    that add up to 1.
+    that sum to 1.
 
     A row of the file is an orbit under the symmetries of the triangle: two coordinates of one of its 3 or 6 points.
     """

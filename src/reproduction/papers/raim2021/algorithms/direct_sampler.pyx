@@ -508,5 +508,5 @@ def _knots(log_u, log_p, first):
     if np.isnan(p).any() or not (p[1:] <= p[:-1] + 1e-9).all():
         raise ValueError("log_p must not increase and must not contain NaN")
     if not (first < INFINITY and first >= p[0] - 1e-9):
-        raise ValueError(f"first must be finite and at least log_p[0] ({p[0]}), got {first}")
+        raise ValueError(f"first must be finite and >= log_p[0] ({p[0]}), got {first}")
     return u, p

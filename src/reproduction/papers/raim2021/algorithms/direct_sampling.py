@@ -300,8 +300,8 @@ class GammaWeight:
         _checks.positive("sigma2", self.sigma2)
         if not _checks.positive("count", self.count) >= LEAST_COUNT:
             raise ValueError(
-                f"count must be >= {LEAST_COUNT}, got {self.count}, because direct sampling requires a "
-                "gamma weight with shape (count - 1)/2 > 1, so that the maximum is inside the support"
+                f"count must be >= {LEAST_COUNT}, got {self.count}: direct sampling requires that the mode of the "
+                "gamma weight with shape (count - 1)/2 is in the interior of the support, so the shape must be > 1"
             )
 
     @property

@@ -285,7 +285,7 @@ cdef GammaNoise _gamma(z, shape, beta, scale):
 
 def _shape(shape):
     if _size("shape", shape) > _LARGEST_SHAPE:
-        raise ValueError(f"shape must be at most {_LARGEST_SHAPE:g}, got {shape}")
+        raise ValueError(f"shape must be <= {_LARGEST_SHAPE:g}, got {shape}")
     return shape
 
 

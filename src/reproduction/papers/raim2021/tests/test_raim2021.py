@@ -293,9 +293,9 @@ def test_whole_draws_against_their_law():
 
 
 def test_the_detection_limit_of_whole_draws_is_detected_in_nine_cases_of_ten():
-    """Check the detection limit of the chi-squared test of integer draws, given as a relative change of the noise
-    scale. If the noise scale is larger by this relative change, the noncentrality of the chi-squared test gives a power
-    of 0.9.
+    """Check the minimum detectable effect of the chi-squared test of integer draws, given as a relative change of the
+    noise scale. If the noise scale is larger by this relative change, the noncentrality of the chi-squared test gives a
+    power of 0.9.
     """
     weight = SimpleNamespace(log_relative=lambda x: -((x - 3.0) ** 2) / 8)
     x = stream(3, "sees").normal(2.0, 1.5, 100_000)
@@ -356,8 +356,8 @@ def test_limits_stand_in_order():
 
 
 def test_a_joint_p_value_is_at_most_one(monkeypatch):
-    """Check that the joint p-value of two panels is twice the smaller p-value, and is at most 1. The p-values 0.9 and
-    0.8 give 1, and the p-values 0.3 and 0.8 give 0.6.
+    """Check that the combined p-value of two panels is min(1, 2 p), where p is the smaller p-value (Bonferroni). The
+    p-values 0.9 and 0.8 give 1, and the p-values 0.3 and 0.8 give 0.6.
     """
     panels = pd.DataFrame({"variant": ["as_written", "corrected"], "delta_s": 1.0, "p": [0.9, 0.8], "kind": "none"})
     monkeypatch.setattr(figure_checks, "_bars", lambda name, of: (of["p"].iloc[0], ("scale", 0.1)))

@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 
 
 def scaled(noisy: ArrayLike, totals: ArrayLike) -> Array:
-    """Return non-negative counts that are scaled so that they add up to a given total. All shares are equal if all
+    """Return non-negative counts that are scaled so that they sum to a given total. All shares are equal if all
     counts are 0.
 
     Parameters

@@ -247,7 +247,7 @@ class Law:
     p: Array
 
     def values(self) -> Whole:
-        """Return the integers on which the distribution is defined, as an int64 array of shape (n,)."""
+        """Return the support of the distribution (integers), as an int64 array of shape (n,)."""
         return self.low + np.arange(len(self.p))
 
     def moment(self, power: int) -> float:

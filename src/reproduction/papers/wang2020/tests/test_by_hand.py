@@ -48,9 +48,9 @@ def test_the_noise_test_takes_its_law_and_refuses_others():
 
 
 def test_the_width_of_noise_by_hand():
-    """Check the test of the mean absolute noise (z score and detection limit) against a calculation by hand. At support
-    1 and with a = exp(-epsilon), the absolute noise |d| is 1 with probability q = 2 a/(1 + 2 a), so it has sd sqrt(q (1
-    - q)).
+    """Check the test of the mean absolute noise (z score and minimum detectable effect) against a calculation by hand.
+    At support 1 and with a = exp(-epsilon), the absolute noise |d| is 1 with probability q = 2 a/(1 + 2 a), so it has
+    sd sqrt(q (1 - q)).
     """
     noise, found = TwoSidedGeometric(epsilon=0.5, support=1), np.array([1] * 60 + [0] * 40)
     q = 2 * exp(-0.5) / (1 + 2 * exp(-0.5))
@@ -64,8 +64,8 @@ def test_the_width_of_noise_by_hand():
 
 
 def test_the_full_size_sees_two_percent_of_epsilon():
-    """Check that the detection limit of the test of the mean absolute noise is at most 2 % of epsilon at the default
-    settings. Each completely checked release contributes five totals of each of the two examples.
+    """Check that the minimum detectable effect of the test of the mean absolute noise is at most 2 % of epsilon at the
+    default settings. Each completely checked release contributes five totals of each of the two examples.
     """
     size = paper.discover()["wang2020"].settings["sections"]["release_checks"]["properties"]["size"]["default"]
     noise = TwoSidedGeometric(epsilon=1.0, support=50)
@@ -617,8 +617,8 @@ def test_baselines_are_scaled_to_the_full_size(monkeypatch):
 
 def test_margins_of_the_scattered_counts():
     """Check the test of uniformity that is applied to the counts of Example 1, using the counts 60, 295 and 530. These
-    counts are at 0, 1/4 and 1/2 of the range. The largest distance is one half, at the last step. The detection limit
-    assumes that an upper end 1 % higher moves the distribution function by 10/940 at 1000.
+    counts are at 0, 1/4 and 1/2 of the range. The largest distance is one half, at the last step. The minimum
+    detectable effect assumes that an upper end 1 % higher moves the distribution function by 10/940 at 1000.
     """
     row = claims._uniform(pd.DataFrame({"count": [3, 60, 295, 530]}))
     assert row["ours"] == pytest.approx(kstwo.sf(1 / 2, 3), rel=1e-12)

@@ -67,7 +67,7 @@ def test_a_batch_answers_each_release_as_if_alone_and_says_what_is_wrong(tmp_pat
             {"released": {"a": 1, "total": 2}},
             "mine.released: must not contain 'total', which is reserved for the sum of the other counts",
         ),
-        ({"released": [10**8, 1]}, "must be at most 100000000, got 100000001"),
+        ({"released": [10**8, 1]}, "must be <= 100000000, got 100000001"),
         ({"prior": "flatt"}, "got 'flatt'"),
         ({"algorithm": "4"}, "mine.algorithm: '4' is not allowed"),
     ],

@@ -302,7 +302,7 @@ def test_gaussian_noise_with_a_total(tmp_path):
 
 @pytest.mark.parametrize(("total", "names"), [(50, set()), (500, {"total"}), (3, {"total", "failed"})])
 def test_a_release_that_contradicts_its_public_total(tmp_path, total, names):
-    """Check the warning about a conflict for released counts that do not add up to the total. With a total of 3, the
+    """Check the warning about a conflict for released counts that do not sum to the total. With a total of 3, the
     count 44.2 is also improbable, because it is 20 scales above the total.
     """
     files, _, _, facts = answered(tmp_path, counts=NOISY, noise={"law": "laplace", "scale": 2.0}, total=total)
@@ -313,7 +313,7 @@ def test_a_release_that_contradicts_its_public_total(tmp_path, total, names):
 
 
 def test_a_scale_for_each_count_with_a_public_total(tmp_path):
-    """Check the posterior means against an enumeration of all counts that add up to 50, for counts with different noise
+    """Check the posterior means against an enumeration of all counts that sum to 50, for counts with different noise
     scales.
     """
     (tmp_path / "rows.csv").write_text(
@@ -428,7 +428,7 @@ def test_batches_have_the_intervals_of_single_files(tmp_path, shards):
     assert found.loc["x", "ci_upper"].tolist() == [27, 8, 0]
     assert found["ci_method"].iloc[2] == "tails: no count fits at this level; the nearest is 0"
     assert found.loc[("z", "a"), "ci_upper"] == 50
-    assert rows["status"].str.startswith("refused").sum() == 1  # 17.5 is impossible with integer noise
+    assert rows["status"].str.startswith("refused").sum() == 1  # 17.5 is impossible with integer-valued noise
     assert rows.loc[rows["table"] == "y", "ci_lower"].isna().all()
     assert "40" in summary.as_text(files)
 

@@ -195,7 +195,7 @@ WRONG = {
     "a parent that is no row": (TREE.replace("d,2,south", "d,2,west"), {}, "the parent of 'd' is 'west', which is no"),
     "two roots": (TREE.replace("d,2,south", "d,2,"), {}, "one root .*got 2: 'state', 'd'"),
     "no root": (TREE.replace("state,9,,", "state,9,a,"), {}, "one root .*got none"),
-    "a circle": (TREE.replace("c,3,south", "c,3,c"), {}, "the path of parents from 'c' contains a cycle"),
+    "a circle": (TREE.replace("c,3,south", "c,3,c"), {}, r"the ancestors of 'c' contain a cycle \(c -> c\)"),
     "levels that differ": (
         TREE.replace("d,2,south,county", "d,2,south,tract"),
         {},
@@ -208,7 +208,7 @@ WRONG = {
         "column 'level' .* no column 'parent'",
     ),
     "among": (TREE, {"among": ["a", "b"]}, "for shares among the counts of a tree, ask a question"),
-    "rates": (TREE, {"about": "rates"}, "a tree supports only counts"),
+    "rates": (TREE, {"about": "rates"}, "must be 'counts' for a tree, got 'rates'"),
     "a noisy total": (
         TREE,
         {"total": {"released": 9, "noise": {"law": "laplace", "scale": 1}}},
@@ -280,7 +280,7 @@ def test_a_release_of_a_tree_is_answered_from_its_record_alone(tmp_path, monkeyp
     said = json.dumps(summarise(making.files("t", tmp_path)).assumptions)
     assert "release t, generation 1" in said
     assert "1 at level state, 2 at level region and 2 at level county" in said
-    with pytest.raises(SystemExit, match="a tree supports only counts"):
+    with pytest.raises(SystemExit, match="about must be 'counts' for a tree, got 'rates'"):
         command.main(["answer", "releases/t/1", "--about", "rates"])
 
 

@@ -61,7 +61,7 @@ def test_an_improbable_share_is_a_conflict(tmp_path):
     ("change", "said"),
     [
         ({"total": None}, "mine.total: is missing"),
-        ({"shares": {"a": 0.5, "b": 0.6}}, "mine.shares: must add up to 1, got 1.1"),
+        ({"shares": {"a": 0.5, "b": 0.6}}, "mine.shares: must sum to 1, got 1.1"),
         ({"alpha": None}, "mine: must contain either epsilon and order (Algorithm 1), or r and alpha, got r"),
         ({"among": ["a", "x"]}, "mine.among: 'x': unknown share"),
         ({"prior": "flatt"}, "got 'flatt'"),
