@@ -341,7 +341,7 @@ def test_the_reader_of_confidential_files_tells_nothing_of_them(damage):
         ("north,many\n", "line 2"),
         ("north,99999999999999999999\n", "line 2"),
         ("north,3\nnorth,4\n", "must not contain duplicates"),
-        ("north,100000000\nsouth,100000000\n", "at most 100000000"),
+        ("north,100000000\nsouth,100000000\n", "<= 100000000"),
         ("north,1\n" * 3 + "south,x\n", "line 5"),
     ],
 )

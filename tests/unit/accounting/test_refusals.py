@@ -96,7 +96,7 @@ WRONG_VALUES = calls(
     (lambda: _accuracy.rhat(np.where(DRAWS > 1, np.nan, DRAWS)), "draws must be finite"),
     (lambda: Prior.from_limits(1.0, 1.0), "lower must be below upper, got lower = 1.0 and upper = 1.0"),
     (lambda: PairTable(np.zeros(2, np.int64), np.zeros((2, 2))), "has probability 0"),
-    (lambda: laplace_multinomial.exact([1.0, 2.0], total=3, scale=1e-101, alpha=1.0), "at least 1e-100 times"),
+    (lambda: laplace_multinomial.exact([1.0, 2.0], total=3, scale=1e-101, alpha=1.0), ">= 1e-100 times"),
     (lambda: noisy_counts.exact([1.0, 2.0], total=3, noise=[NOISE], alpha=1.0), "2 distributions, got 1"),
     (lambda: unknown_rate.infer_rate([[4, 2], [1, 5]], prior=(501.0, 1.0)), "prior must be <= 500"),
     error=ValueError,

@@ -314,8 +314,8 @@ def test_multiples_of_a_step_are_known_however_large():
 def test_what_a_law_never_releases_is_refused_by_name():
     law = DiscreteGaussian(sigma=2.0)
     for modified, value, words in [
-        (law.clipped(0), -1, "at least 0, because smaller values are clipped, got -1"),
-        (law.threshold(5), 4, "at least 5, because smaller values are withheld, got 4"),
+        (law.clipped(0), -1, ">= 0, because smaller values are clipped, got -1"),
+        (law.threshold(5), 4, ">= 5, because smaller values are withheld, got 4"),
         (law.rounded(5), 7, "multiples of 5, got 7"),
         (law.clipped(0), np.nan, "noisy_counts must not contain missing values"),
         (law.clipped(0), 1.5, "must be integers, got 1.5"),

@@ -290,7 +290,7 @@ X5, Y5 = data(60)
         ({"bounds": {"wide": (1, 1)}}, {}, ValueError, "the bounds of 'wide' must satisfy lower < upper"),
         ({"bounds": (0, np.inf)}, {}, ValueError, "bounds of 'wide' must"),
         ({"classes": ["no"]}, {}, ValueError, "classes must contain at least two classes, got"),
-        ({"classes": ["no", "maybe"]}, {}, ValueError, "y with the value 'yes'"),
+        ({"classes": ["no", "maybe"]}, {}, ValueError, "got the value 'yes' and the classes"),
         ({}, {"wide": np.nan}, ValueError, "column 'wide' must not contain missing values"),
         ({}, {"wide": np.inf}, ValueError, "column 'wide' must contain only finite values"),
         ({}, {"word": None}, ValueError, "column 'word' must not contain missing values"),

@@ -210,7 +210,7 @@ def exact(
     possible = np.isfinite(logs)
     least, most = int(possible.argmax(axis=1).sum()), int((total - possible[:, ::-1].argmax(axis=1)).sum())
     if not least <= total <= most:
-        limit = f"at least {least:,}" if total < least else f"at most {most:,}"
+        limit = f">= {least:,}" if total < least else f"<= {most:,}"
         raise ValueError(
             f"total must be {limit} given the released values and the noise, got {total:,}: check the total, the "
             "released values and the noise"

@@ -199,7 +199,7 @@ WRONG = {
     "levels that differ": (
         TREE.replace("d,2,south,county", "d,2,south,tract"),
         {},
-        "'d' has level 'tract', but other nodes 2",
+        r"'d' has level 'tract', but another node at the same depth \(2\)",
     ),
     "one level twice": (TREE.replace("county", "region"), {}, "must have different names, got state, region, region"),
     "no parents": (
