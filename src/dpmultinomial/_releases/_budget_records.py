@@ -487,8 +487,7 @@ class Journal:
             chain = self._digest(chain, body)
             if not hmac.compare_digest(stated, chain):
                 raise Refused(
-                    f"{place}: the line does not match its checksum, so this line or an earlier line was modified: "
-                    "restore the newest backup of the file"
+                    f"{place}: this line or an earlier line was modified (wrong checksum): restore the newest backup"
                 )
             values = body.decode().split("\t")
             yield Line(entry=of_line(values[:-2], place), file=values[-2], name=values[-1]), chain

@@ -566,6 +566,6 @@ def test_margins_of_every_relation():
     for rounding in (-1e-9, np.inf, np.nan):
         with pytest.raises(ValueError, match="rounding must be finite and >= 0"):
             rows.claim("t", "q", 1, "<", 2, rounding=rounding)
-    with pytest.raises(ValueError, match="must state the detection limit"):
+    with pytest.raises(ValueError, match="must state the minimum detectable effect"):
         rows.law("t", "q", 0.5, sees="")
     assert np.isnan(rows.claim("t", "q", [1, np.inf], "<", [2, np.inf])["ours"])

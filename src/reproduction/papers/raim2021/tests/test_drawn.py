@@ -549,8 +549,8 @@ def test_knots_that_do_not_split_the_largest_rectangle(honest):
 
 
 def test_bars_of_a_target_that_are_wrong(honest):
-    """Check that the test of the bars rejects bars that are exchanged, and that its detection limit decreases with the
-    square root of the number of draws.
+    """Check that the test of the bars rejects bars that are exchanged, and that its minimum detectable effect decreases
+    with the square root of the number of draws.
     """
     for name in TARGETS:
         of = honest[name][(honest[name]["variant"] == "corrected") & (honest[name]["delta_s"] == 22.0)]
