@@ -451,7 +451,7 @@ def test_a_network_names_its_nodes_and_cells():
 
 @pytest.mark.parametrize(("laplace", "shift", "cells"), [("exact", 1.0, 2), ("one cell", 2.0, 1)])
 def test_laplace_noise_is_calibrated_to_the_divergence_of_its_shifts(laplace, shift, cells):
-    """Two shifts of 1 in different cells, or one shift of 2: the divergence of order 3 in closed form (Mironov 2017)."""
+    """Two shifts of 1 in different cells, or one shift of 2: divergence of order 3 in closed form (Mironov 2017)."""
     noise = calibrated_noise.calibrated("laplace", [0.5], order=3.0, laplace=laplace)
     t = shift / float(noise.scale[0])
     divergence = cells * np.log(3 / 5 * np.exp(2 * t) + 2 / 5 * np.exp(-3 * t)) / 2

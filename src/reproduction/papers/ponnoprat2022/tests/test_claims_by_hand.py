@@ -613,7 +613,9 @@ def test_moments_of_the_divergence_by_simulation():
 
 def test_a_score_test_by_hand():
     """Check the z score of the scores 1, 2 and 3 with information 3, which is 6/sqrt(9), and the minimum detectable
-    effect.""" z, p, seen = laws._z(np.array([1.0, 2.0, 3.0]), 3.0, 4)
+    effect.
+    """
+    z, p, seen = laws._z(np.array([1.0, 2.0, 3.0]), 3.0, 4)
     assert z == 2
     assert p == pytest.approx(2 * norm.sf(2))
     assert seen == pytest.approx((norm.isf(1e-4 / 4 / 2) + norm.ppf(0.9)) / 3)

@@ -415,7 +415,9 @@ def test_detection_limits_of_the_statistics():
 
 def test_numbers_of_the_privacy_loss():
     """Check that the largest observed loss is below its bound, and the minimum detectable effect of the noise of 100
-    numbers.""" given = {"n": 50, "lower": -2.0, "upper": 2.0, "deltas": [16.988, 40.0], "epsilon": 2.0, "draws": 25}
+    numbers.
+    """
+    given = {"n": 50, "lower": -2.0, "upper": 2.0, "deltas": [16.988, 40.0], "epsilon": 2.0, "draws": 25}
     table = statistics_laws.privacy_loss(**given, rng=stream(2, "loss"))
     change = 1 + 4 / 50 + 16 * (1 - 1 / 50)
     assert table["change"].tolist() == pytest.approx([change] * 2)
