@@ -40,8 +40,8 @@ def of_counts(mechanism: str, scale: float, *, change: int, relation: str) -> Lo
 
     Returns
     -------
-    tuple of mechanisms, or None if the norm has too many splits, or if it has several splits and a rho above 20, for
-    which the sum of the losses takes minutes
+    tuple of mechanisms, or None : None if the norm has too many splits, or if it has several splits and a rho above 20,
+        for which the sum of the losses takes minutes.
     """
     usual = change == (2 if relation == REPLACE else 1)
     if not usual and mechanism == "discrete_gaussian" and change / scale / scale / 2 > LARGEST_EPSILON:
