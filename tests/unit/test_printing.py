@@ -280,7 +280,7 @@ def test_a_debug_run_shows_the_stack_of_an_internal_error(monkeypatch):
 
 
 LONG, X_Y = "n" * 100_000, "x y " * 25_000
-COUNTED = "releases:\n  r:\n    mechanism: discrete_laplace\n"
+A_RELEASE = "releases:\n  r:\n    mechanism: discrete_laplace\n"
 
 
 @pytest.mark.parametrize(
@@ -320,12 +320,12 @@ def test_short_messages_stay_as_they_are():
 
 CONFIGURATIONS = {
     "a long name": (
-        f"{COUNTED}    source: {LONG}\n",
+        f"{A_RELEASE}    source: {LONG}\n",
         "releases.r.source: must consist of lower-case letters, digits and _ and must begin with a letter, got 'n",
     ),
     "a long value": (f"releases:\n  r:\n    mechanism: {LONG}\n", "releases.r.mechanism: must be one of 'discrete"),
     "a long path": (
-        f"{COUNTED}    epsilon: 1\n    data: confidential/{'d/' * 2_000}c.csv\n",
+        f"{A_RELEASE}    epsilon: 1\n    data: confidential/{'d/' * 2_000}c.csv\n",
         "releases.r.data: there is no file confidential/d/d/",
     ),
     "many names": ("releases:\n" + "".join(f"  region_{k}:\n    mechanism: swap\n" for k in range(10_000)), ""),

@@ -194,7 +194,7 @@ def test_what_was_spent_so_far(costs, ceiling, said):
 def test_what_was_spent_at_a_delta():
     ceiling = {"epsilon": 9.0, "delta": 1e-6}
     used = spending.epsilon_at([cost(rho=0.5)], delta=1e-6)
-    text = f"epsilon {used:.6g} or rho 0.5 at delta 1e-06 (replace a record), of a budget of epsilon 9, delta 1e-06"
+    text = f"epsilon {used:.6g} at delta 1e-06 or rho 0.5 (replace a record), of a budget of epsilon 9, delta 1e-06"
     assert spending.so_far([cost(rho=0.5)], ceiling) == text
     assert spending.of_ceiling(cost(rho=0.5), ceiling) == f"epsilon {used:.6g} of 9 at delta 1e-06 (replace a record)"
 
