@@ -439,7 +439,8 @@ def _spacing(b: float) -> float:
 
 
 def mixture(sites: NDArray[Any], tables: Array, times: Whole, concentration: float, *, bounded: bool = True) -> Mixture:
-    """Compute the posterior distribution of the counts of a star, as a mixture of product distributions.
+    """Compute the posterior distribution of the counts of a star (a tree in which all leaves are children of the root).
+    The result is a mixture of product distributions.
 
     Parameters
     ----------

@@ -112,7 +112,7 @@ def statistics(table: pd.DataFrame) -> list[Row]:
 
 
 def counts(table: pd.DataFrame) -> list[Row]:
-    """Return the rows of the agreement table for counts that are drawn one after the other. The draws are compared with
+    """Return the rows of the agreement table for counts that are drawn sequentially. The draws are compared with
     their exact distribution, and this distribution is compared with the joint distribution.
     """
     size = table["drawn"].sum()
