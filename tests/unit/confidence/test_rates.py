@@ -365,7 +365,7 @@ def test_the_two_randomised_tails_add_up_to_one():
     assert right < rate.pvalue(0.4, "right")
     assert left < rate.pvalue(0.4, "left")
     wide = dpm.confidence(dpm.Release({"a": 7}, mechanism=dpm.Laplace(scale=1.0), total=12)).rates["a"]
-    with pytest.raises(ValueError, match="with integer noise, got side = 'right'"):
+    with pytest.raises(ValueError, match="with integer-valued noise, got side = 'right'"):
         wide.pvalue(0.4, "right", rng=np.random.default_rng(5))
 
 

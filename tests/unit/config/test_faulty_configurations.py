@@ -431,8 +431,8 @@ def plan_mistakes(plan, releases=None):
 @pytest.mark.parametrize(
     ("change", "place", "said"),
     [
-        ({"names": {"a": 0.25, "b": 0.75 + 1e-8}}, "p.names", "must add up to 1, got 1"),
-        ({"names": {"a": 0.25, "b": 0.5}}, "p.names", "must add up to 1, got 0.75"),
+        ({"names": {"a": 0.25, "b": 0.75 + 1e-8}}, "p.names", "must sum to 1, got 1"),
+        ({"names": {"a": 0.25, "b": 0.5}}, "p.names", "must sum to 1, got 0.75"),
         ({"want": {}}, "p.want", "a plan must contain either question, or interval and narrower"),
         ({"want": {"interval": "a"}}, "p.want", "a plan must contain either question, or interval and narrower"),
         ({"want": {"narrower": 1}}, "p.want", "a plan must contain either question, or interval and narrower"),

@@ -373,8 +373,8 @@ def test_cells_of_published_counts(text, cell):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("9-1", "the lower end 9 of the range must be at most the upper end 1"),
-        ("<0", "the limit below which counts are withheld must be at least 1, got 0"),
+        ("9-1", "the lower end 9 of the range must be <= the upper end 1"),
+        ("<0", "the limit below which counts are withheld must be >= 1, got 0"),
         ("1e999", "the value 1e999 must be in the range of floating-point numbers"),
         ("N/A", "the meaning of the symbol 'N/A' is not stated: if counts below 10 were withheld, pass withheld="),
         ("*", "the meaning of the symbol '*' is not stated"),
@@ -430,7 +430,7 @@ def test_what_was_withheld_below_one_limit(cells, noise, threshold, expected):
          "withheld below the same limit (10)"),
         ([BELOW, NUMBER], 9.0, "'a' is published as at most 9, but noisy counts (laplace) must all be withheld "
          "below the same limit (9)"),
-        ([BELOW, NOTHING], None, "'b' has no value, but other counts were withheld below 10"),
+        ([BELOW, NOTHING], None, "'b' has no value, but counts below 10 are marked as withheld"),
     ],
 )  # fmt: skip
 def test_noisy_counts_that_were_not_withheld_below_one_limit(cells, threshold, said):

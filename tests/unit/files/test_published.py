@@ -186,14 +186,14 @@ def test_the_epsilon_at_a_delta_follows_from_the_noise_and_the_cost(made, tmp_pa
     assert losses.opened(put(tmp_path / "r", record, data)).record == record
     for factor in (1 - 1e-5, 0.5, 1e-9, 0.0, -1.0):
         forged = record | {"epsilon_at_delta": stated | {"epsilon": stated["epsilon"] * factor}}
-        with pytest.raises(FileFault, match=r"epsilon_at_delta must be at least .* according to the noise"):
+        with pytest.raises(FileFault, match=r"epsilon_at_delta must be >= .* according to the noise"):
             losses.opened(put(tmp_path / "r", forged, data))
     if stated["epsilon"] < record["cost"].get("epsilon", math.inf):
         more = record | {"epsilon_at_delta": stated | {"epsilon": stated["epsilon"] * (1 + 1e-9)}}
         losses.opened(put(tmp_path / "r", more, data))
     smaller = record | {"epsilon_at_delta": stated | {"delta": stated["delta"] / 10}}
     if set(record["cost"]) & {"rho", "order"}:  # a pure loss has a bound that changes little with delta
-        with pytest.raises(FileFault, match="epsilon_at_delta must be at least"):
+        with pytest.raises(FileFault, match="epsilon_at_delta must be >="):
             losses.opened(put(tmp_path / "r", smaller, data))
     old = {key: value for key, value in record.items() if key != "epsilon_at_delta"}
     losses.opened(put(tmp_path / "r", old, data))  # version 0.2
@@ -212,7 +212,7 @@ def test_the_epsilon_at_a_delta_of_laplace_counts_by_hand(made, tmp_path):
         if good:
             losses.opened(folder)
         else:
-            with pytest.raises(FileFault, match="epsilon_at_delta must be at least"):
+            with pytest.raises(FileFault, match="epsilon_at_delta must be >="):
                 losses.opened(folder)
 
 
@@ -238,7 +238,7 @@ def test_a_record_of_a_model_cannot_exhaust_the_memory(made, tmp_path, r, alpha)
     more = {"r": r, "alpha": alpha, "epsilon_at_delta": record["epsilon_at_delta"] | {"epsilon": -1.0}}
     assert losses.of_record(record) is not None
     assert losses.of_record(record | more) is None
-    with pytest.raises(FileFault, match="epsilon_at_delta must be at least"):
+    with pytest.raises(FileFault, match="epsilon_at_delta must be >="):
         losses.opened(put(tmp_path / "r", record | more, data))
 
 

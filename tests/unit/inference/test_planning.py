@@ -480,7 +480,7 @@ def test_the_shares_of_a_plan_add_up_to_one_and_are_numbered():
     assert p.tolist() == pytest.approx([0.25, 0.75], rel=2e-9)
     assert p.sum() == pytest.approx(1, abs=1e-15)
     assert planning._shares({"a": 0.0, 7: 1.0})[0] == ("a", "7")
-    with pytest.raises(ValueError, match=r"must be >= 0 and add up to 1, .* with the sum 1.00000001$"):
+    with pytest.raises(ValueError, match=r"must be >= 0 and sum to 1, .* with the sum 1.00000001$"):
         planning._shares([0.25, 0.75 + 1e-8])
 
 

@@ -364,7 +364,7 @@ def test_probabilities_add_up_to_one_within_a_millionth(excess, accepted):
         assert law.weights.sum() == pytest.approx(1, abs=1e-15)
         assert law.weights[0, 0] == pytest.approx((0.5 + excess) / (1 + excess), abs=1e-15)
     else:
-        with pytest.raises(ValueError, match="probabilities for the true count 0 must add up to 1, got"):
+        with pytest.raises(ValueError, match="probabilities for the true count 0 must sum to 1, got"):
             perturbed(rows)
 
 
@@ -524,7 +524,7 @@ def test_supports_of_additive_counts():
     """The support may equal the largest change; losses of truncated noise are listed up to a support of a million."""
     law = dpm.AdditiveCounts(epsilon=1.0, support=3)
     assert law.cost(changes=(3,)).epsilon == 6.0
-    with pytest.raises(ValueError, match=r"support must be at least the largest change \(3\), got 2"):
+    with pytest.raises(ValueError, match=r"support must be >= the largest change \(3\), got 2"):
         dpm.AdditiveCounts(epsilon=1.0, support=2).cost(changes=(3,))
     assert dpm.AdditiveCounts(epsilon=1e-4, support=10**6).cost(changes=(2,)).mechanisms[0].support == 10**6
     assert dpm.AdditiveCounts(epsilon=1e-4, support=10**6 + 1).cost(changes=(2,)).mechanisms is None

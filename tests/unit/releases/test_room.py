@@ -351,7 +351,7 @@ def test_all_mistakes_are_told_at_once_and_nothing_is_opened(root):
         ("r", SETTINGS["swap"] | {"match": ["tenure"]}, "releases/r/match", "must not contain the columns in swap"),
         ("r", SETTINGS["swap"] | {"swap": []}, "releases/r/swap", "list of distinct strings"),
         ("r", SETTINGS["censored_statistics"] | {"upper": 21}, "releases/r/upper", "above"),
-        ("r", SETTINGS["censored_statistics"] | {"shares": {"mean": 1.0}}, "releases/r/shares", "add up"),
+        ("r", SETTINGS["censored_statistics"] | {"shares": {"mean": 1.0}}, "releases/r/shares", "sum to 1"),
         ("r", SETTINGS["naive_bayes"] | {"rho": 1}, "releases/r/rho", "does not have this key"),
         ("r", SETTINGS["naive_bayes"] | {"delta": 1e-3}, "releases/r/delta", "allows the release of whole records"),
         ("r", SETTINGS["naive_bayes"] | {"bounds": {"age": [3, 3]}}, "releases/r/bounds", "low < high"),

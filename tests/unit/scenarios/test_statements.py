@@ -289,7 +289,7 @@ def test_p_values_of_sums_are_not_more_precise_than_their_error_bounds(value, to
 
 
 def test_the_p_value_of_a_public_total_is_a_bound(shown):
-    """The released counts add up to 42 instead of 100. For three discrete Laplace terms of scale 1, the two-sided
+    """The released counts sum to 42 instead of 100. For three discrete Laplace terms of scale 1, the two-sided
     probability of a difference of at least 58 is 3.7e-23, by direct convolution.
     """
     q = math.exp(-1.0)

@@ -276,7 +276,7 @@ def test_the_smallest_scale_relative_to_the_total(total, scale, valid):
     if valid:
         assert laplace_multinomial._checked([3.0, 4.0], **given)[1] == total
         return
-    with pytest.raises(ValueError, match=rf"^scale must be at least 1e-100 times the total \(7\), got {scale}"):
+    with pytest.raises(ValueError, match=rf"^scale must be >= 1e-100 times the total \(7\), got {scale}"):
         laplace_multinomial._checked([3.0, 4.0], **given)
 
 

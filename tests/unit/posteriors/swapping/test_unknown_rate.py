@@ -360,7 +360,7 @@ def accepted(*_):
 def test_parameters_of_the_prior_of_a_rate(monkeypatch, prior, good):
     """What follows the check is replaced, because a likelihood takes seconds."""
     monkeypatch.setattr(unknown_rate, "_Strata", accepted)
-    words = "accepted" if good else f"must be at most 500, got {prior[0]:.1f} and {prior[1]:.1f}"
+    words = "accepted" if good else f"must be <= 500, got {prior[0]:.1f} and {prior[1]:.1f}"
     with pytest.raises(ValueError, match=words):
         unknown_rate.infer_rate([[1, 1], [1, 1]], prior=prior)
 

@@ -304,11 +304,11 @@ def test_a_range_of_counts_in_words(low, high, text):
 @pytest.mark.parametrize(
     ("lower", "upper", "words"),
     [
-        ([0, 4, 3], [6, 9, 9], "the counts of the children of t add up to 7 to 18, but the count of t is 0 to 6: "),
+        ([0, 4, 3], [6, 9, 9], "the counts of the children of t sum to 7 to 18, but the count of t is 0 to 6: "),
         ([0, 4, 3], [7, 9, 9], None),
-        ([9, 0, 0], [9, 4, 4], "the counts of the children of t add up to 0 to 8, but the count of t is 9: correct"),
+        ([9, 0, 0], [9, 4, 4], "the counts of the children of t sum to 0 to 8, but the count of t is 9: correct"),
         ([8, 0, 0], [8, 4, 4], None),
-        ([0, 4, 3], [6, 9, np.inf], "the children of t add up to 7 or more, but the count of t is 0 to 6: correct"),
+        ([0, 4, 3], [6, 9, np.inf], "the children of t sum to 7 or more, but the count of t is 0 to 6: correct"),
         (
             [0, 0, 0],
             [np.inf, 9, np.inf],

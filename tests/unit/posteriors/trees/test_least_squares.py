@@ -341,7 +341,7 @@ def test_a_tree_in_words_and_its_places():
         ([-1, 2], {}, ValueError, r"positions in \[0, 2\) or -1 for the root, got 2 for the node 1$"),
         ([-2, 0], {}, ValueError, r"positions in \[0, 2\) or -1 for the root, got -2 for the node 0$"),
         ([-1, -1], {}, ValueError, r"exactly one node \(the root\), got -1 for 2 nodes$"),
-        ([-1, 2, 1], {}, ValueError, "the path of parents from 1 contains a cycle"),
+        ([-1, 2, 1], {}, ValueError, "the ancestors of 1 contain a cycle"),
         ([-1, 0], {"names": ["a"]}, ValueError, r"one name per node \(2 nodes\), got 1 names"),
         ([-1, 0], {"names": ["a", ""]}, TypeError, "names must contain only non-empty strings, got ''"),
         ([-1, 0], {"names": ["a", 3]}, TypeError, "names must contain only non-empty strings, got 3"),
