@@ -445,6 +445,8 @@ def known_mechanisms(
         return None
     cases = [_losses(law, split) for split in _splits(round(norm), power)]
     known_cases = tuple(case for case in cases if case is not None)
+    if len(known_cases) < len(cases):  # the largest loss is not known if the loss of one possible change is not known
+        return None
     return known_cases[0] if len(known_cases) == 1 else (SplitLoss(known_cases),)
 
 

@@ -15,6 +15,7 @@ from dpmultinomial._accounting import swapping
 from dpmultinomial._accounting.privacy_profiles import dirichlet_epsilon
 from dpmultinomial._files import csv_table
 from dpmultinomial._mechanisms import dirichlet
+from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
 from dpmultinomial._releases import (
     _budget_records,
     _microdata,
@@ -566,6 +567,32 @@ def test_without_losses_the_cost_is_converted():
     assert losses.of_counts("discrete_gaussian", 1e7, change=2, relation=REPLACE) is None
     known = losses.of_levels("discrete_gaussian", [2.0, 1e7], change=2, relation=REPLACE)
     assert known is None
+
+
+@pytest.mark.parametrize("change", [1, 3, 4, 7, 12])
+@pytest.mark.parametrize("relation", [REPLACE, ADD_OR_REMOVE])
+def test_noise_too_wide_for_a_loss_distribution_is_converted_under_every_sensitivity(change, relation):
+    """No change of the norm has a known loss, so rho = change/(2 sigma^2) is converted: less than
+    rho + 2 sqrt(rho log(1/delta)) (Bun and Steinke 2016, proposition 1.3), and above 0, because continuous noise has
+    delta(0) = 2 Phi(sqrt(change)/(2 sigma)) - 1, about 0.4 sqrt(change)/sigma = 4e-7 or more.
+    """
+    assert losses.of_counts("discrete_gaussian", 1e6, change=change, relation=relation) is None
+    rho = change / 2e12
+    stated = losses.at_delta(Cost(relation=relation, rho=rho), None, delta=1e-9)
+    assert stated["method"] == "conversion"
+    assert 0 < stated["epsilon"] <= rho + 2 * math.sqrt(rho * math.log(1e9))
+
+
+def test_every_change_of_a_norm_counts_or_none(monkeypatch):
+    """A squared norm of 4 is one change of 2 or four changes of 1. Without the loss of one of both, the largest loss is
+    not known. The spread of all is the smallest of a single count, 1/sigma.
+    """
+    (one,) = losses.of_counts("discrete_gaussian", 100.0, change=4, relation=REPLACE)
+    assert [[loss.change for loss in case] for case in one.cases] == [[2], [1, 1, 1, 1]]
+    assert one.spread == pytest.approx(1 / 100, rel=1e-12)
+    original = DiscreteGaussian.loss
+    monkeypatch.setattr(DiscreteGaussian, "loss", lambda law, change: None if change == 2 else original(law, change))
+    assert losses.of_counts("discrete_gaussian", 100.0, change=4, relation=REPLACE) is None
 
 
 ENTRY = _budget_records.Entry(
