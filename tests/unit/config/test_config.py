@@ -668,7 +668,7 @@ def test_reserved_names_of_scenarios(name, good):
     [
         ({"epsilon": [0.5 + k / 1000 for k in range(200)]}, []),
         ({"epsilon": [0.5 + k / 1000 for k in range(201)]}, [("s", "must have at most 200 points, got 201")]),
-        ({"epsilon": [0.5 + k / 1000 for k in range(20)], "level": [0.5 + k / 100 for k in range(11)]},
+        ({"epsilon": [0.5 + k / 1000 for k in range(20)], "total": list(range(100, 111))},
          [("s", "must have at most 200 points, got 220")]),
         ({"epsilon": [1.0, 1.0]}, [("s.epsilon", "a list that defines a grid must have at least one value and no "
                                                   "duplicates")]),
