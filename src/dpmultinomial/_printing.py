@@ -97,6 +97,12 @@ def show(text: object) -> None:
     print(printable(text), flush=True)
 
 
+def notice(text: object) -> None:
+    """Print the `printable` form of a string on standard error, if the process has a standard error."""
+    if sys.stderr is not None:
+        print(printable(text), file=sys.stderr, flush=True)
+
+
 def stop(text: object) -> NoReturn:
     """Print a `message` on standard error, and exit with status 1."""
     sys.exit(message(text))

@@ -538,6 +538,54 @@ def test_one_process_waits_for_the_account_while_another_project_makes_a_release
         room.make("q", COUNTED, root=second)
 
 
+def test_a_process_that_waits_for_a_lock_says_so_once(tmp_path, monkeypatch, capsys):
+    first, second = two_projects(tmp_path, monkeypatch, "told")
+    monkeypatch.setattr(_protocol, "_QUIET", 0.05)
+    with _protocol.locked(first), pytest.raises(TimeoutError, match=r"still locked after 0\.3 s"):
+        room.make("r", COUNTED, root=second, wait=0.3)
+    lock = tmp_path / "account told/dpmultinomial/spent/.lock"
+    assert capsys.readouterr().err == f"{lock} is locked by another process: waiting for at most 0.3 s\n"
+
+
+@pytest.mark.parametrize("shared", ["folder", "hard link"])
+def test_a_process_never_waits_for_its_own_lock(tmp_path, monkeypatch, shared):
+    first, second = two_projects(tmp_path, monkeypatch, "own")
+    account = tmp_path / "account own/dpmultinomial/spent"
+    room.make("r", COUNTED, root=first, budgets=OF_COUNTS)
+    if shared == "folder":
+        (second / "confidential").rename(tmp_path / "moved")
+        (second / "confidential").symlink_to(account)
+        (account / "c.csv").write_text("category,count\na,1\nb,2\n")
+        message = "confidential/ must not be the folder of the user account, got .*spent: move the data"
+    else:
+        os.link(account / ".lock", second / "confidential/.lock")
+        message = (
+            r"\.lock must not be a hard link to .*spent/\.lock, the lock of the user account: remove the hard link"
+        )
+    with pytest.raises(ValueError, match=message):
+        room.make("r", COUNTED, root=second, wait=0.1)
+    if shared == "hard link":
+        (second / "confidential/.lock").unlink()
+        with pytest.raises(ValueError, match="recorded in another journal"):
+            room.make("r", COUNTED, root=second, wait=0.1)
+
+
+@pytest.mark.parametrize("state", ["", "state", "./state", "../state"])
+def test_a_relative_folder_of_states_is_ignored(tmp_path, monkeypatch, state):
+    """The XDG Base Directory Specification: paths in the variables must be absolute, and relative ones are ignored.
+    Otherwise every current folder would have an account of its own, and a copy of a file a second budget.
+    """
+    first, second = two_projects(tmp_path, monkeypatch, "relative")
+    monkeypatch.setenv("XDG_STATE_HOME", state)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(first)
+    room.make("r", COUNTED, root=first, budgets=OF_COUNTS)
+    assert len(list((tmp_path / "home/.local/state/dpmultinomial/spent").glob("*.json"))) == 1
+    monkeypatch.chdir(second)
+    with pytest.raises(ValueError, match="recorded in another journal"):
+        room.make("r", COUNTED, root=second, budgets=OF_COUNTS)
+
+
 def test_a_file_system_without_locks_is_refused(fresh, monkeypatch):
     def no_locks(*_):
         raise OSError(errno.ENOLCK, "No locks available")

@@ -203,8 +203,8 @@ def _place_of(raw: bytes) -> str:
 
 def of_account() -> Memory:
     """Return the folder that contains the copies of journals for the user account that runs this process."""
-    home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
-    return Memory(Path(home) / "dpmultinomial/spent")
+    home = os.environ.get("XDG_STATE_HOME", "")  # a relative path is ignored (XDG Base Directory Specification)
+    return Memory(Path(home if os.path.isabs(home) else os.path.expanduser("~/.local/state"), "dpmultinomial/spent"))
 
 
 SPENT, PUBLISHED = "spent, not published", "published"

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from .. import _printing
 from . import _budget_records, _durable, _places
 from ._budget_records import DATA, FOLDER, PUBLISHED, RECORD, SPENT, Books, Entry, Line, now
 from ._places import Refused
@@ -183,6 +184,7 @@ def unchanged(asked: Asked, entry: Entry, *, settings: Sequence[str], data: str)
 
 
 LOCK, WAIT = ".lock", 600.0
+_QUIET = 3.0  # seconds of waiting without a message
 
 
 @contextmanager
@@ -196,11 +198,12 @@ def locked(root: Path, *, wait: float = WAIT) -> Iterator[None]:
         If another process still holds a lock.
     ValueError
         If other users can open the confidential folder, or if the file of a lock is a link or a folder, or is on a file
-        system without locks.
+        system without locks, or if both locks are the same file.
     """
     place = _places.folder(root)
     _durable.folder(place, mode=0o700)
     _places.own_folder(place)
+    _two_locks(place)
     with _held(place / LOCK, f"{_places.FOLDER}/{LOCK}", wait=wait), account_locked(wait=wait):
         _durable.step("locked")
         yield
@@ -221,6 +224,17 @@ def account_locked(*, wait: float = WAIT) -> Iterator[None]:
         yield
 
 
+def _two_locks(place: Path) -> None:
+    """Raise ValueError if the lock of a confidential folder is also the lock of the user account. A process that holds
+    the first lock would wait for itself.
+    """
+    lock, other = place / LOCK, _budget_records.of_account().folder / LOCK
+    if os.path.realpath(lock) == os.path.realpath(other):
+        raise Refused(f"{_places.FOLDER}/ must not be the folder of the user account, got {place}: move the data")
+    if lock.exists() and other.exists() and lock.samefile(other):
+        raise Refused(f"{lock} must not be a hard link to {other}, the lock of the user account: remove the hard link")
+
+
 @contextmanager
 def _held(path: Path, name: str, *, wait: float) -> Iterator[None]:
     """Hold an exclusive lock on a file. The kernel releases the lock if the process ends."""
@@ -228,13 +242,17 @@ def _held(path: Path, name: str, *, wait: float) -> Iterator[None]:
     _durable.step("open the lock")
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
-        end = time.monotonic() + wait
+        start, told = time.monotonic(), False
         while True:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                if time.monotonic() >= end:
+                passed = time.monotonic() - start
+                if not told and passed > _QUIET:
+                    _printing.notice(f"{name} is locked by another process: waiting for at most {wait:g} s")
+                    told = True
+                if passed >= wait:
                     raise TimeoutError(
                         f"another process is making a release, and {name} was still locked after {wait:g} s: run the "
                         "command again later"
