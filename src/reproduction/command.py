@@ -375,7 +375,7 @@ def _settings(files: Sequence[str]) -> dict[str, Any]:
         entries = {} if settings.get(section) is None else settings[section]
         for place, value in [(section, entries), *((f"{section}.{name}", entry) for name, entry in _items(entries))]:
             if not isinstance(value, dict):
-                raise ConfigError(f"{place} must be a mapping of keys, got {str(value)[:80]!r}")
+                raise ConfigError(f"{place} must be a mapping of keys to values, got {str(value)[:80]!r}")
     return settings
 
 
@@ -401,7 +401,8 @@ def _plan(asked: argparse.Namespace) -> str:
     written = settings.get("plans") or {}
     if asked.name not in written:
         hint = config.nearest(asked.name, written)
-        raise ValueError(f"{asked.name!r} is not a plan. The available plans are {', '.join(written) or 'none'}{hint}")
+        action = f"choose one of the available plans ({', '.join(written)})" if written else "add it to the key 'plans'"
+        raise ValueError(f"no plan is named {asked.name!r}: {action}{hint}")
     releases = settings.get("releases") or {}
     if wrong := sorted(set(plan_settings.mistakes({asked.name: written[asked.name]}, releases))):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Find the files of the two packages that a module uses, by reading its import statements.
+"""Find the files of the two packages on which a module depends, by reading import statements.
 
 The workflow lists these files as inputs of its rules, so that editing a module or kernel re-runs only the jobs that
 depend on it.

@@ -469,10 +469,11 @@ def test_the_command_says_what_was_spent_and_refuses_what_it_does_not_know(spent
     assert said[0] == "a, generation 1, source survey: epsilon 1 (replace a record); published"
     assert said[-1] == "ledger and journal agree"
     assert "usage" in run("burn").stderr
+    assert "the user account contains no backup of the journal of /nowhere: choose" in run("restore", "/nowhere").stderr
     assert (
-        "the user account has no copy of the journal of /nowhere: choose a folder" in run("restore", "/nowhere").stderr
+        "can be transferred only from a folder that no longer exists"
+        in run("restore", str(spent / "confidential")).stderr
     )
-    assert "can be transferred only if" in run("restore", str(spent / "confidential")).stderr
     edited(ledger(spent), b'"epsilon": 1.0', b'"epsilon": 0.5')
     assert "differ" in run().stdout.splitlines()[-1]
 

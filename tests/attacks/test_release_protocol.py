@@ -592,7 +592,8 @@ def test_a_file_system_without_locks_is_refused(fresh, monkeypatch):
 
     monkeypatch.setattr(_protocol.fcntl, "flock", no_locks)
     with pytest.raises(
-        ValueError, match=r"\.lock cannot be locked \(No locks available\).* to a file system with locks"
+        ValueError,
+        match=r"\.lock cannot be locked \(No locks available\).* to a file system that supports file locking",
     ):
         make(fresh("no locks"))
 

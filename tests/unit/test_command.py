@@ -192,7 +192,9 @@ def test_a_plan_is_that_of_the_library_and_says_so_in_a_sentence(home, capsys):
     facts = json.loads(Path("results/plans/mine.json").read_bytes())
     assert facts["found"]["epsilon"] == wanted.epsilon
     assert Path("results/plans/mine.csv").read_text().startswith("epsilon,")
-    assert "not a plan. The available plans are mine, did you mean 'mine'?" in refused("plan", "mina")
+    assert "no plan is named 'mina': choose one of the available plans (mine), did you mean 'mine'?" in refused(
+        "plan", "mina"
+    )
 
 
 TREE = "data: confidential/c.csv, mechanism: discrete_laplace, epsilon: 2.0, source: survey, levels: [state, county]"
@@ -534,9 +536,9 @@ def test_a_check_counts_what_it_has_checked(home, capsys, text, total):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("scenarios: [1]", "scenarios must be a mapping of keys, got '[1]'"),
-        ("plans: {p: 3}", "plans.p must be a mapping of keys, got '3'"),
-        (f"budgets: {'x' * 90}", f"budgets must be a mapping of keys, got '{'x' * 80}'"),
+        ("scenarios: [1]", "scenarios must be a mapping of keys to values, got '[1]'"),
+        ("plans: {p: 3}", "plans.p must be a mapping of keys to values, got '3'"),
+        (f"budgets: {'x' * 90}", f"budgets must be a mapping of keys to values, got '{'x' * 80}'"),
     ],
 )
 def test_sections_of_another_form_are_refused(home, text, said):

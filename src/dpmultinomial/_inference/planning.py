@@ -150,8 +150,8 @@ class Goal:
     def _check_group(self, among: Sequence[str]) -> None:
         if self.of == "counts":
             raise ValueError(
-                f"the argument `among` must be omitted for counts, got {', '.join(among)}: only shares and rates "
-                "refer to a group of categories"
+                f"the argument `among` is valid only for shares and rates, got {', '.join(among)} for counts: omit "
+                "`among`"
             )
         if len(among) < 2 or len(set(among)) < len(among):
             raise ValueError(

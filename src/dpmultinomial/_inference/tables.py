@@ -92,9 +92,9 @@ def _with_unknown_rate(table: NDArray[np.int64], alpha: NDArray[np.float64]) -> 
     except unswapped.OutOfReach as error:
         reason = str(error).partition(": for the posterior")[0]
         raise ValueError(
-            "rate must be known, because an unknown rate requires the exact distribution of the swaps, but "
-            f"{reason}: compute the posterior for several rates, posterior(Release(.., mechanism=Swap(rate=..)), "
-            "rng=..), and compare the results"
+            "rate must be known, got an unknown rate: the exact distribution of the swaps is required but not "
+            f"available, because {reason}. Compute the posterior for several rates with "
+            "posterior(Release(.., mechanism=Swap(rate=..)), rng=..), and compare the results"
         ) from error
 
 

@@ -205,11 +205,11 @@ def _error(nuisance: Array, v: Array, cells: Array, single: Array) -> float:
     """Return a first-order approximation of the total variation distance between a linear combination of integer-valued
     noise terms and a normal distribution.
 
-    The distance is the sum of two terms of Poisson's summation formula. The first compares sums over the integer counts
-    of the other classes with integrals: (1 + 2 exp(-2 pi^2 c))^m - 1, with c the smallest variance of a combination of
-    m of these counts given the cell. The second compares sums of k discrete Gaussian variables with a single one: 40 s
-    k exp(-2 pi^2 sigma^2 (1 - 1/k)) with s^2 = k sigma^2, which bounds the error of the density over 20 standard
-    deviations.
+    The distance is the sum of two terms of the Poisson summation formula. The first compares sums over the integer
+    counts of the other classes with integrals: (1 + 2 exp(-2 pi^2 c))^m - 1, with c the smallest variance of a
+    combination of m of these counts given the cell. The second compares sums of k discrete Gaussian variables with a
+    single variable: 40 s k exp(-2 pi^2 sigma^2 (1 - 1/k)) with s^2 = k sigma^2, which bounds the error of the density
+    over 20 standard deviations.
     """
     noisy = v > 0
     total = 0.0

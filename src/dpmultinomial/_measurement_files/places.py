@@ -264,8 +264,8 @@ class Places:
             return part
         if part["of"] == "all" and len(self.levels) > 1:
             raise ValueError(
-                f"rank: 'all' is not available for several levels ({', '.join(self.levels)}): choose one level, or "
-                "list the places"
+                f"rank: 'all' requires a single level, got {len(self.levels)} levels ({', '.join(self.levels)}): "
+                "choose one level, or list the places"
             )
         wanted = (
             list(self.names) if part["of"] == "all" else [part["of"]] if isinstance(part["of"], str) else part["of"]

@@ -335,7 +335,10 @@ class AdditiveCounts:
             return PureDP(source=source, relation=relation, epsilon=spent, mechanisms=mechanisms)
         cut = default_support(self.epsilon) if self.support is None else int(self.support)
         if max(sizes) > cut:
-            raise ValueError(f"support must be >= the largest change ({max(sizes)}), got {cut}")
+            raise ValueError(
+                f"support must be >= the largest change of a count or of the total by one record ({max(sizes)}), got "
+                f"{cut}"
+            )
         if sensitivity is not None:
             raise ValueError(
                 "the argument 'changes' is required instead of 'sensitivity', because the delta of truncated noise "

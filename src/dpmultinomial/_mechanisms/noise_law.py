@@ -327,7 +327,7 @@ class LawByRow(WithoutCost):
         return out
 
     def settings(self) -> dict[str, object]:
-        """Return the distributions as configuration keys and values, each with the number of rows that have this
+        """Return the configuration keys and values of each distribution, and the number of rows with this
         distribution.
         """
         sizes = np.bincount(self.which, minlength=len(self.laws))

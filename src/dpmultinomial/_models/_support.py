@@ -106,7 +106,9 @@ def _objects(name: str, cells: NDArray[np.object_], declared: tuple[str | float,
 
 def _finite_values(name: str, values: NDArray[np.generic]) -> NDArray[np.float64]:
     if np.iscomplexobj(values):
-        raise ValueError(f"Complex data not supported: column {name!r} must contain only real numbers")
+        raise ValueError(  # scikit-learn requires the phrase in parentheses
+            f"column {name!r} must contain only real numbers, got complex numbers (Complex data not supported)"
+        )
     array = np.asarray(values, dtype=float)
     if not np.isfinite(array).all():
         row = int(np.flatnonzero(~np.isfinite(array))[0])

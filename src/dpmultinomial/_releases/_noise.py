@@ -188,7 +188,7 @@ def private_stream() -> np.random.Generator:
 
 
 def _raised(scale: float, most: float, cost: Callable[[float], float]) -> float:
-    """Return the smallest double >= `scale` for which noise of this scale has a privacy cost of at most `most`. Because
+    """Return the smallest double s >= `scale` such that noise of scale s has a privacy cost of at most `most`. Because
     of rounding, the search takes a few steps.
     """
     for _ in range(100):

@@ -260,8 +260,8 @@ def _held(path: Path, name: str, *, wait: float) -> Iterator[None]:
                 time.sleep(0.02)
             except OSError as error:
                 raise Refused(
-                    f"{name} cannot be locked ({error.strerror}), so two releases at the same time could exceed a "
-                    "budget: move the folder that contains this file to a file system with locks"
+                    f"{name} cannot be locked ({error.strerror}), so two simultaneous releases could exceed a "
+                    "budget: move the folder that contains this file to a file system that supports file locking"
                 ) from None
         yield
     finally:

@@ -168,7 +168,7 @@ def problems(
             )
         ]
     if not isinstance(settings, Mapping):
-        return [(place, f"must be a mapping of keys, got {type(settings).__name__}")]
+        return [(place, f"must be a mapping of keys to values, got {type(settings).__name__}")]
     mistakes = ceilings(budgets)
     mechanism = settings.get("mechanism")
     if mechanism not in MECHANISMS:

@@ -200,13 +200,13 @@ def _remembered(journal: Journal, memory: Memory, take_over: Sequence[str]) -> l
         if not known:
             places = ", ".join(sorted({copy.place for copy in memory.all()})[:5]) or "none"
             raise Refused(
-                f"the user account has no copy of the journal of {folder}: choose a folder whose journal has a copy in "
-                f"the user account (at most five are listed: {places})"
+                f"the user account contains no backup of the journal of {folder}: choose a folder whose journal has a "
+                f"backup in the user account (at most five are listed: {places})"
             )
         if Path(folder, NAME).exists():
             raise Refused(
-                f"the spending recorded for {folder} can be transferred only if this folder no longer exists, but the "
-                f"folder exists: make {_places.FOLDER}/ a symbolic link to this folder instead"
+                f"the recorded spending can be transferred only from a folder that no longer exists, but {folder} "
+                f"exists: replace {_places.FOLDER}/ with a symbolic link to {folder}"
             )
         wanted |= {copy.place for copy in known}
     return [copy for copy in memory.all() if copy.identity == identity or copy.place in wanted]

@@ -331,8 +331,8 @@ def _decided(beside: Facts) -> Iterator[str]:
         counts = f"{beside['prior_matters']:,} of {beside['of']:,} counts" if beside["of"] > 1 else "the count"
         yield (
             f"The prior matters for {counts}: under a flat prior, the "
-            "mean differs by more than half a standard deviation, or an end of the interval by more than one (see the "
-            "rows for comparison)."
+            "mean differs by more than half a standard deviation, or an endpoint of the interval by more than one (see "
+            "the rows for comparison)."
         )
 
 

@@ -87,8 +87,8 @@ class Summary:
 
     @property
     def warnings(self) -> list[str]:
-        """Return the sentences of `accuracy` that a reader must see first. These sentences are about conflicts between
-        the release and its model, and about priors that were fitted to too few counts.
+        """Return the warnings among the sentences of `accuracy`. The warnings are about conflicts between the release
+        and its model, and about priors that were fitted to too few counts.
         """
         return [text for text in self.accuracy if re.match(_WARNING, text)]
 

@@ -275,10 +275,13 @@ def _csv(path: Path, names: list[str], bad: dict[str, str]) -> Any:
 
 def _text(values: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(values.type):
-        longest = _LAW.max(_LAW.binary_length(values.dictionary.cast(pa.string()))).as_py() or 0
+        lengths = _LAW.binary_length(values.dictionary.cast(pa.string()))
+        longest = _LAW.max(lengths).as_py() or 0
         if longest > table_files.LARGEST_NAME:
+            name = values.dictionary.cast(pa.binary())[_LAW.index(lengths, longest).as_py()].as_py()
             raise ValueError(
-                f"a name must have at most {table_files.LARGEST_NAME} bytes, got {longest} bytes: shorten the name"
+                f"a name must have at most {table_files.LARGEST_NAME} bytes, got {longest} bytes: shorten the name "
+                f"that begins with {name[:40].decode('utf-8', errors='replace')!r}"
             )
         values = values.dictionary_decode()
     texts = _LAW.fill_null(values.cast(pa.string()), "")

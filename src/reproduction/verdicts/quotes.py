@@ -84,7 +84,7 @@ def told(table: pd.DataFrame, number: int, pattern: str) -> list[float]:
     text = table.loc[table["number"] == number, "evidence"].iloc[0]
     match = re.search(pattern, text)
     if not match:
-        raise ValueError(f"the evidence of erratum {number} must match the pattern {pattern!r}, got {text!r}")
+        raise ValueError(f"the evidence for erratum {number} must match the pattern {pattern!r}, got {text!r}")
     return [float(group) for group in match.groups()]
 
 

@@ -277,7 +277,7 @@ REFUSED = [
     ({**GOOD, "among": ["met"]}, "at least two different categories"),
     ({**GOOD, "among": ["met", "met"]}, "at least two different categories"),
     ({**GOOD, "among": ["met", "none"]}, "among must be one of"),
-    ({**GOOD, "among": ["met", "failed"], "of": "counts"}, "the argument `among` must be omitted for counts"),
+    ({**GOOD, "among": ["met", "failed"], "of": "counts"}, "the argument `among` is valid only for shares and rates"),
     ({**GOOD, "of": "parameters"}, "of must be one of 'shares', 'counts', 'rates'"),
     ({**GOOD, "mechanism": "gauss"}, "mechanism must be one of 'discrete_laplace', 'laplace'"),
     ({**GOOD, "releases": 99}, "releases must be"),

@@ -99,9 +99,9 @@ def test_what_is_wrong_is_named(values, options, error, match):
             dpm.Release(np.eye(3, dtype=int).tolist(), mechanism=UNKNOWN),
             {"rng": np.random.default_rng(1)},  # a generator does not help
             ValueError,
-            r"^rate must be known, because an unknown rate requires the exact distribution of the swaps, but .* "
-            r"\(3, 3\) \(the computation would lose 17 digits.*\): compute the posterior for several rates, [^:]*, and "
-            r"compare the results$",
+            r"^rate must be known, got an unknown rate: the exact distribution of the swaps is required but not "
+            r"available, because .* \(3, 3\) \(the computation would lose 17 digits.*\)\. Compute the posterior for "
+            r"several rates with [^:]*, and compare the results$",
         ),
         (dpm.Release([-1, 2], mechanism=ADDITIVE), {}, ValueError, "integers >= 0"),
         (dpm.Release({"total": 1, "b": 2}, mechanism=ADDITIVE), {}, ValueError, "'total', which is reserved"),

@@ -364,7 +364,7 @@ def test_rows_of_ranks_have_the_names_of_places(text, shown):
 @pytest.mark.parametrize(
     ("question", "words"),
     [
-        ({"rank": {"of": "all", "top": 1}}, r"'all' is not available for several levels \(A, B\)"),
+        ({"rank": {"of": "all", "top": 1}}, r"'all' requires a single level, got 2 levels \(A, B\)"),
         ({"rank": {"of": "y"}}, "y cannot be ranked, because this place is a sum"),
     ],
 )

@@ -524,7 +524,7 @@ def test_supports_of_additive_counts():
     """The support may equal the largest change; losses of truncated noise are listed up to a support of a million."""
     law = dpm.AdditiveCounts(epsilon=1.0, support=3)
     assert law.cost(changes=(3,)).epsilon == 6.0
-    with pytest.raises(ValueError, match=r"support must be >= the largest change \(3\), got 2"):
+    with pytest.raises(ValueError, match=r"support must be >= the largest change .* \(3\), got 2"):
         dpm.AdditiveCounts(epsilon=1.0, support=2).cost(changes=(3,))
     assert dpm.AdditiveCounts(epsilon=1e-4, support=10**6).cost(changes=(2,)).mechanisms[0].support == 10**6
     assert dpm.AdditiveCounts(epsilon=1e-4, support=10**6 + 1).cost(changes=(2,)).mechanisms is None

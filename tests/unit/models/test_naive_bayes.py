@@ -296,7 +296,7 @@ X5, Y5 = data(60)
         ({}, {"word": None}, ValueError, "column 'word' must not contain missing values"),
         ({}, {"word": [["a"]] * 60}, TypeError, "must be a string or a number"),
         ({}, {"word": ["a", 1] * 30}, TypeError, "column 'word' must contain only strings or only numbers"),
-        ({}, {"wide": 1j}, ValueError, "Complex data not supported"),
+        ({}, {"wide": 1j}, ValueError, "column 'wide' must contain only real numbers, got complex numbers"),
     ],
 )
 @pytest.mark.filterwarnings("ignore::dpmultinomial._models._support.SupportFromData")

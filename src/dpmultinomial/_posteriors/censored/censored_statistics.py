@@ -178,8 +178,8 @@ class State:
 
 @dataclass
 class Proposal:
-    """Proposal distributions of a Markov chain: a random walk, and a t distribution of the parameters theta. The t
-    distribution has a given mean and a given lower triangular scale matrix.
+    """Proposal distributions of a Markov chain: a random-walk proposal, and a t distribution for the parameters theta.
+    The t distribution has a given mean and a given lower triangular scale matrix.
 
     Parameters
     ----------

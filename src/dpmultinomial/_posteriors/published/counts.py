@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 # the prior matters if the means under the prior and under a flat prior differ by more than this number of standard
 # deviations
 APART = 0.5
-ENDS_APART = 1.0  # the prior matters if an end of the interval changes by at least this number of standard deviations
+ENDS_APART = 1.0  # the prior matters if an endpoint of the interval changes by at least this number of SDs
 _NUMBERS = ("mean", "sd", "lower", "upper")
 _SHOWN = ["quantity", "mean", "sd", "flat_mean", "flat_sd"]
 _FIRST = 10
@@ -59,8 +59,8 @@ class Numbers(Protocol):
 def differs_from_flat(own: Numbers, flat: Numbers) -> NDArray[np.bool_]:
     """Return a mask of the counts whose posterior distribution depends strongly on the prior. This is the case if the
     posterior means under the prior and under a flat prior differ by more than `APART` times the larger standard
-    deviation, or if an end of the interval differs by more than `ENDS_APART` times this standard deviation. The result
-    is False if a number is NaN.
+    deviation, or if an endpoint of the interval differs by more than `ENDS_APART` times this standard deviation. The
+    result is False if a number is NaN.
     """
     sd = np.fmax(own.sd, flat.sd)
     with np.errstate(invalid="ignore"):

@@ -387,9 +387,9 @@ def _law_of_sum(leaves: Leaves, which: Whole, total: Total, *, rough: bool) -> t
     """Return the possible sums of the counts, and the logs of their weights including the prior of the sum.
 
     The weights of a sum are accurate near the mean of the tilted sum, and the prior can move the mean by many standard
-    deviations. The weights are therefore joined from several tilts, from the first tilt outwards, until the weights at
-    both ends are negligible. The result is None if this takes more than `_MOST_TILTS` tilts, or if the windows neglect
-    too much.
+    deviations. The weights are therefore assembled from several tilted distributions, from the first tilt outwards,
+    until the weights at both ends are negligible. The result is None if this takes more than `_MOST_TILTS` tilts, or if
+    the windows neglect too much.
     """
     theta = _balance(leaves, total)
     if not leaves.neglected(theta) <= windows.NEGLECTED:

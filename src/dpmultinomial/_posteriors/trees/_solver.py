@@ -341,7 +341,7 @@ class Mixture:
     A star is a tree in which all leaves are children of the root, and the root is not measured. With N the sum of the
     counts and b = kA - 1, the factor of the prior is N!/Gamma(N + kA) = 1/Gamma(b) int x^(N+1) (1 - x)^b du, where
     x = 1/(1 + exp(-u)). Given u, the counts are independent. The integral is the sum over the nodes u + h j of the
-    trapezoidal rule. By Poisson's summation formula, the relative error of the sum is at most
+    trapezoidal rule. By the Poisson summation formula, the relative error of the sum is at most
     2 sum_m |Gamma(b + 2 pi i m/h)|/Gamma(b) for every N.
 
     Parameters

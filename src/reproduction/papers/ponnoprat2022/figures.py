@@ -455,7 +455,7 @@ def figure_3_bottom(table: pd.DataFrame) -> Figure:
 
 
 def figure_8(table: pd.DataFrame) -> Figure:
-    """Plot the epsilon_hat of equation 14 as a function of the parameter r of the Dirichlet mechanism."""
+    """Plot epsilon_hat from equation 14 as a function of the parameter r of the Dirichlet mechanism."""
     figure = Figure(figsize=(SINGLE, 2.6))
     axis = figure.subplots()
     looks = zip(sorted(table["order"].unique()), (BLUE, RED, GREEN, ORANGE), MARKERS, strict=False)

@@ -203,8 +203,8 @@ def counts_in_turn(
     delta_s: float, epsilon: float, draws: int, rng: np.random.Generator,
 ) -> pd.DataFrame:  # fmt: skip
     """Return the distribution of the number s_c of uncensored records, for two methods of drawing the counts. The
-    distribution is conditional on theta = (0, 1) and the release. The counts are drawn one after the other, as in the
-    slides, or jointly.
+    distribution is conditional on theta = (0, 1) and the release. The counts are drawn sequentially, as in the slides,
+    or jointly.
 
     Both distributions are computed by enumeration of all (s_low, s_high) under the slides' model. In addition, the
     first sweep of the sampler ``as_written`` is drawn `draws` times.
@@ -239,7 +239,7 @@ def _in_turn(
     noise: Laplace, z_low: float, z_high: float, n: int, lower: float, upper: float
 ) -> tuple[Array, Array, Array]:
     """Return three arrays from which s_high and s_low, the numbers of records censored from above and from below, can
-    be drawn one after the other. The arrays are the log weights of s_low given s_high (one row per s_low), the log
+    be drawn sequentially. The arrays are the log weights of s_low given s_high (one row per s_low), the log
     weights of s_high, and the log probabilities of both counts.
     """
     k = np.arange(n + 1)

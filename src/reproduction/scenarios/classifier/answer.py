@@ -180,7 +180,10 @@ def _together(tables: Sequence[_Table]) -> Posterior:
 def _judge(question: Mapping[str, Any], tables: int) -> None:
     """Raise ValueError if a model cannot answer a question."""
     if question.get("about", "rates") != "rates":
-        raise ValueError(f"the key 'about' must be 'rates' for a model, got {question['about']!r}: omit this key")
+        raise ValueError(
+            f"for a model, the only valid value of the key 'about' is 'rates' (the default), got "
+            f"{question['about']!r}: omit the key"
+        )
     if "rank" in question and question["rank"].get("of") == "all":
         raise ValueError(
             "in a question with the key 'rank', the key 'of' must list probabilities of a single table, got 'all': "

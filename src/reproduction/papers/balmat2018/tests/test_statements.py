@@ -507,7 +507,9 @@ def test_notes_of_table_2_without_r():
 
 
 def test_digits_that_leave_one_group():
-    """Check that the standard error of a difference of medians needs two groups with values on both sides."""
+    """Check that the standard error of a difference of medians is computed only if at least two groups contain values
+    in both ranges of p.
+    """
     p, digits = np.array([0.005, 0.3] + [0.8] * 38), np.array([12.0, 13.0] + [1.0] * 38)
     assert np.isnan(agreement._dip_error(p, digits))
     both = np.array([0.005, 0.3] * 2 + [0.8] * 36), np.array([12.0, 13.0, 12.0, 15.0] + [1.0] * 36)

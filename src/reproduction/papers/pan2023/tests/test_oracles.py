@@ -328,8 +328,8 @@ CHECKS = {"phi_density": "_densities", "phi_by_rate": "_by_rate", "privacy_loss"
     ],
 )  # fmt: skip
 def test_an_error_of_a_plotted_value_is_the_left_side(drawn, name, where, by, left):
-    """Check that the plotted values agree with the formulas, and that an error of known size is the left side of the
-    claim. A missing value is never accepted.
+    """Check that the plotted values agree with the formulas, and that an error of known size in a plotted value changes
+    the left side of the claim to the expected value. A missing value is never accepted.
     """
     check = getattr(figure_checks, CHECKS[name])
     assert check(drawn[name])["ours"] > 0

@@ -446,7 +446,7 @@ def test_losses_count_down_and_scores_up(measure, gap):
 
 
 def divergences():
-    """Return the closed-form tables of the theory at a small size."""
+    """Return tables of theoretical values, which are computed for a small number of parameter values."""
     size = {"least": 1.0, "most": 30.0, "points": 4}
     return {
         "figure_1": privacy.figure_1(least=0.5, most=3.0, points=4),

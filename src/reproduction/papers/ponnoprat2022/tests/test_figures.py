@@ -107,8 +107,9 @@ def test_the_bends_that_are_not_looked_at_are_worse(seed):
 
 
 def test_a_point_read_off_print_stands_where_it_was_printed():
-    """Check that values that were read off printed plots are plotted at their printed positions. The examples are 0.864
-    for Bank (Figure 5, read with an error of 0.003) and -241,000 for the Gaussian mechanism on Adult (Figure 7).
+    """Check that values that were read off the published figures are plotted at the same positions as in these figures.
+    The examples are 0.864 for Bank (Figure 5, read with an error of 0.003) and -241,000 for the Gaussian mechanism on
+    Adult (Figure 7).
     """
     scores = {"epsilon": [0.001, 10.0], "accuracy_mean": [0.5, 0.9], "accuracy_sd": [0.0, 0.0]}
     table = pd.DataFrame(scores | {"dataset": "Bank", "variant": "published", "method": "dirichlet"})

@@ -72,9 +72,9 @@ def checked(
     if away.max() > FARTHEST:
         worst = int(np.argmax(away))
         raise ValueError(
-            f"every entry of release must be within {FARTHEST:g} scales of the range of its statistic, got "
-            f"{z[worst]:g} at index {worst} for the range [{low[worst]:g}, {high[worst]:g}] and scale "
-            f"{size[worst]:g}"
+            "the distance of every entry of release from the range of its statistic must be at most "
+            f"{FARTHEST:g} times the noise scale, got {z[worst]:g} at index {worst} for the range "
+            f"[{low[worst]:g}, {high[worst]:g}] and scale {size[worst]:g}"
         )
     values, theta = _sized("prior", prior, 4), _sized("initial", initial, 2)
     if values[1:].min() <= 0:

@@ -100,8 +100,8 @@ def judged(chains: Sequence[Chain]) -> Accuracy:
     kinds = {(c.method, len(c.draws)) for c in chains}
     if len(chains) < 2 or len(kinds) > 1:
         raise ValueError(
-            "chains must contain at least two chains of the same method and length, got "
-            f"{len(chains)} chains of {sorted(kinds)}"
+            "chains must contain at least two chains that were drawn with the same method and have the same length, "
+            f"got {len(chains)} chains with the methods and lengths {sorted(kinds)}"
         )
     values = [np.array([c.draws[:, i] for c in chains]) for i in range(2)]
     state = of_chains([_accuracy.bulk_ess(x) for x in values], [_accuracy.rhat(x) for x in values])

@@ -377,7 +377,7 @@ def test_limits_of_geweke(z, limits, ticks):
 
 
 def test_ticks_of_the_coverage_and_of_the_designs():
-    """Check the ticks, and the offsets of three methods, which are -0.14, 0 and 0.14."""
+    """Check the axis ticks, and check that the horizontal offsets of the three methods are -0.14, 0 and 0.14."""
     methods = ["exact", "corrected", "naive"]
     table = a.crossed("coverage", "length", method=methods, epsilon=[34.0, 2.0], parameter=PARAMETERS)
     for what in ("coverage", "length"):

@@ -38,8 +38,8 @@ def test_the_missing_n():
 
 
 def test_counts_in_turn():
-    """Check that the mean of the number s_c of uncensored records is 953.20 if the counts are drawn one after the other
-    and 950.60 if they are drawn jointly. Both values come from an independent enumeration of all counts.
+    """Check that the mean of the number s_c of uncensored records is 953.20 if the counts are drawn sequentially, and
+    950.60 if they are drawn jointly. Both values come from an independent enumeration of all counts.
     """
     in_turn, error, joint, its_error = numbers(r"s_c is # \(#\) as written and # \(#\) with", said(2, size=400))
     assert in_turn == pytest.approx(953.20, abs=4 * error)
@@ -277,7 +277,7 @@ def test_only_one_printed_formula_fails_its_tolerance():
     ],
 )
 def test_an_error_of_a_formula_is_the_reported_gap(monkeypatch, name, wrong, gap, expected):
-    """Check that an error of known size in a printed formula is reported as a gap of this size."""
+    """Check that an error of known size in a printed formula is reported as a difference of this size."""
     monkeypatch.setattr(formulas, name, wrong(getattr(formulas, name)))
     assert getattr(formulas, gap)(AT) == pytest.approx(expected, rel=1e-3)
 
@@ -319,8 +319,8 @@ def test_gaps_of_the_sampler(monkeypatch):
 
 @pytest.mark.parametrize(("side", "shift"), [(0, 0.5), (1, -0.5)])
 def test_the_gap_of_the_ends_of_the_gamma_weight(monkeypatch, side, shift):
-    """Check that an error of half a unit in an end of the interval is reported relative to beta sqrt(shape), which is 2
-    sqrt(474.5).
+    """Check that an error of half a unit in an endpoint of the interval is reported relative to beta sqrt(shape), which
+    is 2 sqrt(474.5).
     """
     right = formulas.Setting.sampler
 

@@ -467,9 +467,9 @@ def test_worst_pair():
 
 
 def test_counts_in_turn_and_jointly():
-    """Check that the mean of s_c, the number of uncensored records, is 953.20 for counts drawn one after the other and
-    950.60 for counts drawn jointly. The total variation distance is 0.184. These values come from an independently
-    written program.
+    """Check that the mean of s_c, the number of uncensored records, is 953.20 for counts drawn sequentially and 950.60
+    for counts drawn jointly. The total variation distance is 0.184. These values come from an independently written
+    program.
     """
     table = statistics_laws.counts_in_turn(
         z_mean=-21.27, z_sse=778.56, z_low=23.0, z_high=27.0, n=1000, lower=-2.0, upper=2.0,

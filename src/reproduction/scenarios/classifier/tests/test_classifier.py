@@ -216,8 +216,8 @@ def test_questions_within_a_table_are_exact_where_a_share_answers_them():
 
 
 def test_other_questions_are_drawn_with_their_monte_carlo_error():
-    """Check answers that are computed from draws, for differences within a probability table and between two tables.
-    Two tables are independent given the release.
+    """Check the answers to questions about differences within a probability table and between two tables, if the
+    answers are computed from draws. Two tables are independent given the release.
     """
     (every, weights), (other, chances) = (enumerated(values) for values in RELEASED.values())
     a, b, _ = (every[:, i] + 1.0 for i in range(3))
@@ -265,7 +265,10 @@ def test_a_table_with_an_estimated_total_makes_the_answer_approximate():
             "the key 'rank' must contain names from a single table, got names from 2 tables",
         ),
         ({"rank": {"of": "all"}}, "the key 'of' must list probabilities of a single table, got 'all'"),
-        ({"sum": ["P(mark = a)"], "about": "counts"}, "the key 'about' must be 'rates' for a model, got 'counts'"),
+        (
+            {"sum": ["P(mark = a)"], "about": "counts"},
+            "the key 'about' is 'rates' (the default), got 'counts'",
+        ),
         ({"difference": ["P(mark = a)", "P(mark = z)"]}, "unknown name"),
     ],
 )
@@ -379,7 +382,11 @@ def test_only_questions_about_a_share_of_one_table_are_exact(question, exact):
         ({"share": {}}, 2, "the key 'share' must contain names from a single table"),
         ({"rank": {"of": [A]}}, 3, "got names from 3 tables"),
         ({"rank": {"of": "all"}}, 1, "must list probabilities of a single table, got 'all'"),
-        ({"sum": [A], "about": "counts"}, 1, "the key 'about' must be 'rates' for a model, got 'counts'"),
+        (
+            {"sum": [A], "about": "counts"},
+            1,
+            r"the key 'about' is 'rates' \(the default\), got 'counts'",
+        ),
         ({"sum": [A], "about": "rates"}, 1, None),
         ({"difference": [A, B]}, 2, None),
         ({"rank": {"of": [A, B]}}, 1, None),

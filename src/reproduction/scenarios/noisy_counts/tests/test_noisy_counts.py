@@ -108,7 +108,7 @@ def test_the_readmes_example_is_right_by_enumeration(tmp_path, prior):
 
 
 def test_the_readmes_numbers(tmp_path):
-    """Check that the example in the README reproduces all digits of the numbers that the README prints."""
+    """Check that the example in the README reproduces all digits of the numbers that are shown in the README."""
     rows, _, facts = made(tmp_path)
     share, rate = (one(rows, "met among met, not_met", what) for what in ("share", "rate"))
     assert [round(x, 3) for x in (share["mean"], share["lower"], share["upper"])] == [0.953, 0.667, 1.0]
