@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from reference import censored_statistics as reference
 from scipy.special import gammaln
-from scipy.stats import invgamma, norm
+from scipy.stats import chi2, invgamma, norm
 
 from dpmultinomial import _accuracy
 from dpmultinomial._accuracy import SUMMARY
@@ -249,6 +249,22 @@ def test_conflict_of_the_medians_is_closed_form():
     found = censored_statistics.compare(inner, (1.5, 9.0), rng=stream(1, "medians"))
     assert found.parameters == pytest.approx((2 * norm.sf(1.5), 2 * invgamma.sf(9.0, 2.0, scale=1.0)), rel=1e-12)
     assert not found.found
+
+
+@pytest.mark.parametrize("sums", [False, True])
+def test_predictive_p_values_are_those_of_chi_squared_where_nothing_is_censored(sums):
+    """Check a nearly known sigma = 0.1 and five records: sse/sigma^2 is chi-squared with 4 degrees of freedom, the sum
+    of u^2/sigma^2 with 5; the mean is normal; low = high = 0 have Laplace noise. Each p-value is from 4,000 draws.
+    """
+    n, sigma2, scale = 5, 0.01, 0.5
+    prior = Prior(0.0, 1e-12, 1e8, 1e8 * sigma2)
+    tails = np.array([0.3, 0.2, 0.25, 0.4])  # of every statistic: below, below, above, below
+    first = norm.ppf(0.3) * (sigma2 / n) ** 0.5 * (n if sums else 1)
+    second = sigma2 * chi2.ppf(0.2, n if sums else n - 1)
+    z = np.array([first, second, -scale * np.log(2 * 0.25), scale * np.log(2 * 0.4)])
+    release = cs.Release(z, n, np.array([1e-9, 1e-9, scale, scale]), np.zeros(4), prior, 0.0, sums)
+    found = np.array(cs.predictive(release, rng=stream(1, "predictive", str(sums))))
+    assert (np.abs(found / 2 - tails) < 4 * np.sqrt(tails * (1 - tails) / cs.SIZE)).all()
 
 
 def test_tempering_goes_as_far_as_an_eighth_of_the_particles_counts():

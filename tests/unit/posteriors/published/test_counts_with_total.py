@@ -577,6 +577,32 @@ def test_tails_of_a_share_given_a_public_total():
         assert found[i] == pytest.approx(min(prior @ beta.cdf(y), prior @ beta.sf(y)), rel=1e-9)
 
 
+def test_the_flat_comparison_of_a_noisy_total_is_flat_on_the_counts():
+    """Check two counts with a noisy total by enumeration: the prior of the sum that belongs to Dirichlet rates, which
+    falls like 1/T^4 at a concentration of 2.5 for each, is no part of the flat prior.
+    """
+    noise = law_of({"law": "discrete_gaussian", "sigma": 6.0})
+    found = counts_with_total.posterior(
+        {"a": 9, "b": 25},
+        noise=noise,
+        prior={"law": "multinomial", "alpha": 2.5},
+        total={"released": 40, "noise": noise},
+    )
+    n = np.arange(161)
+    logs = noise.log_likelihood(9, n)[:, None] + noise.log_likelihood(25, n) + noise.log_likelihood(40, n[:, None] + n)
+    flat = np.exp(logs - logs.max())
+    own = flat * np.exp((gammaln(n + 2.5) - gammaln(n + 1))[:, None] + gammaln(n + 2.5) - gammaln(n + 1))
+    own *= np.exp(gammaln(n[:, None] + n + 1) - gammaln(n[:, None] + n + 5))
+    beside = found.source.comparison(0.9).set_index("quantity")
+    for name, axis in (("a", 1), ("b", 0)):
+        for column, weights in (("flat_", flat), ("", own)):
+            p = weights.sum(axis=axis) / weights.sum()
+            assert beside.loc[name, f"{column}mean"] == pytest.approx(p @ n, rel=1e-10)
+            assert beside.loc[name, f"{column}sd"] == pytest.approx(np.sqrt(p @ (n - p @ n) ** 2), rel=1e-9)
+            ends = [n[np.argmax(np.cumsum(p) >= level)] for level in (0.05, 0.95)]
+            assert beside.loc[name, [f"{column}lower", f"{column}upper"]].tolist() == ends
+
+
 def test_what_a_prior_decides_beside_a_total_is_shown():
     """Check flat counts with a total of 30, by enumeration, with a prior that favours the first count."""
     noise = law_of({"law": "discrete_gaussian", "sigma": 6.0})
