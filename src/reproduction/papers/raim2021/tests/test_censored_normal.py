@@ -257,3 +257,20 @@ def test_extreme_arguments_of_both_samplers_are_accepted(changes):
     found = censored_arguments.checked(**(GIVEN | changes))
     assert found.n == changes.get("n", 10)
     assert found.scales.tolist() == [1.0] * 4
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_standard_errors_of_the_means_of_chains(count):
+    """Check the squared standard error: the sum of the squared deviations, divided by N - 1 and by the effective sample
+    size, for N = 8 and N = 16 draws.
+    """
+    draws = np.zeros((count, 8, 6))
+    draws[:, :, 0] = [[1.0, 2.0, 4.0, 3.0, 0.0, 5.0, 2.0, 7.0], [2.0, 0.0, 1.0, 6.0, 3.0, 3.0, 4.0, 5.0]][:count]
+    draws[:, :, 1] = draws[:, :, 0] ** 2
+    table = censored_normal.diagnostics([censored_normal.Chain(one, 1.0, 0.25, "exact") for one in draws])
+    for row, x in zip(table.to_dict("records"), (draws[:, :, 0], draws[:, :, 1]), strict=True):
+        squares = float(((x - x.mean()) ** 2).sum())
+        assert row["sd"] ** 2 == pytest.approx(squares / (8 * count - 1), rel=1e-12)
+        assert row["mc_se"] ** 2 * row["ess"] == pytest.approx(squares / (8 * count - 1), rel=1e-12)
+        assert row["impossible"] == 0.25
+        assert np.isnan(row["rhat"]) == (count == 1)

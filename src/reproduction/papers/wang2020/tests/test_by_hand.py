@@ -24,6 +24,7 @@ from reproduction.papers.wang2020 import (
     releases,
     speed,
 )
+from reproduction.papers.wang2020.algorithms import release_moments
 
 
 def test_a_mode_of_the_multinomial_is_told_from_its_neighbours():
@@ -751,3 +752,12 @@ def test_moments_of_algorithm_3_are_simulated_and_the_others_exact():
         ("Algorithm 2, N_min: mean", 2.5, pytest.approx(0.6)),
         ("Algorithm 2, N_min: variance", 6.0, pytest.approx(0.8)),
     ]
+
+
+def test_sums_of_units_within_nine_standard_deviations_are_distinct():
+    """Check 400 components with the counts 0 or 200. With a = k = 1, a component receives 0 or 199 units before a tie,
+    so the sum has the standard deviation 199/2 sqrt(400) = 1990.
+    """
+    group = (np.array([0, 200]), np.array([0.5, 0.5]), 400, True)
+    units = release_moments._units(1, np.array([1]), [group])
+    assert units.length >= 2 * 9 * 1990
