@@ -149,9 +149,9 @@ class Memory:
 
     def fingerprint(self, content: bytes) -> str:
         """Return the fingerprint of a confidential file's content under the secret key of the user account. The string
-        is empty if nothing can be stored.
+        is empty if there is no key and nothing can be stored.
         """
-        if not self.there:
+        if not self.there and not (self.folder.is_dir() and os.access(self.key, os.R_OK)):
             return ""
         if not os.path.lexists(self.key):
             if any(not isinstance(entry, Remembered) or entry.files for entry in self._files()):

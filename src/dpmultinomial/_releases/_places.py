@@ -72,6 +72,20 @@ def own_folder(home: Path) -> None:
         raise Refused("; ".join(reasons))
 
 
+def own_account(folder: Path) -> None:
+    """Raise ValueError if another user can change the folder of the user account, which contains the copies of journals
+    and the key of the fingerprints. The message states the remedy.
+    """
+    about = folder.stat()
+    if about.st_uid != os.geteuid():
+        raise Refused(
+            f"{folder} belongs to another user (user ID {about.st_uid}), who can replace the copies of your journals: "
+            "set HOME or XDG_STATE_HOME to a folder of your own"
+        )
+    if stat.S_IMODE(about.st_mode) & 0o022:
+        raise Refused(f"{folder} can be changed by other users: chmod 700 {folder}")
+
+
 def own_file(path: Path, name: str = "") -> None:
     """Raise ValueError if the path of a file next to the confidential data is a link or a folder. The message states
     `name`, or the path below ``confidential/``.

@@ -213,12 +213,14 @@ def locked(root: Path, *, wait: float = WAIT) -> Iterator[None]:
 def account_locked(*, wait: float = WAIT) -> Iterator[None]:
     """Hold the lock that all releases of the same user account share, so that the releases of two projects cannot both
     miss the spending of the other. A process that holds this lock never waits for the lock of a project, so two
-    processes cannot wait for each other. Without a writable home folder, there is no lock.
+    processes cannot wait for each other. Without a writable home folder, there is no lock. A folder that other users
+    can change is rejected.
     """
     memory = _budget_records.of_account()
     if not memory.there:
         yield
         return
+    _places.own_account(memory.folder)
     path = memory.folder / LOCK
     with _held(path, str(path), wait=wait):
         yield

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpmultinomial._files.csv_table import parse
-from dpmultinomial._releases import _confidential, _places, restoring, room
+from dpmultinomial._releases import _budget_records, _confidential, _places, restoring, room
 
 
 def test_a_confidential_file_is_a_file(tmp_path):
@@ -272,3 +272,43 @@ def test_a_link_that_git_tracks_is_found_too(tmp_path):
     assert _places.problems("confidential/c.csv", root) == []
     git(root, "add", "-f", "confidential")
     assert "git tracks files" in _places.problems("confidential/c.csv", root)[0]
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o702, 0o777, 0o1777])
+def test_a_folder_of_the_account_that_others_can_change_is_refused(tmp_path, monkeypatch, mode):
+    """Others could replace the copies of journals, or plant a key that they know."""
+    root, settings = project(tmp_path), {"mechanism": "discrete_laplace", "data": "confidential/c.csv", "epsilon": 1.0}
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    account = tmp_path / "state/dpmultinomial/spent"
+    account.mkdir(parents=True)
+    account.chmod(mode)
+    for refused in (lambda: room.make("r", settings, root=root), restoring.new_account_key):
+        with pytest.raises(ValueError, match=rf"^{account} can be changed by other users: chmod 700 {account}$"):
+            refused()
+    account.chmod(0o755)  # all files in it have mode 0600
+    owned_by(monkeypatch, account, 4242)
+    with pytest.raises(
+        ValueError, match=rf"^{account} belongs to another user \(user ID 4242\), .* to a folder of your own$"
+    ):
+        room.make("r", settings, root=root)
+    assert not list(account.glob("*.json"))
+    monkeypatch.undo()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    assert room.make("r", settings, root=root).is_dir()
+
+
+def test_a_folder_of_the_account_that_can_only_be_read_is_still_compared(tmp_path, monkeypatch):
+    settings = {"mechanism": "discrete_laplace", "data": "confidential/c.csv", "epsilon": 1.0}
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    roots = []
+    for name in ("first", "second", "other"):
+        (tmp_path / name).mkdir()
+        roots.append(project(tmp_path / name))
+    data = roots[2] / "confidential/c.csv"
+    data.write_text("category,count\nnorth,31415\nsouth,92653\n")
+    room.make("r", settings, root=roots[0])
+    monkeypatch.setattr(_budget_records.Memory, "there", False)
+    with pytest.raises(ValueError, match="recorded in another journal"):
+        room.make("r", settings, root=roots[1])
+    assert room.make("r", settings, root=roots[2]).is_dir()  # another file
+    assert len(list((tmp_path / "state/dpmultinomial/spent").glob("*.json"))) == 1
