@@ -401,7 +401,8 @@ GROWS += "small or large exposure are unreliable"
     ("parts", "warnings"),
     [
         ({}, []),
-        ({"areas": 49}, ["only 49 areas: intervals may be too short (measured coverage .94 for 50 areas)"]),
+        ({"areas": 49}, [f"only 49 areas: intervals may be too short ({rates.COVERAGE} for 50 areas)"]),
+        ({"areas": 1}, [f"only 1 area: intervals may be too short ({rates.COVERAGE} for 50 areas)"]),
         ({"dropped": tuple("abcdef")}, ["dropped, because the exposure is 0: a, b, c, d, e"]),
         (
             {"held": ["log shape", "slope of x"]},
