@@ -544,7 +544,33 @@ def test_a_process_that_waits_for_a_lock_says_so_once(tmp_path, monkeypatch, cap
     with _protocol.locked(first), pytest.raises(TimeoutError, match=r"still locked after 0\.3 s"):
         room.make("r", COUNTED, root=second, wait=0.3)
     lock = tmp_path / "account told/dpmultinomial/spent/.lock"
-    assert capsys.readouterr().err == f"{lock} is locked by another process: waiting for at most 0.3 s\n"
+    assert (
+        capsys.readouterr().err == f"{lock} is locked by another process: waiting for at most 0.3 s (keep this file)\n"
+    )
+
+
+def test_a_lock_whose_file_was_removed_while_a_process_waited_is_no_lock(tmp_path, monkeypatch):
+    """The first process holds the removed file, the second waits for it, and the third locks the new file. After the
+    first has ended, the second must wait for the third.
+    """
+    path, order = tmp_path / ".lock", []
+    first, third = _protocol._held(path, "a", wait=0), _protocol._held(path, "c", wait=0)
+    first.__enter__()
+
+    def sleep(_):
+        if not order:
+            path.unlink()
+            third.__enter__()
+            first.__exit__(None, None, None)
+        order.append("the second waits")
+        if len(order) == 3:
+            order.append("the third ends")
+            third.__exit__(None, None, None)
+
+    monkeypatch.setattr(_protocol.time, "sleep", sleep)
+    with _protocol._held(path, "b", wait=60):
+        order.append("the second holds")
+    assert order == ["the second waits"] * 3 + ["the third ends", "the second holds"]
 
 
 @pytest.mark.parametrize("shared", ["folder", "hard link"])

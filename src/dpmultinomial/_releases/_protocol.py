@@ -242,17 +242,22 @@ def _held(path: Path, name: str, *, wait: float) -> Iterator[None]:
     """Hold an exclusive lock on a file. The kernel releases the lock if the process ends."""
     _places.own_file(path, name)
     _durable.step("open the lock")
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    handle = _opened(path)
     try:
         start, told = time.monotonic(), False
         while True:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
+                if path.exists() and os.path.samestat(os.fstat(handle), path.stat()):
+                    break
+                os.close(handle)  # the file was removed while this process waited, so others lock a new file
+                handle = _opened(path)
             except BlockingIOError:
                 passed = time.monotonic() - start
                 if not told and passed > _QUIET:
-                    _printing.notice(f"{name} is locked by another process: waiting for at most {wait:g} s")
+                    _printing.notice(
+                        f"{name} is locked by another process: waiting for at most {wait:g} s (keep this file)"
+                    )
                     told = True
                 if passed >= wait:
                     raise TimeoutError(
@@ -268,6 +273,10 @@ def _held(path: Path, name: str, *, wait: float) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def _opened(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
 
 def finish(asked: Asked, entry: Entry, books: Books) -> Path:
