@@ -715,8 +715,18 @@ class Books:
 
 
 def readable_memory(memory: Memory, identity: str, place: Path) -> None:
-    """Raise ValueError if the copy of the journal of `place` in the user account is unreadable. The argument `identity`
-    is the identifier of the journal, or empty if the journal does not exist yet.
+    """Check that the copy of a journal in the user account can be read.
+
+    Parameters
+    ----------
+    memory : copies of the journals in the user account.
+    identity : identifier of the journal; empty if the journal does not exist yet.
+    place : confidential folder of the journal.
+
+    Raises
+    ------
+    ValueError
+        If the copy cannot be read.
     """
     for torn in memory.unreadable():
         if torn.is_about(identity, place):

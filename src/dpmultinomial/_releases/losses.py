@@ -81,13 +81,17 @@ def of_additive_counts(scale: float) -> Losses:
 
 
 def of_shares(r: float, alpha: float, *, tables: int) -> Losses | None:
-    """Return the privacy losses of a model with Dirichlet noise, or None if their distribution is too large for the
-    memory.
+    """Return the privacy losses of a model with Dirichlet noise.
 
     Parameters
     ----------
     r, alpha : parameters of the Dirichlet mechanism.
     tables : number of tables of the model.
+
+    Returns
+    -------
+    losses or None
+        One distribution per table. None if the distribution is too large for the memory.
     """
     return (DirichletLoss(r, alpha),) * tables if r <= _LARGEST_WEIGHT and 1 <= alpha <= _LARGEST_ALPHA else None
 
