@@ -691,7 +691,7 @@ class Books:
     def _memory_agrees(self) -> None:
         text = self.journal.text
         identity = self.journal.identity(text)
-        readable_memory(self.memory, identity, self.place)
+        _readable_memory(self.memory, identity, self.place)
         for known in self.memory.all():
             if known.identity == identity and not text.startswith(known.text):
                 behind = known.text.startswith(text)
@@ -714,19 +714,9 @@ class Books:
                 )
 
 
-def readable_memory(memory: Memory, identity: str, place: Path) -> None:
-    """Check that the copy of a journal in the user account can be read.
-
-    Parameters
-    ----------
-    memory : copies of the journals in the user account.
-    identity : identifier of the journal; empty if the journal does not exist yet.
-    place : confidential folder of the journal.
-
-    Raises
-    ------
-    ValueError
-        If the copy cannot be read.
+def _readable_memory(memory: Memory, identity: str, place: Path) -> None:
+    """Check that the copy of a journal in the user account can be read. The identifier `identity` of the journal is
+    empty if the journal does not exist yet.
     """
     for torn in memory.unreadable():
         if torn.is_about(identity, place):
@@ -799,7 +789,7 @@ def _spent_before(root: Path, place: Path, spent: set[tuple[str, int]], memory: 
     """Return the evidence that a missing journal should exist, or an empty string if there is no evidence."""
     if spent:
         return f"{FOLDER}/ledger.tsv contains {len(spent)} releases"
-    readable_memory(memory, "", place)
+    _readable_memory(memory, "", place)
     if any(known.place == str(place) for known in memory.all()):
         return f"the user account has a copy of a journal of {place}"
     return f"there are releases in {FOLDER}/" if releases(root) else ""
