@@ -253,6 +253,8 @@ def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
     if MECHANISMS[mechanism] is _MODEL:
         relations += _ordered(record["network"])
         relations.append(("levels must be the categories of the nodes", set(record["levels"]) == {*record["network"]}))
+        relations.append(("tables must be the number of nodes", record["tables"] == len(record["network"])))
+        relations.append(("order must be the order in cost", record.get("order") == cost.get("order")))
     pure, words = cost.get("epsilon", math.nan), "scale, sensitivity and cost are inconsistent"
     if table_columns.is_of(record):
         relations += _levels(record, words)

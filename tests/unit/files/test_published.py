@@ -119,6 +119,8 @@ def taken(folder, key):
         ("naive_bayes", "network", {"age": ["tenure"], "tenure": ["age"]}, "network must not contain a cycle"),
         ("bayesian_network", "network", {"age": ["age"]}, "network must not contain a cycle"),
         ("naive_bayes", "levels", {"age": ["a", "b"]}, "levels must be the categories of the nodes"),
+        ("naive_bayes", "tables", 7, "tables must be the number of nodes"),
+        ("naive_bayes", "order", 1.5, "order must be the order in cost"),
         ("laplace_tree", "sensitivity", 1, "of the key sensitivity is invalid"),
         ("gaussian_tree", "total", 10, "must be equal to the total in the record, got '9'"),
         (
