@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 from dpmultinomial._measurement_files import reading
+from dpmultinomial._measurement_files.products import product_of
 from dpmultinomial._posteriors.trees.tree_posterior import infer
 from dpmultinomial._seeding import stream
 from reproduction import studies, style, synthetic_census
@@ -33,6 +34,17 @@ def table():
 def measured(folder, seed, **changes):
     given = {"state": "VT", "size": SIZE, "cell": CELL, "levels": ["County", "Tract", "Block_Group", "Block"]}
     return study.measured(folder, level=0.9, rng=stream(seed, "files"), **(given | changes))
+
+
+def test_blocks_have_households_or_one_facility():
+    """Check that a block with n people has 1 + n // 3 housing units (type 0), or one facility of one other type."""
+    people = synthetic_census.made(product_of("pl94", "person"), 50, synthetic_census.Size(**SIZE), stream(3, "units"))
+    number = np.bincount(people.block, minlength=len(people.units))
+    households = people.units[:, 0] > 0
+    assert 0 < (~households).sum() < len(households)
+    np.testing.assert_array_equal(people.units[households, 0], 1 + number[households] // 3)
+    assert (people.units[households, 1:] == 0).all()
+    assert (np.sort(people.units[~households], axis=1) == [0] * 7 + [1]).all()
 
 
 def test_true_counts_are_those_of_the_people_who_were_made_up(tmp_path):

@@ -175,6 +175,20 @@ def test_counts_that_may_be_negative_have_rates(monkeypatch):
         np.testing.assert_allclose(found[column], wanted[column], rtol=1e-9, atol=1e-13)
 
 
+@pytest.mark.parametrize("level", [0.2, 0.5, 0.95, 0.999])
+def test_intervals_of_the_rates_of_many_counts_at_any_level(level, monkeypatch):
+    """Check the ends of the intervals against the quantiles of single rates."""
+    few(monkeypatch, 60)
+    law = law_of({"law": "discrete_laplace", "scale": 3.0})
+    noisy, total = released(90, stream(12, "levels"), law)
+    found = counts_with_total.posterior(noisy, noise=law, total=total)
+    table = found.summary(level)
+    rates = table[table["type"] == "rate"][["lower", "upper"]].to_numpy(dtype=float)
+    for i in (0, 11, 89):
+        wanted = found.rates[found.rates.names[i]].quantile([(1 - level) / 2, (1 + level) / 2])
+        np.testing.assert_allclose(rates[i], wanted, rtol=1e-11)
+
+
 @pytest.mark.parametrize("transforms", [False, True])
 def test_a_noisy_total_of_equal_counts(transforms, monkeypatch):
     law, root = law_of({"law": "discrete_gaussian", "sigma": 2.0}), law_of({"law": "discrete_gaussian", "sigma": 6.0})
