@@ -6,7 +6,7 @@ from reference import unswapping as reference
 from scipy.special import betainc, expit
 
 from dpmultinomial._posteriors.swapping import log_odds, unswapping
-from dpmultinomial._posteriors.swapping.log_odds import LogOddsMixture
+from dpmultinomial._posteriors.swapping.log_odds import LogOddsMixture, UpperTail
 from dpmultinomial._seeding import stream
 
 STEP = np.array([1.0, -1.0, -1.0, 1.0])
@@ -86,6 +86,15 @@ def test_density_and_probability_where_two_logistic_laws_add_up():
     h = np.linspace(-60, 60, 24001)
     wanted = [np.sum(expit(h) * expit(-h) * expit(at - h) * expit(h - at)) * 0.005 for at in x]
     assert law.pdf(x) == pytest.approx(wanted, abs=2e-14)
+
+
+@pytest.mark.parametrize("x", [5.0, 30.0, 100.0, 300.0, 600.0])
+def test_far_tails_where_two_logistic_laws_add_up(x):
+    """Check theta uniform: P(X > x) = e^-x (x - 1 + e^-x)/(1 - e^-x)^2, down to probabilities of 1e-258."""
+    tail, far = UpperTail(np.ones((1, 4)), np.ones(1)), np.exp(-x)
+    wanted = far * (x - 1 + far) / (1 - far) ** 2
+    assert tail.probability(x) == pytest.approx(wanted, rel=1e-12, abs=0)
+    assert tail.quantile(wanted) == pytest.approx(x, rel=1e-13)
 
 
 @pytest.mark.parametrize("small", [0, 1, 2, 3])
