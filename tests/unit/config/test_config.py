@@ -686,14 +686,14 @@ def test_mistakes_of_scenarios(change, expected):
 
 
 def test_points_of_a_grid_vary_the_last_key_fastest():
-    written = ONE | {"epsilon": [1.0, 2.0], "level": [0.5, 0.6, 0.7]}
+    written = ONE | {"epsilon": [1.0, 2.0], "total": [4, 5, 6]}
     found = scenario_settings.single("s", written, KINDS)
     assert found.form == "grid"
-    assert found.points == [{"epsilon": e, "level": level} for e in (1.0, 2.0) for level in (0.5, 0.6, 0.7)]
+    assert found.points == [{"epsilon": e, "total": total} for e in (1.0, 2.0) for total in (4, 5, 6)]
     at = found.at(found.points[4])
-    assert (at["epsilon"], at["level"], at["counts"]) == (2.0, 0.6, ONE["counts"])
+    assert (at["epsilon"], at["total"], at["counts"]) == (2.0, 5, ONE["counts"])
     assert found.settings["epsilon"] == [1.0, 2.0]
-    assert scenario_settings.words(found.points[4]) == "epsilon=2.0, level=0.6"
+    assert scenario_settings.words(found.points[4]) == "epsilon=2.0, total=5"
     assert [scenario_settings.shards(found, n) for n in (1, 5, 6, 7)] == [1, 5, 6, 6]
     single = scenario_settings.single("s", ONE, KINDS)
     assert (single.form, single.points, scenario_settings.shards(single, 5)) == ("case", [{}], 1)

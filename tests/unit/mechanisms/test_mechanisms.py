@@ -475,13 +475,13 @@ def test_modifiers_that_are_invalid(change, words):
 @pytest.mark.parametrize(
     ("law", "good", "bad"),
     [
-        (Coarsened(dpm.DiscreteLaplace(scale=1.0), least=4.0), [np.nan, 4, 5], {3.0: "at least 4.0, because smaller "
+        (Coarsened(dpm.DiscreteLaplace(scale=1.0), least=4.0), [np.nan, 4, 5], {3.0: ">= 4.0, because smaller "
          "values are withheld", 4.5: "must be integers", np.inf: "must be finite"}),
         (Coarsened(dpm.Laplace(scale=1.0), at=0.5), [0.5, 3.25], {np.nan: "missing values .NaN. without a threshold",
-         0.25: "at least 0.5, because smaller values are"}),
+         0.25: ">= 0.5, because smaller values are"}),
         (Coarsened(dpm.Laplace(scale=1.0), step=0.1), [0.3, 0.1 * 3, 1e6 + 0.1, -0.7], {0.35: "multiples of 0.1",
          0.3 + 1e-7: "must be multiples of 0.1"}),
-        (Coarsened(dpm.DiscreteLaplace(scale=1.0), step=5, at=2), [2, 5, 10], {0.0: "at least 2", 7.0: "multiples"}),
+        (Coarsened(dpm.DiscreteLaplace(scale=1.0), step=5, at=2), [2, 5, 10], {0.0: ">= 2", 7.0: "multiples"}),
     ],
 )  # fmt: skip
 def test_values_that_a_modified_distribution_releases(law, good, bad):
