@@ -280,7 +280,7 @@ def test_joint_distributions_that_are_not_available(law):
         state.pair_of([1], [2, 3])
     rough = _tree_law.TreeTogether(None, None, None, None, certain=False)
     for call in (lambda: rough.sum_of([1]), lambda: rough.pair_of([1], [2]), lambda: rough.difference_of([1], [2])):
-        with pytest.raises(Unlisted, match="only if the counts have exact distributions: use draws"):
+        with pytest.raises(Unlisted, match="because the counts of this tree have no exact distributions: use draws"):
             call()
 
 
