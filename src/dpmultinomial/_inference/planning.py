@@ -140,7 +140,7 @@ class Goal:
             group: Quantities = getattr(found, self.of)
             group = group if self.among is None else group.among(*self.among)
             lower, upper = group[self.interval].interval(self.level)
-            narrow = bool(upper - lower < (self.narrower or 0.0))
+            narrow = bool(upper - lower < (self.narrower or 0.0) - _ROUNDING)  # 0.61 - 0.41 < 0.2 by rounding alone
             holds = bool(lower - _ROUNDING <= truth <= upper + _ROUNDING)
             return narrow and holds, narrow and not holds
         chance = found.probability(self.question or "", of=self.of, among=self.among, rng=rng)

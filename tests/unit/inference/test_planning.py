@@ -184,6 +184,18 @@ def test_an_interval_is_right_if_it_holds_the_truth():
     assert counts.met(found, 51.0, rng=rng) == (False, True)
 
 
+def test_an_interval_as_wide_as_the_limit_is_not_narrower_by_rounding():
+    """Check all intervals of shares of 100 records that are exactly 0.2 wide: 20 of 100 records."""
+    asked = goal(interval="met", narrower=0.2, level=0.9)
+    for low in range(81):
+        ends = low / 100, (low + 20) / 100
+        found = SimpleNamespace(shares={"met": SimpleNamespace(interval=lambda level, ends=ends: ends)})
+        assert asked.met(found, ends[0], rng=None) == (False, False)
+        ends = low / 100, (low + 19) / 100
+        found = SimpleNamespace(shares={"met": SimpleNamespace(interval=lambda level, ends=ends: ends)})
+        assert asked.met(found, ends[0], rng=None) == (True, False)
+
+
 def test_a_decision_is_right_on_the_side_of_the_truth():
     found = posterior(dict(zip(SHARES, (50, 40, 10), strict=True)), epsilon=50.0, total=100)
     rng = stream(1, "unused")
