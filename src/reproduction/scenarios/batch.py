@@ -87,7 +87,7 @@ def write(
         for part in _answers(scenario, root_seed, shard, of, tell):
             answers = part[part[ANALYSIS] == ""]
             first = answers[TABLE].ne(answers[TABLE].shift())
-            for status, tables in answers.loc[first, "status"].value_counts().items():
+            for status, tables in _statuses(answers["status"], first).value_counts().items():
                 statuses[str(status)] = statuses.get(str(status), 0) + int(tables)
             if tested:
                 counted["conflicts"] += int(answers.loc[first, CONFLICT[0]].notna().sum())
@@ -97,6 +97,22 @@ def write(
             out[one].close()
             os.replace(making, one)
     return added([{"statuses": statuses, **counted}])
+
+
+def _statuses(status: pd.Series, first: pd.Series) -> pd.Series:
+    """Return the status of each table: that of the first rejected row, and otherwise that of the first row.
+
+    Parameters
+    ----------
+    status : statuses of the rows of consecutive tables.
+    first : whether a row is the first row of its table.
+    """
+    table, rejected = first.cumsum(), status.str.startswith(REFUSED)
+    found = status[first].set_axis(table[first])
+    why = status[rejected].set_axis(table[rejected])
+    why = why[~why.index.duplicated()]
+    found.loc[why.index] = why
+    return found
 
 
 def _append(rows: pd.DataFrame, columns: Sequence[str], out: IO[bytes]) -> None:

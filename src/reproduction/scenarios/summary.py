@@ -158,12 +158,15 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
     refused = {s.removeprefix(batch.REFUSED): n for s, n in tables["statuses"].items() if s.startswith(batch.REFUSED)}
     answered = tables["all"] - tables["refused"]
     rejected = f"{tables['refused']:,} {'was' if tables['refused'] == 1 else 'were'} rejected"
+    # without a total, a mistake in a count does not affect the other counts of its table
+    part = facts["kind"] == "noisy_counts" and tables["refused"] > 0 and set(rows["type"]) - {""} == {"count"}
+    whole, partly = (" completely", ", in whole or in part") if part else ("", "")
     noun, were = "table" if tables["all"] == 1 else "tables", "was" if answered == 1 else "were"
     return Summary(
         name=facts["scenario"],
         kind=facts["kind"],
         form="batch",
-        headline=f"{answered:,} of {tables['all']:,} {noun} {were} analysed; {rejected}.",
+        headline=f"{answered:,} of {tables['all']:,} {noun} {were} analysed{whole}; {rejected}{partly}.",
         sentences=[f"Rejected, {n:,} table{'s' * (n > 1)}: {reason}." for reason, n in list(refused.items())[:_PART]],
         lines=[_line(row, ["table"], {"kind": ""}, _unit(facts)) for row in rows.to_dict("records")],
         more=0,

@@ -265,6 +265,7 @@ def test_batches_of_published_files(folder):
         assert rows.loc[name, "mean"] == pytest.approx(one.loc[name, "mean"], rel=1e-10)
     assert rows.loc["d", "status"] == "refused: value is empty"
     assert rows.loc["e", "status"] == "refused: value is not a number"
+    assert np.isnan(rows.loc["e", "released"])  # "oops" is not a released value
     with_total = {**stated, "prior": 1.0, "total": 14}
     frame[frame["table"] == "t"].to_csv("b.csv", index=False)
     rows = pd.read_csv(made(folder, file="b.csv", **with_total).csv).set_index("quantity")

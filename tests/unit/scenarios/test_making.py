@@ -521,7 +521,8 @@ def test_tables_of_a_batch_are_counted_with_the_reasons_of_the_rejected_ones(mon
     rows = frame(*[(f"c{i}", "count", 5.0, 1.0) for i in range(401)]).assign(table="t1")
     monkeypatch.setattr(summary.batch, "read", lambda *_: iter([rows, None]))
     found = summary.summarise(making.Files(Path("results/mine")))
-    assert found.headline == "1,200 of 1,222 tables were analysed; 22 were rejected."
+    headline = "1,200 of 1,222 tables were analysed completely; 22 were rejected, in whole or in part."  # no total
+    assert found.headline == headline
     assert found.sentences[0] == "Rejected, 2 tables: reason 0."
     assert found.sentences[1] == "Rejected, 1 table: reason 1."
     assert len(found.sentences) == 20
@@ -533,7 +534,9 @@ def test_tables_of_a_batch_are_counted_with_the_reasons_of_the_rejected_ones(mon
     ]  # fmt: skip
     assert ".. the other tables are in results/mine.csv" in summary.as_text(making.Files(Path("results/mine")))
     tables |= {"all": 1201, "refused": 1}
-    assert summary.summarise(making.Files(Path("results/mine"))).headline.endswith("analysed; 1 was rejected.")
+    assert summary.summarise(making.Files(Path("results/mine"))).headline.endswith(
+        "; 1 was rejected, in whole or in part."
+    )
     settings |= {"noise": None, "epsilon": 0.5}
     told = summary.summarise(making.Files(Path("results/mine"))).assumptions
     assert "The noise is that of epsilon = 0.5." in told

@@ -110,10 +110,11 @@ def many(tables: Tables, settings: Mapping[str, Any]) -> Answers:
     which = np.array([names.index(group) for group in groups], dtype=np.int64)
     summaries = answers_by_group(cells, tuple(priors.values()), which, settings["level"])
     bad = summaries.reasons != ""
+    released = np.where(np.isinf(tables.columns["value"]), np.nan, tables.columns["value"])  # not a number in the file
     frame = pd.DataFrame(
         {
             **{"position": np.repeat(np.arange(len(tables.names)), np.diff(tables.starts))},
-            **{"quantity": tables.columns["name"], "type": "count", "released": tables.columns["value"]},
+            **{"quantity": tables.columns["name"], "type": "count", "released": released},
             **{"mean": summaries.mean, "sd": summaries.sd, "lower": summaries.lower, "upper": summaries.upper},
             **{"status": np.where(bad, REFUSED + summaries.reasons, "exact"), "error": np.where(bad, np.nan, 0.0)},
         }
