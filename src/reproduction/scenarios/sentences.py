@@ -405,11 +405,15 @@ def _question(row: Any, questions: Mapping[str, Any], *, certain: bool) -> str:
 
 def chance(mean: float, status: str, error: float, certain: bool) -> str:
     """Return a probability as text, or a bound on the probability if the event occurred in all draws or in none of the
-    draws. A computed probability of 0 or 1 is stated as such only if the event is certain.
+    draws, or if the probability is too close to 0 or 1 to be stated as a number. A bound includes the error. A computed
+    probability of 0 or 1 is stated as such only if the event is certain.
     """
-    if status != "exact" and error > 0 and mean in (0.0, 1.0):
-        return f"at least {percent(1 - error, 3)}" if mean else f"at most {percent(error, 3)}"
-    return percent(mean if certain else min(max(mean, 1e-9), 1 - 1e-9), 2)
+    text = percent(mean if certain else min(max(mean, 1e-9), 1 - 1e-9), 2)
+    if status == "exact" or not error > 0 or not (mean in (0.0, 1.0) or text.startswith((_LESS, _MORE))):
+        return text
+    likely = mean > 0.5
+    bound = percent(min(max(mean - error, 0.0), 1 - 1e-9) if likely else min(mean + error, 1.0), 3)
+    return bound if bound.startswith((_LESS, _MORE)) else f"at {'least' if likely else 'most'} {bound}"
 
 
 def question_noun(quantity: str, questions: Mapping[str, Any]) -> str:

@@ -18,7 +18,7 @@ from dpmultinomial._results.quantities import Quantities
 
 from .case import COLUMNS, DENSITIES, Answer, Case
 
-_DRAWN = "answers to questions, from independent draws"
+DRAWN = "answers to questions, from independent draws"
 
 FILE, BEHIND = ("counts", "shares"), ("rates", "parameters")
 _CURVES = 12  # maximum number of quantities in a group whose densities are computed
@@ -77,8 +77,8 @@ def answer(
     all_facts |= {"among_labels": {law.name: name for name, law in _among(posterior, "rates", among)}} if among else {}
     states = [law.accuracy for law in laws] if table is None else [accuracy] * len(table)
     reasons = {state.status: state.reason for state in reversed(states)}
-    states += [Accuracy(status, 0.0, reasons.get(status, _DRAWN)) for status in asked_rows]
-    all_facts |= {"accuracy": _accuracy(states)}
+    states += [Accuracy(status, 0.0, reasons.get(status, DRAWN)) for status in asked_rows]
+    all_facts |= {"accuracy": tally(states)}
     if "rates" in groups and (part := noise_part(posterior, among)):
         all_facts["noise_part_of_rate_variance"] = part
     return Answer(rows=frame, facts=all_facts, densities=densities(laws))
@@ -115,14 +115,19 @@ def _among(posterior: Posterior, group: str, among: Sequence[str]) -> Iterator[t
         yield from ((name, part[name]) for name in part)
 
 
-def _accuracy(states: Sequence[Accuracy]) -> list[dict[str, Any]]:
+def tally(states: Sequence[Accuracy], before: Sequence[Mapping[str, Any]] = ()) -> list[dict[str, Any]]:
     """Return the distinct accuracy statuses in a table of results, each with its reason and the number of rows with
     this status.
+
+    Parameters
+    ----------
+    states : accuracy of each row.
+    before : statuses of further rows, as returned by this function.
     """
-    tally: dict[tuple[str, str], int] = {}
+    found: dict[tuple[str, str], int] = {(one["status"], one["reason"]): one["rows"] for one in before}
     for state in states:
-        tally[state.status, state.reason] = tally.get((state.status, state.reason), 0) + 1
-    return [{"status": word, "reason": reason, "rows": rows} for (word, reason), rows in tally.items()]
+        found[state.status, state.reason] = found.get((state.status, state.reason), 0) + 1
+    return [{"status": word, "reason": reason, "rows": rows} for (word, reason), rows in found.items()]
 
 
 def noise_part(posterior: Posterior, among: Sequence[str]) -> dict[str, float]:

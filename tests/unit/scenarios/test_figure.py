@@ -546,7 +546,7 @@ def test_the_rows_of_an_answer_have_their_numbers_and_statuses():
     assert standard.row(law_of(3), 0.9, 7.0) == ("q3", "count", 7.0, 4.0, 1.0, 3.0, 5.0, 0.9, "exact", 0.0)
     assert np.isnan(standard.row(law_of(3), 0.9)[2])
     states = [EXACT, Accuracy("approximate", 0.1, "draws"), EXACT]
-    assert standard._accuracy(states) == [
+    assert standard.tally(states) == [
         {"status": "exact", "reason": EXACT.reason, "rows": 2},
         {"status": "approximate", "reason": "draws", "rows": 1},
     ]

@@ -191,6 +191,10 @@ def test_the_accuracy_of_answers_to_questions_is_stated(shown):
         (1.0, "approximate", 3e-5, True, "at least 99.997 %"),
         (0.0, "approximate", 3e-5, False, "at most 0.003 %"),
         (0.5, "approximate", 1e-3, True, "50 %"),
+        (5e-19, "approximate", 0.0148, False, "at most 1.48 %"),  # 5e-19 + 0.0148
+        (1 - 1e-9, "approximate", 0.02, False, "at least 98 %"),
+        (0.0, "approximate", 2e-17, False, "less than 0.001 %"),
+        (1.0, "approximate", 2e-17, True, "more than 99.999 %"),
     ],
 )
 def test_a_probability_from_draws_is_never_certain(mean, status, error, certain, text):
@@ -350,6 +354,9 @@ def test_a_batch_states_the_prior_of_all_tables(shown):
     assert told in shown(file="many.csv", noise=noise)
     told = "Prior: Jeffreys' prior on the rates (Dirichlet, concentration 0.5 for each).\n"
     assert told in shown(file="many.csv", noise=noise, total=20)
+    Path("many.csv").write_text("table,name,value\nt,a,3\nt,b,oops\nu,a,3\nu,b,5\n", encoding="utf-8")
+    text = shown(file="many.csv", noise=noise)  # a is analysed in both tables
+    assert text.startswith("1 of 2 tables was analysed completely; 1 was rejected, in whole or in part.\n")
     Path("many.csv").write_text("table,name,value\nt,a,3\nt,b,5\n", encoding="utf-8")
     text = shown(file="many.csv", noise=noise, total=8)
     assert text.startswith("1 of 1 table was analysed; 0 were rejected.\n")

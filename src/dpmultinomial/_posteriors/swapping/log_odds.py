@@ -49,6 +49,8 @@ SIGNS = np.array([1.0, -1.0, -1.0, 1.0])
 # number of components that are computed recursively before a component is computed directly, to limit rounding errors
 _CHAIN = 32
 _ENTRIES = 500_000  # number of components times points that are processed together
+# standard deviation of the normal prior of the log odds ratio that all strata share
+PRIOR_SD = 5.0
 _LARGE = 30.0  # if the arguments of gamma functions are larger, their ratio is computed by Stirling's series
 
 
@@ -697,7 +699,7 @@ class CommonOdds(TailedLaw):
 
 
 def common_odds_ratio(
-    swapped: ArrayLike, *, rate: float, prior_sd: float = 5.0, tolerance: float = TOLERANCE
+    swapped: ArrayLike, *, rate: float, prior_sd: float = PRIOR_SD, tolerance: float = TOLERANCE
 ) -> CommonOdds:
     """Compute the posterior distribution of the log odds ratio that all strata share, given their swapped 2 x 2 tables.
 

@@ -6,12 +6,14 @@ from typing import Any
 
 import pandas as pd
 
+from dpmultinomial._accuracy import Accuracy
 from dpmultinomial._files import places
 from dpmultinomial._measurement_files import reading
 from dpmultinomial._measurement_files.cells import CellPlaces
 from dpmultinomial._measurement_files.places import Places
 from dpmultinomial._posteriors.trees import conflict
 
+from .. import standard
 from ..case import Answer, Case
 
 
@@ -31,11 +33,14 @@ def answer(case: Case) -> Answer:
     settings = case.settings
     geography = _places(case)
     rows = geography.table(named(settings), rng=case.rng)
+    facts = _facts(geography, named(settings), bool(settings["cell"])) | {"state": settings["state"]}
     if asked := settings.get("questions"):
-        rows = pd.concat([rows, geography.ask(asked, rng=case.rng)], ignore_index=True)
-    return Answer(
-        rows=rows, facts=_facts(geography, named(settings), bool(settings["cell"])) | {"state": settings["state"]}
-    )
+        answers = geography.ask(asked, rng=case.rng)
+        rows = pd.concat([rows, answers], ignore_index=True)
+        reasons = {geography.accuracy.status: geography.accuracy.reason}
+        states = [Accuracy(status, 0.0, reasons.get(status, standard.DRAWN)) for status in answers["status"]]
+        facts["accuracy"] = standard.tally(states, facts["accuracy"])
+    return Answer(rows=rows, facts=facts)
 
 
 def _places(case: Case) -> Places:

@@ -15,7 +15,7 @@ from dpmultinomial._inference.release import Release
 from dpmultinomial._mechanisms.swapping.swapping import Swap
 from dpmultinomial._posteriors.counts.dirichlet_mixture import DirichletMixture, ExplicitLaw
 from dpmultinomial._posteriors.swapping import swapped_batches, swapped_table
-from dpmultinomial._posteriors.swapping.log_odds import common_odds_ratio
+from dpmultinomial._posteriors.swapping.log_odds import PRIOR_SD, common_odds_ratio
 from dpmultinomial._results.distributions import Continuous
 
 from .. import standard
@@ -58,7 +58,10 @@ def answer(case: Case) -> Answer:
     if "parameters" in law.groups:
         facts["probability_odds_ratio_above_1"] = float(1 - law.parameters[ODDS].cdf(0.0))
     if source.counts.shape[1:] == (2, 2) and len(source.counts) > 1:
-        rows = pd.concat([rows, _common(source, settings["level"])], ignore_index=True)
+        common = common_odds_ratio(source.counts, rate=source.rate)
+        rows = pd.concat([rows, _common(common, settings["level"])], ignore_index=True)
+        facts["accuracy"] = standard.tally([common.accuracy], facts["accuracy"])
+        facts["common_log_odds_ratio"] = PRIOR_SD
     return Answer(rows=rows, facts=facts, densities=result.densities, comparison=_naive(source, law.source, settings))
 
 
@@ -66,13 +69,12 @@ def _strata_alone(case: Case, found: Source, facts: dict[str, Any]) -> Answer:
     """Return the posterior of the common odds ratio of several 2 x 2 tables."""
     law = common_odds_ratio(found.counts, rate=found.rate)
     curve = pd.DataFrame({"quantity": COMMON, "type": "parameter", "x": law.grid, "density": law.density})
-    facts |= {"method": "exact", "groups": ["parameters"], "among": []}
+    facts |= {"method": "exact", "groups": ["parameters"], "among": [], "common_log_odds_ratio": PRIOR_SD}
     facts["accuracy"] = [{"status": law.accuracy.status, "reason": law.accuracy.reason, "rows": 1}]
-    return Answer(rows=_common(found, case.settings["level"]), facts=facts, densities=curve[list(DENSITIES)])
+    return Answer(rows=_common(law, case.settings["level"]), facts=facts, densities=curve[list(DENSITIES)])
 
 
-def _common(found: Source, level: float) -> pd.DataFrame:
-    law = common_odds_ratio(found.counts, rate=found.rate)
+def _common(law: Any, level: float) -> pd.DataFrame:
     ends = law.quantile([(1 - level) / 2, (1 + level) / 2])
     state = law.accuracy
     row = (COMMON, "parameter", np.nan, law.mean(), law.sd(), *map(float, ends), level, state.status, state.error)

@@ -94,6 +94,11 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
     if "probability_odds_ratio_above_1" in point:
         above = chance(point["probability_odds_ratio_above_1"], "exact", 0.0, False)
         sentences.append(f"The probability that the odds ratio is above 1 is {above}.")
+    if "common_log_odds_ratio" in point:
+        sentences.append(
+            "The common log odds ratio is computed under another model: all strata have the same odds ratio, and its "
+            f"logarithm has a normal prior with mean 0 and standard deviation {point['common_log_odds_ratio']:g}."
+        )
     if protects := point.get("protects"):
         sentences.append(
             f"An exchange of two records' swapped values is protected with epsilon = "

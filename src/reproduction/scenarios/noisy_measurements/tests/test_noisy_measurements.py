@@ -71,6 +71,7 @@ def test_words_page_and_figure_name_the_places_and_say_synthetic(folder, tmp_pat
     facts = json.loads(files.facts.read_text())["points"][0]
     assert "hispanic" in facts["queries"]["County"]
     assert facts["nodes"]["Block"] == 60
+    assert sum(state["rows"] for state in facts["accuracy"]) == len(found.lines)  # the answer to the question counts
     assert facts["not_used"] == ["hhgq_total_lb_con", "nurse_nva_0_con"]
     alone = json.loads(made(folder, tmp_path, query="hispanic").facts.read_text())["points"][0]
     assert (alone["combined"], alone["accuracy"][0]["status"]) == (False, "exact")

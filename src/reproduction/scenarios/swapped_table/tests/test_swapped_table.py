@@ -78,7 +78,13 @@ def test_strata_share_an_odds_ratio(tmp_path):
     rows, _, facts = making.read(made(tmp_path, strata=[TABLE, [[3, 1], [1, 3]]], rate=0.1))
     assert rows["quantity"].tolist()[-1] == "common log odds ratio"
     assert len(rows) == 3 * 8 + 1
-    assert "within 2 strata" in sentences.assumptions(facts, facts["points"][0])[1]
+    point = facts["points"][0]
+    assert "within 2 strata" in sentences.assumptions(facts, point)[1]
+    # the row of the common odds ratio has an error and a prior of its own, and both are stated
+    tally = {status: int(n) for status, n in rows["status"].value_counts().items()}
+    assert tally == {"exact": 24, "approximate": 1}
+    assert sentences.accuracy(point)[1].startswith("1 of the numbers is approximate, with the stated error")
+    assert "normal prior with mean 0 and standard deviation 5" in " ".join(sentences.assumptions(facts, point))
 
 
 def test_a_file_of_one_table_is_the_table_and_one_of_many_a_batch(tmp_path, monkeypatch):
