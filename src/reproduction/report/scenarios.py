@@ -160,7 +160,8 @@ def record_in_words(record: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _value(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_value(inner)}" for key, inner in value.items() if key != "relation")
+        numbers = ", ".join(f"{key} {_value(inner)}" for key, inner in value.items() if key != "relation")
+        return f"{numbers} ({value['relation']})" if "relation" in value else numbers
     if isinstance(value, (list, tuple)):
         return ", ".join(map(_value, value))
     return texts.text(value)

@@ -247,7 +247,7 @@ def test_a_batch_says_which_tables_failed_and_why(pages):
 def test_a_record_is_told_with_what_a_reader_asks_first():
     record = {"zeta": 1, "cost": {"relation": "replace", "epsilon": 1.0}, "mechanism": "m", "neighbours": "replace one"}
     found = scenarios.record_in_words(record)
-    assert found == [("mechanism", "m"), ("cost", "epsilon 1"), ("neighbours", "replace one"), ("zeta", "1")]
+    assert found == [("mechanism", "m"), ("cost", "epsilon 1 (replace)"), ("neighbours", "replace one"), ("zeta", "1")]
 
 
 def test_formulas_are_typeset_and_files_link_to_their_place():

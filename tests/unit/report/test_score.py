@@ -511,7 +511,7 @@ def test_a_record_of_a_release_is_listed_in_words():
     record = {"release": "r", "generation": 2, "other_entry": [1, 0.5, None], "sha256": "f", "epsilon_at_delta": 0.25,
               "law": {"law": "laplace", "scale": 1 / 3, "relation": "x"}}  # fmt: skip
     assert record_in_words(record) == [
-        ("noise distribution", "law laplace, scale 0.333333"),
+        ("noise distribution", "law laplace, scale 0.333333 (x)"),
         ("epsilon of this release alone, at a delta", "0.25"),
         ("SHA-256 of release.csv", "f"),
         ("other entry", "1, 0.5, "),
