@@ -52,7 +52,7 @@ def answer(case: Case) -> Answer:
         level
     )
     comparison = [
-        compared(f"with a prior of half the weight, {weaker!r}", other.summary(level)),
+        compared(f"with a weaker prior, {weaker!r}", other.summary(level)),
         compared("ignoring the noise", naive.assign(type=naive["quantity"].map(_TYPES))),
     ]
     return Answer(
