@@ -89,8 +89,21 @@ def protected(found: Summary, budgets: Mapping[str, Mapping[str, float]]) -> lis
     """Return sentences about the protection of a release, its privacy cost, and the budget to which the cost was
     charged.
     """
+    if found.form == "batch":
+        return _protected_tables(found.facts["settings"])
     points = found.facts.get("points", [{}])
     return by_point(points, [_protected(point, budgets) for point in points])
+
+
+def _protected_tables(settings: Mapping[str, Any]) -> list[str]:
+    """Return sentences about the protection of the tables of a batch, as far as the settings state it."""
+    noise, epsilon = settings.get("noise"), settings.get("epsilon")
+    if epsilon is None or noise:
+        return _protected({"noise": {"law": noise} if isinstance(noise, str) else noise}, {})
+    return [
+        f"The noise of each table is that of epsilon = {epsilon:g}, as stated in the settings.",
+        "If a person is counted in several tables, the costs of these tables add up.",
+    ]
 
 
 def _protected(point: Mapping[str, Any], budgets: Mapping[str, Mapping[str, float]]) -> list[str]:

@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from . import batch, making, sentences
+from .case import CONFIDENCE
 from .making import Files
 from .noisy_counts.rules import FEWEST
 from .sentences import real, shares
@@ -157,6 +158,7 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
     statuses = {status: n for status, n in tables["statuses"].items() if not status.startswith(batch.REFUSED)}
     refused = {s.removeprefix(batch.REFUSED): n for s, n in tables["statuses"].items() if s.startswith(batch.REFUSED)}
     answered = tables["all"] - tables["refused"]
+    point = _unit(facts) | {"released_counts": facts["kind"] == "noisy_counts"}
     rejected = f"{tables['refused']:,} {'was' if tables['refused'] == 1 else 'were'} rejected"
     # without a total, a mistake in a count does not affect the other counts of its table
     part = facts["kind"] == "noisy_counts" and tables["refused"] > 0 and set(rows["type"]) - {""} == {"count"}
@@ -168,7 +170,7 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
         form="batch",
         headline=f"{answered:,} of {tables['all']:,} {noun} {were} analysed{whole}; {rejected}{partly}.",
         sentences=[f"Rejected, {n:,} table{'s' * (n > 1)}: {reason}." for reason, n in list(refused.items())[:_PART]],
-        lines=[_line(row, ["table"], {"kind": ""}, _unit(facts)) for row in rows.to_dict("records")],
+        lines=[_line(row, ["table"], {"kind": ""}, point) for row in rows.to_dict("records")],
         more=0,
         level=f"{100 * facts['settings']['level']:g} %",
         assumptions=["Each table is analysed separately, with the same settings.", *_assumed(facts, rows)],
@@ -177,6 +179,7 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
                 f"The numbers of {n:,} table{'s' * (n > 1)} are {sentences.STATUS_TEXT[status]}."
                 for status, n in statuses.items()
             ),
+            *_sure(facts["settings"], rows),
             *sentences.conflicts(tables),
         ],
         limitations=["The intervals are not adjusted for the number of tables.", *sentences.LIMITATIONS],
@@ -184,6 +187,18 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
         release="",
         facts=facts,
     )
+
+
+def _sure(settings: dict[str, Any], rows: pd.DataFrame) -> list[str]:
+    """Return sentences that explain the confidence intervals of a batch. The number of empty intervals is not stated,
+    because `rows` can be a part of the rows.
+    """
+    level = settings.get("confidence")
+    if not level or CONFIDENCE[0] not in rows:
+        return []
+    explained = import_module(f"{__package__}.noisy_counts.without_prior").sentence
+    empty = f"If no count fits at this level, the interval contains only the nearest count (see {CONFIDENCE[2]})."
+    return [explained(level, rows.assign(**{CONFIDENCE[2]: ""})), empty]
 
 
 def by_point(points: Sequence[dict[str, Any]], texts: Sequence[Sequence[str]], each: str = "") -> list[str]:
@@ -279,7 +294,7 @@ def _line(row: dict[Any, Any], keys: Sequence[str], facts: sentences.Facts, poin
     elif noun == "share":
         form = "share"
     numbers = [_number(row[key], form, width, key) for key in ("released", "mean", "lower", "upper")]
-    if "exposure_column" in point:  # the released value is a count, whereas the quantity is a rate
+    if "exposure_column" in point or point.get("released_counts"):  # the quantity can be a rate
         numbers[0] = _number(row["released"], "count", width, "released")
     if kind == "question" and row["lower"] != row["lower"]:
         stated = float(row["mean"]), str(row["status"]), float(row["error"])

@@ -357,7 +357,16 @@ def test_a_batch_states_the_prior_of_all_tables(shown):
     Path("many.csv").write_text("table,name,value\nt,a,3\nt,b,oops\nu,a,3\nu,b,5\n", encoding="utf-8")
     text = shown(file="many.csv", noise=noise)  # a is analysed in both tables
     assert text.startswith("1 of 2 tables was analysed completely; 1 was rejected, in whole or in part.\n")
+    text = shown(file="many.csv", epsilon=1.0, confidence=0.9)
+    assert "The 90 % confidence intervals need no prior: intervals made this way cover the true count in at" in text
+    told = page.protected(page.write(making.files("mine", "."), "page.html"), {})
+    assert told[0] == "The noise of each table is that of epsilon = 1, as stated in the settings."
+    shown(file="many.csv", noise="exact")
+    told = page.protected(page.write(making.files("mine", "."), "page.html"), {})
+    assert told == ["No noise was added, so there is no guarantee of differential privacy."]
     Path("many.csv").write_text("table,name,value\nt,a,3\nt,b,5\n", encoding="utf-8")
+    rates = shown(file="many.csv", noise=noise, total=8, about="rates")
+    assert line(rates, "t      a")[3:5] == ["rate", "3"]  # the released count, and not 300 %
     text = shown(file="many.csv", noise=noise, total=8)
     assert text.startswith("1 of 1 table was analysed; 0 were rejected.\n")
     assert "\nThe numbers of 1 table are exact" in text
