@@ -703,6 +703,24 @@ def test_a_cost_is_stated_with_its_neighbours(point, text):
     assert sentences.cost_text(point) == text
 
 
+@pytest.mark.parametrize(
+    ("sensitivity", "sigma", "where"),
+    [  # sigma^2 = (squared L2 change)/(2 rho); a replaced record changes two counts by 1
+        ({}, "1.41421", "rho = 0.5 (neighbouring files: replace a record)."),
+        (
+            {"sensitivity": 1},
+            "1,",
+            "rho = 0.5, sensitivity = 1 (neighbouring files: add or remove a record; rho = 2 to",
+        ),
+        ({"sensitivity": 2}, "2,", "rho = 0.5, sensitivity = 2."),
+    ],
+)
+def test_a_stated_rho_has_the_relation_of_its_noise(sensitivity, sigma, where, shown):
+    text = shown(counts={"a": 5, "b": 2}, noise={"law": "discrete_gaussian", "rho": 0.5, **sensitivity})
+    assert f"parameter sigma {sigma}" in text
+    assert f"Privacy cost of the release: {where}" in text
+
+
 def test_each_accuracy_is_stated_with_its_number_of_rows_and_its_reason():
     states = [
         {"rows": 1, "status": "exact", "reason": ""},

@@ -206,12 +206,15 @@ def spent_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     stated = settings.get("noise", settings)
     keys = ("epsilon", "rho", "sensitivity", "relation")
     cost = {key: stated[key] for key in keys if isinstance(stated, Mapping) and key in stated}
-    if "epsilon" in cost and (relation := _RELATIONS.get(float(cost.get("sensitivity", 2.0)))):
+    change = float(cost.get("sensitivity", 2.0)) if "epsilon" in cost else 0.0
+    if "rho" in cost:  # the stated sensitivity is an L2 change
+        change = round(float(cost.get("sensitivity", 2**0.5)) ** 2, 12)
+    if relation := _RELATIONS.get(change):
         cost.setdefault("relation", relation)
     return cost if {"epsilon", "rho"} & set(cost) else {}
 
 
-_RELATIONS = {1.0: ADD_OR_REMOVE, 2.0: REPLACE}  # neighbouring relation by the L1 change of the counts
+_RELATIONS = {1.0: ADD_OR_REMOVE, 2.0: REPLACE}  # neighbouring relation by the L1 change, or squared L2 change
 
 
 def _mapping(noise: Any) -> dict[str, Any]:
