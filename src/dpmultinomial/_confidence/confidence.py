@@ -143,7 +143,7 @@ class Confidence:
         Returns
         -------
         DataFrame
-            Columns as in `summary`, type ``question``.
+            Columns as in `summary`, type ``question``. If no value fits at this level, the column `method` states this.
 
         Raises
         ------
@@ -162,7 +162,11 @@ class Confidence:
                 name, row = self._answer(question, level)
             except (KeyError, ValueError, TypeError) as wrong:
                 raise type(wrong)(f"{label}: {wrong.args[0]}" if label else wrong.args[0]) from None
-            rows.append((str(label) or name, "question", *row[:2], level, *row[2:6]))
+            lower, upper, coverage, method, status, error, note = row
+            if note.startswith("no "):  # an empty interval, of which only the nearest value is returned
+                method += f": {note}"
+            ends = lower + 0.0, upper + 0.0  # -0.0 becomes 0.0
+            rows.append((str(label) or name, "question", *ends, level, coverage, method, status, error))
         return pd.DataFrame(rows, columns=list(COLUMNS))
 
     def _answer(self, question: Any, level: float) -> tuple[str, Row]:
@@ -234,7 +238,9 @@ class Confidence:
         if empty:
             upper = lower = max(min(lower, most), least) if lower <= most else most
         exact = signed_sum.noise.exact and signed_sum.low == signed_sum.high
-        return lower, upper, signed_sum.coverage(level), "tails", "exact" if exact else "conservative", 0.0, ""
+        status = "exact" if exact else "conservative"
+        note = f"no value fits at this level; the nearest is {lower:g}" if empty else ""
+        return lower, upper, signed_sum.coverage(level), "tails", status, 0.0, note
 
     def _possible(self, signs: Mapping[int, int]) -> tuple[float, float]:
         least = most = 0.0

@@ -525,7 +525,8 @@ def test_a_ratio_that_no_counts_explain_is_the_nearest(a, b, share):
     """A negative numerator is replaced by 0, and a negative denominator by 1."""
     found = dpm.confidence(dpm.Release({"a": a, "b": b}, mechanism=DG(sigma=1.0)))
     row = found.ask({"ratio": ["a", "b"]}).iloc[0]
-    assert (row["lower"], row["upper"], row["method"]) == (share, share, "Fieller")
+    method = "Fieller: no ratio fits at this level"
+    assert (row["lower"], row["upper"], row["method"]) == (share, share, method)
     assert found._ratio([0], [1], 0.95)[-1] == "no ratio fits at this level"
 
 
@@ -630,6 +631,19 @@ def test_a_pvalue_is_a_number_in_the_unit_interval_with_a_description():
     assert repr(one) == "p-value 0.01235 of a = b (tails, conservative)"
     again = pickle.loads(pickle.dumps(one))
     assert (float(again), repr(again), PValue(0.5).status) == (float(one), repr(one), "exact")
+
+
+def test_a_question_states_that_no_value_fits_and_has_no_negative_zero():
+    noise = DL(scale=2.0)
+    (row,) = dpm.confidence(dpm.Release({"a": -30, "b": 5}, mechanism=noise)).ask({"sum": ["a", "b"]}).itertuples()
+    assert (row.lower, row.upper) == (0.0, 0.0)
+    assert row.method.startswith("tails: no ")
+    (row,) = (
+        dpm.confidence(dpm.Release({"a": 21, "b": 9}, mechanism=DL(scale=3.0)))
+        .ask({"difference": ["a", "b"]})
+        .itertuples()
+    )  # 12 - 12 to 12 + 12
+    assert (str(row.lower), row.upper, row.method) == ("0.0", 24.0, "tails")
 
 
 @pytest.mark.parametrize(("number", "shown"), [(9, 9), (10, 10), (11, 10)])
