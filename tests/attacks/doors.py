@@ -594,6 +594,7 @@ def _denied(patch):
 
     patch.setattr(_places, "problems", problems)
     patch.setattr(_places, "folder", lambda root: Path(root).resolve())
+    patch.setattr(_places, "own_folder", lambda home: None)
 
 
 PLACES = Door(
