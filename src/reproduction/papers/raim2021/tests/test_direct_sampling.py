@@ -227,7 +227,7 @@ def test_bad_input_is_named(call):
 
 
 def test_too_few_records_for_the_gamma_weight_say_what_is_needed():
-    with pytest.raises(ValueError, match=r"count must be >= 4, got 3.*maximum"):
+    with pytest.raises(ValueError, match=r"count must be >= 4, got 3.*mode of the gamma weight"):
         ds.GammaWeight(10.0, sigma2=1.0, count=3)
 
 
