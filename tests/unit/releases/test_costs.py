@@ -463,6 +463,7 @@ def test_mistakes(budgets, place, said):
 
 def test_the_page_says_over_which_sources_the_budget_is_counted():
     class Found:
+        form = "case"
         facts = {"points": [{"source": "first", "cost": {"epsilon": 2.0, "relation": "replace a record"}}]}  # noqa: RUF012
 
     shared, alone = (page.protected(Found, budgets)[-1] for budgets in (SHARED, ALONE))  # type: ignore[arg-type]
