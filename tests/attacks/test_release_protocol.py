@@ -549,7 +549,7 @@ def test_a_process_that_waits_for_a_lock_says_so_once(tmp_path, monkeypatch, cap
     )
 
 
-def test_a_lock_whose_file_was_removed_while_a_process_waited_is_no_lock(tmp_path, monkeypatch):
+def test_a_lock_whose_file_was_removed_while_a_process_waited_is_not_held(tmp_path, monkeypatch):
     """The first process holds the removed file, the second waits for it, and the third locks the new file. After the
     first has ended, the second must wait for the third.
     """
@@ -599,7 +599,7 @@ def test_a_process_never_waits_for_its_own_lock(tmp_path, monkeypatch, shared):
 @pytest.mark.parametrize("state", ["", "state", "./state", "../state"])
 def test_a_relative_folder_of_states_is_ignored(tmp_path, monkeypatch, state):
     """The XDG Base Directory Specification: paths in the variables must be absolute, and relative ones are ignored.
-    Otherwise every current folder would have an account of its own, and a copy of a file a second budget.
+    Otherwise every current folder would have a separate account, and a copy of a file a second budget.
     """
     first, second = two_projects(tmp_path, monkeypatch, "relative")
     monkeypatch.setenv("XDG_STATE_HOME", state)

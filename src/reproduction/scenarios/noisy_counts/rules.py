@@ -225,7 +225,7 @@ def _without_numbers(settings: Mapping[str, Any], columns: Columns, found: Seque
     combination with noise, and counts without any bound.
     """
     place, listed = ".file" if columns is not None else ".counts", cells(settings, columns)
-    if len(found) != len(listed):  # the number of names is wrong, which is a mistake of its own
+    if len(found) != len(listed):  # the number of names is wrong, which is a separate mistake
         return
     stated = settings.get("noise")
     try:

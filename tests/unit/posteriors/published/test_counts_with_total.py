@@ -579,7 +579,7 @@ def test_tails_of_a_share_given_a_public_total():
 
 def test_the_flat_comparison_of_a_noisy_total_is_flat_on_the_counts():
     """Check two counts with a noisy total by enumeration: the prior of the sum that belongs to Dirichlet rates, which
-    falls like 1/T^4 at a concentration of 2.5 for each, is no part of the flat prior.
+    falls like 1/T^4 at a concentration of 2.5 for each, is not a part of the flat prior.
     """
     noise = law_of({"law": "discrete_gaussian", "sigma": 6.0})
     found = counts_with_total.posterior(

@@ -80,7 +80,7 @@ def test_strata_share_an_odds_ratio(tmp_path):
     assert len(rows) == 3 * 8 + 1
     point = facts["points"][0]
     assert "within 2 strata" in sentences.assumptions(facts, point)[1]
-    # the row of the common odds ratio has an error and a prior of its own, and both are stated
+    # the row of the common odds ratio has a separate error and a separate prior, and both are stated
     tally = {status: int(n) for status, n in rows["status"].value_counts().items()}
     assert tally == {"exact": 24, "approximate": 1}
     assert sentences.accuracy(point)[1].startswith("1 of the numbers is approximate, with the stated error")
