@@ -175,9 +175,9 @@ def _escaped(found: re.Match[str]) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
-_LEAST_P = 1e-12  # a smaller p-value is stated as a bound, because tail probabilities of sums are upper bounds
+LEAST_P = 1e-12  # a smaller p-value is stated as a bound, because tail probabilities of sums are upper bounds
 
 
 def p_value(value: float) -> str:
     """Return a p-value as text, with one significant digit, such as ``0.02`` or ``below 1e-12``."""
-    return f"{value:.1g}" if value >= _LEAST_P else f"below {_LEAST_P:g}"
+    return f"{value:.1g}" if value >= LEAST_P else f"below {LEAST_P:g}"

@@ -8,6 +8,7 @@ import pandas as pd
 
 from .. import _checks
 from .._accuracy import LEVEL
+from .._printing import LEAST_P
 from .._results.expressions import comparison
 from .hypotheses import DRAWS, EXCESS, GAMMA, TwoPoissonRates, TwoRates, four_cells, goodness_of_fit
 from .intervals import ByName, CountConfidence, RateConfidence, Row, notes
@@ -16,6 +17,7 @@ from .noisy_release import NoisyCounts
 
 COLUMNS = ("quantity", "type", "lower", "upper", "level", "coverage", "method", "status", "error")
 QUESTIONS = ("sum", "difference", "ratio")
+_LARGEST_RATIO = 1e12  # a larger lower limit is due to rounding: only an infinite ratio fits
 MANY_RATES = 1000  # number of categories up to which the summary contains rates
 
 
@@ -39,7 +41,8 @@ class PValue(float):
         return p_value
 
     def __repr__(self) -> str:
-        return f"p-value {float(self):.4g} of {self.hypothesis} ({self.method}, {self.status})"
+        value = f"{float(self):.4g}" if self >= LEAST_P else f"below {LEAST_P:g}"  # tails of sums are upper bounds
+        return f"p-value {value} of {self.hypothesis} ({self.method}, {self.status})"
 
     def __reduce__(self) -> tuple[type, tuple[float, str, str, str]]:
         return PValue, (float(self), self.hypothesis, self.method, self.status)
@@ -109,7 +112,8 @@ class Confidence:
             each = 1 - (1 - level) / k if simultaneous else level
             rows = []
             for place, name in enumerate(noisy.names):
-                lower, upper, coverage, method, status, error, _ = RateConfidence(noisy, place).row(each)
+                lower, upper, coverage, method, status, error, note = RateConfidence(noisy, place).row(each)
+                method += f": {note}" if note.startswith("no ") else ""  # only the nearest rate is returned
                 rows.append((name, "rate", lower, upper, each, coverage, method, status, error))
             frames.append(pd.DataFrame(rows, columns=list(COLUMNS)))
         return pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
@@ -234,9 +238,9 @@ class Confidence:
         lower, upper = signed_sum.interval(level)
         least, most = self._possible(signs)
         empty = lower > upper or lower > most or upper < least
+        if lower > upper:  # no integer is between the limits; both are finite
+            lower = upper = float(np.round((signed_sum.low + signed_sum.high) / 2))
         lower, upper = float(np.clip(lower, least, most)), float(np.clip(upper, least, most))
-        if empty:
-            upper = lower = max(min(lower, most), least) if lower <= most else most
         exact = signed_sum.noise.exact and signed_sum.low == signed_sum.high
         status = "exact" if exact else "conservative"
         note = f"no value fits at this level; the nearest is {lower:g}" if empty else ""
@@ -275,6 +279,8 @@ class Confidence:
             return share, share, level, "Fieller", "exact", 0.0, "no ratio fits at this level"
         exact = over.noise.exact and under.noise.exact and over.low == over.high and under.low == under.high
         note = "unbounded" if np.isinf(interval[1]) else "with gaps" if interval[2] else ""
+        if interval[0] > _LARGEST_RATIO:  # only the denominator 0 fits
+            interval, note = (np.inf, np.inf, False), "no finite ratio fits at this level"
         return interval[0], interval[1], level, "Fieller", "exact" if exact else "conservative", 0.0, note
 
     def _two_rates(self, sides: Sequence[Sequence[int]], sizes: Any) -> TwoRates:
@@ -313,8 +319,11 @@ class Confidence:
         return (first, second), (one, two)
 
     def _difference_of_rates(self, sides: list[list[int]], sizes: Any, level: float) -> Row:
-        lower, upper = self._two_rates(sides, sizes).interval(_below(level, "a difference of rates"))
-        return lower, upper, level, "Berger and Boos", "conservative", GAMMA + EXCESS, ""
+        pair = self._two_rates(sides, sizes)
+        interval = pair.interval(_below(level, "a difference of rates"))
+        note = "" if interval else "no difference fits at this level"
+        lower, upper = interval or (pair.centre, pair.centre)
+        return lower, upper, level, "Berger and Boos", "conservative", GAMMA + EXCESS, note
 
     def _ratio_of_rates(self, sides: list[list[int]], exposures: Any, level: float) -> Row:
         pair = self._two_poisson_rates(sides, exposures)

@@ -365,7 +365,12 @@ class TwoRates:
         tail_bound = _bound(self._samples, lambda a, b: self._statistic(a, b, shift), rates, shift, least)
         return min(tail_bound + GAMMA, 1.0)
 
-    def interval(self, level: float) -> tuple[float, float]:
+    @property
+    def centre(self) -> float:
+        """Difference of the two released shares, or the nearest number in [-1, 1]."""
+        return float(np.clip(self.y[0] / self.n[0] - self.y[1] / self.n[1], -1.0, 1.0))
+
+    def interval(self, level: float) -> tuple[float, float] | None:
         """Return the smallest and the largest difference of two rates that the test does not reject.
 
         Parameters
@@ -375,16 +380,15 @@ class TwoRates:
         Returns
         -------
         lower, upper : float, in [-1, 1], rounded outwards
+            None if the test rejects every difference.
         """
         n1, n2 = self.n
-        centre = float(np.clip(self.y[0] / n1 - self.y[1] / n2, -1.0, 1.0))
         noise = sum(noise.variance / n**2 for noise, n in zip(self.noise, self.n, strict=True))
         spread = float(np.sqrt(0.25 / n1 + 0.25 / n2 + noise))
         steps = np.arange(-_FAR, _FAR + 1) * (spread / 4)  # to ten standard deviations on both sides
-        shifts = np.unique(np.clip(centre + steps, -1.0, 1.0))
+        shifts = np.unique(np.clip(self.centre + steps, -1.0, 1.0))
         interval = outermost(lambda shift: self._accepted(shift, level), shifts, _REFINED)
-        assert interval is not None  # the centre is accepted
-        return interval[0], interval[1]
+        return None if interval is None else interval[:2]
 
     def _accepted(self, shift: float, level: float) -> bool:
         return self.pvalue(shift if shift != 0 else 1e-12, 1 - level) > 1 - level

@@ -203,8 +203,8 @@ class RateConfidence:
         return interval[0], interval[1], level, "Berger and Boos", "conservative", GAMMA, note
 
     def __repr__(self) -> str:
-        lower, upper = self.interval()
-        return f"{self.name}: 95 % confidence interval {lower:.4g} to {upper:.4g}"
+        lower, upper, *_, note = self.row(LEVEL)
+        return f"{self.name}: 95 % confidence interval {lower:.4g} to {upper:.4g}" + (f" ({note})" if note else "")
 
 
 class ByName:

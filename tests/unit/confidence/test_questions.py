@@ -530,6 +530,34 @@ def test_a_ratio_that_no_counts_explain_is_the_nearest(a, b, share):
     assert found._ratio([0], [1], 0.95)[-1] == "no ratio fits at this level"
 
 
+def test_a_sum_between_two_integers_has_the_nearer_one():
+    """Noise of at most .003: no integer is near 10.4 + 5 or 10.4 - 5, and the nearest are 15 and 5."""
+    found = dpm.confidence(dpm.Release({"a": 10.4, "b": 5.0}, mechanism=dpm.Gaussian(sigma=0.001)))
+    rows = found.ask({"both": {"sum": ["a", "b"]}, "more": {"difference": ["a", "b"]}})
+    assert rows[["lower", "upper"]].to_numpy().tolist() == [[15, 15], [5, 5]]
+    assert rows["method"].tolist() == [f"tails: no value fits at this level; the nearest is {n}" for n in (15, 5)]
+
+
+def test_a_ratio_with_denominator_0_is_not_a_large_number():
+    found = dpm.confidence(dpm.Release({"a": 3, "b": 0}, mechanism=dpm.Exact()))
+    row = found.ask({"ratio": ["a", "b"]}).iloc[0]
+    method = "Fieller: no finite ratio fits at this level"
+    assert (row["lower"], row["upper"], row["method"]) == (math.inf, math.inf, method)
+
+
+def test_a_difference_of_rates_that_no_counts_explain():
+    """Both rates are in [0, 1], and -30 of 50 and 90 of 60 are not; (-30/50) - 90/60 = -2.1 is replaced by -1."""
+    found = dpm.confidence(dpm.Release({"a": -30, "b": 90}, mechanism=DL(scale=1.0)))
+    row = found.ask({"difference": ["a", "b"], "sizes": [50, 60]}).iloc[0]
+    method = "Berger and Boos: no difference fits at this level"
+    assert (row["lower"], row["upper"], row["method"]) == (-1, -1, method)
+
+
+def test_a_p_value_below_the_rounding_of_tails_is_a_bound():
+    found = dpm.confidence(dpm.Release({"a": 100, "b": 3}, mechanism=DL(scale=1.0)))  # 2 P(N >= 97) < 1e-41
+    assert repr(found.test("a = 3")) == "p-value below 1e-12 of a = 3 (tails, exact)"
+
+
 def test_a_ratio_of_rates_that_no_counts_explain():
     """Half a record replaces a negative count: (.5/2)/(.5/5) = 2.5."""
     found = dpm.confidence(dpm.Release({"a": -30, "b": -40}, mechanism=DL(scale=1.0)))

@@ -257,6 +257,9 @@ def test_a_count_beyond_its_total_has_the_nearest_rate(value, rate):
     found = dpm.confidence(dpm.Release({"a": value, "b": None}, mechanism=DL(scale=1.0), total=20))
     assert found.rates["a"].interval() == (rate, rate)
     assert f"the nearest is {rate:g}" in found.rates["a"].row(0.95)[-1]
+    remark = f"no rate fits at this level; the nearest is {rate:g}"
+    assert repr(found.rates["a"]) == f"a: 95 % confidence interval {rate:g} to {rate:g} ({remark})"
+    assert found.summary()["method"].tolist()[2] == f"exact binomial: {remark}"
     assert found.rates["a"].row(0.5)[:2] == (rate, rate)  # at a low level too
 
 
