@@ -242,16 +242,20 @@ class Posterior:
             )
         asked: dict[str, Asked] = {}
         rows: list[tuple[object, ...]] = []
+        reasons: list[str] = []
         for label, question in questions.items():
             try:
                 about = about_of(question, self.groups)
                 if about not in asked:
                     asked[about] = self._asked(about, rng)
-                for quantity, *numbers, status, error in asked[about].rows(str(label), question, level):
-                    rows.append((quantity, "question", *numbers, level, status, error))
+                for quantity, *numbers, state in asked[about].rows(str(label), question, level):
+                    rows.append((quantity, "question", *numbers, level, state.status, state.error))
+                    reasons.append(state.reason)
             except (KeyError, ValueError, TypeError, AttributeError) as wrong:
                 raise type(wrong)(f"{label}: {wrong.args[0]}") from None
-        return pd.DataFrame(rows, columns=list(COLUMNS))
+        table = pd.DataFrame(rows, columns=list(COLUMNS))
+        table.attrs["reasons"] = reasons  # reason for the accuracy status of each row
+        return table
 
     def to_arviz(self, draws: int = 1000, *, rng: np.random.Generator) -> Any:
         """Return draws in the format of ArviZ, with one variable per group. The package arviz-base is required.

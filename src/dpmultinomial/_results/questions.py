@@ -9,7 +9,7 @@ The rank of a count is 1 + the number of larger counts. The ranks of independent
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -288,8 +288,12 @@ class Drawer:
         base = self.group[self.group.names[0]].accuracy
         if base.status in ("converged", "not converged"):
             return base
-        reason = f"{DRAWS:,} independent draws; error: one standard error, or a 95 % bound if all draws agree"
-        return Accuracy("approximate", float("nan"), f"{base.reason}; {reason}" if base.reason else reason)
+        draws, error = f"{DRAWS:,} independent draws", "one standard error, or a 95 % bound if all draws agree"
+        if base.status == "approximate":  # the base has an error of its own, which the error of the draws omits
+            reason = f"{draws} from an approximate distribution ({base.reason}); error, of the draws alone: {error}"
+        else:
+            reason = "; ".join([*([base.reason] * bool(base.reason)), draws, f"error: {error}"])
+        return Accuracy("approximate", float("nan"), reason)
 
     def error(self, sd: float) -> float:
         """Return the standard error of a mean, or NaN for draws from Markov chains, which are not independent."""
@@ -396,7 +400,7 @@ KINDS = ("sum", "difference", "ratio", "share", "probability", "rank")
 NAN = float("nan")
 _ZERO = "the ratio is not defined, because its denominator is 0 with probability 1"
 Found = TypeVar("Found")
-Row = tuple[str, float, float, float, float, str, float]  # quantity, mean, sd, lower, upper, status, error
+Row = tuple[str, float, float, float, float, Accuracy]  # quantity, mean, sd, lower, upper, accuracy
 
 
 class Asked:
@@ -429,12 +433,12 @@ class Asked:
         kind, what = _one(question)
         if kind == "probability":
             probability = self.probability(what)
-            return [(label, float(probability), NAN, NAN, NAN, probability.accuracy.status, probability.accuracy.error)]
+            return [(label, float(probability), NAN, NAN, NAN, probability.accuracy)]
         if kind == "rank":
             return self._rank_rows(label, what, level)
         law = self.law(label, kind, what)
         ends = law.interval(level)
-        return [(label, law.mean(), law.sd(), *ends, law.accuracy.status, law.accuracy.error)]
+        return [(label, law.mean(), law.sd(), *ends, law.accuracy)]
 
     def law(self, label: str, kind: str, what: Any) -> Marginal:
         """Compute the distribution of a sum, difference, ratio or share.
@@ -535,9 +539,9 @@ class Asked:
             name, p = self.group.names[rank.place], rank.among(top)
             law = Discrete(rank.ranks, rank.probabilities, name=name, type="question", accuracy=state)
             ends = self.drawer.error_of_rank(law.sd(), len(places)), self.drawer.error_of_chance(p)
-            errors = (0.0, 0.0) if exact else ends
-            rows.append((f"{label}: {name}", law.mean(), law.sd(), *law.interval(level), state.status, errors[0]))
-            rows.append((f"{label}: P({name} in top {top})", p, NAN, NAN, NAN, state.status, errors[1]))
+            mean, chance_ = (replace(state, error=error) for error in ((0.0, 0.0) if exact else ends))
+            rows.append((f"{label}: {name}", law.mean(), law.sd(), *law.interval(level), mean))
+            rows.append((f"{label}: P({name} in top {top})", p, NAN, NAN, NAN, chance_))
         return rows
 
     def _drawn(self, label: str, plus: list[int], minus: list[int]) -> Marginal:

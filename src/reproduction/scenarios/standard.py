@@ -18,8 +18,6 @@ from dpmultinomial._results.quantities import Quantities
 
 from .case import COLUMNS, DENSITIES, Answer, Case
 
-DRAWN = "answers to questions, from independent draws"
-
 FILE, BEHIND = ("counts", "shares"), ("rates", "parameters")
 _CURVES = 12  # maximum number of quantities in a group whose densities are computed
 # maximum number of points of a density, and maximum number of records for which pairs of counts are enumerated
@@ -68,20 +66,27 @@ def answer(
         frame = pd.DataFrame(rows, columns=list(COLUMNS))
     else:
         frame = table
-    asked_rows: list[Any] = []
+    asked_states: list[Accuracy] = []
     if asked := settings.get("questions"):
         answers = posterior.ask(asked, level=settings["level"], rng=case.rng)
-        asked_rows = answers["status"].tolist()
+        asked_states = states_of(answers)
         frame = pd.concat([frame, answers.assign(released=np.nan)[list(COLUMNS)]], ignore_index=True)
     all_facts = {**posterior.facts, **facts, "method": posterior.method, "groups": groups, "among": among}
     all_facts |= {"among_labels": {law.name: name for name, law in _among(posterior, "rates", among)}} if among else {}
     states = [law.accuracy for law in laws] if table is None else [accuracy] * len(table)
-    reasons = {state.status: state.reason for state in reversed(states)}
-    states += [Accuracy(status, 0.0, reasons.get(status, DRAWN)) for status in asked_rows]
+    states += asked_states
     all_facts |= {"accuracy": tally(states)}
     if "rates" in groups and (part := noise_part(posterior, among)):
         all_facts["noise_part_of_rate_variance"] = part
     return Answer(rows=frame, facts=all_facts, densities=densities(laws))
+
+
+def states_of(answers: pd.DataFrame) -> list[Accuracy]:
+    """Return the accuracy of each answer in a table that `Posterior.ask` returns, each with its reason."""
+    return [
+        Accuracy(status, 0.0, reason)
+        for status, reason in zip(answers["status"], answers.attrs["reasons"], strict=True)
+    ]
 
 
 def groups_of(posterior: Posterior, about: str) -> list[str]:

@@ -655,6 +655,10 @@ def test_draws_state_their_standard_errors():
     assert drawer.state.reason == (
         "by hand; 100,000 independent draws; error: one standard error, or a 95 % bound if all draws agree"
     )
+    assert Drawer(Three("approximate"), None).state.reason == (
+        "100,000 independent draws from an approximate distribution (by hand); error, of the draws alone: one standard "
+        "error, or a 95 % bound if all draws agree"
+    )
     assert drawer.error(2.0) == 2.0 / np.sqrt(n)
     assert drawer.error_of_chance(0.2) == pytest.approx(np.sqrt(0.16 / n))
     bound = 1 - 0.05 ** (1 / n)  # of Clopper and Pearson

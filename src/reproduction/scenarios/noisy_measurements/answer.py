@@ -6,7 +6,6 @@ from typing import Any
 
 import pandas as pd
 
-from dpmultinomial._accuracy import Accuracy
 from dpmultinomial._files import places
 from dpmultinomial._measurement_files import reading
 from dpmultinomial._measurement_files.cells import CellPlaces
@@ -37,9 +36,7 @@ def answer(case: Case) -> Answer:
     if asked := settings.get("questions"):
         answers = geography.ask(asked, rng=case.rng)
         rows = pd.concat([rows, answers], ignore_index=True)
-        reasons = {geography.accuracy.status: geography.accuracy.reason}
-        states = [Accuracy(status, 0.0, reasons.get(status, standard.DRAWN)) for status in answers["status"]]
-        facts["accuracy"] = standard.tally(states, facts["accuracy"])
+        facts["accuracy"] = standard.tally(standard.states_of(answers), facts["accuracy"])
     return Answer(rows=rows, facts=facts)
 
 

@@ -66,6 +66,9 @@ def test_rows_sentences_and_figure(counties, tmp_path):
     assert said.startswith("The underlying rate of county 0 per 1,000 births is between ")
     assert said.endswith("the posterior mean is 1.6.")
     assert rates["mean"].iloc[0] == pytest.approx(1.6, abs=0.06)
+    drawn = {state["rows"]: state["reason"] for state in point["accuracy"]}[6]  # ranks, and chances of the first 3
+    assert drawn.startswith("100,000 independent draws from an approximate distribution (hyperparameters integrated")
+    assert drawn.endswith("; error, of the draws alone: one standard error, or a 95 % bound if all draws agree")
     texts = sentences.assumptions(facts, point)
     assert any("rates are per 1,000 births" in text for text in texts)
     assert any(text.startswith("Warning: only 30 areas") for text in texts)
