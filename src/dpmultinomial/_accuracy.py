@@ -73,7 +73,7 @@ def of_chains(ess: ArrayLike, rhat: ArrayLike) -> Accuracy:
     """
     least, largest = float(np.min(np.asarray(ess))), float(np.max(np.asarray(rhat)))
     passed = least >= LEAST_ESS and largest <= LARGEST_RHAT
-    reason = f"least ESS {least:.0f} of {LEAST_ESS:.0f}, largest R-hat {largest:.3f} of {LARGEST_RHAT}"
+    reason = f"smallest ESS {least:.0f}, required {LEAST_ESS:.0f}; largest R-hat {largest:.3f}, limit {LARGEST_RHAT}"
     return Accuracy("converged" if passed else "not converged", float("nan"), reason)
 
 

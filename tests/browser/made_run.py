@@ -112,7 +112,9 @@ def _scenarios(root):
         if name == "chain":  # as if it had been drawn by a chain that failed
             files.csv.write_text(files.csv.read_text().replace("exact", "not converged"))
             facts = json.loads(files.facts.read_bytes())
-            facts["points"][0]["accuracy"] = [{"status": "not converged", "reason": "least ESS 12 of 400", "rows": 6}]
+            facts["points"][0]["accuracy"] = [
+                {"status": "not converged", "reason": "smallest ESS 12, required 400", "rows": 6}
+            ]
             making.write_facts(facts, files.facts)
         provenance.write({"function": "made up"}, *files.all)
     return written

@@ -153,7 +153,8 @@ def test_chains_are_judged_by_their_worst_quantity(ess, rhat, word):
     found = _accuracy.of_chains(ess, rhat)
     assert found.status == word
     if word == "not converged" and np.isfinite(ess).all() and np.isfinite(rhat).all():
-        assert str(found) == f"not converged (least ESS {min(ess):.0f} of 400, largest R-hat {max(rhat):.3f} of 1.01)"
+        numbers = f"smallest ESS {min(ess):.0f}, required 400; largest R-hat {max(rhat):.3f}, limit 1.01"
+        assert str(found) == f"not converged ({numbers})"
 
 
 def test_a_state_is_one_of_four_words_and_an_approximation_says_how_far():

@@ -17,6 +17,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -36,6 +37,17 @@ OUTSIDE = (
 UNBOUNDED = "none: the total cost of the releases of this source is not limited"
 _TWICE = "a cost for adding or removing a record is counted as the cost for replacing a record"
 _ORDERS = tuple(1 + 2.0 ** (k / 4) for k in range(-24, 49))
+
+
+def amount(value: float) -> str:
+    """Return a privacy cost as text with six significant digits, rounded upwards, because the text states an upper
+    bound. An excess of less than 1e-9 of the value, which may be due to rounding errors, is ignored.
+
+    Parameters
+    ----------
+    value : finite number >= 0.
+    """
+    return f"{float(Context(prec=6, rounding=ROUND_CEILING).create_decimal(Decimal(value * (1 - 1e-9)))):g}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +123,7 @@ class Cost:
     @property
     def words(self) -> str:
         """Return a description of the privacy cost for use within a sentence."""
-        numbers = (f"{key} {value:.6g}" for key, value in self.stated().items() if isinstance(value, float))
+        numbers = (f"{key} {amount(value)}" for key, value in self.stated().items() if isinstance(value, float))
         return f"{', '.join(numbers)} ({self.relation})"
 
     def __str__(self) -> str:
@@ -253,7 +265,7 @@ def of_ceiling(cost: Cost, ceiling: Mapping[str, float]) -> str:
     """
     used = _used([cost], ceiling)
     relation = EXCHANGE if cost.relation == EXCHANGE else REPLACE
-    parts = [f"{key} {value:.6g} of {ceiling[key]:g}" for key, value in used.items() if key in ceiling]
+    parts = [f"{key} {amount(value)} of {ceiling[key]:g}" for key, value in used.items() if key in ceiling]
     delta = f" at delta {ceiling['delta']:g}" if "epsilon" in used and ceiling.get("delta") else ""
     return f"{' and '.join(parts)}{delta} ({relation})" if parts else ""
 
@@ -324,10 +336,10 @@ def so_far(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str:
     parts = []
     if used:
         at = {"epsilon": f" at delta {delta:g}"} if delta else {}
-        known = [f"{key} {value:.6g}{at.get(key, '')}" for key, value in used.items() if math.isfinite(value)]
+        known = [f"{key} {amount(value)}{at.get(key, '')}" for key, value in used.items() if math.isfinite(value)]
         parts.append(f"{' or '.join(known) or 'a cost without a pure epsilon'} ({REPLACE})")
     if exchange is not None:
-        parts.append(f"separately {exchange:.6g} ({EXCHANGE})")
+        parts.append(f"separately {amount(exchange)} ({EXCHANGE})")
     spent = "; ".join(parts) or "nothing spent"
     most = ", ".join(f"{key} {value:g}" for key, value in ceiling.items())
     if not most:
@@ -347,7 +359,8 @@ def _above(costs: Sequence[Cost], name: str, ceiling: Mapping[str, float], words
         return None
     pure = name != "epsilon" or delta or math.isfinite(after)
     way = "" if pure else "; these costs have no pure epsilon, so add a delta to the budget"
-    return f"{name} would rise from {before:.6g} to {after:.6g} ({words}), but the budget is {ceiling[name]:.6g}{way}"
+    rise = f"from {amount(before)} to {amount(after)} ({words})"
+    return f"{name} would rise {rise}, but the budget is {ceiling[name]:.6g}{way}"
 
 
 Facts = dict[str, object]

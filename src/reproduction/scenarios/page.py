@@ -20,7 +20,7 @@ from markupsafe import Markup
 from dpmultinomial._files import places
 from dpmultinomial._mechanisms.law_settings import law_of
 from dpmultinomial._releases import checks
-from dpmultinomial._releases.spending import REPLACE, Cost, loss_bound, of_ceiling
+from dpmultinomial._releases.spending import REPLACE, Cost, amount, loss_bound, of_ceiling
 
 from .. import style
 from . import figure, sentences
@@ -90,18 +90,22 @@ def protected(found: Summary, budgets: Mapping[str, Mapping[str, float]]) -> lis
     charged.
     """
     if found.form == "batch":
-        return _protected_tables(found.facts["settings"])
+        return _protected_tables(found.facts["settings"], found.facts["kind"])
     points = found.facts.get("points", [{}])
     return by_point(points, [_protected(point, budgets) for point in points])
 
 
-def _protected_tables(settings: Mapping[str, Any]) -> list[str]:
+def _protected_tables(settings: Mapping[str, Any], kind: str) -> list[str]:
     """Return sentences about the protection of the tables of a batch, as far as the settings state it."""
     noise, epsilon = settings.get("noise"), settings.get("epsilon")
-    if epsilon is None or noise:
+    if epsilon is None and not noise and kind in ("noisy_counts", "additive_counts"):
+        stated = "The noise of each table is that of the epsilon in the column epsilon of the file."
+    elif epsilon is None or noise:
         return _protected({"noise": {"law": noise} if isinstance(noise, str) else noise}, {})
+    else:
+        stated = f"The noise of each table is that of epsilon = {epsilon:g}, as stated in the settings."
     return [
-        f"The noise of each table is that of epsilon = {epsilon:g}, as stated in the settings.",
+        stated,
         "If a person is counted in several tables, the costs of these tables add up.",
     ]
 
@@ -113,7 +117,7 @@ def _protected(point: Mapping[str, Any], budgets: Mapping[str, Mapping[str, floa
         return ["No data were protected: this is a rehearsal with invented counts."]
     if not isinstance(cost, Mapping) or not cost:
         if protects := point.get("protects"):
-            epsilon = f"epsilon = {protects['epsilon_of_an_exchange']:.4g}"
+            epsilon = f"epsilon = {amount(protects['epsilon_of_an_exchange'])}"
             return [
                 f"An exchange of two records' swapped values is protected with {epsilon}.",
                 "The margins of the table are published exactly and are not protected.",
@@ -124,7 +128,7 @@ def _protected(point: Mapping[str, Any], budgets: Mapping[str, Mapping[str, floa
         return ["The privacy cost of the published numbers is not stated; ask the agency that released them."]
     relation = str(cost.get("relation") or "")
     stated = {key: float(cost[key]) for key in ("epsilon", "rho", "order") if key in cost}
-    paid = " and ".join(f"{key} = {value:g}" for key, value in stated.items())
+    paid = " and ".join(f"{key} = {amount(value)}" for key, value in stated.items())
     asked = Cost(relation=relation or REPLACE, **stated)
     more = replaced_text(stated, relation)
     sentences = [f"Individual records were protected with {paid}{f' ({relation}{more})' if relation else ''}."]
@@ -167,7 +171,7 @@ def composed(noise: Any, cost: Cost) -> list[str]:
         return []
     if abs(exact.rho - cost.rho) > 1e-9 * cost.rho:
         return []
-    claim = f"(epsilon, delta)-differentially private with epsilon = {exact.dp(_DELTA):.4g} at delta = {_DELTA:g}"
+    claim = f"(epsilon, delta)-differentially private with epsilon = {amount(exact.dp(_DELTA))} at delta = {_DELTA:g}"
     return [f"By its exact loss distribution, this release alone is {claim}; budgets count rho."]
 
 

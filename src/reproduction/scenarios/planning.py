@@ -17,7 +17,7 @@ from dpmultinomial import __version__
 from dpmultinomial._files import csv_table, table_columns
 from dpmultinomial._inference.planning import Plan, plan
 from dpmultinomial._releases import checks, losses, planned
-from dpmultinomial._releases.spending import ADD_OR_REMOVE, EXCHANGE, REPLACE, Cost
+from dpmultinomial._releases.spending import ADD_OR_REMOVE, EXCHANGE, REPLACE, Cost, amount
 from dpmultinomial._seeding import stream
 
 from .. import style, tables
@@ -244,8 +244,8 @@ def shown(found: pd.DataFrame, level: float) -> pd.DataFrame:
     for column, relation in (("cost", "relation"), ("budget_cost", "budget_relation")):
         title = f"{unit} stated" if column == "cost" else f"{unit} if replaced"
         cells = zip(found[column], found[relation], strict=True)
-        table[title] = [f"{number:.6g} ({words})" for number, words in cells]
-    table[f"epsilon at delta {found['delta'].iloc[0]:g}"] = found["epsilon_at_delta"].map("{:.4g}".format)
+        table[title] = [f"{amount(number)} ({words})" for number, words in cells]
+    table[f"epsilon at delta {found['delta'].iloc[0]:g}"] = found["epsilon_at_delta"].map(amount)
     return table.assign(covered=found["covered"].map(lambda text: text if text in ("yes", "no budget") else "no"))
 
 

@@ -147,6 +147,7 @@ def noise_part(point: Facts) -> str:
     )
 
 
+_SUM = " Among many counts, even a small error in the prior mean or in the noise is visible in the sum of all counts."
 _BOUNDED = ("exact", "random_rounding", "table")  # a count differs from its published value by a bounded amount
 
 
@@ -194,7 +195,7 @@ def _origin(facts: Facts, point: Facts) -> Iterator[str]:
     elif facts.get("release"):
         yield f"Input: release {point.get('release')}, generation {point.get('generation')}."
     else:
-        yield "Input: published numbers, as given in the configuration."
+        yield "Input: published numbers and their noise as stated, without the record of a release."
 
 
 def _read_as(facts: Facts) -> Iterator[str]:
@@ -235,9 +236,11 @@ def cost_text(point: Facts) -> str:
     cost = point.get("cost")
     if not isinstance(cost, Mapping) or not cost:
         return ""
+    from dpmultinomial._releases.spending import amount  # only such a cost needs this import
+
     relation = str(point.get("neighbours") or cost.get("relation") or "")
     stated = {key: float(value) for key, value in cost.items() if isinstance(value, (int, float))}
-    paid = ", ".join(f"{key} = {value:g}" for key, value in stated.items())
+    paid = ", ".join(f"{key} = {amount(value)}" for key, value in stated.items())
     where = f" (neighbouring files: {relation}{replaced_text(stated, relation)})" if relation else ""
     return f"Privacy cost of the release: {paid}{where}."
 
@@ -253,10 +256,12 @@ def replaced_text(stated: Mapping[str, float], relation: str) -> str:
     """
     if not stated or not relation.startswith("add"):
         return ""
-    from dpmultinomial._releases.spending import REPLACE, Cost  # imported here, because only such a cost needs it
+    from dpmultinomial._releases.spending import REPLACE, Cost, amount  # only such a cost needs this import
 
     replaced = Cost(relation=relation, **{key: stated[key] for key in ("epsilon", "rho", "order") if key in stated})
-    numbers = [f"{key} = {value:g}" for key, value in replaced.replaced.stated().items() if not isinstance(value, str)]
+    numbers = [
+        f"{key} = {amount(value)}" for key, value in replaced.replaced.stated().items() if not isinstance(value, str)
+    ]
     return f"; {', '.join(numbers)} to {REPLACE}"
 
 
@@ -290,9 +295,11 @@ def _conflict(check: Facts) -> Iterator[str]:
         more = f" and {check['counts'] - len(check['names'])} more" if check["counts"] > len(check["names"]) else ""
         are = "is" if check["counts"] == 1 else "are"
         least = f"smallest p-value {p_value(check['smallest'])} among {check['tested']:,}"
+        # the sd of a sum of n counts grows with sqrt(n), and the effect of a wrong prior mean with n
+        many = _SUM if "the total" in check["names"] and check["tested"] > 1000 else ""
         yield (
             f"CONFLICT: {shown}{more} {are} improbable under the stated noise and prior ({least}): check the noise, "
-            "bounds, total and prior."
+            f"bounds, total and prior.{many}"
         )
 
 

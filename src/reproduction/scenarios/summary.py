@@ -245,6 +245,8 @@ def _assumed(facts: sentences.Facts, rows: pd.DataFrame) -> list[str]:
         lines.append(f"Rates are {unit['rate_unit']}.")
     if settings.get("epsilon") is not None and not noise:
         lines.append(f"The noise is that of epsilon = {settings['epsilon']:g}.")
+    elif not noise and facts["kind"] in ("noisy_counts", "additive_counts"):
+        lines.append("The noise of each table is that of the epsilon in the column epsilon of the file.")
     if settings.get("rate") is not None:
         lines.append(f"Each record was selected for swapping with probability {sentences.percent(settings['rate'])}.")
     if text := _prior_of_batch(facts["kind"], prior, rows):

@@ -148,7 +148,7 @@ def test_the_sum_of_the_noise_is_compared_with_a_public_total():
     """
     found = posterior(Release([19.0, 20.5], mechanism=Laplace(scale=1.5), total=24)).facts["conflict"]
     x = 15.5 / 1.5
-    assert (found["name"], found["found"]) == ("total", True)
+    assert (found["name"], found["found"]) == ("the total", True)
     assert found["smallest"] == pytest.approx((2 + x) / 2 * np.exp(-x), rel=5e-3)
     law, d = dpm.DiscreteLaplace(scale=2.0), np.arange(-300, 301)
     mass = np.exp(-np.abs(d) / 2.0) * np.tanh(0.25)  # (1 - a)/(1 + a) with a = exp(-1/2)
@@ -156,7 +156,7 @@ def test_the_sum_of_the_noise_is_compared_with_a_public_total():
     found = posterior(Release([9, 12, 30], mechanism=law, total=91)).facts["conflict"]  # 40 fewer than the total
     assert found["smallest"] == pytest.approx(2 * noise[: 900 - 40 + 1].sum(), rel=1e-6, abs=0)
     clipped = posterior(Release([0, 12, 30], mechanism=law.clipped(0), total=82)).facts["conflict"]
-    assert clipped["name"] == "total"  # the noise sums to -40 or less
+    assert clipped["name"] == "the total"  # the noise sums to -40 or less
     assert clipped["smallest"] == pytest.approx(2 * noise[: 900 - 40 + 1].sum(), rel=1e-6, abs=0)
     rounded = posterior(Release([10, 10, 30], mechanism=law.rounded(5, ties="up"), total=96)).facts["conflict"]
     assert rounded["smallest"] == pytest.approx(2 * noise[: 900 - 40 + 1].sum(), rel=1e-6, abs=0)  # 12 + 12 + 32 - 96

@@ -184,7 +184,7 @@ def posterior(**changes):
         ({"law_error": 0.005}, "converged", "at most 0.005"),
         ({"law_error": 0.0051}, "approximate", "at most 0.005"),
         ({"unsolved": 3}, "approximate", "; 3 proposals without a density"),
-        ({"draws": np.cumsum(stream(4, "walk").normal(size=(4, 500, 2)), axis=1)}, "not converged", "least ESS"),
+        ({"draws": np.cumsum(stream(4, "walk").normal(size=(4, 500, 2)), axis=1)}, "not converged", "smallest ESS"),
         (
             {"draws": np.cumsum(stream(4, "walk").normal(size=(4, 500, 2)), axis=1), "law_error": 1.0},
             "not converged",

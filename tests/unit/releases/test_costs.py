@@ -29,7 +29,7 @@ from dpmultinomial._releases import (
 )
 from dpmultinomial._releases._noise import exact, total, upwards
 from dpmultinomial._releases._places import Refused
-from dpmultinomial._releases.spending import ADD_OR_REMOVE, EXCHANGE, REPLACE, Cost
+from dpmultinomial._releases.spending import ADD_OR_REMOVE, EXCHANGE, REPLACE, Cost, amount
 from reproduction.report.scenarios import record_in_words
 from reproduction.scenarios import page
 
@@ -669,3 +669,12 @@ def test_a_damaged_ledger_is_reported_by_line_before_anything_is_made(tmp_path, 
     with pytest.raises(ValueError, match=rf"ledger\.tsv, {words}.*{_budget_records.RESTORE}"):
         room.make("r", settings, root=tmp_path)
     assert [p.name for p in (tmp_path / "confidential").iterdir()] == ["c.csv"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (1.0, "1"), (0.1 + 0.2, "0.3"), (1.23456, "1.23456"), (10.994336450586443, "10.9944"),
+     (1.0000001, "1.00001"), (0.00123456789, "0.00123457"), (999999.2, "1e+06"), (math.inf, "inf")],
+)  # fmt: skip
+def test_a_stated_cost_is_rounded_upwards(value, text):
+    assert amount(value) == text

@@ -510,7 +510,7 @@ def test_a_page_that_is_too_large_omits_the_table_or_is_rejected(tmp_path, monke
         ({"noise": {"law": "exact"}}, ["No noise was added, so there is no guarantee of differential privacy."]),
         (
             {"protects": {"epsilon_of_an_exchange": 1.23456}},
-            ["An exchange of two records' swapped values is protected with epsilon = 1.235.",
+            ["An exchange of two records' swapped values is protected with epsilon = 1.23456.",
              "The margins of the table are published exactly and are not protected."],
         ),
     ],

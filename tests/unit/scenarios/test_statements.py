@@ -17,6 +17,7 @@ from dpmultinomial._releases.spending import Cost
 from reproduction import command
 from reproduction.scenarios import making, page, sentences, summary
 from reproduction.scenarios.noisy_counts import rules, without_prior
+from reproduction.scenarios.swapped_table import rules as swapped
 
 LAPLACE = {"law": "discrete_laplace", "scale": 2.0}
 TREE = """name,value,parent,level,sigma
@@ -302,7 +303,8 @@ def test_the_p_value_of_a_public_total_is_a_bound(shown):
     assert 2 * three[: 600 - 58 + 1].sum() == pytest.approx(3.7e-23, rel=0.01)
     text = shown(counts={"a": 15, "b": 20, "c": 7}, noise={"law": "discrete_laplace", "scale": 1}, total=100)
     assert (
-        "CONFLICT: total is improbable under the stated noise and prior (smallest p-value below 1e-12 among 4)" in text
+        "CONFLICT: the total is improbable under the stated noise and prior (smallest p-value below 1e-12 among 4)"
+        in text
     )
 
 
@@ -361,10 +363,14 @@ def test_a_batch_states_the_prior_of_all_tables(shown):
     assert "The 90 % confidence intervals need no prior: intervals made this way cover the true count in at" in text
     told = page.protected(page.write(making.files("mine", "."), "page.html"), {})
     assert told[0] == "The noise of each table is that of epsilon = 1, as stated in the settings."
+    Path("many.csv").write_text("table,name,value,epsilon\nt,a,3,1\nu,a,3,2\n", encoding="utf-8")
+    words = "The noise of each table is that of the epsilon in the column epsilon of the file."
+    assert f"\n{words}\n" in shown(file="many.csv")
+    assert page.protected(page.write(making.files("mine", "."), "page.html"), {})[0] == words
+    Path("many.csv").write_text("table,name,value\nt,a,3\nt,b,5\n", encoding="utf-8")
     shown(file="many.csv", noise="exact")
     told = page.protected(page.write(making.files("mine", "."), "page.html"), {})
     assert told == ["No noise was added, so there is no guarantee of differential privacy."]
-    Path("many.csv").write_text("table,name,value\nt,a,3\nt,b,5\n", encoding="utf-8")
     rates = shown(file="many.csv", noise=noise, total=8, about="rates")
     assert line(rates, "t      a")[3:5] == ["rate", "3"]  # the released count, and not 300 %
     text = shown(file="many.csv", noise=noise, total=8)
@@ -380,6 +386,10 @@ def test_a_swapped_table_states_what_the_swapping_protects(shown):
     stated = next(text for text in found.assumptions if text.startswith("An exchange of two records' swapped values"))
     assert stated.startswith(one.removesuffix("."))
     assert two == "The margins of the table are published exactly and are not protected."
+    point = found.facts["points"][0] | {"cost": {"epsilon": 2.0, "relation": "exchange within invariants"}}
+    released = swapped.assumptions(point)  # the record of a release states one epsilon, which is rounded up
+    assert released[-1] == "The margins are published exactly and are not protected."
+    assert not any("epsilon" in text for text in released)
 
 
 @pytest.mark.parametrize(
@@ -895,3 +905,15 @@ def test_the_coverage_that_is_stated_for_few_areas_was_measured(shown):
     Path("two.csv").write_text("name,value,births\nA,7,1000\nB,9,1500\n", encoding="utf-8")
     files = {"file": "two.csv", "exposure": "births", "noise": {"law": "discrete_laplace", "scale": 1}}
     assert "With per 1000: " in shown(kind="protected_rates", per=[1000, 10], **files)
+
+
+@pytest.mark.parametrize(("tested", "told"), [(1000, False), (1001, True)])
+def test_a_conflict_of_a_large_total_names_its_most_frequent_causes(tested, told):
+    """An error of 1 % in the mean of 1,001 counts changes their sum by 10 counts."""
+    check = {"found": True, "names": ["the total"], "counts": 1, "smallest": 1e-5, "tested": tested}
+    (sentence,) = sentences._conflict(check)
+    words = (
+        " Among many counts, even a small error in the prior mean or in the noise is visible in the sum of all counts."
+    )
+    assert sentence.endswith(words) == told
+    assert not next(iter(sentences._conflict(check | {"names": ["a"]}))).endswith(words)

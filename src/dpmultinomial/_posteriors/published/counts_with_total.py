@@ -47,7 +47,7 @@ _NEGLIGIBLE_PAIR = 1e-17  # pairs with a weight below this fraction of the large
 _SURE = 1e-300  # concentration that replaces 0: the rate is 1 with certainty
 _FURTHEST = 740.0  # largest absolute log odds, for a rate of 1e-321
 SHARES = 20_000_000  # largest number of pairs of counts of a share of the file
-TOTAL = "total"  # name of the total among the names of tested values
+TOTAL = "the total"  # name of the total among the names of tested values
 
 
 class _Numbers(NamedTuple):

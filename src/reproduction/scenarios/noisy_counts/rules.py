@@ -266,8 +266,10 @@ def _twice(found: Sequence[str]) -> set[str]:
 def _noise(settings: Mapping[str, Any], columns: Columns, by_row: Sequence[str]) -> Iterator[tuple[str, str]]:
     given = [key for key in ("noise", "epsilon") if key in settings]
     column = columns is not None and "epsilon" in columns
-    if column and ("noise" in settings or by_row):
-        yield ".file", "must be omitted, because the file has a column epsilon"
+    if column and by_row:
+        yield ".file", f"the columns epsilon and {by_row[0]} both state the noise: remove one of the columns"
+    elif column and "noise" in settings:
+        yield ".noise", "must be omitted, because the file has a column epsilon"
     elif len(given) == 2:
         yield ".noise", "noise and epsilon must not both be given: omit one of the keys"
     elif not given and not by_row and not column:

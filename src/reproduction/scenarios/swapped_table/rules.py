@@ -100,9 +100,14 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
             f"logarithm has a normal prior with mean 0 and standard deviation {point['common_log_odds_ratio']:g}."
         )
     if protects := point.get("protects"):
+        from dpmultinomial._releases.spending import amount  # only such a cost needs this import
+
+        margins = "the margins are published exactly and are not protected."
+        epsilon = amount(protects["epsilon_of_an_exchange"])
         sentences.append(
-            f"An exchange of two records' swapped values is protected with epsilon = "
-            f"{protects['epsilon_of_an_exchange']:.4g}; the margins are published exactly and are not protected."
+            margins.capitalize()  # the record of a release states the cost, which is rounded up
+            if point.get("cost")
+            else f"An exchange of two records' swapped values is protected with epsilon = {epsilon}; {margins}"
         )
     return sentences
 

@@ -145,10 +145,10 @@ def made(shift=(0.0, 0.0), *, method="exact", impossible=0.0, draws=2000):
 
 
 @pytest.mark.parametrize(("chains", "word", "reason"), [
-    (made(), "converged", "least ESS"),
+    (made(), "converged", "smallest ESS"),
     (made(shift=(0.0, 3.0)), "not converged", "R-hat"),
-    (made(draws=100), "not converged", "least ESS"),
-    (made(method="corrected"), "approximate", "s_mean and s_sse are drawn as independent; least ESS"),
+    (made(draws=100), "not converged", "smallest ESS"),
+    (made(method="corrected"), "approximate", "s_mean and s_sse are drawn as independent; smallest ESS"),
     (made(method="corrected", shift=(0.0, 3.0)), "not converged", "R-hat"),
     (made(impossible=0.06), "not converged", "6% of the sweeps are impossible"),
 ])  # fmt: skip

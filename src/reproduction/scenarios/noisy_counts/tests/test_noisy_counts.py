@@ -300,7 +300,7 @@ def test_gaussian_noise_with_a_total(tmp_path):
     assert one(rows, "met", "count")["mean"] == pytest.approx(p @ counts[:, 0] / p.sum(), rel=1e-10)
 
 
-@pytest.mark.parametrize(("total", "names"), [(50, set()), (500, {"total"}), (3, {"total", "failed"})])
+@pytest.mark.parametrize(("total", "names"), [(50, set()), (500, {"the total"}), (3, {"the total", "failed"})])
 def test_a_release_that_contradicts_its_public_total(tmp_path, total, names):
     """Check the warning about a conflict for released counts that do not sum to the total. With a total of 3, the
     count 44.2 is also improbable, because it is 20 scales above the total.
@@ -472,7 +472,7 @@ def test_a_batch_names_the_worst_value_of_each_table_in_conflict(tmp_path, shard
     files, rows = batch(tmp_path, text, shards, noise=noise, confidence=None, about="both")
     assert list(rows.columns[-2:]) == ["conflict", "conflict_name"]
     found = rows.groupby("table")[["conflict", "conflict_name"]].agg(["nunique", "first"])
-    expected = {"sum": ("total", 2 * 3 * noise_tail(30, 2.0, 2))}
+    expected = {"sum": ("the total", 2 * 3 * noise_tail(30, 2.0, 2))}
     for table, name in (("low", "b"), ("few", "c")):
         counts, total = tables[table]
         n = np.arange(total + 1)
@@ -512,7 +512,7 @@ def test_tables_that_are_analysed_one_by_one_have_the_conflict_of_a_single_file(
         wanted = check["smallest"] * check["tested"] if check["found"] else np.nan
         assert first["conflict"] == pytest.approx(wanted, rel=1e-12, abs=0, nan_ok=True)
         assert not check["found"] or first["conflict_name"] == check["name"]
-    assert names == ["a", "", "total"]
+    assert names == ["a", "", "the total"]
 
 
 def test_a_batch_without_a_total_names_the_worst_count(tmp_path):

@@ -255,7 +255,7 @@ def test_a_noisy_total_its_conflict_and_its_questions(made):
     assert rows.set_index("quantity").loc["both", "mean"] == pytest.approx((p * (a + b)).sum(), rel=1e-10)
     assert rows[rows["type"] == "count"]["mean"].to_numpy() == pytest.approx([(p * a).sum(), (p * b).sum()], rel=1e-10)
     told = " ".join(sentences.accuracy(facts["points"][0]))
-    assert "CONFLICT: total is improbable under" in told
+    assert "CONFLICT: the total is improbable under" in told
     assert "check the noise, bounds, total and prior" in told
 
 
@@ -483,7 +483,13 @@ def test_a_mistake_is_told_under_its_key(settings, key, words):
             "the column scale of the file also states",
         ),
         ({"group": ["g", ""]}, {}, ".file", "column 'group': the cell in row 2 is empty"),
-        ({"epsilon": ["1", "1"]}, {}, ".file", "must be omitted, because the file has a column epsilon"),
+        ({"epsilon": ["1", "1"]}, {}, ".noise", "must be omitted, because the file has a column epsilon"),
+        (
+            {"epsilon": ["1", "1"], "sd": ["1", "1"]},
+            {"noise": "laplace"},
+            ".file",
+            "the columns epsilon and sd both state the noise: remove one of the columns",
+        ),
         ({"level": ["x", "y"]}, {}, ".file", "but no column 'parent': add the column 'parent'"),
         ({"total": ["9", "9"]}, {"about": "rates"}, None, ""),
         ({"name": ["a", "a"]}, {}, ".file", "the name 'a' occurs in rows 1 and 2"),
