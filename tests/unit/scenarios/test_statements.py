@@ -173,7 +173,8 @@ def test_the_accuracy_of_answers_to_questions_is_stated(shown):
     assert (exact, drawn) == (8, 2)
     counted = re.findall(r"^(\d+) of the numbers are exact up to floating-point rounding", text, flags=re.MULTILINE)
     assert sum(map(int, counted)) == exact  # of counts and of questions, which have different reasons
-    assert f"{drawn} of the numbers are approximate, with the stated error: answers to questions, from ind" in text
+    reason = re.search(rf"{drawn} of the numbers are approximate, with the stated error: (.*)", text)[1]
+    assert "100,000 independent draws; error: one standard error" in reason
     assert line(text, "first: P(essex in top 1)")[-5:-1] == ["at", "least", "99.997", "%"]  # no draw of 100,000 differs
     assert line(text, "gap")[3:5] == ["407", "to"]
     assert "%" in line(text, "part")
