@@ -459,7 +459,8 @@ class RegressionPosterior(Posterior):
         if not self._fit.done:
             return Accuracy("approximate", float("nan"), "the search for the hyperparameters did not end at a mode")
         if len(self.areas.names) < FEWEST_AREAS:
-            error, reason = float("nan"), f"{reason}, not reliable with fewer than {FEWEST_AREAS} areas"
+            error, rule = float("nan"), f"hyperparameters integrated by {self._hyper.nodes.rule}"
+            reason = f"{rule}; the difference from a finer rule is not reliable with fewer than {FEWEST_AREAS} areas"
         if self._held:
             reason += f"; determined by the prior: {', '.join(self._held)}"
         return Accuracy("approximate", error, reason)

@@ -84,8 +84,8 @@ def answer(
 def states_of(answers: pd.DataFrame) -> list[Accuracy]:
     """Return the accuracy of each answer in a table that `Posterior.ask` returns, each with its reason."""
     return [
-        Accuracy(status, 0.0, reason)
-        for status, reason in zip(answers["status"], answers.attrs["reasons"], strict=True)
+        Accuracy(*state)
+        for state in zip(answers["status"], answers["error"].astype(float), answers.attrs["reasons"], strict=True)
     ]
 
 
@@ -122,17 +122,21 @@ def _among(posterior: Posterior, group: str, among: Sequence[str]) -> Iterator[t
 
 def tally(states: Sequence[Accuracy], before: Sequence[Mapping[str, Any]] = ()) -> list[dict[str, Any]]:
     """Return the distinct accuracy statuses in a table of results, each with its reason and the number of rows with
-    this status.
+    this status. If the error of an approximate row is not known, the entry ``unknown`` is True.
 
     Parameters
     ----------
     states : accuracy of each row.
     before : statuses of further rows, as returned by this function.
     """
-    found: dict[tuple[str, str], int] = {(one["status"], one["reason"]): one["rows"] for one in before}
+    found = {(one["status"], one["reason"], one.get("unknown", False)): one["rows"] for one in before}
     for state in states:
-        found[state.status, state.reason] = found.get((state.status, state.reason), 0) + 1
-    return [{"status": word, "reason": reason, "rows": rows} for (word, reason), rows in found.items()]
+        key = state.status, state.reason, state.status == "approximate" and np.isnan(state.error)
+        found[key] = found.get(key, 0) + 1
+    return [
+        {"status": word, "reason": reason, "rows": rows} | ({"unknown": True} if unknown else {})
+        for (word, reason, unknown), rows in found.items()
+    ]
 
 
 def noise_part(posterior: Posterior, among: Sequence[str]) -> dict[str, float]:

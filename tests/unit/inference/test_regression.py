@@ -428,8 +428,8 @@ def test_warnings_of_a_regression(parts, warnings):
         (
             {"areas": 11},
             np.nan,
-            "hyperparameters integrated by a rule; error: difference from a finer rule, not reliable with fewer than "
-            "12 areas",
+            "hyperparameters integrated by a rule; the difference from a finer rule is not reliable with fewer than 12 "
+            "areas",
         ),
         (
             {"held": ["a", "b"]},

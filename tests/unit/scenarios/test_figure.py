@@ -545,11 +545,17 @@ def test_densities_of_up_to_twelve_quantities_of_a_type_are_computed(size, curve
 def test_the_rows_of_an_answer_have_their_numbers_and_statuses():
     assert standard.row(law_of(3), 0.9, 7.0) == ("q3", "count", 7.0, 4.0, 1.0, 3.0, 5.0, 0.9, "exact", 0.0)
     assert np.isnan(standard.row(law_of(3), 0.9)[2])
-    states = [EXACT, Accuracy("approximate", 0.1, "draws"), EXACT]
+    unknown = Accuracy("approximate", float("nan"), "draws"), Accuracy("converged", float("nan"), "chains")
+    states = [EXACT, Accuracy("approximate", 0.1, "draws"), EXACT, *unknown]
     assert standard.tally(states) == [
         {"status": "exact", "reason": EXACT.reason, "rows": 2},
         {"status": "approximate", "reason": "draws", "rows": 1},
+        {"status": "approximate", "reason": "draws", "rows": 1, "unknown": True},
+        {"status": "converged", "reason": "chains", "rows": 1},
     ]
+    assert standard.tally([unknown[0]], standard.tally(states))[2] == {
+        "status": "approximate", "reason": "draws", "rows": 2, "unknown": True
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

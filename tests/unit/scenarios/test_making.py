@@ -788,12 +788,12 @@ def test_the_assumptions_of_rates_count_the_areas():
         "For 2 of the 1,500 areas, only bounds of the count were published.",
         "For 5 of the 1,500 areas, no count was published.",
         "The rates of areas vary around a mean, which depends on x, y: they have gamma distributions of one shape. The "
-        "file has 1,500 areas.",
+        "analysis includes 1,500 areas.",
         "Given its rate, a count is Poisson; rates are per 1,000 births.",
     ]
     assert found[-1] == "Warning: w."
     point |= {"prior": {"family": "shares", "covariates": []}, "withheld": 0, "published_as": {}, "measured": 1500}
     assert RULES["protected_rates"].assumptions(point)[1:3] == [
-        "The shares of areas vary around a mean: they have beta distributions. The file has 1,500 areas.",
+        "The shares of areas vary around a mean: they have beta distributions. The analysis includes 1,500 areas.",
         "Given its share, a count is binomial among births.",
     ]

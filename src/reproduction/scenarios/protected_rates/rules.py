@@ -103,7 +103,7 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
     sentences.append(
         f"The {'rates' if rates else 'shares'} of areas vary around a mean{covariates}: "
         f"they have {'gamma distributions of one shape' if rates else 'beta distributions'}. "
-        f"The file has {point['areas']:,} area{'s' * (point['areas'] != 1)}."
+        f"The analysis includes {point['areas']:,} area{'s' * (point['areas'] != 1)}."
     )
     if rates:
         sentences.append(
