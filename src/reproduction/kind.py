@@ -111,9 +111,7 @@ class Kind:
         return resolved(self.schema["properties"].get(name, {}), self.schema)
 
     def column_kinds(self, header: list[str]) -> dict[str, str]:
-        """Return the type, ``text`` or ``number``, of each column that the file contains and that the kind of scenario
-        reads.
-        """
+        """Return the type (``text`` or ``number``) of each column of the file that this kind of scenario reads."""
         return {c: k for c, k in {**self.columns, **self.further, **self.by_table}.items() if c in header}
 
 

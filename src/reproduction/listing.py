@@ -24,8 +24,8 @@ _OTHERS = (
 
 
 class Row(NamedTuple):
-    """Rule of the workflow, with its name, its function, its first file, and its artefact. The function is called by
-    the jobs of the rule, and is below ``reproduction``.
+    """Rule of the workflow, with the rule's name, function, first file and artefact. The function is called by the jobs
+    of the rule, and is below ``reproduction``.
     """
 
     rule: str

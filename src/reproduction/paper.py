@@ -68,7 +68,7 @@ class Table:
 
     @property
     def module(self) -> str:
-        """Return the name of the module, in the paper's folder, that contains the function which computes the table."""
+        """Return the name of the module in the paper's folder that defines the function for the table."""
         return self.function.partition(".")[0]
 
 
@@ -131,8 +131,8 @@ class Paper:
         return [f"figures/{self.slug}/{a.name}.png" for a in self.artefacts if a.figure]
 
     def mistakes(self, section: dict[str, Any]) -> Iterator[tuple[str, str]]:
-        """Yield a pair (path, message) for every mistake in a paper's section of the configuration that the schema
-        cannot detect.
+        """Yield a pair (path, message) for every mistake that the schema cannot detect in a paper's section of the
+        configuration.
         """
         if (self.folder / "validation.py").is_file():
             yield from import_module(f"{self.package}.validation").mistakes(section)
@@ -199,8 +199,8 @@ def _schema() -> dict[str, Any]:
 
 
 def _cut_texts(part: dict[str, Any], place: str = "") -> Iterator[str]:
-    """Remove keys that have no value, and yield messages about these keys. Such keys arise if YAML ends a string in
-    braces at a comma.
+    """Remove keys without a value from the settings of a paper, and yield an error message for each removed key. Such
+    keys arise if YAML ends a string in braces at a comma.
     """
     kept = ""
     for key, value in list(part.items()):

@@ -32,8 +32,8 @@ _PACKAGES = ("numpy", "scipy", "pandas", "cython", "matplotlib", "snakemake")
 
 @dataclass(frozen=True)
 class Job:
-    """Workflow job that computed a file, with its rule and its parameters. The job is identified by the name of the
-    rule and by the digest of the parameters, as recorded by Snakemake.
+    """Workflow job that computed a file, identified by its rule and parameters. The job is identified by the name of
+    the rule and by the digest of the parameters, as recorded by Snakemake.
     """
 
     rule: str = ""
@@ -121,7 +121,8 @@ def short(*, function: str, inputs: Iterable[Path] = (), job: Job | None = None)
 
 
 def sources(code: Iterable[Path]) -> dict[str, str]:
-    """Return the SHA-256 of the source file of each module in `code`, as a mapping from paths relative to ``src``.
+    """Return a mapping from the source files of the given modules, as paths relative to ``src``, to their SHA-256
+    checksums.
 
     The sources of a compiled kernel are its .pyx file, the .pxd files that it cimports, and the C headers that these
     files include.
@@ -147,8 +148,8 @@ def _inputs(paths: list[Path]) -> dict[str, str]:
 
 
 def write(record: dict[str, Any], *files: str | Path) -> None:
-    """Write the provenance record of files in one folder to a file that is named after the first of these files. The
-    record is written completely or not at all.
+    """Write a provenance record for several files of one folder, in a file that is named after the first of these
+    files. The record is written completely or not at all.
 
     Parameters
     ----------
@@ -165,7 +166,7 @@ def write(record: dict[str, Any], *files: str | Path) -> None:
 
 
 def own_digest(record: dict[str, Any]) -> str:
-    """Return the SHA-256 checksum of a provenance record on disk, computed without the value under the key `OWN`."""
+    """Return the SHA-256 checksum of a provenance record, computed without the value under the key `OWN`."""
     return digest({key: value for key, value in json.loads(json.dumps(record)).items() if key != OWN})
 
 

@@ -32,7 +32,7 @@ _HERE = socket.gethostname()
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Check the configuration, remove the lock of a run that no longer exists, and replace the current process by
+    """Check the configuration, remove the lock of a run that has ended, and replace the current process by
     Snakemake.
     """
     try:
@@ -77,8 +77,8 @@ def main(arguments: Sequence[str]) -> None:
 def configuration(
     asked: overlays.Asked, papers: Mapping[str, paper.Paper]
 ) -> tuple[dict[str, Any] | None, dict[str, Any]]:
-    """Return the configuration that is merged from config.yaml and the overlays, and the same configuration with its
-    default values. The first is None if no configuration exists.
+    """Return the configuration merged from config.yaml and the overlays, once as written and once with default values
+    filled in. The first is None if no configuration exists.
 
     Raises
     ------
@@ -122,9 +122,7 @@ def owner() -> int | None:
 
 
 def _mark() -> dict[str, Any]:
-    """Return the record that the last run wrote about its process, or an empty dictionary if there is no readable
-    record.
-    """
+    """Return the record of the process of the last run, or an empty dictionary if no record can be read."""
     try:
         mark = json.loads(_MARK.read_text()) if _MARK.is_file() else {}
     except (OSError, ValueError, RecursionError):

@@ -94,7 +94,7 @@ def interval(
     color: str = BLUE,
     **look: Any,
 ) -> None:
-    """Plot intervals as lines from the lower to the upper limit, with a mark at each centre.
+    """Plot intervals as lines from the lower to the upper limit, with a marker at the centre of each interval.
 
     Parameters
     ----------
@@ -180,8 +180,8 @@ class _PlainTicks(LogLocator):
 
 
 class _PlainNumbers(Formatter):
-    """Formatter that shows ticks as plain numbers (0.1, 2, 50), or as powers of ten on an axis that extends below 0.001
-    or above 20,000.
+    """Tick formatter that shows plain numbers (0.1, 2, 50), or powers of ten if the axis extends below 0.001 or above
+    20,000.
     """
 
     def __call__(self, x: float, pos: int | None = None) -> str:
@@ -223,7 +223,7 @@ _SHAPELESS = ("Cc", "Cf", "Zl", "Zp", "Zs")  # control characters, joiners, dire
 
 
 def families(texts: Iterable[str] = ()) -> list[str]:
-    """Return font families, beginning with `FIRST`, that together cover as many characters of `texts` as possible."""
+    """Return a list of font families that starts with `FIRST` and covers as many characters of `texts` as possible."""
     fonts = (_family(character) for character in sorted(set("".join(texts))))
     return list(dict.fromkeys([FIRST, *(name for name in fonts if name)]))
 
@@ -234,7 +234,7 @@ def unwritable(text: str) -> bool:
 
 
 def names(texts: Sequence[str], noun: str) -> tuple[list[str], str]:
-    """Return the labels of a figure, and a note if some of the labels had to be replaced.
+    """Return the labels of a figure, and a note if some labels contain characters that cannot be displayed.
 
     Parameters
     ----------

@@ -84,8 +84,8 @@ class People:
     _nodes: dict[str, tuple[Whole, Whole]] = field(default_factory=dict, repr=False)
 
     def nodes(self, level: str) -> tuple[Whole, Whole]:
-        """Return the node to which every block belongs at a given level, and the index of the first person in each
-        node. The last index is the end of the last node.
+        """Return, for a geographic level, the node of every block and the index of the first person in each node. The
+        last index is the end of the last node.
         """
         if level not in self._nodes:
             short = self.codes["Block"].astype(f"<U{_lengths(self.product)[level]}")
@@ -95,8 +95,8 @@ class People:
         return self._nodes[level]
 
     def branches(self, level: str) -> Iterator[tuple[str, int, int]]:
-        """Yield a triple (code, first node, end) for each branch of the spine. The first node and the end delimit the
-        range of nodes of the branch at a level.
+        """Yield a triple (code, first node, end) for each branch of the geographic hierarchy (spine). The first node
+        and the end delimit the range of nodes of the branch at a level.
         """
         branch = self.codes[level].astype("<U3")
         for code in np.unique(branch):
@@ -104,8 +104,8 @@ class People:
             yield str(code), int(first), int(end)
 
     def counts(self, level: str, first: int, end: int, specs: tuple[str, ...]) -> Whole:
-        """Return the counts of a query in the nodes first .. end - 1 of a level, as an array of shape (nodes,
-        cells).
+        """Return the counts of a query for the nodes first .. end - 1 of a geographic level, as an array of shape
+        (nodes, cells).
         """
         above, starts = self.nodes(level)
         rows = slice(starts[first], starts[end])
@@ -122,14 +122,16 @@ class People:
         return np.bincount(place[inside], minlength=(end - first) * cells).reshape(-1, cells)
 
     def facilities(self, level: str, first: int, end: int) -> Whole:
-        """Return the numbers of housing units and of facilities by type, in the nodes first .. end - 1 of a level."""
+        """Return the numbers of housing units and of facilities of each type for the nodes first .. end - 1 of a
+        geographic level.
+        """
         totals = np.zeros((len(self.codes[level]), self.units.shape[1]), dtype=np.int64)
         np.add.at(totals, self.nodes(level)[0], self.units)
         return totals[first:end]
 
     def truth(self) -> pa.Table:
-        """Return the true counts as a table, with columns for the block, for the level on every axis, and for the
-        count.
+        """Return a table of the true counts, with columns for the block, the category on each axis of the histogram,
+        and the count.
         """
         sizes = self.product.shape
         cell = np.ravel_multi_index(self.levels, sizes)
@@ -171,8 +173,8 @@ def made(product: Product, state: int, size: Size, rng: np.random.Generator) -> 
 
 
 def _levels(axis: str, size: int, tract: Whole, kind: Whole, rng: np.random.Generator) -> Whole:
-    """Draw the level (category) of every person on one axis of the histogram. The proportions of the levels differ
-    between tracts.
+    """Draw the category of every person on one axis of the histogram. The proportions of the levels differ between
+    tracts.
     """
     people, tracts = len(tract), int(tract.max()) + 1
     if axis == "hhgq":
@@ -192,7 +194,9 @@ def _levels(axis: str, size: int, tract: Whole, kind: Whole, rng: np.random.Gene
 
 
 def _consistent(product: Product, levels: tuple[Whole, ...], rng: np.random.Generator) -> tuple[Whole, ...]:
-    """Replace impossible combinations of levels: minors in nursing homes, and householders younger than 15."""
+    """Replace impossible combinations of categories, namely minors in nursing homes and householders younger than
+    15.
+    """
     levels_by_axis = dict(zip([axis.name for axis in product.axes], levels, strict=True))
     if "votingage" in levels_by_axis:
         levels_by_axis["votingage"] = np.where(levels_by_axis["hhgq"] == 3, 1, levels_by_axis["votingage"])
@@ -203,8 +207,8 @@ def _consistent(product: Product, levels: tuple[Whole, ...], rng: np.random.Gene
 
 
 def _spine(product: Product, state: int, size: Size, rng: np.random.Generator) -> tuple[Codes, Whole]:
-    """Return the geocodes of all levels of the spine, and the tract of every block. The block groups of the spine
-    differ from the tabulated block groups.
+    """Return the geocodes at all levels of the geographic hierarchy (spine), and the tract of every block. The block
+    groups of the spine differ from the tabulated block groups.
     """
     county = np.arange(size.tracts) % size.counties
     more = rng.integers(0, size.groups, size.blocks - size.groups)
@@ -270,8 +274,8 @@ _QUERY_SHARES = {  # shares in the order of QUERIES
 
 
 def variances(product: str, table: str, level: str) -> dict[str, Fraction]:
-    """Return the published variance of the noise in a single cell, for every query at one level. Queries that the level
-    does not have are omitted.
+    """Return the published noise variance of a single cell, for every query at one geographic level. Queries that the
+    level does not have are omitted.
 
     Parameters
     ----------
@@ -386,7 +390,7 @@ def _noisy(
 
 
 def _rules(product: Product, people: People, level: str, first: int, end: int) -> Iterator[pa.Table]:
-    """Yield tables with the constraints (invariants) of the given nodes."""
+    """Yield tables of the constraints (invariants) on the counts of the given nodes."""
     codes, whole = people.codes[level][first:end], (WHOLE,) * len(product.axes)
     if product.table == "unit":
         yield _table(product, codes, "total_con", whole, people.counts(level, first, end, whole), 0.0, "=")
@@ -423,8 +427,8 @@ def _table(
 
 
 def _write(folder: Path, tables: Iterator[pa.Table], product: Product, level: str) -> None:
-    """Write the parts of a table to Parquet files, with 32-bit and 64-bit integers. For the DHC product, write one
-    folder per county if the level has counties.
+    """Write the parts of a table to Parquet files, alternately with 32-bit and 64-bit integers. For the DHC product,
+    write one folder per county if the level has counties.
     """
     writers: dict[Path, pq.ParquetWriter] = {}
     try:

@@ -39,7 +39,7 @@ class Damaged(ValueError):
 
 @dataclass(frozen=True)
 class Fault:
-    """Group of files of a run that fail the check of their provenance, with the reason.
+    """Group of files that fail the provenance check for the same reason.
 
     Parameters
     ----------
@@ -167,8 +167,8 @@ def _consumers(
 
 
 def _broken(root: Path, files: Mapping[Path, str], found: Mapping[str, Any]) -> str:
-    """Return the reason why the files of a provenance record do not match this record or the last run, or an empty
-    string if they match.
+    """Return the reason why the files in a provenance record differ from the record or from the last run, or an empty
+    string if they do not differ.
     """
     for path, digest in files.items():
         if path.is_symlink():
@@ -187,8 +187,8 @@ def _broken(root: Path, files: Mapping[Path, str], found: Mapping[str, Any]) -> 
 
 
 def _recorded(root: Path, path: Path) -> str | None:
-    """Return the digest of the parameters that Snakemake recorded when it last computed a file, or None if there is no
-    such record.
+    """Return the digest of the parameters with which Snakemake last computed a file, or None if Snakemake has no record
+    of the file.
     """
     name = base64.urlsafe_b64encode(str(path.relative_to(root)).encode()).decode()
     try:
@@ -199,8 +199,8 @@ def _recorded(root: Path, path: Path) -> str | None:
 
 
 def _torn_records(root: Path) -> Iterator[Fault]:
-    """Yield incomplete records of Snakemake, together with the files that they describe. Such a record would stop
-    Snakemake with an unclear error, and the run that made its files is unknown.
+    """Yield incomplete metadata records of Snakemake, together with the files that these records describe. Such a
+    record would stop Snakemake with an unclear error, and the run that made its files is unknown.
     """
     for path in sorted((root / _RECORDS).rglob("*")):
         if not path.is_file() or _json(path) is not None:
@@ -252,9 +252,9 @@ def _loaded(path: Path) -> dict[str, Any] | None:
 
 
 def _named(beside: Path, found: Mapping[str, Any]) -> dict[Path, str]:
-    """Return a mapping from the files listed in a provenance record to their digests. The mapping is limited to files
-    in the folder of the record whose names begin with the name of the record. If the record is incomplete, all such
-    files are returned.
+    """Return a mapping from the files in a provenance record to the digests in the record. The mapping is limited to
+    files in the folder of the record whose names begin with the name of the record. If the record is incomplete, all
+    such files are returned.
     """
     stem = beside.name.removesuffix(SUFFIX)
     named = found.get(FILES) or {name: "" for end in _ENDS if beside.with_name(name := stem + end).is_file()}

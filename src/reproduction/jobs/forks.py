@@ -64,7 +64,9 @@ def begin(workflow: Any, modules: dict[str, Collection[str]]) -> bool:
 
 
 def remove_stale() -> list[Path]:
-    """Remove the folders of killed processes of the current user, and return the paths of these folders."""
+    """Remove the temporary folders of processes of the current user that were killed, and return the paths of these
+    folders.
+    """
     removed = []
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
         process = folder.name.removeprefix(_PREFIX).partition("-")[0]

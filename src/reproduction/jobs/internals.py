@@ -1,4 +1,4 @@
-"""Access to internal attributes of Snakemake, which no other module reads or changes.
+"""Read and change internal attributes of Snakemake. No other module of the project uses these attributes.
 
 These attributes are not part of Snakemake's public interface and are specific to the pinned version
 (``envs/run.lock``). ``tests/unit/jobs`` and ``tests/workflow`` test each function with this version.

@@ -170,7 +170,7 @@ def stack(pieces: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _without_loop(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a simulation without the number of replications and the block size."""
+    """Return the settings of a simulation, excluding the number of replications and the block size."""
     return {key: value for key, value in settings.items() if key not in ("replications", "block")}
 
 

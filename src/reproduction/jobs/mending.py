@@ -111,8 +111,8 @@ _OPTIONS = ("--executor", "--profile", "--workflow-profile")
 
 
 def controller() -> int | None:
-    """Return the process ID of a Snakemake process that runs in the current folder. Processes of jobs on a cluster are
-    not counted.
+    """Return the process ID of a Snakemake process that runs in the current folder, or None if no such process exists.
+    Processes of jobs on a cluster are not counted.
     """
     for process, words in _here():
         names = {Path(word).name for word in words[:3]} | {Path(word).parent.name for word in words[:3]}

@@ -1,4 +1,4 @@
-"""Copy files into a report: figures unchanged, tables as CSV files, and large tables in compressed form.
+"""Copy the figures and tables of a run into a report, with large tables in compressed form.
 
 `Run` reads the results of a run from its folder: tables, figures, verdicts, provenance, and the settings as used.
 """
@@ -25,7 +25,7 @@ MOST_BYTES = 3_000_000  # number of bytes above which a compressed table is not 
 
 @dataclass(frozen=True)
 class Figure:
-    """Figure on a page of a report, with its address, its size in pixels, its alternative text and its caption."""
+    """Figure on a page of a report, with its address, size in pixels, alternative text and caption."""
 
     src: str
     width: int
@@ -117,8 +117,8 @@ class Run:
 
     @cached_property
     def agreement(self) -> pd.DataFrame:
-        """Return the rows of the agreement tables of all papers that have such a table, with one row per statement. The
-        column `number` numbers the statements within each paper.
+        """Return the statements in the agreement tables of all papers, with one row per statement. The column `number`
+        numbers the statements within each paper.
         """
         parts = [self.read(f"results/{paper.slug}/agreement.csv") for paper in self.papers]
         numbered = [part.assign(number=range(1, len(part) + 1)) for part in parts if part is not None]

@@ -135,7 +135,7 @@ NOT_CONVERGED = "not converged"
 
 @dataclass(frozen=True)
 class NotConverged:
-    """Number of rows with a failed convergence check in one table of results."""
+    """Table of results that contains rows with a failed convergence check, with the number of these rows."""
 
     paper: str
     label: str
@@ -153,14 +153,16 @@ class NotRun:
 
     @property
     def artefacts(self) -> dict[str, str]:
-        """Return the address of every artefact that the statements concern, as a mapping from labels to addresses."""
+        """Return a mapping from the label of each artefact to which the statements refer to the address of the
+        artefact.
+        """
         return {statement.label: statement.address for statement in self.statements}
 
 
 @dataclass(frozen=True)
 class Made:
-    """Summary of the provenance records of all tables, with the number of tables for each commit, version, seed and
-    platform.
+    """Numbers of tables that were computed at each commit, with each version of each package, with each seed and on
+    each platform.
     """
 
     tables: int
@@ -171,7 +173,7 @@ class Made:
 
     @property
     def mixed(self) -> bool:
-        """Return whether the tables of results were computed at several commits of the source code."""
+        """Return whether the tables of results were computed with more than one commit of the source code."""
         return len(self.commits) > 1
 
 
@@ -209,7 +211,9 @@ def failed(table: pd.DataFrame | None) -> int:
 
 
 def made(run: Run) -> Made:
-    """Return the versions, the seeds and the commits with which the tables of the run were computed."""
+    """Return the numbers of tables by commit, package version, seed and platform, as stated in the provenance records
+    of the run.
+    """
     records: list[dict[str, Any]] = []
     for paper in run.papers:
         for path in sorted((run.root / "results" / paper.slug).glob("*.provenance.json")):

@@ -62,20 +62,22 @@ class Shown:
 
     @property
     def first(self) -> list[Statement]:
-        """Return the statements that a page shows first for an artefact. These are all statements if there are few, and
-        otherwise the statements that are not reproduced.
+        """Return the statements about an artefact that the page shows at the top. These are all statements if there are
+        few, and otherwise the statements that are not reproduced.
         """
         few = len(self.statements) <= _FEW
         return [s for s in self.statements if few or s.verdict.name in LOOK]
 
     @property
     def rest(self) -> list[Statement]:
-        """Return the remaining statements about an artefact, which the page shows after the statements in `first`."""
+        """Return the statements about an artefact that are not in `first`, which the page shows below the statements in
+        `first`.
+        """
         return [s for s in self.statements if s not in self.first]
 
     @property
     def verdicts(self) -> list[tuple[Verdict, int]]:
-        """Return the number of statements about an artefact, separately for each verdict."""
+        """Return, for each verdict, the number of statements about an artefact with this verdict."""
         return counts(statement.verdict.name for statement in self.statements)
 
 

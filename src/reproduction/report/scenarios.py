@@ -132,7 +132,7 @@ class ReleasePage:
 def release_page(
     run: Run, name: str, settings: Mapping[str, Any], used: list[tuple[str, str]], folder: Folder
 ) -> ReleasePage:
-    """Return the report page for the configured generation of a release."""
+    """Return the report page for a release, for the generation that is stated in its settings."""
     place = user_files.release_folder(name, settings)
     generation = int(settings.get("generation", 1))
     if not run.exists(f"{place}/{user_files.RECORD}"):
@@ -150,7 +150,7 @@ def release_page(
 
 
 def record_in_words(record: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return pairs (description, value) for the entries of the record of a release. The most important entries come
+    """Return the entries in the record of a release as pairs (description, value). The most important entries come
     first, and the other entries keep their order.
     """
     first = [key for key in _WORDS if key in record]

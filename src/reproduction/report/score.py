@@ -64,7 +64,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Line:
-    """Score of a printed artefact: the number of checked statements that are reproduced, the largest abs(z), and the
+    """Score of a printed artefact, which consists of the number of reproduced statements, the largest abs(z), and the
     statements that are not reproduced.
 
     Parameters
@@ -97,7 +97,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Dot:
-    """Point that represents a printed number in the plot of the z scores, in the units of the plot."""
+    """Point in the plot of the z scores, which represents a printed number."""
 
     x: float
     y: float
@@ -126,8 +126,8 @@ def decided(statements: Sequence[Statement], kinds: Sequence[str] = PAPER) -> li
 
 
 def groups(statements: Sequence[Statement]) -> list[Group]:
-    """Return the number of statements with each verdict, for each group of kinds of statements. The groups are in the
-    order of the score. Groups without statements are omitted.
+    """Return the number of statements with each verdict, separately for groups of statement kinds. The groups are in
+    the order of the score. Groups without statements are omitted.
     """
     all_groups = []
     for title, name, kinds in _GROUPS:
@@ -208,8 +208,8 @@ def _part(rows: Sequence[Statement], kinds: Sequence[str]) -> str:
 
 
 def plot(statements: Sequence[Statement]) -> Plot | None:
-    """Return the plot of the z scores of all checked printed numbers in the order of the paper, or None if no number
-    was checked.
+    """Return a plot of the z scores of all checked printed numbers, in the order of the paper, or None if no number was
+    checked.
     """
     rows = sorted((s for s in decided(statements) if s.kind in ("number", "curve")), key=lambda s: s.number)
     rows = [s for s in rows if not math.isnan(s.z)]

@@ -1,4 +1,4 @@
-"""Show printed statements and reproduced values as rows of a page, with links to and from their artefacts.
+"""Show the printed statements with the reproduced values as table rows that are linked to the artefacts.
 
 A verdict is shown as a sign, a word and its meaning, so that colour is not needed. Tables are arranged as printed
 (`grid`): rows and columns are derived from the names of the statements, and our number is below each printed number.
@@ -47,8 +47,8 @@ class Verdict:
 
     @property
     def rank(self) -> int:
-        """Return the rank by which statements with a given verdict are sorted in a table. Statements that are not
-        reproduced come first.
+        """Return the sort rank of a verdict, which determines the order of the statements in a table. Statements that
+        are not reproduced come first.
         """
         return _LOOK_FIRST.index(self.name)
 
@@ -133,7 +133,7 @@ class Statement:
 
     @property
     def row(self) -> str:
-        """Return the identifier of the row of a statement on the page that lists all statements."""
+        """Return the HTML identifier of the row that shows a statement on the page of all statements."""
         return f"{self.paper}-{self.number}"
 
     @property
@@ -150,8 +150,8 @@ def listed(agreement: pd.DataFrame, labels: dict[tuple[str, str], str]) -> list[
 
 
 def grouped(statements: Iterable[Statement]) -> dict[str, list[Statement]]:
-    """Return the statements, grouped by artefact. The groups are in the order in which the artefacts first occur. In
-    each group, statements that are not reproduced come first.
+    """Return a mapping from each artefact to the statements about this artefact. The groups are in the order in which
+    the artefacts first occur. In each group, statements that are not reproduced come first.
     """
     groups: dict[str, list[Statement]] = {}
     for statement in statements:
@@ -194,8 +194,8 @@ def _printed(row: dict[Any, Any], kind: str) -> str:
 
 
 def _variants(row: dict[Any, Any], kind: str) -> str:
-    """Return a text that names the variant of the method for which a statement holds. The text also states the verdicts
-    for other variants.
+    """Return the variant of the method for which a statement holds, as text. The text also states the verdicts for
+    other variants.
     """
     others = [text.partition(": ") for text in texts.text(row["other_variants"]).split("; ") if text]
     variant = _VARIANTS.get(str(row["variant"]), "") if kind in _BY_VARIANT or others else ""
@@ -220,8 +220,8 @@ def _ours(row: dict[Any, Any], kind: str) -> str:
 
 
 def _sign(row: dict[Any, Any], relation: str) -> str:
-    """Return the relation sign, such as ``<`` or ``=``, that the reproduced numbers satisfy. It is ``≈`` for numbers
-    that differ by no more than the rounding tolerance, and the opposite sign for a relation that fails.
+    """Return the sign, such as ``<`` or ``=``, that relates the two numbers of a claim as reproduced. It is ``≈`` for
+    numbers that differ by no more than the rounding tolerance, and the opposite sign for a relation that fails.
     """
     apart, rounding = abs(float(row["left"]) - float(row["right"])), float(row["rounding"])
     if 0 < apart <= rounding:
@@ -230,8 +230,8 @@ def _sign(row: dict[Any, Any], relation: str) -> str:
 
 
 def _off(row: dict[Any, Any], kind: str) -> str:
-    """Return, as text, the difference between the reproduced number and the printed number, or the margin by which a
-    claim holds or fails. A positive standard error is added. The text is empty for tests and for missing numbers.
+    """Return the difference between the reproduced and the printed number, or the margin by which a claim holds or
+    fails, as text. A positive standard error is added. The text is empty for tests and for missing numbers.
     """
     error = float(row["mc_se"])
     known = f" (s.e. {texts.number(error, 2)})" if error > 0 else ""
@@ -294,8 +294,8 @@ class Grid:
 
 
 def grid(statements: Sequence[Statement]) -> Grid | None:
-    """Return the printed table of an artefact, filled with the reproduced numbers, or None if the statements of the
-    artefact cannot be arranged as a table by their names.
+    """Return the printed table of an artefact with the reproduced numbers filled in, or None if the names of the
+    statements do not form a table.
     """
     rows: dict[str, dict[tuple[str, str], Cell]] = {}
     heads: dict[tuple[str, str], None] = {}
@@ -320,7 +320,7 @@ def grid(statements: Sequence[Statement]) -> Grid | None:
 
 
 def _together(heads: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the columns of a table sorted by group, where the groups are in the order of their first columns."""
+    """Return the columns of a table so that columns of the same group are adjacent."""
     groups = list(dict.fromkeys(group for group, _ in heads))
     return sorted(heads, key=lambda head: groups.index(head[0]))
 

@@ -91,7 +91,7 @@ COLUMNS_SHOWN = 14
 
 @dataclass(frozen=True)
 class Table:
-    """First rows of a table of results, formatted for a page.
+    """Leading rows of a table of results, formatted for a page.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class Table:
 
     @property
     def cut(self) -> bool:
-        """Return whether some rows of the table are omitted on the page."""
+        """Return whether the page omits some rows of the table."""
         return self.total > len(self.rows)
 
 
@@ -128,8 +128,8 @@ def shown(table: pd.DataFrame, *, file: str = "", path: str = "", most: int = RO
 
 
 def text(value: Any) -> str:
-    """Return the value of a cell as text. A real number is formatted with six significant digits (see `number`), and a
-    missing value becomes an empty string.
+    """Return the value of a table cell as text. A real number is formatted with six significant digits (see `number`),
+    and a missing value becomes an empty string.
     """
     if value is None or value is pd.NA:
         return ""

@@ -54,8 +54,7 @@ def write(
     of: int,
     tell: Callable[[str], None],
 ) -> dict[str, Any]:
-    """Write the results of the tables of one shard (part of the batch) as CSV, and return the number of tables with
-    each status.
+    """Write the results for one shard (part of a batch) as CSV, and return the number of tables by status.
 
     Parameters
     ----------
@@ -100,7 +99,8 @@ def write(
 
 
 def _statuses(status: pd.Series, first: pd.Series) -> pd.Series:
-    """Return the status of each table: that of the first rejected row, and otherwise that of the first row.
+    """Return the status of each table, which is the status of the first rejected row or, if no row was rejected, of the
+    first row.
 
     Parameters
     ----------
@@ -122,9 +122,9 @@ def _append(rows: pd.DataFrame, columns: Sequence[str], out: IO[bytes]) -> None:
 
 
 def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return counts of the tables of a batch, summed over the parts (shards) of the batch: the number of all tables,
-    the number of rejected tables, and the number of tables with each status. The most frequent status is first. If the
-    tables were tested for conflicts, the number of tables with a conflict is also given.
+    """Return the total number of tables in a batch, the number of rejected tables, and the number of tables with each
+    status, summed over the shards. The most frequent status is first. If the tables were tested for conflicts, the
+    number of tables with a conflict is also given.
     """
     total: dict[str, int] = {}
     for part in parts:
@@ -220,8 +220,8 @@ def answered(
 
 
 def one_by_one(tables: Tables, answer: Callable[[int], pd.DataFrame], reasons: Sequence[str] | None = None) -> Answers:
-    """Analyse tables one after the other, and return the results with a reason for each table that was not analysed.
-    The reason is empty for an analysed table.
+    """Analyse tables separately, and return the results with a reason for each table that was not analysed. The reason
+    is empty for an analysed table.
 
     Parameters
     ----------
@@ -243,8 +243,8 @@ def one_by_one(tables: Tables, answer: Callable[[int], pd.DataFrame], reasons: S
 
 
 def one_a_table(tables: Tables, name: str, stated: Any = None) -> tuple[NDArray[Any], list[str]]:
-    """Return the value of a parameter for every table of a batch, and an error message for each table without a unique
-    value. The value is either given for the whole batch (`stated`) or read from a column.
+    """Return the value of a parameter for each table of a batch, and an error message for each table in which the value
+    is not unique. The value is either given for the whole batch (`stated`) or read from a column.
 
     Parameters
     ----------
@@ -271,8 +271,8 @@ def both(first: Iterable[str], second: Iterable[str]) -> list[str]:
 
 
 def _named_once(tables: Tables, keys: Sequence[str]) -> list[str]:
-    """Return, for each table of a batch, an error message if several rows have the same values in the key columns, and
-    otherwise an empty string.
+    """Return an error message for each table of a batch in which a key is missing or duplicated, and an empty string
+    for every other table.
     """
     owner = np.repeat(np.arange(len(tables.names)), np.diff(tables.starts))
     names = pd.DataFrame({key: tables.columns[key] for key in keys}, dtype=object)

@@ -59,7 +59,7 @@ class Answer:
 
 
 def compared(analysis: str, rows: pd.DataFrame) -> pd.DataFrame:
-    """Mark the rows of an analysis as shown only for comparison, and return the rows.
+    """Return the rows of an additional analysis, marked as shown only for comparison.
 
     Parameters
     ----------

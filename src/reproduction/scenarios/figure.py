@@ -39,7 +39,7 @@ _AXES = {
 
 
 class Labels:
-    """Names of quantities, prepared for use as labels of a figure.
+    """Names of quantities in the form in which they label a figure.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Labels:
         return shortened(self._labels[name])
 
     def title(self, text: str) -> str:
-        """Return the title of a figure, with a note below the title if names were replaced."""
+        """Return the title of a figure, followed by a note if some names cannot be displayed and were replaced."""
         return f"{text}\n{self.told}" if self.told else text
 
 
@@ -102,8 +102,8 @@ def of_case(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "ma
 
 
 def _names(part: pd.DataFrame, ranked: bool = False) -> list[str]:
-    """Return the names that a panel of a figure shows, in the order of the table or ranked by their means. If there are
-    many names, return those of the largest quantities in decreasing order.
+    """Return the names of the quantities in a panel of a figure, in the order of the table or ranked by their means. If
+    there are many names, return those of the largest quantities in decreasing order.
     """
     names = list(dict.fromkeys(part["quantity"]))
     if len(names) <= _SHOWN and not ranked:
@@ -158,7 +158,9 @@ def _panel(
 
 
 def _against(axis: Axes, rates: pd.DataFrame, covariate: str, point: Mapping[str, Any]) -> None:
-    """Plot the intervals of all rates and the naive rates (released value divided by exposure) against a covariate."""
+    """Plot the intervals of all rates, and the naive rates (released values divided by exposures), against a
+    covariate.
+    """
     x = rates["quantity"].map(point["covariates"][covariate]).to_numpy(dtype=float)
     ends = (rates[key].to_numpy(dtype=float) for key in ("mean", "lower", "upper"))
     style.interval(axis, x, *ends, lw=0.8, color=_COLOURS["rate"], marker=MARKERS[0], ms=2.5, label=NOUNS["rate"])
@@ -230,7 +232,7 @@ def of_grid(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "ma
 
 
 def _others(table: pd.DataFrame, keys: Sequence[str]) -> pd.Series:
-    """Return, for every row of a table, the values of the given grid keys as text."""
+    """Return, for every row of a table, a text that states the values of the given grid keys."""
     words = pd.Series("", index=table.index, dtype=object)
     for i, key in enumerate(keys):
         words = words + (", " if i else "") + f"{key} " + table[key].map(_shown)
@@ -340,7 +342,7 @@ def drawn(files: Files, *, fonts_of: str = "machine") -> Figure:
 
 
 def save(files: Files, png: str | Path, pdf: str | Path) -> None:
-    """Save the figure of a scenario as PNG and PDF, with fonts that contain all characters of its labels."""
+    """Save the figure of a scenario as PNG and PDF, with fonts that contain all characters of the labels."""
     with style.applied(_texts(files)):
         style.save(drawn(files), png, pdf)
 

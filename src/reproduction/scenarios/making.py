@@ -129,8 +129,8 @@ def part(
 
 
 def _parted(answer: Answer, into: Files, point: Point) -> Answer:
-    """Return the results at a grid point, restricted to the rows that are written to the CSV file. If all rows are in a
-    Parquet file, the metadata of the answer state the name of this file.
+    """Return the results at a grid point with only the rows that belong in the CSV file. If all rows are in a Parquet
+    file, the metadata of the answer state the name of this file.
     """
     words = "".join(c if c.isalnum() else "_" for c in scenario_settings.words(point))
     name = f"{into.start.name}_{words}" if words else into.start.name
@@ -166,7 +166,7 @@ def answered(scenario: Scenario, point: Point, *, root_seed: int) -> Answer:
 
 
 def _at(point: Point, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table whose first columns are the keys of a grid point."""
+    """Return a copy of a table with additional first columns that contain the keys and values of a grid point."""
     if not point:
         return frame
     keys = {
@@ -176,7 +176,7 @@ def _at(point: Point, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def head(scenario: Scenario) -> dict[str, Any]:
-    """Return the metadata that all separately computed parts (shards) of a scenario have in common."""
+    """Return the metadata that are the same for all shards (separately computed parts) of a scenario."""
     return {
         "scenario": scenario.name,
         "kind": scenario.kind.name,
@@ -195,7 +195,7 @@ def head(scenario: Scenario) -> dict[str, Any]:
 
 
 def _read_as(scenario: Scenario) -> dict[str, Any]:
-    """Return the columns of the user's file that were read under another name."""
+    """Return the columns of the user's file that were read under a name other than their name in the file."""
     names: file_columns.Names = {}
     if "file" in scenario.settings:
         _, names = file_columns.header(scenario.settings, scenario.kind, scenario.form == "batch")
@@ -224,8 +224,8 @@ def together(parts: Sequence[Files], into: Files) -> None:
 
 
 def _moved(part: Files, into: Files, name: str) -> str:
-    """Rename the Parquet file of a grid point, and return the new name. The new name begins with the prefix of the
-    scenario instead of the prefix of the shard.
+    """Rename the Parquet file of a grid point when shards are combined, and return the new name. The new name begins
+    with the prefix of the scenario instead of the prefix of the shard.
     """
     target = into.start.with_name(into.start.name + name.removeprefix(part.start.name))
     os.replace(part.start.with_name(name), target)
@@ -286,7 +286,7 @@ def write_facts(facts: dict[str, Any], path: Path) -> None:
 
 
 def plain(value: Any) -> Any:
-    """Return a value in a form that can be written as JSON, with arrays as lists and numbers that are not finite as
+    """Return a value that can be written as JSON, with arrays replaced by lists and infinite or missing numbers by
     strings.
     """
     if isinstance(value, dict):
@@ -307,7 +307,7 @@ _CODE = "geocode"  # column by which such a table is recognised
 
 
 def as_quantities(table: pd.DataFrame, level: Any) -> pd.DataFrame:
-    """Return a table of geographic units with the same columns as the results table of a scenario. Any other table is
+    """Convert the rows of a table of geographic units to the columns of a scenario's results table. Any other table is
     returned unchanged.
 
     Parameters
@@ -323,8 +323,8 @@ def as_quantities(table: pd.DataFrame, level: Any) -> pd.DataFrame:
 
 
 def saved(rows: pd.DataFrame, target: Path) -> tuple[pd.DataFrame, str]:
-    """Write all rows of results to a Parquet file if there are too many rows for CSV. Return the rows for CSV and the
-    name of the Parquet file, which is empty if the CSV contains all rows.
+    """Write all result rows to a Parquet file if they are too many for a CSV file. Return the rows for CSV and the name
+    of the Parquet file, which is empty if the CSV contains all rows.
 
     Parameters
     ----------

@@ -86,7 +86,7 @@ def write(files: Files, path: str | Path, *, budgets: Mapping[str, Mapping[str, 
 
 
 def protected(found: Summary, budgets: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """Return sentences about the protection of a release, its privacy cost, and the budget to which the cost was
+    """Return sentences that state how a release is protected, its privacy cost, and the budget to which the cost was
     charged.
     """
     if found.form == "batch":
@@ -96,7 +96,7 @@ def protected(found: Summary, budgets: Mapping[str, Mapping[str, float]]) -> lis
 
 
 def _protected_tables(settings: Mapping[str, Any], kind: str) -> list[str]:
-    """Return sentences about the protection of the tables of a batch, as far as the settings state it."""
+    """Return sentences that state how the tables of a batch are protected, according to the settings."""
     noise, epsilon = settings.get("noise"), settings.get("epsilon")
     if epsilon is None and not noise and kind in ("noisy_counts", "additive_counts"):
         stated = "The noise of each table is that of the epsilon in the column epsilon of the file."
@@ -150,8 +150,8 @@ def _protected(point: Mapping[str, Any], budgets: Mapping[str, Mapping[str, floa
 
 
 def composed(noise: Any, cost: Cost) -> list[str]:
-    """Return a sentence with the epsilon that follows from the privacy loss distribution of the noise. The sentence is
-    shown next to the stated cost in rho.
+    """Return a sentence that states the epsilon computed from the privacy loss distribution of the noise. The sentence
+    is shown next to the stated cost in rho.
 
     Parameters
     ----------
@@ -197,8 +197,8 @@ def _guarantee(cost: Cost, relation: str) -> str:
 
 
 def rounded_up(value: float) -> str:
-    """Return a number >= 1 as text, rounded upwards because the number is an upper bound. The text has three digits, or
-    all digits of the integer part if the integer part has more than three digits.
+    """Return an upper bound that is >= 1 as text, rounded upwards. The text has three digits, or all digits of the
+    integer part if the integer part has more than three digits.
     """
     decimals = max(2 - floor(log10(value)), 0)
     return f"{ceil(value * 10**decimals) / 10**decimals:,.{decimals}f}"

@@ -27,7 +27,7 @@ from .sentences import percent
 
 
 def made(name: str, settings: Mapping[str, Any], *, root_seed: int, folder: str | Path = ".") -> Plan:
-    """Find the epsilon of a plan, and write the files ``results/plans/<name>.csv`` (the curve) and
+    """Find the epsilon that a plan requires, and write the results to ``results/plans/<name>.csv`` (the curve) and
     ``results/plans/<name>.json``.
 
     Parameters
@@ -83,8 +83,8 @@ def sentence(found: Plan, asked: Mapping[str, Any]) -> str:
 
 
 def epsilons(epsilon: float, sensitivity: float) -> str:
-    """Return text that states the epsilon of a plan under its neighbouring relation, and the equivalent epsilon under
-    the other neighbouring relation.
+    """Return the epsilon of a plan under its neighbouring relation and the equivalent epsilon under the other relation,
+    as text.
 
     Parameters
     ----------
@@ -99,8 +99,8 @@ def epsilons(epsilon: float, sensitivity: float) -> str:
 
 
 def draw(found: Plan, png: str | Path, pdf: str | Path) -> None:
-    """Plot the frequencies of correct and wrong answers under a plan against epsilon, mark the chosen epsilon, and save
-    the figure as PNG and PDF.
+    """Plot the proportions of correct and wrong answers against epsilon for a plan, and save the figure as PNG
+    and PDF.
     """
     with style.applied():
         style.save(found.plot(), png, pdf)
@@ -294,7 +294,7 @@ def _costs(cost: Cost | None) -> dict[str, Any]:
 
 
 def _at_delta(settings: Mapping[str, Any], cost: Cost | None, scales: list[float], delta: float) -> dict[str, Any]:
-    """Return the values of a plan's table for a given delta (columns `AT_DELTA`)."""
+    """Return the entries of the columns `AT_DELTA` of a plan, which state the epsilon at a given delta."""
     if cost is None:
         return dict.fromkeys(AT_DELTA, float("nan"))
     numbers = losses.at_delta(cost, planned.known_losses(settings, scales), delta=delta)
@@ -311,8 +311,8 @@ def _factor(first: pd.Series) -> str:
 
 
 def _converted(unit: str, ceiling: Mapping[str, float]) -> str:
-    """Return a clause about the conversion of a cost to the unit of the budget. The clause is empty if the budget has
-    the unit of the cost.
+    """Return a clause that explains how a privacy cost is converted to the unit of the budget. The clause is empty if
+    the budget has the unit of the cost.
     """
     if unit == "epsilon" and "rho" in ceiling:
         return ", converted to rho = epsilon²/2"

@@ -1,4 +1,4 @@
-"""Write sentences about the results of a scenario, based only on the metadata and the rows of these results.
+"""Write sentences about the results of a scenario, using only the result rows and the metadata.
 
 Each kind of scenario defines ``rules.assumptions(point)``, ``rules.MEANINGS`` (the meaning of its parameters) and
 ``rules.prior_text(prior)``. Counts have thousands separators, shares are shown as percentages, and the number of digits
@@ -39,7 +39,7 @@ _MANY = 24  # number of rows from which on the answers to questions are shown fi
 
 
 def sentence(row: Any, facts: Facts, point: Facts) -> str:
-    """Return one sentence that states the result in a given row of a results table.
+    """Return a sentence that states the result in one row of a results table.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
 
 
 def simulated(facts: Facts, point: Facts) -> bool:
-    """Return whether the rows are means over simulated releases of a model, and not posterior means."""
+    """Return whether the result rows contain means over simulated releases of a model instead of posterior means."""
     return facts["kind"] == "classifier" and point.get("origin") == "rehearsal"
 
 
@@ -97,9 +97,9 @@ def _score(row: Any, facts: Facts) -> str:
 
 
 def missing(type_: str, name: str, released: float, facts: Facts, point: Facts) -> str:
-    """Return the reason why a row has no released count, such as ``published as 10 to 50``, ``measured several
-    times``, ``not measured`` or ``withheld``. The string is empty if the row has a released count, and for the rows of
-    quantities that are estimated from several counts.
+    """Return the reason why a table row contains no released count, such as ``published as 10 to 50``, ``measured
+    several times``, ``not measured`` or ``withheld``. The string is empty if the row has a released count, and for the
+    rows of quantities that are estimated from several counts.
     """
     if released == released or (facts["kind"], type_) not in (("noisy_counts", "count"), ("protected_rates", "rate")):
         return ""
@@ -133,8 +133,8 @@ def headline(rows: "pd.DataFrame", facts: Facts, point: Facts) -> str:
 
 
 def noise_part(point: Facts) -> str:
-    """Return a sentence about the proportion of a rate's posterior variance that is due to the noise. The text is empty
-    if this proportion is unknown.
+    """Return a sentence that states the proportion of the posterior variance of a rate that is due to the noise. The
+    text is empty if this proportion is unknown.
     """
     parts = point.get("noise_part_of_rate_variance") or {}
     label = next(iter(point.get("among_labels") or parts), "")
@@ -162,8 +162,8 @@ def bounded(point: Facts) -> bool:
 
 
 def _protection(point: Facts) -> str:
-    """Return the noun for the random or fixed change of the counts, such as noise or rounding. The text is empty if
-    the counts were not changed.
+    """Return the noun for the method of protection of the counts, such as ``noise``, ``rounding`` or ``swapping``. The
+    text is empty if the counts were not changed.
     """
     if "strata" in point:
         return "swapping"
@@ -199,13 +199,15 @@ def _origin(facts: Facts, point: Facts) -> Iterator[str]:
 
 
 def _read_as(facts: Facts) -> Iterator[str]:
-    """Yield a sentence about the columns of the file that were read under another name."""
+    """Yield a sentence that lists the columns of the file that were read under a different name."""
     if columns := facts.get("read_as"):
         yield f"Columns of the file: {listed([f'{theirs} is read as {ours}' for ours, theirs in columns.items()])}."
 
 
 def _absent(point: Facts) -> Iterator[str]:
-    """Yield a sentence about the cells that the file does not list."""
+    """Yield a sentence that states the number of cells that are missing from the file, and how these cells are
+    treated.
+    """
     if not (stated := point.get("absent")):
         return
     below = f" (values below {stated['below']})" if "below" in stated else ""
@@ -246,8 +248,8 @@ def cost_text(point: Facts) -> str:
 
 
 def replaced_text(stated: Mapping[str, float], relation: str) -> str:
-    """Return a text that states the privacy cost of replacing a record, such as ``; epsilon = 4 to replace a record``.
-    Budgets count this cost. The text is empty if the stated cost does not refer to adding or removing a record.
+    """Return the privacy cost of replacing a record as text, such as ``; epsilon = 4 to replace a record``. Budgets
+    count this cost. The text is empty if the stated cost does not refer to adding or removing a record.
 
     Parameters
     ----------
@@ -266,7 +268,7 @@ def replaced_text(stated: Mapping[str, float], relation: str) -> str:
 
 
 def accuracy(point: Facts) -> list[str]:
-    """Return sentences about the accuracy of the numbers and about the results of the checks."""
+    """Return sentences about the accuracy of the results and about the checks of the release."""
     sentences, states = [], point.get("accuracy", ())
     for state in states:
         if len(states) == 1:
@@ -304,7 +306,8 @@ def _conflict(check: Facts) -> Iterator[str]:
 
 
 def conflicts(tables: Facts) -> Iterator[str]:
-    """Yield a warning about the tables of a batch whose released counts are improbable under the prior and the noise.
+    """Yield a warning that states in how many tables of a batch the released values are improbable under the prior and
+    the noise.
 
     Parameters
     ----------
@@ -318,7 +321,7 @@ def conflicts(tables: Facts) -> Iterator[str]:
 
 
 def _uncertain(prior: Any) -> Iterator[str]:
-    """Yield a warning for each prior that was fitted to too few counts in relation to the noise in these counts."""
+    """Yield a warning for each prior that was fitted to too few counts for the size of their noise."""
     if not isinstance(prior, Mapping):
         return
     groups = prior.get("groups")
@@ -377,7 +380,7 @@ def ends(low: str, high: str, form: str = "between {} and {}") -> str:
 
 
 def _named(label: str, point: Facts) -> tuple[str, list[str]]:
-    """Return the name of a quantity, followed by the names in the denominator if the quantity is a share."""
+    """Return the name of a quantity and, for a share, the names in the denominator."""
     labels = point.get("among_labels") or {}
     return (labels[label], list(point["among"])) if label in labels else (label, [])
 
@@ -411,9 +414,9 @@ def _question(row: Any, questions: Mapping[str, Any], *, certain: bool) -> str:
 
 
 def chance(mean: float, status: str, error: float, certain: bool) -> str:
-    """Return a probability as text, or a bound on the probability if the event occurred in all draws or in none of the
-    draws, or if the probability is too close to 0 or 1 to be stated as a number. A bound includes the error. A computed
-    probability of 0 or 1 is stated as such only if the event is certain.
+    """Return a probability as text, or a bound on the probability if it cannot be stated as a number because of Monte
+    Carlo error. A bound includes the error. A computed probability of 0 or 1 is stated as such only if the event is
+    certain.
     """
     text = percent(mean if certain else min(max(mean, 1e-9), 1 - 1e-9), 2)
     if status == "exact" or not error > 0 or not (mean in (0.0, 1.0) or text.startswith((_LESS, _MORE))):
@@ -424,7 +427,7 @@ def chance(mean: float, status: str, error: float, certain: bool) -> str:
 
 
 def question_noun(quantity: str, questions: Mapping[str, Any]) -> str:
-    """Return the noun for the answer to a question: rank, probability, sum, difference, ratio or share."""
+    """Return the noun for the answer to a question, such as rank, probability, sum or share."""
     label = next((q for q in questions if quantity == q or quantity.startswith(f"{q}: ")), "")
     asked = questions.get(label) or {}
     if "probability" in asked or quantity.removeprefix(f"{label}: ").startswith("P("):
@@ -433,7 +436,9 @@ def question_noun(quantity: str, questions: Mapping[str, Any]) -> str:
 
 
 def about_counts(quantity: str, questions: Mapping[str, Any]) -> bool:
-    """Return whether the answer to a question is an integer, as for a rank and for a sum or a difference of counts."""
+    """Return whether the answer to a question is an integer, which is the case for a rank and for a sum or a difference
+    of counts.
+    """
     label = next((q for q in questions if quantity == q or quantity.startswith(f"{q}: ")), "")
     asked = questions.get(label) or {}
     return "rank" in asked or (bool({"sum", "difference"} & set(asked)) and asked.get("about", "counts") == "counts")
@@ -471,8 +476,8 @@ def count(value: float) -> str:
 
 
 def count_mean(value: float, width: float) -> str:
-    """Return the mean of a count as text. The text has one decimal, or four significant digits if the interval is
-    narrower than 1 and the mean is below 1,000.
+    """Return the posterior mean of a count as text. The text has one decimal, or four significant digits if the
+    interval is narrower than 1 and the mean is below 1,000.
 
     Parameters
     ----------
@@ -502,9 +507,7 @@ def percent(value: float, digits: int = 1) -> str:
 
 
 def digits_of(width: float) -> int:
-    """Return the number of decimals with which a percentage is shown, so that the width of its interval has two
-    significant digits.
-    """
+    """Return the number of decimals of a percentage for which the width of its interval has two significant digits."""
     if not isfinite(width) or width <= 0:
         return 1
     return int(min(max(1 - floor(log10(100 * width)), 0), MOST_DIGITS))
@@ -516,8 +519,8 @@ def shares(*values: float, width: float) -> list[str]:
 
 
 def real(value: float, width: float) -> str:
-    """Return a real number as text, rounded according to the width of its interval. With the same number of decimals,
-    the width has two significant digits.
+    """Return a real number as text, rounded so that the width of its interval would have two significant digits. With
+    the same number of decimals, the width has two significant digits.
     """
     if not isfinite(value):
         return _NO_BOUND

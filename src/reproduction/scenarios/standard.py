@@ -90,7 +90,7 @@ def states_of(answers: pd.DataFrame) -> list[Accuracy]:
 
 
 def groups_of(posterior: Posterior, about: str) -> list[str]:
-    """Return the names of the groups of quantities whose posterior distributions a scenario reports.
+    """Return the names of the groups of quantities (such as counts or rates) that a scenario reports.
 
     Parameters
     ----------
@@ -121,8 +121,8 @@ def _among(posterior: Posterior, group: str, among: Sequence[str]) -> Iterator[t
 
 
 def tally(states: Sequence[Accuracy], before: Sequence[Mapping[str, Any]] = ()) -> list[dict[str, Any]]:
-    """Return the distinct accuracy statuses in a table of results, each with its reason and the number of rows with
-    this status. If the error of an approximate row is not known, the entry ``unknown`` is True.
+    """Return the distinct accuracy statuses in a table of results, with the reason for each status and the number of
+    rows. If the error of an approximate row is not known, the entry ``unknown`` is True.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def noise_part(posterior: Posterior, among: Sequence[str]) -> dict[str, float]:
 
 
 def _pair(law: TiedCounts | DirichletMixture, i: int, rest: Sequence[int]) -> tuple[np.ndarray, ...]:
-    """Return the joint distribution of one count and the sum of some other counts, as pairs of values with their
+    """Return the joint distribution of one count and the sum of several other counts, as pairs of values and their
     weights.
     """
     if isinstance(law, DirichletMixture):

@@ -88,7 +88,7 @@ class Summary:
 
     @property
     def warnings(self) -> list[str]:
-        """Return the warnings among the sentences of `accuracy`. The warnings are about conflicts between the release
+        """Return the sentences in `accuracy` that are warnings. The warnings are about conflicts between the release
         and its model, and about priors that were fitted to too few counts.
         """
         return [text for text in self.accuracy if re.match(_WARNING, text)]
@@ -147,7 +147,7 @@ def _points(files: Files, most: int) -> Summary:
 
 
 def _asked_first(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows, reordered so that the answers to questions come first."""
+    """Return the result rows with the answers to questions first."""
     asked = rows["type"] == "question"
     return pd.concat([rows[asked], rows[~asked]])
 
@@ -202,8 +202,8 @@ def _sure(settings: dict[str, Any], rows: pd.DataFrame) -> list[str]:
 
 
 def by_point(points: Sequence[dict[str, Any]], texts: Sequence[Sequence[str]], each: str = "") -> list[str]:
-    """Return the sentences about the points of a grid of settings. Sentences that hold at all points are returned once,
-    and all others with their point.
+    """Return sentences about all points of a grid of settings, in which equal sentences are stated only once. Sentences
+    that hold at all points are returned once, and all others with their point.
 
     Parameters
     ----------
@@ -224,8 +224,8 @@ def by_point(points: Sequence[dict[str, Any]], texts: Sequence[Sequence[str]], e
 
 
 def _unit(facts: sentences.Facts) -> dict[str, Any]:
-    """Return the metadata entries of a grid point that state the unit of the rates. The result is empty if the rates
-    are probabilities.
+    """Return the unit of the rates in a batch, as entries of the metadata. The result is empty if the rates are
+    probabilities.
     """
     settings = facts["settings"]
     if facts["kind"] != "protected_rates" or settings.get("family") == "shares":
@@ -235,7 +235,7 @@ def _unit(facts: sentences.Facts) -> dict[str, Any]:
 
 
 def _assumed(facts: sentences.Facts, rows: pd.DataFrame) -> list[str]:
-    """Return the assumptions, stated in the settings of a batch, that apply to all tables of the batch."""
+    """Return the assumptions in the settings of a batch, which apply to all tables of the batch."""
     settings, lines = facts["settings"], []
     noise, prior = settings.get("noise"), settings.get("prior")
     if noise:
@@ -255,7 +255,9 @@ def _assumed(facts: sentences.Facts, rows: pd.DataFrame) -> list[str]:
 
 
 def _prior_of_batch(kind: str, prior: Any, rows: pd.DataFrame) -> str:
-    """Return a description of the prior of all tables of a batch. The text is empty if the kind has no such prior."""
+    """Return a description of the prior that applies to all tables of a batch. The text is empty if the kind has no
+    such prior.
+    """
     types = set(rows["type"]) - {""}
     if kind == "noisy_counts" and types == {"count"}:  # without a total, a fitted prior is fitted to all tables
         if prior is None:
@@ -319,8 +321,8 @@ def _line(row: dict[Any, Any], keys: Sequence[str], facts: sentences.Facts, poin
 
 
 def _least_squares(row: dict[Any, Any]) -> str:
-    """Return, as text, the least-squares estimate in a table row and the standard deviation of this estimate. The text
-    is empty if the row has no estimate.
+    """Return the least-squares estimate in a table row with its standard deviation, as text. The text is empty if the
+    row has no estimate.
     """
     estimate, sd = float(row.get("least_squares", "nan")), float(row.get("least_squares_sd", "nan"))
     return f"{real(estimate, 2 * sd)} ± {real(sd, 2 * sd)}" if estimate == estimate and sd == sd else ""
@@ -349,7 +351,7 @@ _WIDEST = 60  # maximum width of a column that is used for alignment; a longer c
 
 
 def as_text(files: Files) -> str:
-    """Return the summary of the results of a scenario that is printed in the terminal.
+    """Return the text that summarises the results of a scenario in the terminal.
 
     Parameters
     ----------

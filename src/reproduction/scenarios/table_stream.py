@@ -32,7 +32,7 @@ _LAW: Any = pc  # pyarrow creates its functions when it is imported, so type che
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """Subset of the tables in a file, in the order of their first rows in the file.
+    """Tables from one file, in the order in which they first occur in the file.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Tables:
 
 
 def of_shard(path: Path, columns: Mapping[str, str], shard: int, shards: int) -> Tables:
-    """Return the tables of a file that belong to one part (shard) of the file. The tables of a shard are consecutive in
+    """Return the tables of a file that belong to one shard (part of the file). The tables of a shard are consecutive in
     the file, and the numbers of tables in two shards differ by at most one.
 
     Parameters
@@ -134,7 +134,7 @@ def named(
 def _with_absent(
     found: Tables, columns: Mapping[str, str], settings: Mapping[str, Any], names: Mapping[str, Any]
 ) -> Tables:
-    """Return the tables, with additional rows at the end of each table for the cells that the table does not list."""
+    """Return the tables with rows appended for the cells that the tables do not list."""
     cells = file_columns.listed_cells(settings, columns, dict(names))
     every = {name: i for i, name in enumerate(cells["name"])}
     numbers = {
@@ -176,7 +176,7 @@ def _with_absent(
 
 
 def _published(texts: NDArray[Any], settings: Mapping[str, Any]) -> tuple[Array, Array, Array]:
-    """Return the numbers, the lower bounds and the upper bounds that are stated in the published cells. The number is
+    """Return three arrays for the published cells: the numbers, the lower bounds and the upper bounds. The number is
     inf if the text has no meaning.
     """
     different, places = np.unique(texts.astype(str), return_inverse=True)
@@ -290,7 +290,7 @@ def _text(values: pa.Array) -> pa.Array:
 
 
 def _numbers(values: pa.Array) -> pa.Array:
-    """Return a column as float64, with null for an empty cell and inf for a cell that is not a number."""
+    """Return a column as float64, in which an empty cell is null and a cell that is not a number is inf."""
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):

@@ -31,7 +31,7 @@ _MAY = {"parts"}
 
 @dataclass(frozen=True)
 class Study:
-    """Settings of a study, which are read from the file ``<study>.yaml``.
+    """Settings of a study, read from the file ``<study>.yaml``.
 
     Parameters
     ----------

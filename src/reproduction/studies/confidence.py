@@ -22,7 +22,8 @@ _LOG_MASS = 21.0  # the neglected probability of the noise is 8e-10
 
 
 def table(root_seed: int, *, level: float, largest: int, noise: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return the coverage and the mean width of three kinds of intervals for one count, at every true count.
+    """Return the coverage and the mean width of three kinds of intervals for a count, for every true value of the
+    count.
 
     Parameters
     ----------
@@ -60,7 +61,9 @@ def _of_noise(words: Mapping[str, Any], level: float, largest: int) -> pd.DataFr
 
 
 def _ends(kind: str, released: NDArray[np.float64], law: Any, level: float) -> NDArray[np.float64]:
-    """Return the lower and the upper limits of the intervals for all released values, as an array of shape (2, n)."""
+    """Return the lower and upper limits of the intervals for an array of released values, as an array of shape
+    (2, n).
+    """
     release = Release(released, mechanism=law)
     if kind == "confidence":
         return confidence(release).counts.interval(level).to_numpy().T
@@ -93,7 +96,7 @@ def figure(table: pd.DataFrame) -> Figure:
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table that the documentation shows, with one row per noise distribution and kind of interval."""
+    """Return the table for the documentation, with one row per noise distribution and kind of interval."""
     rows = []
     for (noise, kind), part in table.groupby(["noise", "interval"], sort=False):
         widths = part.set_index("truth")["width"]

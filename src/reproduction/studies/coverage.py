@@ -114,7 +114,7 @@ def figure(table: pd.DataFrame) -> Figure:
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table that the documentation shows, with the bins as text and the coverage with three decimals."""
+    """Return the table for the documentation, with the bins as text and the coverage with three decimals."""
     labels = [words(low, high, _last(table)) for low, high in table[["from", "to"]].to_numpy()]
     frame = table[["case", "method", "counts", "coverage", "width", "bias", "rmse"]].copy()
     frame.insert(2, "true count", labels)
@@ -223,8 +223,8 @@ def _posterior(
 
 
 def errors(name: str, truth: NDArray[np.int64], estimate: Array, lower: Array, upper: Array) -> pd.DataFrame:
-    """Return three values for each count: whether the interval of one method contains the true count, the width of the
-    interval, and the error of the estimate.
+    """Return, for each count and one method, whether the interval contains the true count, the width of the interval,
+    and the error of the estimate.
 
     Parameters
     ----------
@@ -287,7 +287,7 @@ METHODS = ("least squares", "clipped least squares", "posterior")
 
 
 def answers(rows: pd.DataFrame, z: float) -> dict[str, tuple[Array, Array, Array]]:
-    """Return a mapping from each method to its estimate and the limits of its interval.
+    """Return a mapping from each method to the estimates and the interval limits.
 
     Parameters
     ----------

@@ -41,8 +41,8 @@ def table(
     start_up: float,
     piece: float,
 ) -> pd.DataFrame:
-    """Return a table of the measured computing times of posteriors by problem size, and of the simulated durations of
-    runs, in seconds.
+    """Return a table with measured computing times of posteriors by problem size, and simulated durations of runs, in
+    seconds.
 
     Parameters
     ----------
@@ -94,8 +94,8 @@ def _noisy(total: int, size: int, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def _censored(size: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the summary of the posterior distribution given noisy statistics of a simulated censored sample, with
-    epsilon = 1 for the noise.
+    """Return a posterior summary for noisy statistics of a simulated censored sample, where the noise has epsilon
+    = 1.
     """
     law = dpm.CensoredStatistics.calibrated(1.0, n=size, lower=-2.0, upper=2.0, sums=True)
     noisy = law.sample(rng.standard_normal(size), rng=rng)
@@ -161,8 +161,8 @@ class Step:
 
 
 def makespan(steps: Mapping[str, Step], cores: int) -> float:
-    """Return the time in seconds until all jobs of a run have ended. Under list scheduling, each job starts as soon as
-    possible, in the order of priority.
+    """Return the simulated duration of a run, which is the time in seconds until all jobs have ended. Under list
+    scheduling, each job starts as soon as possible, in the order of priority.
 
     Parameters
     ----------
@@ -245,6 +245,6 @@ def of_papers(papers: Iterable[Paper], *, times: float, piece: float, start_up: 
 
 
 def _ready(found: Mapping[str, Step], makers: Mapping[str, str], files: Iterable[str]) -> frozenset[str]:
-    """Return the names of the jobs that write the given files. A file that no job makes is assumed to exist."""
+    """Return the names of the jobs that compute the given files. A file that no job makes is assumed to exist."""
     rules = {makers[file] for file in files if file in makers}
     return frozenset(name for name in found if name in rules or name.rpartition(".")[0] in rules)

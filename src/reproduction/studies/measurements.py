@@ -89,8 +89,8 @@ def table(
 
 
 def figure(table: pd.DataFrame) -> Figure:
-    """Plot the error of the estimates, and the width and the coverage of the intervals, against the true count, with
-    one column of panels per level and one line per method.
+    """Plot the error of the estimates, the interval width and the coverage against the true count, with one column of
+    panels per geographic level.
     """
     levels = list(dict.fromkeys(table["level"]))
     last = float(table.loc[np.isfinite(table["to"]), "to"].max())

@@ -33,7 +33,7 @@ from .coverage import METHODS, answers
 
 
 def part(root_seed: int, name: str, path: Path, **settings: Any) -> None:
-    """Write the file of one state of the synthetic nation (see `write`).
+    """Write the Parquet file for one state of the synthetic nation.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ UNEQUAL = 0.9  # shape of the gamma distribution of the relative populations of 
 
 
 class State(NamedTuple):
-    """State of the synthetic nation, with its tree of nodes, its true counts and its measurements.
+    """State of the synthetic nation, which consists of a tree of nodes, true counts and measurements.
 
     Parameters
     ----------
@@ -122,7 +122,8 @@ class State(NamedTuple):
 
 
 def sizes(state: str, scale: float) -> tuple[int, int, int, int, int]:
-    """Return the numbers of counties, tracts, block groups, populated blocks and people in a state.
+    """Return the numbers of counties, tracts, block groups, populated blocks and people in one state of the synthetic
+    nation.
 
     Parameters
     ----------
@@ -254,16 +255,16 @@ def groups(path: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
 
 
 def facts(path: Path) -> dict[str, str]:
-    """Return the metadata in the file of a state: the state, the accuracy status, the error, and the level of the
-    intervals.
+    """Return the metadata that are stored in the file of a state: the state, the accuracy status, the error, and the
+    level of the intervals.
     """
     metadata = pq.read_schema(path).metadata
     return {key.decode(): value.decode() for key, value in metadata.items() if not key.startswith(b"ARROW")}
 
 
 def accuracy(paths: Sequence[Path]) -> pd.DataFrame:
-    """Return the root mean square error of estimates, and the coverage and the width of intervals, over all states, by
-    level and method. The files are read one row group at a time.
+    """Return the root mean square error of the estimates, and the coverage and the width of the intervals, by level and
+    method, for all states together. The files are read one row group at a time.
 
     Parameters
     ----------

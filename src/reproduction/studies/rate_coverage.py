@@ -34,7 +34,7 @@ _TIE = 1e-12
 
 
 def concentration(prior: str, categories: int) -> float:
-    """Return the Dirichlet concentration parameter that a prior in `PRIORS` assigns to every rate."""
+    """Return the Dirichlet concentration parameter of each rate under one of the priors in `PRIORS`."""
     return {"flat": 1.0, "jeffreys": 0.5, "1/k": 1 / categories}[_checks.one_of("prior", prior, PRIORS)]
 
 
@@ -124,8 +124,8 @@ def exact(n: int, p: float, *, scale: float, alpha: float, level: float) -> tupl
 def _simulated(
     k: int, n: int, p: float, *, scale: float, level: float, files: int, rng: np.random.Generator
 ) -> list[tuple[object, ...]]:
-    """Return the coverage for `k` categories, estimated from simulated files. The rows have the format of `table`. All
-    priors are applied to the same releases.
+    """Return the coverage of intervals for `k` categories, estimated from simulated data sets. The rows have the format
+    of `table`. All priors are applied to the same releases.
     """
     rates = np.append(p, np.full(k - 1, (1 - p) / (k - 1)))
     truth = rng.multinomial(n, rates, files)
@@ -189,8 +189,8 @@ _LABELS = {"flat": "flat prior (concentration 1)", "jeffreys": "Jeffreys' prior 
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table that the documentation shows, with one row per design (number of categories, number of records
-    and rate p) and one column per quantity and prior.
+    """Return the table for the documentation, with one row per design (number of categories, number of records and rate
+    p) and one column per quantity and prior.
     """
     keys = ["categories", "records", "p"]
     wide = table.pivot_table(index=keys, columns=["quantity", "prior"], values="coverage", sort=False)

@@ -67,8 +67,7 @@ def table(root_seed: int, *, sets: int, slope: float, cases: Mapping[str, Mappin
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the coverage table that the documentation shows, with one row per case and one column per quantity and
-    method.
+    """Return the coverage table for the documentation, with one row per case and one column per quantity and method.
 
     Parameters
     ----------
@@ -89,7 +88,7 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
 def simulated(
     case: Mapping[str, Any], law: Any, slope: float, rng: np.random.Generator
 ) -> tuple[Array, Array, Array, Array]:
-    """Return the covariate, the exposures, the true rates and the released values of one simulated set of areas."""
+    """Return one simulated data set of areas: the covariate, the exposures, the true rates and the released values."""
     n, shape = int(case["areas"]), case["cv"] ** -2.0
     x = rng.normal(size=n)
     exposure = np.exp(rng.normal(np.log(case["exposure"]), _SPREAD, n))
@@ -99,9 +98,9 @@ def simulated(
 
 
 def judged(released: Array, law: Any, x: Array, exposure: Array, theta: Array, slope: float) -> list[float]:
-    """Return four measures of the accuracy of a posterior, given the true values. The measures are 1 if the interval
-    for the slope contains the true slope and 0 otherwise, the proportion of rates inside their intervals, the error of
-    the slope, and the root mean square error of the rates.
+    """Return four measures of the accuracy of a posterior for the slope and the rates, given the true values. The
+    measures are 1 if the interval for the slope contains the true slope and 0 otherwise, the proportion of rates inside
+    their intervals, the error of the slope, and the root mean square error of the rates.
     """
     inferred = posterior(Release(released, mechanism=law), prior=Regression(exposure, {"x": x}))
     law_of_slope = inferred.parameters["slope of x"]

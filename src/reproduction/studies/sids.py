@@ -1,5 +1,5 @@
-"""Estimate the rates of sudden infant deaths in North Carolina and their regression slope, from unprotected and from
-protected counts.
+"""Estimate rates of sudden infant deaths in North Carolina, and the slope of a regression of these rates, from
+unprotected and from protected counts.
 
 The data are from Cressie, N., Read, T. R. C. (1985). Do sudden infant deaths come in clusters? Statistics and
 Decisions, Supplement 2, 333-349, as distributed with libpysal. They are read from the wheel of libpysal and are not
@@ -41,8 +41,8 @@ _Z = 1.959964
 def table(
     root_seed: int, *, wheel: str, version: str, releases: int, protections: Mapping[str, Mapping[str, Any]]
 ) -> pd.DataFrame:
-    """Return the estimated slopes for each protection and method, and the agreement of the rates with the rates from
-    the unprotected counts.
+    """Return the estimated slopes for each protection and method, and measures of the agreement between the estimated
+    rates and the rates from unprotected counts.
 
     Parameters
     ----------
@@ -85,8 +85,8 @@ def table(
 
 
 def analysed(released: Array, law: Any, births: Array, x: Array) -> tuple[float, float, Array, Array, Array]:
-    """Return the estimated slope, its standard deviation, and the rates per 1000 births with the limits of their
-    intervals.
+    """Return the estimated slope with its standard deviation, and the estimated rates per 1000 births with their
+    interval limits.
     """
     inferred = posterior(Release(released, mechanism=law), prior=Regression(births / 1000, {"x": x}))
     slope, rates = inferred.parameters["slope of x"], inferred.rates.numbers(0.95)
@@ -94,7 +94,7 @@ def analysed(released: Array, law: Any, births: Array, x: Array) -> tuple[float,
 
 
 def counties(wheel: str, version: str) -> tuple[Array, Array, Array]:
-    """Return the numbers of deaths and births in the counties, and the standardised share of non-white births.
+    """Return the numbers of deaths and births in each county, and the standardised proportion of non-white births.
 
     Parameters
     ----------

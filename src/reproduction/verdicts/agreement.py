@@ -164,7 +164,7 @@ def _paired(statements: list[Any], ours: list[Any], paper: str) -> None:
 
 
 def _related(statements: list[Any], run: list[Any], paper: str) -> None:
-    """Check that every row of results has the form that the kind of its statement requires. For example, a ``check``
+    """Check that every result row has the form that is required for this kind of statement. For example, a ``check``
     must have a relation, and a ``law`` must have a minimum detectable effect.
     """
     kind: dict[Any, Any] = {(row.artefact, row.quantity): row.kind for row in statements}
@@ -194,8 +194,8 @@ def _explained(rows: list[dict[str, Any]], paper: str) -> None:
 
 
 def _row(statement: Any, rows: list[Any], fits: dict[str, Any]) -> dict[str, Any]:
-    """Return the row of a printed statement in the agreement table. The argument `rows` contains the computed rows in
-    the order of their variants, and `fits` contains the fit of the statement's table under each variant.
+    """Return the row of the agreement table for one printed statement. The argument `rows` contains the computed rows
+    in the order of their variants, and `fits` contains the fit of the statement's table under each variant.
     """
     judged = [(*_judge(statement, row, fits.get(row.variant)), row) for row in rows]
     eligible = judged
@@ -235,8 +235,8 @@ def _best(verdict: str) -> int:
 
 
 def _allowed(statement: Any, row: Any) -> str:
-    """Return a remark if a verdict has a wide tolerance. The tolerance is wide if the verdict on a number or curve
-    allows a relative error of more than `_WIDE`.
+    """Return a remark if the tolerance of a verdict is wide, and an empty string otherwise. The tolerance is wide if
+    the verdict on a number or curve allows a relative error of more than `_WIDE`.
     """
     judged = statement.kind in ("number", "curve", "stricter") and row.variant != NOT_RUN and not np.isnan(row.ours)
     if not (judged and abs(statement.value) > 0):
@@ -255,8 +255,8 @@ def _allowed(statement: Any, row: Any) -> str:
 
 
 def _first(statement: Any, rows: list[Any], whole: Any) -> tuple[str, float, Any]:
-    """Return the verdict and the z score for the first row of a statement, together with this row. The statement has no
-    result under the variant chosen for its table.
+    """Return the verdict, the z score and the row for the first variant of a statement. The statement has no result
+    under the variant chosen for its table.
     """
     return *_judge(statement, rows[0], whole), rows[0]
 

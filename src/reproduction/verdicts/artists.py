@@ -23,7 +23,7 @@ _DIGITS = 9  # number of significant digits that are compared
 
 
 class Drawn(NamedTuple):
-    """Artist in a panel of a figure, described by its kind, its data points and its colour.
+    """Artist in a panel of a figure, described by the kind of artist, the data points and the colour.
 
     Parameters
     ----------
@@ -55,7 +55,9 @@ def line(x: ArrayLike, y: ArrayLike, colour: str = "", *, kind: str = "line") ->
 
 
 def across(kind: str, at: float, colour: str = "") -> Drawn:
-    """Return an artist that represents a horizontal (``level``) or a vertical (``upright``) line across a panel."""
+    """Return an artist that represents a horizontal (``level``) or vertical (``upright``) line across the whole
+    panel.
+    """
     return Drawn(kind, _points([at]), _hex(colour))
 
 
@@ -85,10 +87,10 @@ def boxes(x: ArrayLike, bottom: ArrayLike, width: ArrayLike, height: ArrayLike, 
 
 
 def wrong(axis: Axes, *expected: Drawn, own: str = "") -> list[str]:
-    """Return a list of the matplotlib artists that are missing from a panel or are not expected in the panel. The list
-    is empty if the panel is correct. An axis without a label must have the limits of the panel in which a reader finds
-    its label (the nearest panel to the left in the same row, or below in the same column) and must not repeat its tick
-    labels. This rule is not checked for the axes in `own` (``x``, ``y`` or ``xy``).
+    """Return messages about matplotlib artists that are missing from a panel or that are not expected in the panel. The
+    list is empty if the panel is correct. An axis without a label must have the limits of the panel in which a reader
+    finds its label (the nearest panel to the left in the same row, or below in the same column) and must not repeat its
+    tick labels. This rule is not checked for the axes in `own` (``x``, ``y`` or ``xy``).
     """
     left, missing = list(shown(axis)), []
     for one in expected:
@@ -123,8 +125,8 @@ def _other_limits(axis: Axes, free: str) -> Iterator[str]:
 
 
 def words(axes: Sequence[Axes]) -> list[tuple[str, str, str]]:
-    """Return the title, the label of the x axis and the label of the y axis of each panel, without the dollar signs,
-    braces and backslashes of formulas.
+    """Return the title and the axis labels of each panel, without the dollar signs, braces and backslashes of
+    formulas.
     """
     found = [(one.get_title() or one.get_title(loc="left"), one.get_xlabel(), one.get_ylabel()) for one in axes]
     return [tuple(re.sub(r"[$\\\\{}]", "", text).strip() for text in texts) for texts in found]  # type: ignore[misc]

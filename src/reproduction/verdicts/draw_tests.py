@@ -1,4 +1,4 @@
-"""Tests of draws: a chi-squared test in which rare outcomes are pooled, and a test of serial independence."""
+"""Test random draws by a chi-squared test, in which rare outcomes are pooled, and by a test of serial independence."""
 
 import numpy as np
 import scipy  # scipy.stats is loaded on first use
@@ -49,8 +49,8 @@ def pooled(counts: ArrayLike, expected: ArrayLike, size: float) -> float:
 
 
 def _as_many(counted: float, size: float, chance: float) -> float:
-    """Return the binomial probability of at least `counted` successes. The number of trials may be fractional if draws
-    are correlated.
+    """Return the binomial probability that at least `counted` of `size` trials are successes. The number of trials may
+    be fractional if draws are correlated.
     """
     return float(betainc(counted, size - counted + 1, chance))
 
@@ -59,7 +59,7 @@ def scored(
     counts: ArrayLike, expected: ArrayLike, moved: ArrayLike, size: float, *, step: float, level: float
 ) -> tuple[float, float]:
     """Return the p-value of a test of `counts` against the expected counts `expected`, and the minimum detectable
-    effect for a change of a parameter. The counts are from `size` trials.
+    change of a parameter. The counts are from `size` trials.
 
     The p-value is twice the smaller of two p-values (Bonferroni correction): the p-value of `pooled`, and that of a
     score test of the parameter, which is a z test.
@@ -108,8 +108,8 @@ def _widths(left: ArrayLike) -> Array:
 
 
 def serial_z(apart: ArrayLike, *, sd: float) -> float:
-    """Return the sum of the products of consecutive centred draws, divided by the standard deviation of this sum. For
-    independent draws, the result is nearly standard normal.
+    """Return the test statistic for serial correlation: the sum of products of consecutive centred draws, divided by
+    its standard deviation. For independent draws, the result is nearly standard normal.
 
     If a proportion s of the draws repeat the previous draw, the expected result increases by s sqrt(n).
 

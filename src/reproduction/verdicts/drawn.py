@@ -1,5 +1,5 @@
-"""Check that all data that a figure shows are also tested. A change of a column that is visible in the figure must
-change a verdict.
+"""Check that a test covers all data that a figure shows. A change of a column that is visible in the figure must change
+a verdict.
 
 A numeric column is visible in a figure if the figure changes when the column is reversed or increased by a tenth. It is
 tested if the same change alters a verdict of the paper. Columns about which the paper prints nothing are listed under
@@ -31,8 +31,8 @@ CHANGES: dict[str, Callable[[pd.Series], Any]] = {
 
 
 def unjudged(paper: Paper, made: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Iterator[str]:
-    """Yield messages about columns that are visible in the figures of `paper` but not tested. Invalid entries in the
-    list of exceptions are also reported.
+    """Yield a message for each column that is visible in a figure of `paper` but is not checked by any test. Invalid
+    entries in the list of exceptions are also reported.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def unjudged(paper: Paper, made: Mapping[str, pd.DataFrame], settings: Mapping[s
 def _of_figure(
     paper: Paper, artefact: Artefact, judge: in_process.Judge, settings: Mapping[str, Any], known: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield messages about the columns of a table that are shown in the figure but are not checked by any test. A
+    """Yield a message for each column of a table that is visible in the figure but is not checked by any test. A
     visible change that alters no verdict is allowed only if the column is listed as an exception.
     """
     assert artefact.figure is not None
@@ -79,8 +79,8 @@ def _of_figure(
 
 
 def _together(table: pd.DataFrame, columns: set[str]) -> pd.DataFrame:
-    """Return a table in which each of the given columns is changed by a different factor. If the figure does not
-    change, it shows none of these columns.
+    """Return a copy of a table in which each of the given columns is multiplied by a different factor and reversed. If
+    the figure does not change, it shows none of these columns.
     """
     factors = 1.1 + 0.01 * np.sqrt(np.arange(2, 2 + len(columns)))
     return table.assign(

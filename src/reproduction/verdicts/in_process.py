@@ -75,8 +75,8 @@ def tables_of(
 
 @cache
 def _checked(slug: str, changes: str) -> str:
-    """Return the complete configuration section of a paper for the given settings. Both the settings and the section
-    are JSON text. The result is cached, because tests repeat settings.
+    """Return the configuration section of a paper, with defaults for all settings that are not given. Both the settings
+    and the section are JSON text. The result is cached, because tests repeat settings.
     """
     papers = discover()
     checked = config.check({slug: json.loads(changes)}, checks.schema_of(papers), {slug: papers[slug].mistakes})
@@ -160,8 +160,7 @@ _PLAIN = (str, int, float, bool, type(None))
 
 
 class Judge:
-    """Verdicts on the statements of a paper, computed from its unmodified tables or after some of these tables have
-    been replaced.
+    """Verdicts on the statements of a paper, for the unmodified tables and for tables of which some have been replaced.
 
     Cached rows are not recomputed. If a test replaces code, the replacement therefore affects only the tables that are
     recomputed, and their verdicts.
@@ -184,14 +183,14 @@ class Judge:
         self._wrapped: dict[Callable[..., Any], Callable[..., Any]] = {}
 
     def __call__(self, changed: Mapping[str, pd.DataFrame]) -> pd.Series:
-        """Return the verdicts that result if the tables `changed` replace the unmodified tables of the same names."""
+        """Return the verdicts after the tables `changed` have replaced the unmodified tables of the same names."""
         with self._remembering():
             return verdicts(self.slug, self.honest | dict(changed))
 
     @contextmanager
     def _remembering(self) -> Iterator[None]:
-        """Cache the results of a paper's functions while the context is active. Only functions that take complete
-        tables as arguments are cached.
+        """Cache, while the context is active, the results of the functions of a paper that take complete tables. Only
+        functions that take complete tables as arguments are cached.
         """
         places = [
             (module, name, call) for module in _modules(self.slug) for name, call in _of_tables(self.slug, module)

@@ -44,8 +44,8 @@ def chi_squared(per_unit: float, degrees: float, level: float) -> float:
 
 
 def noncentrality(expected: np.ndarray, changed: np.ndarray) -> float:
-    """Return the noncentrality parameter of a chi-squared test of the expected counts `expected` if the true expected
-    counts are `changed`.
+    """Return the noncentrality parameter of a chi-squared test against `expected` if the true expected counts are
+    `changed`.
     """
     expected, changed = np.asarray(expected, dtype=float), np.asarray(changed, dtype=float)
     keep = expected > 0

@@ -35,8 +35,8 @@ _RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 @dataclass(frozen=True)
 class Quote:
-    """Quoted phrase from a document about a paper, with its numbers in double braces. The numbers are computed from a
-    table by a given function.
+    """Quoted phrase from a document about a paper, in which the numbers are in double braces. The numbers are computed
+    from a table by a given function.
     """
 
     document: str
@@ -56,8 +56,8 @@ class Quote:
 
 
 def value(written: str) -> tuple[float, float]:
-    """Return the value of a number written in a document (``1.8·10⁻²²``, ``19 %``, ``5,400``), and half a unit of its
-    last digit.
+    """Return the value of a number as written in a document (``1.8·10⁻²²``, ``19 %``, ``5,400``), and half a unit of
+    the last digit.
     """
     match = _NUMBER.fullmatch(written.strip())
     if not match:
@@ -123,7 +123,7 @@ def unaccounted(document: str, text: str, quotes: Iterable[Quote], given: Collec
 
 
 def one_line(text: str) -> str:
-    """Return a text without line breaks, because a phrase may extend over several lines."""
+    """Return a text as a single line, so that phrases that extend over several lines can be found."""
     return " ".join(text.split())
 
 
@@ -150,7 +150,7 @@ def check(results: Path, papers: Iterable[Paper]) -> Iterator[tuple[str, Quote, 
 
 
 def main() -> None:
-    """Print the quotes whose numbers are wrong, and exit with status 1 if there is at least one such quote."""
+    """Print the quotes with wrong numbers, and exit with status 1 if there are any."""
     checked = list(check(Path(*sys.argv[1:2] or ["results"]), discover().values()))
     wrong = [f"{slug}/{quote.document}: {quote.words!r}: {why}" for slug, quote, why in checked if why]
     print("\n".join([*wrong, f"{len(checked)} quotes were checked, of which {len(wrong)} are wrong."]))

@@ -89,7 +89,7 @@ def claim(
 def law(
     artefact: str, quantity: str, p_value: float, note: str = "", variant: str = "corrected", *, sees: str
 ) -> dict[str, Any]:
-    """Return the row of the agreement table for a test that compares draws or counts with their exact distribution.
+    """Return the row of the agreement table for a test of draws or counts against their exact distribution.
 
     Parameters
     ----------
@@ -112,8 +112,8 @@ def law(
 
 
 def not_run(artefact: str, quantity: str, reason: str) -> dict[str, Any]:
-    """Return a row for a statement that was not computed in the run. A NaN without such a row counts as a number that
-    differs.
+    """Return the row of the agreement table for a statement that was not computed in the run. A NaN without such a row
+    counts as a number that differs.
     """
     return _row(artefact, quantity, NOT_RUN, np.nan, 0.0, reason)
 
@@ -130,8 +130,8 @@ def margin(left: Array, relation: str, right: Array, rounding: float) -> Array:
 
 
 def holds(value: float, relation: str) -> bool:
-    """Return whether the relation stated in a claim holds, if the margin of the claim has no random error. A margin of
-    0 is sufficient unless the relation is strict.
+    """Return whether a claim holds, given the relation of the claim and a margin without random error. A margin of 0 is
+    sufficient unless the relation is strict.
     """
     return value > 0 if relation in _STRICT else value >= 0
 

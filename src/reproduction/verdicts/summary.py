@@ -65,7 +65,7 @@ def text(
 
 
 def _scenario(name: str, facts: Mapping[str, Any]) -> list[str]:
-    """Return the accuracy of the numbers of a scenario as lines of text, with warnings."""
+    """Return lines of text that state the accuracy of the results of a scenario, with warnings."""
     if "tables" in facts:
         return [_batch(name, facts["tables"])]
     counted: dict[str, int] = {}

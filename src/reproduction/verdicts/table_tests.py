@@ -1,4 +1,4 @@
-"""Test all numbers of a printed table jointly under each variant, and compute the power of this test against the other
+"""Jointly test all numbers of a printed table under each variant, and compute the power of the test to distinguish the
 variants.
 
 Cells without random error must round to the printed numbers. Cells with random error are standardised; under the
@@ -34,7 +34,9 @@ def standard_score(ours: float, mc_se: float, printed: float, digits: float) -> 
 
 
 def unit_error(mc_se: float, digits: float) -> float:
-    """Return the largest accepted difference between a reproduced number and the printed number in a single cell."""
+    """Return the largest difference at which a reproduced number is accepted as equal to the printed number in a single
+    cell.
+    """
     return float(LARGEST_Z * np.hypot(mc_se, 10.0**-digits / np.sqrt(12)) if mc_se > 0 else 10.0**-digits / 2)
 
 
@@ -44,7 +46,7 @@ def rounds(ours: float, printed: float, digits: float) -> bool:
 
 
 def judge(numbers: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
-    """Return the results of the joint test of every table, under every variant of the table.
+    """Return the results of the joint test of every printed table under each of its variants.
 
     Parameters
     ----------
@@ -64,7 +66,9 @@ def judge(numbers: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
 
 
 def judged_tables(numbers: Iterable[Any], ours: Iterable[Any]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of `judge`, given the printed and the computed rows as iterables of records with named columns."""
+    """Yield the rows of the table that `judge` returns, given the printed and the computed rows as iterables of named
+    tuples.
+    """
     by_artefact: dict[Any, dict[Any, list[Any]]] = {}  # rows by artefact and quantity
     for row in ours:
         by_artefact.setdefault(row.artefact, {}).setdefault(row.quantity, []).append(row)
@@ -92,8 +96,8 @@ class _Cells(NamedTuple):
 
 
 def _cells(statements: list[Any], found: Mapping[Any, list[Any]], variant: str) -> _Cells:
-    """Return the printed numbers of a table, and the numbers that were reproduced under one variant of the computation.
-    If a number was not computed under this variant, its first variant is used.
+    """Return the printed numbers of a table, together with the numbers computed under one variant. If a number was not
+    computed under this variant, its first variant is used.
     """
 
     def rank(row: Any) -> int:
@@ -129,8 +133,8 @@ def _judged(artefact: str, variant: str, cells: Mapping[str, _Cells]) -> dict[st
 
 
 def _power(variant: str, cells: Mapping[str, _Cells]) -> tuple[float, str]:
-    """Return the smallest power of the joint test against the other variants, and the variant for which the power is
-    smallest. The power is NaN if there is no other variant.
+    """Return the smallest power of the joint test to reject the other variants, and the variant with this power. The
+    power is NaN if there is no other variant.
     """
     mine, powers = cells[variant], []
     for other, theirs in cells.items():

@@ -90,8 +90,8 @@ def _histogram(panel: pd.DataFrame, method: str, worth: float) -> float:
 
 
 def _curve(drawn: pd.DataFrame) -> Row:
-    """Return the row of the agreement table that compares the plotted density of the share r with the enumerated
-    density, over all panels.
+    """Return the row of the agreement table that compares the plotted density of the share r with the density computed
+    by enumeration, over all panels.
     """
     gaps = []
     for _, line in drawn[drawn["kind"] == "density"].groupby("setting"):
@@ -155,8 +155,9 @@ def _digits(drawn: pd.DataFrame, tiny: pd.DataFrame, total: int) -> Iterator[Row
 
 
 def _footnote_12(points: pd.DataFrame, total: int) -> Row:
-    """Return the row of the agreement table for the numbers of significant digits for some triplets of probabilities.
-    The numbers are compared with numbers that are recomputed with Python's integers, logarithms and log gamma function.
+    """Return the row of the agreement table that checks the numbers of significant digits of the plotted triplets of
+    probabilities. The numbers are compared with numbers that are recomputed with Python's integers, logarithms and log
+    gamma function.
     """
     gaps = []
     for p, digits in zip(points[list(PROBABILITIES)].to_numpy().tolist(), points["pair"], strict=True):
@@ -200,9 +201,9 @@ def _compositions(total: int) -> list[tuple[int, int, int, int]]:
 
 
 def _dip(points: Array, digits: Array) -> float:
-    """Return the loss of significant digits near the end points of the range of p, as a difference of two medians. The
-    difference is the median number of digits for p from 0.1 to 0.6, minus the median number of digits for p below 0.01
-    or above 0.95.
+    """Return the loss of significant digits for values of p near 0 or 1, as a difference of two medians. The difference
+    is the median number of digits for p from 0.1 to 0.6, minus the median number of digits for p below 0.01 or above
+    0.95.
     """
     outer = (points < 0.01) | (points > 0.95)
     middle = (points >= 0.1) & (points <= 0.6)
@@ -216,8 +217,8 @@ def _median(values: Array) -> float:
 
 
 def _dip_error(points: Array, digits: Array) -> float:
-    """Return the standard error of a difference of two medians (`_dip`), estimated from the values of this difference
-    in several groups of triplets. The result is NaN if fewer than two groups are usable.
+    """Return the standard error of the difference of medians that `_dip` returns, estimated from several groups of
+    triplets. The result is NaN if fewer than two groups are usable.
     """
     groups = zip(np.array_split(points, _GROUPS), np.array_split(digits, _GROUPS), strict=True)
     dips = np.array([_dip(*group) for group in groups])
@@ -226,7 +227,9 @@ def _dip_error(points: Array, digits: Array) -> float:
 
 
 def _triplets(drawn: pd.DataFrame) -> Iterator[Row]:
-    """Yield the rows of the agreement table for the three stages of footnote 13, computed from the plotted points."""
+    """Yield the rows of the agreement table that check whether the plotted triplets of probabilities follow the three
+    stages of footnote 13.
+    """
     margins = {}
     for name in PROBABILITIES:
         p = drawn[name].to_numpy()
@@ -304,8 +307,8 @@ def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _in_python(table: pd.DataFrame) -> str:
-    """Return a sentence that states the ratios of the computing times of methods 2 and 3 to the computing time of
-    method 1 in Python. The figure shows these ratios even if R is not installed.
+    """Return a sentence that states the computing times of methods 2 and 3 relative to method 1 in Python. The figure
+    shows these ratios even if R is not installed.
     """
     own_p = table[(table["setup"] == "own p") & (table["environment"] == "Python")].set_index("method")["ratio"]
     if not {2, 3} <= set(own_p.index):
@@ -400,8 +403,8 @@ def _figure_3(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _relative(measured: pd.DataFrame, pair: list[str]) -> float:
-    """Return the relative standard error of the ratio of two median computing times, computed from the largest relative
-    error of each method. The error of a single run counts as 100 %.
+    """Return the relative standard error of a ratio of two median computing times, given the relative errors of the two
+    methods. The error of a single run counts as 100 %.
     """
     errors = measured.assign(e=1.2533 * measured["sd"] / np.sqrt(measured["runs"]) / measured["median"])
     by_method = errors[errors["method"].isin(pair)].fillna({"e": 1.0}).groupby("method")["e"].max()
@@ -419,8 +422,8 @@ def _of(measured: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def _longer(measured: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of the agreement table for the increase in computing time from each M to the next M. The plotted
-    seconds are medians over the values of epsilon.
+    """Return the rows of the agreement table for the claim that computing times increase with M. The plotted seconds
+    are medians over the values of epsilon.
     """
     quantity, steps = "both algorithms take longer as M grows", []
     for name in _SAME:
@@ -731,8 +734,8 @@ def _trapped(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _share(row: pd.Series) -> tuple[float, float]:
-    """Return the proportion of trapped chains and its standard error. For the standard error, one success and one
-    failure are added (Laplace).
+    """Return the proportion of chains that are trapped at a vertex of the simplex, and the standard error of this
+    proportion. For the standard error, one success and one failure are added (Laplace).
     """
     share = row["trapped"] / row["chains"]
     safe = (row["trapped"] + 1) / (row["chains"] + 2)

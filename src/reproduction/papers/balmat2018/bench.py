@@ -59,8 +59,8 @@ def _paper_size(rng):
 
 
 def _moments():
-    """Measure the computing time of the means and variances of the complete posterior, and the growth of this time with
-    the total count M.
+    """Measure the computing time of the posterior means and variances, and how this time grows with the total
+    count M.
     """
 
     def moments(counts, total):
@@ -80,8 +80,8 @@ def _wide(noise):
 
 
 def _shares(rng):
-    """Measure the computing times for the share of one category among two of the three categories, with M = 1,000,000
-    records. The moments, the density, the mode and an interval are computed.
+    """Measure the computing time for the posterior of the share of one category among two of three categories, with M =
+    1,000,000 records. The moments, the density, the mode and an interval are computed.
     """
     for scale in (2.0, 2_000.0, 20_000.0, 200_000.0):
         noise = {"total": 1_000_000, "scale": scale}

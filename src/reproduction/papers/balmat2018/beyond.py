@@ -154,9 +154,9 @@ _CHUNK = 2000
 
 
 def equation_3(*, counts: list[int], epsilon: float, simulations: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Compare three quantities under the model with the same quantities under equation (3) of the paper. These are the
-    mean of r, the mean of r given S = counts, and the distance between the distributions of S. The noisy counts are
-    equal to the counts.
+    """Compare the means of r and the distribution of the counts S under the model with those under equation (3) of the
+    paper. The quantities are the mean of r, the mean of r given S = counts, and the distance between the distributions
+    of S. The noisy counts are equal to the counts.
 
     Returns
     -------
@@ -227,8 +227,8 @@ def _chunks(p: Array) -> list[Array]:
 
 
 def _under_equation(add: Any, way: str, r: Array, prior: Array, conditional: Array, at: int, weights: Array) -> None:
-    """Add the results under equation (3), as printed in the paper, to a table. The printed equation is the prior times
-    the conditional distribution of S, summed over p.
+    """Add to a table the results that follow from equation (3) as printed in the paper. The printed equation is the
+    prior times the conditional distribution of S, summed over p.
     """
     mass = prior[:, None] * conditional
     mass /= mass.sum()

@@ -222,7 +222,7 @@ def _return_values(rng: np.random.Generator, runs: int) -> str:
 
 
 def _also_in_r(python: evidence.Evidence, snippet: str) -> evidence.Evidence:
-    """Return the evidence that was computed in Python, with the output of R if Rscript is found."""
+    """Return the given evidence from Python and, if Rscript is found, append the output of an R snippet."""
 
     def both(rng: np.random.Generator, runs: int) -> str:
         text, rscript = python(rng, runs), shutil.which("Rscript")

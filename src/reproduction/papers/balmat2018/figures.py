@@ -41,8 +41,8 @@ _BINS = np.linspace(0, 1, 21)
 
 
 def figure_1(table: pd.DataFrame) -> Figure:
-    """Plot the posterior (first row of panels) and the result of the code listing as written (second row), with one
-    legend.
+    """Plot the posteriors in the first row of panels and the results of the paper's code listing in the second row,
+    with one legend.
     """
     settings = list(dict.fromkeys(table["setting"]))
     figure = Figure(figsize=(DOUBLE, 4.0))
@@ -190,8 +190,8 @@ def table_1_accuracy(table: pd.DataFrame) -> Figure:
 
 
 def table_2(table: pd.DataFrame) -> Figure:
-    """Plot the computing times relative to method 1 by set-up, environment and method, together with the printed
-    ratios.
+    """Plot the computing times of methods 2 and 3 relative to method 1, for each set-up and environment, together with
+    the printed ratios.
     """
     setups = [s for s in _SETUPS if s in set(table["setup"])]
     environments = sorted(set(table["environment"]) & {"Python", "R"})
@@ -299,8 +299,8 @@ def realised_share(table: pd.DataFrame) -> Figure:
 
 
 def six_categories(table: pd.DataFrame) -> Figure:
-    """Plot the density, the interval, the noisy share and the true share of every category, with one row of panels per
-    category.
+    """Plot the density, the interval, the noisy share and the true share of every category, with one curve per category
+    in a single panel.
     """
     figure = Figure(figsize=(SINGLE, 3.2))
     axis = figure.subplots()

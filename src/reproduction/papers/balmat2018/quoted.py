@@ -17,8 +17,8 @@ GIVEN = {  # sections, an exponent of a model; sections, numbers of draws and ro
 
 
 def _overflow() -> int:
-    """Return the smallest total M for which a product exceeds the range of float64. The product is M times the largest
-    multinomial coefficient for M - 1 records in three categories.
+    """Return the smallest total M at which M times a multinomial coefficient exceeds the range of float64. The product
+    is M times the largest multinomial coefficient for M - 1 records in three categories.
     """
     for total in count(600):
         parts = [(total - 1 + i) // 3 for i in range(3)]

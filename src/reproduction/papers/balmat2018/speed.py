@@ -206,8 +206,8 @@ def _dmultinom(s: list[int], p: NDArray) -> float:
 
 
 def figure_3(*, figure_3_timings: pd.DataFrame, r_timings: pd.DataFrame) -> pd.DataFrame:
-    """Return statistics of the run times in seconds, by method, total and epsilon. The statistics are the mean, the
-    median, the standard deviation and the 10 % and 90 % quantiles. R is included if it was found.
+    """Return summary statistics of the run times in seconds, by method, total and epsilon. The statistics are the mean,
+    the median, the standard deviation and the 10 % and 90 % quantiles. R is included if it was found.
 
     Methods that were not measured, because R was not found, have one row with missing seconds and the reason in `note`.
     """
@@ -237,8 +237,9 @@ _TABLE = "table (compiled)"
 
 
 def figure_3_growth(*, figure_3: pd.DataFrame) -> pd.DataFrame:
-    """Fit three functions of the number of table rows, or of the total count M, to the computing times of every method.
-    The functions are a straight line in the number of table rows, a straight line in M, and an exponential in M.
+    """Fit three growth curves to the computing times of every method, as functions of the number of table rows or of
+    the total count M. The functions are a straight line in the number of table rows, a straight line in M, and an
+    exponential in M.
 
     The number of rows is quadratic in M, so a straight line in the number of rows is quadratic growth in M: neither
     exponential (as the paper states for the standard algorithm) nor linear (as the paper states for its table).
@@ -261,8 +262,8 @@ def figure_3_growth(*, figure_3: pd.DataFrame) -> pd.DataFrame:
 
 
 def misfits(total: Array, rows: Array, seconds: Array) -> tuple[float, float, float]:
-    """Return the root mean square relative residuals of three fitted curves. The curves are a line in the number of
-    rows, an exponential function of M, and a line in M.
+    """Return the root mean square relative residual of each of three fitted growth curves. The curves are a line in the
+    number of rows, an exponential function of M, and a line in M.
 
     Each curve has two parameters and is fitted by least squares of the relative residuals. The result is NaN if a time
     is 0, which is below the clock resolution.

@@ -10,7 +10,7 @@ from dpmultinomial._posteriors.counts import compositions
 
 
 def exact_coefficients(counts: NDArray[np.int64]) -> list[int]:
-    """Return the multinomial coefficients of the rows of counts as exact integers."""
+    """Return the exact multinomial coefficient of each row of counts, as a Python integer."""
     total, triples = int(counts[0].sum()), counts.tolist()
     first = _binomials(total)
     second = {a: _binomials(total - a) for a in {a for a, _, _ in triples}}
@@ -52,8 +52,8 @@ def table_1(*, total: int) -> pd.DataFrame:
 
 
 def table_1_categories(*, total: int, categories: list[int]) -> pd.DataFrame:
-    """Return the largest relative error of the table of multinomial coefficients for each of several numbers of
-    categories. The columns are categories, total, rows and largest_error (relative).
+    """Return, for each number of categories, the largest relative error in the table of multinomial coefficients. The
+    columns are categories, total, rows and largest_error (relative).
 
     Section 6.1 extends the table by induction. The reference values are computed with integer factorials.
     """

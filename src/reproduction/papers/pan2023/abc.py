@@ -113,7 +113,7 @@ def abc_checks(table: pd.DataFrame, *, observed: list[list[int]], rates: list[fl
 def posterior_summary(
     table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return exact summaries of the posterior distributions of the naive analysis and of the analysis at every swap
+    """Return exact summaries of the naive posterior distribution and of the exact posterior distribution at every swap
     rate. The long format has the columns rate (0: naive), variant, statistic and value.
 
     Statistics whose name ends in ``1 % less`` are computed at a rate that is 1 % smaller. The naive analysis also has a

@@ -137,8 +137,8 @@ def findings(density: pd.DataFrame) -> Iterator[Row]:
 
 
 def results(by_rate: pd.DataFrame, astray: pd.DataFrame) -> Iterator[Row]:
-    """Yield the rows of the agreement table for claims 1 and 2 on the slide titled Result, and for the reason that this
-    slide gives.
+    """Yield the rows of the agreement table for claims 1 and 2 on the slide titled Result, and for the explanation on
+    this slide.
     """
     single = by_rate[by_rate["x"].isna()]
     wide = single.pivot_table(index=["theta", "total", "rate"], columns="kind", values="y", sort=False, dropna=False)

@@ -36,8 +36,8 @@ ANSWERS_AFTER = [(0, 0), (1, 1), (1, 1), (1, 1), (0, 0)]
 
 
 def swap_example(*, rate: float, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the original table, the roles of its columns, and the result of the swap. The result is given as printed
-    and as computed by one run of the algorithm.
+    """Return the worked example of a swap: the original table, the roles of the columns, and the swapped table. The
+    result is given as printed and as computed by one run of the algorithm.
 
     The columns are step, variant, match, followed by the columns of the slides. The slides do not state which columns
     form V_Match. For the printed pair, both Sect and #Attend agree, so both are run.
@@ -93,7 +93,7 @@ def phi_examples(*, thetas: list[list[float]], rates: list[float]) -> pd.DataFra
 
 
 class Rules:
-    """Names of the counts that the check ``rules`` compares."""
+    """Names of the counts that are compared in the check of the swapping rules."""
 
     HELD, CROSSED = "held values changed", "records that crossed strata"
     MARGINS, MOVED = "marginal totals altered", "names moved"
@@ -158,8 +158,8 @@ def exact_law(
 def _both(
     strata: Sequence[Hashable], values: Sequence[Hashable], rate: float
 ) -> tuple[dict[tuple[Hashable, ...], float], dict[tuple[Hashable, ...], float]]:
-    """Return the distribution of the arrangement of the values after swapping, for each of two swap rates. The second
-    rate is larger than the given rate by the proportion `STEP`.
+    """Return the distribution of the arrangement of the values after swapping, for the given swap rate and for a
+    slightly lower rate. The second rate is (1 + `STEP`) times the given rate.
     """
     return exact_law(strata, values, rate=rate), exact_law(strata, values, rate=(1 + STEP) * rate)
 
@@ -187,8 +187,8 @@ def _compared(
 
 
 def _worked(match: str, runs: int, rate: float, rng: np.random.Generator) -> tuple[pd.DataFrame, Counter[str]]:
-    """Run the swapping algorithm on `runs` copies of the four records of the worked example at once. Each copy has
-    separate strata.
+    """Run the swapping algorithm once on a table that contains `runs` copies of the four records of the worked example.
+    Each copy has separate strata.
     """
     copies = RECORDS.iloc[np.tile(np.arange(len(RECORDS)), runs)].reset_index(drop=True)
     copies["copy"] = np.repeat(np.arange(runs), len(RECORDS))
@@ -236,8 +236,8 @@ def _permutations(runs: int, rate: float, rng: np.random.Generator) -> pd.DataFr
 
 
 def _selected(records: int, runs: int, rate: float, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the observed and the expected numbers of runs of the swapping algorithm, for each number of selected
-    records. All selected records move in a derangement, and their number is binomial, conditioned on not being one.
+    """Return the observed and the expected frequency of each number of selected records in `runs` runs of the swapping
+    algorithm. All selected records move in a derangement, and their number is binomial, conditioned on not being one.
     """
     moved = (_sources(records, runs, rate, rng) != np.arange(records)).sum(axis=1)
     law, other = _number(records, rate), _number(records, (1 + STEP) * rate)

@@ -85,8 +85,8 @@ def _larger(rng):
 
 
 def _agreed(table, rng):
-    """Return chains that passed their convergence checks, or raise an error if a check fails. The speed of a
-    computation that did not converge is meaningless.
+    """Return Markov chains for the posterior given `table`, or raise an error if the chains did not converge. The speed
+    of a computation that did not converge is meaningless.
     """
     chains = unswapped.infer(table, rate=0.1, rng=rng)
     if chains.accuracy.status != "converged":

@@ -24,8 +24,8 @@ def simulate(
     aware_every: int,
     level: float,
 ) -> pd.DataFrame:
-    """Return, for `size` data sets per setting, the probability under each posterior that the log odds ratio log phi is
-    below its true value. Each data set is a multinomial draw and one swap.
+    """Return the posterior probability that the log odds ratio log phi is below its true value, for each method and for
+    `size` data sets per setting. Each data set is a multinomial draw and one swap.
 
     The columns are theta, total, rate, method and pit (posterior probability that log phi is below the true value).
     """

@@ -87,8 +87,8 @@ def accepted(tables: ArrayLike, weights: ArrayLike, alpha: float) -> float:
 
 
 def forward(original: ArrayLike, swapped: ArrayLike, rate: float) -> float:
-    """Return the probability P(swapped | original) of one swap, for tables with few records. It is computed by
-    inclusion and exclusion over the unmoved records.
+    """Return P(swapped | original), the probability that one swap turns the original table into the swapped table, for
+    tables with few records. It is computed by inclusion and exclusion over the unmoved records.
 
     A uniform derangement of k records is a signed mixture of uniform shuffles of N of them, N = 0 .. k, with weights
     (k!/D_k) (-1)^(k - N)/(k - N)!. A shuffle of a random subset changes the last cell by hypergeometric numbers.

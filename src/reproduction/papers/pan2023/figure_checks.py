@@ -31,7 +31,7 @@ def rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
 
 
 def bars(rows: pd.DataFrame) -> float:
-    """Return the p-value of a goodness-of-fit test of the histogram in a panel against the exact curve in this panel.
+    """Return the p-value of a goodness-of-fit test of a plotted histogram against the exact curve in the same panel.
     Each swap counts as one effective draw.
     """
     drawn, exact = (rows[rows["kind"] == kind] for kind in ("swapped", "swapped exact"))

@@ -67,8 +67,8 @@ def phi_draws(
 
 
 def tables_tested(last: NDArray[np.int64], original: NDArray[np.int64], rate: float) -> tuple[float, float]:
-    """Return the p-value of a test of the distribution of the last cell in simulated tables, and the minimum detectable
-    effect for the swap rate (see `draw_tests.scored`).
+    """Return the p-value of a test of the last cells of simulated swapped tables, and the minimum detectable effect for
+    the swap rate (see `draw_tests.scored`).
     """
     row = two_by_two.row(original, rate=rate)
     values, size = row.tables(original)[:, 1, 1], len(last)

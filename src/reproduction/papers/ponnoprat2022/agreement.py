@@ -64,8 +64,8 @@ def _networks(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def _curve(artefact: str, table: pd.DataFrame, name: str, measure: str) -> Row:
-    """Return the row of the agreement table for the scores of the Dirichlet mechanism on one data set, in the published
-    variant. The row contains the score at the middle budget. The note contains the scores at both ends.
+    """Return the row of the agreement table for the scores of the Dirichlet mechanism on one data set, in the variant
+    as published. The row contains the score at the middle budget. The note contains the scores at both ends.
     """
     about = (artefact, f"{name}: Dirichlet mechanism at its middle budget")
     mine = table[(table["dataset"] == name) & (table["method"] == "dirichlet") & (table["variant"] == "published")]
@@ -239,8 +239,8 @@ def _figure_3_bottom(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _smaller(rows: pd.DataFrame) -> tuple[float, int, int]:
-    """Return the proportion of values of epsilon_hat at which Algorithm 1 has a smaller mean KL divergence than the
-    mechanism of Gohari et al. (2021). The values of epsilon_hat form a grid. The size of the grid and the number of
+    """Return the proportion of grid points of epsilon_hat at which Algorithm 1 has a smaller mean KL divergence than
+    the mechanism of Gohari et al. (2021). The values of epsilon_hat form a grid. The size of the grid and the number of
     grid points at which Algorithm 1 has a value are also returned.
     """
     theirs = rows[rows["series"] == "Gohari et al."].sort_values("epsilon_hat")
@@ -306,8 +306,8 @@ def _theorem_2(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _not_refuted(rows: pd.DataFrame) -> float:
-    """Return log10(p/`REFUTED`), where p is the joint p-value of tests of the hypothesis that no probability of a large
-    divergence exceeds its bound. A p-value below 1e-300 is replaced by 1e-300.
+    """Return log10(p/`REFUTED`), where p is the joint p-value of tests of the bounds on the probabilities of large
+    divergences. A p-value below 1e-300 is replaced by 1e-300.
     """
     if rows[["above", "draws", "bound"]].isna().any(axis=None):
         return np.nan

@@ -42,9 +42,8 @@ def advantage(rows: pd.DataFrame, measure: str, others: Sequence[str], *, relati
 
 
 def at_same_reach(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Return the differences between the scores of the Dirichlet mechanism under the guarantees of Algorithm 1 and of
-    Gohari et al., in the format of `advantage`. The scores of Algorithm 1's Dirichlet are interpolated in log
-    epsilon_hat.
+    """Return the score differences between two calibrations of the Dirichlet mechanism, by Algorithm 1 and by Gohari et
+    al., in the format of `advantage`. The scores of Algorithm 1's Dirichlet are interpolated in log epsilon_hat.
 
     Points outside the Dirichlet's range are omitted.
     """
@@ -72,8 +71,8 @@ def _gap(mine: Score, other: Score, sign: float, relative: bool) -> tuple[float,
 
 
 def worst(gaps: pd.DataFrame) -> tuple[float, float]:
-    """Return, among several gaps between two scores, the gap with the smallest ratio to its standard error, together
-    with this standard error. A claim about every row holds by this gap, or fails if the gap is negative.
+    """Return the gap between two scores that has the smallest ratio to its standard error, together with this standard
+    error. A claim about every row holds by this gap, or fails if the gap is negative.
 
     With n rows, the error is increased as in a Bonferroni correction: two standard errors correspond to the n-th part
     of the tail probability.
@@ -370,7 +369,7 @@ def _guessing(artefact: str, table: pd.DataFrame) -> Rows:
 
 
 def settings(losses: pd.DataFrame, likelihoods: pd.DataFrame) -> Rows:
-    """Yield the rows of the agreement table for the design of the experiments, which is specified by settings of the
+    """Yield the rows of the agreement table for the experimental design, which is set in the configuration of the
     run.
     """
     for artefact, table in (("figure_4", losses), ("figure_7", likelihoods)):

@@ -45,8 +45,8 @@ def table_1(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def scores(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean of each score, its standard deviation over releases (the error bars of the figures), and the
-    standard error of the mean.
+    """Return the mean of each score, the standard deviation of the score over releases (the error bars of the figures),
+    and the standard error of the mean.
 
     If a variant has several splits, the standard error is that of the means of the splits, because releases on the same
     split share their test records.
@@ -182,8 +182,8 @@ def _one_measure(table: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 
 def _main_floor(table: pd.DataFrame) -> pd.Series:
-    """Return a mask of the rows that the figures show. These are the rows of all variants other than corrected, and the
-    rows of the corrected variant with the floor sigma, with no floor, or with the smoothing 0.1.
+    """Return a Boolean mask that selects the rows for the figures. These are the rows of all variants other than
+    corrected, and the rows of the corrected variant with the floor sigma, with no floor, or with the smoothing 0.1.
     """
     return (table["variant"] != "corrected") | table["floor"].astype(str).isin(["sigma", "none", "0.1"]) & ~(
         (table["floor"].astype(str) == "0.1") & table["method"].isin(["gaussian", "laplace"])

@@ -142,8 +142,8 @@ def _errors(data, mechanism, epsilon, order):
 
 
 def _renyi(epsilon, releases):
-    """Return the Rényi budget and the order at which (epsilon, delta)-differential privacy requires the fewest
-    pseudo-records in the Dirichlet mechanism.
+    """Return the Rényi budget and the order for which the Dirichlet mechanism needs the fewest pseudo-records to
+    satisfy (epsilon, delta)-differential privacy.
     """
     candidates = []
     for order in 1 + np.geomspace(0.05, 1e5, 60):
@@ -181,8 +181,8 @@ def _compiled(table):
 
 
 def _plain(table):
-    """Run a reference version of the benchmark models that processes one release at a time. Records are counted in
-    pandas, and releases and scores are computed in NumPy.
+    """Fit and score the benchmark models with a reference implementation that processes one release at a time. Records
+    are counted in pandas, and releases and scores are computed in NumPy.
     """
     counts, test = experiment.prepared(table, "corrected", 0)
     train = pd.DataFrame(test.train)

@@ -337,8 +337,8 @@ def places(name: str, file: File, folders: Sequence[str | Path]) -> Iterator[Pat
 
 
 def brought(name: str, folders: Sequence[str | Path]) -> list[str]:
-    """Return the files that the user has provided for a data set in local folders. A new file causes the data set to be
-    prepared again.
+    """Return the paths of the files of a data set that the user has placed in local folders. A new file causes the data
+    set to be prepared again.
 
     Downloads are ignored, because they result from an earlier preparation.
     """

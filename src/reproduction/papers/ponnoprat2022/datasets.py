@@ -163,7 +163,9 @@ def _keep(folder: Path, files: dict[str, bytes]) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Return a short reason for an error: the first line of its message, without addresses and object numbers."""
+    """Return a short reason for an error, which is the HTTP status, ``no connection``, or the first line of the error
+    message.
+    """
     if isinstance(error, requests.HTTPError):
         return f"HTTP status {cast(requests.Response, error.response).status_code}"
     if isinstance(error, (requests.ConnectionError, requests.Timeout)):
@@ -216,8 +218,8 @@ def _workbook(source: Source, raw: bytes) -> pd.DataFrame:
 
 
 def write(table: CodedTable, csv: str | Path, schema: str | Path) -> None:
-    """Write the codes of a table as CSV, and its levels and roles as JSON. Each file is written completely or not at
-    all.
+    """Write the integer codes of a table as a CSV file, and the levels and roles of the columns as a JSON file. Each
+    file is written completely or not at all.
     """
     columns = [
         {"name": n, "numeric": bool(q), "levels": v.tolist()}

@@ -114,8 +114,8 @@ def _bias(_: np.random.Generator, __: int) -> str:
 
 
 def _laplace_and_gaussian(_: np.random.Generator, __: int) -> str:
-    """Return, as text, the standard deviations of Laplace and Gaussian noise in one of 14 releases. The releases are
-    for 13 features and the class, at delta = 1e-5.
+    """Return a text that states the standard deviations of Laplace and Gaussian noise for one of 14 releases. The
+    releases are for 13 features and the class, at delta = 1e-5.
     """
     delta, releases, words = 1e-5, 14, []
     printed = [experiment.published_noise(m, [0.1], delta=delta, share=delta / (2 * releases)) for m in _NOISE]

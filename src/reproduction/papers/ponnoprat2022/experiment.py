@@ -38,8 +38,8 @@ class Split:
 
 
 def published_table(table: CodedTable) -> CodedTable:
-    """Convert the values of a data set to the values in the author's copy of the data set. In the author's copy, some
-    columns of the data set Shopper are rounded to integers.
+    """Round some columns of a data set in the same way as in the author's copy of the data set. In the author's copy,
+    some columns of the data set Shopper are rounded to integers.
     """
     source = catalogue.SOURCES.get(table.name)
     return table.rounded(source.rounded) if source and source.rounded else table
@@ -67,7 +67,7 @@ def log_grid(least: float, most: float, points: int) -> NDArray[np.float64]:
 
 
 def dirichlet_for_dp(target: float, *, delta: float, releases: int) -> tuple[float, float]:
-    """Return the parameters r and alpha of Algorithm 1 for which `releases` releases together are (target, delta)-DP by
+    """Return the parameters r and alpha of Algorithm 1 for which `releases` releases are jointly (target, delta)-DP by
     Rényi composition.
 
     The order minimises the number of pseudo-records per cell, alpha/r, and does not depend on the data.

@@ -81,7 +81,9 @@ def read_off_print(artefact: str) -> pd.DataFrame:
 
 
 def mark(axis: Axes, x: float, row: Any, colour: str = BLACK, unit: float = 1) -> None:
-    """Plot a number that was read off a printed plot as an open diamond, with an error bar for the reading error."""
+    """Plot a number that was read off a printed figure, as an open diamond with an error bar for the uncertainty of the
+    reading.
+    """
     value, error = row.value / unit, row.error / unit
     look: dict[str, Any] = {"marker": "D", "mfc": "white", "ms": 4.5, "mew": 1, "zorder": 5}
     interval(axis, x, value, value - error, value + error, color=colour, **look)
@@ -109,7 +111,7 @@ def grid(table: pd.DataFrame, blocks: int, height: float = 1.75) -> tuple[Figure
 
 
 def empty(axis: Axes, rows: pd.DataFrame) -> bool:
-    """Return whether the data set of a panel is unavailable, and mark such a panel as empty."""
+    """Return whether the data set of a panel is unavailable and, if so, mark the panel as empty."""
     if (rows["method"] != "not_run").all():
         return False
     axis.text(0.5, 0.5, "not run:\nno data", ha="center", va="center", transform=axis.transAxes, color=GREY)
@@ -242,8 +244,8 @@ def figure_11(table: pd.DataFrame) -> Figure:
 
 
 def _scores(table: pd.DataFrame, artefact: str, measure: str, label: str, *, log: bool, budget: str = BUDGET) -> Figure:
-    """Plot the scores in two panels per data set, in the paper's order, with the published curves above and the
-    corrected curves below.
+    """Plot the scores in two panels per data set: a panel for the published variant and, below it, a panel for the
+    corrected variant.
     """
     figure, panels = grid(table, 2)
     printed = read_off_print(artefact)
@@ -570,8 +572,8 @@ def _layers(rows: pd.DataFrame) -> list[tuple[int, list[str], Array]]:
 
 
 def _places(layers: list[tuple[int, list[str], Array]], layout: int) -> dict[str, tuple[float, float]]:
-    """Return the positions of the nodes of a network in one layout. The number of the layout determines the order of
-    the nodes in every layer. If a layer has only one node, this node is shifted sideways.
+    """Return the coordinates of the nodes of a network in the layout with the given number. The number of the layout
+    determines the order of the nodes in every layer. If a layer has only one node, this node is shifted sideways.
     """
     place: dict[str, tuple[float, float]] = {}
     for level, nodes, places in layers:
@@ -615,8 +617,8 @@ def _routes(
     sides: tuple[float, float],
     least: float = np.inf,
 ) -> tuple[float, list[float]]:
-    """Return the penalty of a layout, and the best curvature of each arrow. The best curvature is the curvature at
-    which the arrow best avoids other nodes and arrows.
+    """Return the penalty of one layout of a network, and the best curvature of each arrow. The best curvature is the
+    curvature at which the arrow best avoids other nodes and arrows.
 
     The penalty can only increase. If it reaches `least`, the layout cannot be the best, and the partial result is
     returned.
@@ -643,7 +645,7 @@ def _routes(
 
 
 def _beside(harm: Array, curves: Array, drawn: list[Array], bends: NDArray[np.intp]) -> Array:
-    """Return the penalty for each of several curvatures of an edge, given the arrows that have been plotted so far."""
+    """Return the penalty of an edge at each of several curvatures, given the arrows that have been plotted so far."""
     penalties = harm[bends]
     if not drawn:
         return penalties
@@ -656,7 +658,7 @@ def _beside(harm: Array, curves: Array, drawn: list[Array], bends: NDArray[np.in
 
 
 def _curves(start: Array, end: Array) -> Array:
-    """Return points along curves of matplotlib's ``arc3`` (quadratic Bézier curves) in pixels, with one curve for each
+    """Return points in pixels along quadratic Bézier curves (``arc3`` in matplotlib), with one curve for each
     curvature.
     """
     dx, dy = end - start

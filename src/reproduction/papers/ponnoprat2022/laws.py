@@ -1,5 +1,5 @@
-"""Compare draws of the three mechanisms with their exact distributions, and compute the formulas of the paper from
-gamma functions.
+"""Compare draws of the three mechanisms with their exact distributions, and evaluate the formulas of the paper
+independently with gamma functions.
 """
 
 from collections.abc import Iterator, Sequence
@@ -52,8 +52,8 @@ def calibrated(epsilon: float, order: float) -> tuple[float, float]:
 
 
 def floor(order: ArrayLike, delta: ArrayLike) -> Array:
-    """Return the term that equation 14 adds for an order lambda and a probability delta. The term is
-    log(1/delta)/(lambda - 1) + log(1 - 1/lambda) - log(lambda)/(lambda - 1).
+    """Return the term by which equation 14 increases epsilon, for the order lambda and the probability delta. The term
+    is log(1/delta)/(lambda - 1) + log(1 - 1/lambda) - log(lambda)/(lambda - 1).
     """
     lam = np.asarray(order, dtype=float)
     return np.asarray(-np.log(delta) / (lam - 1) + np.log1p(-1 / lam) - np.log(lam) / (lam - 1))
@@ -107,8 +107,7 @@ FAR = 1e6  # number added to every count before additive noise, so that no noisy
 def release_laws(
     *, counts: Sequence[int], order: float, epsilon: float, draws: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return the Kolmogorov-Smirnov p-values of `draws` releases of one histogram, with one row per cell of the
-    histogram.
+    """Return Kolmogorov-Smirnov p-values for `draws` releases of one histogram, with one row per cell of the histogram.
 
     Cells of a Dirichlet release are Beta(a_i, a_0 - a_i) with a = r f + alpha, with r and alpha by Algorithm 1 as
     printed; additive noise is normal or Laplace. Further rows are z tests: the scores of the parameters (``score of
@@ -161,9 +160,8 @@ def _z(scores: np.ndarray, information: float, tests: int) -> tuple[float, float
 
 
 def _scores(logs: np.ndarray, f: np.ndarray, r: float, alpha: float) -> dict[str, tuple[float, float, float]]:
-    """Return the results of tests of the hypothesis that the scores for log r and log alpha have mean zero, given the
-    logs of Dirichlet shares. These scores are the logs of Dirichlet shares minus their means, weighted by the
-    derivatives of a.
+    """Test whether the scores for log r and log alpha have mean zero, given the logs of Dirichlet shares, and return
+    the results. These scores are the logs of Dirichlet shares minus their means, weighted by the derivatives of a.
     """
     a = r * f + alpha
     centred = logs - (digamma(a) - digamma(a.sum()))
@@ -360,7 +358,9 @@ def _proposition_3() -> Row:
 
 
 def _apart(drawn: pd.Series, wanted: Any) -> float:
-    """Return the largest relative difference between plotted and expected values, or NaN if a value is missing."""
+    """Return the largest relative difference between plotted and expected values, or NaN if a plotted or an expected
+    value is missing.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         gaps = np.abs(np.asarray(drawn, dtype=float) / np.asarray(wanted, dtype=float) - 1)
     return float(np.max(gaps)) if len(gaps) else np.nan

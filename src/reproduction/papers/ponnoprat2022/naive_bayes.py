@@ -89,8 +89,8 @@ def prepared(table: CodedTable, variant: str, number: int, bins: int = experimen
 def _releases(
     counts: Counts, variant: str, order: float, epsilons: Sequence[float], floors: Sequence[float | str], repeats: int
 ) -> Iterator[tuple[str, float | str, NDArray, Noise]]:
-    """Yield a tuple (method, floor, epsilons, noise) for every family of releases in a variant of the experiment. The
-    floor is the lower bound of the noisy counts.
+    """Yield a tuple (method, floor, epsilons, noise) for every combination of a mechanism and a floor in a variant of
+    the experiment. The floor is the lower bound of the noisy counts.
     """
     each = np.asarray(epsilons) / (counts.features + 1)
     corrected = variant == "corrected"

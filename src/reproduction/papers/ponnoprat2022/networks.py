@@ -51,7 +51,7 @@ def figure_6() -> pd.DataFrame:
 
 
 class Prepared:
-    """Counts of one variant of the experiment with Bayesian networks, together with the test records."""
+    """Counts and test records for one variant of the experiment with Bayesian networks."""
 
     def __init__(self, table: CodedTable, variant: str) -> None:
         corrected = variant == "corrected"

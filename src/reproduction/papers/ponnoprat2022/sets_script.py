@@ -1,4 +1,4 @@
-"""Workflow script that prepares a data set as an integer-coded table, or runs one experiment on a prepared data set.
+"""Workflow script that either converts a data set to a table of integer codes or runs one experiment on such a table.
 
 If a data set is unavailable, a marker is written in place of its table.
 """

@@ -16,8 +16,8 @@ def simulate(
     etas: Sequence[float],
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return the number of draws q ~ Dirichlet(beta p + alpha) for which D_KL(p || q) > eta, among `size` draws. The
-    vector p is uniform, and beta is minimal.
+    """Return, for `size` draws q ~ Dirichlet(beta p + alpha), the number of draws with D_KL(p || q) > eta. The vector p
+    is uniform, and beta is minimal.
     """
     rows = []
     for d in cells:
@@ -38,9 +38,9 @@ def least_beta(cells: int, alpha: float, eta: float) -> float:
 def theorem_2(
     table: pd.DataFrame, *, alphas: Sequence[float], cells: Sequence[int], etas: Sequence[float]
 ) -> pd.DataFrame:
-    """Return the frequency of KL divergences above a threshold eta, and the bound of Theorem 2 on the probability of
-    such a divergence. In addition, return the standard error of the frequency, the exact mean of the divergence, and
-    whether the bound fails.
+    """Return the frequency of KL divergences above a threshold eta, and the bound of Theorem 2 on the corresponding
+    probability. In addition, return the standard error of the frequency, the exact mean of the divergence, and whether
+    the bound fails.
 
     `broken` requires a frequency that is more than five standard errors above the bound (false alarm rate below 1e-6).
     """

@@ -182,8 +182,8 @@ def _moments(of: pd.DataFrame) -> tuple[float, str]:
 
 
 def _moments_seen(of: pd.DataFrame, tests: int | None = None, name: str = "a moment") -> str:
-    """Return the largest minimum detectable effect for the given moments, as text. The limit is stated as a relative
-    change. The limit holds for a joint test of `tests` moments.
+    """Return the largest minimum detectable effect of tests of the given moments, as text. The limit is stated as a
+    relative change. The limit holds for a joint test of `tests` moments.
     """
     needed = stats.t.isf(LEVEL / (2 * (tests or len(of))), BATCHES - 1) + stats.norm.ppf(power.SEEN)
     return power.words({name: float((needed * of["se"] / of["expected"].abs()).max())})
@@ -207,7 +207,7 @@ def ignoring(table: pd.DataFrame) -> list[Row]:
 
 
 def other_noises(table: pd.DataFrame) -> list[Row]:
-    """Return the rows of the agreement table for other additive mechanisms that use the same direct sampler."""
+    """Return the rows of the agreement table for the direct sampler with other noise distributions."""
     rows = []
     for noise in ("Gaussian", "two-sided geometric", "discrete Gaussian"):
         of = table[table["noise"] == noise]
@@ -280,8 +280,8 @@ def descent(table: pd.DataFrame) -> list[Row]:
 
 
 def step_functions(table: pd.DataFrame) -> list[Row]:
-    """Return the rows of the agreement table for the envelope above and below the lowest knot u_L, and for the effect
-    of more knots.
+    """Return the rows of the agreement table for the step function h*, above and below its lowest knot u_L, and for the
+    effect of more knots.
     """
     area = table[table["kind"] == "area"]
     above, below, bounds = [], [], []
@@ -366,8 +366,8 @@ def weights(table: pd.DataFrame) -> list[Row]:
 
 
 def draws(tables: dict[str, pd.DataFrame]) -> list[Row]:
-    """Return the rows of the agreement table for the settings of the two figures on the slides. The data plotted in the
-    figures are compared by `figure_checks`.
+    """Return the rows of the agreement table for the numbers of knots, draws and records in the two figures on the
+    slides. The data plotted in the figures are compared by `figure_checks`.
     """
     rows = []
     for target in ("xi_mean", "xi_sse"):

@@ -23,8 +23,8 @@ WEIGHTS = {  # weight, limit in seconds; the R package takes 0.353 s and 1.440 s
 
 
 def vectorised(weight, rng):
-    """Run the version of the direct sampler that is implemented in NumPy. This version processes all candidates at once
-    and uses the knots of the compiled sampler.
+    """Run the NumPy implementation of the direct sampler. This version processes all candidates at once and uses the
+    knots of the compiled sampler.
     """
     sampler = ds.DirectSampler(weight, ds.LaplaceBase(SCALE))
     steps = sampler.step_function()

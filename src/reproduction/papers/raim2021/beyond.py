@@ -61,8 +61,8 @@ def p_value(x: Array, weight: Weight, noise: Noise) -> float:
 
 
 def law(x: Array, weight: Weight, noise: Noise) -> tuple[Array, Array]:
-    """Return points that cover the range of the draws `x`, and the probability of each point. The probabilities sum to
-    one. The points are integers or a fine grid.
+    """Return a grid of points that covers the range of the draws `x`, and the probability of each grid point. The
+    probabilities sum to one. The points are integers or a fine grid.
     """
     if noise.whole:
         reach = int(20 * x.std()) + 50
@@ -75,8 +75,8 @@ def law(x: Array, weight: Weight, noise: Noise) -> tuple[Array, Array]:
 
 
 def masses(edges: Array, x: Array, weight: Weight, noise: Noise) -> Array:
-    """Return the probabilities of the intervals between consecutive edges, each divided by the probability of the
-    interval from the first to the last edge.
+    """Return the probabilities of the intervals between consecutive edges, conditional on the range from the first to
+    the last edge.
     """
     places, mass = law(x, weight, noise)
     if noise.whole:
@@ -195,8 +195,8 @@ def _rows(epsilon: float, design: str, data_set: int, draws: np.ndarray) -> list
 def other_noises(
     *, delta_s: float, epsilon: float, draws: int, knots: int, bins: int, rng: np.random.Generator, **setting
 ) -> pd.DataFrame:
-    """Return draws and test results for both target densities under four noise distributions of equal variance. All
-    draws are from the same direct sampler.
+    """Return draws from both target densities under four noise distributions of equal variance, and results of tests of
+    these draws. All draws are from the same direct sampler.
 
     Returns
     -------

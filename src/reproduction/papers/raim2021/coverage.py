@@ -71,7 +71,7 @@ def simulate(
 
 
 def _four_chains(method: str, z: np.ndarray, model: dict, size: dict) -> np.ndarray:
-    """Return the pooled draws of four chains, each of which has a quarter of the configured number of draws."""
+    """Return the pooled draws of four chains, each with a quarter of the requested number of draws."""
     model = model | {"prior": censored_normal.VAGUE, "rng": size["rng"], "draws": max(8, size["draws"] // 4)}
     if method == "statistics":
         return censored_statistics.sample(z, **model).draws.reshape(-1, 2)

@@ -91,8 +91,8 @@ def xi_sse(*, rng: np.random.Generator, **settings: Any) -> pd.DataFrame:
 
 
 def exact_laws(*, deltas: list[float], epsilon: float, **setting) -> pd.DataFrame:
-    """Return summaries of the closed-form distributions of the noise of the mean (xi_mean) and of the noise of the sum
-    of squares (xi_sse).
+    """Return summaries of the closed-form distributions of two noise terms: the noise of the mean (xi_mean) and of the
+    sum of squares (xi_sse).
 
     Returns
     -------
@@ -112,8 +112,8 @@ def exact_laws(*, deltas: list[float], epsilon: float, **setting) -> pd.DataFram
 def sampler_accuracy(
     *, deltas: list[float], epsilon: float, draws: int, knots: list[int], rng: np.random.Generator, **setting
 ) -> pd.DataFrame:
-    """Return the accuracy of the sampler, by rule and by number of knots N. The results are the numbers of rejections,
-    the exact rejection rate and its bound, the total variation distance, and tests of the draws.
+    """Return the accuracy of the direct sampler for each placement rule and each number of knots N. The results are the
+    numbers of rejections, the exact rejection rate and its bound, the total variation distance, and tests of the draws.
 
     Returns
     -------
@@ -147,8 +147,8 @@ def sampler_accuracy(
 
 
 def _shift(target: str, scale: float, **setting: Any) -> float:
-    """Return the largest first-order change of the distribution function of a target density if one parameter changes
-    by 100 %. The parameter is listed for each target in `TELLS`.
+    """Return the largest first-order change of the distribution function of a target density per relative change of one
+    parameter. The parameter is listed for each target in `TELLS`.
     """
     z = setting["z_mean" if target == "xi_mean" else "z_sse"]
     law = Target(target, z, setting["mu"], setting["sigma2"], setting["count"], scale)

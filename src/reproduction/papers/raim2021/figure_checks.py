@@ -30,7 +30,7 @@ def rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
 
 
 def target_of(kind: str, table: pd.DataFrame) -> Target:
-    """Return the target density with the parameters in the first row of a table."""
+    """Return the target density whose parameters are given in the first row of a table."""
     first: Any = {"mu": 0.0, "count": 1.0} | table.iloc[0].to_dict()
     return Target(kind, **{name: float(first[name]) for name in ("z", "mu", "sigma2", "count", "scale")})
 
@@ -65,9 +65,9 @@ def _descent(table: pd.DataFrame) -> Row:
 
 
 def _rectangles(table: pd.DataFrame) -> Row:
-    """Return the row of the agreement table for the number of knots N, the bound and the rejection probability in every
-    panel. These numbers are compared with values computed from the plotted steps. The value psi/c is the integral of
-    P(A_u).
+    """Return the row of the agreement table for the number of knots N, the bound on the rejection probability and the
+    rejection probability in every panel. These numbers are compared with values computed from the plotted steps. The
+    value psi/c is the integral of P(A_u).
     """
     area = table[table["kind"] == "area"]
     u = np.linspace(1e-9, 1, 200_001)
@@ -174,8 +174,8 @@ def _panel(name: str, of: pd.DataFrame) -> Target:
 
 
 def _bars(name: str, of: pd.DataFrame) -> tuple[float, tuple[str, float]]:
-    """Return the p-value of a test of the bars in a panel, and the minimum detectable effect of this test. The p-value
-    combines a chi-squared test with a score test of the most sensitive parameter.
+    """Return the p-value of a test of the histogram in a panel, and the minimum detectable effect of this test. The
+    p-value combines a chi-squared test with a score test of the most sensitive parameter.
     """
     bars, w = of[of["kind"] == "histogram"], _panel(name, of)
     size, width = bars["draws"].iloc[0], bars["bin_width"].iloc[0]
@@ -187,8 +187,8 @@ def _bars(name: str, of: pd.DataFrame) -> tuple[float, tuple[str, float]]:
 
 
 def _order(name: str, panels: list[pd.DataFrame]) -> Row:
-    """Repeat the small rectangles algorithm on the plotted knots, and compare each rectangle that the algorithm splits
-    with the largest rectangle.
+    """Check whether each plotted knot splits the largest rectangle, as the small rectangles algorithm requires, and
+    return the row of the agreement table.
     """
     worst = []
     for of in panels:

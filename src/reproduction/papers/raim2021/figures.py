@@ -32,9 +32,9 @@ _ROOM = 0.085  # positions within a panel between two numbers of knots
 
 
 def _target(table: pd.DataFrame, name: str) -> Figure:
-    """Plot the figure of one target (xi_mean or xi_sse), with one row of panels per sensitivity Delta_s. The left
-    panels show the draws and the exact density, and the right panels show the step function, as log P(A_u) against log
-    u.
+    """Plot the figure for one target density (xi_mean or xi_sse), with one row of panels per sensitivity Delta_s. The
+    left panels show the draws and the exact density, and the right panels show the step function, as log P(A_u) against
+    log u.
     """
     deltas = list(dict.fromkeys(table["delta_s"]))
     figure = Figure(figsize=(DOUBLE, 2.35 * len(deltas)))
@@ -64,8 +64,8 @@ def _target(table: pd.DataFrame, name: str) -> Figure:
 
 
 def _steps(axis, steps: pd.DataFrame, area: pd.DataFrame) -> None:
-    """Plot the step function from the lowest knot u_L to the highest knot u_H on a reversed logarithmic scale. The
-    position of each knot is shown in the order in which the knots were placed.
+    """Plot the step function from the lowest knot u_L to the highest knot u_H against -log u, on a reversed logarithmic
+    scale. The position of each knot is shown in the order in which the knots were placed.
     """
     steps = steps.sort_values("x")
     finite = np.isfinite(steps["y"])

@@ -221,8 +221,8 @@ def _empty(at: Setting) -> float:
 
 
 def _whole(at: Setting) -> float:
-    """Return the largest absolute error of the sampler's value of P(A_0), the probability that the weight is positive.
-    This probability is computed under the base distribution, and is 1 or G(z_sse).
+    """Return the largest absolute error of P(A_0), the probability that the weight is positive, as computed by the
+    sampler. This probability is computed under the base distribution, and is 1 or G(z_sse).
     """
     probabilities = [np.exp(at.sampler(t).log_whole) for t in ("xi_mean", "xi_sse")]
     return float(max(abs(probabilities[0] - 1), abs(probabilities[1] - stats.laplace.cdf(at.z_sse, scale=at.scale))))

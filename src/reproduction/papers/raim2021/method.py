@@ -1,5 +1,5 @@
-"""Compute the tables of the illustrations in the slides. The illustrations show the weighted density, P(A_u), step
-functions, acceptance and rejection, and weights.
+"""Compute the tables for the figures that illustrate the slides. The illustrations show the weighted density, P(A_u),
+step functions, acceptance and rejection, and weights.
 
 The module also has the setting of the slides that several tables share.
 """
@@ -16,8 +16,8 @@ TARGETS = ("xi_mean", "xi_sse")
 
 
 def weight(target: str, *, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int) -> Any:
-    """Return the weight function of a target (xi_mean or xi_sse). The argument `count` is s_c, the number of uncensored
-    records.
+    """Return the weight function of the target density xi_mean or xi_sse. The argument `count` is s_c, the number of
+    uncensored records.
     """
     if target == "xi_mean":
         return ds.NormalWeight(z_mean, mu=mu, sigma2=sigma2, count=count)
@@ -34,8 +34,8 @@ def exact(target: str, scale: float, *, z_mean: float, z_sse: float, mu: float, 
 
 
 def weighted_density(*, z: float, sigma2: float, scale: float, u: float) -> pd.DataFrame:
-    """Return the points of the plotted curves for a normal weight function and a Laplace base distribution. They show
-    the base, the weight, the target, the interval A_u, and the density of [x | u].
+    """Return the plotted curves for a normal weight function and a Laplace base distribution. They show the base, the
+    weight, the target, the interval A_u, and the density of [x | u].
 
     Returns
     -------
@@ -57,8 +57,8 @@ def weighted_density(*, z: float, sigma2: float, scale: float, u: float) -> pd.D
 
 
 def descent(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int, scale: float) -> pd.DataFrame:
-    """Return the probability P(A_u) and the density p(u) as functions of log u, and the lower limit u_L by each of two
-    rules. A_u is the set on which the relative weight exceeds u.
+    """Return the probability P(A_u) and the density p(u) as functions of log u, and the lower limit u_L according to
+    two rules. A_u is the set on which the relative weight exceeds u.
 
     Returns
     -------
@@ -110,8 +110,8 @@ def step_functions(*, z: float, sigma2: float, scale: float, knots: list[int]) -
 def accept_reject(
     *, z: float, sigma2: float, scale: float, knots: int, candidates: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return candidate points (u, v h*(u)), with v uniform on [0, 1], that are uniformly distributed under the graph of
-    the step function h*. Candidates below P(A_u) are accepted.
+    """Return points (u, v h*(u)) that are uniformly distributed under the graph of the step function h*, where v is
+    uniform on [0, 1]. Candidates below P(A_u) are accepted.
 
     Returns
     -------

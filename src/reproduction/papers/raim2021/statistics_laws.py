@@ -185,8 +185,8 @@ def statistics_laws(
 
 
 def _sd(law) -> float:
-    """Return the standard deviation of a statistic under the equally weighted mixture of the distributions of the
-    statistic for all data sets.
+    """Return the standard deviation of a statistic under an equally weighted mixture, which has one component per data
+    set.
     """
     return float(np.sqrt(np.mean(law.var()) + np.var(law.mean())))
 
@@ -202,9 +202,9 @@ def counts_in_turn(
     z_mean: float, z_sse: float, z_low: float, z_high: float, n: int, lower: float, upper: float,
     delta_s: float, epsilon: float, draws: int, rng: np.random.Generator,
 ) -> pd.DataFrame:  # fmt: skip
-    """Return the distribution of the number s_c of uncensored records, for two methods of drawing the counts. The
-    distribution is conditional on theta = (0, 1) and the release. The counts are drawn sequentially, as in the slides,
-    or jointly.
+    """Return the distribution of the number s_c of uncensored records, separately for two methods of drawing the
+    counts. The distribution is conditional on theta = (0, 1) and the release. The counts are drawn sequentially, as in
+    the slides, or jointly.
 
     Both distributions are computed by enumeration of all (s_low, s_high) under the slides' model. In addition, the
     first sweep of the sampler ``as_written`` is drawn `draws` times.
@@ -238,9 +238,9 @@ def counts_in_turn(
 def _in_turn(
     noise: Laplace, z_low: float, z_high: float, n: int, lower: float, upper: float
 ) -> tuple[Array, Array, Array]:
-    """Return three arrays from which s_high and s_low, the numbers of records censored from above and from below, can
-    be drawn sequentially. The arrays are the log weights of s_low given s_high (one row per s_low), the log
-    weights of s_high, and the log probabilities of both counts.
+    """Return three arrays for sequential draws of s_high and s_low, the numbers of records censored from above and from
+    below. The arrays are the log weights of s_low given s_high (one row per s_low), the log weights of s_high, and the
+    log probabilities of both counts.
     """
     k = np.arange(n + 1)
     q_low, q_high = np.asarray(stats.norm.cdf([lower, -upper]))
@@ -297,8 +297,8 @@ def privacy_loss(
 
 
 def _laplace_test(noise: Array, scale: float) -> float:
-    """Return the Bonferroni-corrected p-value of two tests of Laplace noise (twice the smaller p-value). The tests are
-    a Kolmogorov-Smirnov test and a test of the mean absolute value of the noise.
+    """Return the p-value of two tests of Laplace noise, combined by a Bonferroni correction (twice the smaller
+    p-value). The tests are a Kolmogorov-Smirnov test and a test of the mean absolute value of the noise.
     """
     z = (np.abs(noise).mean() / scale - 1) * len(noise) ** 0.5
     whole = float(stats.kstest(noise, stats.laplace(scale=scale).cdf).pvalue)

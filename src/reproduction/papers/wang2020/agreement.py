@@ -62,8 +62,8 @@ def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _ties(fit: pd.DataFrame) -> str:
-    """Return a note with the p-values of a joint test of the printed cells of algorithm 3. There is one p-value for
-    ties broken by rounding and one for ties broken at random.
+    """Return a note with the p-values of joint tests of the printed moments of algorithm 3, for two rules for breaking
+    ties. There is one p-value for ties broken by rounding and one for ties broken at random.
     """
     p = fit.set_index("ties")["p_value"]
     return (
@@ -73,8 +73,8 @@ def _ties(fit: pd.DataFrame) -> str:
 
 
 def _moments(name: str, table: pd.DataFrame, fit: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the agreement table for the means and variances, with the standard errors of the compared
-    values. The moments of algorithms 1 and 2 are exact, and the moments of algorithm 3 are simulated.
+    """Yield the rows of the agreement table for the means and variances of the released counts, with their standard
+    errors. The moments of algorithms 1 and 2 are exact, and the moments of algorithm 3 are simulated.
 
     The errors are those of 10,000 releases: sqrt(variance/n) for a mean, sqrt((mu4 - variance^2)/n) for a variance.
     Algorithm 3 is Theorem 1 in double precision, as in the paper. Random ties are another method, not an interpretation
@@ -96,13 +96,13 @@ def _moments(name: str, table: pd.DataFrame, fit: str) -> Iterator[dict[str, Any
 
 
 def _printed_error(row: Any, what: str) -> float:
-    """Return the standard error of a printed mean or variance of 10,000 releases."""
+    """Return the standard error of a printed mean or variance, which was computed from 10,000 releases."""
     return float(getattr(row, f"{what}_se") * np.sqrt(row.n / _PRINTED_RUNS))
 
 
 def _literal(readings: pd.DataFrame, table: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the agreement table for the first row of Table 3, computed conditional on the event that all
-    draws are above 0. The text of the paper states this condition on the draws.
+    """Yield the rows of the agreement table for the first row of Table 3, computed under the condition that all draws
+    are above 0. The text of the paper states this condition on the draws.
     """
     name = "Algorithm 1 (ind)"
     errors = {row.representative: row for row in table.itertuples() if row.algorithm == name}

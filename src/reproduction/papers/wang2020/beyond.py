@@ -46,9 +46,9 @@ def table_5(*, released: list[int], epsilon: float, window: int, other_window: i
 
 
 def windows(*, released: list[int], epsilon: float, windows: list[int], rows: int) -> pd.DataFrame:
-    """Return the highest posterior probabilities of pairs of counts for several window widths and without a window. A
-    window truncates the true counts and the noise. The columns are algorithm, window (NaN if there is no window), row
-    and probability.
+    """Return the largest posterior probabilities of pairs of counts, for several widths of the window and without a
+    window. A window truncates the true counts and the noise. The columns are algorithm, window (NaN if there is no
+    window), row and probability.
     """
     parts = []
     for algorithm in ("2", "3"):
@@ -69,7 +69,7 @@ RELEASES = {
 
 
 def precision(*, released: list[int], epsilon: float) -> pd.DataFrame:
-    """Return the posterior means and standard deviations for each kind of release, given the same released numbers. No
+    """Return posterior means and standard deviations under each release mechanism, given the same released numbers. No
     window is used.
 
     The table is in long format, with the columns release, quantity (``N1``, ``N``), mean, sd, and the distribution as
@@ -117,8 +117,8 @@ def fifty_components(*, epsilon: float, support: int, level: float, rng: np.rand
 
 
 def privacy(*, epsilon: float, support: int, claims: list[float]) -> pd.DataFrame:
-    """Return the smallest delta at which a release by an algorithm of Wang (2020) is (epsilon, delta)-DP, for each
-    claimed epsilon. The columns are claimed, counts, changed and delta.
+    """Return, for each claimed epsilon, the smallest delta for which a release by an algorithm of Wang (2020) is
+    (epsilon, delta)-DP. The columns are claimed, counts, changed and delta.
 
     The total changes only one count. The release in the paper uses the total and one component, two counts.
     """

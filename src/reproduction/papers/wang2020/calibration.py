@@ -1,4 +1,4 @@
-"""Study the calibration of the posteriors for more than two components, by the coverage and by probability integral
+"""Study the calibration of the posteriors for more than two components, by means of coverage and probability integral
 transforms (PIT).
 
 True counts are uniform on 0..largest, the releases are made from them, and the posteriors use this uniform prior. The

@@ -1,5 +1,5 @@
-"""Claims of the paper about releases and posteriors, as rows of the agreement table. Each claim is a relation between
-numbers, with a note.
+"""Check the paper's claims about releases and posteriors, and return the results as rows of the agreement table. Each
+claim is a relation between numbers, with a note.
 
 Means and variances of algorithms 1 and 2 are exact. Those of algorithm 3 are simulated as written (ties by rounding).
 Standard errors of margins are computed by propagation of errors.
@@ -54,8 +54,8 @@ def of_pairs(name: str, table: pd.DataFrame) -> Iterator[Row]:
 
 
 def of_posteriors(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield the rows of the agreement table for comparisons of posteriors in Sections 2.2.2, 4.2, 5.2 and 5.3. The
-    values are exact and use no window.
+    """Yield the rows of the agreement table for the statements in Sections 2.2.2, 4.2, 5.2 and 5.3 that compare
+    posteriors. The values are exact and use no window.
     """
     laws = table.groupby(["release", "quantity"])
     sd = laws.apply(_sd)
@@ -106,8 +106,8 @@ def _sd(of: pd.DataFrame) -> float:
 
 
 def _as_laws(table: pd.DataFrame, laws: Any) -> Iterator[Row]:
-    """Yield rows of the agreement table that concern the plotted probability distributions. They must be distributions
-    on the integers with their modes at the released values.
+    """Yield the rows of the agreement table that check whether the plotted probabilities are valid distributions. They
+    must be distributions on the integers with their modes at the released values.
     """
     mass, note = (
         laws["probability"].apply(lambda p: p.sum(skipna=False)),
@@ -149,7 +149,7 @@ def ours(tables: dict[str, pd.DataFrame]) -> list[Row]:
 
 @dataclass(frozen=True)
 class Cells:
-    """Means and variances of released counts with their standard errors, and the true counts. The means and variances
+    """True counts, and means and variances of the released counts with their standard errors. The means and variances
     are indexed by (algorithm, representative), and the true counts by representative.
     """
 
@@ -164,15 +164,15 @@ class Cells:
         return ratio, ratio * hypot(a_se / a, b_se / b) if a and b else inf
 
     def extremes(self, algorithms: tuple[str, ...], place: str) -> tuple[float, float]:
-        """Return the ratio of the largest to the smallest variance of a count among several algorithms, with its
-        standard error.
+        """Return the ratio of the largest to the smallest variance of one released count among several algorithms, with
+        the standard error of this ratio.
         """
         order = sorted(algorithms, key=lambda a: self.variance[a, place][0])
         return self.ratio((order[-1], place), (order[0], place))
 
     def spread(self, algorithm: str) -> tuple[float, float]:
-        """Return the ratio of the largest to the smallest variance of the five representative counts, with its standard
-        error.
+        """Return the ratio of the largest to the smallest variance among the five representative counts, with the
+        standard error of this ratio.
         """
         order = sorted(REPRESENTATIVES, key=lambda p: self.variance[algorithm, p][0])
         return self.ratio((algorithm, order[-1]), (algorithm, order[0]))
@@ -311,8 +311,8 @@ def _independent_and_summed(name: str, c: Cells) -> Iterator[Row]:
 
 
 def _law(name: str, table: pd.DataFrame) -> Row:
-    """Return the row of the agreement table that concerns the test of all simulated means and variances against their
-    exact values. The p-value of this test is Bonferroni-corrected.
+    """Return the row of the agreement table for a joint test of all simulated means and variances against their exact
+    values. The p-value of this test is Bonferroni-corrected.
     """
     z = table.loc[np.isfinite(table["exact_mean"]), ["mean_z", "variance_z"]].to_numpy(dtype=float).ravel()
     p = float(np.minimum(1.0, 2 * z.size * norm.sf(np.abs(z).max()))) if z.size else np.nan
@@ -330,7 +330,9 @@ def _law(name: str, table: pd.DataFrame) -> Row:
 
 
 def of_checks(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield the rows of the agreement table for statements of Sections 2.1, 3.1 and 5.1 that are checked with draws."""
+    """Yield the rows of the agreement table for statements of Sections 2.1, 3.1 and 5.1 that are checked by
+    simulation.
+    """
     rows = dict(iter(table.groupby("statement", sort=False)))
 
     def worst(statement: str) -> Margin:

@@ -17,9 +17,9 @@ Whole = NDArray[np.int64]
 
 
 def simulate(size: int, *, vector: int, epsilon: float, support: int, posteriors: int, rng: np.random.Generator):
-    """Return power sums of the errors of every method. The columns are example, method, n, e1, e2, e4, all, all2, t1
-    and t2. The columns e1, e2 and e4 are sums over releases of powers of the error e at the largest component, all and
-    all2 are sums for the squared error over all components, and t1 and t2 are sums for the error of the total.
+    """Return sums of powers of the errors of every method. The columns are example, method, n, e1, e2, e4, all, all2,
+    t1 and t2. The columns e1, e2 and e4 are sums over releases of powers of the error e at the largest component, all
+    and all2 are sums for the squared error over all components, and t1 and t2 are sums for the error of the total.
 
     The exact posterior mean is also computed for `posteriors` of the releases of a block.
     """

@@ -27,8 +27,8 @@ LEVEL = 1e-4  # level of the test of the released total (published.tsv)
 
 
 def release_checks(*, vector: int, epsilon: float, support: int, size: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the results of all checks of the releases, computed from `size` releases of every algorithm. The columns
-    are statement, example, algorithm, value, se (of a proportion) and n.
+    """Return the results of all checks of simulated releases, computed from `size` releases by every algorithm. The
+    columns are statement, example, algorithm, value, se (of a proportion) and n.
 
     The statements are ``zeros at 0 or 1`` and ``zeros above 0``: proportions of releases in which a true count of 0
     becomes such a count (Example 1); ``wrong totals``: number of releases with a negative count or with a total that
@@ -173,9 +173,7 @@ def tie_fit(*, tie_rules: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame
 
 
 def _squared(row: "pd.Series[Any]", printed: pd.DataFrame) -> float:
-    """Return the squared Mahalanobis distance between the printed and the reproduced values of a mean and a
-    variance.
-    """
+    """Return the squared Mahalanobis distance between a printed and a reproduced pair of mean and variance."""
     known = np.isfinite(row["exact_mean"])
     gap, errors, rounding = [], [], []
     for what in ("mean", "variance"):

@@ -74,8 +74,8 @@ def windows(table: pd.DataFrame) -> Figure:
 
 
 def precision(table: pd.DataFrame) -> Figure:
-    """Plot the posterior distributions of a component and of the total, for each kind of release. The curves are steps,
-    since counts are integers.
+    """Plot the posterior distributions of one component and of the total for each release mechanism. The curves are
+    steps, since counts are integers.
     """
     figure = Figure(figsize=(DOUBLE, 2.9))
     panels = figure.subplots(1, 2, sharey=True)
@@ -257,8 +257,8 @@ def calibration(table: pd.DataFrame) -> Figure:
 
 
 def privacy(table: pd.DataFrame) -> Figure:
-    """Plot the delta of a release by a mechanism of Wang (2020) against the claimed epsilon, on a broken logarithmic
-    axis. The value of delta drops at the epsilon from which the claim is true.
+    """Plot the delta of a release by an algorithm of Wang (2020) against the claimed epsilon, with a break in the
+    logarithmic axis. The value of delta drops at the epsilon from which the claim is true.
     """
     figure = Figure(figsize=(SINGLE, 2.9))
     panels: Any = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))

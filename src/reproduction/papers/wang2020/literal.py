@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 def release(counts: list[int], *, epsilon: float, support: int, rng: np.random.Generator) -> list[NDArray]:
-    """Return one release for each of the algorithms, drawn step by step as in section 3.1. Numbers are drawn from
+    """Return one release by each algorithm, computed step by step as described in section 3.1. Numbers are drawn from
     listed values with listed probabilities.
     """
     noise = np.arange(-support, support + 1)

@@ -24,7 +24,7 @@ _POWERS = ("s1", "s2", "s3", "s4")
 
 
 def simulate(size: int, *, vector: int, epsilon: float, support: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return power sums of the differences between the released and the true counts, for a few representative
+    """Return sums of powers of the differences between the released and the true counts, for the representative
     components. The columns are example, algorithm, ties, representative, n and s1 .. s4.
 
     The sums are integers, so blocks can be added exactly in any order. Algorithm 3 is run under every tie-breaking
@@ -104,8 +104,8 @@ def table_3(*, releases: pd.DataFrame, exact_moments: pd.DataFrame) -> pd.DataFr
 
 
 def _side_by_side(releases: pd.DataFrame, exact_moments: pd.DataFrame, example: str) -> pd.DataFrame:
-    """Return a table that compares the simulated and the exact moments. The columns are algorithm, variant,
-    representative, true, mean, variance, their standard errors, exact values and z.
+    """Return a table that compares the simulated moments of the released counts with the exact moments. The columns are
+    algorithm, variant, representative, true, mean, variance, their standard errors, exact values and z.
 
     Algorithm 3 is ``as_written`` with Theorem 1 in doubles and ``corrected`` with exact random ties.
     """
@@ -120,9 +120,8 @@ def _side_by_side(releases: pd.DataFrame, exact_moments: pd.DataFrame, example: 
 
 
 def tie_rules(*, releases: pd.DataFrame, exact_moments: pd.DataFrame) -> pd.DataFrame:
-    """Return the results of algorithm 3 on Example 2 for each tie-breaking rule that the column `ties` names. The
-    columns are ties, representative, true, n, mean, variance, their errors, the correlation of the errors, and the
-    exact values.
+    """Return the results of algorithm 3 on Example 2 for each tie-breaking rule. The columns are ties, representative,
+    true, n, mean, variance, their errors, the correlation of the errors, and the exact values.
     """
     rows = releases[(releases["example"] == "example_2") & (releases["algorithm"] == "Algorithm 3")]
     table = rows.merge(exact_moments, on=["example", "algorithm", "ties", "representative"], how="left")

@@ -85,8 +85,8 @@ def _release(case: Case) -> tuple[Release, dict[str, Any]]:
 
 
 def _rehearsed(case: Case, lower: float, upper: float) -> tuple[Release, dict[str, Any]]:
-    """Return a simulated release of synthetic records, together with the metadata of the release. Each of the four
-    statistics is measured with a quarter of epsilon.
+    """Return a simulated release of the statistics of synthetic records, and the metadata of this release. Each of the
+    four statistics is measured with a quarter of epsilon.
     """
     made_up, epsilon = case.settings[REHEARSAL], case.settings["epsilon"]
     mechanism, n = CensoredStatistics(lower=lower, upper=upper), int(made_up["records"])

@@ -1,5 +1,5 @@
-"""Compute the posterior of the probabilities in a released model, or estimate the quality of a release from synthetic
-records.
+"""Compute the posterior of the probabilities in a released model, or use synthetic records to estimate the quality of a
+release.
 
 Questions are about the probabilities of one released table, or of several tables, which are independent. A comparison
 of two probabilities of one table is exact if the posterior of the table is exact: P(a > b) is the probability that the
@@ -96,8 +96,8 @@ def answers(
     level: float,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return the answers to questions about a model, in the format of `Posterior.ask`. There are one or more rows per
-    question.
+    """Return the answers to questions about the probabilities of a model, in the format of `Posterior.ask`. There are
+    one or more rows per question.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def answers(
 
 
 class _Table:
-    """Probability table of a released model, with the posterior distribution of its probabilities."""
+    """Probability table of a released model, together with the posterior distribution of the probabilities."""
 
     def __init__(self, rows: pd.DataFrame, mechanism: Mechanism, prior: float) -> None:
         self.names, self.rows = tuple(rows["quantity"]), rows
@@ -164,7 +164,7 @@ class _Table:
 
 
 def _together(tables: Sequence[_Table]) -> Posterior:
-    """Return a posterior from which the probabilities of several tables are drawn jointly. Tables with approximate
+    """Return a joint posterior from which the probabilities of several tables are drawn. Tables with approximate
     results come first, since they determine the accuracy status.
     """
     ordered = sorted(tables, key=lambda one: one.state is EXACT)
@@ -198,8 +198,8 @@ def _judge(question: Mapping[str, Any], tables: int) -> None:
 
 
 def _exact(question: Mapping[str, Any], table: _Table, names: Names, level: float) -> tuple[object, ...] | None:
-    """Return the results for a question whose answer follows from the distribution of a share, or None for any other
-    question. The results are the mean, the standard deviation, the limits, the level, the status and the error.
+    """Return the answer to a question that the distribution of a share answers exactly, or None for any other question.
+    The results are the mean, the standard deviation, the limits, the level, the status and the error.
     """
     if table.law is None:
         return None

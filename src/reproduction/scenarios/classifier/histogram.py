@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Mechanism:
-    """Mechanism by which a histogram was released as noisy shares.
+    """Mechanism that released a histogram as noisy shares.
 
     Parameters
     ----------
@@ -67,7 +67,9 @@ class Mechanism:
         return np.stack(rows)
 
     def share(self, released: Array, total: float) -> tuple[Array, Array]:
-        """Return moment estimates of the shares and the standard deviations of these estimates."""
+        """Return the estimates of the shares by the method of moments, and the standard deviations of these
+        estimates.
+        """
         if self.law == "dirichlet":
             whole = self.r * total + len(released) * self.alpha
             sd = np.sqrt(released * (1 - released) / (whole + 1)) * whole / (self.r * total)

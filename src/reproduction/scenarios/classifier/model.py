@@ -1,4 +1,4 @@
-"""Compute the population probability in every table cell of a released naive Bayes model or Bayesian network."""
+"""Compute the posterior of every probability in a released naive Bayes model or Bayesian network."""
 
 import json
 from itertools import groupby
@@ -93,8 +93,8 @@ def _rows(release: Published) -> dict[str, list[tuple[dict[str, str], list[tuple
 
 
 def _probability(given: dict[str, str], estimates: Any, parents: dict[str, list[str]]) -> float:
-    """Return the estimated probability of a configuration of the parents of a node. It is computed from the parents'
-    histograms as if the parents formed a chain.
+    """Return the estimated probability that the parents of a node have the given categories. It is computed from the
+    parents' histograms as if the parents formed a chain.
 
     The probability is exact under the model for two parents if one is a parent of the other. Other parents are assumed
     to be independent given their common parents.

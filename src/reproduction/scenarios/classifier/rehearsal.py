@@ -1,5 +1,5 @@
-"""Estimate the expected quality of a release from synthetic data, with noise that is reproducible. No result of this
-module is a release.
+"""Estimate the quality of a planned release from synthetic data, with reproducible noise. No result of this module is a
+release.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,9 +27,9 @@ MEASURES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Design:
-    """Design of a comparison of releases of a model by different mechanisms and with different privacy budgets. The
-    design consists of the privacy budgets of the whole model at a Rényi order, the number of releases for each budget,
-    and the lower bound of the noisy counts.
+    """Design of an experiment that compares releases of a model by different mechanisms and at different privacy
+    budgets. The design consists of the privacy budgets of the whole model at a Rényi order, the number of releases for
+    each budget, and the lower bound of the noisy counts.
     """
 
     order: float

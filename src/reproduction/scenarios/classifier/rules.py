@@ -123,7 +123,9 @@ def _network(network: Mapping[str, list[str]], columns: list[str]) -> Iterator[t
 
 
 def assumptions(point: Mapping[str, Any]) -> list[str]:
-    """Return sentences that state how the model was released, or which release was simulated from synthetic records."""
+    """Return sentences that state how the model was released or, for synthetic records, how the release was
+    simulated.
+    """
     if "how" in point:
         return [f"The model was released by {point['how']}."]
     sentences = [

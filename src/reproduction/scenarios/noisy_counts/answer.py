@@ -82,8 +82,8 @@ def answer(case: Case) -> Answer:
 
 
 def _with_confidence(result: Answer, release: Release, settings: Mapping[str, Any]) -> Answer:
-    """Return the results, including confidence intervals if the settings request these intervals. Otherwise, for counts
-    without a total, add a sentence if the confidence intervals differ from the credible intervals.
+    """Return the results with confidence intervals added if the settings request them. Otherwise, for counts without a
+    total, add a sentence if the confidence intervals differ from the credible intervals.
     """
     if level := settings.get("confidence"):
         rows = without_prior.columns(result.rows, release, level)
@@ -175,7 +175,7 @@ def _stated(
 
 
 def noise_of(settings: Mapping[str, Any], columns: rules.Columns, noise: Mapping[str, Any]) -> NoiseLaw:
-    """Return the noise distribution of a scenario, whose parameters may differ between rows.
+    """Return the noise distribution of a scenario, with parameters that may differ between rows.
 
     Parameters
     ----------
@@ -238,8 +238,7 @@ _WIDEST = 200  # maximum number of nodes in a question to which least-squares es
 
 
 def tree_rows(law: TreeLaw, level: float) -> pd.DataFrame:
-    """Return one row per node of a tree, with the columns of a scenario's result table and the additional columns
-    `BESIDE`.
+    """Return one row per node of a tree, with the columns of a scenario's results table and the columns `BESIDE`.
 
     Parameters
     ----------
@@ -293,8 +292,8 @@ def tree_facts(law: TreeLaw) -> dict[str, Any]:
 
 
 def beside_questions(table: pd.DataFrame, questions: Mapping[str, Any], law: TreeLaw) -> pd.DataFrame:
-    """Return the table of a scenario, with least-squares estimates added to the answers about sums and differences of
-    counts.
+    """Add least-squares estimates to the answers about sums and differences of counts in the results table of a
+    scenario.
 
     Parameters
     ----------
@@ -334,7 +333,9 @@ def combined(least: LeastSquares, weights: Mapping[str, float]) -> tuple[float, 
 
 
 def _weights(asked: Mapping[str, Any]) -> dict[str, float] | None:
-    """Return the weight of each count in a question about a sum or a difference, or None for any other question."""
+    """Return a mapping from counts to their weights in a question about a sum or a difference, or None for any other
+    question.
+    """
     if asked.get("about", "counts") != "counts" or not {"sum", "difference"} & set(asked):
         return None
     parts = [(1.0, asked["sum"])] if "sum" in asked else list(zip((1.0, -1.0), asked["difference"], strict=True))

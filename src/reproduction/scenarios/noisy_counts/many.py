@@ -56,7 +56,7 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
 def _with_numbers_at_once(
     tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]
 ) -> Answers:
-    """Analyse, in a single call, all tables whose counts are published as numbers rather than as ranges. The other
+    """Analyse all tables in which every count is published as a number, and not as a range, in a single call. The other
     tables are analysed one after the other.
     """
     if LIMITS[0] not in tables.columns:
@@ -136,9 +136,9 @@ def _at_once(tables: Tables, settings: Mapping[str, Any]) -> Answers:
 def _conflicts(
     tables: Tables, totals: np.ndarray, scales: np.ndarray, reasons: Sequence[str], settings: Mapping[str, Any]
 ) -> dict[str, np.ndarray]:
-    """Return the columns `CONFLICT`, with one entry per table: the p-value of the test for a conflict, and the name of
-    the most improbable released value if there is a conflict. Tables whose counts are all integers have discrete
-    Laplace noise, unless the settings name another distribution.
+    """Return, for each table, the p-value of the test for a conflict, and the name of the most improbable released
+    value if there is a conflict (columns `CONFLICT`). Tables whose counts are all integers have discrete Laplace noise,
+    unless the settings name another distribution.
     """
     stated = rules.noise(settings, None, False)["law"] if "noise" in settings else ""
     values, sizes = tables.columns["value"], np.diff(tables.starts)
@@ -173,8 +173,8 @@ def _scales(tables: Tables, settings: Mapping[str, Any]) -> tuple[np.ndarray, li
 
 
 def _conflict(check: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of the columns `CONFLICT` for a single table, given the result of the test for a conflict
-    between the prior and the release.
+    """Return the entries of the columns `CONFLICT` for one table, from the test for a conflict between the prior and
+    the release.
     """
     values = (check["smallest"] * check["tested"], check["name"]) if check["found"] else (np.nan, "")
     return dict(zip(CONFLICT, values, strict=True))

@@ -56,8 +56,8 @@ def names(settings: Mapping[str, Any], columns: Columns) -> list[str]:
 
 
 def cells(settings: Mapping[str, Any], columns: Columns) -> list[published_cells.Cell]:
-    """Return the stated number or the stated bounds of every count in the settings. A missing count has neither a
-    number nor bounds. Raise ValueError for a cell without a meaning.
+    """Return the number or the bounds that the settings or the file state for every count. A missing count has neither
+    a number nor bounds. Raise ValueError for a cell without a meaning.
     """
     if columns is not None:
         return published_cells.parsed(columns["value"], settings)
@@ -69,7 +69,7 @@ def cells(settings: Mapping[str, Any], columns: Columns) -> list[published_cells
 def censored_rows(
     columns: Mapping[str, Any], words: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[float], list[float], str]:
-    """Return the noise and the bounds for the rows of the tables of a batch, in the format of
+    """Return the noise distribution and the bounds of the counts in a batch, in the format of
     `published_cells.censored`.
 
     Parameters
@@ -103,7 +103,7 @@ def values(settings: Mapping[str, Any], columns: Columns) -> list[float | None]:
 
 
 def stated_scales(columns: Columns) -> list[str]:
-    """Return the names of the columns of a file that specify the noise separately for each row."""
+    """Return the names of the columns in a file that contain noise parameters for each row."""
     return [c for c in SCALES if columns is not None and c in columns]
 
 
@@ -194,8 +194,8 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
 
 
 def _prior_of_batch(settings: Mapping[str, Any], columns: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
-    """Yield a pair (key, message) for every mistake in the prior of a batch: a prior by group if the file of tables has
-    no column of groups, or a fitted prior if the file has too few rows. At most `FEWEST` rows are read.
+    """Yield a pair (key, message) for every mistake in the prior of a batch, such as priors by group without a column
+    of groups. At most `FEWEST` rows are read.
     """
     prior = settings.get("prior")
     if isinstance(prior, Mapping) and "law" not in prior and "group" not in columns:
@@ -210,7 +210,9 @@ def _prior_of_batch(settings: Mapping[str, Any], columns: Mapping[str, Sequence[
 
 
 def _wrong_cell(settings: Mapping[str, Any]) -> str:
-    """Return an error message for the first given count whose text cannot be interpreted."""
+    """Return an error message for the first count in the settings whose text cannot be interpreted, or an empty string
+    if all counts are valid.
+    """
     written = settings.get("counts") or ()
     for name, one in written.items() if isinstance(written, Mapping) else enumerate(written, 1):
         try:
@@ -249,7 +251,9 @@ def _without_numbers(settings: Mapping[str, Any], columns: Columns, found: Seque
 
 
 def _unavailable(settings: Mapping[str, Any], columns: Columns, found: Sequence[str]) -> str:
-    """Return the name of the first count whose value is a symbol of the key ``missing``; empty if there is none."""
+    """Return the name of the first count whose value is a symbol in the list ``missing``, or an empty string if there
+    is no such count.
+    """
     written = settings.get("counts") or ()
     values = columns["value"] if columns else list(written.values() if isinstance(written, Mapping) else written)
     missing = settings.get("missing") or ()
@@ -354,8 +358,8 @@ def _bounds(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _prior_law(prior: Any, group: str = "") -> Iterator[tuple[str, str]]:
-    """Yield a pair (key, message) if the settings of the prior distribution of the counts, or of the counts of one
-    group, contain a mistake.
+    """Yield a pair (key, message) if the settings of a prior distribution are invalid, for all counts or for one group
+    of counts.
     """
     try:
         from dpmultinomial._posteriors.published.priors import prior_of
@@ -638,7 +642,9 @@ def _limits_text(bounds: Mapping[str, Any]) -> str:
 
 
 def noise_sentence(words: Mapping[str, Any]) -> str:
-    """Return a sentence that states how each count was changed before its publication."""
+    """Return a sentence that describes the noise, the rounding and any other change of each count before
+    publication.
+    """
     after = [describe(words[key]) for key, describe in _AFTER.items() if key in words]
     if words.get("law") == "exact":
         return f"No noise was added to the counts{f'; they were changed by {listed(after)}' if after else ''}."
@@ -650,9 +656,8 @@ def noise_sentence(words: Mapping[str, Any]) -> str:
 
 
 def within(words: Mapping[str, Any]) -> str:
-    """Return, as text, the bound that the absolute value of the noise exceeds with a probability of at most 5 %. The
-    text is empty unless the noise is unmodified Laplace or discrete Laplace noise and the scale is the same in all
-    rows.
+    """Return a bound on the absolute noise that is exceeded with a probability of at most 5 %, as text. The text is
+    empty unless the noise is unmodified Laplace or discrete Laplace noise and the scale is the same in all rows.
     """
     scale = words.get("scale")
     if set(words) != {"law", "scale"} or not isinstance(scale, (int, float)):
@@ -667,8 +672,8 @@ def within(words: Mapping[str, Any]) -> str:
 
 
 def prior_text(words: Mapping[str, Any]) -> str:
-    """Return a description of the prior, and of the method by which the prior was chosen. If the scenario has several
-    groups, the description covers each group.
+    """Return a description of the prior, including how the prior was chosen. If the scenario has several groups, the
+    description covers each group.
     """
     if "groups" in words:
         parts = [f"{name}: {_prior_law_text(part)}" for name, part in words["groups"].items()]

@@ -51,8 +51,8 @@ def rows(source: PublishedCounts, level: float) -> pd.DataFrame:
 def rows_of_total(
     posterior: Posterior, released: NDArray[np.float64], level: float, groups: Sequence[str]
 ) -> pd.DataFrame | None:
-    """Return one row of results per quantity, or None if a group cannot be summarised in one pass. The rows have the
-    columns of the result table of a scenario.
+    """Return one row of results per quantity, or None if the summary of a group of quantities requires more than one
+    pass. The rows have the columns of the result table of a scenario.
 
     Parameters
     ----------
@@ -156,8 +156,9 @@ def _priors(settings: str, columns: tuple[str, ...]) -> dict[str, CountPrior]:
 
 
 def conflict_names(p: NDArray[np.float64], worst: NDArray[np.int64], tables: Tables) -> NDArray[Any]:
-    """Return, for each table, the name of the most improbable released value if this value shows a conflict with the
-    prior. The name is ``total`` for the public total. The string is empty if no value of the table shows a conflict.
+    """Return, for each table, the name of the most improbable released value, or an empty string if the table shows no
+    conflict with the prior. The name is ``total`` for the public total. The string is empty if no value of the table
+    shows a conflict.
 
     Parameters
     ----------
@@ -227,8 +228,8 @@ def _thresholds(tables: Tables, words: Mapping[str, Any]) -> tuple[NDArray[np.fl
 
 
 def _with_thresholds(words: Mapping[str, Any], thresholds: NDArray[np.float64]) -> NoiseLaw | dict[str, Any]:
-    """Return the noise distribution of rows whose thresholds (limits below which values are withheld) can differ. The
-    threshold is NaN for rows without a threshold. Rows of equal noise share a distribution.
+    """Return the noise distribution for rows that may have different thresholds (limits below which values are
+    withheld). The threshold is NaN for rows without a threshold. Rows of equal noise share a distribution.
     """
     plain = {key: value for key, value in words.items() if key != "threshold"}
     if len(different := np.unique(thresholds)) == 1:
@@ -246,7 +247,7 @@ def _with_thresholds(words: Mapping[str, Any], thresholds: NDArray[np.float64]) 
 
 
 def _invalid(tables: Tables) -> NDArray[np.bool_]:
-    """Return a mask of the rows whose noise scale is not a positive number."""
+    """Return a Boolean mask that selects the rows whose noise scale is not a positive number."""
     scales = [tables.columns[key] for key in rules.SCALES if key in tables.columns]
     return (
         np.any([~(np.isfinite(scale) & (scale > 0)) for scale in scales], axis=0) if scales else np.zeros(1, dtype=bool)

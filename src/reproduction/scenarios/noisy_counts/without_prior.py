@@ -153,8 +153,8 @@ def differing(rows: pd.DataFrame, release: Release, level: float) -> str:
 
 
 def _summary(sure: Confidence, level: float) -> pd.DataFrame:
-    """Return the confidence intervals for all quantities for which the combination of name and type is unique. Remarks
-    are in the column method.
+    """Return confidence intervals for all quantities with a unique combination of name and type. Remarks are in the
+    column method.
     """
     summary = sure.summary(level)
     counts = summary["type"] == "count"

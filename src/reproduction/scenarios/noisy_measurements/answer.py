@@ -41,8 +41,8 @@ def answer(case: Case) -> Answer:
 
 
 def _places(case: Case) -> Places:
-    """Return the posterior of the counts of the geographic units. By default, it is conditional on draws of the
-    totals.
+    """Return the posterior of the counts of geographic units, computed from the measurement files. By default, it is
+    conditional on draws of the totals.
     """
     settings = case.settings
     folder = places.public(settings["folder"])

@@ -47,7 +47,7 @@ def answer(case: Case) -> Answer:
 
 
 def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]) -> Answers:
-    """Analyse the tables of a batch of protected counts one after the other.
+    """Analyse the tables of a batch of protected counts, separately for each table.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def _text(value: Any) -> str:
 
 
 def _ends(text: str, low: float, high: float) -> str:
-    """Return the number or the bounds in a row of a batch, as text."""
+    """Return the value or the bounds of a count in a batch, as text in the notation of the input file."""
     if low == -np.inf:
         return text if high == np.inf else f"<{high + 1:.0f}"
     return f"{low:.0f}+" if high == np.inf else f"{low:.0f}-{high:.0f}"
@@ -132,8 +132,8 @@ def refuse(settings: Mapping[str, Any], columns: Mapping[str, Sequence[str]]) ->
 
 
 def _prior(numbers: Mapping[str, Sequence[float]], settings: Mapping[str, Any]) -> Regression:
-    """Return the regression of a scenario. The exposures of rates are divided by the setting `per`, the exposure to
-    which the rates refer.
+    """Return the regression model of a scenario. The exposures of rates are divided by the setting `per`, the exposure
+    to which the rates refer.
     """
     exposure = np.asarray(numbers[settings["exposure"]])
     shares = settings["family"] == "shares"

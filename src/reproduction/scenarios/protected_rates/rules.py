@@ -16,8 +16,8 @@ SCALES = ("scale", "sd", "sigma", "variance")
 
 
 def numbers(settings: Mapping[str, Any]) -> dict[str, list[float]]:
-    """Return the columns with the exposure and the covariates, in which NaN represents an empty cell. Raise ValueError
-    if a column is missing.
+    """Return the columns of exposures and covariates, with NaN for an empty cell. Raise ValueError if a column is
+    missing.
     """
     wanted = [settings["exposure"], *settings["covariates"]]
     header = table_files.columns(settings["file"], False)

@@ -82,7 +82,7 @@ def _common(law: Any, level: float) -> pd.DataFrame:
 
 
 def _naive(found: Source, law: Any, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the rates and the odds ratio from an analysis that ignores the swapping."""
+    """Return the posterior of the rates and of the odds ratio for an analysis that ignores the swapping."""
     level, tails = settings["level"], [(1 - settings["level"]) / 2, (1 + settings["level"]) / 2]
     alpha = getattr(law, "alpha", np.full(found.counts.size, 1.0))
     naive = DirichletMixture(alpha, ExplicitLaw(found.counts.reshape(1, -1), np.ones(1)))
@@ -128,8 +128,8 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
 
 
 def _all_naive(cells: pd.DataFrame, data: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """Return summaries of the posterior of the rate in each cell, computed as if each swapped table were the original
-    table. Each rate then has a Beta distribution.
+    """Return summaries of the posterior of each cell's rate, computed as if the tables had not been swapped. Each rate
+    then has a Beta distribution.
     """
     known = dict(zip(zip(data["table"], data["row"], data["column"], strict=True), data["count"], strict=True))
     keys = zip(cells["position"], cells["row"], cells["column"], strict=True)

@@ -20,7 +20,7 @@ _MOST_LEVELS = 50  # maximum number of categories in the rows or in the columns 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Swapped tables of a scenario, together with the known facts about the swapping.
+    """Swapped tables of a scenario, together with the metadata about the swapping.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ class Source:
 
 
 def of(case: Case) -> Source:
-    """Return the swapped tables of a case, together with the known facts about the swapping. Raise ValueError if a
-    release has no swapped records or its table is too large.
+    """Return the swapped tables of a case, together with the metadata about the swapping. Raise ValueError if a release
+    has no swapped records or its table is too large.
     """
     settings = case.settings
     if case.release:
@@ -85,8 +85,8 @@ def _largest(counts: NDArray[np.int64]) -> int:
 
 
 def _of_file(case: Case, facts: Mapping[str, object]) -> Source:
-    """Return a table whose cells are listed in a file. The categories are either sorted or in the order of `names`, and
-    missing cells are 0.
+    """Return the table whose cells are listed in the file of a scenario. The categories are either sorted or in the
+    order of `names`, and missing cells are 0.
     """
     assert case.columns is not None
     rows, columns = (_side(case, side) for side in ("row", "column"))
@@ -116,7 +116,7 @@ def _of_file(case: Case, facts: Mapping[str, object]) -> Source:
 
 
 def _side(case: Case, side: str) -> tuple[str, ...]:
-    """Return the categories of the rows or of the columns of a table in a file."""
+    """Return the categories of the row variable or of the column variable of the table in a file."""
     assert case.columns is not None
     names_of_side = set(case.columns[side])
     given = (case.settings.get("names") or {}).get(f"{side}s")
@@ -175,8 +175,8 @@ def _texts(record: Mapping[str, object], key: str) -> list[str]:
 
 
 def _codes(release: Published, columns: Sequence[str]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Return a code for each record, and the list of the combinations of values that the codes represent. A combination
-    consists of the values of a record in several columns, and the list is in the order of the codes.
+    """Return a code for each record, and the list of combinations of column values to which the codes refer. A
+    combination consists of the values of a record in several columns, and the list is in the order of the codes.
     """
     if not columns:
         return np.zeros(len(release.table), dtype=np.int64), ("all",)

@@ -39,8 +39,8 @@ class Posterior:
     scores: dict[str, Array]
 
     def at(self, x: Array, parameters: Sequence[str] = ()) -> list[Array]:
-        """Return the distribution function, or the scores for `parameters`, at points of [0, 1]. The values are
-        interpolated linearly on the grid.
+        """Return the distribution function of the ratio r, or the scores for `parameters`, at given points of [0, 1].
+        The values are interpolated linearly on the grid.
         """
         last = len(self.grid) - 2
         place = np.minimum((x * (last + 1)).astype(np.intp), last)
@@ -56,11 +56,13 @@ class Posterior:
         return float(np.trapezoid(values * self.pdf, self.grid))
 
     def information(self, parameter: str) -> float:
-        """Return the Fisher information of a single draw about the log of a parameter."""
+        """Return the Fisher information that a single draw of r contains about the log of a parameter."""
         return self.mean(self.scores[parameter] ** 2)
 
     def shift(self, parameter: str) -> float:
-        """Return the largest first-order change of the distribution function if a parameter changes by 100 %."""
+        """Return the largest change of the distribution function of r, to first order, if a parameter increases by 100
+        %.
+        """
         change = self.scores[parameter] * self.pdf
         return float(np.abs(np.cumsum((change[1:] + change[:-1]) / 2 * np.diff(self.grid))).max())
 

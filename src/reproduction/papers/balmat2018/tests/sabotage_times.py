@@ -72,10 +72,10 @@ def here():
 
 
 def growing(method, curve):
-    """Return a variant of `seconds` in which the time of one method is a given function of the total M."""
+    """Return a variant of the function `seconds` in which the time of one method is a given function of the total M."""
     return lambda name, total, epsilon: curve(total) if name == method else seconds(name, total, epsilon)
 
 
 def with_effect(method):
-    """Return a variant of `seconds` in which one method takes up to 60 % longer at larger epsilon."""
+    """Return a variant of the function `seconds` in which one method takes up to 60 % longer at larger epsilon."""
     return lambda name, total, epsilon: seconds(name, total, epsilon) * (1 + 0.4 * epsilon * (name == method))

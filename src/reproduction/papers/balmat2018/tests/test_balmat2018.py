@@ -149,7 +149,9 @@ def test_without_r_the_tables_say_so():
 
 
 def test_times_below_the_clock_resolution_give_no_ratio():
-    """Check one repeat without a resolved time of method 1, and a method whose only times are 0."""
+    """Check the ratios of computing times to method 1 if some measured times are 0, that is, below the clock
+    resolution.
+    """
     times = pd.DataFrame(
         [
             *({"method": 1, "repeat": i, "seconds": s} for i, s in enumerate([0.0, 0.002, 0.004])),
@@ -422,8 +424,8 @@ def test_what_is_lost_to_the_printed_noises():
 
 
 def test_the_erratum_on_the_scale_names_what_each_costs():
-    """Check the privacy costs that the erratum states at EPSILON = 1. The cost is 2 for the scale 1 in the text, and 1
-    for the scale 2 in the listings.
+    """Check the privacy costs that the erratum on the scale of the noise states for epsilon = 1. The cost is 2 for the
+    scale 1 in the text, and 1 for the scale 2 in the listings.
     """
     assert errata.EPSILON == 1
     said = errata._scale(RNG, 0)

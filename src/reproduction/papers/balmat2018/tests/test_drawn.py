@@ -203,8 +203,8 @@ def legend(figure):
 
 
 def test_limits_and_legend_of_figure_1():
-    """Check that both panels end at the share 1 and 5 % above their highest curve. The legend has one entry for all
-    curves of the same kind.
+    """Check that the horizontal axes of Figure 1 end at 1, and that each vertical axis ends 5 % above the highest curve
+    of its panel. The legend has one entry for all curves of the same kind.
     """
     left, heights = [0.0, 0.5], [1.0, 3.0]
     kinds = [("density", 0, 1.0), ("exact draws", 0, 2.0), ("gibbs", 0, 1.5), ("frozen", 0, 4.0), ("frozen", 1, 1.0)]
@@ -223,7 +223,9 @@ def test_limits_and_legend_of_figure_1():
 
 
 def test_limits_of_figure_2_and_its_outermost_bins():
-    """Check that the limits leave 6 % of the range of the digits free. The share p = 1 is in the last of 20 bins."""
+    """Check that the vertical limits of Figure 2 leave margins of 6 % of the range of the digits. The share p = 1 is in
+    the last of 20 bins.
+    """
     table = a.crossed("p1", "p0", "perr", *figures.FORMULATIONS, seed=3, i=range(4)).assign(pair=[12.0, 13.0, 12.5, 12])
     *panels, below = figures.figure_2(table).axes
     for axis in panels:
@@ -266,7 +268,9 @@ def test_setups_of_table_2():
 
 
 def test_eight_methods_of_figure_3_have_different_marks():
-    """Check that the slowest method is first, and that the eighth method has the first marker, with a white face."""
+    """Check that the legend starts with the slowest method, and that the eighth method has the same marker as the first
+    method, but with a white face.
+    """
     names = [f"method {n}" for n in range(8)]
     table = a.crossed("x", method=names, total=[10, 20], epsilon=[1.0])
     table["median"] = table["total"] * 2.0 ** table["method"].str[-1].astype(int)

@@ -41,8 +41,8 @@ class Recording:
 
 
 def test_draws_that_start_from_the_confidential_counts():
-    """Check the probability that, at the counts (10, 39, 1), the category with count 1 is never drawn in n = 4,000 x 50
-    draws. The share q of this category is Beta(1, 49), so E (1 - q)^n = 49/(49 + n).
+    """Check the probability that a category with the count 1, among the counts (10, 39, 1), is never drawn in n = 4,000
+    x 50 draws. The share q of this category is Beta(1, 49), so E (1 - q)^n = 49/(49 + n).
     """
     rng = Recording(stream(3, "start"))
     text = said(3, rng=rng)
@@ -57,9 +57,9 @@ def test_draws_that_start_from_the_confidential_counts():
 
 
 def test_p_that_does_not_move():
-    """Check that a chain of n iterations contains a single distinct value of p if the chain follows the code listing as
-    written. The chain contains n distinct values of p if p is carried over. The modes of the listing vary between runs,
-    and those of the posterior do not.
+    """Check that p takes a single value in all n iterations of a chain that follows the code listing as written. The
+    chain contains n distinct values of p if p is carried over. The modes of the listing vary between runs, and those of
+    the posterior do not.
 
     The mode 0.109 is that of the paper's Figure 1, computed by another program.
     """

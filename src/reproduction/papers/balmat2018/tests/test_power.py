@@ -41,8 +41,8 @@ def test_enumeration_is_the_library_s_law_and_shares_no_code_with_it():
 
 @pytest.mark.parametrize(("name", "change"), [(SCALE, {"scale": 2.02}), (ALPHA, {"alpha": 1.01})])
 def test_scores_are_the_slope_of_the_log_density(name, change):
-    """Check that the scores have mean 0, and that a change of a parameter by 1 % changes the log density by 1 % of the
-    score.
+    """Check that the scores have mean 0, and that the log density changes by 0.01 times the score if a parameter
+    changes by 1 %.
     """
     law = enumerated.posterior(SETTINGS["b"], total=50, scale=2.0)
     assert law.mean(law.scores[name]) == pytest.approx(0, abs=1e-6)
@@ -56,8 +56,8 @@ def test_scores_are_the_slope_of_the_log_density(name, change):
 
 
 def test_what_is_seen_is_refused_nine_times_of_ten():
-    """Check that at least 30 of 40 samples are rejected if the scale of the noise is changed by an amount equal to the
-    minimum detectable effect. The expected number at a power of 0.9 is 36 +- 1.9.
+    """Check that at least 30 of 40 samples are rejected if the scale of the noise changes by the minimum detectable
+    effect. The expected number at a power of 0.9 is 36 +- 1.9.
     """
     law = enumerated.posterior(SETTINGS["a"], total=50, scale=2.0)
     rng, size = stream(3, "power"), 60_000
@@ -72,8 +72,8 @@ def test_what_is_seen_is_refused_nine_times_of_ten():
 
 
 def test_the_full_size_sees_two_percent_of_the_noise_and_five_of_the_prior():
-    """Check the power of the tests for samples of the default size, computed from the Fisher information. At the
-    default settings, the tests detect changes of 2 % in the noise scale and of 5 % in the prior's concentration.
+    """Check the power of the tests at the default sample size, computed from the Fisher information. At the default
+    settings, the tests detect changes of 2 % in the noise scale and of 5 % in the prior's concentration.
     """
     sections = discover()["balmat2018"].settings["sections"]
     draws = sections["figure_1_laws"]["properties"]["exact_draws"]["default"]
@@ -85,8 +85,8 @@ def test_the_full_size_sees_two_percent_of_the_noise_and_five_of_the_prior():
 
 
 def test_chains_are_judged_by_the_spread_over_them():
-    """Check the mean score over three chains whose mean scores are 1, 2 and 3, and check the standard error of this
-    mean. The mean is 2, the standard error is 1/sqrt(3), and there are 2 degrees of freedom.
+    """Check the average of the mean scores 1, 2 and 3 of three chains, and check the standard error of this average.
+    The mean is 2, the standard error is 1/sqrt(3), and there are 2 degrees of freedom.
     """
     grid = np.linspace(0, 1, 11)
     law = enumerated.Posterior(grid, grid, np.ones(11), {SCALE: 10 * (grid - 0.5), ALPHA: 10 * (grid - 0.5)})

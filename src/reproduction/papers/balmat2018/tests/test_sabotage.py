@@ -59,7 +59,7 @@ real_digits, real_move, real_table_1 = figure_2.composition_tables.fewest_digits
 
 
 def coefficients(change):
-    """Return a function that computes the table of coefficients with changed values."""
+    """Return a function that computes a table of multinomial coefficients with deliberately changed values."""
 
     def table(total, categories=3):
         counts, values = real_table(total, categories)
@@ -81,7 +81,9 @@ def by_the_words(counts, values, total):
 
 
 def other_model(change):
-    """Return a function that computes the exact posterior of a changed model."""
+    """Return a function that computes the exact posterior with a changed noise scale or prior, as a deliberate
+    error.
+    """
     return lambda noisy, *, total, scale, alpha: real_exact(noisy, total=total, **change(scale, alpha))
 
 
@@ -260,7 +262,7 @@ def judge(honest):
 
 @pytest.fixture(scope="module")
 def flips(honest, judge):
-    """Return a mapping from each deliberate error to the quantities with changed verdicts. Each replacement is computed
+    """Return a mapping from each deliberate error to the quantities whose verdicts change. Each replacement is computed
     once.
     """
     before, found = judge.verdicts, {}

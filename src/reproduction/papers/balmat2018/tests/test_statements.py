@@ -33,8 +33,8 @@ from . import sabotage_times as times
 
 
 def test_the_law_of_a_p_of_the_three_stages():
-    """Check the distribution of one of the three probabilities in footnote 13. By exchangeability, E p = 1/3, and P(p
-    <= 1/2) = 1/6 + 2/3 (1/2)(1 + log 2) = 1/2 + (log 2)/3.
+    """Check the distribution of a single probability that is drawn in the three stages of footnote 13. By
+    exchangeability, E p = 1/3, and P(p <= 1/2) = 1/6 + 2/3 (1/2)(1 + log 2) = 1/2 + (log 2)/3.
     """
     x = np.linspace(0, 1, 200_001)
     f = laws.three_stages(x)
@@ -51,8 +51,8 @@ def test_kolmogorov_is_scipy_s():
 
 
 def test_equation_3_by_a_third_way():
-    """Check equation (3) for the counts (2, 8, 2) at epsilon = 1 by a third method. This method sums over all
-    compositions and integrates over p by adaptive quadrature.
+    """Check the results for equation (3), with the counts (2, 8, 2) and epsilon = 1, against a third, independent
+    method. This method sums over all compositions and integrates over p by adaptive quadrature.
     """
     counts, total = (2, 8, 2), 12
     table = beyond.equation_3(counts=list(counts), epsilon=1.0, simulations=4000, rng=stream(2, "joint"))
@@ -359,8 +359,9 @@ def by_quantity(rows):
 
 
 def test_rows_of_figure_1(monkeypatch):
-    """Check the rows of one panel. The draws have the p-values 0.2 and 0.3, and the histogram has 0.1, so that twice
-    the smaller p-value is 0.2 in both cases. A Gibbs draw is counted as a third of a draw.
+    """Check the rows of the agreement table for one panel of Figure 1. The draws have the p-values 0.2 and 0.3, and the
+    histogram has 0.1, so that twice the smaller p-value is 0.2 in both cases. A Gibbs draw is counted as a third of a
+    draw.
     """
     worths = {}
 
@@ -426,9 +427,10 @@ def test_rows_of_the_modes():
 
 
 def test_rows_of_the_calibration():
-    """Check the test of 20 bins with 400 simulations each. Evenly filled bins have the p-value 1. With the counts 40
-    and 0 in the first two bins, where 20 and 20 are expected, the chi-squared statistic is 40 with 19 degrees of
-    freedom; the p-value is doubled because of the score test, and again because of two values of epsilon.
+    """Check the calibration test with 20 bins and 400 simulations per method and epsilon. Evenly filled bins have the
+    p-value 1. With the counts 40 and 0 in the first two bins, where 20 and 20 are expected, the chi-squared statistic
+    is 40 with 19 degrees of freedom; the p-value is doubled because of the score test, and again because of two values
+    of epsilon.
     """
     ends = np.arange(1, 21) / 20
     rows = []
@@ -450,7 +452,9 @@ def test_rows_of_the_calibration():
 
 
 def test_figure_3_without_r_is_that_of_python():
-    """Check the smallest ratio of two algorithms in Python, 3, and its error. A single run has an error of 100 %."""
+    """Check that the smallest ratio of the computing times of two algorithms in Python is 3, and check the standard
+    error of this ratio. A single run has an error of 100 %.
+    """
     rows = [("standard (Python)", 50, 8.0, 4), ("table (compiled)", 50, 2.0, 25), ("standard (Python)", 30, 9.0, 1),
             ("table (compiled)", 30, 3.0, 25)]  # fmt: skip
     table = pd.DataFrame(rows, columns=["method", "total", "median", "runs"]).assign(epsilon=1.0, note="")
@@ -493,7 +497,7 @@ def test_times_that_are_too_short_are_not_run():
 
 
 def test_notes_of_table_2_without_r():
-    """Check that the ratios in Python are stated with two digits, if both methods were measured."""
+    """Check that the note on Table 2 states the ratios in Python with two digits if both methods were measured."""
     rows = [{"setup": "own p", "environment": "Python", "method": m, "ratio": r} for m, r in ((2, 0.634), (3, 0.251))]
     table = pd.DataFrame(rows)
     text = agreement._in_python(table)
@@ -524,7 +528,9 @@ def test_digits_that_leave_one_group():
 
 
 def test_a_digit_more_than_expected_is_twice_its_mean(monkeypatch):
-    """Check that the left side is the larger of the largest difference, 0.3, and twice the absolute mean, 0.4."""
+    """Check that the left side of the claim is the largest absolute difference in digits (0.3) or, if larger, twice the
+    absolute mean difference (0.4).
+    """
     monkeypatch.setattr(agreement, "_fewest", lambda total, p: 12.0)
     table = pd.DataFrame({"p1": [0.2, 0.3], "p0": 0.3, "perr": 0.5, "pair": [12.1, 12.3]})
     assert agreement._footnote_12(table, 50)["left"] == pytest.approx(0.4)

@@ -61,8 +61,9 @@ def test_margins_of_equation_3():
 
 
 def test_margins_of_the_listings():
-    """Check the margin by which the claim about the listings fails. The listings have spreads of 0.3 and 0.2 over 51
-    runs, and the Gibbs chains have spreads of 0.01 and 0.05. The margin is .03 - .3 with the error .3/sqrt(100).
+    """Check the margins by which the claims about the spread of the code listings over runs fail. The listings have
+    spreads of 0.3 and 0.2 over 51 runs, and the Gibbs chains have spreads of 0.01 and 0.05. The margin is .03 - .3 with
+    the error .3/sqrt(100).
     """
     rows = [
         {"quantity": "r", "method": m, "setting": s, "spread": spread, "runs": 51}
@@ -132,9 +133,9 @@ def test_digits_of_footnote_12_by_hand(monkeypatch):
 
 
 def test_margins_of_the_triplets():
-    """Check the margins by which the claims about the triplets hold, for a table of 100 triplets. The table contains
-    values below 1/4 and above 3/4. The numbers 55 and 5 for p1 give .5; the numbers 40 and 20 for p0 give .2 with error
-    sqrt(60)/100.
+    """Check the margins by which the claims about the triplets of probabilities hold, for a table of 100 triplets. The
+    table contains values below 1/4 and above 3/4. The numbers 55 and 5 for p1 give .5; the numbers 40 and 20 for p0
+    give .2 with error sqrt(60)/100.
     """
     table = pd.DataFrame({"p1": [0.1] * 55 + [0.8] * 5 + [0.5] * 40, "p0": [0.2] * 40 + [0.9] * 20 + [0.5] * 40})
     table = table.assign(perr=[0.01] * 60 + [0.85] * 10 + [0.5] * 30)
@@ -148,8 +149,8 @@ def test_margins_of_the_triplets():
 
 
 def test_three_stages_with_a_shorter_second_stage():
-    """Check that the Kolmogorov-Smirnov test accepts the width 0.8 and rejects the width 1 for triplets whose second
-    stage is drawn with the width 0.8. The test of 200,000 triplets has level 1e-4.
+    """Check that triplets whose second stage has the width 0.8 pass a Kolmogorov-Smirnov test for the width 0.8 and
+    fail a test for the width 1. The test of 200,000 triplets has level 1e-4.
     """
     rng = stream(6, "stages")
     first, u = rng.random((2, 200_000))
@@ -160,8 +161,9 @@ def test_three_stages_with_a_shorter_second_stage():
 
 
 def test_ratios_of_table_2_are_medians_of_the_repeats():
-    """Check the ratios of the times (1, 3) of one method to the times (2, 4) of another method. The ratios are 0.5 and
-    0.75, their median is 0.625, the middle half is 0.5625 to 0.6875, and their standard deviation is 0.1768.
+    """Check the ratios of the computing times of two methods, which take 1 and 3 seconds and 2 and 4 seconds in two
+    repeats. The ratios are 0.5 and 0.75, their median is 0.625, the middle half is 0.5625 to 0.6875, and their standard
+    deviation is 0.1768.
     """
     rows = [
         ("Python", "own p", m, r, t) for m, times in ((1, (2.0, 4.0)), (2, (1.0, 3.0))) for r, t in enumerate(times)
@@ -383,7 +385,7 @@ def test_choosing_epsilon_is_relative_to_no_noise():
 
 
 def test_counts_of_trapped_chains(monkeypatch):
-    """Check, for three chains, the number of trapped chains and the median iteration at which a chain becomes trapped.
+    """Check the number of trapped chains among three chains, and the median iteration at which a chain becomes trapped.
     The first chain is trapped at iteration 4, the second at iteration 8, and the third never. Two chains are trapped,
     at a median iteration of 6.
     """

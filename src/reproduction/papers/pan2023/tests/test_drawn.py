@@ -186,8 +186,8 @@ def legend(owner):
 
 
 def test_range_of_the_densities():
-    """Check that the panel shows the range in which a curve is above one hundredth of its maximum. The curve with
-    maximum 2 exceeds 0.02 from 1 to 3, and the bars with maximum 4 exceed 0.04 from 2 to 4.
+    """Check that a panel shows the range in which at least one curve is above one hundredth of its maximum. The curve
+    with maximum 2 exceeds 0.02 from 1 to 3, and the bars with maximum 4 exceed 0.04 from 2 to 4.
     """
     curve = pd.DataFrame({"x": [0.0, 1.0, 2.0, 3.0, 4.0], "y": [0.02, 0.021, 2.0, 0.03, 0.0]})
     bars = pd.DataFrame({"x": [1.0, 2.0, 4.0, 5.0], "y": [0.04, 4.0, 0.041, 0.0]})
@@ -208,7 +208,9 @@ def test_range_of_the_densities():
 
 
 def test_colours_of_many_rates():
-    """Check that up to six rates have graded colours, and that more rates have the colours of the cycle."""
+    """Check that the curves have graded colours for up to six rates, and the colours of the default cycle for more than
+    six rates.
+    """
     for count in (1, 6, 7):
         rates = [0.1 * n for n in range(1, count + 1)]
         table = pd.concat(
@@ -275,8 +277,9 @@ def test_legend_of_log_phi():
 
 
 def test_exchanges_of_large_tables_are_lower_bounds():
-    """Check that the arrows of lower bounds are drawn only above the largest size at which all classes are compared.
-    Each arrow is 5 % of the largest loss long, and the highest loss is at four fifths of the height.
+    """Check that arrows, which mark lower bounds, are drawn only for numbers of records above the largest number at
+    which all classes of tables are compared. Each arrow is 5 % of the largest loss long, and the highest loss is at
+    four fifths of the height.
     """
     rate = a.crossed("y", kind=["rate"], group=[10], variant=["as_written", "corrected"], x=[0.1, 0.4])
     paid = a.crossed("y", seed=2, kind=["association"], group=[10], variant=["corrected"], x=[0.5, 1.0])

@@ -67,8 +67,8 @@ def test_a_share_of_zero_is_no_parameter_of_zero():
 
 
 def test_the_odds_ratio_of_the_heads():
-    """Check the odds ratio of the interpretation table after its column heads are corrected. The odds ratio is .3 x
-    .3/(.2 x .2) = 9/4.
+    """Check the odds ratio of the table on the interpretation of phi, after the column heads of this table are
+    corrected. The odds ratio is .3 x .3/(.2 x .2) = 9/4.
     """
     assert "phi = 2.25 at (0.3, 0.2, 0.2, 0.3)" in said(3)
 
@@ -96,8 +96,8 @@ def test_what_the_margins_and_what_the_cells_accept():
 
 
 def test_a_held_value_that_moves():
-    """Check the first record whose value of the variable V2 changes in the swap that is printed on the slide. The
-    record changes from (1, 0) to (1, 1).
+    """Check which record on the slide is the first record with a changed value of V2, although the swap must not change
+    V2. The record changes from (1, 0) to (1, 1).
     """
     assert said(5) == "On the slide, record 2 changes from (1, 0) to (1, 1)."
 
@@ -158,7 +158,7 @@ def test_means_of_phi():
 
 
 def test_shares_after_swapping():
-    """Check that swapping half of 1,000 records moves the expected shares by half of the distance to the product of the
+    """Check that swapping half of 1,000 records moves the expected shares half of the way towards the product of the
     margins.
 
     (.7, .1, .1, .1) has margins .8, .2: (.64, .16, .16, .04) under independence; half way (.67, .13, .13, .07), to

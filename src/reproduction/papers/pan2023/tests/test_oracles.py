@@ -268,9 +268,9 @@ def test_every_class_is_audited_up_to_twenty_records():
 
 
 def test_weights_and_acceptance_under_another_prior():
-    """Check the weights and the acceptance probability under another prior, for two records. The table (2, 0, 0, 0) has
-    probability a (a + 1)/(4 a (4 a + 1)) under Dir(a, a, a, a), and (1, 1, 0, 0) has probability 2 a^2/(4 a (4 a + 1)).
-    For a = 1 both probabilities are 1/10, and for a = 2 they are 1/12 and 1/9.
+    """Check the weights and the acceptance probability under a prior other than Dir(1), for two records. The table (2,
+    0, 0, 0) has probability a (a + 1)/(4 a (4 a + 1)) under Dir(a, a, a, a), and (1, 1, 0, 0) has probability 2 a^2/(4
+    a (4 a + 1)). For a = 1 both probabilities are 1/10, and for a = 2 they are 1/12 and 1/9.
     """
     tables, weights = [[2, 0, 0, 0], [1, 1, 0, 0]], np.array([0.3, 0.7])
     assert drawn_formulas.accepted(tables, weights, 1.0) == pytest.approx(1, rel=1e-12)
@@ -281,7 +281,7 @@ def test_weights_and_acceptance_under_another_prior():
 
 
 def test_the_detection_limit_of_the_number_of_accepted_draws():
-    """Check the minimum detectable effect of the test of the number of accepted draws, under the prior Dir(a). Two
+    """Check the minimum detectable effect of the test for the number of accepted draws, under the prior Dir(a). Two
     records fall into one given cell with probability (a + 1)/(4 (4 a + 1)), and into two given cells, in a given order,
     with probability a/(4 (4 a + 1)).
 
@@ -346,8 +346,8 @@ def test_an_error_of_a_plotted_value_is_the_left_side(drawn, name, where, by, le
 
 
 def test_errors_of_medians_and_of_the_remaining_association(drawn):
-    """Check that a median at the 3/4 quantile has the distance 1/4 of its probability from 1/2, and that an error of x
-    of the remaining association is reported.
+    """Check that the left side is 1/4 if the 3/4 quantile is plotted instead of the median, and that an error of the
+    remaining association is reported.
     """
     table = drawn["phi_by_rate"].copy()
     (place,) = table.index[(table["kind"] == "median") & (table["rate"] == 0)]
@@ -362,8 +362,9 @@ def test_errors_of_medians_and_of_the_remaining_association(drawn):
 
 
 def test_derangements_and_the_remaining_association_by_hand():
-    """Check D_4/D_2 = 9/1, D_5/D_3 = 44/2, and b (b - 1) for many records. Of three records with p = 1/2, the numbers
-    0, 2 and 3 have the probabilities 1/5, 3/5 and 1/5, so that E[K] = 9/5 and lambda_1 = 1 - 9/10.
+    """Check ratios of numbers of derangements: D_4/D_2 = 9/1, D_5/D_3 = 44/2, and approximately b (b - 1) for
+    D_b/D_(b-2) if b is large. Of three records with p = 1/2, the numbers 0, 2 and 3 have the probabilities 1/5, 3/5 and
+    1/5, so that E[K] = 9/5 and lambda_1 = 1 - 9/10.
     """
     assert [figure_checks._ratio(b) for b in (4, 5, 21, 30)] == [9, 22, 420, 870]
     assert figure_checks._ratio(20) == pytest.approx(380, rel=1e-12)
@@ -372,7 +373,9 @@ def test_derangements_and_the_remaining_association_by_hand():
 
 
 def test_epsilon_has_the_larger_of_two_terms():
-    """Check y - max(ln(b + 1) - ln o, ln o). At p = 1/2, ln o is 0; at p = 0.9, ln o = ln 9 exceeds ln 4 - ln 9."""
+    """Check that the epsilon of the theorem has the larger of two terms, ln(b + 1) - ln o and ln o, where o = p/(1 -
+    p). The second term is 0 at p = 1/2, and exceeds the first term at p = 0.9, because ln 9 > ln 4 - ln 9.
+    """
     rows = pd.DataFrame({"x": [0.5, 0.9], "group": [3, 3], "y": [2.0, 2.0]})
     assert figure_checks._differences(rows).tolist() == pytest.approx([2 - log(4), 2 - log(9)])
 
@@ -426,8 +429,9 @@ def test_swaps_of_few_records_by_enumeration(table, rate):
 
 
 def test_a_shuffle_of_some_records_by_hand():
-    """Check the table (1, 1, 1, 1) whose first variable is shuffled among two random records. The last cell increases
-    by one if the records are (0, 1) and (1, 0), a pair of six, and exchange their values, with probability 1/2.
+    """Check the result of shuffling the first variable among two random records of the table (1, 1, 1, 1). The last
+    cell increases by one if the records are (0, 1) and (1, 0), a pair of six, and exchange their values, with
+    probability 1/2.
     """
     cells = np.array([1, 1, 1, 1])
     assert drawn_formulas._shuffled(cells, 1, 2) == pytest.approx(1 / 12)
@@ -447,7 +451,9 @@ def test_a_mixture_is_read_from_its_names():
 
 
 def test_errors_of_the_posterior_curves_and_weights():
-    """Check that an error of a plotted density, of a weight and of the acceptance probability is the left side."""
+    """Check that the left side of a claim equals the error of a plotted density, of a weight or of the acceptance
+    probability.
+    """
     law = swapped_table.exact([[1, 2], [3, 4]], rate=0.3)
     values = {f"weight of {t.ravel().tolist()}": w for t, w in zip(law.tables, law.weights, strict=True)}
     values["acceptance"] = law.acceptance
@@ -475,7 +481,9 @@ def test_errors_of_the_posterior_curves_and_weights():
 
 
 def test_theta_examples_of_phi():
-    """Check the value of phi at equal shares and its side of 1 at unequal shares. A share must agree in every cell."""
+    """Check that phi is 1 if all shares are equal, and that unequal shares give a phi on the expected side of 1. A
+    share must agree in every cell.
+    """
     rows = [(0.25, 0.25, 0.25, 0.25, 1.0, 0.0), (0.3, 0.2, 0.2, 0.3, 2.25, 0.0), (0.3, 0.2, 0.2, 0.3, 9.0, 0.5),
             (0.2, 0.3, 0.3, 0.21, 0.4, 0.0)]  # fmt: skip
     table = pd.DataFrame(rows, columns=["theta1", "theta2", "theta3", "theta4", "phi", "rate"])
@@ -485,8 +493,8 @@ def test_theta_examples_of_phi():
 
 
 def test_medians_of_the_draws():
-    """Check that the medians are those of the largest number of records, and that the tests of the tables are those of
-    the rates above 0.
+    """Check that the medians are taken at the largest number of records, and that the tables are tested only at swap
+    rates above 0.
     """
     theta = "(0.7, 0.1, 0.1, 0.1)"
     table = pd.DataFrame({
@@ -507,7 +515,9 @@ def test_medians_of_the_draws():
 
 
 def test_the_swapped_density_is_closer_to_one():
-    """Check the absolute logs of the medians before and after, at the largest n and at p = 0.5."""
+    """Check the absolute log medians of phi before and after swapping, at the largest number of records and at the rate
+    p = 0.5.
+    """
     theta = "(0.27, 0.23, 0.23, 0.27)"
     kinds = {"rate": 0.5, "median original": np.exp(0.5), "median swapped": np.exp(-0.25)}
     rows = pd.DataFrame({"kind": list(kinds), "y": list(kinds.values()), "x": np.nan, "mc_se": 0.1})
@@ -532,7 +542,9 @@ def test_coverage_of_naive_intervals_is_the_smallest():
 
 
 def test_rows_of_runs_with_few_rates():
-    """Check that trends need two rates, and that the theorem needs an audited rate of at most one half."""
+    """Check that claims about trends are not judged with a single swap rate, and that the theorem is not judged without
+    an audited rate of at most one half.
+    """
     rows = pd.DataFrame({"theta": "(0.4, 0.1, 0.1, 0.4)", "total": 100, "rate": 0.5, "x": np.nan,
                          "kind": ["median", "mean_s11", "sd_s11"], "y": [4.0, 35.0, 2.0]})  # fmt: skip
     astray = pd.DataFrame({
@@ -557,7 +569,9 @@ def test_rows_of_runs_with_few_rates():
 
 
 def test_associations_of_the_examples():
-    """Check phi and its direction at the rates 0 and 1. Full swapping makes the variables independent."""
+    """Check the odds ratio phi and the direction of the association at the swap rates 0 and 1. Full swapping makes the
+    variables independent.
+    """
     thetas = [[0.3, 0.2, 0.2, 0.3], [0.2, 0.3, 0.3, 0.2], [0.25] * 4]
     table = algorithm.phi_examples(thetas=thetas, rates=[0.0, 1.0])
     assert table["phi"].tolist() == pytest.approx([2.25, 1, 4 / 9, 1, 1, 1])
@@ -589,8 +603,8 @@ def test_steps_of_the_worked_example():
 
 
 def test_tests_of_the_accepted_draws_at_their_limits():
-    """Check that the binomial test uses exact counts, that a missing number gives no result, and the joint
-    p-value of a histogram with a missing density.
+    """Check that the binomial test uses exact counts, that a missing count gives no p-value, and that a histogram has
+    the correct joint p-value.
     """
     values = {"acceptance": 0.5, "acceptance, 1 % less": 0.4, "weight of [1, 0, 0, 0]": 1.0}
     row = figure_checks._number(100.0, 60.0, pd.Series(values))

@@ -69,8 +69,8 @@ def epsilon(gamma: float, *, concentration: float, eta: float, eta_bar: float, s
 
 
 def delta(gamma: float, *, concentration: float, eta: float, eta_bar: float, members: int = 2) -> float:
-    """Return the largest probability that at least one of the `members` cells of a Dirichlet draw is at most gamma. The
-    maximum is over the vertices of the parameter region.
+    """Return the largest probability, over all permitted parameters, that at least one of `members` cells of a
+    Dirichlet vector is at most gamma. The maximum is over the vertices of the parameter region.
 
     Parameters
     ----------
@@ -117,8 +117,9 @@ def vertices(concentration: float, eta: float, eta_bar: float, members: int) -> 
 
 
 def delta_by_product_rule(gamma: float, *, concentration: float, eta: float, eta_bar: float, degree: int = 51) -> float:
-    """Return the value of `delta` for a set W of two cells, computed by a product Gauss rule. The value is 1 minus the
-    integral over the points at which both cells are above gamma. This method emulates an error in the printed figure.
+    """Return the probability `delta` for a set W of two cells, computed by a product Gauss rule. The value is 1 minus
+    the integral over the points at which both cells are above gamma. This method emulates an error in the printed
+    figure.
 
     The integrand is far too peaked for a rule of this degree, and the subtraction turns the error of the rule into a
     floor. The printed figure was computed by another rule of about the same degree.
@@ -301,8 +302,8 @@ def degree_50_rule(path: Path = DEGREE_50_RULE) -> tuple[Array, Array]:
 def delta_by_degree_50(
     gamma: float, *, concentration: float, eta: float, eta_bar: float, path: Path = DEGREE_50_RULE
 ) -> float:
-    """Return the delta of Gohari et al. for two cells, computed by the quadrature rule of degree 50. Delta is 1 minus
-    the integral of the density over the points at which both cells exceed gamma.
+    """Return the probability delta of Gohari et al. for two cells, computed by the quadrature rule of degree 50. Delta
+    is 1 minus the integral of the density over the points at which both cells exceed gamma.
 
     As in `delta_by_product_rule`, the density is too peaked for a rule of this degree, so the error of the rule becomes
     a lower bound of the result.

@@ -35,8 +35,8 @@ def records(name: str) -> CodedTable:
 
 
 def sized(name: str) -> CodedTable:
-    """Return a data set that has the numbers of records, columns and classes and the proportion of positives stated in
-    Table 1.
+    """Return a synthetic data set with the size, the number of classes and the proportion of positives stated in Table
+    1.
     """
     source = catalogue.SOURCES[name]
     rows, attributes, classes, positive = source.printed
@@ -50,7 +50,7 @@ def sized(name: str) -> CodedTable:
 
 
 def experiments() -> dict[str, pd.DataFrame]:
-    """Return the collected tables of the experiments, computed while the current patches are active."""
+    """Return the tables that the experiments compute with the patches that are active during the call."""
     every = {name: records(name) for name in catalogue.NAMES}
     few = {name: every[name] for name in catalogue.NETWORKS}
 
@@ -76,7 +76,7 @@ def table_1(of=sized) -> pd.DataFrame:
 
 
 def numeric(name: str, table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table in which every number that is not a key is replaced by NaN."""
+    """Return a copy of a table in which all numbers, except the numbers in key columns, are replaced by NaN."""
     keys = {"order", "epsilon", "epsilon_hat", "r", "alpha", "cells", "eta", "gamma", "x", "split", "releases"}
     keys -= {"figure_3_top": {"epsilon"}, "figure_3_bottom": {"r"}, "figure_8": {"epsilon_hat"}}.get(name, set())
     return table.assign(**dict.fromkeys([c for c in table.select_dtypes("number") if c not in keys], np.nan))

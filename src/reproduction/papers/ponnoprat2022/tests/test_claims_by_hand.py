@@ -35,8 +35,8 @@ def runs(**columns):
 
 
 def test_scores_of_releases():
-    """Check the scores for three releases with the losses 1, 2 and 6. The mean is 3, the standard deviation is
-    sqrt(14/3), and the standard error of the mean is sqrt(7)/sqrt(3).
+    """Check the mean score and its standard error for three releases with the losses 1, 2 and 6. The mean is 3, the
+    standard deviation is sqrt(14/3), and the standard error of the mean is sqrt(7)/sqrt(3).
     """
     row = artefacts.scores(runs(cross_entropy=[1.0, 2.0, 6.0], counted=0.5)).iloc[0]
     assert (row["cross_entropy_mean"], row["releases"], row["counted"]) == (3, 3, 0.5)
@@ -47,7 +47,7 @@ def test_scores_of_releases():
 
 
 def test_scores_of_releases_on_several_splits():
-    """Check that the mean scores 2 and 6 of two splits give a standard error of sqrt(8)/sqrt(2) = 2. The variation
+    """Check that two splits with the mean scores 2 and 6 give a standard error of sqrt(8)/sqrt(2) = 2. The variation
     between the releases of a split has no effect on this standard error.
     """
     row = artefacts.scores(runs(cross_entropy=[1.0, 3.0, 6.0, 6.0], split=[0, 0, 1, 1])).iloc[0]
@@ -55,8 +55,8 @@ def test_scores_of_releases_on_several_splits():
 
 
 def test_paired_differences():
-    """Check the mean of the paired differences -2 and -4, one from each of two splits, and the t interval for this
-    mean. They have mean -3 and sd sqrt(2), and the 80 % t interval with one degree of freedom has half-width 3.0777.
+    """Check the mean of two paired differences, -2 and -4, from two splits, and the t interval for this mean. They have
+    mean -3 and sd sqrt(2), and the 80 % t interval with one degree of freedom has half-width 3.0777.
     """
     mine = runs(split=[0, 1], cross_entropy=[1.0, 2.0], accuracy=[0.5, 0.5])
     other = runs(split=[0, 1], cross_entropy=[3.0, 6.0], accuracy=[0.5, 0.5]).assign(method="laplace", floor="sigma")
@@ -125,8 +125,8 @@ def test_no_winner_and_as_well_as_the_others():
 
 
 def test_laplace_against_gaussian():
-    """Check that Laplace noise has a smaller loss than Gaussian noise in one of four cases. If the same numbers are
-    likelihoods, Laplace is better in two of four cases.
+    """Check the proportion of cases in which Laplace noise has a smaller loss than Gaussian noise, which is one of four
+    cases. If the same numbers are likelihoods, Laplace is better in two of four cases.
     """
     table = scored([(1.0, 2.0, 1.5), (1.0, 2.0, 2.5), (1.0, 2.0, 2.0), (1.0, 2.0, 3.0)], "cross_entropy")
     assert claims._laplace(table, "cross_entropy")[0] == pytest.approx(0.25)
@@ -135,9 +135,9 @@ def test_laplace_against_gaussian():
 
 
 def test_closeness_to_the_model_without_privacy():
-    """Check the mean distance, on the log scale, between losses and a reference loss. The losses e and e^3 have the
-    distances 0 and 2 from the reference e, so the mean is 1. If each log loss has standard error .1, the mean has
-    standard error .1/sqrt(2).
+    """Check the mean absolute difference between the logs of the losses and the log of a reference loss. The losses e
+    and e^3 have the distances 0 and 2 from the reference e, so the mean is 1. If each log loss has standard error .1,
+    the mean has standard error .1/sqrt(2).
     """
     table = scored([(np.e, 9, 9), (np.e**3, 9, 9)], "cross_entropy")
     table["cross_entropy_se"] = 0.1 * table["cross_entropy_mean"]
@@ -147,8 +147,8 @@ def test_closeness_to_the_model_without_privacy():
 
 
 def test_decline_of_gohari_from_the_largest_to_the_smallest_budget():
-    """Check that the losses 5, 4, 2 at the budgets 1, 2, 4 improve by 3 from the smallest to the largest budget. The
-    standard errors at the two ends are 0.3 and 0.4. Likelihoods have the opposite sign.
+    """Check that the improvement from the smallest to the largest budget is 3 for the losses 5, 4, 2 at the budgets 1,
+    2, 4. The standard errors at the two ends are 0.3 and 0.4. Likelihoods have the opposite sign.
     """
     table = pd.DataFrame({"dataset": "A", "method": "gohari", "epsilon": [4.0, 1.0, 2.0],
                           "cross_entropy_mean": [2.0, 5.0, 4.0], "cross_entropy_se": [0.4, 0.3, 9.0]})  # fmt: skip
@@ -305,8 +305,8 @@ def test_references_of_a_model():
 
 
 def test_smoothings_of_the_models_without_privacy(monkeypatch):
-    """Check the smoothing constants of the models without privacy. The published variants use the constant 0.1 printed
-    in the paper, and the corrected variant also uses Laplace smoothing with constant 1.
+    """Check the smoothing constants of the non-private models. The published variants use the constant 0.1 printed in
+    the paper, and the corrected variant also uses Laplace smoothing with constant 1.
     """
     asked = {}
 
@@ -366,8 +366,9 @@ def widened(n):
 
 
 def test_advantage_over_the_best_of_the_others():
-    """Check the gap between a loss of 2 +- 0.3 and the best loss of the competitors, 3 +- 0.4. The loss 3 is the
-    smaller of the competitors' losses 3 and 5. The gap is 1 +- .5, or log(3/2) +- hypot(.15, .4/3) on the log scale.
+    """Check the difference between the loss 2 +- 0.3 and the smallest loss of the competitors, which is 3 +- 0.4. The
+    loss 3 is the smaller of the competitors' losses 3 and 5. The gap is 1 +- .5, or log(3/2) +- hypot(.15, .4/3) on the
+    log scale.
     """
     table = scores(
         ("A", "dirichlet", 1.0, 2.0, 0.3), ("A", "laplace", 1.0, 3.0, 0.4), ("A", "gaussian", 1.0, 5.0, 0.1),
@@ -390,9 +391,9 @@ def test_missing_scores_stay_missing():
 
 
 def test_points_of_another_guarantee_meet_the_dirichlet_between_its_own():
-    """Check the interpolation between a loss of 4 at epsilon_hat = 1 and a loss of 2 at epsilon_hat = e^2. The
-    interpolated loss at epsilon_hat = e is 3, with a standard error of 0.35. The loss 5 +- .12 at e is therefore worse
-    by 2 +- .37.
+    """Check the interpolation on the log scale of epsilon_hat between a loss of 4 at epsilon_hat = 1 and a loss of 2 at
+    epsilon_hat = e^2. The interpolated loss at epsilon_hat = e is 3, with a standard error of 0.35. The loss 5 +- .12
+    at e is therefore worse by 2 +- .37.
     """
     e = np.e
     table = scores(
@@ -437,8 +438,8 @@ def test_a_share_and_its_binomial_error():
 
 @pytest.mark.parametrize(("measure", "gap"), [("cross_entropy", -0.3), ("accuracy", 0.3), ("log_likelihood", 0.3)])
 def test_losses_count_down_and_scores_up(measure, gap):
-    """Check the sign of the difference between 0.9 and 0.6, both if the two numbers are losses and if they are scores.
-    A loss of 0.9 is worse by 0.3, and an accuracy or a likelihood of 0.9 is better by 0.3.
+    """Check the sign of the difference between 0.9 and 0.6, which depends on whether the two numbers are losses or
+    scores. A loss of 0.9 is worse by 0.3, and an accuracy or a likelihood of 0.9 is better by 0.3.
     """
     table = scores(("A", "dirichlet", 1.0, 0.9, 0.03), ("A", "laplace", 1.0, 0.6, 0.04), measure=measure)
     found = agreement_models.advantage(table, measure, ["laplace"]).iloc[0]
@@ -446,7 +447,7 @@ def test_losses_count_down_and_scores_up(measure, gap):
 
 
 def divergences():
-    """Return tables of theoretical values, which are computed for a small number of parameter values."""
+    """Return the tables of the figures that show theoretical values, each computed for a few parameter values."""
     size = {"least": 1.0, "most": 30.0, "points": 4}
     return {
         "figure_1": privacy.figure_1(least=0.5, most=3.0, points=4),
@@ -489,8 +490,8 @@ OF = {"figure_1": "_figure_1", "figure_2": "_figure_2", "figure_3_bottom": "_fig
     ],
 )  # fmt: skip
 def test_a_relative_error_of_a_plotted_value_is_the_left_side(theory, name, column, where):
-    """Check that the plotted values agree with the formulas of the paper to 1e-6, and that a value that is an eighth
-    too large has the left side 1/8.
+    """Check that the plotted values agree with the formulas of the paper to 1e-6, and that the left side is 1/8 if one
+    plotted value is an eighth too large.
     """
     check = getattr(laws, OF[name])
     right = check(theory[name])
@@ -532,9 +533,9 @@ def test_errors_of_theorem_2(theory):
 
 
 def test_rows_of_lemma_3(theory):
-    """Check that delta by equation 13 at the epsilon_hat of equation 14 is the delta of the figure. If epsilon_hat is
-    larger by 0.1 at the order 5, delta by equation 13 is smaller by the factor exp(-0.4). The second row is the largest
-    ratio of two values of r.
+    """Check that equation 13, at the epsilon_hat of equation 14, gives the delta that is used in the figure. If
+    epsilon_hat is larger by 0.1 at the order 5, delta by equation 13 is smaller by the factor exp(-0.4). The second row
+    is the largest ratio of two values of r.
     """
     first, second = laws._lemma_3(theory["figure_3_bottom"], theory["figure_8"])
     assert first["ours"] > 0
@@ -559,9 +560,9 @@ def test_rows_of_lemma_3(theory):
 
 
 def test_the_gaussian_noise_of_a_whole_model():
-    """Check the noise of three Gaussian histograms jointly. The shift is sqrt(6)/sd standard deviations, and delta is
-    Phi(s/2 - e/s) - exp(e) Phi(-s/2 - e/s). The author's formula uses all but one of the histograms for epsilon, and
-    all of them for delta.
+    """Check the claim about the noise of three Gaussian histograms that are released together. The shift is sqrt(6)/sd
+    standard deviations, and delta is Phi(s/2 - e/s) - exp(e) Phi(-s/2 - e/s). The author's formula uses all but one of
+    the histograms for epsilon, and all of them for delta.
     """
     e, sd, printed_e = 1.5, 4.0, 3.0
     s = np.sqrt(6) / sd
@@ -633,7 +634,7 @@ def test_a_probability_of_small_cells_by_simulation():
 
 
 def test_left_ends_of_the_curves():
-    """Check the values at the left ends of the curves, at the smallest order."""
+    """Check the values at the left ends of the plotted curves, which are taken at the smallest order."""
     table = pd.DataFrame({"x": [2.0, 1.0], "trigamma": [0.6, 1.6]})
     gamma = pd.DataFrame(
         {"variant": ["published", "corrected", "corrected"], "gamma": [0.1, 0.3, 0.2], "delta": [1, 2, 3]}
@@ -660,8 +661,8 @@ def test_left_ends_of_the_curves():
 
 
 def test_scores_at_the_middle_budget():
-    """Check that the middle of four budgets is the third. The printed value is a mean of as many releases, so that the
-    error is larger by sqrt(2).
+    """Check that the score at the third of four budgets is reported as the score at the middle budget. The printed
+    value is a mean of as many releases, so that the error is larger by sqrt(2).
     """
     table = pd.DataFrame({
         "dataset": "A", "method": "dirichlet", "variant": "published", "epsilon": [8.0, 1.0, 2.0, 4.0, np.nan],
@@ -691,7 +692,9 @@ def test_nodes_and_edges_of_the_networks():
 
 
 def test_rows_of_table_1():
-    """Check the rows of sets that were read, that were missing with a reason, and that were not part of the run."""
+    """Check the rows of Table 1 for data sets that were read, data sets that are missing for a stated reason, and data
+    sets that are not part of the run.
+    """
     columns = {"instances": 10.0, "attributes": 4.0, "classes": 2.0, "positive_percent": 25.0}
     table = pd.DataFrame(
         [{"dataset": "Adult", "note": ""} | columns, {"dataset": "Bank", "note": "no network"} | columns]
@@ -709,7 +712,9 @@ def test_rows_of_table_1():
 
 
 def test_rows_of_the_audits_and_of_the_introduction():
-    """Check the smallest ratio of claimed to exact epsilon, and the ratio of the sums 0.5 and 0.2."""
+    """Check the smallest ratio of claimed to exact epsilon for each mechanism, and the ratio of the KL sums 0.5 and
+    0.2.
+    """
     names = [("Dirichlet", "Algorithm 1"), ("Gaussian", "variance order/epsilon"), ("Laplace", "one cell moves by 1"),
              ("Laplace", "one cell moves by 2")]  # fmt: skip
     table = pd.concat([

@@ -117,7 +117,7 @@ def test_theorem_2():
 
 
 def scored(measure, methods, **keys):
-    """Return synthetic scores of mechanisms at three budgets, and the scores of reference models without a budget."""
+    """Return synthetic scores of mechanisms at three budgets, and synthetic scores of non-private reference models."""
     table = a.crossed(f"{measure}_mean", f"{measure}_sd", **keys, method=methods, epsilon=EPSILONS)
     flat = a.crossed(f"{measure}_mean", seed=2, **keys, method=["non-private", "random"]).assign(epsilon=np.nan)
     return pd.concat([table, flat], ignore_index=True).assign(floor="sigma")
@@ -250,7 +250,9 @@ def shown_ticks(axis, which="x"):
 )
 @pytest.mark.parametrize("blocks", [1, 2])
 def test_panels_of_many_data_sets(sets, shape, hidden, blocks):
-    """Check that there are at most four panels per row, in the order of the paper, and other data sets by name."""
+    """Check that each row has at most four panels, first in the order of the paper and then the other data sets by
+    name.
+    """
     names = [*figures.ORDER, "another"][-sets:]
     figure, panels = figures.grid(pd.DataFrame({"dataset": names[::-1]}), blocks)
     assert [name for _, name in panels] == names * blocks
@@ -281,8 +283,8 @@ def test_a_set_that_is_not_available_has_an_empty_panel():
 
 @pytest.mark.parametrize(("level", "drawn"), [(0.39, False), (0.41, True)])
 def test_a_reference_line_far_below_the_curves_is_omitted(level, drawn):
-    """Check that a reference accuracy is omitted if it is more than 0.1 below the lowest point, which is 0.5. Reference
-    losses are always shown.
+    """Check that a reference line for the accuracy is omitted if it is more than 0.1 below the lowest plotted accuracy,
+    0.5. Reference losses are always shown.
     """
     rows = pd.DataFrame(
         {"dataset": "Spam", "variant": "corrected", "method": ["gaussian", "gaussian", "random"]}
@@ -315,7 +317,7 @@ def test_ticks_and_legend_of_scores(name):
 
 
 def test_legend_of_likelihoods_names_networks_without_their_prefix():
-    """Check that the legend has no entry for the text's variant, because the figures of networks do not plot it."""
+    """Check that the legend has no entry for a variant that the figures of networks do not plot."""
     table = scored("log_likelihood", ["dirichlet"], dataset=["Adult"], variant=["published", "as_written"])
     table.loc[table["method"] == "random", "log_likelihood_mean"] = np.nan  # no reference line
     table["method"] = table["method"].replace("dirichlet", "network, dirichlet")
@@ -388,8 +390,8 @@ def test_delta_of_an_axis(delta, shown):
 
 
 def test_legends_of_the_exact_calibration():
-    """Check that Algorithm 1 uses its best order only in the panel for approximate privacy, and empty curves have no
-    entry.
+    """Check that Algorithm 1 uses its best order only in the panel for approximate privacy, and that the legend has no
+    entries for empty curves.
     """
     methods = ["Algorithm 1", "exact, free alpha"]
     table = a.crossed("kl_mean", privacy=["renyi", "approximate"], method=methods, epsilon=[0.1, 1.0])
@@ -403,7 +405,9 @@ def test_legends_of_the_exact_calibration():
 
 
 def test_limits_of_theorem_2():
-    """Check that the limits leave 0.05 free below 0 and above 1, and that three curves have offsets."""
+    """Check that the vertical axis extends from -0.05 to 1.05, and that three curves are shifted horizontally so that
+    they do not overlap.
+    """
     table = a.crossed("frequency", "bound", "mc_se", eta=[0.5], cells=[10, 20, 30], alpha=[1.0])
     (axis,) = figures.theorem_2(table).axes
     assert axis.get_ylim() == (-0.05, 1.05)

@@ -47,7 +47,7 @@ def test_the_slip_of_figure_3():
 
 
 def test_the_quadrature_of_figure_2():
-    """Check that the fine quadrature rule for Figure 2 agrees with the exact value. In addition, check that
+    """Check that a quadrature rule of degree 301 agrees with the exact value for Figure 2. In addition, check that
     delta(gamma) = 1e-5 at the printed k = 171.87 and alpha = 4.88.
     """
     text = said(3)
@@ -86,9 +86,9 @@ def test_what_the_wrong_alpha_and_the_wrong_scales_cost():
 
 
 def test_the_bias_that_no_budget_lowers():
-    """Check the limit of a release by the Dirichlet mechanism as r goes to infinity. For the counts f of six cells with
-    the total N and c pseudo-records per cell, the limit is (f + c)/(N + 6 c). The number of pseudo-records per cell is
-    c = 4 (order - 1).
+    """Check the KL divergence of a release by the Dirichlet mechanism in the limit of a large parameter r. For the
+    counts f of six cells with the total N and c pseudo-records per cell, the limit is (f + c)/(N + 6 c). The number of
+    pseudo-records per cell is c = 4 (order - 1).
     """
     text, p = said(8), COUNTS / COUNTS.sum()
     for order in (2, 20, 200):

@@ -1,5 +1,5 @@
-"""Test the privacy accounting of Appendix C against formulas derived by hand, for the total cost of n releases and for
-the division of delta.
+"""Test the privacy accounting of Appendix C, that is, the total cost of n releases and the division of delta, against
+formulas derived by hand.
 """
 
 import functools
@@ -36,8 +36,7 @@ def offset(order, delta=DELTA):
 
 
 def one_gohari(r, alpha, total, cells, delta):
-    """Return the epsilon according to Theorem 1 of Gohari et al. if one record moves between the two cells of the set W
-    in this theorem.
+    """Return the epsilon of Theorem 1 of Gohari et al. for a record that moves between the two cells of the set W.
 
     With k = r N + d alpha, k eta = alpha, k (1 - eta_bar - eta) = r N + alpha and k shift/2 = r, epsilon is r log((1 -
     g)/g) + log B(alpha, r N + alpha) - log B(alpha + r, r N + alpha - r). The guarantee fails with probability delta:
@@ -52,10 +51,10 @@ def one_gohari(r, alpha, total, cells, delta):
     ("r", "releases", "delta", "basic"), [(0.5, 3, DELTA, True), (1e-4, 400, DELTA, False), (1e-4, 400, 0.03, False)]
 )
 def test_gohari_by_basic_and_by_advanced_composition(r, releases, delta, basic):
-    """Check that the smaller of two composition bounds is used for n releases. Basic composition uses delta/n for each
-    release. Advanced composition (Dwork, Rothblum, Vadhan 2010) uses delta/(2n) for each of the n releases, and delta/2
-    for the bound epsilon sqrt(2 n log(2/delta)) + n epsilon (exp(epsilon) - 1). The histogram with the largest number
-    of cells is not the most expensive one.
+    """Check that the cost of n releases is the smaller of the bounds by basic and by advanced composition. Basic
+    composition uses delta/n for each release. Advanced composition (Dwork, Rothblum, Vadhan 2010) uses delta/(2n) for
+    each of the n releases, and delta/2 for the bound epsilon sqrt(2 n log(2/delta)) + n epsilon (exp(epsilon) - 1). The
+    histogram with the largest number of cells is not the most expensive one.
     """
     alpha, total, sizes = 1 + 4 * r, 150, (1, 2, 3, 7)
     simple = releases * max(one_gohari(r, alpha, total, d, delta / releases) for d in sizes[1:])
@@ -77,8 +76,8 @@ def test_the_dearest_histogram_is_charged_for_all():
 
 
 def test_the_union_bound_is_on_the_safe_side_and_close():
-    """Check that, at the threshold gamma from the union bound, the exact probability is at most delta and more than
-    delta/2. The probability for a single cell is delta/2.
+    """Check that the exact probability at the threshold gamma from the union bound is between delta/2 and delta. The
+    probability for a single cell is delta/2.
     """
     r, alpha, total, cells = 0.4, 2.6, 100, 5
     k = r * total + cells * alpha
@@ -100,9 +99,8 @@ def test_a_very_small_budget_stays_finite():
 
 @pytest.mark.parametrize(("target", "releases"), [(0.3, 1), (2.0, 11)])
 def test_gaussian_spends_its_delta(target, releases):
-    """Check the standard deviation of the Gaussian noise in n releases that together have a given privacy cost. The
-    releases are equivalent to one Gaussian release whose mean moves by D = sqrt(2 n), because one record moves two
-    cells by 1.
+    """Check the standard deviation of Gaussian noise in n releases with a given total privacy cost. The releases are
+    equivalent to one Gaussian release whose mean moves by D = sqrt(2 n), because one record moves two cells by 1.
 
     By Balle and Wang (2018), Theorem 8, delta = Phi(D/2s - e s/D) - exp(e) Phi(-D/2s - e s/D).
     """
@@ -177,9 +175,9 @@ def test_published_pair_of_the_dirichlet(epsilon):
 
 
 def test_published_noise():
-    """Check the scale parameters of the published noise. If `share` is the part of delta for one release, Gaussian
-    noise has the standard deviation sigma = sqrt(2 log(1.25/share)) sqrt(2)/epsilon. For the share 1.25 exp(-8), sigma
-    is 4 sqrt(2)/epsilon.
+    """Check the scale parameters of the noise that the published variant uses. If `share` is the part of delta for one
+    release, Gaussian noise has the standard deviation sigma = sqrt(2 log(1.25/share)) sqrt(2)/epsilon. For the share
+    1.25 exp(-8), sigma is 4 sqrt(2)/epsilon.
 
     The Laplace scale is (2/epsilon) sqrt(log(1/2 delta)/log(1/delta)); for delta = 1/4, the root is sqrt(1/2).
     """
@@ -204,9 +202,9 @@ def test_corrected_noise_is_each_law_at_its_own_budget():
 
 
 def test_whole_models_share_delta_among_all_their_histograms(monkeypatch):
-    """Check how delta is divided among the releases of a model with two attributes and the labels. The model consists
-    of three releases. In the published variant, each release has the share delta/(2 3), with the printed factor 2
-    sqrt(2 m log(1/2 delta)) for m = 2 attributes.
+    """Check which part of delta is assigned to each release of a model with two attributes and the labels. The model
+    consists of three releases. In the published variant, each release has the share delta/(2 3), with the printed
+    factor 2 sqrt(2 m log(1/2 delta)) for m = 2 attributes.
 
     In the corrected variant and for Gohari, delta is for all three releases together. Gohari's bound on the number of
     records is the training part, 70 % of 60; its pairs have alpha = 1 + 4 r (order 2).
@@ -315,9 +313,9 @@ def test_figure_1_at_two():
 
 
 def test_pairs_of_figure_2_have_the_alpha_of_algorithm_1():
-    """Check the parameters alpha and k of the Dirichlet distributions in Figure 2. Algorithm 1 has alpha = 1 + 4 (order
-    - 1) r, so alpha is 5 for order 3 and r = 0.5. It has k = r N + d alpha for d cells. Of these cells, |W| = 2 cells
-    are considered.
+    """Check the Dirichlet parameter alpha and the total concentration k for Figure 2. Algorithm 1 has alpha = 1 + 4
+    (order - 1) r, so alpha is 5 for order 3 and r = 0.5. It has k = r N + d alpha for d cells. Of these cells, |W| = 2
+    cells are considered.
     """
     table = privacy.figure_2(
         total=100, cells=4, r=0.5, order=3.0, least=1e-4, most=1e-3, points=2, rule=gohari.DEGREE_50_RULE
@@ -334,8 +332,8 @@ def test_pairs_of_figure_2_have_the_alpha_of_algorithm_1():
 
 
 def test_the_slip_of_figure_3():
-    """Check that, at order 2 and with delta = 2, epsilon is the target minus the term that equation 14 adds. The
-    quantity r in this equation is computed for a squared sensitivity of 1, and alpha = 1 + 4 r.
+    """Check that, at order 2 and with delta = 2, Algorithm 1 is calibrated to the target minus the term that equation
+    14 adds. The quantity r in this equation is computed for a squared sensitivity of 1, and alpha = 1 + 4 r.
 
     The pair of the exact profile has the same alpha. Gohari's pair has eta = alpha/k with empty cells, and (r +
     alpha)/k otherwise.
@@ -415,9 +413,9 @@ def by_name(rows):
 
 
 def test_rows_of_naive_bayes():
-    """Check the rows for all data sets. At epsilon = 0.05 and at epsilon = 1, the advantage of the Dirichlet mechanism
-    over the better of the two other mechanisms is log(2/1.2) and log(1.4/1.1) on the log scale, and 0.8 and 0.3 on the
-    original scale. The mean distance of the loss from 1 is (log 1.2 + log 1.1)/2.
+    """Check the rows of the agreement table for all data sets. At epsilon = 0.05 and at epsilon = 1, the advantage of
+    the Dirichlet mechanism over the better of the two other mechanisms is log(2/1.2) and log(1.4/1.1) on the log scale,
+    and 0.8 and 0.3 on the original scale. The mean distance of the loss from 1 is (log 1.2 + log 1.1)/2.
     """
     table = losses_of()
     found = by_name(agreement_models.naive_bayes(table, table))
@@ -455,8 +453,8 @@ def test_rows_of_naive_bayes():
 
 
 def test_accuracies_near_a_tenth():
-    """Check that the budget 0.1 itself is neither above nor below 0.1, and that an accuracy 0.01 below the best is as
-    good as the others.
+    """Check that the budget 0.1 is excluded both from budgets below 0.1 and from budgets above 0.1, and that accuracies
+    within 0.01 of the best count as equal.
     """
     table = losses_of()
     table["epsilon"] = table["epsilon"].replace(0.05, 0.1)
@@ -472,7 +470,9 @@ def test_accuracies_near_a_tenth():
 
 
 def test_rows_of_the_networks():
-    """Check the likelihoods below epsilon = 1, and the values at epsilon = 0.001 with sqrt(2) standard errors."""
+    """Check the differences between the likelihoods of the mechanisms for epsilon below 1, and the standard errors of
+    the values at epsilon = 0.001.
+    """
     rows = [
         {"dataset": name, "variant": variant, "method": method, "epsilon": epsilon, "log_likelihood_mean": value,
          "log_likelihood_se": 2.0}
@@ -513,8 +513,8 @@ def test_rows_of_the_settings():
 
 
 def test_rows_beside_gohari():
-    """Check the losses of Gohari's mechanism, 4 at the smallest and 3 at the largest of two budgets, and the Laplace
-    mechanism, which is better than the Gaussian mechanism at one of two budgets.
+    """Check the claims that compare Gohari's mechanism with the Dirichlet mechanism, and the Laplace mechanism with the
+    Gaussian mechanism.
     """
     table = losses_of()
     gohari = table[table["method"] == "dirichlet"].assign(method="gohari")
@@ -539,7 +539,7 @@ def test_rows_beside_gohari():
 
 
 def test_the_search_for_the_best_order_finds_it():
-    """Check the minimum of (x - c)^2 over the log of the order minus one, inside and at the ends of the grid."""
+    """Check that the minimum of (x - c)^2, where x = log(order - 1), is found inside the grid and at both ends."""
     low, high = np.log(1e-2), np.log(1e7)
     for centre in (low + 0.2, 3.0, high - 0.2):
         assert experiment._smallest(lambda x, c=centre: (x - c) ** 2) == pytest.approx(centre, abs=1e-4)
@@ -548,8 +548,8 @@ def test_the_search_for_the_best_order_finds_it():
 
 
 def test_budgets_of_gohari_by_hand(monkeypatch):
-    """Check the smaller of basic and advanced composition, with the largest cost among the histograms. Histograms with
-    one cell cost nothing.
+    """Check that the smaller of the bounds by basic and by advanced composition is used, and that the most expensive
+    histogram determines the cost. Histograms with one cell cost nothing.
     """
     asked = []
 
@@ -567,6 +567,8 @@ def test_budgets_of_gohari_by_hand(monkeypatch):
 
 
 def test_the_threshold_of_the_union_bound():
-    """Check the threshold for Beta(1, k - 1), 1 - (1 - delta/2)^(1/(k - 1)), and its largest value."""
+    """Check that the threshold gamma for Beta(1, k - 1) is 1 - (1 - delta/2)^(1/(k - 1)), and that gamma is at most
+    0.49.
+    """
     assert experiment._gamma_by_union_bound(0.02, 11.0, 1.0) == pytest.approx(1 - 0.99**0.1)
     assert experiment._gamma_by_union_bound(0.9999, 1.5, 1.0) == 0.49

@@ -71,8 +71,8 @@ def test_the_layout_tells_what_lies_in_the_way():
 
 
 def _plain(edges, spots, half, sides):
-    """Return the cumulative penalty of a layout after each edge, and the curvatures of the edges. All curvatures are
-    compared with every box and every arrow.
+    """Return the cumulative penalty after each edge of a layout, and the best curvature of each edge, found by an
+    exhaustive search. All curvatures are compared with every box and every arrow.
     """
     drawn, totals, bends = [], [0.0], []
     for edge in edges:

@@ -21,8 +21,8 @@ RULES = [(gohari._some_below, 1e-4), (gohari._some_below_by_quantiles, 1e-7)]
 @pytest.mark.parametrize("gamma", [1e-9, 1e-3, 0.05, 0.2])
 @pytest.mark.parametrize("cells", [2, 3, 4])
 def test_of_equal_uniform_cells_some_is_small(rule, rel, gamma, cells):
-    """Check the probability that at least one cell other than the last is small under Dirichlet(1, .., 1), which is the
-    uniform distribution. All of k - 1 of its k cells exceed g with probability (1 - (k - 1) g)^(k - 1).
+    """Check the probability that at least one cell, other than the last cell, is below a threshold under the uniform
+    distribution Dirichlet(1, .., 1). All of k - 1 of its k cells exceed g with probability (1 - (k - 1) g)^(k - 1).
     """
     expected = -np.expm1((cells - 1) * np.log1p(-(cells - 1) * gamma))
     assert float(rule(np.asarray(gamma), np.ones(cells))) == pytest.approx(expected, rel=rel)
@@ -56,8 +56,8 @@ def test_their_nodes_integrate_what_they_are_made_for():
 
 @pytest.mark.parametrize("part", [0.9, 0.5, 0.1])
 def test_no_gamma_is_named_where_the_least_one_misses_the_target(part):
-    """Check that `calibrate` returns its smallest value, gamma = 1e-300, if the target cannot be reached. For example,
-    a cell with parameter 0.001 has half of its probability below 1e-300.
+    """Check that `calibrate` returns gamma = 1e-300, the smallest value allowed, if the target cannot be reached. For
+    example, a cell with parameter 0.001 has half of its probability below 1e-300.
     """
     law = {"concentration": 0.01, "eta": 0.1, "eta_bar": 0.1, "members": 2}
     least = gohari.delta(1e-300, **law)
@@ -72,8 +72,9 @@ LAWS = [(50, 0.01, 0.1, 2), (5000, 0.1, 0.1, 2), (0.5, 0.3, 0.4, 2), (500, 0.01,
 @pytest.mark.parametrize("target", [1e-9, 1e-3, 0.2])
 @pytest.mark.parametrize("law", LAWS)
 def test_the_gamma_named_is_the_largest(law, target):
-    """Check that `calibrate` returns the largest gamma that meets the target. If gamma is increased by a relative
-    1e-10, delta exceeds the target. If gamma is decreased by a relative 1e-10, delta does not exceed the target.
+    """Check that `calibrate` returns the largest gamma for which delta does not exceed the target. If gamma is
+    increased by a relative 1e-10, delta exceeds the target. If gamma is decreased by a relative 1e-10, delta does not
+    exceed the target.
     """
     about = dict(zip(("concentration", "eta", "eta_bar", "members"), law, strict=True))
     gamma = gohari.calibrate(target, **about)
@@ -112,8 +113,8 @@ def test_rule_integrates_every_monomial_of_its_degree():
 
 
 def test_rule_fails_far_beyond_its_degree():
-    """Check that the quadrature rule of degree 50 fails for the function x^2000. This function is concentrated closer
-    to its corner than any point of the rule.
+    """Check that the quadrature rule of degree 50 has a large error for the function x^2000. This function is
+    concentrated closer to its corner than any point of the rule.
     """
     corners, weights = gohari.degree_50_rule()
     exact = 2 * np.exp(lgamma(2001) - lgamma(2003))
@@ -129,8 +130,8 @@ def test_its_error_is_the_printed_floor(gamma):
 
 
 def test_a_gentle_density_is_integrated_exactly():
-    """Check that the quadrature rule of degree 50 is exact for concentration 12 and eta = eta_bar = 1/4. In this case,
-    the densities of Dirichlet(3, 3, 6) and Dirichlet(3, 6, 3) are polynomials of degree 9.
+    """Check that the quadrature rule of degree 50 gives the exact delta for concentration 12 and eta = eta_bar = 1/4.
+    In this case, the densities of Dirichlet(3, 3, 6) and Dirichlet(3, 6, 3) are polynomials of degree 9.
     """
 
     def above(a, g=0.05):
@@ -145,8 +146,8 @@ def test_a_gentle_density_is_integrated_exactly():
 
 
 def test_epsilon_by_hand():
-    """Check epsilon for two cells with k = 12, eta = 1/4, eta_bar = 1/4 and shift 1/6, so that the parameters 3 and 6
-    become 4 and 5. It is 12/12 log((1 - g)/g) + log B(3, 6) - log B(4, 5), where B(3, 6)/B(4, 5) = 5/3.
+    """Check the value of epsilon for two cells whose Dirichlet parameters change from 3 and 6 to 4 and 5. It is 12/12
+    log((1 - g)/g) + log B(3, 6) - log B(4, 5), where B(3, 6)/B(4, 5) = 5/3.
     """
     about = {"concentration": 12.0, "eta": 0.25, "eta_bar": 0.25, "shift": 1 / 6}
     for gamma in (0.01, 0.2):
@@ -176,7 +177,9 @@ def test_invalid_guarantees_are_rejected(changes, message):
 
 
 def test_limits_of_valid_guarantees(monkeypatch):
-    """Check that values next to the limits are accepted, and that delta is computed for at most three cells."""
+    """Check that parameter values just inside their limits are accepted, and that more than three cells are
+    rejected.
+    """
     law = {"concentration": 12.0, "eta": 0.25, "eta_bar": 0.25}
     assert np.isfinite(gohari.epsilon(0.499, **law, shift=0.999))
     assert gohari.epsilon(0.1, concentration=12.0, eta=0.375, eta_bar=0.25, shift=0.1) > 0
@@ -187,7 +190,9 @@ def test_limits_of_valid_guarantees(monkeypatch):
 
 
 def test_vertices_of_the_region():
-    """Check the two vertices for k = 10, eta = 0.1 and eta_bar = 0.2, with two and three cells in W."""
+    """Check the two vertices of the parameter region for k = 10, eta = 0.1 and eta_bar = 0.2, with two and three cells
+    in W.
+    """
     low, high = gohari.vertices(10.0, 0.1, 0.2, 2)
     assert (low.tolist(), high.tolist()) == (pytest.approx([1, 1, 8]), pytest.approx([1, 7, 2]))
     low, high = gohari.vertices(10.0, 0.1, 0.2, 3)

@@ -246,8 +246,8 @@ def test_a_drawn_curve_two_percent_off(honest, judge, name, column):
 
 @pytest.mark.parametrize("law", ["gaussian", "laplace", "dirichlet"])
 def test_noise_a_tenth_too_small(judge, monkeypatch, law):
-    """Check that a verdict changes if the scale of the noise is reduced by a tenth. The tests detect errors of 3.5 to 7
-    % at these sizes.
+    """Check that at least one verdict changes if the scale of the noise is reduced by a tenth. The tests detect errors
+    of 3.5 to 7 % at these sizes.
     """
 
     def less(counts, starts, *, scale, **more):
@@ -295,8 +295,8 @@ def test_what_is_drawn_is_judged(honest):
 
 
 def leaking(mechanism, epsilons, **more):
-    """Return noise with incorrect parameters for all mechanisms, as a deliberate error. The Dirichlet mechanism
-    releases the data without privacy, and the noise of the other mechanisms is a hundred times too large.
+    """Return noise distributions with incorrect parameters for all mechanisms, as a deliberate error. The Dirichlet
+    mechanism releases the data without privacy, and the noise of the other mechanisms is a hundred times too large.
     """
     law = CALIBRATED(mechanism, epsilons, **more)
     if law.law != "dirichlet":
@@ -387,7 +387,9 @@ def test_reversed_reaches_flip_goharis_decline(honest, judge):
 
 
 def printed():
-    """Return the kind of every statement of the paper. Numbers without a printed value are omitted."""
+    """Return the kind (such as number or claim) of every printed statement of the paper. Numbers without a printed
+    value are omitted.
+    """
     found = agreement.read_published(FOLDER / "published.tsv").set_index(["artefact", "quantity"])
     return found.loc[(found["kind"] != "number") | found["value"].notna(), "kind"]
 
@@ -427,8 +429,8 @@ def test_another_share_of_the_budget_flips_the_values_read_off_figure_7(judge, m
 
 
 def test_swapped_classes_flip_the_values_read_off_figures_4_and_5(honest, judge, monkeypatch):
-    """Check that swapping the classes changes the verdicts on the values read off Figures 4 and 5. The test requires
-    the UCI files of Bank and Adult.
+    """Check that exchanging the two classes of a data set changes the verdicts on the values that were read off Figures
+    4 and 5. The test requires the UCI files of Bank and Adult.
     """
     sets = {name: uci(name) for name in ("Bank", "Adult")}
 
@@ -459,8 +461,8 @@ def test_swapped_classes_flip_the_values_read_off_figures_4_and_5(honest, judge,
 
 
 def test_every_judged_row_was_flipped():
-    """Check that the verdict on each checked statement was changed by at least one replacement. Values read off plots
-    are included only if the UCI files exist. This test runs last, after all replacements.
+    """Check that each verdict is changed by at least one of the deliberate errors. Values read off plots are included
+    only if the UCI files exist. This test runs last, after all replacements.
     """
     if len(SABOTAGED) < len(SABOTAGES) + 7:
         pytest.skip("not all sabotages of this file were run before")

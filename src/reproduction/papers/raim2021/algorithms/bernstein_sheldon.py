@@ -35,7 +35,7 @@ def gibbs(
     prior: Prior | None = None,
     chains: int = 4,
 ) -> Array:
-    """Return dependent draws of (mu, sigma2) from the posterior in which the statistics are approximated by a normal
+    """Return dependent draws of (mu, sigma2) from an approximate posterior, in which the statistics have a normal
     distribution. The draws are a float64 array of shape (chains, draws, 2).
 
     Parameters

@@ -1,4 +1,4 @@
-"""Check the arguments that both samplers for a release of censored statistics have in common."""
+"""Check the arguments that are common to both samplers for released censored statistics."""
 
 from typing import NamedTuple
 

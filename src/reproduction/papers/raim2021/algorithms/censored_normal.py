@@ -48,7 +48,7 @@ class Chain(NamedTuple):
 
     @property
     def diverged(self) -> bool:
-        """Return whether the chain diverged, that is, whether the mean of the uncensored records is outside [a, b] in
+        """Return whether the chain diverged, which means that the mean of the uncensored records is outside [a, b] in
         more than 5 % of the sweeps. Such a mean is impossible for data.
         """
         return self.impossible > 0.05
@@ -80,7 +80,7 @@ class Chain(NamedTuple):
 
 
 def judged(chains: Sequence[Chain]) -> Accuracy:
-    """Return the common convergence status of several chains of equal length, based on mu and sigma2.
+    """Return the convergence status of several chains of equal length, based on the draws of mu and sigma2.
 
     Parameters
     ----------

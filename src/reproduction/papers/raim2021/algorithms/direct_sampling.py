@@ -570,9 +570,8 @@ class DirectSampler:
         return self.weight.mode - left, self.weight.mode + right
 
     def step_function(self) -> pd.DataFrame:
-        """Return the step function of the sampler as a table, with one row per interval on which the function is
-        constant. The columns are log_u (left end, -inf first), log_height, and order, which is the order in which the
-        left knot was added.
+        """Return the step function of the sampler as a table with one row per step. The columns are log_u (left end,
+        -inf first), log_height, and order, which is the order in which the left knot was added.
 
         The order of u_L is 0, and that of u_H is 1 (its height is 0, and it closes the last piece); -1 marks the piece
         below u_L.

@@ -61,7 +61,9 @@ def test_bad_input_of_the_baseline_is_named(changes, match):
 
 
 def test_a_normal_law_without_covariance_is_said():
-    """Check that an error is raised if moments are NaN, which is the case at sigma2 = 1e-320."""
+    """Check that an error is raised if the covariance of the statistics cannot be computed, which is the case at sigma2
+    = 1e-320.
+    """
     start = np.array([[0.0, 1e-320, 0.0, 1.0, 0.0, 0.0]])
     with pytest.raises(np.linalg.LinAlgError, match="the covariance of the statistics is not positive definite"):
         baseline_gibbs.statistics((0.0, 1.0, 2.0, 2.0), 30, 1.0, start, rng=stream(13, "none"))
@@ -80,8 +82,8 @@ def test_bernstein_sheldon_is_near_where_its_normal_laws_are():
 
 
 def test_scale_mixture_of_the_baseline_is_laplace_noise():
-    """Check that the simulated noise has a Laplace distribution if the distribution of the true statistics s is much
-    wider than the noise. The noise is z - s for noisy statistics z, and the parameters theta are fixed.
+    """Check that the simulated noise has a Laplace distribution if the true statistics s vary much more than the noise.
+    The noise is z - s for noisy statistics z, and the parameters theta are fixed.
 
     The mean absolute noise over 4,000 draws is within 5 % of the scale: 4 standard errors for a dependence over two
     steps.

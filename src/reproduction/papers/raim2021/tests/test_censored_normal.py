@@ -83,8 +83,8 @@ def test_the_law_of_the_counts_is_that_of_all_pairs(n, limits, theta, scales, re
 
 @pytest.mark.parametrize("form", ["as_written", "corrected"])
 def test_counts_are_the_inverse_of_their_law(form):
-    """Check that the drawn counts are the quantiles of their distribution at uniform random numbers from a known
-    stream. The prior fixes theta.
+    """Check that the drawn counts equal quantiles of their distribution, evaluated at uniform random numbers from a
+    known stream. The prior fixes theta.
     """
     n, theta, draws, uniforms = 100, (0.1, 1.2), 2000, {"as_written": 2, "corrected": 1}[form]
     setting = ((0.6, 50.0, 9.5, 12.2), n, -1.0, 1.5, (3.0,) * 4)
@@ -136,8 +136,8 @@ def test_any_release_gives_finite_draws(method, release):
 
 
 def made(shift=(0.0, 0.0), *, method="exact", impossible=0.0, draws=2000):
-    """Return two chains of independent normal draws with means 0, 5, .., 25, shifted by `shift`, so that ESS and R-hat
-    are known.
+    """Return two chains of independent normal draws with known ESS and R-hat, whose means are 0, 5, .., 25, shifted by
+    `shift`.
     """
     rng = stream(6, "made")
     values = [rng.standard_normal((draws, 6)) + 5.0 * np.arange(6) + s for s in shift]
@@ -261,8 +261,8 @@ def test_extreme_arguments_of_both_samplers_are_accepted(changes):
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_standard_errors_of_the_means_of_chains(count):
-    """Check the squared standard error: the sum of the squared deviations, divided by N - 1 and by the effective sample
-    size, for N = 8 and N = 16 draws.
+    """Check that the squared standard error of a mean is the sample variance divided by the effective sample size, for
+    one and two chains of 8 draws.
     """
     draws = np.zeros((count, 8, 6))
     draws[:, :, 0] = [[1.0, 2.0, 4.0, 3.0, 0.0, 5.0, 2.0, 7.0], [2.0, 0.0, 1.0, 6.0, 3.0, 3.0, 4.0, 5.0]][:count]

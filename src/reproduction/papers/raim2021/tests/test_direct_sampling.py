@@ -261,8 +261,8 @@ def test_open_knots_follow_the_need():
 @pytest.mark.parametrize("z", [-50.0, 1.0, 15.35, 1e4])
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 1e3])
 def test_no_release_makes_the_sampler_wait_and_bounds_are_numbers(z, scale):
-    """Check the draws of the direct sampler in 24 settings by Kolmogorov-Smirnov tests, and check that the upper bound
-    on the rejection probability is finite. The limit p > 4e-5 gives a probability of a false alarm of 0.1 % in total.
+    """Test draws of the direct sampler in 24 settings by Kolmogorov-Smirnov tests, and check that the bound on the
+    rejection probability is finite. The limit p > 4e-5 gives a probability of a false alarm of 0.1 % in total.
     """
     for weight in (ds.NormalWeight(z, mu=0.0, sigma2=0.04, count=113), ds.GammaWeight(z, sigma2=80.0, count=4083)):
         sampler = ds.DirectSampler(weight, ds.LaplaceBase(scale))
@@ -311,7 +311,7 @@ def test_modes_of_the_noise_of_a_normal_statistic(z, mode):
 
 
 def test_tails_of_integer_noises_by_sums():
-    """Check log P(X >= k) of both noises on the integers by sums of the probabilities."""
+    """Check log P(X >= k) of both noise distributions on the integers against sums of the probabilities."""
     for base, log_mass in ((ds.GeometricBase(1.5), lambda k: -abs(k) / 1.5),
                            (ds.DiscreteGaussianBase(1.2), lambda k: -(k**2) / 2.88)):  # fmt: skip
         k = np.arange(-300, 301)
@@ -324,8 +324,8 @@ def test_tails_of_integer_noises_by_sums():
 
 
 def test_peaks_that_are_treated_separately():
-    """Check the limit of a narrow peak: for an exponential statistic, the larger slope is 1 + 1/scale, and its product
-    with z must exceed 1e5. A density without a peak at 0 is not treated separately.
+    """Check the threshold at which a peak of the density is classified as narrow: the larger slope, 1 + 1/scale, times
+    z must exceed 1e5. A density without a peak at 0 is not treated separately.
     """
     for scale, peaked in ((1.0001e-4, True), (9.9e-5, True), (1.2e-4, False)):
         law = ds.GammaStatistic(z=10.0, shape=1.0, beta=1.0, scale=scale)
@@ -381,7 +381,9 @@ def test_equally_spaced_knots_are_equally_spaced_in_u():
 
 
 def test_rates_bounds_and_distances_by_the_rectangles():
-    """Check the rejection rate, the bound and the total variation distance of four knots by sums over fine grids."""
+    """Check the rejection rate, the bound and the total variation distance of a sampler with four knots against sums
+    over fine grids.
+    """
     sampler = ds.DirectSampler(ds.NormalWeight(0.5, mu=0.0, sigma2=1.0), ds.LaplaceBase(1.0), knots=4)
     u = (np.arange(400_000) + 0.5) / 400_000
     area, height = np.exp(sampler.log_area(np.log(u))), np.exp(sampler.log_height(np.log(u)))
@@ -414,7 +416,7 @@ def test_the_lowest_knot_costs_at_most_a_thousandth():
 
 
 def test_the_highest_knot_of_integer_noise_is_at_an_integer():
-    """Check that the relative weight exp(-(k - 2.3)^2/2) is largest at k = 2 among the integers."""
+    """Check that the relative weight exp(-(k - 2.3)^2/2) of an integer k has its maximum at k = 2."""
     sampler = ds.DirectSampler(ds.NormalWeight(2.3, mu=0.0, sigma2=1.0), ds.GeometricBase(3.0))
     assert sampler.log_upper == pytest.approx(-(0.3**2) / 2)
     up = ds.DirectSampler(ds.NormalWeight(2.7, mu=0.0, sigma2=1.0), ds.GeometricBase(3.0))

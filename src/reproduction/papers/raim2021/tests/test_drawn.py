@@ -228,7 +228,7 @@ def legend(axis):
 
 
 def steps_of(x, y, area):
-    """Return the panel of a step function with the given knots, in the order of the lists, and the curve `area`."""
+    """Return the axes on which a step function with the given knots and the curve `area` are plotted."""
     axis = figures.Figure().subplots()
     steps = pd.DataFrame({"x": x, "y": y, "order": range(len(x))})
     figures._steps(axis, steps, pd.DataFrame(area, columns=["x", "y"]))
@@ -236,8 +236,8 @@ def steps_of(x, y, area):
 
 
 def test_limits_of_a_step_function():
-    """Check the limits of a panel by hand. The knots are at -log u = 8, 2 and 0 with log P = -1, -2 and -inf, and the
-    curve is lowest, -4, at -log u = 0.002; its value nearer to 0 is not used.
+    """Check the limits of the axes of a panel against limits derived by hand. The knots are at -log u = 8, 2 and 0 with
+    log P = -1, -2 and -inf, and the curve is lowest, -4, at -log u = 0.002; its value nearer to 0 is not used.
 
     The last step ends at a third of the smallest positive -log u, 2/3. The vertical axis extends from -4.3 to -1 plus
     8 % of the distance of -1 from -4.3.
@@ -253,8 +253,9 @@ def test_limits_of_a_step_function():
 
 @pytest.mark.parametrize(("gap", "shown"), [(0.084, 1), (0.086, 2)])
 def test_numbers_that_would_overlap_are_left_out(gap, shown):
-    """Check that the number of a knot is omitted if its distance from the last number is below 0.085 of the panel. The
-    panel is log(16/(r/3)) wide if the knots are at -log u = 8 and r, so that r solves log(8/r) = gap log(48/r).
+    """Check that the number of a knot is omitted if its distance from the previous number is less than 0.085 of the
+    width of the panel. The panel is log(16/(r/3)) wide if the knots are at -log u = 8 and r, so that r solves log(8/r)
+    = gap log(48/r).
     """
     r = np.exp((np.log(8) - gap * np.log(48)) / (1 - gap))
     axis = steps_of([-8.0, -r], [-1.0, -1.0], [(-9.0, -1.0), (-1.0, -4.0)])
@@ -280,7 +281,9 @@ def test_panels_of_every_sensitivity():
 
 
 def test_ticks_and_legend_of_the_accuracy():
-    """Check that only the first sensitivity is plotted, and that the bound of a rule is at most 1."""
+    """Check that the figure of rejection rates shows only the first sensitivity, and that the plotted bounds are at
+    most 1.
+    """
     columns = ("observed_rate", "exact_rate", "bound", "mc_se")
     table = a.crossed(*columns, target=TARGETS, rule=["equal"], knots=[5, 25])
     both = pd.concat([table.assign(delta_s=17.0), table.assign(delta_s=8.0)])
@@ -438,7 +441,7 @@ def judged(function, tables, name):
 
 
 def moved(tables, name, column, by, where):
-    """Return the tables with the first value of `column` that fulfils the condition changed by `by`."""
+    """Return tables in which `by` is added to the first value of `column` that fulfils a condition."""
     table = tables[name].copy()
     place = table.index[where(table)][0]
     table.loc[place, column] += by
@@ -471,8 +474,8 @@ MOVED = [
 
 @pytest.mark.parametrize(("function", "name", "column", "where"), MOVED)
 def test_an_error_in_a_plotted_curve_is_the_left_side(honest, function, name, column, where):
-    """Check that a claim about a plotted curve holds for the right curve, and that its left side is the size of an
-    error that is added to one point.
+    """Check that a claim about a plotted curve holds, and that the left side equals the error if one point of the curve
+    is changed.
     """
     assert judged(function, honest, name)["ours"] > 0
     for by in (0.125, -0.125):
@@ -482,7 +485,9 @@ def test_an_error_in_a_plotted_curve_is_the_left_side(honest, function, name, co
 
 
 def test_errors_of_the_plotted_candidates(honest):
-    """Check that an accepted candidate 0.2 above P(A_u), or a rejected candidate 0.2 below, is reported as 0.2."""
+    """Check that an accepted candidate at a distance of 0.2 above P(A_u), or a rejected candidate 0.2 below P(A_u),
+    gives a left side of 0.2.
+    """
     right = honest["accept_reject"]
     assert figure_checks._candidates(right)["ours"] >= 0
     for kind, sign in (("accepted", 1), ("rejected", -1)):
@@ -504,7 +509,7 @@ def test_a_number_of_knots_that_is_not_plotted(honest):
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_rows_of_a_target_by_hand(honest, rows, name):
-    """Check the four rows about a target: draws that follow the density, the density itself, the order of the knots,
+    """Check the four rows of the agreement table for a target density: the draws, the density, the order of the knots,
     and the position of knot number 2.
 
     The p-value of the draws is four times the smallest of four p-values, one per panel. A density that is 2 % too small
@@ -531,9 +536,10 @@ def test_rows_of_a_target_by_hand(honest, rows, name):
 
 
 def test_knots_that_do_not_split_the_largest_rectangle(honest):
-    """Check the order of four knots at u = 1/10, 1, 1/2 and 1/5 with heights 0.9, 0, 0.4 and 0.8. The third knot splits
-    the only rectangle. The areas are then 0.4 x 0.5 and 0.5 x 0.4, so that splitting the first is right. With the
-    heights 0.9, 0, 0.7, the areas are 0.08 and 0.35, and the fourth knot splits a rectangle that is 27/35 smaller.
+    """Check the claim that each new knot splits the largest rectangle, for four knots at u = 1/10, 1, 1/2 and 1/5. The
+    third knot splits the only rectangle. The areas are then 0.4 x 0.5 and 0.5 x 0.4, so that splitting the first is
+    right. With the heights 0.9, 0, 0.7, the areas are 0.08 and 0.35, and the fourth knot splits a rectangle that is
+    27/35 smaller.
     """
 
     def split(heights, order=(0, 1, 2, 3)):
@@ -568,8 +574,9 @@ def ours(rows):
 
 
 def test_margins_of_the_step_functions():
-    """Check the differences between h* and P(A_u). With knots at u = 0.25 (height 0.75, u_L) and 1, h* is 0.75 - 0.5
-    above the area at 0.5, and 0.1 below it at 0.1. The bounds 0.5 and 0.25 decrease by log 2.
+    """Check the smallest differences between the step function h* and P(A_u), above and below u_L. With knots at u =
+    0.25 (height 0.75, u_L) and 1, h* is 0.75 - 0.5 above the area at 0.5, and 0.1 below it at 0.1. The bounds 0.5 and
+    0.25 decrease by log 2.
     """
     area = pd.DataFrame({"kind": "area", "knots": 0, "u": [0.1, 0.25, 0.5], "y": [0.85, 0.5, 0.5]})
     steps = pd.DataFrame({"kind": "step", "u": [0.0, 0.25, 1.0], "y": [0.9, 0.75, 0.0], "order": [-1, 0, 1]})
@@ -583,8 +590,8 @@ def test_margins_of_the_step_functions():
 
 
 def test_margins_of_the_descent():
-    """Check the largest increase of P(A_u), 0.25, and the largest decrease below u_L, 0.125. At u_L itself, P(A_u) may
-    be smaller.
+    """Check that the largest increase of P(A_u) is 0.25, and that the largest decrease of P(A_u) below u_L is 0.125. At
+    u_L itself, P(A_u) may be smaller.
     """
     parts = []
     for name, below in (("xi_mean", 0.875), ("xi_sse", 1.0)):
@@ -597,9 +604,7 @@ def test_margins_of_the_descent():
 
 
 def test_the_peak_of_a_weight_by_its_parabola():
-    """Check the mode and the maximum of exp(-(x - 1.3)^2), relative to a maximum of exp(2), from points that do not
-    include the mode.
-    """
+    """Check the mode and the maximum of a weight function that is known only at points that do not include the mode."""
     x = np.array([0.0, 0.5, 1.0, 1.5, 2.0])
     curve = pd.DataFrame({"curve": "weight", "xi": x, "y": np.exp(-((x - 1.3) ** 2)), "log_maximum": 2.0})
     other = curve.assign(target="xi_sse", xi=x + 1, log_maximum=0.0)
@@ -611,7 +616,7 @@ def test_the_peak_of_a_weight_by_its_parabola():
 
 
 def test_settings_and_modes_of_the_targets():
-    """Check that N is one less than the number of knots, in the first panel as written."""
+    """Check that the reported N is one less than the number of knots in the first panel of the variant as written."""
     kinds = pd.DataFrame({"kind": ["step"] * 4 + ["histogram"], "draws": 70, "count": 950})
     parts = [kinds.assign(variant="as_written", delta_s=d) for d in (16.0, 22.0)]
     parts += [kinds.assign(variant="corrected", delta_s=16.0)]
@@ -629,8 +634,9 @@ def test_settings_and_modes_of_the_targets():
 
 
 def test_tests_of_the_accepted_candidates():
-    """Check the test of the accepted proportion. The area under P(A_u) = 1 - u is 1/2, and h* = 1 up to u = 1, so that
-    50 of 100 candidates are expected. For 60, the p-value is that of a binomial test. The accepted u follow 2u - u^2.
+    """Check the tests of the proportion and the positions of the accepted candidates. The area under P(A_u) = 1 - u is
+    1/2, and h* = 1 up to u = 1, so that 50 of 100 candidates are expected. For 60, the p-value is that of a binomial
+    test. The accepted u follow 2u - u^2.
     """
     u = np.linspace(0, 1, 101)
     accepted = 1 - np.sqrt(1 - (np.arange(60) + 0.5) / 60)
@@ -654,7 +660,9 @@ def test_tests_of_the_accepted_candidates():
 
 
 def test_means_of_the_corrected_and_the_exact_sampler():
-    """Check the distance of the means 1.2 and 1.0, which is 0.4 of the sd 0.5. Its error is sqrt(1/25 + 1/100)."""
+    """Check the difference between the means 1.2 and 1.0 in units of the standard deviation 0.5, which is 0.4. Its
+    error is sqrt(1/25 + 1/100).
+    """
     rows = []
     for name, mean, ess in (("corrected", 1.2, 25.0), ("exact", 1.0, 100.0)):
         for parameter in PARAMETERS:
@@ -703,8 +711,8 @@ def test_tests_of_the_statistics_and_of_other_noises():
 
 
 def test_counts_that_are_drawn_in_turn():
-    """Check the chi-squared test of 30 and 70 draws, where 50 and 50 are expected, and a cell that is too small to be
-    tested alone. The total variation distance is 0.2.
+    """Check the chi-squared test of the counts 30 and 70, both of which are expected to be 50, and a cell that is too
+    small to be tested alone. The total variation distance is 0.2.
     """
     table = pd.DataFrame({"drawn": [30, 70], "in_turn": [0.5, 0.5], "joint": [0.3, 0.7], "wider": [0.51, 0.49]})
     test, apart = agreement.counts(table)

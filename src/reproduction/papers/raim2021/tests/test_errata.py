@@ -62,8 +62,8 @@ def test_censored_records_have_a_smaller_variance():
 
 
 def test_the_first_sweep_outside_is_counted_from_one(monkeypatch):
-    """Check that sweeps are numbered from 1: if the second of five sweeps is the first with s_mean outside [-2, 2], it
-    is reported as sweep 2.
+    """Check that sweeps are numbered from 1, so that the second of five sweeps is reported as sweep 2 if it is the
+    first sweep with s_mean outside [-2, 2].
     """
 
     def chain(*given, draws, **stated):
@@ -78,8 +78,8 @@ def test_the_first_sweep_outside_is_counted_from_one(monkeypatch):
 
 
 def test_end_points():
-    """Check that, at x = sqrt(2 log 2), the function 3 exp(-x^2/2) equals half of its maximum. The tolerance is given
-    by the grid step of 1e-4.
+    """Check that the upper end of A_u, the interval on which 3 exp(-x^2/2) exceeds half of its maximum, is
+    sqrt(2 log 2). The tolerance is given by the grid step of 1e-4.
     """
     text = said(4)
     assert numbers("upper end of A_u is #,", text)[0] == pytest.approx((2 * np.log(2)) ** 0.5, abs=1.5e-4)
@@ -88,16 +88,16 @@ def test_end_points():
 
 
 def test_closed_ends_of_the_gamma_weight():
-    """Check that two methods find the same ends of the interval A_u, on which the relative gamma weight exceeds u. The
+    """Check that two methods of computing the ends of the interval A_u for the gamma weight give the same result. The
     tolerance is the accuracy of the slower method, 1e-9 for ends near 170.
     """
     assert numbers(r"this project is (\d\.\de-\d+)\.$", said(5))[0] < 1e-6
 
 
 def test_the_lower_end_of_floating_point():
-    """Check u_L, the smallest u for which P(A_u) and P(A_0) differ in floating point. The relative weight exceeds u on
-    the interval A_u. At u_L, Laplace noise of scale b is outside [-21.27 - r, -21.27 + r] with probability exp(-(r -
-    21.27)/b)/2. This probability is about 2^-53.
+    """Check the value of u_L, which is the smallest u for which P(A_u) and P(A_0) differ in floating point. The
+    relative weight exceeds u on the interval A_u. At u_L, Laplace noise of scale b is outside [-21.27 - r, -21.27 + r]
+    with probability exp(-(r - 21.27)/b)/2. This probability is about 2^-53.
 
     log u_L = -950 r^2/2, up to the factor of two within which a sum is rounded.
     """
@@ -118,8 +118,8 @@ def test_the_lower_end_of_floating_point():
 
 
 def test_the_envelope_below_its_first_knot():
-    """Check the envelope below its first knot for a normal weight with mean 1/2 and variance 1 and Laplace noise of
-    scale 1. The area is P(A_u) = 1 - e^(1/2 - s)/2 - e^(-1/2 - s)/2.
+    """Check the step function below its first knot, for a normal weight with mean 1/2 and variance 1 and for Laplace
+    noise of scale 1. The area is P(A_u) = 1 - e^(1/2 - s)/2 - e^(-1/2 - s)/2.
 
     Here, s^2 = -2 log u.
     """
@@ -154,8 +154,8 @@ class Cut:
         return tuple(brentq(lambda x: self.log_relative(x) - log_u, *side) for side in sides)
 
     def excess(self, t):
-        """Return log(P(A_u)/P(A_0)) - log(1e-10), where A_u is the set on which the relative weight exceeds u =
-        exp(-exp(t)).
+        """Return the log of the ratio of P(A_u)/P(A_0) to 1e-10, where A_u is the set on which the relative weight
+        exceeds u = exp(-exp(t)).
         """
         low, high = self.ends(-np.exp(t))
         return np.log(self.noise.cdf(high) - self.noise.cdf(low)) - self.noise.logcdf(self.z) - np.log(1e-10)
@@ -242,8 +242,8 @@ def test_the_printed_formulas_by_hand():
 
 
 def test_the_censored_likelihood_by_hand():
-    """Check the log-likelihood of four records with mean 1 and sum of squares 6, one record below 0 and two above 2.
-    With mu = 0 and sigma2 = 4, it is log Phi(0) + 2 log Phi(-1) - 2 log(8 pi) - (6 + 4)/8.
+    """Check the log-likelihood of a censored sample that has four uncensored records, one record below 0 and two
+    records above 2. With mu = 0 and sigma2 = 4, it is log Phi(0) + 2 log Phi(-1) - 2 log(8 pi) - (6 + 4)/8.
     """
     found = formulas.censored_log_likelihood(np.array([1.0, 6.0, 1.0, 2.0]), 7, 0.0, 2.0, 0.0, 4.0)
     wanted = np.log(0.5) + 2 * stats.norm.logcdf(-1) - 2 * np.log(8 * np.pi) - 1.25
@@ -291,8 +291,8 @@ def test_the_printed_mean_of_mu_lacks_the_factor_n():
 
 
 def test_gaps_of_the_sampler(monkeypatch):
-    """Check the gaps if the sampler's psi is 1 % too large for one of the targets, and if P(A_0) or P(A_1) of the noise
-    is wrong.
+    """Check the reported differences if the sampler's psi is 1 % too large for one target, and if P(A_0) or P(A_1) is
+    wrong.
     """
     right = formulas.Setting.sampler
     for bad in ("xi_mean", "xi_sse"):
@@ -319,7 +319,7 @@ def test_gaps_of_the_sampler(monkeypatch):
 
 @pytest.mark.parametrize(("side", "shift"), [(0, 0.5), (1, -0.5)])
 def test_the_gap_of_the_ends_of_the_gamma_weight(monkeypatch, side, shift):
-    """Check that an error of half a unit in an endpoint of the interval is reported relative to beta sqrt(shape), which
+    """Check that a shift of one end of the interval A_u by half a unit is reported relative to beta sqrt(shape), which
     is 2 sqrt(474.5).
     """
     right = formulas.Setting.sampler
@@ -342,8 +342,8 @@ def test_the_gap_of_the_ends_of_the_gamma_weight(monkeypatch, side, shift):
 
 @pytest.mark.parametrize("kind", ["xi_mean", "xi_sse"])
 def test_a_target_density_by_quadrature(kind):
-    """Check the target w g/psi with the normal weight N(z - xi; 1/2, 2/4), or with the gamma weight of z - xi (shape
-    3/2, scale 4), under Laplace noise of scale 1.5, by sums over a fine grid.
+    """Check the target density w g/psi against sums over a fine grid, for a normal and for a gamma weight under Laplace
+    noise of scale 1.5.
     """
     w = statistics_laws.Target(kind, z=3.0, mu=0.5, sigma2=2.0, count=4.0, scale=1.5)
     x = np.linspace(-30, 12, 840_001)
@@ -375,7 +375,9 @@ def test_a_target_density_by_quadrature(kind):
 
 
 def test_counts_are_made_uniform_with_a_random_part():
-    """Check F(k - 1) + U P(k) for a binomial count, F(x) for a continuous one, and the sd of a mixture of two laws."""
+    """Check the transformation of counts and of continuous values to uniform variables, and the standard deviation of a
+    mixture of two distributions.
+    """
     u = stream(5, "uniform").random(3)
     law = stats.binom(4, 0.3)
     k = np.array([0, 2, 4])
@@ -387,7 +389,9 @@ def test_counts_are_made_uniform_with_a_random_part():
 
 
 def test_two_tests_of_the_noise():
-    """Check twice the smaller p-value. Noise with the mean absolute value 1.5 scales has z = 0.5 sqrt(n)."""
+    """Check that the combined p-value of two tests of Laplace noise is twice the smaller p-value. If the mean absolute
+    noise is 1.5 times the scale, the z score is 0.5 sqrt(n).
+    """
     noise = np.array([1.5, -1.5] * 8)
     z = 0.5 * 16**0.5
     whole = stats.kstest(noise, "laplace").pvalue
@@ -400,8 +404,8 @@ def test_two_tests_of_the_noise():
 
 
 def test_detection_limits_of_the_statistics():
-    """Check the relative change x that moves the distribution function by x m phi(0) for a mean of m standard
-    deviations, and by x phi(1) for the standard deviation of s_mean.
+    """Check the minimum detectable effects of the tests of the four statistics, which are relative changes of a mean or
+    of a standard deviation.
     """
     table = statistics_laws.statistics_laws(
         mu=1.0, sigma2=4.0, n=50, lower=-99.0, upper=101.0, data_sets=30, rng=stream(3, "limits")
@@ -414,8 +418,8 @@ def test_detection_limits_of_the_statistics():
 
 
 def test_numbers_of_the_privacy_loss():
-    """Check that the largest observed loss is below its bound, and the minimum detectable effect of the noise of 100
-    numbers.
+    """Check that the largest observed privacy loss is below its bound, and check the minimum detectable effect of the
+    test of 100 noise values.
     """
     given = {"n": 50, "lower": -2.0, "upper": 2.0, "deltas": [16.988, 40.0], "epsilon": 2.0, "draws": 25}
     table = statistics_laws.privacy_loss(**given, rng=stream(2, "loss"))

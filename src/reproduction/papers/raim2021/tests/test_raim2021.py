@@ -177,8 +177,8 @@ def test_step_functions_have_the_area_and_start_at_one():
 
 
 def test_candidates_are_uniform_under_the_steps():
-    """Check that the height of a candidate point, divided by the height of the step that contains the point, is
-    uniformly distributed. A step of height h and width du has the probability h du.
+    """Check that candidate points are uniformly distributed under the step function: the height relative to the step is
+    a uniform variable. A step of height h and width du has the probability h du.
     """
     table = method.accept_reject(**NORMAL, knots=4, candidates=4000, rng=stream(1, "candidates"))
     steps = table[table["kind"] == "step"].sort_values("u")
@@ -367,9 +367,9 @@ def test_a_joint_p_value_is_at_most_one(monkeypatch):
 
 
 def test_scales_of_the_designs(monkeypatch):
-    """Check the noise scales of the release designs for the width w = 4 of the censoring interval, n = 60 records and
-    epsilon = 2. The design with the ranges has scale (2 + 4 + 16)/2, and the design with the exact sensitivity has
-    scale (1 + 4/60 + 16 (1 - 1/60))/2.
+    """Check the noise scales of the release designs for a censoring interval of width w = 4, n = 60 records and epsilon
+    = 2. The design with the ranges has scale (2 + 4 + 16)/2, and the design with the exact sensitivity has scale (1 +
+    4/60 + 16 (1 - 1/60))/2.
 
     With separate scales, a third of epsilon is used for each of mean, sum of squares and counts: 4, 16 and 2 (both
     counts together) divided by 2/3. For sums with half-width 2, a record that leaves changes them by 1 + 2 + 4, divided
@@ -410,8 +410,8 @@ def test_noises_have_equal_variance(monkeypatch):
 
 
 def test_pearson():
-    """Check Pearson's chi-squared test for a statistic of (10 - 20)^2/20 + 0 + (30 - 20)^2/20 = 10. With two degrees of
-    freedom, the p-value is exp(-5).
+    """Check the p-value of Pearson's chi-squared test if the statistic is (10 - 20)^2/20 + 0 + (30 - 20)^2/20 = 10.
+    With two degrees of freedom, the p-value is exp(-5).
     """
     found = beyond.chi_squared(np.array([10.0, 20, 30]), np.array([20.0, 20, 20]))
     assert found == pytest.approx(np.exp(-5))
@@ -456,8 +456,8 @@ def test_median_interval():
 
 
 def test_worst_pair():
-    """Check the change in the statistics if the last record of [2, .., 2, -2] is replaced by -3. The count changes by
-    1, the mean by 4/1000, and the sum of squares by 16 (1 - 1/1000) = 15.984.
+    """Check the change in the statistics if the last record of the data set [2, .., 2, -2] is replaced by -3. The count
+    changes by 1, the mean by 4/1000, and the sum of squares by 16 (1 - 1/1000) = 15.984.
     """
     table = statistics_laws.privacy_loss(
         n=1000, lower=-2.0, upper=2.0, deltas=[16.988], epsilon=2.0, draws=10, rng=stream(1, "pair")
@@ -520,7 +520,7 @@ def test_samplers_know_noise_of_scale_delta_over_epsilon(monkeypatch):
 
 
 def test_intervals_hold_95_percent_of_the_draws():
-    """Check that the draws 0, 1, .., 1000 have the 2.5 % and 97.5 % quantiles 25 and 975, and the mean 500."""
+    """Check that the interval computed from the draws 0, 1, .., 1000 is [25, 975], and that the mean is 500."""
     draws = np.column_stack([np.arange(1001.0), 3 * np.arange(1001.0), np.full(1001, np.nan)])
     first, second = coverage._rows(4, 2.0, "exact", draws, True)
     assert (first["lower"], first["upper"], first["mean"]) == pytest.approx((25, 975, 500))
@@ -529,7 +529,7 @@ def test_intervals_hold_95_percent_of_the_draws():
 
 
 def test_coverage_by_hand():
-    """Check the coverage and the lengths of four intervals for the true value 0. Two of [-1, 1], [1, 2], [-3, 0] and
+    """Check the coverage and the lengths of four intervals if the true value is 0. Two of [-1, 1], [1, 2], [-3, 0] and
     [-5, -1] contain the true value 0 (ends included), and the lengths are 2, 1, 3 and 4.
     """
     ends = {"lower": [-1.0, 1.0, -3.0, -5.0], "upper": [1.0, 2.0, 0.0, -1.0]}
@@ -548,9 +548,9 @@ def test_coverage_by_hand():
 
 
 def test_edges_of_whole_numbers_lie_between_them():
-    """Check the bins of a histogram of the middle 99.9 % of the values 0, .., 1000. This middle part is the range from
-    .5 to 999.5. For integers, the bins begin at -1/2 and have width round(999/100) = 10. For real numbers, the bins
-    have equal widths.
+    """Check the bin edges of a histogram of the values 0, .., 1000 that shows the middle 99.9 % of the values. This
+    middle part is the range from .5 to 999.5. For integers, the bins begin at -1/2 and have width round(999/100) = 10.
+    For real numbers, the bins have equal widths.
     """
     edges = beyond._edges(np.arange(1001.0), 100, True)
     assert edges[:3].tolist() == [-0.5, 9.5, 19.5]
@@ -576,9 +576,9 @@ def test_laws_of_the_statistics_where_nothing_is_censored():
 
 
 def test_laws_of_the_statistics_where_a_side_is_censored():
-    """Check the statistics of samples from N(1, 4) that are censored below 1 and above 5. The limit 5 is two standard
-    deviations above the mean. The expected counts are n/2 below and n (1 - Phi(2)) above, and the other moments are
-    truncated normal moments.
+    """Check the moments of the statistics of samples from N(1, 4) that are censored below 1 and above 5. The limit 5 is
+    two standard deviations above the mean. The expected counts are n/2 below and n (1 - Phi(2)) above, and the other
+    moments are truncated normal moments.
     """
     table = statistics_laws.statistics_laws(
         mu=1.0, sigma2=4.0, n=400, lower=1.0, upper=5.0, data_sets=400, rng=stream(3, "cut")
@@ -602,9 +602,9 @@ def test_laws_of_the_statistics_where_a_side_is_censored():
 
 
 def test_geweke_of_one_set_of_limits():
-    """Check the p-values of Geweke's test if the table contains one of the two sets of censoring limits, and if the
-    table contains both sets. Without the slides' limits, only the wide limits are tested. With both sets, the p-value
-    of each row is four times the upper tail probability of the largest |z|, for two moments and two sides.
+    """Check the p-values of Geweke's test for a table with one of the two sets of censoring limits, and for a table
+    with both sets. Without the slides' limits, only the wide limits are tested. With both sets, the p-value of each row
+    is four times the upper tail probability of the largest |z|, for two moments and two sides.
     """
     wide = pd.DataFrame({"method": "as_written", "limits": "[-99, 99]", "z": [-1.5, 1.0], "se": 0.01, "expected": 1.0})
     cut = wide.assign(limits="[-2, 2]", z=[0.0, 5.0])
@@ -642,9 +642,9 @@ def test_margins_of_the_mechanism():
 
 
 def test_margins_of_the_noise_that_is_ignored():
-    """Check the margin of the claim about the naive analysis, which ignores the noise, at the smallest epsilon. The
-    larger of two coverages is .55 with an interval of width 2 x .0784, so the margin is .95 - .55 with standard error
-    .04.
+    """Check the margin of the claim that the naive analysis, which ignores the noise, has a low coverage at the
+    smallest epsilon. The larger of two coverages is .55 with an interval of width 2 x .0784, so the margin is .95 - .55
+    with standard error .04.
     """
     about = {"method": "naive", "data_sets": 40}
     rows = [(1.0, 0.2), (1.0, 0.55), (2.0, 0.9)]
@@ -697,9 +697,9 @@ def test_margins_of_the_sampler():
 
 
 def test_margins_of_the_rules_at_25_knots():
-    """Check, for 25 knots, the margins by which the claims about the rules for choosing knots hold. The bounds of equal
-    spacing are 100 and 1000 times the bounds of small rectangles, so the margin is log10(100) = 2. The rejection rate
-    of the slides' rule is reported.
+    """Check the margins by which the claims about the rules for placing 25 knots hold. The bounds of equal spacing are
+    100 and 1000 times the bounds of small rectangles, so the margin is log10(100) = 2. The rejection rate of the
+    slides' rule is reported.
     """
     rows = [(rule, target, bound * times, rate) for rule, times, rate in (
         ("efficient", 1.0, 0.1), ("equal spacing", 100.0, 0.2), ("as on the slides", 5.0, 0.3))

@@ -208,9 +208,7 @@ def test_no_adaptation(honest):
 
 
 def test_area_too_large(honest, monkeypatch):
-    """Check that verdicts change if P(A_u), the probability of the set on which the relative weight exceeds u, is
-    replaced by P(A_u) + 0.01.
-    """
+    """Check that verdicts change if 0.01 is added to P(A_u), the probability that the relative weight exceeds u."""
     right = ds.DirectSampler.log_area
     monkeypatch.setattr(ds.DirectSampler, "log_area", lambda self, u: np.logaddexp(right(self, u), np.log(0.01)))
     found = flipped(honest, "step_functions", "formulas")
@@ -414,8 +412,8 @@ def test_counts_without_noise_and_without_psi(honest, monkeypatch):
 
 
 def test_joint_law_without_psi(honest, monkeypatch):
-    """Check that, without the factor psi, the table would show no difference between drawing the counts one after the
-    other and drawing them jointly.
+    """Check that, without the factor psi, the table shows no difference between sequential and joint draws of the
+    counts.
     """
     monkeypatch.setattr(statistics_laws, "_log_psi", lambda *_: 0.0)
     found = flipped(honest, "counts_in_turn")

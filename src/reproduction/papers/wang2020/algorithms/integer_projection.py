@@ -37,7 +37,7 @@ def scaled(noisy: ArrayLike, totals: ArrayLike) -> Array:
 
 
 def projected(noisy: ArrayLike, totals: ArrayLike) -> Array:
-    """Return the non-negative rows with given totals that are nearest to the noisy counts in the least-squares sense.
+    """Return the non-negative rows with given sums that have the smallest squared distance to the rows of noisy counts.
     These rows are max(noisy - shift, 0).
 
     Parameters
@@ -90,8 +90,8 @@ def least_squares(noisy: ArrayLike, noisy_totals: ArrayLike) -> tuple[Array, Arr
 
 
 def largest_remainder(rows: Array, totals: ArrayLike) -> NDArray[np.int64]:
-    """Round the numbers in each row to integers with a given total, by the largest-remainder method. Each part is
-    rounded down, and the parts with the largest remainders are increased by one.
+    """Round the numbers in each row to integers that sum to a given total, by the largest-remainder method. Each part
+    is rounded down, and the parts with the largest remainders are increased by one.
 
     Parameters
     ----------

@@ -56,8 +56,8 @@ class LawOfCount(Protocol):
 
 
 def mode_moments(laws: Sequence[LawOfCount], total: LawOfCount, *, index: int, ties: str) -> tuple[float, float]:
-    """Return the first and the second moment of one component of the mode of a multinomial distribution with random
-    weights and a random total.
+    """Return the first two moments of one component of the mode of a multinomial distribution whose weights and total
+    are random.
 
     Parameters
     ----------
@@ -118,9 +118,9 @@ def _groups(laws: Sequence[LawOfCount], index: int, ties: str) -> list[Group]:
 
 
 def _tail(a: int, groups: list[Group], total: LawOfCount, size: int, ties: str) -> tuple[int, Array]:
-    """Return the tail probabilities P(units >= k) of the released count (number of units) of one component. The result
-    contains `start` and the probabilities for k = start + 1, start + 2, .. For smaller k the probability is 1, and for
-    larger k it is 0, up to an error of 1e-11.
+    """Return the tail probabilities P(X >= k) of the released count X of one component. The result contains `start` and
+    the probabilities for k = start + 1, start + 2, .. For smaller k the probability is 1, and for larger k it is 0, up
+    to an error of 1e-11.
     """
     mean = [float(v @ p) * n for v, p, n, _ in groups]
     variance = [n * float((v - v @ p) ** 2 @ p) for v, p, n, _ in groups]
@@ -141,9 +141,7 @@ def _tail(a: int, groups: list[Group], total: LawOfCount, size: int, ties: str) 
 
 
 def _reached(a: int, k: Whole, groups: list[Group], total: LawOfCount, ties: str) -> Array:
-    """Return, for every k, the probability that a component with weight a obtains at least k units, that is, a released
-    count of at least k.
-    """
+    """Return, for every k, the probability that the released count of a component with weight a is at least k."""
     units = _units(a, k, groups)
     if ties != "random":
         wins = np.array([wins for *_, wins in groups])[:, None]
@@ -164,8 +162,8 @@ def _reached(a: int, k: Whole, groups: list[Group], total: LawOfCount, ties: str
 
 
 class _Units(NamedTuple):
-    """Distribution of the number of units in a group that precede the k-th unit of a given component, for every group
-    and every k. The distributions are stored as spectra of circular distributions around a mean.
+    """Distribution of the number of units in a group that precede the k-th unit of a given component, for each group
+    and each k. The distributions are stored as spectra of circular distributions around a mean.
     """
 
     length: int
@@ -219,8 +217,8 @@ def _units(a: int, k: Whole, groups: list[Group]) -> _Units:
 
 
 def _cumulated(law: Array, centres: Whole, k: Whole, total: LawOfCount) -> Array:
-    """Return, for every k, the probability that k plus the number of units of the other components is at most a random
-    total. The circular distribution of the sum around its mean is given.
+    """Return, for every k, the probability that the k-th unit of a component is within a random total. The circular
+    distribution of the sum around its mean is given.
     """
     half = law.shape[1] // 2
     shift, near = centres.T[..., None]
@@ -235,7 +233,7 @@ _NEGLIGIBLE = 1e-20
 
 @dataclass(frozen=True)
 class Law:
-    """Distribution on consecutive integers, of which the first is `low`.
+    """Distribution on consecutive integers that start at `low`.
 
     Parameters
     ----------
@@ -281,8 +279,8 @@ def clipped(count: int, noise: TwoSidedGeometric, least: int = 0) -> Law:
 
 
 def posterior_draw(count: int, noise: TwoSidedGeometric, least: int = 0) -> tuple[int, Array]:
-    """Return the joint distribution of the noisy count n and the posterior draw x (equations 4 and 5). Given n, x is
-    drawn with the constraint x >= `least`.
+    """Return the joint distribution of the noisy count n and the posterior draw x of one component (equations 4 and 5).
+    Given n, x is drawn with the constraint x >= `least`.
 
     Parameters
     ----------
@@ -360,8 +358,8 @@ def moments(
 
 
 def _weight(count: int, noise: TwoSidedGeometric, drawn: bool, least: int) -> Law:
-    """Return the distribution of the weight of a component in the multinomial distribution from which a release is
-    computed. If `drawn` is true, the weight is a posterior draw given the noisy count; otherwise, it is the clipped
+    """Return the distribution of the weight of a component, where the weights determine the multinomial distribution of
+    a release. If `drawn` is true, the weight is a posterior draw given the noisy count; otherwise, it is the clipped
     noisy count.
     """
     if not drawn:
@@ -388,8 +386,8 @@ def _independent(laws: list[Law], index: int, total: Law) -> tuple[float, float]
 
 
 def _summed(counts: Whole, index: int, noise: TwoSidedGeometric) -> tuple[float, float]:
-    """Return the first two moments of a component that is released by the summed variant of algorithm 1 (``1-summed``).
-    The first moment is E[X] = E[m1(n*) theta], where m1 and m2 are the moments of M given n*.
+    """Return the first two moments of a component if the counts are released by the summed variant of algorithm 1
+    (``1-summed``). The first moment is E[X] = E[m1(n*) theta], where m1 and m2 are the moments of M given n*.
     """
     rest = np.delete(counts, index)
     gaps, low, law = _noise_and_draws(rest, noise)
@@ -407,8 +405,8 @@ def _summed(counts: Whole, index: int, noise: TwoSidedGeometric) -> tuple[float,
 
 
 def _noise_and_draws(counts: Whole, noise: TwoSidedGeometric) -> tuple[Whole, int, Array]:
-    """Return the joint distribution of the sum of the noise terms and the sum of the posterior draws of the counts. The
-    result is a tuple (noise values, first draw value, table).
+    """Return the joint distribution of two sums: the sum of the noise terms and the sum of the posterior draws of the
+    counts. The result is a tuple (noise values, first draw value, table).
     """
     reach = noise.support
     kinds, repeats = np.unique(
@@ -431,8 +429,8 @@ def _noise_and_draws(counts: Whole, noise: TwoSidedGeometric) -> tuple[Whole, in
 
 
 def _total_moments(total: int, size: int, noise: TwoSidedGeometric) -> tuple[Array, Array]:
-    """Return the first two moments of the total M given the sum n* of the noisy counts, for every possible difference
-    between n* and the true total. The moments are averaged over the noisy total.
+    """Return the first two moments of the total M, conditional on each possible sum n* of the noisy counts. The moments
+    are averaged over the noisy total.
     """
     logs, reach = additive_release.summed_noise(noise.epsilon, noise.support, size)
     support, p = noise.support, noise.probabilities()

@@ -23,7 +23,7 @@ Wrong = Callable[[pytest.MonkeyPatch, Tables], Tables]
 
 
 def again(honest: Tables, *names: str, settings: Mapping[str, Any] | None = None) -> Tables:
-    """Recompute the tables listed in `names` and all tables that are computed from these, and return all tables."""
+    """Recompute the tables in `names` and the tables that depend on them, and return all tables."""
     above = {"releases": ("table_1", "table_3", "tie_rules", "tie_fit")}
     stale = {*names, *(table for name in names for table in above.get(name, ()))}
     kept = {name: table for name, table in honest.items() if name not in stale}
@@ -45,7 +45,7 @@ def released_as(patch: pytest.MonkeyPatch, change: Callable[..., Any]) -> None:
 
 
 def with_moments(honest: Tables, change: Callable[[pd.DataFrame], pd.DataFrame]) -> Tables:
-    """Return the tables computed with exact moments that were deliberately changed."""
+    """Return the tables that are computed if the exact moments are changed, as a deliberate error."""
     exact = change(honest["exact_moments"].copy())
     return again(honest | {"exact_moments": exact}, "table_1", "table_3")
 
@@ -55,8 +55,8 @@ def of(table: pd.DataFrame, *algorithms: str) -> "pd.Series[bool]":
 
 
 def remade(honest: Tables, exact: pd.DataFrame | None = None) -> Tables:
-    """Recompute the releases, Tables 1 and 3 and the checks with patched samplers, and return the tables. The exact
-    moments are given and are not recomputed.
+    """Recompute the releases, Tables 1 and 3 and the release checks while samplers are patched, and return all tables.
+    The exact moments are given and are not recomputed.
     """
     return again(honest if exact is None else honest | {"exact_moments": exact}, "releases", "release_checks")
 
@@ -64,8 +64,8 @@ def remade(honest: Tables, exact: pd.DataFrame | None = None) -> Tables:
 def posterior_of(
     patch: pytest.MonkeyPatch, change: Callable[[Any, dict[str, Any]], tuple[Any, dict[str, Any]]]
 ) -> None:
-    """Compute the posterior of every pair of counts from modified arguments, as a deliberate error. The function
-    `change(released, settings)` returns the modified arguments.
+    """Call the function for the posterior of a pair of counts with modified arguments, as a deliberate error. The
+    function `change(released, settings)` returns the modified arguments.
     """
     true = beyond.additive_counts.posterior
 
@@ -142,7 +142,9 @@ def noisy_counts(patch, honest):
 
 
 def doubled_noise(patch, honest):
-    """Use a tenth of epsilon, and thus ten times the noise, in the release that is checked, as a deliberate error."""
+    """Check releases that have a tenth of the stated epsilon, and therefore ten times the noise, as a deliberate
+    error.
+    """
     return again(honest, "release_checks", settings={"release_checks": {"epsilon": 0.1}})
 
 
@@ -167,7 +169,7 @@ def tied_noise(patch, honest):
 
 
 def no_mode(patch, honest):
-    """Move one unit of the mode of Theorem 1 from the first nonzero component to the last component, as a deliberate
+    """Move one unit from the first nonzero component of the mode by Theorem 1 to the last component, as a deliberate
     error.
     """
     true = draws.additive_release.modes

@@ -49,9 +49,9 @@ def test_the_noise_test_takes_its_law_and_refuses_others():
 
 
 def test_the_width_of_noise_by_hand():
-    """Check the test of the mean absolute noise (z score and minimum detectable effect) against a calculation by hand.
-    At support 1 and with a = exp(-epsilon), the absolute noise |d| is 1 with probability q = 2 a/(1 + 2 a), so it has
-    sd sqrt(q (1 - q)).
+    """Check the z score and the minimum detectable effect of the test of the mean absolute noise against a calculation
+    by hand. At support 1 and with a = exp(-epsilon), the absolute noise |d| is 1 with probability q = 2 a/(1 + 2 a), so
+    it has sd sqrt(q (1 - q)).
     """
     noise, found = TwoSidedGeometric(epsilon=0.5, support=1), np.array([1] * 60 + [0] * 40)
     q = 2 * exp(-0.5) / (1 + 2 * exp(-0.5))
@@ -321,8 +321,8 @@ def test_representatives_are_order_statistics():
 
 
 def test_seats_by_count():
-    """Check the table of seats: the frequencies sum to 50, and the products of count and frequency sum to 863. In
-    addition, check that the only note is at the count seven.
+    """Check that the frequencies in the table of seats sum to 50, and that the products of count and frequency sum to
+    863. In addition, check that the only note is at the count seven.
     """
     table = examples.table_2()
     assert table["instances"].sum() == 50
@@ -332,9 +332,8 @@ def test_seats_by_count():
 
 
 def test_correlations_of_small_errors():
-    """Check the correlation between the simulation error of a mean and the simulation error of a variance. The errors
-    0, 0, 0, 1 have m2 = 3/16, m3 = 3/32 and m4 - m2^2 = 3/64, so the correlation is 1. If all errors are 0, the
-    correlation is 0.
+    """Check the correlation between the simulation errors of a mean and of a variance. The errors 0, 0, 0, 1 have m2 =
+    3/16, m3 = 3/32 and m4 - m2^2 = 3/64, so the correlation is 1. If all errors are 0, the correlation is 0.
     """
     about = {"example": "e", "algorithm": "a", "ties": "", "representative": "r", "true": 10}
     sums = pd.DataFrame([about | {"n": 4, "s1": 1, "s2": 1, "s3": 1, "s4": 1}])
@@ -367,8 +366,8 @@ def test_notes_on_windows():
 
 
 def test_laws_of_a_release_by_loops():
-    """Check the distribution of the count N1 under algorithm 2 against a computation with four nested loops. The mean
-    and the sd of every distribution are checked against its values and probabilities.
+    """Check the posterior distribution of the count N1 under algorithm 2 against a computation with four nested loops.
+    The mean and the sd of every distribution are checked against its values and probabilities.
     """
     table = beyond.precision(released=[12, 11], epsilon=3.0)
     loop, near = literal.pair_table([12, 11], epsilon=3.0, window=5), np.arange(-5, 6)
@@ -527,9 +526,9 @@ def test_many_zeros_are_those_asked_for():
 
 
 def test_the_fit_of_a_tie_rule():
-    """Check the fit of a tie-breaking rule to printed moments, for n = 2,500. The mean is 2.1 (printed 2.0), and the
-    variance is 3.0 (printed 2.8). The errors .3 and .4 are multiplied by 1/2 if exact values are known, and by
-    sqrt(5/4) if the values are simulated.
+    """Check the goodness of fit of a tie-breaking rule to the printed moments, for moments from 2,500 releases. The
+    mean is 2.1 (printed 2.0), and the variance is 3.0 (printed 2.8). The errors .3 and .4 are multiplied by 1/2 if
+    exact values are known, and by sqrt(5/4) if the values are simulated.
 
     Both have one decimal, and rounding adds .01/12 to each variance. Without correlation, the two squares are added.
     """
@@ -573,7 +572,9 @@ def test_order_statistics_of_the_seats_as_they_are_stated():
 
 
 def test_exact_moments_of_every_tie_rule_are_those_of_example_2():
-    """Check that, under the tie-breaking rules ``first`` and ``last``, exact moments are given for Example 2 only."""
+    """Check that the exact moments under the tie-breaking rules ``first`` and ``last`` are computed only for
+    Example 2.
+    """
     table = releases.exact_moments(vector=1, epsilon=1.0, support=3)
     rules = table[table["algorithm"] == "Algorithm 3"].groupby("example")["ties"].agg(set)
     assert {"first", "last"} <= rules["example_2"]
@@ -600,7 +601,7 @@ def test_rules_of_the_tables_of_pairs():
 
 
 def test_baselines_are_scaled_to_the_full_size(monkeypatch):
-    """Check, for measured times of 2 s each, that the computing times of the baselines are scaled to the full size of
+    """Check that the computing times of the baselines, which are measured as 2 s each, are scaled to the full size of
     the problem. The time of 4 releases is scaled to 50 releases in proportion, and the time for a window of 4 is scaled
     to a window of 9 by ((2 9 + 1)/(2 4 + 1))^4.
     """
@@ -617,7 +618,7 @@ def test_baselines_are_scaled_to_the_full_size(monkeypatch):
 
 
 def test_margins_of_the_scattered_counts():
-    """Check the test of uniformity that is applied to the counts of Example 1, using the counts 60, 295 and 530. These
+    """Check the test of the claim that the counts of Example 1 are uniform, for the counts 60, 295 and 530. These
     counts are at 0, 1/4 and 1/2 of the range. The largest distance is one half, at the last step. The minimum
     detectable effect assumes that an upper end 1 % higher moves the distribution function by 10/940 at 1000.
     """
@@ -641,7 +642,7 @@ def test_margins_of_the_scattered_counts():
     ],
 )
 def test_a_mode_by_the_printed_theorem(total, shares, mode):
-    """Check Theorem 1 against the mode by the largest quotients x/k, of which the largest `total` are served."""
+    """Check Theorem 1 as printed against the mode that results from the `total` largest quotients x/k."""
     found = literal.theorem_1(total, shares)
     assert found.sum() == total
     assert draws.is_mode(found, np.round(np.array(shares) * 1000).astype(int))
@@ -650,7 +651,9 @@ def test_a_mode_by_the_printed_theorem(total, shares, mode):
 
 
 def test_every_small_mode_of_the_printed_theorem_is_a_mode():
-    """Check the probabilities of all allocations of up to six units among three components."""
+    """Check, for up to six units and three components, that the mode by Theorem 1 is the most probable of all
+    allocations.
+    """
     rng = stream(14, "modes")
     for _ in range(60):
         weights = rng.integers(1, 20, 3)
@@ -662,9 +665,9 @@ def test_every_small_mode_of_the_printed_theorem_is_a_mode():
 
 
 def test_independence_of_the_cells_of_the_noise_test():
-    """Check a chi-squared test by hand. At support 1 and epsilon = log 2, the noise -1, 0, 1 has the probabilities 1/4,
-    1/2, 1/4. Of 20 draws, 5 are expected in each tail, which is enough for three cells; of 19 draws, 4.75 are not, but
-    the two tails remain cells.
+    """Check the chi-squared test of the noise against a calculation by hand. At support 1 and epsilon = log 2, the
+    noise -1, 0, 1 has the probabilities 1/4, 1/2, 1/4. Of 20 draws, 5 are expected in each tail, which is enough for
+    three cells; of 19 draws, 4.75 are not, but the two tails remain cells.
     """
     noise = TwoSidedGeometric(epsilon=np.log(2), support=1)
     for counts in ((7, 8, 5), (6, 8, 5)):
@@ -683,7 +686,9 @@ def test_a_share_of_nothing_has_an_error():
 
 
 def test_the_most_probable_pairs_are_ten():
-    """Check the limits of the claims: a pair at distance 10 is too far, and a sum other than 607 is counted."""
+    """Check that a pair at distance 10 from the released pair violates a claim, and that a pair whose sum is not 607 is
+    counted.
+    """
     table = pairs_of([0.06, 0.05], [(250, 357), (260, 357)])
     _, near, _, sums = (row["ours"] for row in claims.of_pairs("table_4", table))
     assert (near, sums) == (0, -0.5)
@@ -694,7 +699,9 @@ def test_the_most_probable_pairs_are_ten():
 
 
 def test_rows_of_the_privacy_of_a_release():
-    """Check that the smallest claim with a delta below 1e-9 is reported, for the total and the components together."""
+    """Check that the reported epsilon is the smallest claimed epsilon with a delta below 1e-9, for a release of the
+    total and the components.
+    """
     table = pd.DataFrame({
         "counts": ["the total alone", *["total and components"] * 3], "claimed": [0.5, 1.0, 2.0, 3.0],
         "delta": [0.0, 1e-9, 0.9e-9, 0.0],
@@ -704,7 +711,9 @@ def test_rows_of_the_privacy_of_a_release():
 
 
 def test_rows_of_figure_1_count_small_large_and_sorted_counts():
-    """Check the counts at the ends of the intervals 15 to 60 and 60 to 1000, and the order by rank."""
+    """Check the numbers of counts between 15 and 60 and from 60 to 1000, including counts at the ends, and the order of
+    the counts by rank.
+    """
     counts = [0, 0, 0, 1, 2, 3, 14, 15, 40, 60, 61, 60, 59, *[500] * 35, 1000, 1001]
     table = pd.DataFrame({"count": sorted(counts), "representative": "", "rank": range(1, 51)})
     for place, name in zip((0, 11, 24, 37, 49), examples.REPRESENTATIVES, strict=True):
@@ -722,7 +731,9 @@ def test_rows_of_figure_1_count_small_large_and_sorted_counts():
 
 
 def test_rows_of_table_2_at_the_limit_of_small_counts():
-    """Check that a count of 50 is small, a count of 51 is not, and that more than one half must be small."""
+    """Check that a count of 50 is classified as small and a count of 51 is not, and that small counts must be more than
+    one half of all counts.
+    """
     table = pd.DataFrame({"count": [50, 51], "instances": [26, 24], "note": ["n", ""]})
     rows = {row["quantity"]: row for row in agreement._table_2(table)}
     assert rows["most counts are small, 0 to 50"]["left"] == 0.52
@@ -755,8 +766,9 @@ def test_moments_of_algorithm_3_are_simulated_and_the_others_exact():
 
 
 def test_sums_of_units_within_nine_standard_deviations_are_distinct():
-    """Check 400 components with the counts 0 or 200. With a = k = 1, a component receives 0 or 199 units before a tie,
-    so the sum has the standard deviation 199/2 sqrt(400) = 1990.
+    """Check that the length of the Fourier transform is sufficient for 400 components with the counts 0 or 200. With a
+    = k = 1, a component receives 0 or 199 units before a tie, so the sum has the standard deviation 199/2 sqrt(400) =
+    1990.
     """
     group = (np.array([0, 200]), np.array([0.5, 0.5]), 400, True)
     units = release_moments._units(1, np.array([1]), [group])

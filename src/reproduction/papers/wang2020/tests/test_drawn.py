@@ -191,7 +191,9 @@ def labels(axis, which="x"):
 
 @pytest.mark.parametrize(("last", "words"), [(4, ("1 to 2", "3 to 4")), (5, ("1 to 2", "3 to 5"))])
 def test_the_rows_of_a_window_have_two_halves(last, words):
-    """Check that the first half of the rows is blue and filled, and that no panel is magnified without near windows."""
+    """Check that the first half of the rows has blue filled markers, and that no panel is magnified if no window has a
+    half-width near 10.
+    """
     table = a.crossed("probability", algorithm=["Algorithm 2", "Algorithm 3"], window=[4, 12], row=range(1, last + 1))
     figure = figures.windows(table)
     assert legend(figure) == [*(f"rows {part}" for part in words), "rounded to 0.03 above, 0.02 below", "no window"]
@@ -211,7 +213,9 @@ def test_windows_near_ten_are_magnified(window, magnified):
 
 
 def test_limits_of_the_posteriors_of_the_releases():
-    """Check that the panel reaches 3.7 times the largest standard deviation plus 2 around the last mean."""
+    """Check that the horizontal axis extends by 3.7 times the largest standard deviation, plus 2, on both sides of the
+    last mean.
+    """
     table = a.crossed("probability", release=list(figures.RELEASES), quantity=["N1", "N"], value=[10, 11, 12])
     table["sd"] = np.where(table["release"] == "Algorithm 2", 3.0, 1.25) + (table["quantity"] == "N")
     table["mean"] = np.where(table["release"] == "noisy counts", 11.5, 9.0)
@@ -229,7 +233,9 @@ def test_limits_of_the_posteriors_of_the_releases():
 
 
 def test_titles_and_scale_of_the_fifty_components():
-    """Check the number of intervals that contain the count, with equality of a limit and the count, and the scale."""
+    """Check the number of intervals that contain the true count, including intervals with an end at this count, and the
+    scale of the vertical axis.
+    """
     rows = pd.DataFrame({"true": [5.0, 1.0, 30.0], "mean": [5.0, 2.0, 25.0]})
     rows = rows.assign(lower=[5.0, 1.5, 20.0], upper=[6.0, 3.0, 30.0])
     table = pd.concat([rows.assign(release=name) for name in ("one", "two", "three", "four")])
@@ -261,7 +267,9 @@ def test_rows_of_the_comparison():
 
 
 def test_names_and_limits_of_the_histogram():
-    """Check that the names of the smallest counts are written to the right and left of their places, 12 counts away."""
+    """Check that the labels of the two smallest counts are moved apart by 12 counts, so that the labels do not
+    overlap.
+    """
     names = dict(zip((0, 2, 4, 6, 8), PLACES, strict=True))
     counts = [0, 3, 12, 40, 70, 70, 120, 480, 910]
     table = pd.DataFrame({"count": counts, "representative": [names.get(i, "") for i in range(9)]})
@@ -302,7 +310,9 @@ def test_names_and_legend_of_the_tie_rules():
 
 
 def test_limits_and_note_of_the_privacy_of_a_release():
-    """Check that the smallest claim with a delta below 1e-9 has a note, and that a delta of 1e-9 has no note."""
+    """Check that a note marks the smallest claimed epsilon with a delta below 1e-9, and that a delta of exactly 1e-9 is
+    not marked.
+    """
     table = pd.DataFrame({
         "counts": ["total"] * 4, "claimed": [0.5, 1.0, 1.5, 2.0], "delta": [0.4, 1e-9, 3e-23, 2e-24],
     })  # fmt: skip

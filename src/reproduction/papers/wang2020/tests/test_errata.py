@@ -107,8 +107,8 @@ def test_sums_of_noises():
 
 
 def test_a_component_of_weight_zero():
-    """Check that a component with weight zero receives no units. For the weights (1, 0, 3), the two largest quotients
-    among 1/1, 1/2, 3/1, 3/2, .. are 3 and 3/2, so the third component gets both units.
+    """Check that a component with weight zero has the value 0 in the mode. For the weights (1, 0, 3), the two largest
+    quotients among 1/1, 1/2, 3/1, 3/2, .. are 3 and 3/2, so the third component gets both units.
     """
     assert "the mode [0, 0, 2] for the weights [1, 0, 3] and the total 2." in said(6)
 
@@ -131,9 +131,9 @@ def modes_by_fractions(total, weights):
 
 
 def test_ties():
-    """Compare the exact modes of ten releases with the modes that follow from Theorem 1 as printed in the paper. The
-    exact modes are computed with fractions, and the modes by Theorem 1 are computed in floating point. Both
-    computations use the same noise.
+    """Compare the exact modes of ten releases with the modes by Theorem 1 as printed in the paper. The exact modes are
+    computed with fractions, and the modes by Theorem 1 are computed in floating point. Both computations use the same
+    noise.
     """
     counts, rng = examples.example_2(), stream(3, "errata")
     noise = TwoSidedGeometric(epsilon=1.0, support=50)
@@ -230,9 +230,9 @@ def test_the_largest_count_and_its_noise():
 
 
 def test_spreads_of_the_posteriors():
-    """Check the posterior standard deviations of the total N and of the count N1. For N, algorithms 2 and 3 add one
-    noise term, and algorithm 1 (ind) adds two. For N1, the variance is the sum of the variance of a binomial share of
-    607 and of the noise.
+    """Check the posterior standard deviations of the total N and of the count N1 under each algorithm. For N,
+    algorithms 2 and 3 add one noise term, and algorithm 1 (ind) adds two. For N1, the variance is the sum of the
+    variance of a binomial share of 607 and of the noise.
 
     Given N, the variance of the share is n p q = 607 x 250 x 357/607^2 = 147.0. The noise of the total adds p^2 times
     its variance, and the noise of the two counts q^2 + p^2 times its variance. For algorithm 3, the noise of the counts

@@ -142,7 +142,7 @@ def judged(judge) -> "pd.Series[str]":
 
 @pytest.fixture(scope="module")
 def flips(honest, judge, judged) -> dict[str, list[str]]:
-    """Return a mapping from each deliberate error to the statements (``artefact: quantity``) with changed verdicts."""
+    """Return a mapping from each deliberate error to the statements (``artefact: quantity``) whose verdicts change."""
     found = {}
     for name, (wrong, _) in SABOTAGES.items():
         with pytest.MonkeyPatch.context() as patch:

@@ -1,5 +1,5 @@
-"""Test the scenarios for censored samples with almost no noise against the posterior of the sample without noise. The
-comparison that ignores the noise is also tested.
+"""Test censored-sample scenarios with almost no noise by comparing their results with the posterior given the exact
+statistics. The comparison that ignores the noise is also tested.
 """
 
 import pytest
@@ -47,7 +47,7 @@ def test_without_noise_the_counts_are_those_released(tmp_path):
 
 @pytest.fixture(autouse=True)
 def _without_nothing(monkeypatch):
-    """Remove the settings whose value is None, in every test of this module."""
+    """Remove settings with the value None in every test of this module."""
     single = scenario_settings.single
     clean = lambda name, written, kinds: single(name, {k: v for k, v in written.items() if v is not None}, kinds)  # noqa: E731
     monkeypatch.setattr(scenario_settings, "single", clean)

@@ -56,8 +56,8 @@ def test_shares_of_a_release_with_noise(law, times):
 
 
 def test_the_posterior_of_a_released_histogram_is_the_enumerated_one():
-    """Check the posterior of a released histogram against enumeration of P(f | y) over all counts f in three cells with
-    12 records. The expected values use the Dirichlet density of scipy and a flat prior.
+    """Check the posterior of a released histogram of 12 records in three cells against an enumeration of all counts f.
+    The expected values use the Dirichlet density of scipy and a flat prior.
     """
     r, alpha, total = 0.8, 2.5, 12
     y = np.array([0.2, 0.5, 0.3])
@@ -87,8 +87,8 @@ def test_weights_of_discrete_noise_take_a_lifted_count_as_one_below_the_floor(la
 
 
 def test_moments_of_a_large_conditional_histogram_are_those_of_the_exact_law():
-    """Check that the normal approximation with matched moments agrees with the exact posterior within 2 %. The check
-    uses 5,000 records, for which the prior has a weight of only 4 in 5,000.
+    """Check that the normal approximation with matched moments differs from the exact posterior by at most 2 %. The
+    check uses 5,000 records, for which the prior has a weight of only 4 in 5,000.
     """
     how = Mechanism(law="dirichlet", words="", r=0.9, alpha=8.0)
     y = np.array([0.1, 0.2, 0.3, 0.4])
@@ -170,7 +170,7 @@ def released_table(total=12, public=True, **given):
 
 
 def enumerated(values, total=12):
-    """Return every table of counts with the given total, and the posterior weight of each table given the released
+    """Return all vectors of counts with the given total, and the posterior weight of each vector for the released
     values. The weights are computed with the Dirichlet density of scipy.
     """
     k = len(values)
@@ -216,8 +216,8 @@ def test_questions_within_a_table_are_exact_where_a_share_answers_them():
 
 
 def test_other_questions_are_drawn_with_their_monte_carlo_error():
-    """Check the answers to questions about differences within a probability table and between two tables, if the
-    answers are computed from draws. Two tables are independent given the release.
+    """Check the answers, computed from draws, to questions about differences within a probability table and between two
+    tables. Two tables are independent given the release.
     """
     (every, weights), (other, chances) = (enumerated(values) for values in RELEASED.values())
     a, b, _ = (every[:, i] + 1.0 for i in range(3))

@@ -302,8 +302,8 @@ def test_gaussian_noise_with_a_total(tmp_path):
 
 @pytest.mark.parametrize(("total", "names"), [(50, set()), (500, {"the total"}), (3, {"the total", "failed"})])
 def test_a_release_that_contradicts_its_public_total(tmp_path, total, names):
-    """Check the warning about a conflict for released counts that do not sum to the total. With a total of 3, the
-    count 44.2 is also improbable, because it is 20 scales above the total.
+    """Check the warning that is shown if the released counts contradict the public total. With a total of 3, the count
+    44.2 is also improbable, because it is 20 scales above the total.
     """
     files, _, _, facts = answered(tmp_path, counts=NOISY, noise={"law": "laplace", "scale": 2.0}, total=total)
     check = facts["points"][0]["conflict"]
@@ -533,7 +533,9 @@ def test_a_batch_without_a_total_names_the_worst_count(tmp_path):
 
 @pytest.mark.parametrize("noise", [{"law": "gaussian", "sd": 2.0}, {"law": "laplace", "scale": 2.0}])
 def test_tables_with_two_totals_or_an_invalid_total_are_rejected_alone(tmp_path, noise):
-    """Gaussian noise is analysed table by table, and Laplace noise in one call."""
+    """Check that tables with two totals or an invalid total are rejected, and that the valid table of the batch is
+    analysed. Tables with Gaussian noise are analysed separately, and tables with Laplace noise in one call.
+    """
     rows = {"good": (30, 30), "two": (30, 31), "half": (30.5, 30.5), "less": (-1, -1)}
     lines = [f"{t},{name},{value},{total}" for t, totals in rows.items()
              for name, value, total in zip("ab", (12.5, 19.0), totals, strict=True)]  # fmt: skip

@@ -51,8 +51,8 @@ def made(tmp_path, monkeypatch):
 
 
 def counties(size, seed, **more):
-    """Return synthetic published counts with the variances of their noise, as a DataFrame. The true counts have a
-    negative binomial distribution.
+    """Return a DataFrame of synthetic published counts and the variances of the noise in these counts. The true counts
+    have a negative binomial distribution.
     """
     rng = stream(seed, "counties")
     variance = np.round(np.exp(rng.uniform(0, np.log(100), size)), 3)
@@ -72,7 +72,7 @@ def by_sums(frame, prior):
 
 
 def ends(p, level=0.95):
-    """Return the limits of central intervals, with a probability of at most (1 - level)/2 beyond each limit."""
+    """Return the limits of central intervals, beyond each of which the probability is at most (1 - level)/2."""
     below = np.cumsum(p, axis=1)
     tail = (1 - level) / 2
     return np.argmax(below >= tail * (1 - 1e-9), axis=1), np.argmax(below >= 1 - tail * (1 + 1e-9), axis=1)
@@ -328,8 +328,8 @@ def test_every_prior_is_answered_beside_a_noisy_total(prior, tmp_path):
 
 
 def test_a_batch_without_a_total_shows_what_a_flat_prior_says_where_a_single_file_does(made, tmp_path):
-    """Check that the comparison with a flat prior is the same for a batch with one table of 60 counts and for a single
-    file with these counts. The fitted prior is also the same.
+    """Check that a batch with one table of 60 counts and a single file with the same counts give the same comparison
+    with a flat prior. The fitted prior is also the same.
     """
     rng = stream(8, "beside")
     values = rng.poisson(20, 60) + rng.normal(0, 3, 60).round(3)
@@ -367,8 +367,8 @@ def test_rates_without_a_total_are_refused_in_words(batch, tmp_path, monkeypatch
 )
 @pytest.mark.parametrize("odd", ["", "t99,c0,5,extra\n", 't99,5" pipe,5\n'])
 def test_a_fitted_prior_of_a_batch_needs_rows_that_the_check_counts(rows, more, wrong, odd, tmp_path):
-    """Check that a row with too many fields or with a quotation mark is counted but not rejected by the check of the
-    settings, because the table of this row is checked during the run.
+    """Check that a malformed row counts as a row in the check of the settings and is not rejected by this check,
+    because the run checks the table of the row.
     """
     lines = "".join(f"t{i},c0,{i}\n" for i in range(rows - bool(odd))) + odd
     (tmp_path / "batch.csv").write_text("table,name,value\n" + lines)
@@ -380,7 +380,7 @@ SETTINGS = {"counts": [3, 4], "noise": {"law": "laplace", "scale": 2.0}}
 
 
 def told(settings, columns=None, batch=False, **more):
-    """Return the mistakes of made-up settings as a mapping from keys to messages."""
+    """Return the mistakes in the settings of a test as a mapping from keys to messages."""
     return dict(rules.mistakes({**SETTINGS, **settings, **more}, columns, batch))
 
 
@@ -546,7 +546,7 @@ def test_a_name_that_occurs_twice_is_found_in_long_and_short_lists(size):
 @pytest.mark.parametrize(("rows", "wrong"), [(29, True), (30, False)])
 @pytest.mark.parametrize("prior", ["fitted", {"law": "fitted"}])
 def test_a_prior_is_fitted_to_at_least_thirty_rows_of_a_batch(tmp_path, rows, wrong, prior):
-    """Empty lines are not rows."""
+    """Check that a fitted prior requires at least 30 rows in a batch, and that empty lines do not count as rows."""
     path = tmp_path / "many.csv"
     path.write_text("table,name,value\n\n" + "".join(f"t,a{i},3\n" for i in range(rows)) + "\n")
     settings = {"file": str(path), "noise": {"law": "laplace", "scale": 2.0}, "prior": prior}
@@ -577,7 +577,9 @@ def test_a_prior_by_group_needs_a_column_of_groups():
     ],
 )
 def test_time_and_memory_are_estimated_from_the_counts_and_the_total(settings, seconds, memory):
-    """Few counts: 40 ms a name and 4 us for each pair of a count and a value; without a total, 1,000 values."""
+    """Check the estimates of CPU time and memory. For few counts, the time is 40 ms per name plus 4 us for each pair of
+    a count and a possible value. Without a total, 1,000 values are assumed.
+    """
     assert rules.work(settings) == pytest.approx((seconds, memory))
 
 
@@ -710,7 +712,7 @@ def test_the_assumptions_of_counts_are_in_order():
 
 
 def chain(size):
-    """Return the columns of a path of `size` nodes below a root."""
+    """Return the columns of a file that describes a tree with a single path of `size` nodes below the root."""
     names = [str(i) for i in range(size + 1)]
     return {"name": names, "parent": ["", *names[:-1]]}
 

@@ -70,8 +70,8 @@ def enumerated(total=None):
 
 
 def dense(rows=ROWS):
-    """Return the design vectors of all nodes of the tree, and the least-squares estimates and the covariance of the
-    leaves, computed from the normal equations.
+    """Return the design vectors of all nodes, and the least-squares estimates of the leaves with their covariance
+    matrix, computed from the normal equations.
     """
     design = {node: np.array([float(leaf in leaves) for leaf in "abcd"]) for node, leaves in LEAVES.items()}
     x = np.stack([design[node] for node, _, _ in rows])
@@ -314,8 +314,8 @@ def test_bounds_of_a_count_that_is_given_twice_are_the_closer_ones():
 
 
 def test_levels_without_names_are_numbered(made):
-    """Check the description of a tree if the file does not have the column `level`. The levels are numbered, with one
-    state at level 0, two regions at level 1 and four counties at level 2.
+    """Check that the description of a tree numbers the levels if the file has no column `level`. The levels are
+    numbered, with one state at level 0, two regions at level 1 and four counties at level 2.
     """
     text = "".join(",".join(w for i, w in enumerate(line.split(",")) if i != 3) + "\n" for line in TREE.split())
     said = json.dumps(summarise(made(text)).assumptions)

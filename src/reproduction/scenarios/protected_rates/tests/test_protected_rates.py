@@ -1,6 +1,4 @@
-"""Test the scenarios for protected rates, including the input file, the result rows, the sentences, the figures, and a
-batch.
-"""
+"""Test the scenarios for protected rates, from the input file to the result rows, sentences and figures."""
 
 import numpy as np
 import pandas as pd
@@ -146,7 +144,9 @@ def test_plans_reject_rates_in_their_own_words(tmp_path):
     ],
 )
 def test_counts_that_were_not_published_are_stated(counties, tmp_path, noise, value, shown, assumption):
-    """Check that the answer states which counts, and how many, were withheld or published as a range."""
+    """Check that the results state which counts were withheld or published as a range, and the number of these
+    counts.
+    """
     counties["value"] = [value if i in (0, 4) else str(max(v, 0) + 10) for i, v in enumerate(counties["value"])]
     counties.to_csv("counties.csv", index=False)
     result = summary.summarise(made(tmp_path, noise=noise, withheld={"below": 10}, questions={}))
@@ -157,8 +157,8 @@ def test_counts_that_were_not_published_are_stated(counties, tmp_path, noise, va
 
 
 def test_withheld_noisy_values_are_below_a_threshold(counties, tmp_path):
-    """Check that, if noise was added, a withheld value implies that the noisy value was below the limit. The true count
-    itself may be above the limit.
+    """Check that a withheld value is treated as a noisy value below the limit if noise was added. The true count itself
+    may be above the limit.
     """
     counties["value"] = [str(v) if v >= 4 else "<4" for v in counties["value"]]
     counties.to_csv("counties.csv", index=False)
@@ -193,7 +193,7 @@ def test_a_batch_has_the_rates_of_each_table(counties, tmp_path):
 
 
 def test_withheld_counts_and_ranges_of_a_batch_have_the_bounds_of_a_single_file(counties, tmp_path):
-    """Check a table with a withheld count, a range, a count with only a lower bound, and exact counts."""
+    """Check that withheld counts and ranges in a batch give the same results as in a single file."""
     counties["value"] = ["*", "10-50", "20+", *(str(max(v, 0) + 10) for v in counties["value"][3:])]
     stated = {"noise": {"law": "exact"}, "withheld": {"below": 10}, "questions": {}}
     counties.to_csv("counties.csv", index=False)
@@ -247,7 +247,7 @@ def test_the_command_line(counties, capsys):
 
 
 def test_areas_that_the_file_does_not_list(counties, tmp_path):
-    """Check that areas missing from the file have the same results as rows with a count of zero. The check covers a
+    """Check that areas that are missing from the file are treated as areas with a count of zero. The check covers a
     single file and a batch.
     """
     less = counties[counties.index % 5 != 2]

@@ -122,8 +122,8 @@ def test_a_file_of_one_table_is_the_table_and_one_of_many_a_batch(tmp_path, monk
 
 
 def test_a_category_without_a_row_in_the_file_counts_where_it_is_named(tmp_path, monkeypatch):
-    """Check that a named category belongs to the table even if the file has no row for this category. A third named row
-    of [[3, 4], [2, 2]] changes the prior, and therefore the distribution of every cell.
+    """Check that a category that is named in the settings is included in the table even if the file has no row for this
+    category. A third named row of [[3, 4], [2, 2]] changes the prior, and therefore the distribution of every cell.
     """
     monkeypatch.chdir(tmp_path)
     cells = [("x", "u", 3), ("x", "v", 4), ("y", "u", 2), ("y", "v", 2)]
@@ -178,7 +178,9 @@ def test_mistakes(change, said):
 
 @pytest.mark.parametrize("most", [3, 4])
 def test_many_cells_are_allowed_only_in_tables_of_two_by_two(tmp_path, monkeypatch, most):
-    """A 2 x 2 table of 4 cells has only the odds ratio if the limit is 3; a table of 2 x 3 cells is rejected."""
+    """Check that a 2 x 2 table with more cells than the limit has only results for the odds ratio, and that a 2 x 3
+    table with more cells is rejected.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(swapped_rules, "MOST_CELLS", most)
     cells = [("m", "x", 1), ("m", "y", 2), ("f", "x", 2), ("f", "y", 1)]
