@@ -18,7 +18,7 @@ from .. import style
 from ..style import BLACK, BLUE, CYCLE, DOUBLE, GREY, MARKERS, ORANGE, RED, SKY
 from . import making
 from .making import Files
-from .sentences import NOUNS
+from .sentences import NOUNS, as_stated
 
 _SHOWN = 60  # maximum number of rows in a panel; the table contains all rows
 _WIDE = 50  # ratio of the largest to the smallest mean above which the axis is logarithmic
@@ -96,7 +96,7 @@ def of_case(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "ma
     level, states = rows["level"].dropna().iloc[0], ", ".join(dict.fromkeys(good["status"]))
     size, drawn_names = max((part["quantity"].nunique(), len(few)) for part, few in zip(panels, names, strict=True))
     largest = f"; the {drawn_names} largest of {size:,}" if size > drawn_names else ""
-    title = labels.title(f"means and central {100 * level:g} % intervals ({states}){largest}")
+    title = labels.title(f"means and central {as_stated(level)} intervals ({states}){largest}")
     figure.suptitle(title, fontsize=8, color=_warned(good))
     return figure
 
@@ -226,7 +226,7 @@ def of_grid(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "ma
     rest = f"; {len(wanted)} of {many} quantities (see the table for all)" if many > len(wanted) else ""
     level = rows["level"].dropna().iloc[0]
     states = ", ".join(dict.fromkeys(good["status"]))
-    title = shown.title(f"mean and central {100 * level:g} % interval ({states}){rest}")
+    title = shown.title(f"mean and central {as_stated(level)} interval ({states}){rest}")
     figure.suptitle(title, fontsize=7, color=_warned(good))
     return figure
 
@@ -282,7 +282,7 @@ def of_batch(parts: Any, facts: Mapping[str, Any], *, fonts_of: str = "machine")
         axis.set_axis_off()
     counted = facts["tables"]
     words = (
-        f"{counted['all']:,} tables, {counted['refused']:,} rejected; central {100 * facts['settings']['level']:g} % "
+        f"{counted['all']:,} tables, {counted['refused']:,} rejected; central {as_stated(facts['settings']['level'])} "
         "intervals"
     )
     figure.suptitle(labels.title(words), fontsize=8, color=RED if counted["refused"] else BLACK)

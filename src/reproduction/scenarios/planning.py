@@ -23,7 +23,7 @@ from dpmultinomial._seeding import stream
 from .. import style, tables
 from ..config import plan_settings
 from .making import write_facts
-from .sentences import percent
+from .sentences import as_stated, percent
 
 
 def made(name: str, settings: Mapping[str, Any], *, root_seed: int, folder: str | Path = ".") -> Plan:
@@ -65,14 +65,13 @@ def sentence(found: Plan, asked: Mapping[str, Any]) -> str:
     """Return a sentence that states the result of a plan."""
     want = asked["want"]
     if "question" in want:
-        sure = f"with probability {percent(asked['level'])}"
+        sure = f"with probability {as_stated(asked['level'])}"
         goal = f"the question whether {want['question']} is answered correctly, {sure},"
     else:
         noun = {"shares": "true share", "counts": "true count", "rates": "underlying rate"}
-        width = f"{want['narrower']:g}" if asked["of"] == "counts" else percent(want["narrower"])
-        goal = (
-            f"the {percent(asked['level'])} interval of the {noun[asked['of']]} of {want['interval']} is narrower than "
-        )
+        width = f"{want['narrower']:g}" if asked["of"] == "counts" else as_stated(want["narrower"])
+        level = as_stated(asked["level"])
+        goal = f"the {level} interval of the {noun[asked['of']]} of {want['interval']} is narrower than "
         goal += f"{width} and contains the true value"
     paid = epsilons(found.epsilon, asked["sensitivity"])
     return (
@@ -236,7 +235,7 @@ def shown(found: pd.DataFrame, level: float) -> pd.DataFrame:
         table["share"] = found["share"].map(lambda x: percent(x) if x == x else "")
     table["scale of noise"] = found["scale"].map(_number)
     near = found["half_width"].where(found["scale"] > 0)
-    table[f"within ({percent(level)})"] = near.map(lambda x: f"{x:.4g}" if x == x else "")
+    table[f"within ({as_stated(level)})"] = near.map(lambda x: f"{x:.4g}" if x == x else "")
     if found["least_squares"].notna().any():
         table["least squares"] = found["least_squares"].map(lambda x: f"{x:.3g}" if x == x else "")
     if found["cost"].isna().all():
@@ -266,7 +265,7 @@ def figure(found: pd.DataFrame, level: float) -> Figure:
         axes.plot(rows[key], rows["half_width"], ".-", color=colour, label=str(quantity))
         if rows["least_squares"].notna().all():
             axes.plot(rows[key], rows["least_squares"], "x--", color=colour, label=f"{quantity}, least squares")
-    axes.set(xscale="log", xlabel=key, ylabel=f"half-width of {percent(level)} intervals")
+    axes.set(xscale="log", xlabel=key, ylabel=f"half-width of {as_stated(level)} intervals")
     if noisy.empty:
         axes.text(0.5, 0.5, "no additive noise", ha="center", va="center", transform=axes.transAxes)
     else:

@@ -56,7 +56,7 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
     # intervals of integer quantities contain more than their nominal probability
     at_least = "at least " if row.type in ("count", "share") else ""
     certain = row.sd == 0 and row.status == "exact"
-    sure = "" if certain else f" with probability {at_least}{percent(row.level)}"
+    sure = "" if certain else f" with probability {at_least}{as_stated(row.level)}"
     where = f"is {_interval(row, point)}{sure}"
     how = missing(row.type, row.quantity, row.released, facts, point)
     if row.type == "count":
@@ -92,7 +92,7 @@ def _score(row: Any, facts: Facts) -> str:
     low, high = real(row.lower, width), real(row.upper, width)
     return (
         f"{what[0].upper()}{what[1:]}: the mean over the simulated releases is {real(row.mean, width)} "
-        f"({percent(row.level)} t interval for the mean: {ends(low, high, '{} to {}')})."
+        f"({as_stated(row.level)} t interval for the mean: {ends(low, high, '{} to {}')})."
     )
 
 
@@ -140,10 +140,12 @@ def noise_part(point: Facts) -> str:
     label = next(iter(point.get("among_labels") or parts), "")
     if label not in parts or not (protection := _protection(point)):
         return ""
-    name, _ = _named(label, point)
+    name, among = _named(label, point)
+    of = f" among {listed(among)}" if among else ""
     return (
         f"The {protection} accounts for {percent(float(parts[label]), 0)} of the posterior variance of the "
-        f"underlying rate of {name}; the rest is sampling variation, which would remain if the true counts were known."
+        f"underlying rate of {name}{of}; the rest is sampling variation, which would remain if the true counts were "
+        "known."
     )
 
 
@@ -407,7 +409,7 @@ def _question(row: Any, questions: Mapping[str, Any], *, certain: bool) -> str:
     what = f"the rank of {row.quantity.removeprefix(f'{label}: ')}" if "rank" in asked else _asked(asked)
     where = f"is {ends(low, high)}"
     discrete = "rank" in asked or asked.get("about", "counts") in ("counts", "shares")
-    sure = f" with probability {'at least ' if discrete else ''}{percent(row.level)}"
+    sure = f" with probability {'at least ' if discrete else ''}{as_stated(row.level)}"
     known = row.sd == 0 and row.status == "exact" and (certain or "rank" not in asked)
     sure = "" if known else sure
     return f"{label}: {what} {where}{sure}."
@@ -472,7 +474,8 @@ def count(value: float) -> str:
     """Return a count as text, without decimals for an integer and with one decimal for a mean of integers."""
     if not isfinite(value):
         return _NO_BOUND
-    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
+    digits = 0 if value == round(value) else 1
+    return f"{round(value, digits) + 0.0:,.{digits}f}"  # + 0.0, so that -0.0 is shown as 0
 
 
 def count_mean(value: float, width: float) -> str:
@@ -504,6 +507,11 @@ def percent(value: float, digits: int = 1) -> str:
         return f"{_MORE} {100 - least:.{digits}f} %"
     text = f"{100 * value:.{digits}f}"
     return f"{text.rstrip('0').rstrip('.') if '.' in text else text} %"
+
+
+def as_stated(value: float) -> str:
+    """Return a share that a user stated, such as the level of an interval, as a percentage that is not rounded."""
+    return f"{100 * value:.12g} %"
 
 
 def digits_of(width: float) -> int:

@@ -125,7 +125,7 @@ def _points(files: Files, most: int) -> Summary:
         shown = pd.concat([asked.head(most), rest.head(most)])
     size = len(rows) + sum(point.get("rows_left_out", 0) for point in points)
     part = sentences.noise_part(points[0])
-    level = f"{100 * facts['settings']['level']:g} %"
+    level = sentences.as_stated(facts["settings"]["level"])
     unit = {key: points[0][key] for key in ("rate_unit", "exposure_column") if "rate_unit" in points[0]}
     other = comparison.head(MOST_ROWS).to_dict("records")
     return Summary(
@@ -172,7 +172,7 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
         sentences=[f"Rejected, {n:,} table{'s' * (n > 1)}: {reason}." for reason, n in list(refused.items())[:_PART]],
         lines=[_line(row, ["table"], {"kind": ""}, point) for row in rows.to_dict("records")],
         more=0,
-        level=f"{100 * facts['settings']['level']:g} %",
+        level=sentences.as_stated(facts["settings"]["level"]),
         assumptions=["Each table is analysed separately, with the same settings.", *_assumed(facts, rows)],
         accuracy=[
             *(

@@ -14,8 +14,9 @@ from dpmultinomial._accuracy import EXACT, Accuracy
 from dpmultinomial._results.distributions import Discrete
 from reproduction import kind, style
 from reproduction.config import scenario_settings
-from reproduction.scenarios import figure, making, page, standard
+from reproduction.scenarios import figure, making, page, planning, sentences, standard
 from reproduction.scenarios.case import COLUMNS, Case
+from reproduction.scenarios.noisy_counts import without_prior
 from reproduction.verdicts import artists
 
 LINEAR_B = "\N{LINEAR B SYLLABLE B008 A}"  # a letter that no text font of an ordinary machine has
@@ -627,3 +628,44 @@ def test_a_page_names_the_sources_with_the_same_people():
     assert told[-1] == "The budget covers the releases from the sources s, t, which have the same people."
     assert page._protected(point, {})[-1] == "The budget covers the releases from s only."
     assert "The budget covers" not in page._protected({**point, "ceiling": {}}, {})[-1]
+
+
+@pytest.mark.parametrize(
+    ("level", "text"),
+    [(0.95, "95 %"), (0.9545, "95.45 %"), (0.57, "57 %"), (0.9999, "99.99 %"), (0.99999999, "99.999999 %")],
+)
+def test_the_level_of_an_interval_is_not_rounded(level, text):
+    """At a level of 95.45 %, 'at least 95.5 %' would be false, and so would 100 % at any level."""
+    numbers = {"released": 5.0, "mean": 4.4, "sd": 2.0, "lower": 1.0, "upper": 9.0}
+    row = SimpleNamespace(quantity="a", type="count", status="exact", level=level, **numbers)
+    facts = {"kind": "noisy_counts", "settings": {"questions": {"s": {"sum": ["a", "b"]}}}}
+    assert f"is between 1 and 9 with probability at least {text}; the" in sentences.sentence(row, facts, {})
+    asked = SimpleNamespace(**{**vars(row), "quantity": "s", "type": "question"})
+    assert sentences.sentence(asked, facts, {}).endswith(f"is between 1 and 9 with probability at least {text}.")
+    wanted = {"want": {"interval": "a", "narrower": 0.0125}, "level": level, "of": "shares", "sensitivity": 2.0}
+    found = SimpleNamespace(epsilon=1.0, frequency=0.9, wrong=0.0, standard_error=0.01, releases=100)
+    assert f"the {text} interval of the true share of a is narrower than 1.25 % and" in planning.sentence(found, wanted)
+
+
+def test_the_mean_of_a_difference_of_equal_counts_has_no_sign():
+    assert [sentences.count_mean(value, 8.0) for value in (-1e-17, -0.04, -0.06, 0.0)] == ["0", "0", "-0.1", "0"]
+
+
+def test_the_part_of_the_noise_names_the_group_of_the_rate():
+    label = "a among a, b"
+    point = {"noise": {"law": "laplace"}, "noise_part_of_rate_variance": {"a": 0.2, label: 0.7}}
+    alone, among = (
+        sentences.noise_part(point),
+        sentences.noise_part(point | {"among": ["a", "b"], "among_labels": {label: "a"}}),
+    )
+    assert "20 % of the posterior variance of the underlying rate of a; the rest" in alone
+    assert "70 % of the posterior variance of the underlying rate of a among a and b; the rest" in among
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_the_number_of_other_counts_with_different_intervals_has_its_plural(size):
+    released = dpm.Release([-40.0] * size, names=list("abc")[:size], mechanism=dpm.Laplace(scale=2.0))
+    rows = dpm.posterior(released).summary(0.95).assign(released=-40.0)
+    rows = rows.assign(lower=20.0, upper=30.0)  # far from the confidence interval, which contains only 0
+    text = without_prior.differing(rows[rows["type"] == "count"], released, 0.95)
+    assert f", and differs for {size - 1} more count{'s' if size == 3 else ''}: intervals made" in text

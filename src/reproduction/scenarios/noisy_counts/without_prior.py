@@ -14,7 +14,7 @@ from dpmultinomial._inference.release import Release
 from dpmultinomial._posteriors.published.cells import Cells
 
 from ..case import CONFIDENCE
-from ..sentences import count, percent
+from ..sentences import as_stated, count
 
 # difference between two limits, relative to the width of the credible interval, above which the intervals are called
 # different
@@ -100,7 +100,7 @@ def sentence(level: float, rows: pd.DataFrame) -> str:
     level : confidence level, in (0, 1).
     rows : table with confidence intervals (`columns`).
     """
-    sure, types = percent(level, 3), set(rows.loc[rows[CONFIDENCE[0]].notna(), "type"])
+    sure, types = as_stated(level), set(rows.loc[rows[CONFIDENCE[0]].notna(), "type"])
     counts = f"cover the true count in at least {sure} of releases, whatever the count"
     rates = f"cover the underlying rate in at least {sure} of samples and their releases, whatever the rate"
     covered = [text for text, type_ in ((counts, "count"), (rates, "rate")) if type_ in types]
@@ -142,8 +142,8 @@ def differing(rows: pd.DataFrame, release: Release, level: float) -> str:
     if not len(apart):
         return ""
     row: Any = intervals.iloc[int(apart[np.argmax(gaps[apart])])]
-    more = f", and differs for {len(apart) - 1:,} more counts" if len(apart) > 1 else ""
-    sure = percent(level, 3)
+    more = f", and differs for {len(apart) - 1:,} more count{'s' * (len(apart) > 2)}" if len(apart) > 1 else ""
+    sure = as_stated(level)
     nearest = f" (the nearest count; {_NONE_FITS} at this level)" if _NONE_FITS in str(row.ci_method) else ""
     return (
         f"{row.quantity}: {sure} confidence interval {count(row.ci_lower)} to {count(row.ci_upper)}{nearest}, "
