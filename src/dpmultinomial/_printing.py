@@ -77,7 +77,9 @@ def _cut_value(found: re.Match[str]) -> str:
 
 
 def _cut(text: str, most: int, *, share: float) -> str:
-    """Return a text of at most `most` characters, of which the given share is the beginning of the original text."""
+    """Return a text that is shortened to at most `most` characters by omitting its middle part. The fraction `share` of
+    the characters is taken from the beginning of the original text.
+    """
     first = int(share * most)
     return text if len(text) <= most else f"{text[:first]}..{text[first + 2 - most :]}"
 
@@ -128,7 +130,7 @@ def progress(done: int, of: int, what: str, passed: float) -> str:
 
 
 def steps(parts: Iterable[Part], of: int, what: str, size: Callable[[Part], int] = lambda _: 1) -> Iterator[Part]:
-    """Yield the parts of a computation, and show the progress of the computation if it takes more than three seconds.
+    """Yield the parts of a computation, and show the progress if the computation takes more than three seconds.
 
     The progress is one line on standard error, which is removed at the end. Nothing is shown if standard error is not
     a terminal, if the environment variable `DPMULTINOMIAL_PROGRESS` is 0, as in jobs of the workflow, and for

@@ -1,4 +1,4 @@
-"""Streams of random numbers, each named after the purpose of its numbers.
+"""Streams of random numbers, one for each purpose, derived from a single root seed.
 
 Every Generator of the project comes from `stream`. A stream depends only on the root seed and on its names, so results
 do not depend on the other computations, their order, or the number of cores.

@@ -89,7 +89,7 @@ def _stop(verb: str, message: object, *, status: int = 1) -> NoReturn:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Parser of arguments, whose error messages are printed in the same form as all other error messages."""
+    """Argument parser whose error messages have the same form as all other error messages of the command."""
 
     def error(self, message: str) -> NoReturn:
         from dpmultinomial import _printing

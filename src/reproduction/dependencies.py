@@ -1,4 +1,5 @@
-"""Find the files of the two packages on which a module depends, by reading import statements.
+"""Find the source files on which a module depends, by reading the import statements of the two packages of this
+project.
 
 The workflow lists these files as inputs of its rules, so that editing a module or kernel re-runs only the jobs that
 depend on it.

@@ -133,7 +133,7 @@ def number_or_range(parameter: Array) -> object:
 
 
 def changed_counts(changes: Sequence[float] | None, sensitivity: float | None) -> tuple[float, ...] | None:
-    """Return the sizes of the changes that one record makes to the counts, or None if these sizes are not stated.
+    """Return the absolute changes in the counts that one record can cause, or None if `changes` is None.
 
     Parameters
     ----------

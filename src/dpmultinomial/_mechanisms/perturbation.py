@@ -120,9 +120,8 @@ class Perturbation(Coarsenable):
         return dict(zip(self.values[nonzero + self._start[i]].tolist(), self._band[i, nonzero].tolist(), strict=True))
 
     def _limited(self, last: int, row: Mapping[int, float]) -> bool:
-        """Return whether the last row of the table of probabilities satisfies two conditions: the row is symmetric
-        about its true count, and some but not all of its released values, reduced by 1, are released values of the
-        table.
+        """Return whether the last row of the noise table is symmetric about its true count and the table contains
+        value - 1 for some, but not all, released values of this row.
         """
         mirrored = max(abs(p - row.get(2 * last - value, 0.0)) for value, p in row.items())
         known = np.isin([value - 1 for value in row], self.values)
@@ -130,7 +129,7 @@ class Perturbation(Coarsenable):
 
     @property
     def row_count(self) -> None:
-        """Return None instead of a number of rows, because all rows share one table."""
+        """Return None, which means that all rows share one noise table."""
         return None
 
     @cached_property
@@ -153,8 +152,8 @@ class Perturbation(Coarsenable):
         return np.column_stack([np.zeros(len(self._band)), np.cumsum(self._band, axis=1)])
 
     def _excess(self, counts: Array) -> Array:
-        """Return the difference between each count and the true count in the row of the noise table that applies to
-        this count. The difference is 0 for counts up to the largest true count in the table.
+        """Return the difference between each count and the true count whose row of the noise table is used for this
+        count. The difference is 0 for counts up to the largest true count in the table.
         """
         if not self.period:
             return np.zeros_like(counts)
@@ -245,8 +244,8 @@ class Perturbation(Coarsenable):
 
     @cached_property
     def _repeated(self) -> list[tuple[int, int]]:
-        """Possible pairs (true count, released value) in the last rows of the noise table. These rows are repeated for
-        larger counts.
+        """Pairs (true count, released value) with positive probability in the rows of the noise table that are repeated
+        for larger counts.
         """
         rows, columns, _ = self._entries
         tail = np.flatnonzero(rows >= len(self.true) - self.period)
@@ -286,7 +285,7 @@ class Perturbation(Coarsenable):
         return np.asarray(self.values[np.minimum(place, len(self.values) - 1)] + excess, dtype=np.int64)
 
     def take(self, rows: Index) -> "Perturbation":
-        """Return the unchanged distribution, because all rows share one table."""
+        """Return this distribution unchanged for any selection of rows, because all rows share one table."""
         return self
 
     def cost(
@@ -342,8 +341,8 @@ class Perturbation(Coarsenable):
         return PureDP(epsilon=epsilon, source=source, relation=relation, mechanisms=mechanisms)
 
     def settings(self) -> dict[str, object]:
-        """Return the distribution as configuration keys and values. The range of true counts is stated in place of the
-        table.
+        """Return the settings of the distribution as a dict of configuration keys and values. The range of true counts
+        is stated in place of the table.
         """
         return {"law": "table", "beyond": self.beyond, "true": [int(self.true[0]), self._last]}
 

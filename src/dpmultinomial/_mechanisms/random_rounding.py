@@ -51,7 +51,7 @@ class RandomRounding(WithoutCost, Coarsenable):
 
     @property
     def row_count(self) -> None:
-        """Return None, because all rows have the same rounding base."""
+        """Return None, which means that all rows have the same rounding base."""
         return None
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
@@ -138,9 +138,9 @@ class RandomRounding(WithoutCost, Coarsenable):
         return np.asarray(n - remainder + self.base * up, dtype=np.int64)
 
     def take(self, rows: Index) -> "RandomRounding":
-        """Return the unchanged distribution, because all rows have the same rounding base."""
+        """Return this distribution unchanged for any selection of rows, because all rows share one rounding base."""
         return self
 
     def settings(self) -> dict[str, object]:
-        """Return the distribution as configuration keys and values."""
+        """Return the settings of the distribution as a dict of configuration keys and values."""
         return {"law": "random_rounding", "base": self.base, **({"fixed": self.fixed} if self.fixed else {})}

@@ -202,7 +202,7 @@ Bounds = tuple[float, float]
 
 
 def from_card(card: Mapping[str, object]) -> Support:
-    """Return the support of a column from its description, as written by `Levels.card` or `Bins.card`.
+    """Build the support of a column from a description that `Levels.card` or `Bins.card` returned.
 
     Parameters
     ----------
@@ -442,7 +442,9 @@ def described(estimator: BaseEstimator, supports: Sequence[Support]) -> list[dic
 
 
 def name_columns(estimator: BaseEstimator, names: Sequence[str | None]) -> None:
-    """Set the number and the names of the columns of a scikit-learn estimator, as the method ``fit`` does."""
+    """Set ``n_features_in_`` and, if all columns have names, ``feature_names_in_`` of a scikit-learn estimator, as the
+    method ``fit`` does.
+    """
     estimator.n_features_in_ = len(names)
     if None not in names:
         estimator.feature_names_in_ = np.array(names, dtype=object)

@@ -60,8 +60,8 @@ def graph(parents: Mapping[str, Sequence[str]], *, columns: Sequence[str]) -> "n
 
 @dataclass(frozen=True, kw_only=True)
 class NodeLayout:
-    """Layout, in the format of `private_blocks`, of the probability table of one node of a Bayesian network, without
-    the counts.
+    """Layout of the probability table of one node of a Bayesian network, without the counts, in the format of
+    `private_blocks`.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class NodeCounts(NodeLayout):
     counts: NDArray[np.float64]
 
     def layout(self) -> NodeLayout:
-        """Return the layout of the node's table, without the counts in the table."""
+        """Return the layout of the probability table of the node, without the training counts."""
         return NodeLayout(
             node=self.node, parents=self.parents, starts=self.starts, index=self.index, strides=self.strides
         )

@@ -45,7 +45,8 @@ class Noise:
         return self.scale * float({"dirichlet": 0.0, "gaussian": 1.0, "laplace": np.sqrt(2.0)}[self.law])
 
     def repeated(self, times: int) -> "Noise":
-        """Return a copy of the noise in which the parameters of every release occur `times` times in succession.
+        """Return a copy of the noise in which the parameters of every release are repeated `times` times, as by
+        `numpy.repeat`.
 
         Parameters
         ----------

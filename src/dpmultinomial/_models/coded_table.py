@@ -333,8 +333,8 @@ def _frequent(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def _compact(categories: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Renumber the categories of a column so that each category contains a training record. A category without training
-    records is merged into the nearest smaller category.
+    """Renumber the categories of a column so that each category contains at least one training record. A category
+    without training records is merged into the nearest smaller category.
     """
     held = np.unique(categories[counts > 0])
     renamed = np.clip(np.searchsorted(held, categories, side="right") - 1, 0, None)

@@ -1,1 +1,3 @@
-"""Posterior distributions given protected releases, with one package per problem."""
+"""Posterior distributions of confidential values given privacy-protected releases, with one subpackage per type of
+release.
+"""

@@ -91,7 +91,7 @@ class Unreadable:
 
 @dataclass(frozen=True)
 class Memory:
-    """Folder in the user account, which contains copies of the release journals."""
+    """Folder of the user account that contains copies of the release journals."""
 
     folder: Path
 
@@ -136,7 +136,7 @@ class Memory:
                 yield Unreadable(path, _place_of(raw))
 
     def move_aside(self, path: Path) -> Path:
-        """Rename a damaged copy of a journal or a damaged key, so that it is no longer used. Return the new path."""
+        """Rename a damaged journal copy or key, so that the damaged file is no longer used. Return the new path."""
         number = 0
         while os.path.lexists(kept := path.with_name(f"{path.name}.unreadable.{number}")):
             number += 1
@@ -192,8 +192,8 @@ _PLACE = re.compile(rb'^\{"place": ("(?:[^"\\\\\x00-\x1f]|\\\\.)*")')
 
 
 def _place_of(raw: bytes) -> str:
-    """Return the path at the beginning of an incomplete copy of a journal, or an empty string if the path cannot be
-    read.
+    """Return the folder path at the beginning of an incomplete copy of a journal, or an empty string if the path cannot
+    be read.
     """
     match = _PLACE.match(raw)
     with suppress(ValueError):
@@ -202,7 +202,7 @@ def _place_of(raw: bytes) -> str:
 
 
 def of_account() -> Memory:
-    """Return the folder that contains the copies of journals for the user account that runs this process."""
+    """Return the folder that contains the journal copies of the user account that runs this process."""
     home = os.environ.get("XDG_STATE_HOME", "")  # a relative path is ignored (XDG Base Directory Specification)
     return Memory(Path(home if os.path.isabs(home) else os.path.expanduser("~/.local/state"), "dpmultinomial/spent"))
 
@@ -251,7 +251,7 @@ class Entry:
 
     @property
     def line(self) -> bytes:
-        """Return an entry of the ledger as a line with its line break.
+        """Return an entry of the ledger as a line of text that ends with a line break.
 
         Raises
         ------
@@ -399,7 +399,7 @@ class Journal:
 
     @property
     def text(self) -> bytes:
-        """Return all complete lines of the journal as they are on disk, or an empty string if there is no journal."""
+        """Return all complete lines of the journal file, or an empty string if there is no journal."""
         _places.own_file(self.path)
         raw = self.path.read_bytes() if self.path.exists() else b""
         return raw[: raw.rfind(b"\n") + 1]
@@ -424,7 +424,7 @@ class Journal:
         return [line for line, _ in self._chained(self.text if text is None else text)]
 
     def intact(self, text: bytes) -> list[Line]:
-        """Return the lines of a copy of the journal that precede the first line that breaks the hash chain."""
+        """Return the lines of a copy of the journal before the first line that breaks the hash chain."""
         valid = []
         try:
             for line, _ in self._chained(text):
@@ -506,7 +506,7 @@ class Ledger:
 
     @property
     def text(self) -> bytes:
-        """Return the ledger as it is on disk, or an empty string if there is no ledger."""
+        """Return the content of the ledger file, or an empty string if there is no ledger."""
         _places.public_file(self.path)
         return self.path.read_bytes() if self.path.exists() else b""
 
@@ -599,8 +599,8 @@ class Books:
         return lines
 
     def spend(self, line: Line, *, files: Sequence[str]) -> None:
-        """Write a line to every budget record, and wait until the line is on disk. The fingerprints are written first,
-        so that after a crash other projects know the file of the release.
+        """Write a line to the journal, to its copy in the user account and to the ledger, and wait until the line is on
+        disk. The fingerprints are written first, so that after a crash other projects know the file of the release.
 
         Parameters
         ----------

@@ -74,7 +74,7 @@ def table(raw: bytes, *, name: str, delimiter: str | None, encoding: str | None)
 
 
 def content(table: CsvTable) -> bytes:
-    """Return the content of a file in a standard form. This form does not depend on the encoding, delimiter, quotes,
+    """Return the content of a file in a canonical form. This form does not depend on the encoding, delimiter, quotes,
     order of rows and columns, or signs of numbers.
 
     If a file has enough counts to be identified by them (at least 2^20 alternatives), only the counts above 0 are used,

@@ -107,7 +107,7 @@ def read(table: CsvTable, *, tree: bool = False) -> tuple[list[str], NDArray[np.
 
 
 def _wrong_names(table: CsvTable, names: list[str]) -> Iterator[Cell]:
-    """Yield the cells whose category is empty, contains control characters, or looks like an earlier category."""
+    """Yield the cells whose category is empty, contains control characters or looks the same as an earlier category."""
     seen: dict[str, int] = {}
     for record, category in steps(enumerate(names), len(names), "checked names"):
         looks = _keys.shown_name(category)

@@ -30,12 +30,12 @@ _MOST = 10_000  # largest number of steps by the last bit of a scale
 
 
 def exact(value: float) -> Fraction:
-    """Return the exact value of the shortest decimal representation of a finite double."""
+    """Return the exact value of the shortest decimal representation of a finite double, as a `Fraction`."""
     return Fraction(repr(float(value)))
 
 
 def upwards(value: Fraction) -> float:
-    """Return the smallest double whose decimal representation is at least `value`.
+    """Return the smallest double whose shortest decimal representation is at least `value`.
 
     Parameters
     ----------

@@ -211,8 +211,8 @@ def locked(root: Path, *, wait: float = WAIT) -> Iterator[None]:
 
 @contextmanager
 def account_locked(*, wait: float = WAIT) -> Iterator[None]:
-    """Hold the lock that all releases of the same user account share, so that the releases of two projects cannot both
-    miss the spending of the other. A process that holds this lock never waits for the lock of a project, so two
+    """Hold the lock that all releases of the same user account share, so that simultaneous releases in two projects
+    cannot overlook each other's spending. A process that holds this lock never waits for the lock of a project, so two
     processes cannot wait for each other. Without a writable home folder, there is no lock. A folder that other users
     can change is rejected.
     """

@@ -212,13 +212,13 @@ def _scales(mechanism: str, get: Mapping[str, Any]) -> Iterator[tuple[str, float
 
 
 def _change(get: Mapping[str, Any]) -> int:
-    """Return the sensitivity of the counts of a release or of one level of a tree. It is half that of a replacement if
-    records are added or removed.
+    """Return the sensitivity of the counts of a release or of one level of a tree. If records are added or removed, the
+    sensitivity is half the sensitivity for replacements, rounded up.
     """
     tree = bool(get["levels"] or get["relation"]) and get["relation"] != "replace a record"
     return -(-get["sensitivity"] // 2) if tree else int(get["sensitivity"])
 
 
 def _least_share(get: Mapping[str, Any]) -> float:
-    """Return the smallest share of the budget that the settings assign to a level."""
+    """Return the smallest share of the budget that the settings assign to a level of a tree."""
     return float(min((get["shares"] or {"": 1.0}).values()))

@@ -157,7 +157,7 @@ def opened(folder: Path) -> Published:
 
 
 def of_record(record: Mapping[str, Any]) -> Losses | None:
-    """Return the privacy losses of a release according to its record, as at the time of the release.
+    """Return the privacy losses of a release, computed from the mechanism and the parameters in its record.
 
     Parameters
     ----------

@@ -181,7 +181,7 @@ def _journal(root: Path) -> Journal | None:
 
 
 def _read_lines(ledger: Ledger) -> list[Entry]:
-    """Return the lines of a damaged ledger that can be read."""
+    """Return the readable lines of a damaged ledger as entries."""
     entries = []
     for raw in ledger.text.split(b"\n")[1:]:
         with suppress(Refused):

@@ -1,5 +1,5 @@
-"""Entry point for releases of confidential files. It checks all settings, opens the confidential file once, draws the
-noise, and publishes the release once.
+"""Entry point for making releases from confidential files. It checks all settings, opens the confidential file once,
+draws the noise, and publishes the release once.
 
 Errors do not reveal confidential information. Expected errors state file, line, column and rule. For an unexpected
 error, only the type is shown, and the text is written to ``confidential/``.

@@ -232,7 +232,7 @@ def rho_of(costs: Iterable[Cost]) -> float:
 
 
 def beyond(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str | None:
-    """Return the reason why the sum of `costs` exceeds a budget, or None if it does not exceed the budget.
+    """Return the reason why the sum of `costs` exceeds a budget, or None if the sum is within the budget.
 
     Parameters
     ----------

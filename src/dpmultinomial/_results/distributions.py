@@ -77,7 +77,7 @@ class Marginal(ABC):
 
     @abstractmethod
     def mode(self) -> float:
-        """Return the most probable value or the location of the highest density, and raise `Unavailable` if there is no
+        """Return the most probable value or the point with the highest density, or raise `Unavailable` if there is no
         mode.
         """
 
@@ -161,7 +161,7 @@ _TIE = 1e-12  # tolerance for ties: probabilities that differ by less are equal
 
 
 class Discrete(Marginal):
-    """Distribution of a quantity with listed values: a count, or a share of counts.
+    """Distribution of a quantity with a list of possible values, such as a count or a share of counts.
 
     Parameters
     ----------
@@ -292,9 +292,7 @@ class Continuous(Marginal):
         return np.asarray(self.law.quantile(q))
 
     def mode(self) -> float:
-        """Return the location of the highest density, and raise `Unavailable` if the density has no interior
-        maximum.
-        """
+        """Return the point with the highest density, or raise `Unavailable` if the density has no interior maximum."""
         law_mode = getattr(self.law, "mode", None)
         location = law_mode() if law_mode else self._highest()
         if location is None:

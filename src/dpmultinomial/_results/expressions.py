@@ -33,8 +33,8 @@ class Comparison:
     bound: float
 
     def holds(self, values: np.ndarray) -> np.ndarray:
-        """Return, for each given value of the sum, whether the comparison holds. Numbers that differ only by rounding
-        count as equal.
+        """Return a mask of the given values of the sum that satisfy the comparison. Numbers that differ only by
+        rounding count as equal.
         """
         bound = np.where(np.isclose(values, self.bound, rtol=1e-12, atol=1e-12), values, self.bound)
         compare = {

@@ -320,8 +320,8 @@ class Coupled:
         return _Kinds(self._factors, np.bincount(self.which).tolist(), tails=True).ties(self.root)
 
     def singles(self, kinds: ArrayLike) -> list[Window]:
-        """Return the marginal distribution of the counts of each of several kinds. The weights of the counts of a kind
-        are the factor at this position in the list of factors.
+        """Return, for each given kind of count, the marginal distribution of a single count of this kind. The weights
+        of the counts of a kind are the factor at this position in the list of factors.
 
         Parameters
         ----------
@@ -466,7 +466,9 @@ def _level(free: Window, root: Window) -> float:
 
 
 def _rounding(size: int) -> float:
-    """Return the rounding error of the sum of many counts by one transform, relative to the largest weight."""
+    """Return the rounding error, relative to the largest weight, of the distribution of a sum of many counts that is
+    computed by one Fourier transform.
+    """
     return max(_NEGLIGIBLE, 4e-16 * size)
 
 

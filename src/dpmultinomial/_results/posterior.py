@@ -208,7 +208,7 @@ class Posterior:
         level: float = LEVEL,
         rng: np.random.Generator | None = None,
     ) -> pd.DataFrame:
-        """Answer questions about several quantities.
+        """Answer questions about several quantities, and return the answers as a table.
 
         Parameters
         ----------

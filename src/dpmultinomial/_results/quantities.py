@@ -93,7 +93,7 @@ class Quantities:
 
     @cached_property
     def words(self) -> Names:
-        """Names of the quantities in the form that is used in questions."""
+        """Names of the quantities, as an object that finds these names in the text of a question."""
         return Names(self.names)
 
     def _ipython_key_completions_(self) -> list[str]:

@@ -416,7 +416,7 @@ class Asked:
         self.group, self.drawer = group, drawer
 
     def rows(self, label: str, question: Mapping[str, Any], level: float) -> list[Row]:
-        """Return the rows that answer one question.
+        """Return the rows of the result table that answer one question.
 
         Parameters
         ----------

@@ -1,4 +1,5 @@
-"""Distributions of a few of many independent counts, given the distribution of the sum of all counts, by Fourier sums.
+"""Distributions of a few of many independent counts, given the distribution of the sum of all counts, computed by
+Fourier sums.
 
 Let p_k be the distribution of count k and g the weight on the sum of all counts. The weight of a sum u of a few counts
 P is
@@ -144,11 +145,13 @@ class SpectralTies:
         return Window(self.first, np.maximum(weights, 0.0))
 
     def _negligible(self, sizes: ArrayLike) -> NDArray[np.bool_]:
-        """Return whether the dropped terms are negligible, compared with sums of absolute terms."""
+        """Return whether the dropped terms of the Fourier sums are negligible compared with sums of the absolute values
+        of the terms.
+        """
         return self.dropped <= 1e-13 * _FLAT * np.asarray(sizes)
 
     def _reach(self) -> tuple[Whole, int, int]:
-        """Return the rounded means of the counts, and the ends of a range of sums. Sums outside the range have a
+        """Return the rounded means of the counts, and the ends of a range outside which the sum of the counts has a
         negligible probability.
         """
         y = np.arange(self.widest, dtype=np.float64)
@@ -199,7 +202,7 @@ class SpectralTies:
 
     @cached_property
     def transforms(self) -> Complex:
-        """Transforms of all counts at the selected frequencies, one row per count."""
+        """Fourier transforms of the distributions of all counts at the selected frequencies, with one row per count."""
         waves = self._waves(self.frequencies, self.widest)
         out = np.empty((len(self.factors), len(self.frequencies)), dtype=np.complex128)
         for part in _blocks(np.arange(len(out)), self.widest):
@@ -221,8 +224,8 @@ class SpectralTies:
         return kept
 
     def _transforms(self, places: Whole, waves: Complex) -> Complex:
-        """Return the transforms of some counts at the selected frequencies, whose waves are given. Each count is
-        measured from its rounded mean.
+        """Return the Fourier transforms of the counts at `places`, evaluated at the frequencies of the given waves.
+        Each count is measured from its rounded mean.
         """
         parts = self._weighted(waves.view(np.float64), places) / self.sums[places, None]
         firsts = np.array([self.factors[i].first for i in places])
@@ -230,8 +233,8 @@ class SpectralTies:
         return np.asarray(parts.view(np.complex128) * np.conj(self._turn(shifts)))
 
     def _weighted(self, functions: Array, places: Whole | None = None) -> Array:
-        """Return the sum of the weights of each count times each column of `functions`. A column contains the values of
-        one function at the positions in a window.
+        """Return, for every count and every column of `functions`, the sum of the weights of the count multiplied by
+        the values in the column. A column contains the values of one function at the positions in a window.
         """
         places = np.arange(len(self.factors)) if places is None else places
         out = np.empty((len(places), functions.shape[1]))
@@ -269,8 +272,9 @@ def _padded(rows: Sequence[Array], width: int) -> Array:
 
 
 def _polar(transforms: Complex) -> tuple[Array, Complex]:
-    """Return the logs of the absolute values and the phases of transforms. Smaller values than `_SMALLEST` count as
-    `_SMALLEST`: they are divided out again, or their product with other transforms is negligible.
+    """Return the logs of the absolute values of Fourier transforms, and the phases as complex numbers of modulus 1.
+    Smaller values than `_SMALLEST` count as `_SMALLEST`: they are divided out again, or their product with other
+    transforms is negligible.
     """
     sizes = np.sqrt(transforms.real**2 + transforms.imag**2)
     small = sizes < _SMALLEST

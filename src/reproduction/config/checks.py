@@ -115,9 +115,9 @@ def excess(
 
 def scenario_work(scenario: scenario_settings.Scenario, shards: int | str) -> tuple[float, float]:
     """Return the CPU time in seconds and the memory in MB of the longest job of a scenario. The points of a grid are
-    computed one after the other within a job.
+    computed sequentially within a job.
 
-    The tables of a batch are analysed one after the other. The number of tables is not checked.
+    The tables of a batch are analysed sequentially. The number of tables is not checked.
     """
     if scenario.form == "batch":
         return 0.0, 0.0

@@ -48,7 +48,7 @@ def broken(config: dict[str, Any], schema: dict[str, Any]) -> list[tuple[str, st
 def check(
     config: dict[str, Any], schema: dict[str, Any], rules: Rules | None = None, further: Further | None = None
 ) -> dict[str, Any]:
-    """Check a configuration, and return it with default values for missing keys.
+    """Check a configuration, and return a copy with default values for missing keys.
 
     Parameters
     ----------

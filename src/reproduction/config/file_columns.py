@@ -80,7 +80,7 @@ def names(settings: Mapping[str, Any], header: Sequence[str], kind: Kind) -> Nam
 
 
 def _recognised(settings: Mapping[str, Any], header: Sequence[str], kind: Kind, stated: Names) -> Names:
-    """Recognise columns by the names that other software gives them, and return a mapping from the expected names to
+    """Recognise the columns that have the names used by other software, and return a mapping from the expected names to
     these columns.
     """
     if not {"name", "value"} <= set(kind.columns):
@@ -238,7 +238,8 @@ def absent_value(settings: Mapping[str, Any]) -> str:
 
 
 def listed_cells(settings: Mapping[str, Any], kinds: Mapping[str, str], found: Names) -> dict[str, list[str]]:
-    """Return the names of all cells in a file of cells, and the columns of this file that the scenario reads.
+    """Return the names of all cells that the key ``absent`` specifies, and the columns of the file of cells that the
+    scenario reads.
 
     Raises
     ------

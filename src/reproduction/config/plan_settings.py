@@ -1,4 +1,6 @@
-"""Check the plans of a configuration and report every mistake before any release is simulated. Plain Python."""
+"""Check the plans of a configuration and report every mistake before any release is simulated. The module is written in
+plain Python.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache

@@ -54,7 +54,8 @@ def parsed(texts: Sequence[str], settings: Mapping[str, Any]) -> list[Cell]:
 def censored(
     words: Mapping[str, Any], cells: Sequence[Cell], names: Sequence[str]
 ) -> tuple[dict[str, Any], Limits | None]:
-    """Return the settings of the noise and the bounds on the counts (`table_columns.censored`).
+    """Return the noise settings with the threshold of withheld counts, and the bounds on the counts (see
+    `table_columns.censored`).
 
     Parameters
     ----------

@@ -1,4 +1,6 @@
-"""Check the questions of a scenario against the names of its quantities before any job starts. Plain Python."""
+"""Check the questions of a scenario against the names of its quantities before any job starts. The module is
+written in plain Python.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Read the columns of public files of a scenario before any job starts. Plain Python."""
+"""Read the columns of public files of a scenario before any job starts. The module is written in plain Python."""
 
 import csv
 import math
@@ -130,7 +130,7 @@ def _table(path: str, stamp: tuple[int, ...]) -> Any:
 def _texts(
     path: str, stamp: tuple[int, ...], columns: tuple[tuple[str, str], ...]
 ) -> tuple[dict[str, list[str]], list[tuple[str, int, str, str]]]:
-    """Return the given columns of a file, and the invalid cells of those given columns that are numeric."""
+    """Return the given columns of a file, and the invalid cells in the numeric columns."""
     table, kinds = _table(path, stamp), dict(columns)
     by_column = {column: table.texts(column) for column in kinds}
     wrong = [cell for c, kind in kinds.items() if kind == "number" for cell in table.wrong_cells(c, kind, empty=True)]

@@ -175,8 +175,8 @@ def printed(paper: Paper, module: str) -> list[str]:
 
 
 def groups(paper: Paper) -> dict[str, str]:
-    """Return a mapping from each quick table to the name of its group. The tables of a group are submitted to the
-    cluster together.
+    """Return a mapping from the name of each table that is quick to compute to the name of its job group. The tables of
+    a group are submitted to the cluster together.
 
     A quick table takes less than `LONG` minutes, and is neither a timing nor gathered. ``tables`` contains the quick
     tables whose inputs are all in the same group. ``summaries`` contains the quick tables that read a slow table which

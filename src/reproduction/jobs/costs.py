@@ -22,8 +22,8 @@ _RUN = "snakemake.tsv"
 
 @contextmanager
 def of_job(snakemake: Any, function: str, about: str = "") -> Iterator[None]:
-    """Log the output of a job, name the job in error messages, and write the row of costs when the process ends.
-    Scripts call the function after their imports.
+    """Log the output of a job, name the job in error messages, and write the computing costs of the job when the
+    process ends. Scripts call the function after their imports.
 
     The row ``results/benchmarks/<rule>.tsv`` contains the wall seconds, peak memory in MB and CPU seconds of this
     process and of its finished child processes; `start_up` is the number of CPU seconds before the work began.
@@ -144,7 +144,7 @@ def _cpu() -> float:
 
 
 def _write_row(path: Path, wall: float, used: float, start_up: float) -> None:
-    """Write one row of costs with the column names of Snakemake's benchmark files."""
+    """Write the computing costs of a job as one row, with the column names of Snakemake's benchmark files."""
     clock = f"{int(wall) // 3600}:{int(wall) // 60 % 60:02d}:{int(wall) % 60:02d}"
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     path.parent.mkdir(parents=True, exist_ok=True)

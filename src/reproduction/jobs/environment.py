@@ -28,7 +28,7 @@ def no_progress() -> None:
 
 def safe_path() -> None:
     """Prevent Python jobs from importing modules from the folder of their script (``.snakemake/scripts`` in the current
-    folder), because a folder that was received from another person could contain harmful modules in this place.
+    folder). A folder that was received from another person could contain harmful modules in this place.
     """
     os.environ[_SAFE_PATH] = "1"
 

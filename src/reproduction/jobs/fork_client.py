@@ -20,7 +20,9 @@ _ALONE = "OMP_NUM_THREADS"  # read once when NumPy is loaded, so jobs use as man
 
 
 def script_of(command: str, python: str) -> str:
-    """Return the script that a command runs with the current Python, or an empty string for all other commands."""
+    """Return the path of the script that a command runs with the current Python interpreter, or an empty string for all
+    other commands.
+    """
     try:
         words = shlex.split(command.removeprefix(_PREFIX))
     except ValueError:

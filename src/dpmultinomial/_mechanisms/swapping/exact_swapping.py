@@ -225,7 +225,7 @@ def row(table: ArrayLike, *, rate: float, depth: int | None = None) -> Row:
 
 
 def _log(value: int, bits: int) -> float:
-    """Return log(value 2^-bits) without loss of accuracy near 0."""
+    """Return log(value 2^-bits), which is accurate even if value 2^-bits is slightly less than 1."""
     if value <= 0:
         return -np.inf
     shift = max(0, value.bit_length() - 64)
@@ -234,10 +234,10 @@ def _log(value: int, bits: int) -> float:
 
 
 def _symmetric(n: int, small: int, other: int, at: int, rate: float, depth: int | None) -> tuple[list[int], int]:
-    """Return the ratios P(y | x)/h(y) for a fixed count x and all counts y, as integer multiples of 2^-bits. P(y | x)
-    is the probability that a swap changes a count x to y. Also return the number of bits. The function h is the
-    hypergeometric probability mass function. The total number is 2 n bits for rounding errors plus 64 bits below the
-    smallest requested value.
+    """Return the ratios P(y | x)/h(y) of a transition probability to a hypergeometric probability, for a fixed count x
+    and all counts y, as integer multiples of 2^-bits. P(y | x) is the probability that a swap changes a count x to y.
+    Also return the number of bits. The function h is the hypergeometric probability mass function. The total number is
+    2 n bits for rounding errors plus 64 bits below the smallest requested value.
     """
     lost = 2 * n
     bits = lost + _DIGITS + (depth or _DIGITS)
@@ -259,8 +259,8 @@ def _symmetric(n: int, small: int, other: int, at: int, rate: float, depth: int 
 def class_law(
     table: ArrayLike, *, rate: float, depth: int | None = None, most_work: float = MOST_WORK
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return all tables with the same margins as `table`, and the log probabilities of the swap from `table` to each of
-    these tables and of the reverse swap.
+    """Return all tables with the same margins as `table`, the log probability of a swap from `table` to each of these
+    tables, and the log probability of the reverse swap.
 
     Parameters
     ----------
@@ -305,8 +305,8 @@ def class_law(
 def listed_law(
     counts: NDArray[np.int64], rate: float, most_work: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]] | str:
-    """Compute the exact distributions of swaps, as in `class_law`, for a table larger than 2 x 2 that has already been
-    checked. If there are too many tables with the same margins, return the reason.
+    """Return the same result as `class_law` for a table larger than 2 x 2 that has already been checked. If there are
+    too many tables with the same margins, return the reason.
 
     Parameters
     ----------

@@ -268,8 +268,8 @@ def cell_sd(table: ArrayLike, *, rate: float) -> float:
 
 
 def limit_odds_ratio(theta: ArrayLike, *, rate: float) -> float:
-    """Return the odds ratio after a swap of infinitely many records with the cell probabilities `theta` (cells 00, 01,
-    10, 11).
+    """Return the odds ratio of a 2 x 2 table after a swap, in the limit of infinitely many records with the cell
+    probabilities `theta` (cells 00, 01, 10, 11).
 
     The margins do not change, and the distance to independence is multiplied by 1 - rate.
 

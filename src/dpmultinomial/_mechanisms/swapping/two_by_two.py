@@ -146,8 +146,8 @@ def row(table: ArrayLike, *, rate: float, log_prior: NDArray[np.float64] | None 
 
 @lru_cache(maxsize=64)
 def _weights(n: int, small: int, rate: float) -> NDArray[np.float64]:
-    """Return a cached array for the log weights of the swaps of tables with `n` records at a given swap rate. Entries
-    are NaN until the weight is computed.
+    """Return the cached array that stores the log weights of swaps for tables with `n` records and a given swap rate.
+    Entries are NaN until the weight is computed.
     """
     return np.full(small + 1, np.nan)
 

@@ -444,8 +444,8 @@ def _beyond(noise: Noise, size: int) -> tuple[int, int]:
 
 
 def _far(law: Array, noise: Noise, size: int) -> int:
-    """Return a bound on the absolute value of the sum of `size` independent noise terms with the distribution `law` and
-    the noise in the total. The sum exceeds the bound only with negligible probability.
+    """Return a bound on the absolute value of the sum of the noise in the total and `size` independent noise terms with
+    the distribution `law`. The sum exceeds the bound only with negligible probability.
     """
     out = noise.of_total.p
     for _ in range(size):
@@ -688,9 +688,9 @@ def _trimmed(first: np.int64, law: Array) -> tuple[Whole, Array]:
 
 
 def _afterwards(chain: Chain) -> list[Array]:
-    """Return, for every component, the combined weight of the total and of all later components. The weight is a
-    function of the sum t of this component and the earlier components. Each array has shape (1 or 2, L), with the value
-    for t at index -t modulo L. The second row applies once a component has received the last unit.
+    """Return, for every component, the convolution of the weights of the total and of all later components. The weight
+    is a function of the sum t of this component and the earlier components. Each array has shape (1 or 2, L), with the
+    value for t at index -t modulo L. The second row applies once a component has received the last unit.
     """
     length = len(chain.tail)
     late = scipy.fft.rfft(chain.tail)

@@ -54,9 +54,9 @@ class Columns:
 
 
 def columns(released: Whole, shapes: Array, *, together: bool) -> Columns:
-    """Return the components of a release in groups, which are called columns. If `together` is true, a column is a
-    group of equal components. Otherwise, each component is a column, as required by tie-breaking rules that depend on
-    the order.
+    """Group the components of a release, and return the groups, which are called columns. If `together` is true, a
+    column is a group of equal components. Otherwise, each component is a column, as required by tie-breaking rules that
+    depend on the order.
 
     Parameters
     ----------
@@ -287,9 +287,9 @@ class _Claims:
         self._masses.append((clear, got, lost))
 
     def add_to(self, whole: Array, edge: Array, ties: str) -> None:
-        """Update a float64 array of shape (G, T) by adding the log of the joint weight of the components that may be
-        tied. The array has one row per tilt and one column per level. A component may be tied if its noisy count can be
-        at an end of its interval. The weight is a crude bound that is refined for levels that are not negligible.
+        """Add the log of the joint weight of the components that may be tied to a float64 array of shape (G, T). The
+        array has one row per tilt and one column per level. A component may be tied if its noisy count can be at an end
+        of its interval. The weight is a crude bound that is refined for levels that are not negligible.
         """
         level, repeats = np.concatenate(self._level), np.concatenate(self._repeats)
         order = np.argsort(level, kind="stable")
@@ -326,8 +326,9 @@ class _Claims:
 def _batched(
     levels: Whole, begin: Whole, end: Whole, claims: Whole, parts: tuple[Array, Array, Array, Whole], ties: str
 ) -> Iterator[tuple[int, Array]]:
-    """Yield batches of levels of algorithm 3 of Wang (2020), each with the result of `_claims`. All levels of a batch
-    have the same number of possible ties (claims) and the same number of columns.
+    """Yield each level of algorithm 3 of Wang (2020) with the log weights of its possible ties, which `_claims`
+    computes in batches of levels. All levels of a batch have the same number of possible ties (claims) and the same
+    number of columns.
     """
     alike: dict[tuple[int, int], list[int]] = {}
     for i in levels.tolist():

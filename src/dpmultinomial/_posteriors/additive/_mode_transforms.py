@@ -270,15 +270,13 @@ class Problem:
 
     @cached_property
     def columns(self) -> Columns:
-        """Groups of equal components (columns), or one column per component if the tie-breaking rule depends on the
-        order.
-        """
+        """Groups of equal components, or one group per component if the tie-breaking rule depends on the order."""
         shapes = self.prior.shapes(len(self.released))
         return _mode_levels.columns(self.released, shapes, together=self.ties == "random")
 
     def totals(self, span: float) -> tuple[Whole, Array]:
         """Return the true totals that differ from the released total by at most `span`/epsilon, and the log of the
-        factor of each total in the posterior weights.
+        factor that each total contributes to the posterior weights.
         """
         totals, logs = self.noise.totals(self.total, span)
         return totals, logs + self.prior.log_total(totals)
@@ -439,9 +437,9 @@ class _Sweep:
         return np.asarray(np.maximum(*sides))
 
     def _scale(self) -> None:
-        """Set, for every column (group of components), the log factor that does not depend on the exponential tilt. It
-        is the sum of the log prior, the log of the noise at 0, and a scale that keeps products near 1. The factor of
-        the totals is scaled in the same way.
+        """Compute and store, for every column (group of components), the part of the log factor that does not depend on
+        the exponential tilt. It is the sum of the log prior, the log of the noise at 0, and a scale that keeps products
+        near 1. The factor of the totals is scaled in the same way.
         """
         noise, c, tilt = self.problem.noise, self.problem.columns, self.whole.tilt
         at_tilt = self.masses.levels[int(np.argmin(np.abs(self.masses.tilts - tilt)))]

@@ -56,7 +56,7 @@ def support_for(epsilon: float, support: float | None) -> float:
 @dataclass(frozen=True)
 class NoiseModel:
     """Distribution of the noise D of one count, with P(D = d) = peak exp(-epsilon |d|) for |d| <= support, where peak
-    is P(D = 0), and support is the largest possible |d| (which may be infinite).
+    is P(D = 0), and support is the truncation point of the noise (possibly infinite).
 
     Parameters
     ----------
@@ -178,8 +178,8 @@ class Noise:
         return out
 
     def _band(self, block: int) -> Array:
-        """Return a cached matrix of shape (block + 2 reach, block), in which the noise distribution in column i starts
-        at row i.
+        """Return a cached banded matrix of shape (block + 2 reach, block), whose column i contains the noise
+        distribution from row i onwards.
         """
         if block not in self._bands:
             band = np.zeros((block + 2 * self.reach, block))

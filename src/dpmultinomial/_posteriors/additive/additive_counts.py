@@ -477,7 +477,7 @@ REFUSED = "refused"
 
 @dataclass(frozen=True)
 class Release:
-    """Release of one table of counts with additive noise, as a member of a batch of such releases.
+    """Release of one table of counts with additive noise, as an element of the batch that `posteriors` processes.
 
     Parameters
     ----------

@@ -332,9 +332,9 @@ STEP = 0.4  # step of the trapezoid rule in orthonormal coordinates: aliasing be
 
 
 def log_ratio(mean: Array, sse: Array, counts: NDArray[np.int64]) -> Array:
-    """Compute the log ratio of the exact density of (mean, sum of squares) to its saddlepoint density. The log ratio is
-    log h_c - log h_saddle for the count c, and it is computed by two-dimensional inversion. The error is about 1e-8 or
-    1e-12 c.
+    """Compute the log ratio of the exact density of (mean, sum of squares) to the saddlepoint approximation of this
+    density. The log ratio is log h_c - log h_saddle for the count c, and it is computed by two-dimensional inversion.
+    The error is about 1e-8 or 1e-12 c.
 
     Parameters
     ----------

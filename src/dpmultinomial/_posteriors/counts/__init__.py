@@ -1,3 +1,3 @@
-"""Posterior distributions of the shares in a file, and of the multinomial probabilities (rates) from which the file is
-sampled, given noisy counts and an exact total.
+"""Posterior distributions of the category shares in a confidential file, and of the multinomial probabilities (rates)
+from which the records of the file are sampled, given noisy counts and an exact total.
 """

@@ -158,7 +158,7 @@ class BetaMixture(TailedLaw):
         return float(upper) if abs(z) >= _FARTHEST - 1e-9 and (z > 0) == upper else share_at(z)
 
     def _components(self, probability: float) -> Components:
-        """Return all components of the mixture that are not negligible in a tail with a given probability."""
+        """Return all components of the mixture that are needed to compute a tail with a given probability."""
         parts = self._deep if probability > _FAINT / _FAINTER else self._listed(probability * _FAINTER)
         order = np.argsort(parts[2], kind="stable")
         kept = order[np.cumsum(parts[2][order]) > 0.01 * _ACCEPTED * probability]
@@ -186,8 +186,8 @@ class BetaMixture(TailedLaw):
         return out
 
     def _central(self, x: ArrayLike, *, upper: bool) -> Array:
-        """Return the probability that a share is below given points or, if `upper` is true, above them. Components of
-        the mixture with negligible weight are omitted.
+        """Return the probability that a share is below given points, or above these points if `upper` is true.
+        Components of the mixture with negligible weight are omitted.
         """
         if upper:
             return self._sum(x, lambda v: self.weights * betainc(self.b, self.a, 1 - v))
@@ -253,7 +253,9 @@ class PairedLaw(ABC):
         """
 
     def share(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:
-        """Return None, because the distribution of a share is computed as a mixture over all pairs of counts."""
+        """Return None instead of the distribution of a share, because this distribution is computed as a mixture over
+        all pairs of counts.
+        """
         return None
 
     def tails(self, inside: int, others: Sequence[int], negligible: float) -> Pairs:

@@ -182,8 +182,8 @@ def _flat(noisy_counts: ArrayLike | Sequence[ArrayLike], starts: ArrayLike | Non
 
 
 def _entries(name: str, values: ArrayLike, sizes: NDArray[np.int64]) -> Array:
-    """Return an array with one value per entry of the tables. The input is a single value, one value per table, or one
-    value per entry.
+    """Expand an argument to an array with one value per entry of all tables. The input is a single value, one value per
+    table, or one value per entry.
     """
     array = _checks.floats(name, values)
     if array.ndim == 0:

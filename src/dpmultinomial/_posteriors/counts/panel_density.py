@@ -361,13 +361,13 @@ class PanelDensity:
         return self._laid[-1][:left][::-1] + self._laid[1][:right]
 
     def _with(self, side: int, number: int) -> tuple[int, int]:
-        """Return the numbers of panels to the left and to the right of the centre. The number is `number` on the side
-        `side`, and the number of panels of the core on the opposite side.
+        """Return the numbers of interpolation panels to the left and to the right of the centre: `number` on the given
+        side, and the number of core panels on the opposite side.
         """
         return (number, self._core[1]) if side < 0 else (self._core[-1], number)
 
     def _exists(self, side: int, number: int) -> bool:
-        """Return whether at least a given number of panels is available on one side of the centre. Missing panels are
+        """Return whether there are at least `number` interpolation panels on one side of the centre. Missing panels are
         added if this is possible.
         """
         while len(self._laid[side]) < number:

@@ -60,7 +60,7 @@ class Window:
         return self.first + len(self.weights) - 1
 
     def values(self) -> NDArray[np.int64]:
-        """Integers to which the weights belong, from `first` to `last` in increasing order."""
+        """Consecutive integers to which the weights are assigned, from `first` to `last`."""
         return np.arange(self.first, self.last + 1)
 
     def reflected(self, total: int) -> "Window":
@@ -272,8 +272,8 @@ Triple = tuple[Window, Window, Window]
 
 @dataclass(frozen=True)
 class ShareWeights:
-    """Weights of the possible values of the count in the numerator of a share, of each other count in the denominator,
-    and of each count outside the denominator.
+    """Weights of the possible values of the counts that determine a share: the count in the numerator, the other counts
+    in the denominator, and the counts outside the denominator.
 
     Parameters
     ----------
@@ -335,8 +335,8 @@ class PairWeights:
 
     @property
     def precise(self) -> Triple:
-        """Weights of the numerator of a share, of the rest of its denominator, and of the whole denominator. The
-        weights are listed for all possible values s, t and s + t, with a small relative error in the tails.
+        """Weights of the possible values of s, t and s + t, where s is the count in the numerator of a share, and t is
+        the sum of the other counts in the denominator. The weights have a small relative error in the tails.
         """
         return self.mine, self.theirs, self.of_total
 

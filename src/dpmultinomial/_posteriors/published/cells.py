@@ -1,5 +1,5 @@
-"""Input for the inference: noisy counts with their noise distributions, public bounds, indicators of measured values
-and error messages, and the public information about the sum of the counts.
+"""Tables of noisy counts with their noise distributions, public bounds and error messages, and public information about
+the sum of the counts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ _SCALES = ("scale", "sd", "sigma", "variance")
 
 @dataclass(frozen=True)
 class Cells:
-    """Noisy counts in the form that inference requires, with one row per count.
+    """Table of noisy counts with their noise distributions, public bounds and error messages, with one row per count.
 
     Parameters
     ----------
@@ -260,8 +260,8 @@ class Total:
 
 
 def total_of(total: Any, concentration: float | None) -> Total:
-    """Return the public information about the total of the counts, as a user described it. The user passes an integer
-    (an exact total) or ``{released: number, noise: keys or a distribution}``.
+    """Return the public information about the total of the counts, built from the description that the user passed. The
+    user passes an integer (an exact total) or ``{released: number, noise: keys or a distribution}``.
 
     Parameters
     ----------
@@ -295,7 +295,7 @@ def total_of(total: Any, concentration: float | None) -> Total:
 
 
 def enough(size: int, group: str = "") -> None:
-    """Raise an error if a prior cannot be fitted to a given number of counts.
+    """Raise ValueError if there are too few measured counts to fit a prior.
 
     Parameters
     ----------

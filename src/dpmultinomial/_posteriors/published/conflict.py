@@ -142,7 +142,8 @@ def of_count(value: float, law: Any, total: int, a: float, b: float, *, listed: 
 
 
 def least_given_totals(cells: Cells, totals: Array, alpha: float, sizes: Array) -> Array:
-    """Return a lower bound on the probability that `given_total` computes, for the counts of many tables in one pass.
+    """Return a lower bound on the prior predictive tail probability of each released count (see `given_total`), for the
+    counts of many tables in one pass.
 
     Parameters
     ----------

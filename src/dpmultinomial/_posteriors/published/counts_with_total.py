@@ -1,5 +1,5 @@
-"""Posterior distributions of the counts and shares in a file, and of the rates in the sampled population, given noisy
-counts and a public or noisy total.
+"""Posterior distributions of the counts and shares in a confidential file, and of the rates in the sampled population,
+given noisy counts and a public or noisy total.
 
 The total is public, or measured with independent noise. The posterior is exact. It is computed by convolutions of the
 weights of the counts on windows, with a bound on the neglected mass (`tied_windows`).
@@ -159,8 +159,8 @@ def _numbers(law: Coupled, level: float) -> _Numbers:
 
 
 def _in_blocks(law: Coupled, label: str) -> Iterator[tuple[range, list[Window]]]:
-    """Yield pairs of a range of kinds of counts and the marginal distributions of the counts of these kinds. Show
-    progress on a terminal.
+    """Yield the marginal distributions of all kinds of counts in blocks, each block as a pair (range of kinds,
+    distributions). Show progress on a terminal.
     """
     kinds = int(law.which.max()) + 1
     widest = max(len(law.own(int(place)).weights) for place in np.unique(law.which, return_index=True)[1])
@@ -171,7 +171,7 @@ def _in_blocks(law: Coupled, label: str) -> Iterator[tuple[range, list[Window]]]
 
 
 def _rows(parts: Sequence[Array], fill: float) -> tuple[Array, NDArray[np.int64]]:
-    """Return arrays of different lengths as the rows of one array, filled up with `fill`, and their lengths."""
+    """Return arrays of different lengths as rows of one array, padded with `fill`, and the lengths of these arrays."""
     widths = np.array([len(part) for part in parts])
     rows = np.full((len(parts), int(widths.max())), fill)
     for row, part in zip(rows, parts, strict=True):
@@ -244,7 +244,7 @@ def posterior(
 
 
 class _Parts:
-    """Joint posterior distribution of the counts, the shares and the rates of one file."""
+    """Joint posterior distribution of the counts and shares in one confidential file, and of the rates."""
 
     def __init__(self, tied: TiedCounts) -> None:
         self.tied, self.law, self.names, self.alpha = tied, tied.together, tied.names, tied.alpha
@@ -252,8 +252,8 @@ class _Parts:
         self._known: dict[float, _Numbers] = {}  # summaries of the rates by level
 
     def groups(self) -> dict[str, Quantities]:
-        """Return the posterior distributions of the counts, of the shares (unless omitted), and of the rates (if
-        modelled).
+        """Return the posterior distributions of the counts, of the shares unless they are omitted, and of the rates if
+        the model contains rates.
         """
         quantity_groups = {"counts": self._group("counts", self._count, self.law)}
         quantity_groups |= {} if self.omitted else {"shares": self.shares()}
@@ -313,7 +313,7 @@ class _Parts:
         return Quantities(tuple(self.names[i] for i in group), lambda i: law(group[i]), joint=part)
 
     def _numbers_of(self, group: str) -> Callable[[float], Columns] | None:
-        """Return a function that summarises all counts or all shares in one pass, or None if this is not possible."""
+        """Return a function that summarises all quantities of a group in one pass, or None if this is not possible."""
         fixed_total = self.law.root.first if len(self.law.root.weights) == 1 else 0
         if len(self.names) < tied_windows.SHARED or (group != "counts" and fixed_total <= 0):
             return None
@@ -394,7 +394,7 @@ class _Parts:
         return RateLaw(float(self.alpha[i]), self._others(i, group), *self._parts(i, group))
 
     def _others(self, i: int, group: Group = None) -> float:
-        """Return the sum of the concentrations of all other rates in a group, without cancellation."""
+        """Return the sum of the concentrations of all other rates in a group, computed without subtraction."""
         assert self.alpha is not None
         return float(sum(float(self.alpha[j]) for j in (range(len(self.alpha)) if group is None else group) if j != i))
 

@@ -318,8 +318,8 @@ _RIDGE = 1e-6
 
 
 def edges_of(centre: Array, sd: Array, last: float) -> Whole:
-    """Return the edges of the cells of a histogram of counts. The first edge is 0. Cell b contains the counts
-    edges[b]..edges[b + 1] - 1, and the count 0 has a separate cell.
+    """Return the edges of the bins of a histogram of counts. The first edge is 0. Bin b contains the counts
+    edges[b]..edges[b + 1] - 1, and the count 0 has a separate bin.
 
     Parameters
     ----------
@@ -377,7 +377,7 @@ _SMALLEST_BLOCK = 16  # smallest number of rows in a block of `_cross`
 
 
 def largest(likelihood: Array, times: Array, width: Array) -> tuple[Array, float]:
-    """Return the cell probabilities and the smoothness of the histogram prior that maximise the penalised evidence.
+    """Return the bin probabilities and the smoothness of the histogram prior that maximise the penalised evidence.
 
     Parameters
     ----------

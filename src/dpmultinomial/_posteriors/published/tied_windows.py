@@ -199,8 +199,8 @@ class Leaves:
         return float((self.times * self.low).sum()), float((self.times * (self.low + self.width - 1)).sum())
 
     def evidence(self, theta: float, sums: Array, weights: Array) -> float:
-        """Return twice the normal approximation of the mean weight of the unconditional sum under an exponential tilt.
-        It is at most 1 if no weight exceeds 1.
+        """Return twice the normal approximation to the expected weight of the unconditional sum under an exponential
+        tilt. The result is limited to at most 1, which is valid if no weight exceeds 1.
         """
         mean, variance = self.moments(theta)
         density = np.exp(-((sums - mean) ** 2) / (2 * variance + 1)) / np.sqrt(np.pi * (2 * variance + 1))
@@ -214,8 +214,8 @@ class Leaves:
         return log_totals
 
     def _scaled(self, rows: slice, part: slice, theta: float) -> tuple[Array, Array]:
-        """Return the weights of the selected counts under an exponential tilt, with a largest weight of 1 in every row,
-        and the log of the largest weight of every row. The positions in `logs` are `part`.
+        """Return the weights of the selected counts under an exponential tilt, scaled to a largest weight of 1 in every
+        row, and the log of the largest weight of every row. The positions in `logs` are `part`.
         """
         width = self.width[rows, None]
         offsets = np.arange(float(width.max()))
@@ -229,9 +229,9 @@ class Leaves:
 
 
 def _row_blocks(width: Array) -> Iterator[tuple[slice, slice]]:
-    """Yield consecutive parts of the windows of counts: the range of rows, and the range of entries in an array of all
-    windows. The windows of a part have at most `_TOGETHER` values if they are extended to the widest window of the
-    part. A wider window is a separate part.
+    """Yield consecutive parts of the windows of counts, each as a pair of the range of rows and the range of entries in
+    the array of all windows. The windows of a part have at most `_TOGETHER` values if they are extended to the widest
+    window of the part. A wider window is a separate part.
     """
     ends = np.append(0, np.cumsum(width)).astype(np.int64)
     start = 0
@@ -244,7 +244,7 @@ def _row_blocks(width: Array) -> Iterator[tuple[slice, slice]]:
 
 
 def _log_weights(cells: Cells, priors: Sequence[CountPrior], low: Array, width: Array) -> Array:
-    """Return the logs of prior times likelihood of the possible counts, for one window after the other."""
+    """Return the log of prior times likelihood for every possible count, concatenated over all windows."""
     out = np.empty(int(width.sum()))
     kinds = list({id(prior): prior for prior in priors}.values())
     place = {id(prior): i for i, prior in enumerate(kinds)}
@@ -425,7 +425,9 @@ def _law_of_sum(leaves: Leaves, which: Whole, total: Total, *, rough: bool) -> t
 
 
 def _balance(leaves: Leaves, total: Total) -> float:
-    """Return the tilt that is the slope of the prior of the sum at the mean of the tilted sum, approximately."""
+    """Return an approximation of the exponential tilt that is equal to the slope of the log prior of the sum at the
+    mean of the tilted sum.
+    """
     theta = 0.0
     for _ in range(20):
         mean, variance = leaves.moments(theta)
@@ -440,8 +442,8 @@ def _balance(leaves: Leaves, total: Total) -> float:
 def _near(
     leaves: Leaves, which: Whole, total: Total, theta: float, *, rough: bool
 ) -> tuple[int, Array, tuple[float, float]]:
-    """Return the first sum with an accurate weight under a tilt, the logs of the weights, and upper bounds on the logs
-    of the next weights beyond both ends.
+    """Return the first sum whose weight is accurate under a given tilt, the log weights of this sum and of the
+    following sums, and upper bounds on the log weights of the sums just beyond both ends.
     """
     smallest = _ACCURATE if rough else SMALLEST
     law = free_sum(leaves.tilted(theta), which, tails=not rough).normalised()
@@ -453,8 +455,8 @@ def _near(
 
 
 def _untilted(law: Window, theta: float, log_total: float, total: Total) -> tuple[Array, Array]:
-    """Return the possible sums of tilted counts, and the logs of the probabilities of these sums without the tilt,
-    including the prior of the sum.
+    """Remove the exponential tilt from the probabilities of the sums of the counts, and return the possible sums and
+    their log weights, including the prior of the sum.
     """
     sums = law.values().astype(np.float64)
     return sums, law.log_weights() - theta * sums + log_total + total.log_prior(sums)

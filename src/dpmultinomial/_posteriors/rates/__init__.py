@@ -1,1 +1,1 @@
-"""Posterior distributions of rates (events per exposure) and shares, given protected counts and covariates."""
+"""Posterior distributions of rates (events per exposure) and shares, given privacy-protected counts and covariates."""

@@ -228,7 +228,8 @@ _ENTRIES = 1_000_000
 
 
 def nodes_of(cells: Cells, log_mass: float = 40.0) -> tuple[Array, Array]:
-    """Compute quadrature nodes for protected exposures, and the logs of their weights.
+    """Compute quadrature nodes for the true exposure of every area, given the released exposures, and the logs of the
+    weights of the nodes.
 
     Parameters
     ----------

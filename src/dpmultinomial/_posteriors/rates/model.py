@@ -1,5 +1,6 @@
-"""Regression of rates or shares on covariates, given protected counts. The log posterior of the hyperparameters, its
-gradient and its Hessian are computed by exact sums over the counts, and the mode by Newton's method.
+"""Regression of rates or shares on covariates, given privacy-protected counts. The log posterior of the
+hyperparameters, its gradient and its Hessian are computed by exact sums over the counts, and the mode by Newton's
+method.
 
     rates:  theta_i ~ Gamma(a, mean mu_i), log mu_i = x_i'b;  D_i ~ Poisson(theta_i E_i)
     shares: p_i ~ Beta(a mu_i, a (1 - mu_i)), logit mu_i = x_i'b;  D_i ~ Binomial(N_i, p_i)
@@ -303,5 +304,7 @@ class Fit:
 
     @property
     def log_marginal(self) -> float:
-        """Marginal log posterior of the fixed parameters. All others are integrated out by Laplace's method."""
+        """Log of the marginal posterior density of the fixed parameters. All other parameters are integrated out by
+        Laplace's method.
+        """
         return float(self.value - np.linalg.slogdet(self.information / (2 * np.pi))[1] / 2)

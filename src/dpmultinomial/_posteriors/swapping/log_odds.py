@@ -279,8 +279,8 @@ class _Group:
         return np.asarray(self._logs + (gammaln(tilted) - self._gammas).sum(axis=1))
 
     def _at(self, line: int) -> tuple[float, float]:
-        """Return the exponential tilt of a line of integration, and the mean of the log odds ratio under this tilt. The
-        tilt of the first line is 0.
+        """Return the exponential tilt that defines a line of integration in the complex plane, and the mean of the log
+        odds ratio under this tilt. The tilt of the first line is 0.
         """
         depth = _FIRST + _STEP * (line - 1) - np.log(self.whole)
         c = self._tilt(lambda c, log_mass, mean: c * mean - log_mass - depth) if line else 0.0
@@ -303,8 +303,8 @@ class _Group:
         return self._at_odds(_MOST if excess_at(_MOST) < 0 else _LEAST)
 
     def _at_odds(self, log_odds: float) -> float:
-        """Return the tilt parameter that is a given fraction of its largest possible value. The argument is the log
-        odds of this fraction.
+        """Return a given fraction of the largest possible tilt parameter. The argument is the log odds of this
+        fraction.
         """
         return float(self._limits[1] / (1 + np.exp(-log_odds)))
 
@@ -485,8 +485,8 @@ class LogOddsMixture(TailedLaw):
 
     @cached_property
     def _lower(self) -> UpperTail:
-        """Return the upper tail of the negative log odds ratio, which is the log odds ratio of the table with exchanged
-        columns.
+        """Return the upper tail of the negated log odds ratio, which is the log odds ratio of the table after its
+        columns are exchanged.
         """
         parameters, shares = self._all
         return UpperTail(np.ascontiguousarray(parameters[:, [1, 0, 3, 2]]), shares)

@@ -167,8 +167,8 @@ def _table(
 
 
 def _side(which: int, pairs: list[tuple[str, str]], given: Sequence[object] | None) -> list[str]:
-    """Return the names of the rows (0) or columns (1) of a table: the given names or, by default, the names that occur
-    in the cells.
+    """Return the names of the rows (if `which` is 0) or of the columns (if `which` is 1) of a table: the given names
+    or, by default, the names that occur in the cells.
     """
     values_of_side = {pair[which] for pair in pairs}
     if given is None:

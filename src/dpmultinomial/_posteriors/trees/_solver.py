@@ -386,7 +386,7 @@ class Shares:
         return np.stack([*np.tensordot(self.times, each[..., :3], (0, 0)).T, self.times @ lost])
 
     def log_density(self, u: Array) -> tuple[Array, Array]:
-        """Return the log density at given values of u, and the results of `sums`."""
+        """Return the log density at given values of u, and the sums from which the density is computed (see `sums`)."""
         sums = self.sums(-np.logaddexp(0.0, -u))
         return sums[0] - np.logaddexp(0.0, -u) - self.b * np.logaddexp(0.0, u), sums
 

@@ -244,7 +244,8 @@ def _correlated(a: _Window, b: _Window, low: int, size: int) -> Array:
 
 
 def sized(p: Array) -> Array:
-    """Return a joint distribution of two counts, after checking its number of entries (`sized_as`).
+    """Return a joint distribution of two counts unchanged, or raise `Unlisted` if the distribution has too many
+    entries.
 
     Parameters
     ----------
@@ -259,7 +260,7 @@ def sized(p: Array) -> Array:
 
 
 def sized_as(rows: int, columns: int) -> None:
-    """Check the number of entries of a joint distribution of two counts.
+    """Raise `Unlisted` if a joint distribution of two counts has too many entries.
 
     Parameters
     ----------
@@ -440,7 +441,9 @@ class TreeLaw:
         deepest: int,
         facts: dict[str, object],
     ) -> None:
-        """Set all attributes except the messages, and compute the summaries of all counts."""
+        """Set all attributes of the posterior distribution except the messages, and compute the summaries of all
+        counts.
+        """
         self.tree: Tree = measurements.tree
         self.measurements, self.prior = measurements, prior
         self.log_evidence, self.level, self._deepest = log_evidence, level, deepest

@@ -238,8 +238,8 @@ class Lists:
         return other
 
     def put(self, sites: NDArray[Any], rows: Whole | int, part: Listed, shift: int = 0) -> int:
-        """Store a list of log weights, and assign it to several nodes after a shift by `shift` counts. Return the index
-        of the list.
+        """Store a list of log weights, and assign this list to several nodes after a shift by `shift` counts. Return
+        the index of the list.
         """
         self._parts.append(part)
         self._starts.append(self._starts[-1] + len(part.logs))

@@ -349,8 +349,8 @@ class PartOfTotal:
 
 
 def _added_up(tree: Tree, rows: Whole, values: Whole) -> Whole:
-    """Return, for every node of the tree, the sum of the values of those children that are among the given nodes, as an
-    int64 array of shape (n,).
+    """Return, for every node of the tree, the sum of the values of the children in `rows`, as an int64 array of shape
+    (n,).
     """
     out = np.zeros(len(tree), dtype=np.int64)
     np.add.at(out, tree.parent[rows], values[rows])

@@ -168,8 +168,8 @@ class Tree:
         return nodes[::-1]
 
     def sums(self, leaves: ArrayLike) -> NDArray[Any]:
-        """Return the values of all nodes given the values of the leaves, as an array with the shape of `leaves`. Values
-        at inner nodes are ignored.
+        """Return the values of all nodes, each computed as the sum of the values of the leaves below the node, as an
+        array with the shape of `leaves`. Values at inner nodes are ignored.
 
         Parameters
         ----------
@@ -444,7 +444,7 @@ class Histogram:
 
     def settings(self) -> dict[str, object]:
         """Return a description of the fitted prior: the number of leaves that were used in the fit, and the probability
-        of the first cell of the histogram.
+        of the first bin of the histogram.
         """
         return {"law": "fitted", "fitted_on": self.fitted_on, "zero": float(self.masses[0])}
 

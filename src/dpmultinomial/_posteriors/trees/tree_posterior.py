@@ -44,7 +44,7 @@ SINGLE = 6  # number of counts with separate cells
 
 @dataclass(frozen=True)
 class FittedSplits:
-    """Fitted concentrations of the Dirichlet-multinomial distributions of children given their parent, one per level.
+    """Fitted concentrations of the Dirichlet-multinomial priors of the counts of children, one per level of the tree.
 
     Parameters
     ----------
@@ -323,8 +323,8 @@ def grid(last: float) -> Whole:
 
 
 def is_star(measurements: Measurements) -> bool:
-    """Return whether the posterior distribution of a tree is computed by `mixture`. In this case, all nodes except the
-    root are leaves, the root has neither a measurement nor a bound, and there are more than `WIDEST` leaves.
+    """Return whether the function `mixture` computes the posterior distribution of a tree. In this case, all nodes
+    except the root are leaves, the root has no measurement and no bound, and there are more than `WIDEST` leaves.
     """
     tree = measurements.tree
     root = tree.root
@@ -750,8 +750,8 @@ def infer(
 def _solved(
     measurements: Measurements, prior: Splits | Leaves, reach: float
 ) -> tuple[Solved, float, Splits | Leaves, dict[str, object]]:
-    """Return the messages of the tree, the part of the log evidence that the messages do not contain, the fitted prior,
-    and a dict that describes the fit.
+    """Return the sum-product messages of the tree, the part of the log evidence that these messages do not contain, the
+    fitted prior, and a dict that describes the fit.
     """
     tree = measurements.tree
     sites, lists, constant = measurements.weigh(reach)
