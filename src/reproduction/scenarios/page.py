@@ -128,11 +128,12 @@ def _protected(point: Mapping[str, Any], budgets: Mapping[str, Mapping[str, floa
         return ["The privacy cost of the published numbers is not stated; ask the agency that released them."]
     relation = str(cost.get("relation") or "")
     stated = {key: float(cost[key]) for key in ("epsilon", "rho", "order") if key in cost}
-    paid = " and ".join(f"{key} = {amount(value)}" for key, value in stated.items())
+    delta = {"delta": float(cost["delta"])} if "delta" in cost else {}
+    paid = " and ".join(f"{key} = {amount(value)}" for key, value in {**stated, **delta}.items())
     asked = Cost(relation=relation or REPLACE, **stated)
-    more = replaced_text(stated, relation)
+    more = replaced_text({**stated, **delta}, relation)
     sentences = [f"Individual records were protected with {paid}{f' ({relation}{more})' if relation else ''}."]
-    sentences.append(_guarantee(asked, relation))
+    sentences.append(_guarantee(asked, relation, delta.get("delta", 0.0)))
     sentences += composed(point.get("noise"), asked)
     source = str(point.get("source", ""))
     ceiling = checks.limits(budgets, source) or point.get("ceiling") or {}
@@ -175,18 +176,19 @@ def composed(noise: Any, cost: Cost) -> list[str]:
     return [f"By its exact loss distribution, this release alone is {claim}; budgets count rho."]
 
 
-def _guarantee(cost: Cost, relation: str) -> str:
+def _guarantee(cost: Cost, relation: str, delta: float = 0.0) -> str:
     """Return a sentence that explains the privacy guarantee in terms of an attacker who tries to learn about one
-    record.
+    record. A pure cost may have a delta, the probability of a release that rules out the neighbouring file.
     """
     epsilon, exceptional = loss_bound(cost)
+    exceptional = exceptional or delta
     odds = rounded_up(exp(epsilon)) if epsilon < 30 else f"10^{ceil(epsilon / log(10))}"
     digits = 1 if epsilon < 4 else 4
     probability = 1 / (1 + exp(-epsilon))
     upper = ceil(probability * 10 ** (digits + 2)) / 10 ** (digits + 2)
     sure = percent(probability if upper == 1 else upper, digits)
     files = f"differ by one step ({relation})" if relation else "differ by one step"
-    rarely = f" (with probability {exceptional:g}, the reader may learn more)" if exceptional else ""
+    rarely = f" (with probability {amount(exceptional)}, the reader may learn more)" if exceptional else ""
     weak = f" Above epsilon = {_WEAK}, this is a weak guarantee." if epsilon > _WEAK else ""
     if weak and exceptional:  # the bound is not the stated cost
         weak = f" This is a bound of {rounded_up(epsilon)} on the privacy loss; above {_WEAK}, a guarantee is weak."

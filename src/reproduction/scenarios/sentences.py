@@ -251,14 +251,15 @@ def cost_text(point: Facts) -> str:
 
 def replaced_text(stated: Mapping[str, float], relation: str) -> str:
     """Return the privacy cost of replacing a record as text, such as ``; epsilon = 4 to replace a record``. Budgets
-    count this cost. The text is empty if the stated cost does not refer to adding or removing a record.
+    count this cost. The text is empty if the stated cost does not refer to adding or removing a record, or if it has a
+    delta.
 
     Parameters
     ----------
     stated : epsilon, rho, or epsilon and order.
     relation : neighbouring relation of the stated cost.
     """
-    if not stated or not relation.startswith("add"):
+    if not stated or "delta" in stated or not relation.startswith("add"):
         return ""
     from dpmultinomial._releases.spending import REPLACE, Cost, amount  # only such a cost needs this import
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dpmultinomial._accounting.composition import ApproxDP
 from dpmultinomial._inference.posterior import posterior
 from dpmultinomial._inference.reading import read
 from dpmultinomial._inference.release import Release
@@ -62,6 +63,11 @@ def _release(case: Case) -> tuple[Release, dict[str, Any]]:
         **{key: settings[key] for key in ("epsilon", "algorithm", "ties", "support") if key in settings}
     )
     facts: dict[str, Any] = {"origin": "published", "cost": {"epsilon": 2 * law.epsilon, "relation": ADD_OR_REMOVE}}
+    if settings.get("support"):  # with a stated bound of the noise, some releases rule out a neighbouring file
+        spent = law.cost()
+        assert isinstance(spent, ApproxDP)
+        cost = {"epsilon": spent.epsilon, "delta": spent.delta, "relation": spent.relation}
+        facts |= {"noise_bound": settings["support"], "cost": cost}
     counts = np.asarray(values, dtype=np.int64)
     if REHEARSAL in settings:
         counts, facts["origin"] = law.sample(counts, rng=case.rng), REHEARSAL

@@ -77,7 +77,8 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
     """Return a sentence that states how the counts are assumed to have been released."""
     scale = f"{point['noise']['scale']:g}"
     ties = f" (ties: {point['ties']})" if point["algorithm"] == "3" else ""
+    bound = f" between -{point['noise_bound']} and {point['noise_bound']}" if "noise_bound" in point else ""
     return [
-        f"Discrete Laplace noise of scale {scale} was added to the total and to every count; algorithm "
+        f"Discrete Laplace noise of scale {scale}{bound} was added to the total and to every count; algorithm "
         f"{point['algorithm']}{ties} then made the counts non-negative and consistent with the total."
     ]

@@ -2,13 +2,14 @@
 are compared with single cases.
 """
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from dpmultinomial._posteriors.additive import additive_counts
 from reproduction import kind
 from reproduction.config import config, scenario_settings
-from reproduction.scenarios import making, sentences
+from reproduction.scenarios import making, page, sentences
 
 RELEASED = {"north": 250, "east": 357, "south": 0}
 
@@ -41,6 +42,24 @@ def test_rows_are_the_posterior_and_the_total(tmp_path):
     assert "Discrete Laplace noise of scale 2 was added" in said[1]
     assert "algorithm 3 (ties: random) then" in said[1]
     assert said[-1].startswith("Privacy cost of the release: epsilon = 1 (neighbouring files: add or remove a record; ")
+
+
+def test_the_cost_of_bounded_noise_has_a_delta(tmp_path):
+    """A noise value of 3 (of total or count) is impossible after one record less: delta = 1 - (1 - p(3))^2."""
+    files = made(tmp_path, released=RELEASED, epsilon=1.0, algorithm="2", support=3)
+    _, _, facts = making.read(files)
+    weights = np.exp(-abs(np.arange(-3, 4)))
+    delta = 1 - (1 - weights[0] / weights.sum()) ** 2
+    cost = facts["points"][0]["cost"]
+    assert cost == {"epsilon": 2.0, "delta": pytest.approx(delta), "relation": "add or remove a record"}
+    said = sentences.assumptions(facts, facts["points"][0])
+    assert "noise of scale 1 between -3 and 3 was added to the total" in said[1]
+    assert said[-1] == (
+        "Privacy cost of the release: epsilon = 2, delta = 0.0467223 (neighbouring files: add or remove a record)."
+    )
+    protected = page._protected(facts["points"][0], {})
+    assert protected[0].endswith(" protected with epsilon = 2 and delta = 0.0467223 (add or remove a record).")
+    assert protected[1].endswith("sure of the true one (with probability 0.0467223, the reader may learn more).")
 
 
 def test_a_batch_answers_each_release_as_if_alone_and_says_what_is_wrong(tmp_path, monkeypatch):
