@@ -246,7 +246,8 @@ def cost_text(point: Facts) -> str:
     stated = {key: float(value) for key, value in cost.items() if isinstance(value, (int, float))}
     paid = ", ".join(f"{key} = {amount(value)}" for key, value in stated.items())
     where = f" (neighbouring files: {relation}{replaced_text(stated, relation)})" if relation else ""
-    return f"Privacy cost of the release: {paid}{where}."
+    of = "such a release" if point.get("origin") == "rehearsal" else "the release"
+    return f"Privacy cost of {of}: {paid}{where}."
 
 
 def replaced_text(stated: Mapping[str, float], relation: str) -> str:

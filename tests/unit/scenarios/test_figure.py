@@ -16,7 +16,7 @@ from reproduction import kind, style
 from reproduction.config import scenario_settings
 from reproduction.scenarios import figure, making, page, planning, sentences, standard
 from reproduction.scenarios.case import COLUMNS, Case
-from reproduction.scenarios.noisy_counts import without_prior
+from reproduction.scenarios.noisy_counts import answer, without_prior
 from reproduction.verdicts import artists
 
 LINEAR_B = "\N{LINEAR B SYLLABLE B008 A}"  # a letter that no text font of an ordinary machine has
@@ -669,3 +669,38 @@ def test_the_number_of_other_counts_with_different_intervals_has_its_plural(size
     rows = rows.assign(lower=20.0, upper=30.0)  # far from the confidence interval, which contains only 0
     text = without_prior.differing(rows[rows["type"] == "count"], released, 0.95)
     assert f", and differs for {size - 1} more count{'s' if size == 3 else ''}: intervals made" in text
+
+
+THREE = {"name": ["s", "s", "n", "w", "x", "y", "z"], "parent": ["", "", "s", "s", "n", "n", "w"],
+         "value": ["9", "8", "5", "", "2", "3", "4"]}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("settings", "columns", "expected"),
+    [  # the scale is sensitivity/epsilon, and sigma^2 = sensitivity^2/(2 rho); each changed measurement costs 1/scale
+        ({"epsilon": 1.0}, None, {"epsilon": 1.0, "relation": "replace a record"}),
+        # x and z: n and x decrease, z increases, w was not measured; x and y would change two measurements
+        ({"epsilon": 1.0}, THREE, {"epsilon": 1.5, "relation": "replace a record"}),
+        ({"noise": {"rho": 0.5}}, THREE, {"rho": 0.75, "relation": "replace a record"}),
+        # the root twice, n, and x
+        ({"epsilon": 1.0, "sensitivity": 1}, THREE, {"epsilon": 4.0, "relation": "add or remove a record"}),
+        ({"noise": {"rho": 0.5, "sensitivity": 1}}, THREE, {"rho": 2.0, "relation": "add or remove a record"}),
+        ({"epsilon": 1.0, "sensitivity": 6}, THREE, {"epsilon": 1.0, "sensitivity": 6}),
+        # with a public total, only a record that is replaced is protected; it changes two counts by 1
+        ({"epsilon": 1.0, "sensitivity": 1, "total": 9}, None, {"epsilon": 2.0, "relation": "replace a record"}),
+        ({"noise": {"rho": 0.5, "sensitivity": 1}, "total": 9}, None, {"rho": 1.0, "relation": "replace a record"}),
+        ({"epsilon": 1.0, "sensitivity": 1, "total": 9}, THREE, {"epsilon": 3.0, "relation": "replace a record"}),
+        ({"epsilon": 1.0, "total": 9}, None, {"epsilon": 1.0, "relation": "replace a record"}),
+        ({"epsilon": 1.0}, {"name": ["s", "n"], "parent": ["", "s"], "value": ["3", "4"]}, {}),
+        ({"noise": {"scale": 2.0}}, THREE, {}),
+    ],
+)
+def test_the_cost_of_a_tree_is_that_of_all_its_levels(settings, columns, expected):
+    assert answer.spent_of(settings, columns) == expected
+
+
+def test_a_rehearsal_states_the_cost_of_such_a_release():
+    """A rehearsal is not a release, and its noise protects nobody."""
+    point = {"cost": {"epsilon": 1.0, "relation": "replace a record"}}
+    assert sentences.cost_text(point).startswith("Privacy cost of the release: epsilon = 1 (")
+    assert sentences.cost_text({**point, "origin": "rehearsal"}).startswith("Privacy cost of such a release: epsilon")

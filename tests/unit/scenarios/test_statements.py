@@ -262,7 +262,7 @@ def test_a_grid_states_at_which_point_a_sentence_holds(shown):
     for epsilon, scale in ((0.1, 20), (1.0, 2)):
         noise = f"Each count has discrete Laplace noise of scale {scale}, independently of the other counts."
         assert f"\nWith epsilon {epsilon}: {noise}\n" in text
-        assert f"With epsilon {epsilon}: Privacy cost of the release: epsilon = {epsilon:g} (" in text
+        assert f"With epsilon {epsilon}: Privacy cost of such a release: epsilon = {epsilon:g} (" in text
     assert "\nThe total of 67 records is public and exact.\n" in text
     assert "\nAt each point: All 3 numbers are exact" in text
     found = page.write(making.files("mine", "."), "page.html")

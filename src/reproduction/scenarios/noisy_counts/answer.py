@@ -153,7 +153,7 @@ def _stated(
     facts: dict[str, Any] = {"origin": "published"}
     if texts := published_cells.texts_of(cells, names):
         facts["published_as"] = texts
-    if spent := spent_of(settings):
+    if spent := spent_of(settings, columns):
         facts["cost"] = spent
     total = settings.get("total")
     if REHEARSAL in settings:
@@ -201,17 +201,45 @@ def noise_of(settings: Mapping[str, Any], columns: rules.Columns, noise: Mapping
     return law_of(words)
 
 
-def spent_of(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the privacy cost of the noise as a dictionary. The dictionary is empty if the cost is not known."""
-    stated = settings.get("noise", settings)
+def spent_of(settings: Mapping[str, Any], columns: rules.Columns = None) -> dict[str, Any]:
+    """Return the privacy cost of the noise as a dictionary. The dictionary is empty if the cost is not known.
+
+    The stated epsilon or rho is that of disjoint counts. In a tree, a record changes several counts, and their costs
+    add up. If the total is stated, only the replacement of a record leaves the total unchanged.
+    """
+    noise = settings.get("noise", settings)
     keys = ("epsilon", "rho", "sensitivity", "relation")
-    cost = {key: stated[key] for key in keys if isinstance(stated, Mapping) and key in stated}
+    cost = {key: noise[key] for key in keys if isinstance(noise, Mapping) and key in noise}
     change = float(cost.get("sensitivity", 2.0)) if "epsilon" in cost else 0.0
     if "rho" in cost:  # the stated sensitivity is an L2 change
         change = round(float(cost.get("sensitivity", 2**0.5)) ** 2, 12)
     if relation := _RELATIONS.get(change):
         cost.setdefault("relation", relation)
-    return cost if {"epsilon", "rho"} & set(cost) else {}
+    unit = next(iter({"epsilon", "rho"} & set(cost)), "")
+    tree, total = rules.is_tree(columns), settings.get("total") is not None or REHEARSAL in settings
+    if not unit or not change or "relation" not in cost or not (tree or (total and cost["relation"] == ADD_OR_REMOVE)):
+        return cost if unit else {}
+    relation = REPLACE if total else cost["relation"]
+    changed = _changed(columns, noise, replaced=relation == REPLACE) if tree else 2
+    return {unit: cost[unit] * changed / change, "relation": relation} if changed else {}
+
+
+def _changed(columns: rules.Columns, noise: Mapping[str, Any], *, replaced: bool) -> int:
+    """Return the largest number of measurements of a tree whose true counts change by 1 if one record is replaced, or
+    is added or removed.
+    """
+    assert columns is not None
+    weights = dict.fromkeys(columns["name"], 0)
+    for name, value in zip(columns["name"], columns["value"], strict=True):
+        weights[name] += bool(value) or "threshold" in noise
+    below: dict[str, list[int]] = {name: [] for name in weights}  # largest sums of weights on the paths to the leaves
+    depths, above, most, longest = rules.depths(columns), rules.parents(columns), 0, 0
+    for name in sorted(weights, key=depths.__getitem__, reverse=True):
+        paths = sorted(below[name], reverse=True)
+        most = max(most, sum(paths[:2]) if len(paths) > 1 else 0)
+        longest = weights[name] + (paths[0] if paths else 0)
+        below.setdefault(above[name] or "", []).append(longest)
+    return most if replaced else longest  # the root is the last node
 
 
 _RELATIONS = {1.0: ADD_OR_REMOVE, 2.0: REPLACE}  # neighbouring relation by the L1 change, or squared L2 change
