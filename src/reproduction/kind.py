@@ -123,7 +123,7 @@ def resolved(part: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, An
 
 @cache
 def discover(folder: Path = FOLDER) -> dict[str, Kind]:
-    """Return all kinds of scenarios as a dictionary, by name.
+    """Return all kinds of scenarios as a dictionary with their names as keys.
 
     Raises
     ------

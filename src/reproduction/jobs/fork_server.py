@@ -1,5 +1,5 @@
-"""Process that has loaded the modules of all Python jobs of a run. Every such job is a fork of this process, requested
-by `fork_client`.
+"""Server process that loads the modules of all Python jobs once and starts each job as a fork. Every such job is a fork
+of this process, requested by `fork_client`.
 
 ``python -m reproduction.jobs.fork_server socket module ..`` is started by `forks`. The process and its jobs end when
 the pipe at its standard input is closed, which happens whenever Snakemake ends. If a client ends, its job is killed. If

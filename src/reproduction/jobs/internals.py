@@ -50,8 +50,8 @@ def shows_progress(workflow: Any) -> bool:
 
 
 def slots(workflow: Any) -> int:
-    """Return the number of jobs that run at the same time. This is the number of submissions on a cluster, or the
-    number of cores of a single machine.
+    """Return the maximum number of jobs that run at the same time. This is the number of submissions on a cluster, or
+    the number of cores of a single machine.
     """
     settings = workflow.resource_settings
     return settings.nodes or settings.cores or 1

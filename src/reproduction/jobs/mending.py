@@ -1,6 +1,5 @@
-"""Prepare a folder for a run by removing the remains of earlier runs. The remaining jobs of a killed run are ended (on
-the current machine or in the Slurm queue), and untrusted results are removed. The run then computes these results
-again.
+"""Prepare a folder for a run by cleaning up after earlier runs. The remaining jobs of a killed run are ended (on the
+current machine or in the Slurm queue), and untrusted results are removed. The run then computes these results again.
 
 Jobs that were left running would overwrite files of the next run. Only jobs of this user that were started by Snakemake
 in this folder are ended.

@@ -33,7 +33,7 @@ class Expectation:
         self._declared = self._taken = PRIOR
 
     def started(self, job: int, now: float) -> None:
-        """Record that a job started at the time `now`, given in seconds on any clock."""
+        """Record that a job started at the time `now`, in seconds on an arbitrary clock."""
         self._started[job] = now
 
     def finished(self, job: int, now: float) -> None:

@@ -140,7 +140,7 @@ def groups(statements: Sequence[Statement]) -> list[Group]:
 
 
 def sentence(statements: Sequence[Statement]) -> str:
-    """Return the score of a paper as a text of several sentences. The text states the evidence for the papers, the
+    """Return several sentences that state the score of a paper. The text states the evidence for the papers, the
     statements in words (judged with thresholds that we chose), and the evidence for the code, each as ``3 printed
     statements checked: 1 reproduces, 2 differ.``, followed by the number of statements not run.
     """

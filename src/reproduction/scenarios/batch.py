@@ -266,7 +266,7 @@ def one_a_table(tables: Tables, name: str, stated: Any = None) -> tuple[NDArray[
 
 
 def both(first: Iterable[str], second: Iterable[str]) -> list[str]:
-    """Return, for each table of a batch, the combined error messages of two rules."""
+    """Return, for each table of a batch, the error messages of two checks, joined to one text."""
     return ["; ".join(filter(None, pair)) for pair in zip(first, second, strict=True)]
 
 

@@ -62,7 +62,7 @@ def made(name: str, settings: Mapping[str, Any], *, root_seed: int, folder: str 
 
 
 def sentence(found: Plan, asked: Mapping[str, Any]) -> str:
-    """Return a sentence that states the result of a plan."""
+    """Return a sentence that states the epsilon of a plan and the goal that this epsilon achieves."""
     want = asked["want"]
     if "question" in want:
         sure = f"with probability {as_stated(asked['level'])}"

@@ -495,7 +495,7 @@ def count_mean(value: float, width: float) -> str:
 
 
 def percent(value: float, digits: int = 1) -> str:
-    """Return a share as a percentage in text form. The text is 0 % or 100 % only if the share is exactly 0 or 1.
+    """Return a share as a percentage, as text. The text is 0 % or 100 % only if the share is exactly 0 or 1.
 
     Parameters
     ----------
@@ -524,7 +524,7 @@ def digits_of(width: float) -> int:
 
 
 def shares(*values: float, width: float) -> list[str]:
-    """Return shares as percentages in text form, all with the same number of decimals."""
+    """Return shares as percentages with a common number of decimals, as text."""
     return [percent(value, max(digits_of(width), 1)) for value in values]
 
 

@@ -154,9 +154,9 @@ _CHUNK = 2000
 
 
 def equation_3(*, counts: list[int], epsilon: float, simulations: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Compare the means of r and the distribution of the counts S under the model with those under equation (3) of the
-    paper. The quantities are the mean of r, the mean of r given S = counts, and the distance between the distributions
-    of S. The noisy counts are equal to the counts.
+    """Compare the model with equation (3) of the paper by the means of r and by the distribution of the counts S. The
+    quantities are the mean of r, the mean of r given S = counts, and the distance between the distributions of S. The
+    noisy counts are equal to the counts.
 
     Returns
     -------

@@ -29,8 +29,8 @@ _BINS = 20
 def simulate(
     size: int, *, total: int, epsilons: list[float], gibbs_draws: int, burn_in: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return the probability integral transform (PIT) of the true r under every method. The columns are epsilon and
-    replication, and one column for each of `METHODS`.
+    """Return the probability integral transform (PIT) of the true r under the posterior of every method. The columns
+    are epsilon and replication, and one column for each of `METHODS`.
     """
     rows = []
     for epsilon in epsilons:

@@ -172,8 +172,8 @@ def _methods(
 
 
 def _standard(noisy: NDArray, scale: float, counts: NDArray, iterations: int, rng: np.random.Generator) -> NDArray:
-    """Run the algorithm of section 5.1 as a loop in Python, with one evaluation of the multinomial probability per row
-    and iteration.
+    """Run the algorithm of section 5.1 as a loop in pure Python, which computes one multinomial probability per row and
+    iteration.
     """
     rows = counts.tolist()
     noise = -np.abs(noisy - counts).sum(axis=1) / scale
@@ -187,8 +187,8 @@ def _standard(noisy: NDArray, scale: float, counts: NDArray, iterations: int, rn
 
 
 def _vectorised(noisy: NDArray, scale: float, counts: NDArray, iterations: int, rng: np.random.Generator) -> NDArray:
-    """Run the algorithm of section 5.1 in Python with all rows in one call. The coefficients are recomputed in every
-    iteration.
+    """Run the algorithm of section 5.1 in NumPy, with all table rows in one vectorised call. The coefficients are
+    recomputed in every iteration.
     """
     noise = -np.abs(noisy - counts).sum(axis=1) / scale
     p = rng.dirichlet(np.ones(3))

@@ -68,7 +68,7 @@ def table_1_categories(*, total: int, categories: list[int]) -> pd.DataFrame:
 
 
 def table_1_accuracy(*, totals: list[int]) -> pd.DataFrame:
-    """Return the largest errors over the complete table of coefficients, for each total and method.
+    """Return the largest errors in the complete table of multinomial coefficients, for each total and method.
 
     The columns are total, rows, method (``recurrence``, ``exp(lgamma)``: relative error; ``log table``, ``lgamma``:
     absolute error of the logarithm), largest_error, all_exact and note (behaviour at the limit of float64).

@@ -68,7 +68,7 @@ def record_example(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def theorem(audit: pd.DataFrame, epsilon: pd.DataFrame) -> Iterator[Row]:
-    """Yield the rows of the agreement table for the privacy loss, from the audit and from exact formulas."""
+    """Yield the rows of the agreement table for the privacy loss, computed by the audit and by exact formulas."""
     audited = audit[audit["rate"] <= 0.5]
     if audited.empty:
         reason = "This run audited no swap rate of at most 1/2."
@@ -278,7 +278,7 @@ def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def _algorithm(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the agreement table with chi-squared tests of the outcomes of the swapping algorithm."""
+    """Yield the rows of the agreement table for chi-squared tests of the outcomes of the swapping algorithm."""
     quantities = {
         "worked example, Sect": "worked example matched on Sect: names after the swap",
         "worked example, #Attend": "worked example matched on #Attend: names after the swap",

@@ -74,8 +74,8 @@ def _summary(law: LogOddsMixture, first: np.ndarray, grid: np.ndarray, span: np.
 def simulate(
     size: int, *, rng: np.random.Generator, thetas: list[list[float]], totals: list[int], rates: list[float]
 ) -> pd.DataFrame:
-    """Return the number of random tables that are closer to independence after a swap, and the number of tables that
-    are farther from it. The `size` tables are drawn from Multinomial(total, theta).
+    """Return the number of random tables that a swap moves closer to independence, and the number of tables that a swap
+    moves away from independence. The `size` tables are drawn from Multinomial(total, theta).
     """
     rows = []
     for theta in thetas:

@@ -347,8 +347,8 @@ def _judged(
 
 
 def _guessing(artefact: str, table: pd.DataFrame) -> Rows:
-    """Yield rows of the agreement table for the captions of Figures 5 and 10. The captions state that random guessing
-    is far below all curves on some data sets.
+    """Yield rows of the agreement table for the statements in the captions of Figures 5 and 10. The captions state that
+    random guessing is far below all curves on some data sets.
     """
     quantity = "random guessing is well below the other models on some data sets"
     for variant in BOTH:

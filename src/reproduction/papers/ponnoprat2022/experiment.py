@@ -86,7 +86,7 @@ def dirichlet_for_dp(target: float, *, delta: float, releases: int) -> tuple[flo
 
 
 def gaussian_for_dp(target: float, *, delta: float, releases: int) -> float:
-    """Return the standard deviation of Gaussian noise such that `releases` releases together are exactly (target,
+    """Return the standard deviation of Gaussian noise for which `releases` releases are jointly and exactly (target,
     delta)-DP.
     """
     squared = 2.0 * releases
@@ -99,8 +99,8 @@ def gaussian_for_dp(target: float, *, delta: float, releases: int) -> float:
 
 
 def laplace_for_dp(target: float, *, delta: float, releases: int) -> float:
-    """Return the scale of Laplace noise such that `releases` releases together are (target, delta)-DP. It is the
-    smaller scale of pure and Rényi composition.
+    """Return the scale of Laplace noise for which `releases` releases are jointly (target, delta)-DP. It is the smaller
+    scale of pure and Rényi composition.
     """
 
     def scale(log_excess: float) -> float:
@@ -190,7 +190,7 @@ def published_noise(mechanism: str, epsilons: Sequence[float], *, delta: float, 
 
 
 def corrected_noise(mechanism: str, targets: Sequence[float], *, delta: float, releases: int) -> Noise:
-    """Return, for every target, the noise parameters for which `releases` releases together are (target, delta)-DP."""
+    """Return, for every target, the noise parameters for which `releases` releases are jointly (target, delta)-DP."""
     ones = np.ones(len(targets))
     if mechanism == "dirichlet":
         pairs = np.array([dirichlet_for_dp(t, delta=delta, releases=releases) for t in targets])

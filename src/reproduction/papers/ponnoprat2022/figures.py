@@ -352,7 +352,7 @@ SERIES = {
 
 
 def figure_1(table: pd.DataFrame) -> Figure:
-    """Plot the trigamma function psi' between the bounds of equation 6, and the bounds divided by psi'."""
+    """Plot the trigamma function psi' together with the bounds of equation 6, and the ratios of the bounds to psi'."""
     figure = Figure(figsize=(SINGLE, 3.2))
     panels: Any = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
     axis, ratio = panels

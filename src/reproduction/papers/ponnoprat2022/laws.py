@@ -60,7 +60,7 @@ def floor(order: ArrayLike, delta: ArrayLike) -> Array:
 
 
 def renyi(u: ArrayLike, v: ArrayLike, order: float) -> float:
-    """Return the Rényi divergence of Dirichlet(u) from Dirichlet(v), for the given order of the divergence."""
+    """Return the Rényi divergence of the given order of Dirichlet(u) from Dirichlet(v)."""
     a, b = np.asarray(u, dtype=float), np.asarray(v, dtype=float)
     mixed = order * a + (1 - order) * b
     return float((_log_beta(mixed) + (order - 1) * _log_beta(b) - order * _log_beta(a)) / (order - 1))
@@ -77,8 +77,8 @@ def divergence(counts: ArrayLike, r: ArrayLike, alpha: ArrayLike) -> tuple[Array
 
 
 def some_below(gamma: float, concentration: float, eta: float, eta_bar: float) -> float:
-    """Return the largest probability that at least one of two Dirichlet shares is at most gamma. The maximum is over
-    both vertices of the region of permitted Dirichlet parameters.
+    """Return the largest probability that at least one of two components of a Dirichlet vector is at most gamma. The
+    maximum is over both vertices of the region of permitted Dirichlet parameters.
     """
     return max(_some_below(gamma, concentration, eta, other) for other in (eta, 1 - eta_bar - eta))
 

@@ -38,8 +38,8 @@ def figure_1(*, least: float, most: float, points: int) -> pd.DataFrame:
 def figure_2(
     *, total: int, cells: int, r: float, order: float, least: float, most: float, points: int, rule: Path
 ) -> pd.DataFrame:
-    """Return the delta of Gohari et al. as a function of gamma: the exact value, and the value computed with the
-    degree-50 quadrature that was used for the printed figure.
+    """Return the probability delta of Gohari et al. as a function of gamma, computed exactly and with the degree-50
+    quadrature rule of the printed figure.
 
     Parameters
     ----------
@@ -127,8 +127,8 @@ def _at_order(
 
 
 def gohari_reach(r: float, alpha: float, *, total: int, cells: int, delta: float, empty_cells: bool) -> float:
-    """Return the epsilon_hat of Gohari et al. at a given `delta`. If `empty_cells` is False, it is assumed that no cell
-    is empty, as in the published figure.
+    """Return the epsilon_hat that the method of Gohari et al. gives for a given `delta`. If `empty_cells` is False, it
+    is assumed that no cell is empty, as in the published figure.
     """
     k = r * total + cells * alpha
     low = alpha if empty_cells else r + alpha

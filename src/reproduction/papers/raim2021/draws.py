@@ -1,6 +1,4 @@
-"""Data for the figures of xi_mean and xi_sse (draws, exact densities and step functions), and the accuracy of the
-sampler.
-"""
+"""Compute the data for the figures of xi_mean and xi_sse, and the accuracy of the sampler."""
 
 from typing import Any
 
@@ -91,8 +89,8 @@ def xi_sse(*, rng: np.random.Generator, **settings: Any) -> pd.DataFrame:
 
 
 def exact_laws(*, deltas: list[float], epsilon: float, **setting) -> pd.DataFrame:
-    """Return summaries of the closed-form distributions of two noise terms: the noise of the mean (xi_mean) and of the
-    sum of squares (xi_sse).
+    """Return summaries of the closed-form noise distributions for the mean (xi_mean) and for the sum of squares
+    (xi_sse).
 
     Returns
     -------

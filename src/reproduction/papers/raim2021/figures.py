@@ -101,8 +101,8 @@ def xi_sse(table: pd.DataFrame) -> Figure:
 
 
 def sampler_accuracy(table: pd.DataFrame) -> Figure:
-    """Plot rejection rates of the direct sampler against the number of knots N, for each rule by which knots are
-    placed. The figure shows the exact rate (line), the observed rate (marker) and the bound (dotted line).
+    """Plot rejection rates of the direct sampler against the number of knots N, for each rule for placing the knots.
+    The figure shows the exact rate (line), the observed rate (marker) and the bound (dotted line).
     """
     figure = Figure(figsize=(DOUBLE, 2.6))
     panels = figure.subplots(1, 2, sharey=True)
@@ -224,8 +224,8 @@ def accept_reject(table: pd.DataFrame) -> Figure:
 
 
 def weight_functions(table: pd.DataFrame) -> Figure:
-    """Plot the normal and the gamma weight functions, with intervals for some levels u. The relative weight exceeds the
-    level u on the interval A_u.
+    """Plot the normal and the gamma weight functions, with the interval A_u for each of several levels u. The relative
+    weight exceeds the level u on the interval A_u.
     """
     figure = Figure(figsize=(DOUBLE, 2.2))
     panels = figure.subplots(1, 2, sharey=True)

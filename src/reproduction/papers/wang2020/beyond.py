@@ -94,7 +94,7 @@ def precision(*, released: list[int], epsilon: float) -> pd.DataFrame:
 
 
 def fifty_components(*, epsilon: float, support: int, level: float, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the exact posterior of every component of Example 2, for each kind of release. All kinds of release use
+    """Return the exact posterior of every component of Example 2 for each release mechanism. All kinds of release use
     the same noise. The columns are release (the algorithm, or the noisy counts), component, true, released, mean, sd,
     lower, upper (central interval), and ``log10_pairs`` of the paper's brute force.
     """

@@ -193,8 +193,8 @@ def most(margins: Iterable[Margin]) -> Margin:
 
 
 def cells(table: pd.DataFrame) -> Cells:
-    """Return the exact moments of algorithms 1 and 2, and the simulated moments of algorithm 3. Algorithm 3 is used as
-    written in the paper.
+    """Return the moments of the released counts, which are exact for algorithms 1 and 2 and simulated for algorithm 3.
+    Algorithm 3 is used as written in the paper.
     """
     moments: dict[str, dict[tuple[str, str], tuple[float, float]]] = {"mean": {}, "variance": {}}
     wanted = np.where(table["algorithm"] == "Algorithm 3", "as_written", "corrected")
@@ -247,7 +247,9 @@ def of_moments(name: str, table: pd.DataFrame) -> Iterator[Row]:
 
 
 def _small_counts(name: str, c: Cells) -> Iterator[Row]:
-    """Yield the rows of the agreement table for the statements of section 4.1.1 about N_min = 0 and large counts."""
+    """Yield the rows of the agreement table for the statements of section 4.1.1 about the smallest count, N_min = 0,
+    and about large counts.
+    """
     far = most((abs(c.mean[a, "N_min"][0] - 1), c.mean[a, "N_min"][1]) for a in ALL)
     note = (
         "The left side is the largest distance of a mean at N_min from 1. It is below 0.5 only for algorithm 1, "

@@ -136,8 +136,8 @@ def is_mode(k: Whole, weights: Whole) -> bool:
 
 
 def many_zeros(*, zeros: int, large: int, count: int, epsilon: float, support: int) -> pd.DataFrame:
-    """Return the exact mean of the released value of a large count in a vector with many counts of 0. The columns are
-    algorithm, true, exact_mean, bias and exact_variance.
+    """Return the exact mean of a large count after release, for a vector that contains many counts of 0. The columns
+    are algorithm, true, exact_mean, bias and exact_variance.
 
     Parameters
     ----------
@@ -157,8 +157,8 @@ def many_zeros(*, zeros: int, large: int, count: int, epsilon: float, support: i
 
 
 def tie_fit(*, tie_rules: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Return the results of a chi-squared test of each tie-breaking rule against the ten printed cells in the last row
-    of Table 3. The columns are ties, cells, chi_squared and p_value.
+    """Return the results of chi-squared tests that compare each tie-breaking rule with the ten printed values in the
+    last row of Table 3. The columns are ties, cells, chi_squared and p_value.
 
     The mean and the variance of a count are correlated (`correlation` of `tie_rules`). Their errors are the errors of
     the printed 10,000 runs, of our simulation if no exact value is known, and of rounding (unit^2/12).

@@ -101,9 +101,7 @@ def precision(table: pd.DataFrame) -> Figure:
 
 
 def fifty_components(table: pd.DataFrame) -> Figure:
-    """Plot the posterior mean and interval of each component after subtraction of the true count, for each kind of
-    release.
-    """
+    """Plot the posterior mean and the interval of each component, minus the true count, for each release mechanism."""
     names = list(dict.fromkeys(table["release"]))
     figure = Figure(figsize=(DOUBLE, 4.2))
     panels = figure.subplots(2, 2, sharex=True, sharey=True).ravel()

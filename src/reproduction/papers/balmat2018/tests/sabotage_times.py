@@ -45,7 +45,7 @@ def posteriors(methods, time=seconds, vectors=6):
 
 
 def in_r(time=seconds, calls=CALLS, ratios=RATIOS):
-    """Return a table of synthetic times in the format of r_timings."""
+    """Return a table of synthetic times in the format of the table r_timings."""
     noise = stream(2, "sabotage")
     figure_3 = posteriors([STANDARD, IMPROVED], time).assign(what="figure_3", repeat=0)
     each = [
@@ -59,7 +59,7 @@ def in_r(time=seconds, calls=CALLS, ratios=RATIOS):
 
 
 def here():
-    """Return tables of synthetic times in the formats of figure_3_timings and table_2_timings."""
+    """Return tables of synthetic times in the formats of the tables figure_3_timings and table_2_timings."""
     rows = [
         {"setup": "own p", "method": method, "environment": "Python", "repeat": repeat, "seconds": value, "products": 1}
         for method, value in RATIOS.items()

@@ -260,8 +260,8 @@ def test_frozen_runs_scatter_and_exact_ones_do_not():
 
 
 def test_interpreted_methods_run_on_fewer_vectors():
-    """Check the number of timings of each method, for two vectors and three values of M. Each compiled or exact method
-    has six times, and each interpreted method has three.
+    """Check the number of measured times for each method, for two vectors of counts and three values of M. Each
+    compiled or exact method has six times, and each interpreted method has three.
     """
     python, _, _ = timings()
     interpreted = {"standard (Python)", "vectorised, no table (NumPy)", "table (NumPy)"}

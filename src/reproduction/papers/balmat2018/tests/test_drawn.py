@@ -223,8 +223,8 @@ def test_limits_and_legend_of_figure_1():
 
 
 def test_limits_of_figure_2_and_its_outermost_bins():
-    """Check that the vertical limits of Figure 2 leave margins of 6 % of the range of the digits. The share p = 1 is in
-    the last of 20 bins.
+    """Check that the vertical axes of Figure 2 extend beyond the plotted digits by 6 % of their range at both ends. The
+    share p = 1 is in the last of 20 bins.
     """
     table = a.crossed("p1", "p0", "perr", *figures.FORMULATIONS, seed=3, i=range(4)).assign(pair=[12.0, 13.0, 12.5, 12])
     *panels, below = figures.figure_2(table).axes
@@ -238,7 +238,9 @@ def test_limits_of_figure_2_and_its_outermost_bins():
 
 
 def test_notes_of_table_1_accuracy():
-    """Check the position of the notes on overflow and on 2^-53, which are absent if no total overflows or is exact."""
+    """Check the positions of the notes on overflow and on 2^-53, and that a figure without overflows and exact values
+    does not indicate any.
+    """
     table = a.crossed("largest_error", method=["recurrence", "lgamma"], total=[10, 20, 30, 40])
     plain = figures.table_1_accuracy(table).axes
     assert [[text.get_text() for text in axis.texts if "over" in text.get_text()] for axis in plain] == [[], []]

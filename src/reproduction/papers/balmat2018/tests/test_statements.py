@@ -108,8 +108,8 @@ def test_a_curve_fits_itself_and_no_other(curve, best):
 
 
 def test_growth_and_the_effect_of_epsilon_of_made_up_times():
-    """Check the estimated effects of the total M and of epsilon on computing times, for synthetic times. These times
-    are quadratic in M and 10 % longer at the second epsilon. The standard error is sqrt(pi/2) .1 sqrt(2)/5.
+    """Check the effects of the total M and of epsilon on computing times, as estimated from synthetic times. These
+    times are quadratic in M and 10 % longer at the second epsilon. The standard error is sqrt(pi/2) .1 sqrt(2)/5.
     """
     rows = [
         {"method": "table (compiled)", "total": m, "rows": (m + 1) * (m + 2) / 2, "epsilon": e, "runs": 25, "sd": 0.1}
@@ -268,8 +268,8 @@ def test_the_interpreted_probability_is_that_of_the_multinomial():
 
 @pytest.mark.parametrize("name", ["_standard", "_vectorised"])
 def test_interpreted_samplers_choose_rows_by_probability_and_noise(name):
-    """Check the samplers in pure Python for tables with total 2 and three cells. The probability of the table s must be
-    proportional to 2!/(s1! s2! s3!) p^s exp(-|s - noisy|/scale).
+    """Check the samplers in pure Python on tables with three cells and the total 2. The probability of the table s must
+    be proportional to 2!/(s1! s2! s3!) p^s exp(-|s - noisy|/scale).
     """
     p, chosen = np.array([0.2, 0.5, 0.3]), []
     rows = np.array([(a, b, 2 - a - b) for a in range(3) for b in range(3 - a)])

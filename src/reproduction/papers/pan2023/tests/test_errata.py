@@ -1,4 +1,4 @@
-"""Test the claims of the errata against arithmetic, against the compiled swap, and against draws from the
+"""Test the claims of the errata against arithmetic, against the compiled swapping algorithm, and against draws from the
 posteriors.
 """
 

@@ -299,7 +299,7 @@ def test_the_detection_limit_of_the_number_of_accepted_draws():
 
 @pytest.fixture(scope="module")
 def drawn():
-    """Return small tables of the figures of phi and of the privacy loss."""
+    """Return small tables with the data of the figures of phi and of the privacy loss."""
     given = {"thetas": [[0.4, 0.1, 0.1, 0.4]], "totals": [20]}
     last = phi_density.simulate(60, **given, rate=0.5, draws=2, bins=6, rng=stream(7, "few"))
     return {

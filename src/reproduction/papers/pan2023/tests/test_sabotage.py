@@ -49,7 +49,7 @@ def verdicts(judge):
 
 @pytest.fixture
 def turned(honest, judge, verdicts):
-    """Return a function that recomputes or replaces some tables and returns the statements with changed verdicts."""
+    """Return a function that recomputes or replaces some tables and returns the statements whose verdicts change."""
 
     def run(*again, **replaced):
         kept = {name: table for name, table in honest.items() if name not in again} | replaced

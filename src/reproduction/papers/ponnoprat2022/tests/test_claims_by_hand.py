@@ -111,8 +111,8 @@ def scored(values, measure="accuracy", error=0.03, dataset="A", epsilons=None):
 
 
 def test_no_winner_and_as_well_as_the_others():
-    """Check the largest proportion of cases in which one mechanism has the best score, in an example with four cases.
-    The Dirichlet wins twice (once tied with the Gaussian), the Gaussian wins twice, and the Laplace wins once.
+    """Check the largest proportion of cases in which the same mechanism has the best score, in an example with four
+    cases. The Dirichlet wins twice (once tied with the Gaussian), the Gaussian wins twice, and the Laplace wins once.
 
     Within .01 of the best accuracy, the Dirichlet is in three of four cases.
     """
@@ -205,9 +205,9 @@ def test_margins_of_figure_3():
 
 
 def test_share_of_points_where_algorithm_1_is_better():
-    """Check the proportion of points at which Algorithm 1 has a smaller divergence than the mechanism of Gohari et al.
-    The divergence of this mechanism is 8 at epsilon_hat = 1 and 2 at epsilon_hat = 4, and is interpolated as 4 at
-    epsilon_hat = 2. Three points of the grid 1/2, 1, 2, 4 are in the range of Gohari's curve.
+    """Check the proportion of values of epsilon_hat at which Algorithm 1 has a smaller divergence than the mechanism of
+    Gohari et al. The divergence of this mechanism is 8 at epsilon_hat = 1 and 2 at epsilon_hat = 4, and is interpolated
+    as 4 at epsilon_hat = 2. Three points of the grid 1/2, 1, 2, 4 are in the range of Gohari's curve.
 
     Algorithm 1 has the values 3 at epsilon_hat = 2 and 5 at epsilon_hat = 4, so it is better at one of three points.
     """
@@ -265,8 +265,8 @@ def test_joint_tests_of_theorem_2():
 
 
 def test_the_bound_of_theorem_2():
-    """Check the formulas of Theorem 2, beta = d alpha/(exp(eta/2) - 1) and the bound exp(-beta eta^2/(2 (2 + eta)(4 + 3
-    eta))). The frequency is .075 for 3 of 40 draws.
+    """Check the formulas for beta and for the probability bound in Theorem 2. The frequency is .075 for 3 of 40
+    draws.
     """
     table = pd.DataFrame({"alpha": 0.5, "cells": 10, "eta": 0.4, "beta": 22.583, "draws": [20, 20], "above": [1, 2]})
     row = theorem_2.theorem_2(table, alphas=[0.5], cells=[10], etas=[0.4]).iloc[0]
@@ -341,8 +341,8 @@ def test_every_dirichlet_of_a_guarantee_has_the_alpha_of_theorem_1(order):
 
 
 def test_the_catalogue_has_the_printed_sizes():
-    """Check that the catalogue states the same numbers of records, attributes and classes and the same share of
-    positives as Table 1.
+    """Check that the numbers of records, attributes and classes and the share of positives in the catalogue are the
+    same as in Table 1.
     """
     printed = pd.read_csv(Path(catalogue.__file__).with_name("published.tsv"), sep="\t", dtype=str)
     printed = printed[printed["artefact"] == "table_1"].set_index("quantity")["value"]
@@ -613,7 +613,7 @@ def test_moments_of_the_divergence_by_simulation():
 
 
 def test_a_score_test_by_hand():
-    """Check the z score of the scores 1, 2 and 3 with information 3, which is 6/sqrt(9), and the minimum detectable
+    """Check the z score of a score test with the scores 1, 2 and 3 and the information 3, and the minimum detectable
     effect.
     """
     z, p, seen = laws._z(np.array([1.0, 2.0, 3.0]), 3.0, 4)
@@ -623,7 +623,9 @@ def test_a_score_test_by_hand():
 
 
 def test_a_probability_of_small_cells_by_simulation():
-    """Check P(some of two cells <= gamma) for Dirichlet(2, 3, 5) by a sum over the first cell."""
+    """Check the probability that at least one of two cells is at most gamma, for Dirichlet(2, 3, 5), by a sum over the
+    first cell.
+    """
     y = (np.arange(200_000) + 0.5) / 200_000
     mass = np.diff(stats.beta(2, 8).cdf(np.linspace(0, 1, 200_001)))
     given = stats.beta(3, 5).cdf(np.minimum(0.1 / (1 - y), 1))
@@ -692,8 +694,8 @@ def test_nodes_and_edges_of_the_networks():
 
 
 def test_rows_of_table_1():
-    """Check the rows of Table 1 for data sets that were read, data sets that are missing for a stated reason, and data
-    sets that are not part of the run.
+    """Check the rows of Table 1 for data sets of three kinds: read, missing for a stated reason, and not part of the
+    run.
     """
     columns = {"instances": 10.0, "attributes": 4.0, "classes": 2.0, "positive_percent": 25.0}
     table = pd.DataFrame(

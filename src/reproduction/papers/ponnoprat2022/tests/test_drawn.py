@@ -124,8 +124,8 @@ def scored(measure, methods, **keys):
 
 
 def curves(rows, measure, unit=1.0):
-    """Yield the expected contents of a panel: one curve for each mechanism, with error bars of one standard deviation,
-    and two horizontal lines.
+    """Yield the expected contents of a panel, which are one curve with error bars for each mechanism and two horizontal
+    lines.
     """
     for method, colour in COLOURS.items():
         mine = of(rows, method=method).dropna(subset="epsilon").sort_values("epsilon")

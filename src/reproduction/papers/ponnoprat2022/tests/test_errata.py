@@ -108,8 +108,8 @@ def test_the_introduction():
 
 
 def test_laplace_and_gaussian_of_appendix_c():
-    """Check the printed standard deviations of the noise in Appendix C. They follow from the Laplace scale 20
-    sqrt(log(5e4)/log(1e5)), multiplied by sqrt(2), and from the Gaussian 10 sqrt(2 log(1.25 28e5) 2).
+    """Check the standard deviations of the noise that the erratum on Appendix C states. They follow from the Laplace
+    scale 20 sqrt(log(5e4)/log(1e5)), multiplied by sqrt(2), and from the Gaussian 10 sqrt(2 log(1.25 28e5) 2).
     """
     laplace, gaussian = 20 * np.sqrt(2 * np.log(5e4) / np.log(1e5)), 10 * np.sqrt(4 * np.log(1.25 * 28 / DELTA))
     text = said(18)

@@ -381,8 +381,8 @@ def test_audited_laplace_scales_are_those_of_their_sensitivities():
 
 
 def test_the_least_beta_and_the_bound_of_theorem_2():
-    """Check the smallest beta in Theorem 2, and the bound exp(-beta eta^2/(2 (2 + eta)(4 + 3 eta))). The smallest beta
-    is d alpha/(exp(eta/2) - 1), which is d alpha/2 for eta = 2 log 3.
+    """Check the smallest beta that satisfies the condition of Theorem 2, and the bound exp(-beta eta^2/(2 (2 + eta)(4 +
+    3 eta))). The smallest beta is d alpha/(exp(eta/2) - 1), which is d alpha/2 for eta = 2 log 3.
     """
     assert theorem_2.least_beta(10, 0.5, 2 * np.log(3)) == pytest.approx(2.5)
     blocks = pd.DataFrame({"alpha": 0.5, "cells": 10, "eta": 1.0, "beta": 21.0, "draws": 50, "above": [30, 20]})

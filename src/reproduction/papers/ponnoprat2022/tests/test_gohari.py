@@ -201,8 +201,8 @@ def test_vertices_of_the_region():
 
 @pytest.mark.parametrize("order", [2, 3, 5])
 def test_the_product_rule_is_exact_to_its_degree(order):
-    """Check the product rule of `order` points per direction on monomials up to degree 2 order - 1. The integral of x^i
-    y^j over the triangle is i! j!/(i + j + 2)!.
+    """Check that the product rule with `order` points per direction is exact for monomials up to degree 2 order - 1.
+    The integral of x^i y^j over the triangle is i! j!/(i + j + 2)!.
     """
     points, weights = gohari._triangle_rule(order)
     assert points.shape == (order**2, 2)

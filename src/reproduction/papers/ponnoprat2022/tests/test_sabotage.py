@@ -80,8 +80,8 @@ def judge(honest):
 
 
 def flips(judge, changed, before=None):
-    """Return the statements whose verdicts change if the tables `changed` are replaced. The verdicts are compared with
-    `before`, which are the unmodified verdicts by default.
+    """Return the statements whose verdicts change if the tables `changed` replace the unmodified tables. The verdicts
+    are compared with `before`, which are the unmodified verdicts by default.
     """
     before, after = judge.verdicts if before is None else before, judge(changed)
     found = set(before.index[before != after])

@@ -306,7 +306,9 @@ def test_modes_of_the_noise_of_a_gamma_statistic(z, shape, beta, scale, mode):
 
 @pytest.mark.parametrize(("z", "mode"), [(5.0, 3.0), (1.0, 0.0), (-1.0, 0.0), (-5.0, -3.0), (2.0, 0.0), (-2.0, 0.0)])
 def test_modes_of_the_noise_of_a_normal_statistic(z, mode):
-    """Check that noise of scale 2 moves the mode of z - mu by variance/scale = 2 towards 0, but not beyond 0."""
+    """Check that the noise in a released normal value z has its mode at z - mu, moved towards 0 by variance/scale = 2,
+    but not beyond 0.
+    """
     assert ds.NormalStatistic(z + 7, 7.0, 4.0, 2.0).mode() == mode
 
 

@@ -337,8 +337,8 @@ def test_limits_of_the_explanations():
 
 
 def test_diverged_methods_are_only_named():
-    """Check that a method is named as diverged if any share of its sweeps diverged, and that the posterior of the
-    corrected sampler is filled.
+    """Check that a method with diverged sweeps is named in the legend and not plotted, and that only the histogram of
+    the corrected sampler is filled.
     """
     keys = {"method": ["as_written", "corrected", "exact"], "parameter": PARAMETERS}
     table = a.crossed("y", **keys, kind=["histogram"], x=[1.0, 2.0, 3.0]).assign(statistic="density")
@@ -555,8 +555,8 @@ def test_knots_that_do_not_split_the_largest_rectangle(honest):
 
 
 def test_bars_of_a_target_that_are_wrong(honest):
-    """Check that the test of the bars rejects bars that are exchanged, and that its minimum detectable effect decreases
-    with the square root of the number of draws.
+    """Check that the test of a plotted histogram rejects exchanged bars, and that the minimum detectable effect
+    decreases with the square root of the number of draws.
     """
     for name in TARGETS:
         of = honest[name][(honest[name]["variant"] == "corrected") & (honest[name]["delta_s"] == 22.0)]

@@ -560,8 +560,8 @@ def test_edges_of_whole_numbers_lie_between_them():
 
 
 def test_laws_of_the_statistics_where_nothing_is_censored():
-    """Check the statistics of samples from N(1, 4) with n = 50 and no censoring. The mean has expectation 1 and sd
-    2/sqrt(50), and the sum of squares has expectation 4 x 49 and sd 4 sqrt(2 x 49).
+    """Check the moments of the statistics of samples of size n = 50 from N(1, 4) without censoring. The mean has
+    expectation 1 and sd 2/sqrt(50), and the sum of squares has expectation 4 x 49 and sd 4 sqrt(2 x 49).
     """
     table = statistics_laws.statistics_laws(
         mu=1.0, sigma2=4.0, n=50, lower=-99.0, upper=101.0, data_sets=300, rng=stream(3, "laws")

@@ -175,7 +175,7 @@ class _Units(NamedTuple):
     repeats: Whole  # (G,)
 
     def law(self, rows: Whole, place: Whole, nodes: Array, weights: Array) -> Array:
-        """Return the distribution of the number of units of other components that precede the k-th unit of a given
+        """Return the distribution of the number of units in other components that precede the k-th unit of a given
         component. The result has one row per selected value of k, as a float64 array of shape (K, length). The
         distribution is integrated over the lost ties.
         """
@@ -313,7 +313,7 @@ def moments(
     ties: str = "random",
     least: int = 0,
 ) -> tuple[Array, Array]:
-    """Return the mean and the variance of released components, computed without simulation to a relative accuracy of
+    """Return the mean and the variance of released components, computed without simulation and with a relative error of
     about 1e-9.
 
     Parameters

@@ -1,5 +1,5 @@
-"""Check the scenario of noisy counts: the posteriors against enumeration, the example in the README, the tests of
-whether a release is consistent with its total, noise and prior, and the confidence intervals without a prior.
+"""Test noisy-counts scenarios: the posteriors, the example in the README, the checks for conflicts with the
+assumptions, and the confidence intervals.
 """
 
 from itertools import product
