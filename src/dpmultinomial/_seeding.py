@@ -11,7 +11,7 @@ import numpy as np
 
 
 def stream(root_seed: int, *names: str | int) -> np.random.Generator:
-    """Return the random Generator of the stream called `names`, derived from `root_seed`.
+    """Return the random number generator of the stream called `names`, which is derived from `root_seed`.
 
     Parameters
     ----------

@@ -225,7 +225,7 @@ def _page(asked: argparse.Namespace) -> str:
 
 
 def _made(asked: argparse.Namespace) -> "Files":
-    """Compute a scenario and return the files of its results."""
+    """Compute the results of a scenario, and return the result files."""
     from .scenarios import making
 
     settings = _settings(asked.configfile)

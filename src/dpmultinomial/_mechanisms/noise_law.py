@@ -62,7 +62,7 @@ class NoiseLaw(Protocol):
 
 
 class AddedNoise(NoiseLaw, Protocol):
-    """Interface of additive noise for which the probabilities of intervals can be computed."""
+    """Interface of additive noise distributions for which the probabilities of intervals can be computed."""
 
     def by_row(self, released: NDArray[Any]) -> Array: ...
 
@@ -270,7 +270,7 @@ class LawByRow(WithoutCost):
         return [(law, np.flatnonzero(self.which == i)) for i, law in enumerate(self.laws)]
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
-        """Return a mask of the values that can be released under the distribution of their row."""
+        """Return a mask of the values that are possible under the noise distribution of their row."""
         values = self._rows(released)
         out = np.zeros(values.shape, dtype=bool)
         for law, rows in self.parts():

@@ -495,8 +495,8 @@ class Journal:
 
 @dataclass(frozen=True)
 class Ledger:
-    """Ledger of releases in the file `path`. A program may change the ledger only while it holds the lock
-    (`_protocol.locked`).
+    """Ledger of releases in the file `path`. A program may change the ledger only while the program holds
+    the lock (`_protocol.locked`).
     """
 
     path: Path

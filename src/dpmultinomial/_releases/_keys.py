@@ -303,8 +303,8 @@ def shown_name(name: str) -> str:
 
 
 def has_controls(name: str) -> bool:
-    """Return whether a name contains control characters, or marks that change the direction in which a line is read.
-    Control characters are, for example, line breaks, tabs, and characters that a terminal interprets.
+    """Return whether a name contains control characters or bidirectional marks, which change the reading direction of a
+    line. Control characters are, for example, line breaks, tabs, and characters that a terminal interprets.
     """
     return has_unprintable(name) or "\n" in name or "\t" in name
 

@@ -239,7 +239,7 @@ def _two_locks(place: Path) -> None:
 
 @contextmanager
 def _held(path: Path, name: str, *, wait: float) -> Iterator[None]:
-    """Hold an exclusive lock on a file. The kernel releases the lock if the process ends."""
+    """Hold an exclusive lock on a file. The operating system releases the lock if the process ends."""
     _places.own_file(path, name)
     _durable.step("open the lock")
     handle = _opened(path)

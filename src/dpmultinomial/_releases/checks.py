@@ -329,8 +329,8 @@ def _bounded(
 def _by_ledger(
     name: str, settings: Mapping[str, Any], budgets: Mapping[str, Mapping[str, float]], root: Path
 ) -> Problems:
-    """Check a release that is not in the public ledger. Report an error if its generation is not the next generation,
-    or if its cost according to the settings exceeds the remaining budget.
+    """Check the generation and the cost of a release that is not in the public ledger. Report an error if its
+    generation is not the next generation, or if its cost according to the settings exceeds the remaining budget.
     """
     source, get = settings.get("source") or name, filled(settings)
     if not budgets.get(source) and get["generation"] == 1:
@@ -361,7 +361,7 @@ def _by_ledger(
 
 
 def _together(mechanism: str, settings: Mapping[str, Any]) -> Problems:
-    """Return the errors in the settings of a release that involve more than one key."""
+    """Return the errors that involve more than one key in the settings of a release."""
     get = filled(settings)
     mistakes: Problems = []
     factor = 2 if mechanism == "additive_counts" else 1

@@ -1,4 +1,4 @@
-"""Privacy loss distributions of releases, and the epsilon that they imply at a given delta.
+"""Privacy loss distributions of releases, and the epsilon that these distributions imply at a given delta.
 
 A budget adds the stated epsilon or rho of its releases. The loss distribution of the noise gives a smaller epsilon at a
 delta > 0 (`_accounting.loss_composition`), which a record and a plan state for the single release. If a record was

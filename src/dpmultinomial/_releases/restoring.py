@@ -231,9 +231,9 @@ def _unvouched(journal: Journal, ledger: Ledger, old: Iterable[Remembered]) -> I
 
 
 def _on_disk(root: Path, vouched: Sequence[Line]) -> Iterator[Line]:
-    """Yield every release on disk. A release is omitted if one of its two files (record or public file) is damaged or
-    missing, and the remaining file matches an authenticated line of the journal or of a copy of the journal, because
-    this release is already counted.
+    """Yield every release on disk. A release is omitted as already counted if one of its two files (record or public
+    file) is damaged or missing, and the remaining file matches an authenticated line of the journal or of a copy of
+    the journal.
     """
     digests = {line.entry.record_sha256: line.entry.sha256 for line in vouched}
     named = {line.entry.name: line.entry for line in vouched}

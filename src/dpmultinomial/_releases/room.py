@@ -146,7 +146,7 @@ def make(
     root: Path,
     wait: float = _protocol.WAIT,
 ) -> Path:
-    """Make a release, or find the existing release. Return the folder, which contains ``release.csv`` and
+    """Make a release, unless this release already exists. Return the folder, which contains ``release.csv`` and
     ``record.json``.
 
     Parameters

@@ -73,7 +73,7 @@ class Names:
         return None
 
     def place(self, name: str) -> int:
-        """Return the position of a name, and raise `KeyError` with suggestions if the name is unknown."""
+        """Return the position of a name, or raise `KeyError` with suggestions if the name is unknown."""
         if name not in self.places:
             near = get_close_matches(name, self.places, n=3)
             shown = list(self.places)[:10]

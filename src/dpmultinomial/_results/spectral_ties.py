@@ -256,8 +256,8 @@ def _sampled(size: int, count: int) -> Whole:
 
 
 def _blocks(places: Whole, width: int) -> Iterator[Whole]:
-    """Yield consecutive parts of an array of positions, so that the counts of a part have at most `_TOGETHER` weights
-    in windows of the given width.
+    """Yield consecutive parts of an array of positions, such that the counts of each part have at most `_TOGETHER`
+    weights in windows of the given width.
     """
     size = max(_TOGETHER // width, 1)
     for start in range(0, len(places), size):

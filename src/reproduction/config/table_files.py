@@ -118,8 +118,8 @@ def _stamp(path: str) -> tuple[int, ...]:
 
 @lru_cache(1)
 def _table(path: str, stamp: tuple[int, ...]) -> Any:
-    """Read a CSV file, or return its table from the cache. The table that was read last is cached, so that the checks
-    and the answers of one command share it.
+    """Return the table in a CSV file, which is taken from the cache if this file was read last. The table that was read
+    last is cached, so that the checks and the answers of one command share it.
     """
     from dpmultinomial._files import csv_table  # this import requires a compiled kernel
 

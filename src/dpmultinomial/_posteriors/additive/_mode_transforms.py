@@ -335,8 +335,8 @@ class Window(NamedTuple):
 
 
 class _Sweep:
-    """Solver that computes the posterior distribution given a release that was produced by algorithm 3 of Wang (2020).
-    It determines the levels, their bounds and the sizes of the arrays, and then processes all levels.
+    """Solver for the posterior distribution given a release by algorithm 3 of Wang (2020). It determines the levels,
+    their bounds and the sizes of the arrays, and then processes all levels.
     """
 
     def __init__(self, problem: Problem, slack: float, reserve: float) -> None:

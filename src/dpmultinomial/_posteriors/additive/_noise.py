@@ -287,7 +287,7 @@ def dirichlet_multinomial(concentration: ArrayLike, size: int) -> CountsPrior:
 
 
 def of(prior: str | ArrayLike | CountsPrior, size: int) -> CountsPrior:
-    """Return the prior distribution of the true counts that is described by the argument `prior`.
+    """Build the prior distribution of the true counts from the argument `prior`.
 
     Parameters
     ----------

@@ -140,8 +140,8 @@ def _chance(released: int, noise: Noise, support: int) -> tuple[Array, Whole]:
 
 
 def _over_totals(summed: Array, own: Array) -> Array:
-    """Return the matrix product summed @ own.T as a float64 array of shape (sums, n). The product is a sum over the
-    totals, which are the second axis of both arrays.
+    """Return the matrix product ``summed @ own.T``, as a float64 array of shape (sums, n). The product is a sum over
+    the totals, which are the second axis of both arrays.
     """
     if summed.shape[1] <= _DENSE:
         return np.asarray((own[None] * summed[:, None]).sum(axis=2))

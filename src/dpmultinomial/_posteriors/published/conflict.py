@@ -117,7 +117,7 @@ def given_total(released: Array, laws: Sequence[Any], total: int, alpha: Array) 
 
 
 def of_count(value: float, law: Any, total: int, a: float, b: float, *, listed: bool = True) -> float:
-    """Return the prior predictive tail probability of one released count, as in `given_total`.
+    """Return the prior predictive tail probability of one released count (see `given_total`).
 
     Parameters
     ----------

@@ -276,8 +276,8 @@ def _at_counts(prior: CountPrior, first: Array, offsets: Array) -> Array:
 
 
 def _too_wide(width: Array, *, shared: bool) -> str:
-    """Return the message of an error about windows with too many possible counts. If `shared` is true, every window
-    belongs to a group of equal counts.
+    """Return the error message for windows with too many possible counts. If `shared` is true, every window belongs to
+    a group of equal counts.
     """
     kinds = f"{len(width):,} {'different noisy' if shared else 'true'} counts in the total"
     if width.max() > _WIDEST:

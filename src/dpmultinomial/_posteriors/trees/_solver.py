@@ -278,7 +278,7 @@ def _name(tree: Tree, row: int) -> str:
 
 
 def _words(tree: Tree, sites: NDArray[Any], row: int, state: str) -> str:
-    """Return the text of an error message about a node at which the sum-product algorithm failed."""
+    """Return the error message for a node at which the sum-product algorithm failed."""
     if state == "wide":
         return _too_wide(tree, sites, row)
     rules = {

@@ -462,7 +462,7 @@ class TreeLaw:
         return self.measurements.least_squares()
 
     def table(self, level: str | None = None) -> pd.DataFrame:
-        """Return the results as a table with one row per node of the tree, for one level or for all requested levels.
+        """Return the results as a table with one row per node, for one level of the tree or for all requested levels.
 
         Parameters
         ----------

@@ -451,9 +451,9 @@ def _goes_on(one: Listed, two: Listed) -> bool:
 
 
 def _beyond(one: Listed, two: Listed, end: int, way: int) -> float:
-    """Return a lower bound on the decrease of the sum of two lists of log weights, per unit of distance between the
-    count and `end`. The bound is for counts beyond `end`. At least one of the lists ends at `end`. The other list may
-    still increase beyond `end`, so its largest increase is subtracted once.
+    """Return a lower bound on the decrease, per count, of the sum of two lists of log weights beyond one of the ends of
+    the lists. The bound is for counts beyond `end`. At least one of the lists ends at `end`. The other list may still
+    increase beyond `end`, so its largest increase is subtracted once.
     """
     total = 0.0
     ends = [(part, *((part.last, part.above) if way > 0 else (part.first, part.below))) for part in (one, two)]

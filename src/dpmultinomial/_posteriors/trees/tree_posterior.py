@@ -468,8 +468,8 @@ class StarLaw(TreeLaw):
         return mean, sd, lower, upper
 
     def _parts(self, place: int) -> tuple[int, Array]:
-        """Return the smallest count of a leaf, and the distribution of the count at each node of the quadrature rule.
-        The argument is an index of the distinct weights of leaves.
+        """Return the smallest possible count of a leaf, and the distribution of the count at each node of the
+        quadrature rule. The argument is an index of the distinct weights of leaves.
         """
         low, high = int(self._each[place, :, 4].min()), int(self._each[place, :, 5].max())
         return low, _sites.components(self._distinct[place : place + 1], self._tables, self._found.tilts, low, high)
@@ -512,8 +512,8 @@ class StarLaw(TreeLaw):
         return NodePair(low, other, (x * self._found.shares[:, None]).T @ y)
 
     def _added(self, nodes: Rows) -> tuple[int, Array]:
-        """Return the smallest sum of the counts of several leaves, and the distribution of the sum at each node of the
-        quadrature rule.
+        """Return the smallest possible sum of the counts of several leaves, and the distribution of the sum at each
+        node of the quadrature rule.
         """
         low, out = 0, np.ones((len(self._found.shares), 1))
         for node in nodes:
