@@ -1,17 +1,24 @@
 """Tests of the drawn noise: distribution by chi-squared, closed forms of costs, and the arguments passed to it."""
 
+import csv
+import io
 import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import stats
 from scipy.optimize import minimize_scalar
 
+from dpmultinomial._accounting.privacy_loss import DirichletLoss, DiscreteLaplaceLoss, PureLoss
+from dpmultinomial._accounting.privacy_profiles import dirichlet_delta
+from dpmultinomial._accounting.swapping import exact_epsilon
 from dpmultinomial._files import csv_table
 from dpmultinomial._files.csv_table import parse
 from dpmultinomial._mechanisms import dirichlet
-from dpmultinomial._releases import _classifier, _microdata, _noise, room, spending
+from dpmultinomial._releases import _classifier, _microdata, _noise, losses, room, spending
+from dpmultinomial._releases._places import Refused
 
 
 def pmf(kind, scale, reach):
@@ -159,7 +166,7 @@ def test_a_swapped_file_with_another_byte_changed_is_never_published():
 def test_bins_are_closed_below_and_the_outer_ones_take_the_rest():
     settings = {"numeric": ["x"], "bounds": {"x": [0, 10]}, "bins": 5, "levels": {}}
     names, codes = _classifier.categories(settings, table("x\n-3\n0\n1.9\n2\n8\n9.9\n10\n77\n"), "x")
-    assert names[0] == "[0, 2)"
+    assert names == ["[0, 2)", "[2, 4)", "[4, 6)", "[6, 8)", "[8, 10)"]
     assert codes.tolist() == [0, 0, 0, 1, 4, 4, 4, 4]
 
 
@@ -178,3 +185,256 @@ def test_association_is_that_of_a_chi_squared_table():
     a, b = np.repeat([0, 0, 1, 1], [5, 2, 1, 4]), np.repeat([0, 1, 0, 1], [5, 2, 1, 4])
     assert _microdata.cramers_v(a, b) == pytest.approx((5 * 4 - 2 * 1) / (7 * 5 * 6 * 6) ** 0.5, rel=1e-12)
     assert np.isnan(_microdata.cramers_v(a, np.zeros_like(a)))
+
+
+RECORDS = "y,u,v\nb,c,1\na,c,1\nb,d,9\nb,c,5\na,d,0\n"
+MODEL = {
+    "target": "y", "numeric": ["v"], "bounds": {"v": [0, 6]}, "bins": 2, "levels": {"y": ["a", "b"], "u": ["c", "d"]},
+    "epsilon": 6.0, "rho": 0.75, "order": 4.0, "delta": 1e-5, "floor": None, "noise": "discrete_laplace",
+}  # fmt: skip
+NETWORK = {"y": ["v", "u"], "u": [], "v": ["u"]}
+
+
+def rows_of(plan):
+    return list(csv.reader(io.StringIO(plan.draw().data.decode())))
+
+
+def test_a_level_that_is_not_public_is_named_by_its_line_only():
+    with pytest.raises(ValueError, match=r"line 3, column 'u'.*must be one of the public levels") as caught:
+        _classifier.naive_bayes(MODEL, table("y,u,v\na,c,1\nb,secret,2\n"))
+    assert "secret" not in str(caught.value)
+
+
+def test_counts_of_a_network_by_hand(monkeypatch):
+    """Check five records: parents in their order, the last one changing fastest, then the categories of the node."""
+    tables = _classifier._tables(MODEL, table(RECORDS), NETWORK)
+    # v is below 3 in the records 1, 2, 5; rows (v, u) = (low, c), (low, d), (high, c), (high, d), columns y = a, b
+    assert tables.counts[0].tolist() == [[1, 1], [1, 0], [0, 1], [0, 1]]
+    assert tables.counts[1].tolist() == [[3, 2]]
+    assert tables.counts[2].tolist() == [[2, 1], [1, 1]]
+    monkeypatch.setattr(_classifier, "MOST_CELLS", 14)
+    assert len(_classifier._tables(MODEL, table(RECORDS), NETWORK).counts) == 3
+    monkeypatch.setattr(_classifier, "MOST_CELLS", 13)
+    with pytest.raises(Refused, match="the model must have at most 13 cells, got 14: use fewer columns"):
+        _classifier._tables(MODEL, table(RECORDS), NETWORK)
+
+
+@pytest.mark.parametrize(
+    ("target", "network"),
+    [("y", {"y": [], "v": ["y"], "u": ["y"]}), ("v", {"v": [], "y": ["v"], "u": ["v"]})],
+)
+def test_a_naive_bayes_model_is_a_network_of_the_target(target, network):
+    facts = _classifier.naive_bayes(MODEL | {"target": target}, table(RECORDS)).facts
+    assert facts["network"] == network
+    assert list(facts["network"]) == list(network)
+    assert (facts["target"], facts["tables"], facts["records"]) == (target, 3, 5)
+    assert facts["levels"] == MODEL["levels"] | {"v": ["[0, 3)", "[3, 6)"]}
+
+
+@pytest.mark.parametrize(("floor", "used"), [(None, 1.0), (1.5, 1.5)])
+def test_discrete_noise_on_a_network_by_hand(floor, used, monkeypatch):
+    """Check a change of 2 per table, so a scale of 6/6; counts below the floor are raised to it."""
+    asked = []
+    monkeypatch.setattr(_noise, "discrete_laplace", lambda values, *, scale: asked.append(scale) or values)
+    plan = _classifier.bayesian_network(MODEL | {"network": NETWORK, "floor": floor, "target": None}, table(RECORDS))
+    facts = plan.facts
+    assert (facts["law"], facts["step"], facts["sensitivity"], facts["hardened"]) == ("discrete Laplace", 1, 6, True)
+    assert facts["scale"] == pytest.approx(1.0, rel=1e-14)
+    assert facts["floor"] == pytest.approx(used, rel=1e-14)
+    assert (plan.cost.relation, plan.cost.rho, plan.cost.order) == ("replace a record", None, None)
+    assert plan.cost.epsilon == pytest.approx(6.0, rel=1e-14)
+    assert plan.losses == losses.of_counts("discrete_laplace", facts["scale"], change=2, relation=spending.REPLACE) * 3
+    header, *rows = rows_of(plan)
+    assert header == ["node", "given", "category", "probability"]
+    assert asked == [facts["scale"]]
+    assert [row[:3] for row in rows[:4]] == [
+        ["y", '{"v": "[0, 3)", "u": "c"}', "a"], ["y", '{"v": "[0, 3)", "u": "c"}', "b"],
+        ["y", '{"v": "[0, 3)", "u": "d"}', "a"], ["y", '{"v": "[0, 3)", "u": "d"}', "b"],
+    ]  # fmt: skip
+    assert [row[:3] for row in rows[8:10]] == [["u", "{}", "c"], ["u", "{}", "d"]]
+    counts = np.array([[1, 1], [1, 0], [0, 1], [0, 1], [3, 2], [2, 1], [1, 1]])
+    raised = np.maximum(counts, used)
+    wanted = (raised / raised.sum(axis=1, keepdims=True)).ravel()
+    assert [float(row[3]) for row in rows] == pytest.approx(wanted, rel=1e-13)
+
+
+def test_gaussian_noise_on_a_model_has_the_scale_of_its_rho(monkeypatch):
+    """Check rho = 6/(2 sigma^2) for a squared change of 2 in each of three tables: sigma = 2 at rho 0.75."""
+    monkeypatch.setattr(_noise, "discrete_gaussian", lambda values, *, scale: values)
+    plan = _classifier.naive_bayes(MODEL | {"noise": "discrete_gaussian"}, table(RECORDS))
+    assert (plan.facts["law"], plan.facts["sensitivity"]) == ("discrete Gaussian", 6)
+    assert plan.facts["scale"] == plan.facts["floor"] == pytest.approx(2.0, rel=1e-13)
+    assert plan.cost.rho == pytest.approx(0.75, rel=1e-13)
+    assert (plan.cost.epsilon, plan.cost.order) == (None, None)
+    assert plan.facts["epsilon_at_delta"] == losses.at_delta(plan.cost, plan.losses, delta=1e-5)
+    assert len(rows_of(plan)) == 1 + 2 + 4 + 4
+
+
+def test_dirichlet_draws_have_the_weights_of_the_counts(monkeypatch):
+    """Check gamma draws with shape r n + alpha, replaced by their shapes, and facts of a third of the budget."""
+    monkeypatch.setattr(_noise, "private_stream", lambda: SimpleNamespace(standard_gamma=lambda shape: shape))
+    plan = _classifier.naive_bayes(MODEL | {"noise": "dirichlet", "epsilon": 3.0}, table(RECORDS))
+    facts, (r, alpha) = plan.facts, dirichlet.calibrate(1.0, order=4.0)
+    stated = {key: facts[key] for key in ("law", "r", "alpha", "order", "hardened", "not_hardened_because")}
+    assert stated == {
+        "law": "Dirichlet(r counts + alpha)", "r": r, "alpha": alpha, "order": 4.0, "hardened": False,
+        "not_hardened_because": _classifier.FLOATING,
+    }  # fmt: skip
+    assert facts["exact_delta_of_one_table"] == {
+        "epsilon": 1.0, "delta": pytest.approx(float(dirichlet_delta(1.0, r=r, alpha=alpha)), rel=1e-12)
+    }  # fmt: skip
+    assert (plan.cost.relation, plan.cost.epsilon, plan.cost.order) == ("replace a record", 3.0, 4.0)
+    assert plan.losses == (DirichletLoss(r, alpha),) * 3
+    shares = [float(row[3]) for row in rows_of(plan)[1:3]]
+    assert shares == pytest.approx([(2 * r + alpha) / (5 * r + 2 * alpha), (3 * r + alpha) / (5 * r + 2 * alpha)])
+
+
+SWAPPED = "a,b,c,d\n1,x,p,k\n2,x,p,k\n1,y,p,l\n3,z,q,k\n1,x,r,k\n1,x,r,l\n"
+
+
+def test_the_facts_of_a_swap_by_hand(monkeypatch):
+    """Check strata p (3 records), q (1) and r (2, whose swapped values are equal): epsilon = ln(4) - ln(0.2/0.8)."""
+    settings = {"swap": ["a"], "match": ["c"], "rate": 0.2}
+    plan = _microdata.swap(settings, table(SWAPPED))
+    facts = dict(plan.facts)
+    unit = math.log(16)
+    assert facts.pop("cost_of_one_exchange") == plan.cost.epsilon
+    assert 2 * unit < plan.cost.epsilon == pytest.approx(2 * unit, rel=1e-14)
+    assert facts.pop("epsilon_per_unit_of_distance") == pytest.approx(unit, rel=1e-14)
+    assert facts.pop("epsilon_per_unit_of_distance_exact") == exact_epsilon(3, rate=0.2)
+    assert facts == {
+        "law": "permutation swapping", "rate": 0.2, "invariants": _microdata.INVARIANTS, "records": 6, "strata": 3,
+        "strata_of_one_record": 1, "largest_stratum": 3, "hardened": True, "swapped": ["a"], "matched": ["c"],
+        "encoding": "utf-8", "delimiter": ",",
+    }  # fmt: skip
+    assert plan.cost.relation == spending.EXCHANGE
+    for most, known in ((3, True), (2, False)):
+        monkeypatch.setattr(_microdata, "_EXACT_UP_TO", most)
+        facts = _microdata.swap(settings, table(SWAPPED)).facts
+        assert (facts["epsilon_per_unit_of_distance_exact"] is not None) == known
+
+
+def test_a_swap_that_can_change_nothing_is_refused():
+    for match in (["a", "b", "c"], ["a"], ["c", "d", "b"]):
+        with pytest.raises(Refused, match="no record can change in any stratum"):
+            _microdata.swap({"swap": ["a"], "match": match, "rate": 0.2}, table(SWAPPED))
+    two = table("a,b\n1,x\n2,y\n")
+    assert _microdata.swap({"swap": ["a"], "match": [], "rate": 0.2}, two).facts["largest_stratum"] == 2
+
+
+def test_columns_are_coded_in_the_order_of_their_values():
+    codes = {name: _microdata.coded_column(table(SWAPPED), name) for name in "abcd"}
+    assert codes["a"].tolist() == [0, 1, 0, 2, 0, 0]
+    assert codes["b"].tolist() == [0, 0, 1, 2, 0, 0]
+    assert _microdata.joint(codes, [], 6).tolist() == [0] * 6
+    assert _microdata.joint(codes, ["a"], 6).tolist() == [0, 1, 0, 2, 0, 0]
+    assert _microdata.joint(codes, ["a", "b"], 6).tolist() == [0, 1, 2, 3, 0, 0]
+    assert _microdata.joint(codes, ["d", "b", "a"], 6).tolist() == [0, 1, 2, 3, 0, 4]
+    strata = np.array([0, 0, 0, 1, 2, 2])
+    assert _microdata._distinct(strata, codes["a"], 3).tolist() == [2, 1, 1]
+    assert _microdata._distinct(strata, codes["d"], 4).tolist() == [2, 1, 2, 0]
+
+
+def test_the_report_of_a_swap_by_hand():
+    """Check a swap of the first two of four records: half of them have another value; V falls from 1 to 0."""
+    codes = {"a": np.array([0, 1, 1, 0]), "b": np.array([0, 1, 1, 0]), "c": np.array([0, 0, 0, 1])}
+    raw = _microdata._report(codes, ["a"], ["b", "c"], np.array([1, 0, 2, 3])).decode()
+    header, changed, first, second = csv.reader(io.StringIO(raw))
+    assert header == ["marking", "quantity", "before", "after"]
+    assert changed == ["confidential", "share of records with another a", "0.0", "0.5"]
+    assert first[:2] == ["confidential", "Cramer's V of a and b"]
+    assert [float(v) for v in first[2:]] == pytest.approx([1.0, 0.0])
+    assert second[1] == "Cramer's V of a and c"
+    assert [float(v) for v in second[2:]] == pytest.approx([3**-0.5, 3**-0.5])  # (1 3 - 0)/(1 3 2 2)^(1/2) each
+
+
+@pytest.mark.parametrize(("levels", "rows"), [(50, 2), (51, 1)])
+def test_associations_are_reported_for_at_most_50_values(levels, rows):
+    codes = {"a": np.array([0, 1, *range(levels)]), "b": np.arange(levels + 2) % 2}
+    raw = _microdata._report(codes, ["a"], ["b"], np.arange(levels + 2)).decode()
+    assert len(raw.splitlines()) == 1 + rows
+
+
+def test_association_of_larger_tables_is_that_of_scipy():
+    rng = np.random.default_rng(1)
+    a = rng.integers(0, 4, 60)
+    b = (a + rng.integers(0, 2, 60)) % 3
+    observed = np.array([[((a == i) & (b == j)).sum() for j in range(3)] for i in range(4)])
+    assert _microdata.cramers_v(a, b) == pytest.approx(stats.contingency.association(observed, "cramer"), rel=1e-12)
+    assert _microdata.cramers_v(a, a) == pytest.approx(1.0)
+    assert np.isnan(_microdata.cramers_v(np.zeros(4, int), np.array([0, 1, 0, 1])))
+
+
+@pytest.mark.parametrize(
+    ("r", "alpha", "known"),
+    [(1e3, 1.0, True), (1e3, 2e4, True), (1000.001, 1.0, False), (1.0, 20_000.1, False), (1.0, 0.999, False)],
+)
+def test_losses_of_models_are_known_up_to_a_size(r, alpha, known):
+    assert losses.of_shares(r, alpha, tables=2) == ((DirichletLoss(r, alpha),) * 2 if known else None)
+
+
+@pytest.mark.parametrize(
+    ("change", "relation", "scale", "known"),
+    [
+        (2, "replace a record", 0.01, True),  # the usual changes have no limit
+        (1, "add or remove a record", 0.01, True),
+        (1, "replace a record", 0.16, True),  # rho = 1/(2 0.16^2) = 19.5
+        (1, "replace a record", 0.158, False),  # 20.03
+        (4, "add or remove a record", 0.317, True),  # 19.9
+        (4, "add or remove a record", 0.316, False),  # 20.03
+    ],
+)
+def test_losses_of_several_splits_are_known_up_to_a_rho_of_20(change, relation, scale, known):
+    assert (losses.of_counts("discrete_gaussian", scale, change=change, relation=relation) is not None) == known
+    assert losses.of_counts("discrete_laplace", scale, change=change, relation=relation) is not None
+
+
+REPLACED = {"relation": "replace a record"}
+
+
+@pytest.mark.parametrize(
+    ("record", "found"),
+    [
+        ({"mechanism": "additive_counts", "scale": 3.0, "cost": REPLACED}, (DiscreteLaplaceLoss(3.0, 1),) * 2),
+        (
+            {"mechanism": "censored_statistics", "epsilon_of_each": {"mean": 0.5, "low": 0.25}, "cost": REPLACED},
+            (PureLoss(0.5), PureLoss(0.25)),
+        ),
+        ({"mechanism": "swap", "cost": {"relation": "exchange"}}, None),
+        (
+            {"mechanism": "naive_bayes", "network": {"a": [], "b": ["a"]}, "r": 2.0, "alpha": 3.0, "cost": REPLACED},
+            (DirichletLoss(2.0, 3.0),) * 2,
+        ),
+        (
+            {"mechanism": "bayesian_network", "network": {"a": [], "b": [], "c": []}, "law": "discrete Laplace",
+             "scale": 4.0, "cost": REPLACED},
+            losses.of_counts("discrete_laplace", 4.0, change=2, relation=spending.REPLACE) * 3,
+        ),
+        (
+            {"mechanism": "discrete_laplace", "scale": 4.0, "sensitivity": 1, "cost": REPLACED},
+            losses.of_counts("discrete_laplace", 4.0, change=1, relation=spending.REPLACE),
+        ),
+        (
+            {"mechanism": "discrete_laplace", "scale": {"a": 4.0, "b": 5.0}, "levels": ["a", "b"],
+             "change_of_a_level": 2, "cost": REPLACED},
+            tuple(one for scale in (4.0, 5.0)
+                  for one in losses.of_counts("discrete_laplace", scale, change=2, relation=spending.REPLACE)),
+        ),
+    ],
+)  # fmt: skip
+def test_losses_follow_from_the_record_of_a_release(record, found):
+    assert losses.of_record(record) == found
+
+
+@pytest.mark.parametrize(
+    ("stated", "method", "epsilon"),
+    [(0.5, "loss distributions", 0.5), (1.0, "conversion", 1.0), (2.0, "conversion", 1.0)],
+)
+def test_the_smaller_epsilon_at_a_delta_is_stated(stated, method, epsilon, monkeypatch):
+    asked = []
+    monkeypatch.setattr(losses.loss_composition, "epsilon", lambda parts, delta: asked.append((parts, delta)) or stated)
+    cost, parts = spending.Cost(relation=spending.REPLACE, epsilon=1.0), (PureLoss(0.5), PureLoss(0.25), PureLoss(0.5))
+    monkeypatch.setattr(losses, "epsilon_at", lambda costs, *, delta: {1e-5: 1.0}[delta] if costs == [cost] else None)
+    found = losses.at_delta(cost, parts, delta=1e-5)
+    assert found == {"epsilon": epsilon, "delta": 1e-5, "method": method}
+    assert asked == [({PureLoss(0.5): 2, PureLoss(0.25): 1}, 1e-5)]

@@ -98,7 +98,7 @@ def statistics(mu: Array, sigma2: Array, n: int, *, sums: bool = False) -> tuple
     mean, covariance : float64 (k, 4) and (k, 4, 4).
     """
     law = inside_moments(mu, sigma2)
-    p = np.clip(1 - law.low - law.high, 0.0, 1.0)
+    p = np.maximum(1 - law.low - law.high, 0.0)
     covariance = np.zeros((len(mu), 4, 4))
     if sums:
         u = law.mean
@@ -114,9 +114,7 @@ def statistics(mu: Array, sigma2: Array, n: int, *, sums: bool = False) -> tuple
     mean = np.column_stack([law.mean, (c - 1) * law.second, n * law.low, n * law.high])
     covariance[:, 0, 0] = law.second / c
     covariance[:, 0, 1] = covariance[:, 1, 0] = law.third * (c - 1) / c
-    covariance[:, 1, 1] = c * np.maximum(law.fourth - law.second**2, 1e-3 * law.second**2) + law.second**2 * n * p * (
-        1 - p
-    )
+    covariance[:, 1, 1] = c * (law.fourth - law.second**2) + law.second**2 * n * p * (1 - p)
     for i, side in ((2, law.low), (3, law.high)):
         covariance[:, i, i] = n * side * (1 - side)
         covariance[:, 1, i] = covariance[:, i, 1] = -law.second * n * side * p
@@ -294,7 +292,7 @@ def _adapt(by: Proposal, kept: list[Array], moves: NDArray[np.int64], full: Arra
     covariance of the random walk.
     """
     rate = moves[1, 1] / max(moves[1, 0], 1)
-    by.log_size += float(np.clip(2 * (rate - 0.23), -1.5, 0.7))
+    by.log_size += float(min(2 * (rate - 0.23), 0.7))
     recent = np.concatenate(kept[len(kept) // 2 :])
     share = len(recent) / (len(recent) + 4000.0) if rate > 0.02 else 0.0
     full = np.asarray(share * np.cov(recent.T) + (1 - share) * full, np.float64)
@@ -351,8 +349,9 @@ def log_ratio(mean: Array, sse: Array, counts: NDArray[np.int64]) -> Array:
         If a count is below 3, or a pair is outside 0 < q/c < 1 - m^2.
     """
     saddlepoint = _statistics_sampler.log_inside_density(mean, sse, counts)
-    if not np.isfinite(saddlepoint).all():
-        i = int(np.argmin(np.isfinite(saddlepoint)))
+    possible = np.isfinite(saddlepoint).all(axis=1)
+    if not possible.all():
+        i = int(np.argmin(possible))
         raise ValueError(
             f"mean and sse must satisfy 0 < sse/count < 1 - mean^2, got mean = {mean[i]:g} and sse = {sse[i]:g} for "
             f"the count {counts[i]}"
@@ -503,15 +502,14 @@ def predictive(release: Release, *, rng: np.random.Generator) -> tuple[float, fl
     """
     theta = release.prior.sample(SIZE, rng=rng)
     law = inside_moments(theta[:, 0], theta[:, 1])
-    inside = np.clip(1 - law.low - law.high, 0, 1)
+    inside = np.maximum(1 - law.low - law.high, 0.0)
     p = np.column_stack([law.low, law.high, inside])
     counts = rng.multinomial(release.n, p / p.sum(axis=1, keepdims=True)).astype(float)
     c = counts[:, 2]
     few = np.maximum(c, 1)
     mean = np.where(c > 0, np.clip(law.mean + np.sqrt(law.second / few) * rng.standard_normal(SIZE), -1, 1), 0.0)
-    beta = np.maximum(law.fourth - law.second**2, 1e-3 * law.second**2) / law.second
-    shape = np.maximum(c - 1, 0) * law.second / beta
-    sse = np.where(c > 1, beta * rng.standard_gamma(np.maximum(shape, 1e-9)), 0.0)
+    beta = law.fourth / law.second - law.second
+    sse = beta * rng.standard_gamma(np.maximum(c - 1, 0) * law.second / beta)
     first, second = (c * mean, sse + c * mean**2) if release.sums else (mean, sse)
     predicted = (
         np.column_stack([first, second, counts[:, 0], counts[:, 1]]) + rng.laplace(size=(SIZE, 4)) * release.scale

@@ -1,14 +1,16 @@
 """Tests of the transforms: kernels by references, distributions by enumeration and chain, priors, batches, status."""
 
 import math
+from fractions import Fraction
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from reference import additive_counts as reference_counts
 from scipy.integrate import quad
 from scipy.special import gammaln
-from scipy.stats import chi2
+from scipy.stats import chi2, gamma
 
 from dpmultinomial._accuracy import SUMMARY
 from dpmultinomial._kernels import geometric
@@ -18,10 +20,11 @@ from dpmultinomial._posteriors.additive import (
     _mode_levels,
     _mode_transforms,
     _noise,
+    _share_transforms,
     _sum_chain,
     additive_counts,
 )
-from dpmultinomial._posteriors.additive._noise import NoiseModel
+from dpmultinomial._posteriors.additive._noise import FLAT, NoiseModel
 from dpmultinomial._seeding import stream
 
 
@@ -344,3 +347,466 @@ def test_each_interval_is_transformed_once(monkeypatch, ties):
     for chunk in chunks:
         intervals = np.stack([chunk.kind, chunk.lower, chunk.upper])
         assert len(np.unique(intervals, axis=1).T) == len(chunk.kind)
+
+
+def framed(totals=(9, 12), low=(2, 4), width=4, **changes):
+    """Return a frame of three components in two columns, one of which is repeated, and random factors."""
+    rng = stream(5, "framed", *totals, *low)
+    columns = _mode_levels.columns(np.array([3, 3, 5]), np.ones(3), together=True)
+    values = np.arange(*totals)
+    given = {
+        "columns": columns, "low": np.array(low), "totals": values, "log_g": rng.normal(size=len(values)),
+        "log_prior": rng.normal(size=(2, width)), "rate": 1.0, "endless": False,
+    }  # fmt: skip
+    return _share_transforms.Frame(**(given | changes)), 5.0 * rng.random((2, width))
+
+
+def listed(frame, factors):
+    """Return the weight of every vector of counts: factors, priors, and the factor of the total."""
+    of = frame.columns.of
+    weights = {}
+    for place in product(range(factors.shape[1]), repeat=len(of)):
+        vector = tuple((frame.low[of] + place).tolist())
+        at = sum(vector) - int(frame.totals[0])
+        if 0 <= at < len(frame.totals):
+            logs = frame.log_prior[of, place].sum() + frame.log_g[at]
+            weights[vector] = float(factors[of, place].prod() * np.exp(logs))
+    return weights
+
+
+@pytest.mark.parametrize(
+    ("totals", "low"), [((9, 12), (2, 4)), ((0, 40), (2, 4)), ((17, 20), (2, 4)), ((8, 9), (0, 0))]
+)
+def test_a_product_is_the_sum_over_all_vectors(totals, low):
+    frame, factors = framed(totals, low)
+    weights = listed(frame, factors)
+    whole = sum(weights.values())
+    found = _share_transforms.product(frame, factors, 0.7)
+    assert found.log_weight == pytest.approx(0.7 + math.log(whole), abs=1e-12)
+    for column, component in enumerate((0, 2) if frame.columns.of[0] == 0 else (2, 0)):
+        marginal = np.zeros(4)
+        for vector, weight in weights.items():
+            marginal[vector[component] - low[column]] += weight / whole
+        assert found.marginals[column] == pytest.approx(marginal, abs=1e-13)
+    total = [sum(w for v, w in weights.items() if sum(v) == t) / whole for t in range(*totals)]
+    assert found.total == pytest.approx(total, abs=1e-13)
+    assert 0 < found.wrapped < 1e-15
+    assert 1 <= found.condition < 50
+    assert found.length >= 32
+
+
+def test_products_that_are_impossible_or_negligible_are_not_computed():
+    frame, factors = framed()
+    tilted = _share_transforms.Tilted(frame, factors * np.exp(frame.log_prior))
+    bound = tilted.cumulants(tilted.best())[0]
+    assert _share_transforms.product(frame, factors, -2.0, bound - 2.0 - 1e-9) is not None
+    assert _share_transforms.product(frame, factors, -2.0, bound - 2.0 + 1e-9) is None
+    factors[1] = 0.0
+    assert _share_transforms.product(frame, factors, 0.0) is None
+    factors[1, 2] = 1e-300
+    assert _share_transforms.product(frame, factors, 0.0) is not None
+
+
+@pytest.mark.parametrize("theta", [-0.4, 0.0, 0.3])
+def test_tilted_weights_are_normalised(theta):
+    frame, factors = framed()
+    h, g = _share_transforms.Tilted(frame, factors).weights(theta)
+    wanted = factors * np.exp(theta * np.arange(4))
+    assert h == pytest.approx(wanted / wanted.sum(axis=1, keepdims=True), rel=1e-12)
+    wanted = np.exp(frame.log_g - theta * frame.totals)
+    assert g == pytest.approx(wanted / wanted.sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("totals", [(9, 12), (10, 11), (15, 16), (0, 30)])
+def test_the_best_tilt_has_a_mean_within_half_a_deviation(totals):
+    tilted = _share_transforms.Tilted(*framed(totals))
+    theta = tilted.best()
+    _, mean, variance = tilted.cumulants(theta)
+    assert abs(mean) <= 0.5 * variance**0.5
+    assert -8.0 < theta < 0.9
+
+
+@pytest.mark.parametrize(
+    ("totals", "rate", "width", "limit"),
+    [((60, 61), 1.0, 4, 0.9), ((0, 1), 1.0, 4, -8.0), ((0, 1), 20.0, 4, -18.0), ((60, 61), 500.0, 4, 135.0)],
+)
+def test_the_best_tilt_of_an_impossible_total_is_at_its_limit(totals, rate, width, limit):
+    """Check 0.9 of the rate, or of 600 divided by the width, and at least 8 towards 0."""
+    tilted = _share_transforms.Tilted(*framed(totals, rate=rate, width=width))
+    assert tilted.steepest == min(rate, 600 / width)
+    assert tilted.best() == pytest.approx(limit, abs=2e-5 * abs(limit))
+
+
+@pytest.mark.parametrize(
+    ("steepest", "theta", "variance", "length", "bounds"),
+    [
+        # log sums theta^2/2. Upwards, the room is 9.5 - 0.5 = 9, of which 7.2 has (7.7^2/2 - 0.125 + 44)/7.2 = 10.21;
+        # downwards, it is 9.5 + 0.5 = 10, of which 8 has (7.5^2/2 - 0.125 + 44)/8 = 9
+        (10.0, 0.5, 1.0, 11, [(7.2, 7.7**2 / 2), (8.0, 7.5**2 / 2)]),
+        # rooms 0.95 and 9, at least 8 + 1 towards 0: (0.76^2/2 + 44)/0.76 = 58.3, but 6/sd = 0.8 has 55.4
+        (1.0, 0.0, 56.25, 56, [(0.8, 0.32), (7.2, 7.2**2 / 2)]),
+        # a variance of 0 has the whole room: (0.95^2/2 + 44)/0.95 = 46.8
+        (1.0, 0.0, 0.0, 47, [(0.95, 0.95**2 / 2), (9.0, 9.0**2 / 2)]),
+    ],
+)
+def test_a_length_neglects_less_than_exp_of_minus_44(steepest, theta, variance, length, bounds):
+    tilted = SimpleNamespace(steepest=steepest, log_sum=lambda t: t * t / 2)
+    found = _share_transforms.length_of(tilted, theta, theta**2 / 2, variance)
+    assert found[0] == length
+    assert np.array(found[1]) == pytest.approx(np.array(bounds), rel=1e-12)
+
+
+def mixed(orders, log_weights, scales=lambda _: 0.0, **changes):
+    """Return a mixture of products, and the indices of the factors that it asked for."""
+    frame, first = framed(**changes)
+    table, asked = [first, *(framed((9, 12), (k, k))[1] for k in range(1, 6))], []
+
+    def factors(key):
+        asked.append(key)
+        return table[key]
+
+    law = _share_transforms.mixture(frame, factors, np.array(log_weights), orders, scales)
+    return law, frame, table, asked
+
+
+def test_a_mixture_is_the_sum_of_its_products():
+    """Check every vector, in the ranges and next to them, with weights and scales of the products."""
+    law, frame, table, _ = mixed([[1, 0], [2]], [0.3, -0.5, 1.0], lambda key: 0.1 * key)
+    parts = [listed(frame, factors) for factors in table[:3]]
+    weights = np.exp([0.3, -0.5 + 0.1, 1.0 + 0.2])
+    wanted = {v: sum(w * part[v] for w, part in zip(weights, parts, strict=True)) for v in parts[0]}
+    whole = sum(wanted.values())
+    assert law.solved.weights == pytest.approx(
+        [w * sum(part.values()) / whole for w, part in zip(weights, parts, strict=True)], rel=1e-11
+    )
+    vectors = np.array(list(product(range(1, 9), repeat=3)))
+    chances = [wanted.get(tuple(v), 0.0) / whole for v in vectors.tolist()]
+    assert np.exp(law.log_probabilities(vectors)) == pytest.approx(chances, rel=1e-10, abs=0)
+    for i in range(3):
+        values, p = law.marginal(i)
+        assert p == pytest.approx([np.array(chances)[vectors[:, i] == v].sum() for v in values], abs=1e-13)
+    values, p = law.total()
+    assert p == pytest.approx([np.array(chances)[vectors.sum(axis=1) == v].sum() for v in values], abs=1e-13)
+    certificate = law.certificate
+    assert certificate.pruned == pytest.approx(3 * math.exp(-37), rel=1e-12, abs=0)
+    assert certificate.cut == 0.0
+    assert 0 < certificate.wrapped < 1e-15
+    assert 1 <= certificate.condition < 50
+    drawn = law.draw(4000, rng=stream(1, "mixed"))
+    for vector in map(list, sorted(wanted, key=wanted.get)[-3:]):
+        chance = wanted[tuple(vector)] / whole
+        assert abs((drawn == vector).all(axis=1).mean() - chance) < 4.5 * (chance * (1 - chance) / 4000) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("orders", "log_weights", "asked", "kept"),
+    [
+        ([[0, 1, 2, 3]], [0.0, -45.0, 0.0, 0.0], [0, 1], 1),  # the second ends the order
+        ([[0, 1], [2, 3]], [0.0, -45.0, 0.0, 0.0], [0, 1, 2, 3], 3),
+        ([[3, 2, 1, 0]], [0.0] * 4, [3, 2, 1, 0], 4),
+        ([[0, 1, 2]], [0.0, -36.0, 0.0], [0, 1, 2], 3),
+    ],
+)
+def test_an_order_ends_at_the_first_negligible_product(orders, log_weights, asked, kept):
+    law, _, _, found = mixed(orders, log_weights)
+    assert found[: len(asked)] == asked
+    assert len(found) == len(asked)
+    assert len(law.solved.weights) == kept
+
+
+def test_impossible_products_are_skipped_until_there_is_a_possible_one():
+    frame, factors = framed()
+    table = [np.zeros_like(factors), factors, np.zeros_like(factors), factors]
+    law = _share_transforms.mixture(frame, table.__getitem__, np.zeros(4), [[0, 1, 2, 3]])
+    assert len(law.solved.weights) == 1
+    with pytest.raises(ValueError, match="probability 0 under this mechanism and these windows"):
+        _share_transforms.mixture(frame, table.__getitem__, np.zeros(3), [[0, 2]])
+
+
+@pytest.mark.parametrize(
+    ("low", "first", "cut"),
+    [((2, 4), 9, 2 * (0.1 + 0.2) + 0.3 + 0.4 + 0.05 + 0.07), ((0, 0), 0, 2 * 0.2 + 0.4 + 0.07)],
+)
+def test_the_mass_beyond_the_windows_is_a_geometric_sum_of_their_ends(low, first, cut):
+    """Check the marginals' and the total's first (unless it is 0) and last probability, 1/(1 - exp(-rate)) times."""
+    frame, _ = framed((first, first + 3), low, rate=0.5, endless=True)
+    repeated = int(np.argmax(frame.columns.repeats))
+    marginals = np.zeros((2, 4))
+    marginals[repeated, [0, 3]], marginals[1 - repeated, [0, 3]] = (0.1, 0.2), (0.3, 0.4)
+    part = _share_transforms.Product(0.0, marginals, np.array([0.05, 0.9, 0.07]), 40, 0.0, 1.0)
+    half = _share_transforms.Product(0.0, 0 * marginals, np.zeros(3), 40, 0.0, 1.0)
+    found = _share_transforms._edges(frame, [part, half], np.array([0.25, 0.75]))
+    assert found == pytest.approx(0.25 * cut / (1 - math.exp(-0.5)), rel=1e-12)
+
+
+def share_problem(released, epsilon, support=math.inf, prior=FLAT, drawn=False):
+    return _share_transforms.Problem(np.array(released), NoiseModel(epsilon, support), prior, drawn)
+
+
+@pytest.mark.parametrize(
+    ("released", "epsilon", "support", "drawn", "span"),
+    [
+        ([3, 5], 1.0, math.inf, False, 66),
+        ([3, 5, 7], 0.9, math.inf, False, 77),
+        ([3, 5, 7], 0.9, math.inf, True, 154),
+        ([3, 5, 7], 0.9, 4, False, 12),
+        ([3, 5, 7], 0.9, 4, True, 24),
+    ],
+)
+def test_the_span_of_totals_is_60_and_3_per_count_by_epsilon(released, epsilon, support, drawn, span):
+    problem = share_problem(released, epsilon, support, drawn=drawn)
+    assert (problem.span, problem.total, problem.doses) == (span, sum(released), 1 + drawn)
+
+
+@pytest.mark.parametrize("prior", [FLAT, _noise.of([0.5, 2.0, 1.0], 3)])
+@pytest.mark.parametrize("drawn", [False, True])
+@pytest.mark.parametrize("released", [(400, 30, 0), (5, 2, 0), (90_000, 5, 100)])
+def test_windows_contain_gamma_quantiles_of_the_shares_and_the_noise(released, drawn, prior):
+    """Check the quantiles of gamma(k + a) at exp(-38), scaled to the largest and smallest sum of the weights, plus the
+    noise of a count once or twice."""
+    problem = share_problem(released, 1.5, prior=prior, drawn=drawn)
+    low, width = _share_transforms._windows(problem)
+    a, total = prior.shapes(3), sum(released)
+    span, slack = 46 * (1 + drawn), min(40 * (1 + drawn), 46 * (1 + drawn))  # 69/1.5 and 60/1.5
+    ends = []
+    for k, shape, first in zip(released, a, low[problem.columns.of].tolist(), strict=True):
+        scale = total / (total + a.sum())
+        least = gamma(k + shape).ppf(math.exp(-38)) * scale * max(1 - span / total, 0)
+        most = gamma(k + shape).isf(math.exp(-38)) * scale * (1 + span / total)
+        assert first == max(math.floor(least) - slack, 0)
+        ends.append(min(math.ceil(most), total + span) + slack - first)
+    assert width == max(ends) + 1
+    assert problem.columns.repeats.sum() == 3
+
+
+def test_windows_of_a_release_of_zeros_end_at_the_span():
+    low, width = _share_transforms._windows(share_problem([0, 0], 1.0))
+    assert (low.tolist(), width) == ([0], 67)
+
+
+@pytest.mark.parametrize("released", [(0, 0), (1, 3), (40, 9)])
+@pytest.mark.parametrize("drawn", [False, True])
+@pytest.mark.parametrize(("support", "reach"), [(3, 3), (math.inf, 44)])
+def test_totals_have_the_probability_of_their_noise(released, drawn, support, reach):
+    """Check P(M | T) up to a constant, by listing the noise: max(T + D, 0) = M, or a draw given the noisy total; the
+    noise of the total ends at 66/1.5 = 44."""
+    problem = share_problem(released, 1.5, support, drawn=drawn)
+    totals, logs = _share_transforms._totals(problem)
+    m, far = sum(released), reach * (1 + drawn)
+    assert totals.tolist() == [*range(max(m - far, 0), m + far + 1)]
+    d = np.arange(-200, 201)
+    p = np.exp(-1.5 * np.abs(d)) * (np.abs(d) <= support)
+    wanted = []
+    for t in totals.tolist():
+        if drawn:
+            n = t + d
+            kept = (np.abs(m - n) <= reach) & (np.abs(d) <= reach)
+            above = np.array([p[d >= -v].sum() for v in n])
+            chance = np.exp(-1.5 * np.abs(m - n[kept])) @ (p[kept] / above[kept])
+        else:
+            chance = p[np.maximum(t + d, 0) == m].sum()
+        wanted.append(chance)
+    with np.errstate(divide="ignore"):
+        gap = logs - np.log(wanted)
+    assert gap == pytest.approx(gap[0], abs=1e-9)
+
+
+@pytest.mark.parametrize("total", [1, 2, 7, 60, 900])
+@pytest.mark.parametrize("span", [5, 40])
+def test_nodes_of_a_trapezoid_rule_give_powers(total, span):
+    """The integral of u^(M - 1) exp(-u T)/Gamma(M) is T^-M, for every T within `span` of M; neighbouring nodes have the
+    same ratio, and every second node is not enough."""
+    nodes, log_weights = _share_transforms._nodes(total, span)
+    steps = np.diff(np.log(nodes))
+    assert steps == pytest.approx(steps[0], rel=1e-9)
+    for t in {max(total - span, 1), total, total + span}:
+        terms = np.exp(log_weights - nodes * t + total * math.log(t))
+        assert math.fsum(terms) == pytest.approx(1, rel=1e-12)
+        assert abs(math.fsum(2 * terms[::2]) - 1) > 1e-12
+        assert max(terms[0], terms[-1]) < 1e-13
+
+
+@pytest.mark.parametrize(
+    ("noisy", "total", "epsilon", "support", "ends", "of_total"),
+    [
+        ([200, 300], 510, 1.0, math.inf, [(134, 266), (234, 366)], (444, 576)),  # 66/1
+        ([200, -9], 195, 1.5, math.inf, [(156, 244), (0, 44)], (151, 239)),  # 44
+        ([200, 300], 510, 1.0, 4, [(202, 204), (302, 304)], (506, 508)),  # the counts sum to at most 508
+        ([2, -3], -1, 1.0, 4, [(0, 3), (0, 1)], (0, 3)),
+    ],
+)
+def test_noisy_counts_are_within_their_noise_of_the_true_ones(noisy, total, epsilon, support, ends, of_total):
+    law = _share_transforms.solve_noisy(np.array(noisy), total, NoiseModel(epsilon, support), FLAT)
+    for i, (first, last) in enumerate(ends):
+        column = law.solved.of[i]
+        if support == math.inf:
+            assert law.solved.low[column] == first
+            assert len(law.solved.marginals[column]) == max(b - a for a, b in ends) + 1
+        else:
+            values, p = law.marginal(i)
+            assert (values[p > 1e-12].min(), values[p > 1e-12].max()) == (first, last)
+    values, p = law.total()
+    if support == math.inf:
+        assert (law.solved.totals[0], law.solved.totals[-1]) == of_total
+    else:
+        assert (values[p > 1e-12].min(), values[p > 1e-12].max()) == of_total
+    assert law.certificate.error < 1e-11
+
+
+def mode_sweep(released=(260, 45, 170), epsilon=0.1, ties="random", slack=3.0, reserve=46.0, support=math.inf):
+    problem = _mode_transforms.Problem(np.array(released), NoiseModel(epsilon, support), FLAT, ties)
+    return _mode_transforms._Sweep(problem, slack, reserve)
+
+
+@pytest.mark.parametrize(("slack", "span"), [(3.0, 69), (60.0, 138)])
+def test_all_levels_within_the_noise_of_the_total_are_bounded(slack, span):
+    """Check totals within span/epsilon of M = 475, 60 + 3 per count or twice as much if the ends are not negligible,
+    and levels a/r between (M - span/epsilon)/(M + 3) and (M + span/epsilon)/M, one numerator further."""
+    found = mode_sweep(epsilon=1.0, slack=slack)
+    assert found.totals.tolist() == [*range(475 - span, 475 + span + 1)]
+    lowest, highest = Fraction(475 - span, 478), Fraction(475 + span, 475)
+    wanted = {
+        Fraction(a, r)
+        for r in (260, 45, 170)
+        for a in range(math.floor(lowest * r), math.ceil(highest * r) + 1)
+    }  # fmt: skip
+    levels = found.levels
+    assert not found.has_empty
+    assert [*map(Fraction, levels.numerator.tolist(), levels.denominator.tolist())] == sorted(wanted)
+    bounds = found.masses.bounds()
+    kept = bounds > bounds.max() - 36 - slack
+    assert found.kept.tolist() == np.flatnonzero(kept).tolist()
+    assert found.log_dropped.tolist() == bounds[~kept].tolist()
+
+
+def test_the_noise_of_a_small_support_ends_the_search_for_levels():
+    assert mode_sweep(epsilon=0.1, support=2).totals.tolist() == [473, 474, 475, 476, 477]
+
+
+@pytest.mark.parametrize(("certificates", "calls"), [
+    ([(0, 0)], [(3.0, 46.0)]),
+    ([(0.9e-14, 0.9e-14)], [(3.0, 46.0)]),
+    ([(1e-14, 0), (0, 0)], [(3.0, 46.0), (5 + math.log(10), 48.0)]),
+    ([(0, 1e-12), (0, 0)], [(3.0, 46.0), (5.0, 48 + math.log(1e3))]),
+    ([(1e-14, 0)] * 5, [(3 + k * (2 + math.log(10)), 46 + 2.0 * k) for k in range(4)]),
+])  # fmt: skip
+def test_levels_and_lengths_grow_until_less_than_1e_14_is_neglected(certificates, calls, monkeypatch):
+    found, results = [], iter(certificates)
+
+    class Sweep:
+        def __init__(self, problem, slack, reserve):
+            found.append((slack, reserve))
+
+        def law(self):
+            pruned, wrapped = next(results)
+            return SimpleNamespace(certificate=SimpleNamespace(pruned=max(pruned, 1e-99), wrapped=max(wrapped, 1e-99)))
+
+    monkeypatch.setattr(_mode_transforms, "_Sweep", Sweep)
+    _mode_transforms.solve(_mode_transforms.Problem(np.array([10**9 - 1, 1]), NoiseModel(1.0), FLAT, "random"))
+    assert np.array(found) == pytest.approx(np.array(calls), rel=1e-12)
+
+
+def test_the_largest_total_of_a_mode_is_a_thousand_millions():
+    problem = _mode_transforms.Problem(np.array([10**9, 1]), NoiseModel(1.0), FLAT, "random")
+    with pytest.raises(ValueError, match="the sum of the released counts must be <= 1000000000, got 1000000001"):
+        _mode_transforms.solve(problem)
+
+
+def test_lengths_of_transforms_bound_the_mass_on_both_sides():
+    """Check exp(-gap L) <= exp(-rise) for a tilt on either side of each tilt, by trying all."""
+    tilts, rise = np.array([-2.0, -0.5, 0.0, 1.0, 3.0]), np.array([7.0, 5.0, 4.0, 6.0, 90.0])
+    found = _mode_transforms._Sweep._lengths(SimpleNamespace(masses=SimpleNamespace(tilts=tilts)), rise)
+    for i, tilt in enumerate(tilts):
+        sides = [
+            min((r / abs(t - tilt) for t, r in zip(tilts, rise, strict=True) if (t - tilt) * sign > 0), default=np.inf)
+            for sign in (1, -1)
+        ]
+        assert found[i] == max(sides)
+
+
+@pytest.mark.parametrize("released", [(260, 45, 170), (30, 31, 32), (2, 0, 1)])
+def test_a_range_of_counts_contains_its_intervals_and_the_noise(released):
+    """Check the noise beyond which every tilt has less than exp(-reserve - 6) of the mass, and the shortest length
+    among the tilts within a factor of 20 of the best."""
+    sweep = mode_sweep(released, epsilon=0.5)
+    for rows in (sweep.kept, sweep.kept[:5]):
+        window = sweep._window(rows)
+        levels, tilts, free = sweep.levels.take(rows), sweep.masses.tilts, sweep.masses.free(rows)
+        rise = np.maximum(free - sweep.share + 46.0, 0.0)
+        below = min(math.ceil((r + 6) / (0.5 + t)) for r, t in zip(rise, tilts, strict=True))
+        above = min(math.ceil((r + 6) / (0.5 - t)) for r, t in zip(rise, tilts, strict=True))
+        assert (window.below, window.above) == (below, above)
+        for u in range(len(window.low)):
+            ends = []
+            for k in range(len(rows)):
+                first, got = int(levels.lower[k, u]), int(levels.got[k, u])
+                ends.append(
+                    (0 if first < 0 else got if got >= 0 else first, max(levels.upper[k, u], levels.lost[k, u]))
+                )
+            least, most = min(a for a, _ in ends), max(0, *(b for _, b in ends))
+            assert window.low[u] == max(least - below, 0)
+            assert window.low[u] + window.width[u] - 1 == most + above
+        lengths = np.maximum(sweep._lengths(rise), window.width.max())
+        near = free < max(free[1:-1].min(), sweep.share) + math.log(20)
+        assert window.tilt in tilts[near & (lengths == lengths[near].min())]
+        least = max(lengths[tilts == window.tilt][0], 32)
+        assert least <= window.length <= 1.2 * least + 1
+        assert (window.free == free).all()
+
+
+@pytest.mark.parametrize("size", [1 << 12, 1 << 14, 1 << 19])
+@pytest.mark.parametrize("released", [(260, 45, 170), (31, 31, 32), (5, 5, 5)])
+def test_chunks_of_levels_are_all_levels_in_order(released, size, monkeypatch):
+    monkeypatch.setattr(_mode_transforms, "_CHUNK", size)
+    sweep = mode_sweep(released, epsilon=0.5)
+    parts = sweep._chunks()
+    assert np.concatenate(parts).tolist() == sweep.kept.tolist()
+    empty = len(sweep.levels) - 1
+    assert sweep.has_empty == (released != (260, 45, 170))
+    if sweep.has_empty and empty in sweep.kept:
+        assert parts[-1].tolist() == [empty]
+        parts = parts[:-1]
+    limit = max(size // sweep.whole.length - len(sweep.whole.low), 64)
+    loads = []
+    for rows in parts:  # new intervals, and two rows for every claim
+        levels = sweep.levels.take(rows)
+        fresh = (np.diff(levels.lower, axis=0) != 0) | (np.diff(levels.upper, axis=0) != 0)
+        loads.append(fresh.sum() + 2 * levels.claimed.sum())
+        heaviest = 2 * levels.claimed.sum(axis=1).max() + 3
+    assert max(loads) < limit + heaviest
+    assert all(load > limit - heaviest - 9 for load in loads[1:-1])
+
+
+def test_different_rows_are_numbered_in_increasing_order():
+    rng = stream(1, "different")
+    columns = rng.integers(0, 3, (3, 50))
+    first, number = _mode_transforms._different(*columns)
+    unique, inverse = np.unique(columns.T, axis=0, return_inverse=True)
+    assert number.tolist() == inverse.ravel().tolist()
+    assert (columns.T[first] == unique).all()
+    assert [part.tolist() for part in _mode_transforms._different(np.zeros(0, int), np.zeros(0, int))] == [[], []]
+
+
+@pytest.mark.parametrize("reach", [1, 3, 50])
+def test_sums_of_noise_over_intervals_are_written_out(reach):
+    """Check sum of exp(-0.7 |n - x|) over n in the interval and within the reach of x."""
+    terms = SimpleNamespace(frame=SimpleNamespace(noise=NoiseModel(0.7, reach)))
+    ends = np.array([(a, b) for a in range(-6, 7) for b in range(a - 2, 8)])
+    x = np.arange(5)
+    found = _mode_transforms.ModeTerms._box(terms, ends[:, 0], ends[:, 1], x)
+    for (a, b), row in zip(ends.tolist(), found, strict=True):
+        wanted = [sum(math.exp(-0.7 * abs(n - v)) for n in range(a, b + 1) if abs(n - v) <= reach) for v in x]
+        assert row == pytest.approx(wanted, rel=1e-12, abs=0)
+
+
+def test_vectors_outside_the_range_of_the_totals_are_impossible(monkeypatch):
+    law = additive_counts.posterior([5, 7], epsilon=0.9, algorithm="3", method="transforms", support=4).law
+    vectors = np.array(list(product(range(-1, 20), repeat=2)))
+    logs = law.log_probabilities(vectors)
+    total = vectors.sum(axis=1)
+    possible = (vectors >= 0).all(axis=1) & (total >= 8) & (total <= 16)
+    assert not np.isfinite(logs[~possible]).any()
+    assert np.isfinite(logs[possible]).sum() > 60
+    assert np.exp(logs).sum() == pytest.approx(1, abs=1e-11)
+    monkeypatch.setattr(_mode_transforms, "_ROOM", 1)
+    assert (law.log_probabilities(vectors) == logs).all()
