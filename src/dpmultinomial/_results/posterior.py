@@ -309,7 +309,10 @@ class Posterior:
         return intervals({name: self._groups[name] for name in names}, level=level, largest=largest, ax=ax)
 
     def __repr__(self) -> str:
-        parts = [f"{len(group)} {name}" for name, group in self._groups.items()]
+        parts = [
+            f"{len(group)} {name.removesuffix('s') if len(group) == 1 else name}"
+            for name, group in self._groups.items()
+        ]
         table = self.summary().drop(columns=["level", "error"]).to_string(index=False, max_rows=24)
         first = f"Posterior of {', '.join(parts)} by {self.method}: {self.accuracy}"
         return "\n".join([first, *self._warnings(), table])
@@ -319,16 +322,19 @@ class Posterior:
         return warnings + str(self.summary().to_html(index=False, max_rows=60))
 
     def _warnings(self) -> list[str]:
-        """Return the warnings of the inference function and, if released values are in conflict with the noise and the
-        prior, a line that names these values.
+        """Return a line that names the released values that are in conflict with the noise and the prior, followed by
+        the warnings of the inference function and a warning for each fitted prior that is too uncertain.
         """
-        warnings: Any = self.facts.get("warnings", [])
+        stated: Any = self.facts.get("warnings", [])
+        warnings = [f"WARNING: {text}" for text in [*stated, *_uncertain(self.facts.get("prior"))]]
         check: Any = self.facts.get("conflict")
         if not isinstance(check, Mapping) or not check.get("found"):
-            return [f"WARNING: {text}" for text in warnings]
+            return warnings
         names = ", ".join(map(str, check["names"]))
+        more = check["counts"] - len(check["names"])
+        names += f" and {more:,} more" if more else ""
         p = f"smallest p-value {p_value(check['smallest'])} among {check['tested']:,}"
-        return [f"CONFLICT: improbable under the stated noise and prior: {names} ({p})"]
+        return [f"CONFLICT: improbable under the stated noise and prior: {names} ({p})", *warnings]
 
     def _asked(self, group: str, rng: np.random.Generator | None, among: Sequence[str] | None = None) -> Asked:
         quantities = self._group(_checks.one_of("of", group, tuple(GROUPS)))
@@ -340,3 +346,16 @@ class Posterior:
             has = " and ".join(self._groups)
             raise AttributeError(f"this posterior has no {name} ({_MEANING[name]}). The available groups are {has}")
         return self._groups[name]
+
+
+def _uncertain(prior: Any) -> list[str]:
+    """Return a sentence for each prior that was fitted to too few counts in relation to the noise in these counts."""
+    groups = prior.get("groups") if isinstance(prior, Mapping) else None
+    parts = groups if isinstance(groups, Mapping) else {"": prior}
+    return [
+        f"the prior{f' of group {name}' if name else ''} was fitted to too few counts for their noise (mean "
+        f"{part['mean']:.3g}, standard error {part['mean_error']:.2g}), so that the intervals are too short: choose "
+        "prior '1/(1+n)', or state a distribution"
+        for name, part in parts.items()
+        if isinstance(part, Mapping) and part.get("uncertain")
+    ]

@@ -242,7 +242,7 @@ class Chance(float):
         return chance
 
     def __repr__(self) -> str:
-        error = f", standard error {self.accuracy.error:.2g}" if self.accuracy.error > 0 else ""
+        error = f", error {self.accuracy.error:.2g}" if self.accuracy.error > 0 else ""
         return f"{float(self):.6g} ({self.accuracy.status}{error})"
 
     def __reduce__(self) -> tuple[type, tuple[float, Accuracy]]:

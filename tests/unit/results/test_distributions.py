@@ -550,7 +550,7 @@ def test_the_joint_distribution_may_be_computed_later():
 @pytest.mark.parametrize(
     ("value", "error", "shown"),
     [(0.25, 0.0, "0.25 (exact)"), (1.5, 0.0, "1 (exact)"), (-0.1, 0.0, "0 (exact)"),
-     (1 / 3, 0.0123, "0.333333 (approximate, standard error 0.012)")],
+     (1 / 3, 0.0123, "0.333333 (approximate, error 0.012)")],
 )  # fmt: skip
 def test_a_probability_is_between_0_and_1_and_states_its_error(value, error, shown):
     chance = Chance(value, Accuracy("approximate", error, "draws") if error else EXACT)
@@ -592,21 +592,32 @@ def test_facts_and_evidence_are_computed_when_they_are_needed():
         _ = result(("counts", group())).rates
 
 
-def test_a_conflict_replaces_the_warnings_of_a_result():
-    conflict = {"found": True, "names": ["a", 3], "smallest": 0.00042, "tested": 1234}
+def test_a_conflict_precedes_the_warnings_of_a_result():
+    conflict = {"found": True, "names": ["a", 3], "counts": 2, "smallest": 0.00042, "tested": 1234}
+    said = "CONFLICT: improbable under the stated noise and prior: a, 3{} (smallest p-value 0.0004 among 1,234)"
+    groups = {"x": {"uncertain": True, "mean": 0.1484, "mean_error": 5.479}, "y": {"uncertain": False}}
     for check, lines in (
         ({}, ["WARNING: w<"]),
         ({"conflict": {**conflict, "found": False}}, ["WARNING: w<"]),
+        ({"conflict": conflict}, [said.format(""), "WARNING: w<"]),
+        ({"conflict": {**conflict, "counts": 1200}}, [said.format(" and 1,198 more"), "WARNING: w<"]),
         (
-            {"conflict": conflict},
-            ["CONFLICT: improbable under the stated noise and prior: a, 3 (smallest p-value 0.0004 among 1,234)"],
+            {"prior": {"groups": groups}},
+            [
+                "WARNING: w<",
+                "WARNING: the prior of group x was fitted to too few counts for their noise (mean 0.148, standard "
+                "error 5.5), so that the intervals are too short: choose prior '1/(1+n)', or state a distribution",
+            ],
         ),
+        ({"prior": {"law": "fitted", **groups["y"]}}, ["WARNING: w<"]),
     ):
         found = result(("counts", group()), facts={"warnings": ["w<"], **check})
         assert found._warnings() == lines
-        assert repr(found).splitlines()[1] == lines[0]
-        assert ("<p><strong>WARNING: w&lt;</strong></p>" in found._repr_html_()) == (len(lines[0]) < 20)
+        assert repr(found).splitlines()[1 : 1 + len(lines)] == lines
+        assert "<p><strong>WARNING: w&lt;</strong></p>" in found._repr_html_()
     assert repr(found).startswith("Posterior of 3 counts by by hand: exact")
+    one = repr(result(("counts", group(1)), ("rates", group(1)), ("parameters", group(2))))
+    assert one.startswith("Posterior of 1 count, 1 rate, 2 parameters by by hand: exact")
 
 
 def test_panels_of_a_plot_have_a_line_for_each_quantity():

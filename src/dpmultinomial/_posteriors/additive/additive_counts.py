@@ -75,7 +75,7 @@ class AdditivePosterior:
         mean = float(values @ p)
         sd = float(np.sqrt((values - mean) ** 2 @ p))
         return (
-            f"AdditivePosterior of {self.law.components} counts, prior {self.prior}, "
+            f"AdditivePosterior of {self.law.components} count{'s' * (self.law.components != 1)}, prior {self.prior}, "
             f"total {mean:.6g} (sd {sd:.3g}), {self.accuracy.status}"
         )
 

@@ -470,7 +470,7 @@ def test_a_posterior_is_printed_with_its_total():
     weights = np.exp(-np.abs(t - 7.0))
     mean = t @ weights / weights.sum()
     sd = math.sqrt((t - mean) ** 2 @ weights / weights.sum())
-    assert repr(one) == f"AdditivePosterior of 1 counts, prior flat, total {mean:.6g} (sd {sd:.3g}), exact"
+    assert repr(one) == f"AdditivePosterior of 1 count, prior flat, total {mean:.6g} (sd {sd:.3g}), exact"
 
 
 def test_the_influence_of_the_prior_has_three_rows():
