@@ -84,7 +84,7 @@ def _additive_posterior(release: Release, *, prior: Any, method: str, rng: np.ra
 
     quantities = Quantities(names, one, joint=lambda size, rng: joint(size, rng)["counts"], whole=TOTAL)
     facts = {"prior": {"law": exact_posterior.prior}} | release.facts
-    used = "transforms" if isinstance(exact_posterior.law, additive_counts.TransformedCounts) else "chain"
+    used = exact_posterior.method
     return Posterior({"counts": quantities}, joint=joint, method=used, facts=facts, source=exact_posterior)
 
 

@@ -79,6 +79,11 @@ class AdditivePosterior:
             f"total {mean:.6g} (sd {sd:.3g}), {self.accuracy.status}"
         )
 
+    @property
+    def method(self) -> str:
+        """Exact algorithm that was used, ``"chain"`` or ``"transforms"``."""
+        return "transforms" if isinstance(self.law, TransformedCounts) else "chain"
+
     @cached_property
     def accuracy(self) -> Accuracy:
         """Accuracy status of the posterior distribution. The status is ``exact``, or ``approximate`` with the

@@ -463,6 +463,8 @@ def test_a_posterior_is_printed_with_its_total():
     """Noise of the total alone: exp(-|t - 7|) on 0, 1, .. times t + 1 for a flat prior on two counts."""
     t = np.arange(200)
     law = additive_counts.posterior_of_noisy([3, 4], noisy_total=7, epsilon=1.0, prior="flat total")
+    assert law.method == "transforms"  # the prior is not flat
+    assert additive_counts.posterior([3, 4], epsilon=1.0, algorithm="2", method="chain").method == "chain"
     values, p = law.total()
     mean, sd = values @ p, math.sqrt((values - values @ p) ** 2 @ p)
     assert repr(law) == f"AdditivePosterior of 2 counts, prior flat total, total {mean:.6g} (sd {sd:.3g}), exact"
