@@ -95,7 +95,7 @@ def read(table: CsvTable, *, tree: bool = False) -> tuple[list[str], NDArray[np.
             f"other columns and the following required columns: {', '.join(found) or 'none'}"
         )
     if len(table) < 2:
-        raise Refused(f"{table.name}: the file must contain at least two categories, got {len(table)} rows")
+        raise Refused(f"{table.name}: the file must contain at least two categories, got {len(table)}")
     names = table.texts("category")
     most = _noise.LARGEST // len(table)
     table.refuse_all([*_wrong_names(table, names), *table.wrong_cells("count", "whole", least=0, most=most)])

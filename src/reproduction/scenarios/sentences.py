@@ -297,9 +297,10 @@ def accuracy(point: Facts) -> list[str]:
 def _conflict(check: Facts) -> Iterator[str]:
     """Yield a warning if released counts are improbable under the prior and the noise."""
     if check.get("found"):
-        shown = listed([str(name) for name in check["names"]])
+        names = list(dict.fromkeys(str(name) for name in check["names"]))  # a count can have several measurements
+        shown = listed(names)
         more = f" and {check['counts'] - len(check['names'])} more" if check["counts"] > len(check["names"]) else ""
-        are = "is" if check["counts"] == 1 else "are"
+        are = "is" if len(names) == 1 and not more else "are"
         least = f"smallest p-value {p_value(check['smallest'])} among {check['tested']:,}"
         # the sd of a sum of n counts grows with sqrt(n), and the effect of a wrong prior mean with n
         many = _SUM if "the total" in check["names"] and check["tested"] > 1000 else ""

@@ -325,7 +325,10 @@ def _least_squares(row: dict[Any, Any]) -> str:
     row has no estimate.
     """
     estimate, sd = float(row.get("least_squares", "nan")), float(row.get("least_squares_sd", "nan"))
-    return f"{real(estimate, 2 * sd)} ± {real(sd, 2 * sd)}" if estimate == estimate and sd == sd else ""
+    if estimate != estimate or sd != sd:
+        return ""
+    # the estimate of a count without noise is an integer, of which all digits are shown
+    return f"{real(estimate, 2 * sd)} ± {real(sd, 2 * sd)}" if sd > 0 else f"{sentences.count(estimate)} ± 0"
 
 
 def _confidence(row: dict[Any, Any], kind: str, width: float) -> str:

@@ -14,7 +14,7 @@ from dpmultinomial._accuracy import EXACT, Accuracy
 from dpmultinomial._results.distributions import Discrete
 from reproduction import kind, style
 from reproduction.config import scenario_settings
-from reproduction.scenarios import figure, making, page, planning, sentences, standard
+from reproduction.scenarios import figure, making, page, planning, sentences, standard, summary
 from reproduction.scenarios.case import COLUMNS, Case
 from reproduction.scenarios.noisy_counts import answer, without_prior
 from reproduction.verdicts import artists
@@ -704,3 +704,25 @@ def test_a_rehearsal_states_the_cost_of_such_a_release():
     point = {"cost": {"epsilon": 1.0, "relation": "replace a record"}}
     assert sentences.cost_text(point).startswith("Privacy cost of the release: epsilon = 1 (")
     assert sentences.cost_text({**point, "origin": "rehearsal"}).startswith("Privacy cost of such a release: epsilon")
+
+
+def test_least_squares_estimates_without_an_error_have_all_digits():
+    """The root of a tree whose number of records is public has no noise; four digits of it would be another number."""
+    found = [
+        summary._least_squares({"least_squares": value, "least_squares_sd": sd})
+        for value, sd in ((1234567.0, 0.0), (53.04, 2.31), (53.0, np.nan))
+    ]
+    assert found == ["1,234,567 ± 0", "53.0 ± 2.3", ""]
+
+
+@pytest.mark.parametrize(
+    ("names", "counts", "start"),
+    [
+        (["north", "north"], 2, "CONFLICT: north is improbable"),
+        (["north", "south", "north"], 3, "CONFLICT: north and south are improbable"),
+        (["north", "north"], 5, "CONFLICT: north and 3 more are improbable"),
+    ],
+)
+def test_a_count_with_several_improbable_measurements_is_named_once(names, counts, start):
+    check = {"found": True, "names": names, "counts": counts, "smallest": 0.001, "tested": 6}
+    assert sentences.accuracy({"conflict": check})[0].startswith(start)
