@@ -26,7 +26,7 @@ from .. import style
 from . import figure, sentences
 from .making import Files
 from .sentences import percent, replaced_text
-from .summary import Summary, by_point, summarise
+from .summary import NOISE_IN_FILE, Summary, by_point, summarise
 
 _GAUSSIAN, _DELTA = ("gaussian", "discrete_gaussian"), 1e-6
 _WEAK = 5  # value of epsilon above which the page calls a guarantee weak
@@ -97,13 +97,15 @@ def protected(found: Summary, budgets: Mapping[str, Mapping[str, float]]) -> lis
 
 def _protected_tables(settings: Mapping[str, Any], kind: str) -> list[str]:
     """Return sentences that state how the tables of a batch are protected, according to the settings."""
-    noise, epsilon = settings.get("noise"), settings.get("epsilon")
-    if epsilon is None and not noise and kind in ("noisy_counts", "additive_counts"):
-        stated = "The noise of each table is that of the epsilon in the column epsilon of the file."
-    elif epsilon is None or noise:
-        return _protected({"noise": {"law": noise} if isinstance(noise, str) else noise}, {})
+    noise = settings.get("noise")
+    given = noise if isinstance(noise, Mapping) else {} if noise else settings
+    unit = next((key for key in ("epsilon", "rho") if given.get(key) is not None), "")
+    if unit:
+        stated = f"The noise of each table is that of {unit} = {given[unit]:g}, as stated in the settings."
+    elif not noise and kind in NOISE_IN_FILE:
+        stated = NOISE_IN_FILE[kind]
     else:
-        stated = f"The noise of each table is that of epsilon = {epsilon:g}, as stated in the settings."
+        return _protected({"noise": {"law": noise} if isinstance(noise, str) else noise}, {})
     return [
         stated,
         "If a person is counted in several tables, the costs of these tables add up.",

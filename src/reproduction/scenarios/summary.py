@@ -13,6 +13,8 @@ from typing import Any
 
 import pandas as pd
 
+from dpmultinomial._mechanisms.law_settings import law_of
+
 from . import batch, making, sentences
 from .case import CONFIDENCE
 from .making import Files
@@ -234,19 +236,34 @@ def _unit(facts: sentences.Facts) -> dict[str, Any]:
     return {"rate_unit": rules.unit(settings["per"], settings["exposure"]), "exposure_column": settings["exposure"]}
 
 
+# sentence about the noise of the tables of a batch whose settings state no noise
+NOISE_IN_FILE = {
+    "noisy_counts": "The noise of each table is that of the epsilon, or of the scale, in the columns of the file.",
+    "additive_counts": "The noise of each table is that of the epsilon in the column epsilon of the file.",
+}
+
+
 def _assumed(facts: sentences.Facts, rows: pd.DataFrame) -> list[str]:
     """Return the assumptions in the settings of a batch, which apply to all tables of the batch."""
     settings, lines = facts["settings"], []
     noise, prior = settings.get("noise"), settings.get("prior")
+    rules = import_module(f"{__package__}.{facts['kind']}.rules")
     if noise:
-        rules = import_module(f"{__package__}.{facts['kind']}.rules")
-        lines.append(rules.noise_sentence({"law": noise} if isinstance(noise, str) else noise))
+        words = {"law": noise} if isinstance(noise, str) else dict(noise)
+        if {"epsilon", "rho"} & set(words):  # the scale is stated, as for a single table
+            words = law_of(words).settings()
+        lines.append(rules.noise_sentence(words))
     if unit := _unit(facts):
         lines.append(f"Rates are {unit['rate_unit']}.")
     if settings.get("epsilon") is not None and not noise:
-        lines.append(f"The noise is that of epsilon = {settings['epsilon']:g}.")
-    elif not noise and facts["kind"] in ("noisy_counts", "additive_counts"):
-        lines.append("The noise of each table is that of the epsilon in the column epsilon of the file.")
+        change = settings.get("sensitivity")
+        lines.append(
+            f"The noise is that of epsilon = {settings['epsilon']:g}{f' and sensitivity {change:g}' if change else ''}."
+        )
+    elif not noise and facts["kind"] in NOISE_IN_FILE:
+        lines.append(NOISE_IN_FILE[facts["kind"]])
+    if limits := facts["kind"] == "noisy_counts" and rules.limits_text(settings.get("bounds") or {}):
+        lines.append(limits)
     if settings.get("rate") is not None:
         lines.append(f"Each record was selected for swapping with probability {sentences.percent(settings['rate'])}.")
     if text := _prior_of_batch(facts["kind"], prior, rows):

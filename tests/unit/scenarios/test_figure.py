@@ -726,3 +726,30 @@ def test_least_squares_estimates_without_an_error_have_all_digits():
 def test_a_count_with_several_improbable_measurements_is_named_once(names, counts, start):
     check = {"found": True, "names": names, "counts": counts, "smallest": 0.001, "tested": 6}
     assert sentences.accuracy({"conflict": check})[0].startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("settings", "noise", "protected"),
+    [  # sigma^2 = 2/(2 rho) if a record is replaced, and scale = sensitivity/epsilon
+        ({"epsilon": 2, "sensitivity": 1}, "The noise is that of epsilon = 2 and sensitivity 1.", "epsilon = 2"),
+        (
+            {"noise": {"law": "discrete_gaussian", "rho": 0.25}},
+            "Each count has discrete Gaussian noise with parameter sigma 2, independently of the other counts.",
+            "rho = 0.25",
+        ),
+        (
+            {"noise": {"law": "laplace", "epsilon": 0.5, "sensitivity": 1}},
+            "Each count has Laplace noise of scale 2, independently of the other counts.",
+            "epsilon = 0.5",
+        ),
+    ],
+)
+def test_a_batch_states_the_noise_of_its_settings(settings, noise, protected):
+    settings = {"bounds": {"lower": 1}, **settings}
+    table = pd.DataFrame({"type": ["count"]})
+    assert summary._assumed({"kind": "noisy_counts", "settings": settings}, table)[:2] == [
+        noise,
+        "Every true count is at least 1, by the stated bounds.",
+    ]
+    text = page._protected_tables(settings, "noisy_counts")
+    assert text[0] == f"The noise of each table is that of {protected}, as stated in the settings."

@@ -585,7 +585,7 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
         sure = "95 %" if noise["law"] == "laplace" else "at least 95 %"
         how = f"is within {near} of" if near != "0" else "equals"
         sentences.append(f"With probability {sure}, a published count {how} the true count.")
-    if limits := _limits_text(point.get("bounds") or {}):
+    if limits := limits_text(point.get("bounds") or {}):
         sentences.append(limits)
     total = point.get("total")
     if "tree" in point:
@@ -625,7 +625,7 @@ def _counts_were(size: int) -> str:
     return "1 count was" if size == 1 else f"{size:,} counts were"
 
 
-def _limits_text(bounds: Mapping[str, Any]) -> str:
+def limits_text(bounds: Mapping[str, Any]) -> str:
     """Return a sentence that states the bounds of the counts. The sentence is empty if the only bound is that counts
     are >= 0.
     """

@@ -595,7 +595,7 @@ def test_time_and_memory_are_estimated_from_the_counts_and_the_total(settings, s
     ],
 )
 def test_bounds_are_stated_unless_counts_are_only_not_negative(bounds, text):
-    assert rules._limits_text(bounds) == text
+    assert rules.limits_text(bounds) == text
 
 
 @pytest.mark.parametrize(
