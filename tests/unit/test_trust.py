@@ -3,6 +3,9 @@
 import base64
 import json
 import os
+import sys
+from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import psutil
@@ -506,3 +509,160 @@ def test_caches_are_moved_where_their_folders_cannot_be_written(marked, tmp_path
 
 def test_a_folder_without_files_and_a_run_without_arguments_have_no_configuration(marked):
     assert run.configuration(overlays.taken_apart([]), {}) == (None, {})
+
+
+class Replaced(Exception):
+    """The process would now be Snakemake."""
+
+
+@pytest.fixture
+def started(marked, monkeypatch):
+    """Return a function that calls `run.main` and returns the calls of its parts, in order, and Snakemake's words."""
+    calls = []
+
+    def become(python, command):
+        assert python == command[0] == sys.executable
+        raise Replaced(command[1:])
+
+    monkeypatch.setattr(os, "execv", become)
+    monkeypatch.setattr(run.paper, "discover", lambda: {"toy": "a paper"})
+    monkeypatch.setattr(run, "configuration", lambda asked, papers: (None, {}))
+    monkeypatch.setattr(mending, "controller", lambda: None)
+    monkeypatch.setattr(mending, "ended", lambda: calls.append(("ended",)))
+    for name in ("cancelled", "taken_away"):
+        monkeypatch.setattr(mending, name, lambda *given, name=name: calls.append((name, *given)))
+    monkeypatch.setattr(run, "_caches", lambda: calls.append(("caches",)))
+    for variable in ("PYTHONUTF8", "PYTHONSAFEPATH"):
+        monkeypatch.delenv(variable, raising=False)
+
+    def call(*words):
+        calls.clear()
+        with pytest.raises(Replaced) as caught:
+            run.main(words)
+        return list(calls), caught.value.args[0]
+
+    return call
+
+
+FIRST = ["-m", "snakemake", "--workflow-profile=none"]
+
+
+def test_a_run_marks_its_folder_and_becomes_snakemake(started):
+    calls, command = started("--cores", "2", "all")
+    assert command == [*FIRST, "--cores", "2", "all"]
+    assert calls == [("ended",), ("cancelled", ("--cores", "2", "all")), ("caches",)]
+    own = psutil.Process()
+    assert json.loads(run._MARK.read_text()) == {
+        "host": run._HERE, "process": os.getpid(), "started": own.create_time()
+    }  # fmt: skip
+    assert list(Path(".snakemake").iterdir()) == [run._MARK]  # no draft is left
+    assert os.environ["PYTHONSAFEPATH"] == "1"
+
+
+def test_a_run_may_be_the_first_in_its_folder(started):
+    Path(".snakemake").rmdir()
+    started("all")
+    assert run._MARK.is_file()
+
+
+def test_a_configuration_is_written_and_outdated_results_are_removed(started, monkeypatch):
+    monkeypatch.setattr(run, "configuration", lambda asked, papers: ({"run": ["toy"]}, {"run": ["toy"], "more": 1}))
+    monkeypatch.setattr(overlays, "write", lambda settings, folder: Path(folder.name) / "-".join(settings))
+    calls, command = started("--cores", "2", "--", "all")
+    file = f"{Path.cwd().name}/run"
+    assert command == [*FIRST, "--cores", "2", f"--configfile={file}", "--", "all"]
+    assert calls[-2:] == [
+        ("taken_away", {"toy": "a paper"}, {"run": ["toy"], "more": 1}, ("--cores", "2", "--", "all")), ("caches",)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("locked", "host", "removed"),
+    [
+        (False, None, True),
+        (True, None, False),  # perhaps the lock of a run on another machine
+        (True, "here", True),
+        (True, "elsewhere", False),
+        (True, "unstated", True),
+        (False, "elsewhere", True),
+    ],
+)
+def test_only_the_lock_of_a_run_on_this_machine_is_removed(started, marked, locked, host, removed):
+    run._LOCKS.mkdir()
+    if locked:
+        (run._LOCKS / "0.input.lock").write_text("")
+    if host == "unstated":
+        run._MARK.write_text("{}")
+    elif host:
+        marked(started=0.0, **({} if host == "here" else {"host": host}))
+    calls, _ = started("all")
+    assert (("cancelled", ("all",)) in calls) == removed
+    assert run._LOCKS.exists() != removed
+
+
+@pytest.mark.parametrize("owner", [True, False])
+def test_a_second_run_in_a_folder_is_refused(started, marked, owner, monkeypatch):
+    if owner:
+        marked()
+        number = os.getpid()
+    else:
+        number = 4321
+        monkeypatch.setattr(mending, "controller", lambda: number)
+    with pytest.raises(SystemExit) as caught:
+        run.main(["all"])
+    assert caught.value.code == (
+        f"Process {number} is running this workflow in this folder; wait for it or stop it. Nothing was run."
+    )
+    assert run._MARK.exists() == owner
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (TimeoutError("the jobs 5 are still running"), "the jobs 5 are still running. Nothing was run."),
+        (NotADirectoryError("results is no folder"), "results is no folder. Nothing was run."),
+        (PermissionError(13, "Permission denied"), "{mark} cannot be written (Permission denied). Nothing was run."),
+    ],
+)
+def test_a_folder_that_cannot_be_used_is_named(started, error, words, monkeypatch):
+    def fails(*_):
+        raise error
+
+    monkeypatch.setattr(mending, "cancelled", fails)
+    with pytest.raises(SystemExit) as caught:
+        run.main(["all"])
+    assert caught.value.code == words.format(mark=run._MARK.resolve())
+
+
+@pytest.mark.parametrize("kind", [run.ConfigError, run.paper.PaperError])
+def test_a_mistake_in_the_configuration_ends_the_run(started, kind, monkeypatch):
+    def fails(*_):
+        raise kind("config.yaml: a mistake")
+
+    monkeypatch.setattr(run, "configuration", fails)
+    with pytest.raises(SystemExit) as caught:
+        run.main(["all"])
+    assert caught.value.code == "config.yaml: a mistake\nNothing was run."
+    assert not run._MARK.exists()
+
+
+@pytest.mark.parametrize(("encoding", "mode"), [("UTF-8", None), ("utf8", None), ("ANSI_X3.4-1968", "1")])
+def test_snakemake_uses_utf_8_everywhere(started, encoding, mode, monkeypatch):
+    monkeypatch.setattr(run, "locale", SimpleNamespace(getencoding=lambda: encoding))
+    started("all")
+    assert os.environ.get("PYTHONUTF8") == mode
+
+
+@pytest.mark.parametrize("base", [True, False])
+def test_overlays_are_merged_into_the_configuration_of_the_folder(marked, base, monkeypatch):
+    """Check the files in the order in which later ones replace earlier ones, and the defaults beside them."""
+    asked = overlays.Asked((Path("a.yaml"), Path("b.yaml")), ("seed=3",), ())
+    monkeypatch.setattr(overlays, "merged", lambda files, pairs: {"files": files, "pairs": pairs})
+    monkeypatch.setattr(overlays, "pairs", lambda words: list(words))
+    monkeypatch.setattr(run.checks, "checked", lambda merged, papers: (merged["pairs"], papers))
+    if base:
+        overlays.BASE.write_text("")
+    files = [*([overlays.BASE] if base else []), Path("a.yaml"), Path("b.yaml")]
+    found, filled = run.configuration(asked, {"toy": 1})
+    assert found == {"files": files, "pairs": ["seed=3"]}
+    assert filled == (["seed=3"], {"toy": 1})

@@ -249,7 +249,7 @@ def default_name() -> str:
 
 
 def write(target: Path, run: Path) -> str:
-    """Write the archive of a run as a single compressed file.
+    """Write the archive of a run as a single tar file.
 
     Parameters
     ----------
@@ -270,12 +270,15 @@ def write(target: Path, run: Path) -> str:
     texts[SUMS] = _sums(files, texts)
     target.parent.mkdir(parents=True, exist_ok=True)
     part = places.draft(target)
-    with tarfile.open(part, "w", format=tarfile.PAX_FORMAT) as archive:
-        for name in sorted([*files, *texts]):
-            raw = texts[name] if name in texts else files[name].read_bytes()
-            runs = name in files and bool(files[name].stat().st_mode & _EXECUTABLE)
-            archive.addfile(_member(name, raw, executable=runs), io.BytesIO(raw))
-    os.replace(part, target)
+    try:
+        with tarfile.open(part, "w", format=tarfile.PAX_FORMAT) as archive:
+            for name in sorted([*files, *texts]):
+                raw = texts[name] if name in texts else files[name].read_bytes()
+                runs = name in files and bool(files[name].stat().st_mode & _EXECUTABLE)
+                archive.addfile(_member(name, raw, executable=runs), io.BytesIO(raw))
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)
     digest = hashlib.sha256(target.read_bytes()).hexdigest()
     return f"{len(files) + len(texts)} files, {target.stat().st_size / 1e6:.0f} MB, SHA-256 {digest}"
 

@@ -265,6 +265,68 @@ def test_it_is_started_where_it_saves_and_changes_nothing(monkeypatch, workflow,
         folder.rmdir()
 
 
+@pytest.mark.parametrize(("length", "starts"), [(100, True), (101, False)])
+def test_the_path_of_its_socket_has_at_most_100_bytes(monkeypatch, tmp_path, length, starts):
+    """Check the temporary folder, `dpmultinomial-`, the process, eight letters, and `socket`, with a byte of UTF-8 that
+    is not one letter; a folder that is too deep is removed."""
+    started = []
+    monkeypatch.setattr(forks, "start", lambda folder, modules: started.append(folder))
+    monkeypatch.setattr(shell, "executable", lambda _: None)
+    here = Path("/tmp") / f"ä{os.getpid()}"  # tmp_path is too long
+    rest = len(f"/dpmultinomial-{os.getpid()}-12345678/socket")
+    here = here.with_name(here.name + "x" * (length - rest - len(str(here).encode())))
+    here.mkdir()
+    try:
+        monkeypatch.setattr(forks.tempfile, "tempdir", str(here))
+        assert forks.begin(planned("ab"), MODULES) == starts
+        assert list(here.iterdir()) == started
+        assert [len(str(folder / "socket").encode()) for folder in started] == [100] * starts
+    finally:
+        forks.shutil.rmtree(here)
+
+
+def test_the_shell_hands_its_arguments_over_to_the_client(monkeypatch, tmp_path):
+    process = SimpleNamespace(poll=lambda: 0, stdin=None, wait=lambda: None)
+    asked, shells = [], []
+    monkeypatch.setattr(
+        forks.subprocess, "Popen", lambda command, **options: asked.append((command, options)) or process
+    )
+    monkeypatch.setattr(shell, "executable", shells.append)
+    folder = tmp_path / "a b"
+    folder.mkdir()
+    script = forks.start(folder, ["json", "csv"])
+    client = Path(fork_client.__file__)
+    assert script == folder / "bash"
+    assert script.read_text() == (
+        f"#!/bin/sh\nexec {sys.executable} -I -S {client} {sys.executable} '{folder}/socket' \"$@\"\n"
+    )
+    assert script.stat().st_mode & 0o777 == 0o700
+    ((command, options),) = asked
+    assert command == [
+        sys.executable, "-P", "-m", "reproduction.jobs.fork_server", str(folder / "socket"), "json", "csv"
+    ]  # fmt: skip
+    assert options["stdin"] == subprocess.PIPE
+    assert options["env"]["OMP_NUM_THREADS"] == "1"
+    forks.end()
+    assert not folder.exists()
+    assert shells == ["bash"]
+    forks.end()  # nothing is left to end
+    assert shells == ["bash"]
+
+
+def test_a_folder_of_another_user_is_kept(monkeypatch, tmp_path):
+    monkeypatch.setattr(forks.tempfile, "tempdir", str(tmp_path))
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    (tmp_path / f"dpmultinomial-{dead.pid}-a").mkdir()
+    (tmp_path / f"dpmultinomial-{dead.pid}-file").write_text("")
+    monkeypatch.setattr(os, "getuid", lambda: -1)
+    assert forks.remove_stale() == []
+    monkeypatch.undo()
+    monkeypatch.setattr(forks.tempfile, "tempdir", str(tmp_path))
+    assert [folder.name for folder in forks.remove_stale()] == [f"dpmultinomial-{dead.pid}-a"]
+
+
 def test_a_job_starts_in_little_cpu_time(loaded):
     """Check the time of client and fork for five jobs; a process with the project's imports takes half a second."""
     path = script("pass")
