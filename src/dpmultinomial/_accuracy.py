@@ -1,4 +1,4 @@
-"""Accuracy status of an answer, described in the same terms for every posterior distribution.
+"""Accuracy of an answer, described by one of four statuses that are the same for every posterior distribution.
 
 An answer is ``exact`` if it is computed in closed form or by enumeration, and is therefore exact up to rounding. The
 draws of a Markov chain are ``converged`` if every ESS is at least 400 and every R-hat is at most 1.01. Otherwise, they
@@ -78,7 +78,7 @@ def of_chains(ess: ArrayLike, rhat: ArrayLike) -> Accuracy:
 
 
 def worst(states: Sequence[Accuracy]) -> Accuracy:
-    """Return the worst of several `Accuracy` objects. It has the worst status and, among accuracies of equal status,
+    """Return the `Accuracy` object with the worst status among several objects and, among objects of equal status, with
     the largest error (NaN counts as the largest).
     """
     order = ("exact", "approximate", "converged", "not converged")

@@ -34,7 +34,7 @@ def stream(root_seed: int, *names: str | int) -> np.random.Generator:
     if root_seed < 0:
         raise ValueError(f"root_seed must be >= 0, got {root_seed}")
     if not names:
-        raise ValueError("a stream requires at least one name, got none: pass stream(1, 'figure_2'), for example")
+        raise ValueError("a stream requires at least one name, got none: for example, call stream(1, 'figure_2')")
     digest = hashlib.sha256()
     for name in names:
         if isinstance(name, bool) or not isinstance(name, (str, Integral)):

@@ -401,7 +401,11 @@ def _plan(asked: argparse.Namespace) -> str:
     written = settings.get("plans") or {}
     if asked.name not in written:
         hint = config.nearest(asked.name, written)
-        action = f"choose one of the available plans ({', '.join(written)})" if written else "add it to the key 'plans'"
+        action = (
+            f"choose one of the available plans ({', '.join(written)})"
+            if written
+            else "add this plan to the key 'plans'"
+        )
         raise ValueError(f"no plan is named {asked.name!r}: {action}{hint}")
     releases = settings.get("releases") or {}
     if wrong := sorted(set(plan_settings.mistakes({asked.name: written[asked.name]}, releases))):

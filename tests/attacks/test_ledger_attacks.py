@@ -512,7 +512,7 @@ def test_a_torn_file_is_kept_where_journal_and_ledger_differ(spent):
 
 
 def test_nothing_is_restored_where_nothing_was_spent(tmp_path):
-    with pytest.raises(ValueError, match="run the command in the folder of config"):
+    with pytest.raises(ValueError, match="run the command in the folder that contains config"):
         restoring.restored(tmp_path)
     assert not (tmp_path / "confidential").exists()
     assert not (tmp_path / "releases").exists()

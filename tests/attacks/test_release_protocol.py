@@ -586,7 +586,7 @@ def test_a_process_never_waits_for_its_own_lock(tmp_path, monkeypatch, shared):
     else:
         os.link(account / ".lock", second / "confidential/.lock")
         message = (
-            r"\.lock must not be a hard link to .*spent/\.lock, the lock of the user account: remove the hard link"
+            r"\.lock must not be a hard link to .*spent/\.lock, the lock file of the user account: remove the hard link"
         )
     with pytest.raises(ValueError, match=message):
         room.make("r", COUNTED, root=second, wait=0.1)

@@ -492,7 +492,7 @@ def test_a_file_that_is_no_configuration_is_refused_with_its_name(tmp_path, name
 def test_an_overlay_of_another_shape_is_refused(tmp_path, text, place):
     path = tmp_path / "mine.yaml"
     path.write_text(text)
-    with pytest.raises(config.ConfigError, match=rf"mine\.yaml: {place} has .* but another configuration file has"):
+    with pytest.raises(config.ConfigError, match=rf"mine\.yaml: {place} contains .* in another configuration file"):
         overlays.merged([ROOT / "config.yaml", path])
 
 

@@ -300,7 +300,7 @@ class Total:
     mechanisms: Mapping[Mechanism, int] | None = field(default=None, compare=False, repr=False)
 
     def renyi_epsilon(self, order: float) -> float:
-        """Return the Rényi epsilon, at one order, of the composition of all pure-DP, zCDP and Rényi-DP costs.
+        """Return the Rényi epsilon, at a given order, for the composition of all pure-DP, zCDP and Rényi-DP costs.
 
         Parameters
         ----------
@@ -336,7 +336,7 @@ class Total:
         return best
 
     def converted(self, delta: float) -> float:
-        """Return the smallest epsilon for the total cost at a given `delta`, over all known conversions.
+        """Return the smallest epsilon that any known conversion gives for the total cost at a given `delta`.
 
         Parameters
         ----------

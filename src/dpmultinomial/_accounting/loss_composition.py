@@ -123,8 +123,8 @@ class Composition:
         )
 
     def epsilon(self, delta: float) -> float:
-        """Return an upper bound on the smallest epsilon >= 0 at `delta`, or infinity if `delta` is below the
-        probability of an infinite loss.
+        """Return an upper bound on the smallest epsilon >= 0 for which the composition is (epsilon, delta)-DP. The
+        bound is infinite if `delta` is at most the probability of an infinite loss.
 
         Parameters
         ----------
@@ -152,8 +152,8 @@ class Composition:
         return best
 
     def _start(self, left: float, top: float) -> float:
-        """Return the smaller of two starting values for epsilon. One value is the epsilon at which the Chernoff bound
-        equals delta, and the other value is just below the largest loss.
+        """Return a starting value for the search for epsilon. This value is the epsilon at which the Chernoff bound
+        equals delta, limited to the interval from 0 to a value just below the largest loss.
         """
         high = _INSIDE * top
         if self._chernoff(high)[1] >= left or self._chernoff(0.0)[1] <= left:
@@ -161,8 +161,8 @@ class Composition:
         return float(brentq(lambda e: self._chernoff(e)[1] - left, 0.0, high, xtol=1e-6 * top))
 
     def _solved(self, tail: "Tail", left: float, top: float) -> float:
-        """Return an epsilon at which the bound on delta is at most `left`. For this bound, all losses are increased by
-        their rounding errors.
+        """Return an epsilon at which the log of the bound on delta is at most `left`. For this bound, all losses are
+        increased by their rounding errors.
         """
         if tail(-self.shift) <= left:
             return 0.0
@@ -218,7 +218,9 @@ class Tail:
         self._rounding = 1 + (2 * len(values) + 16) * UNIT  # relative rounding error of a sum of products
 
     def __call__(self, epsilon: float) -> float:
-        """Return the log of the upper bound on delta(epsilon). The log is below -700 if no loss exceeds epsilon."""
+        """Return the log of an upper bound on the contribution of finite losses to delta(epsilon). The log is below
+        -700 if no loss exceeds epsilon.
+        """
         first = int(np.searchsorted(self.values, epsilon, side="right"))
         gap = self.values[first:] - epsilon
         if not len(gap):

@@ -383,8 +383,9 @@ class DirichletLoss:
         return self.gridded(self.spread / 100, log_mass)
 
     def _end(self, inner: float, outer: float, log_mass: float) -> float:
-        """Return t with P(w/(1 - w) < exp(-t)) <= exp(-log_mass), for a Beta(inner, outer) variable w. The bound uses
-        that the density is at most 2 w^(inner - 1)/B(inner, outer) for w up to 1/2.
+        """Return a number t with P(w/(1 - w) < exp(-t)) <= exp(-log_mass), for a random variable w with the
+        distribution Beta(inner, outer). The bound uses that the density is at most 2 w^(inner - 1)/B(inner, outer) for
+        w up to 1/2.
         """
         log_w = (math.log(inner / 2) + float(betaln(inner, outer)) - log_mass - 1) / inner
         log_w = min(log_w, -math.log(2))
@@ -537,7 +538,8 @@ class TableLoss:
 
 @dataclass(frozen=True)
 class SplitLoss:
-    """Largest privacy loss of noise on several counts, if only the norm of their changes is known.
+    """Worst-case privacy loss of the release of several noisy counts, if only the norm of the changes in the counts is
+    known.
 
     Parameters
     ----------

@@ -180,7 +180,7 @@ def _loss(b: int, d: int, odds: float) -> float:
 
 
 def smallest_change(largest: int, *, rate: float) -> "SmallestChange":
-    """Return the privacy cost of the smallest change that the invariants of swapping allow in a data set.
+    """Return the privacy cost of swapping for the smallest change in the data that the invariants allow.
 
     Parameters
     ----------
@@ -204,8 +204,8 @@ def smallest_change(largest: int, *, rate: float) -> "SmallestChange":
 
 @dataclass(frozen=True, kw_only=True)
 class SmallestChange:
-    """Privacy cost of a swap for the smallest change of the data that the invariants allow. In this change, two records
-    of a stratum exchange their values of the swapped variables.
+    """Privacy cost of swapping for the smallest change in the data that the invariants allow. In this change, two
+    records of a stratum exchange their values of the swapped variables.
 
     No smaller change exists. A change of a single record would change a margin, which swapping publishes unchanged. The
     guarantee gives no protection against such a change at any epsilon.

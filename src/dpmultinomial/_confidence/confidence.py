@@ -88,7 +88,8 @@ class Confidence:
         return ByName(noisy.names, lambda place: RateConfidence(noisy, place), ends)
 
     def summary(self, level: float = LEVEL, *, simultaneous: bool = False) -> pd.DataFrame:
-        """Return a table with one row per count and, if the total is public, one row per rate.
+        """Return the confidence intervals as a table with one row per count and, if the total is public, one row per
+        rate.
 
         Parameters
         ----------
@@ -307,8 +308,8 @@ class Confidence:
         """Return the released counts of two samples, and the distributions of their noise."""
         if not self._noisy.integers:
             raise ValueError(
-                f"{word}: the noise must be integer-valued, and the counts must not be rounded, clipped or withheld, "
-                f"for an exact test of two rates, got the distribution {self._noisy.law!r}"
+                f"{word}: an exact test of two rates requires integer-valued noise and counts that are not rounded, "
+                f"clipped or withheld, got the distribution {self._noisy.law!r}"
             )
         one, two = (added([(self._noisy.noise_at(place), 1) for place in side]) for side in sides)
         if not (one.exact and two.exact):

@@ -193,8 +193,8 @@ class Sample:
     poisson: bool = False
 
     def numbers(self, low: float, high: float) -> Array:
-        """Return the values that the number of records with the property takes with non-negligible probability, for a
-        rate between `low` and `high`.
+        """Return the numbers of records with the property that have a non-negligible probability for a rate between
+        `low` and `high`.
         """
         return numbers(self.size * low, self.size * high, np.inf if self.poisson else self.size)
 
@@ -217,7 +217,7 @@ class Sample:
         return scipy.linalg.toeplitz(np.append(mass[0], np.zeros(len(x) - 1)), np.append(mass, np.zeros(len(x) - 1)))
 
     def information(self, rates: Array) -> Array:
-        """Return the Fisher information about each rate that is contained in the noise-free number of records."""
+        """Return the Fisher information in a count without noise, for each of the given rates."""
         with np.errstate(divide="ignore", invalid="ignore"):
             fisher = self.size / (rates if self.poisson else rates * (1 - rates))
         return np.asarray(fisher if self.size > 0 else np.zeros_like(rates))
@@ -266,8 +266,9 @@ def _bound(
     shift: float = 0.0,
     target: float | None = None,
 ) -> float:
-    """Return an upper bound on the probability that a statistic is at least as large as its released value. The bound
-    holds for a range of rates of the second sample. The rate of the first sample is larger by `shift`.
+    """Return an upper bound on the probability that the absolute value of a statistic is at least as large as its
+    observed absolute value. The bound holds for a range of rates of the second sample. The rate of the first sample is
+    larger by `shift`.
     """
     one, two = samples
     observed = abs(float(statistic(np.array(one.y), np.array(two.y))))
@@ -410,8 +411,8 @@ class TwoPoissonRates:
     noise: tuple[NoiseSum, NoiseSum]
 
     def _statistic(self, one: Array, two: Array) -> Array:
-        """Return the difference of two rates, divided by its standard deviation. Both are multiplied by the
-        exposures.
+        """Return the difference of two estimated rates, divided by its estimated standard deviation under equal rates.
+        The difference and the standard deviation are both multiplied by the product of the exposures.
         """
         e1, e2 = self.exposures
         noise = self.noise[0].variance * e2**2 + self.noise[1].variance * e1**2

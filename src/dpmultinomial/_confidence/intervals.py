@@ -171,8 +171,8 @@ class RateConfidence:
         return min({"two": 2 * min(left, right), "left": left + GAMMA / 2, "right": right + GAMMA / 2}[side], 1.0)
 
     def row(self, level: float) -> Row:
-        """Return the table row for the interval at a given confidence level. The columns are lower, upper, coverage,
-        method, status, error and note.
+        """Return the confidence interval for the rate at a given level, as a row of the table of all intervals. The
+        columns are lower, upper, coverage, method, status, error and note.
         """
         level = _checks.inside("level", level)
         if self._noisy.total is not None:

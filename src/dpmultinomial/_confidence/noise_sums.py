@@ -49,18 +49,18 @@ class NoiseSum:
 
     @property
     def exact(self) -> bool:
-        """Return whether the sum of the noise takes only values on the lattice."""
+        """Return whether the sum of the noise terms takes only values on the lattice."""
         return self.slack == 0
 
     @cached_property
     def variance(self) -> float:
-        """Variance of the noise sum on the lattice, on the assumption that its distribution is symmetric about 0."""
+        """Variance of the sum of the noise terms on the lattice, if this sum is symmetrically distributed about 0."""
         lattice = (self.first + np.arange(len(self.mass))) * self.step
         return float(self.mass @ lattice**2)
 
     @cached_property
     def _above(self) -> Array:
-        """Probability, for each value of the lattice, that the sum of the noise terms is at least this value."""
+        """Probability that the sum of the noise terms is at least the lattice value, for each lattice value."""
         return np.append(np.cumsum(self.mass[::-1])[::-1], 0.0)
 
     @cached_property
@@ -160,7 +160,7 @@ def convolved(a: NoiseSum, b: NoiseSum) -> NoiseSum:
 
 
 def boundary(accepts: Callable[[float], bool], bad: float, good: float, rounds: int) -> float:
-    """Return the rejected value to which a bisection between a rejected and an accepted value converges.
+    """Return the last rejected value in a bisection between a rejected and an accepted value.
 
     Parameters
     ----------

@@ -125,8 +125,8 @@ class NoisyCounts:
         last = self._last_of_table(place)
         if last is not None and last < self.total:
             raise ValueError(
-                f"rates: the noise table must contain all true counts up to the total ({self.total}), but its last "
-                f"true count is {last}"
+                f"rates: the noise table must contain all true counts up to the total ({self.total}), but the largest "
+                f"true count in the table is {last}"
             )
 
         listed = sets.tails(place, np.arange(self.total + 1.0)) if self.total <= LISTED else None
@@ -193,15 +193,15 @@ class NoisyCounts:
             )
         if not self.integers:
             raise ValueError(
-                "the noise must be integer-valued, and the counts must not be rounded, clipped or withheld, for rates "
-                f"without a public total, got the distribution {self.law!r}: pass Release(.., total=)"
+                "rates without a public total require integer-valued noise and counts that are not rounded, clipped or "
+                f"withheld, got the distribution {self.law!r}: pass Release(.., total=)"
             )
         others = [i for i in range(len(self.names)) if i != place]
         noises = [added([(self.noise_at(i), 1) for i in places]) for places in ([place], others, [place, *others])]
         if not all(noise.exact for noise in noises):
             raise ValueError(
-                "for rates without a public total, the scale of the noise must be small enough for exact summation, "
-                f"got {self.law!r}: pass Release(.., total=)"
+                "rates without a public total require a noise scale that is small enough for exact summation, got "
+                f"{self.law!r}: pass Release(.., total=)"
             )
         return Pair(float(self.values[place]), float(self.values[others].sum()), *noises)
 

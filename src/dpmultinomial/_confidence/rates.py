@@ -145,8 +145,8 @@ def enveloped(tails: TailsGivenCount) -> TailsGivenCount:
 def accepted_range(
     tails: Callable[[float], tuple[float, float]], level: float, highest: float, rounds: int = _STEPS
 ) -> tuple[float, float] | None:
-    """Return the range of the values of a parameter between 0 and `highest` that a test does not reject. A value is not
-    rejected if both tail probabilities exceed (1 - level)/2.
+    """Return the smallest and the largest value of a parameter in [0, `highest`] that a test does not reject. A value
+    is not rejected if both tail probabilities exceed (1 - level)/2.
 
     Parameters
     ----------

@@ -75,7 +75,9 @@ class OrderedSets(ABC):
 
     @abstractmethod
     def _two_sided(self, place: int, count: int) -> float:
-        """Return the p-value of a true count, with the released values ordered by their likelihood ratios."""
+        """Return the p-value of a hypothetical true count, for a test that orders the released values by their
+        likelihood ratios.
+        """
 
     @abstractmethod
     def tails(self, place: int, counts: Array) -> tuple[Array, Array]:
@@ -221,8 +223,8 @@ class TableSets(OrderedSets):
         return float(self.pvalues[rows[0], self.column[place]]) if rows[0] >= 0 else 0.0
 
     def _rows(self, place: int, counts: Array) -> NDArray[np.int64]:
-        """Return, for the released value at a given position, the position of each true count in the noise table. The
-        position is -1 if the count is below or above the table.
+        """Return the row numbers of several true counts in the noise table of the released value at a given position.
+        The row number is -1 if the count is below or above the table.
         """
         offsets = counts - self.moved[place]
         rows = np.minimum(np.searchsorted(self.true, offsets), len(self.true) - 1)
@@ -449,8 +451,8 @@ def _coded(law: Coarsened, values: Array) -> Array:
 
 
 def _periodic_table(law: Coarsened) -> Perturbation:
-    """Return the probability table of coarsened values, given a noise table whose rows repeat with the period k in the
-    true count.
+    """Return the probability table of coarsened values, for noise whose distribution is periodic in the true count with
+    the period k.
 
     Above the threshold and the limit of clipping, rounding to multiples of s repeats after 2 lcm(k, s) counts (the
     factor 2 keeps the parity of ties), and so do the rows of the table.

@@ -54,7 +54,7 @@ class Decoded:
         return "latin-1" if self.stored == "latin-1" else "utf-8"
 
     def encode(self, data: bytes) -> bytes:
-        """Return `data` in the original encoding of the file, with its byte order mark."""
+        """Return `data` in the original encoding of the file, with the byte order mark of the file."""
         if self.stored in ("utf-8", "latin-1"):
             return self.mark + data
         return self.mark + data.decode("utf-8").encode(self.stored)
@@ -175,7 +175,7 @@ class CsvTable:
 
     @property
     def raw(self) -> bytes:
-        """Return the bytes of the file, in its encoding and with its byte order mark."""
+        """Return the bytes of the file, in the original encoding and with the byte order mark."""
         return self.source.encode(self.source.data)
 
     def place(self, column: str) -> int:
@@ -283,8 +283,8 @@ class CsvTable:
         return source.encode(_csv_fields.exchange(source.data, self.starts, self.ends, columns=places, sources=sources))
 
     def sorted(self) -> "CsvTable":
-        """Return the table with its records sorted by their bytes and without empty lines. Every line ends with the
-        line break of the header. O(bytes log records).
+        """Return a copy of the table in which the records are sorted by their bytes and empty lines are removed. Every
+        line ends with the line break of the header. O(bytes log records).
         """
         data = self.source.data
         first = int(self.starts[0, 0]) if len(self) else len(data)

@@ -1,5 +1,5 @@
-"""Raise an error if a path refers to a confidential file, even under another name of the file. All readers of user
-files call this check, so that only `_releases` opens confidential files.
+"""Reject paths that refer to a confidential file, even if the path is a link to the file or another name of the file.
+All readers of user files call this check, so that only `_releases` opens confidential files.
 
 A file is confidential if it is in a folder named ``confidential``, if it is in the folder to which ``confidential/`` of
 the working directory is linked, or if it is the same file as one in these folders (a hard link, a mount). The check

@@ -235,8 +235,8 @@ def _holds(rule: Rule, value: Any) -> bool:
 
 
 def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
-    """Return the relations that the numbers in the record of a release must satisfy. Each relation is a description
-    with a flag that is true if the relation is satisfied.
+    """Return the conditions that the numbers in the record of a release must satisfy. Each condition is a description
+    with a flag that is true if the condition is satisfied.
     """
     mechanism, cost = record["mechanism"], record["cost"]
     relations = [("neighbours must be equal to the relation in cost", record["neighbours"] == cost["relation"])]
@@ -282,7 +282,7 @@ def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
 
 
 def _ordered(network: Mapping[str, list[str]]) -> list[tuple[str, bool]]:
-    """Return the relations that the nodes of a network must satisfy, so that parents precede their children."""
+    """Return the conditions under which network nodes can be ordered so that parents precede their children."""
     known = all(parent in network for parents in network.values() for parent in parents)
     relations = [("every parent must be a node of the network in the record", known)]
     try:
@@ -311,7 +311,7 @@ def _counted(record: Mapping[str, Any]) -> bool:
 
 
 def _levels(record: Mapping[str, Any], words: str) -> list[tuple[str, bool]]:
-    """Return the relations that the values in the record of a tree must satisfy. For example, every measured level has
+    """Return the conditions that the values in the record of a tree must satisfy. For example, every measured level has
     a noise distribution and a share of the cost.
     """
     public, levels = record["total"] is not None, record["levels"]
@@ -419,8 +419,9 @@ def _counts(table: CsvTable, record: Mapping[str, Any]) -> None:
         shape = table_columns.of(table, names)
         if shape.sizes != [record["nodes"][level] for level in record["levels"]]:
             raise FileFault(
-                f"{table.name}: the numbers of nodes per level are {list(shape.sizes)}, but the record states "
-                f"{[record['nodes'][level] for level in record['levels']]}"
+                f"{table.name}: the numbers of nodes per level must be "
+                f"{[record['nodes'][level] for level in record['levels']]}, as stated in the record, got "
+                f"{list(shape.sizes)}"
             )
         root = shape.depth.index(0)
         if record["total"] not in (None, counts[root]):
@@ -468,7 +469,7 @@ def _histograms(table: CsvTable, network: Mapping[str, list[str]], levels: Mappi
 def _named(table: CsvTable, column: str, names: list[str]) -> None:
     if table.texts(column) != names:
         raise FileFault(
-            f"{table.name}: the column {column!r} must contain the values {', '.join(names)}, got "
+            f"{table.name}: the column {column!r} must contain the values {', '.join(names)}, in this order, got "
             f"{', '.join(table.texts(column)[:8])}"
         )
 
@@ -567,10 +568,10 @@ def _named_by_ledger(folder: Path, record: Mapping[str, object], digest: str) ->
     same = [row for row in rows if (row["release"], row["generation"]) == (name, generation)]
     if not same:
         raise FileFault(
-            f"{folder} is not listed in {ledger}, so the release was recorded in another ledger, or the ledger is an "
-            "old backup: restore the newest backup of the ledger"
+            f"{folder} is not listed in {ledger}, either because the release was recorded in another ledger or because "
+            "the ledger is an old backup: restore the newest backup of the ledger"
         )
     if any((row["sha256"], row["record_sha256"]) != (record["sha256"], digest) for row in same):
         raise FileFault(
-            f"{folder / RECORD} differs from the record whose SHA-256 is in {ledger}: restore the record from a backup"
+            f"{folder / RECORD} does not match the SHA-256 checksums in {ledger}: restore the record from a backup"
         )

@@ -57,7 +57,7 @@ def meaning(text: str, withheld: Mapping[str, int], missing: Collection[str]) ->
     if _PLAIN.fullmatch(text) or _THOUSANDS.fullmatch(text):
         number = float(text.replace(",", ""))
         if not isfinite(number):
-            raise ValueError(f"the value {text[:20]} must be in the range of floating-point numbers")
+            raise ValueError(f"the value {text[:20]} is outside the range of floating-point numbers")
         return number, None
     if bounds := _bounds(text):
         return None, bounds

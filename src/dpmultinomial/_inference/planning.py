@@ -97,7 +97,7 @@ class Goal:
 
     @cached_property
     def compared(self) -> Comparison:
-        """Parsed form of the comparison whose truth must be decided from the planned release."""
+        """Parsed form of the comparison that must be decided from the planned release."""
         return comparison(self.question or "", Names(self.members))
 
     def truth(self, values: NDArray[np.float64]) -> float | bool:

@@ -170,8 +170,8 @@ def _by_name(covariates: Any, release: Release) -> dict[str, dict[str, float]]:
 
 
 def _separate(release: Release, regression: Regression) -> tuple[list[int], tuple[str, ...]]:
-    """Return the positions of the counts of separate areas, and sentences about the dependence between
-    counts that the model ignores.
+    """Return the positions of the counts that the regression uses, and sentences that state which parts of the release
+    the regression ignores.
     """
     every = list(range(len(release)))
     ignored = []
@@ -236,9 +236,7 @@ def _noisy_exposure(release: Release, names: tuple[str, ...]) -> tuple[Array, Ar
     places = {name: i for i, name in enumerate(release.names)}
     if missing := [name for name in names if name not in places]:
         more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
-        raise ValueError(
-            f"exposure: the release must contain a value for each area, but the value is missing for {missing[0]}{more}"
-        )
+        raise ValueError(f"exposure must contain a value for each area, but contains no value for {missing[0]}{more}")
     lower, upper = release.bounds or (1, np.inf)
     least = np.maximum(np.asarray(lower, dtype=np.float64), 1.0)
     cells = cells_of(release.values.ravel(), release.mechanism, lower=least, upper=upper)
@@ -246,7 +244,7 @@ def _noisy_exposure(release: Release, names: tuple[str, ...]) -> tuple[Array, Ar
     refuse(cells, names)
     if not cells.measured.all():
         raise ValueError(
-            "exposure: the release must contain a measurement of each area, but "
+            "exposure must contain a measured value for each area, but the value of "
             f"{names[int((~cells.measured).argmax())]} was not measured"
         )
     return nodes_of(cells)
@@ -267,7 +265,7 @@ def _without_exposure(cells: Cells, names: tuple[str, ...], rows: NDArray[np.int
 
 
 def _at_most(cells: Cells, names: tuple[str, ...], persons: Array) -> Cells:
-    """Return the noisy counts of all areas, in which the upper bound of each count is at most the population size of
+    """Return the noisy counts of all areas, with an upper bound on each count that is at most the population size of
     the area. Raise ValueError if a lower bound is larger than the population size.
     """
     upper = np.minimum(cells.upper, persons)

@@ -173,7 +173,7 @@ def _strata(values: Mapping[Any, Any]) -> tuple[NDArray[np.float64], list[str]]:
     shapes = {numbers.shape for numbers, _ in parts.values()}
     if len(shapes) > 1:
         raise ValueError(
-            f"values must have tables of the same shape in all strata, got {', '.join(map(str, sorted(shapes)))}"
+            f"values must contain tables of the same shape in all strata, got {', '.join(map(str, sorted(shapes)))}"
         )
     shape = shapes.pop()
     names = [f"{stratum}/{name}" for stratum, (_, labels) in parts.items() for name in labels or _numbered(shape)]

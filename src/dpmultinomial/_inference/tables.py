@@ -123,8 +123,8 @@ def _by_rejection(
     facts: dict[str, object],
     rng: np.random.Generator | None,
 ) -> Posterior:
-    """Draw from the posterior by rejection sampling. The sampling ends when several thousand proposals are accepted or
-    the largest number of proposals is reached.
+    """Compute the posterior distribution of the original table by rejection sampling. The sampling ends when several
+    thousand proposals are accepted or the largest number of proposals is reached.
     """
     if rng is None:
         raise ValueError("rng is required for method 'abc': pass a NumPy Generator as posterior(.., rng=)")

@@ -117,8 +117,8 @@ class CellPlaces(Places):
         )
 
     def _alone(self, measured: MeasuredCell, prior: Any) -> TreeLaw:
-        """Return the posterior of the cell, or of its complement in the histogram, given only the measurements of this
-        cell or this complement. This posterior provides the concentrations.
+        """Return the posterior distribution of the counts of a cell (or of the complement of the cell), given only the
+        measurements of these counts. This posterior provides the concentrations.
         """
         whole, tree = measured.whole, measured.tree
         lower, upper = _gathered(tree, self.kept, whole.lower, whole.upper)
@@ -218,9 +218,7 @@ class CellPlaces(Places):
         )
 
     def _error_of_questions(self, questions: Mapping[str, Any]) -> float:
-        """Return the largest error of the posterior probabilities of the counts of all nodes that are named in the
-        questions.
-        """
+        """Return the largest error of the posterior probabilities among all nodes that are named in the questions."""
         names = {name for text in _texts(questions) for name in (text, *_NAME.findall(text))}
         rows = [i for i, name in enumerate(self.law.tree.names) if name in names]
         return float(self.error[rows].max()) if rows else self.accuracy.error
@@ -322,7 +320,7 @@ def _gathered(tree: Tree, kept: Whole, lower: Array, upper: Array) -> tuple[Arra
 
 
 def _concentrations(law: TreeLaw) -> Array:
-    """Return the concentration parameters of the prior, one per depth of the tree. The entry of the root is unused."""
+    """Return the concentration parameters of the prior, one per level of the tree. The entry of the root is unused."""
     assert isinstance(law.prior, Splits)
     concentrations = law.prior.by_level(law.tree)
     return np.ones(len(law.tree.levels)) if concentrations is None else concentrations

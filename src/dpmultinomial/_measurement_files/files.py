@@ -33,7 +33,7 @@ _SIGNS = {"=": "=", "==": "=", ">=": ">=", "ge": ">=", "<=": "<=", "le": "<="}
 
 @dataclass(frozen=True, order=True)
 class Query:
-    """Identity of a query or constraint, shared by all rows of a file that belong to the query or constraint.
+    """Name, binnings and sign of a query or constraint, which are the same in all rows of the query or constraint.
 
     Attributes
     ----------
@@ -147,8 +147,8 @@ def _by_query(
 
 
 def _repeated(product: Product, stated: pq.FileMetaData) -> list[str]:
-    """Return the columns with few distinct strings. These columns are read as codes and a list of strings. This reduces
-    the reading time by 20 %.
+    """Return the names of the string columns of a measurement file that contain few distinct values. These columns are
+    read as codes and a list of strings. This reduces the reading time by 20 %.
     """
     columns = [stated.schema.column(i) for i in range(len(stated.schema))]
     texts = {column.path for column in columns if column.physical_type == "BYTE_ARRAY"}
@@ -416,7 +416,7 @@ def spine_of(codes: Mapping[str, Texts], state: int) -> Spine:
         sizes = np.unique(np.char.str_len(level_codes))
         if len(sizes) > 1 or (lengths and sizes[0] <= lengths[-1]):
             raise ValueError(
-                f"all geocodes of level {level} must have the same length, greater than "
+                f"all geocodes of level {level} must have the same length, and this length must be greater than "
                 f"{lengths[-1] if lengths else 0}, got lengths {sizes.tolist()}"
             )
         lengths.append(int(sizes[0]))

@@ -117,7 +117,7 @@ class Combination:
 
 @dataclass(frozen=True)
 class Target:
-    """Count that is estimated at every node of a geographic level.
+    """Specification of the count that is estimated at every node of a geographic level.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class Target:
 
 
 def _total(unknowns: int) -> Sums:
-    """Return the query that specifies the total of a histogram. The answer to this query is a single number."""
+    """Return the query that measures only the total of a histogram. The answer to this query is a single number."""
     return Sums(np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64), np.ones((1, unknowns)))
 
 
@@ -226,8 +226,8 @@ def _error(nuisance: Array, v: Array, cells: Array, single: Array) -> float:
 
 
 def worth_reading(parts: Sequence[Sums], variances: Sequence[float], target: Target | None = None) -> list[int]:
-    """Return the positions of the queries that improve the estimate. Queries with little effect are dropped, starting
-    with the largest query.
+    """Return the positions of the queries whose measurements noticeably reduce the variance of the estimate. The other
+    queries are dropped, starting with the largest query.
 
     Parameters
     ----------

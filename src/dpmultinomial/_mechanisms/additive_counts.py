@@ -336,8 +336,8 @@ class AdditiveCounts:
         cut = default_support(self.epsilon) if self.support is None else int(self.support)
         if max(sizes) > cut:
             raise ValueError(
-                f"support must be >= the largest change of a count or of the total by one record ({max(sizes)}), got "
-                f"{cut}"
+                "support must be >= the largest change that one record can cause in a count or in the total "
+                f"({max(sizes)}), got {cut}"
             )
         if sensitivity is not None:
             raise ValueError(

@@ -83,7 +83,9 @@ class AdditiveLaw(Coarsenable, ABC):
 
     @abstractmethod
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Return, for each row, a distance that the absolute noise exceeds with probability below exp(-log_mass)."""
+        """Return, for each row, a distance that the absolute value of the noise exceeds with probability below
+        exp(-log_mass).
+        """
 
     @property
     def parameter(self) -> Array:

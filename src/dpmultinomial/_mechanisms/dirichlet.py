@@ -299,7 +299,8 @@ class Dirichlet:
         sizes = changed_counts(changes, sensitivity)
         if sizes is not None and (len(sizes) != 2 or sizes[0] != sizes[1]):
             raise ValueError(
-                f"changes must be two equal numbers, got {changes!r}: the total is fixed, so two counts change equally"
+                f"changes must be two equal numbers, got {changes!r}: the total is fixed, so one count decreases by "
+                "the same amount by which another count increases"
             )
         moved = 1.0 if sensitivity is None else _checks.positive("sensitivity", sensitivity) / 2
         r = self.r * (moved if sizes is None else sizes[0])
@@ -314,8 +315,8 @@ class Dirichlet:
         return RenyiDP(source=source, relation=relation, epsilons=finite, mechanisms=mechanisms)
 
     def renyi(self, *, order: float) -> float:
-        """Return the Rényi privacy cost of one release at the order `order` >= 1. The cost is the exact maximum over
-        all replacements of one record.
+        """Return the Rényi privacy cost of one release at a given order >= 1. The cost is the exact maximum over all
+        replacements of one record.
         """
         return renyi.dirichlet_worst_case(self.r, alpha=self.alpha, order=order)
 

@@ -1,4 +1,4 @@
-"""Gaussian mechanism on vectors of counts.
+"""Continuous and discrete Gaussian mechanisms on vectors of counts.
 
 The module also computes logs of normal probabilities of intervals on one side of the mean, with full relative accuracy.
 
@@ -128,7 +128,9 @@ class Gaussian(GaussianFamily):
         return GaussianLoss(float(self.parameter), change)
 
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Return, for each row, a distance that the absolute noise exceeds with probability below exp(-log_mass)."""
+        """Return, for each row, a distance that the absolute value of the noise exceeds with probability below
+        exp(-log_mass).
+        """
         return self._as_given(self.parameter * np.sqrt(2 * log_mass))  # 2 Phi(-x) <= exp(-x^2/2)
 
     def renyi(self, *, order: float, l2_squared: float = 2.0) -> float:
@@ -410,7 +412,9 @@ class DiscreteGaussian(GaussianFamily):
         return DiscreteGaussianLoss(float(self.parameter), int(change)) if known else None
 
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Return, for each row, a distance that the absolute noise exceeds with probability below exp(-log_mass)."""
+        """Return, for each row, a distance that the absolute value of the noise exceeds with probability below
+        exp(-log_mass).
+        """
         width = np.sqrt(2 * (log_mass + np.log(2)))  # P(D >= d) <= exp(-d^2/(2 sigma^2))
         return self._as_given(self.parameter * width + 1)
 

@@ -119,7 +119,9 @@ class DiscreteLaplace(LaplaceFamily):
         return DiscreteLaplaceLoss(float(self.parameter), int(change)) if known else None
 
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Return, for each row, a distance that the absolute noise exceeds with probability below exp(-log_mass)."""
+        """Return, for each row, a distance that the absolute value of the noise exceeds with probability below
+        exp(-log_mass).
+        """
         return self._as_given(self.parameter * log_mass + 1)  # P(|D| > h) = 2 a^(h + 1)/(1 + a) <= a^h for integer h
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:

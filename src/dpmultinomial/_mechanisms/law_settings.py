@@ -136,9 +136,11 @@ def _modified(law: Any, steps: Mapping[str, Any]) -> NoiseLaw:
         rounded = {"step": rounded}
     clipped = steps.get("clipped")
     if clipped is not None and not (isinstance(clipped, Mapping) and set(clipped) == {"at"}):
-        raise ValueError(f"noise: clipped must be {{at: number}}, got {clipped!r}")
+        raise ValueError(f"noise: clipped must have the form {{at: number}}, got {clipped!r}")
     if rounded is not None and not {"step"} <= set(rounded) <= {"step", "ties"}:
-        raise ValueError(f"noise: rounded must be a number (the step) or {{step: number, ties: word}}, got {rounded!r}")
+        raise ValueError(
+            f"noise: rounded must be a number (the step) or have the form {{step: number, ties: word}}, got {rounded!r}"
+        )
     how = {**(rounded or {}), **(clipped or {})}
     return Coarsened(law, **how, least=steps.get("threshold"))
 

@@ -85,8 +85,8 @@ def releasable(released: ArrayLike, *, discrete: bool) -> NDArray[np.bool_]:
 
 
 def released_values(released: ArrayLike, *, discrete: bool) -> Array:
-    """Return released values as a float64 array of any shape. The values must be finite and, if the distribution is
-    discrete, integers.
+    """Check released values, and return them as a float64 array of the same shape. The values must be finite and, if
+    the distribution is discrete, integers.
     """
     if discrete:
         return _checks.integral("noisy_counts", released)

@@ -276,8 +276,8 @@ class Perturbation(Coarsenable):
         row = np.minimum(np.searchsorted(self.true, n - excess), len(self.true) - 1)
         if not (good := self.true[row] == n - excess).all():
             raise ValueError(
-                f"counts must be true counts for which the noise table states probabilities ({self.true[0]} to "
-                f"{self._last}), got {n[~good][0]:g}"
+                f"counts must be among the true counts of the noise table ({self.true[0]} to {self._last}), got "
+                f"{n[~good][0]:g}"
             )
         below = self._sums[row, 1:]
         u = _checks.generator(rng).random(n.shape) * below[..., -1]

@@ -356,7 +356,10 @@ def _stated(column: Column, support: Levels) -> Levels:
     outside = np.flatnonzero(support.codes(column) < 0)
     if len(outside):
         value = column.values[outside[0]]
-        raise ValueError(f"column {column.name!r} must contain only its levels, got {value!r} in row {outside[0]}")
+        raise ValueError(
+            f"the values of column {column.name!r} must be among the levels of the column, got {value!r} in row "
+            f"{outside[0]}"
+        )
     return support
 
 

@@ -52,7 +52,7 @@ class Counts:
         self.classes = classes
         if (categories >= np.asarray(sizes)).any():
             raise ValueError(
-                "the codes of the categories of each feature must be below its number of categories "
+                "the category codes of each feature must be below the number of categories of the feature "
                 f"({np.asarray(sizes).tolist()}), got the largest codes {categories.max(axis=0).tolist()}"
             )
         if (labels < 0).any() or (labels >= classes).any():

@@ -83,7 +83,7 @@ def own_account(folder: Path) -> None:
             "set HOME or XDG_STATE_HOME to a folder of your own"
         )
     if stat.S_IMODE(about.st_mode) & 0o022:
-        raise Refused(f"{folder} can be changed by other users: chmod 700 {folder}")
+        raise Refused(f"{folder} can be changed by other users: run chmod 700 {folder}")
 
 
 def own_file(path: Path, name: str = "") -> None:
@@ -132,7 +132,7 @@ def _open(home: Path, path: Path) -> list[str]:
         if part == home:
             break
         if part.exists() and stat.S_IMODE(part.stat().st_mode) & 0o002:
-            remarks.append(f"{part.relative_to(home)} in {FOLDER}/ can be changed by anybody: chmod o-w")
+            remarks.append(f"{part.relative_to(home)} in {FOLDER}/ can be changed by any user: run chmod o-w")
     return remarks
 
 
@@ -144,7 +144,7 @@ def _others(home: Path) -> list[str]:
         return []
     about, remarks = home.stat(), []
     if stat.S_IMODE(about.st_mode) & 0o077:
-        remarks.append(f"{FOLDER}/ can be opened by others: chmod 700 {FOLDER}")
+        remarks.append(f"{FOLDER}/ can be opened by other users: run chmod 700 {FOLDER}")
     if about.st_uid != os.geteuid():
         remarks.append(
             f"{FOLDER}/ belongs to another user (user ID {about.st_uid}), who can read and change the data and the "

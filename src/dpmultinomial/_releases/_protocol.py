@@ -234,7 +234,9 @@ def _two_locks(place: Path) -> None:
     if os.path.realpath(lock) == os.path.realpath(other):
         raise Refused(f"{_places.FOLDER}/ must not be the folder of the user account, got {place}: move the data")
     if lock.exists() and other.exists() and lock.samefile(other):
-        raise Refused(f"{lock} must not be a hard link to {other}, the lock of the user account: remove the hard link")
+        raise Refused(
+            f"{lock} must not be a hard link to {other}, the lock file of the user account: remove the hard link"
+        )
 
 
 @contextmanager

@@ -72,7 +72,7 @@ def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protoc
     if not take_over and not _is_begun(root, place, memory):
         raise Refused(
             f"{root.resolve()} contains no journal, no ledger and no release, and the user account has no "
-            "copy of a journal of this folder: run the command in the folder of config.yaml"
+            "copy of a journal of this folder: run the command in the folder that contains config.yaml"
         )
     with _protocol.locked(root, wait=wait):
         new = not _confidential.has_key(place)

@@ -126,7 +126,7 @@ def _merge(into: dict[str, Any], new: dict[str, Any], file: str, place: str) -> 
         if key in into and isinstance(old, dict) != isinstance(value, dict):
             known, given = ("keys and values" if isinstance(v, dict) else repr(v) for v in (old, value))
             raise reading.ConfigError(
-                f"{file}: {key_path} has {given[:80]}, but another configuration file has {known[:80]}: "
+                f"{file}: {key_path} contains {given[:80]}, but contains {known[:80]} in another configuration file: "
                 "use the same type in both files"
             )
         if isinstance(old, dict):

@@ -40,7 +40,7 @@ def test_meanings(text):
         ("inf", "must be a number"),
         ("nan", "must be a number"),
         ("1_0", "must be a number"),
-        ("1e400", "must be in the range of floating-point numbers"),
+        ("1e400", "is outside the range of floating-point numbers"),
         ("1,5", "must be a number"),
     ],
 )

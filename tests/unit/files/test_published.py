@@ -127,7 +127,7 @@ def taken(folder, key):
             "laplace_tree",
             "nodes",
             {"state": 2, "county": 1},
-            "the numbers of nodes per level are",
+            "the numbers of nodes per level must be",
         ),
         ("gaussian_tree", "cost", {"relation": "replace a record", "rho": 10**308}, "of the key cost is invalid"),
         ("discrete_gaussian", "cost", {"relation": "replace a record", "rho": 10**308}, "of the key cost is invalid"),
@@ -277,7 +277,7 @@ FILES = {
     ],
     "additive_counts": [(lambda t: t.rsplit(",", 1)[0] + ",-5\n", "must be in")],
     "censored_statistics": [
-        (lambda t: t.replace("sse", "mean"), "'statistic' must contain the values mean, sse, low, high"),
+        (lambda t: t.replace("sse", "mean"), "'statistic' must contain the values mean, sse, low, high, in this order"),
         (lambda t: t.rsplit(",", 1)[0] + ",nan\n", "must be a number"),
     ],
     "naive_bayes": [
@@ -315,8 +315,8 @@ def test_where_there_is_a_ledger_it_must_name_the_release(made, tmp_path):
     for text, words in (
         (head, "is not listed in"),
         (head + good.replace("\t1\t", "\t2\t"), "is not listed in"),
-        (head + good.replace(digest, "0" * 64), "differs from the record"),
-        (head + good.replace(record["sha256"], "0" * 64), "differs from the record"),
+        (head + good.replace(digest, "0" * 64), "does not match the SHA-256 checksums in"),
+        (head + good.replace(record["sha256"], "0" * 64), "does not match the SHA-256 checksums in"),
         ("a\tb\n", "line 1: the header must contain the columns"),
         ("", "line 1: the header must contain the columns"),
     ):
@@ -326,7 +326,7 @@ def test_where_there_is_a_ledger_it_must_name_the_release(made, tmp_path):
     ledger.write_text(head + good)
     again = json.dumps(record | {"scale": 2.0000001})  # close enough for its cost, not for the ledger
     (folder / "record.json").write_text(again)
-    with pytest.raises(FileFault, match="differs from the record"):
+    with pytest.raises(FileFault, match="does not match the SHA-256 checksums in"):
         published.open_release(folder)
     folder.rename(folder.with_name("2"))
     with pytest.raises(FileFault, match="but the folder belongs to county, generation 2: restore the record"):

@@ -309,7 +309,7 @@ REJECTED = {
     "no exposure": (lambda: posterior(exposure=DATA["births"] * 0), "excludes a count of 0|the exposures of all"),
     "impossible": (lambda: posterior(law=dpm.RandomRounding(7)), "impossible under the noise"),
     "exposure release": (lambda: posterior(exposure=dpm.Release({"area 0": 3.0}, mechanism=LAW)),
-                         r"the value is missing for area 1 \(and 38 more\)"),
+                         r"contains no value for area 1 \(and 38 more\)"),
 }  # fmt: skip
 
 
@@ -595,9 +595,9 @@ def test_invalid_exposures_are_counted(exposure, words):
 def test_released_exposures_must_contain_every_area():
     exposure = dpm.Release({"a": 30.0, "d": None}, mechanism=LAW)
     for names, words in (
-        (("a", "b"), "the value is missing for b$"),
-        (("a", "b", "c"), r"the value is missing for b \(and 1 more\)$"),
-        (("a", "d"), "a measurement of each area, but d was not measured$"),
+        (("a", "b"), "contains no value for b$"),
+        (("a", "b", "c"), r"contains no value for b \(and 1 more\)$"),
+        (("a", "d"), "a measured value for each area, but the value of d was not measured$"),
     ):
         with pytest.raises(ValueError, match=words):
             rates._noisy_exposure(exposure, names)

@@ -154,7 +154,7 @@ def test_tracts_and_block_groups_follow_from_blocks_alone(tiny):
 
 
 def test_codes_that_break_the_spine_are_refused():
-    with pytest.raises(ValueError, match="County must have the same length, greater than"):
+    with pytest.raises(ValueError, match="County must have the same length, and this length must be greater than"):
         files.spine_of({"State": np.array(["050"]), "County": np.array(["050100011", "0501000112"])}, 50)
     made = files.spine_of({"State": np.array(["050"]), "Block": np.array(["05005010001100010012001"])}, 50)
     with pytest.raises(ValueError, match="the geocode of a block must contain the digit of the block group twice"):

@@ -291,7 +291,7 @@ def test_parents_that_no_file_contains_are_added_to_the_spine():
 @pytest.mark.parametrize(
     ("codes", "words"),
     [
-        ({"State": ["050"], "County": ["050"]}, r"must have the same length, greater than 3, got lengths \[3\]"),
+        ({"State": ["050"], "County": ["050"]}, r"this length must be greater than 3, got lengths \[3\]"),
         ({"State": ["050", "0501"]}, r"greater than 0, got lengths \[3, 4\]"),
         ({"State": ["060"]}, "must begin with 050 or 150, got '060'"),
     ],

@@ -371,7 +371,7 @@ def test_a_table_is_the_law_it_lists():
     assert law.variance() == pytest.approx(0.2 * 1 + 0.4 * 4 + 0.2 * 16 - 1.8**2)  # of true 2
     draws = law.sample(np.full(50_000, 3), rng=stream(5, "table"))
     chi_squared(draws, (np.arange(1, 6), np.array([0.1, 0.2, 0.4, 0.2, 0.1])), "table")
-    with pytest.raises(ValueError, match=r"noise table states probabilities \(0 to 3\), got 4"):
+    with pytest.raises(ValueError, match=r"true counts of the noise table \(0 to 3\), got 4"):
         law.sample([1, 4], rng=stream(5, "table"))
 
 
@@ -604,7 +604,7 @@ WRONG = [
     ),
     ({"law": "gaussian", "sd": -1}, "sd must be finite and > 0, got -1"),
     ({"law": "discrete_gaussian", "variance": [1.0, 0.0]}, r"variance must be finite and > 0, got 0.0 \(index 1\)"),
-    ({"law": "gaussian", "sd": 1, "clipped": 0}, r"clipped must be {at: number}, got 0"),
+    ({"law": "gaussian", "sd": 1, "clipped": 0}, r"clipped must have the form {at: number}, got 0"),
     ({"law": "gaussian", "sd": 1, "rounded": {"to": 5}}, "rounded must be a number"),
     ({"law": "table"}, "distribution 'table' requires the key 'table'"),
     ({"law": "table", "table": {}, "clipped": {"at": 0}}, "must have the columns"),

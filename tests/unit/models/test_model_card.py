@@ -378,7 +378,7 @@ def test_supports_are_stated_bounded_or_learnt():
         Bins(0.0, 8.0, 2, public=True),
     )
     assert _support.learn(columns, levels={0: [1.5, 2.5]}, bounds=None, bins=2)[0] == Levels((1.5, 2.5), public=True)
-    with pytest.raises(ValueError, match="column 't' must contain only its levels, got 'b' in row 1"):
+    with pytest.raises(ValueError, match="column 't' must be among the levels of the column, got 'b' in row 1"):
         _support.learn(columns, levels={"t": ["a", "c"]}, bounds=None, bins=2)
 
 

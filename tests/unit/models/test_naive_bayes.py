@@ -276,7 +276,7 @@ X5, Y5 = data(60)
         ({"smoothing": 0.0}, {}, ValueError, "smoothing must be finite and > 0"),
         ({"bins": 1}, {}, ValueError, r"bins must be >= 2"),
         ({"random_state": "7"}, {}, TypeError, "random_state must be an integer"),
-        ({"levels": {"word": ["a", "b"]}}, {}, ValueError, "column 'word' must contain only its levels, got 'c'"),
+        ({"levels": {"word": ["a", "b"]}}, {}, ValueError, "'word' must be among the levels of the column, got 'c'"),
         ({"levels": {"nope": ["a"]}}, {}, ValueError, "levels must contain names of columns of X"),
         ({"levels": {"word": ["a", "a"]}}, {}, ValueError, "levels of 'word' must contain distinct values"),
         ({"levels": {"word": ["a", 1]}}, {}, TypeError, "must contain only strings or only numbers"),

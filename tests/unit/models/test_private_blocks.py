@@ -31,7 +31,7 @@ def test_class_counts_refuse_codes_out_of_range():
     codes, groups, _ = table()
     with pytest.raises(
         ValueError,
-        match=r"the codes of the categories of each feature must be below its number of categories ..3, 5, 2..",
+        match=r"the category codes of each feature must be below the number of categories of the feature ..3, 5, 2..",
     ):
         Counts(codes + np.int32(1), groups, sizes=[3, 5, 2], classes=4)
     for wrong in (groups + np.int32(1), groups - np.int32(1)):

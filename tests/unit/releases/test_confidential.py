@@ -177,7 +177,7 @@ def test_a_folder_of_another_user_is_refused(tmp_path, monkeypatch, linked):
 def test_budget_records_in_a_folder_that_others_can_open_are_not_restored(tmp_path, mode):
     root = project(tmp_path)
     (root / "confidential").chmod(mode)
-    with pytest.raises(ValueError, match=r"^confidential/ can be opened by others: chmod 700 confidential$"):
+    with pytest.raises(ValueError, match=r"^confidential/ can be opened by other users: run chmod 700 confidential$"):
         restoring.restored(root, take_over=["x"])
 
 
@@ -283,7 +283,7 @@ def test_a_folder_of_the_account_that_others_can_change_is_refused(tmp_path, mon
     account.mkdir(parents=True)
     account.chmod(mode)
     for refused in (lambda: room.make("r", settings, root=root), restoring.new_account_key):
-        with pytest.raises(ValueError, match=rf"^{account} can be changed by other users: chmod 700 {account}$"):
+        with pytest.raises(ValueError, match=rf"^{account} can be changed by other users: run chmod 700 {account}$"):
             refused()
     account.chmod(0o755)  # all files in it have mode 0600
     owned_by(monkeypatch, account, 4242)

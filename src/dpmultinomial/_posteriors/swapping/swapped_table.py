@@ -42,7 +42,8 @@ def _summary(draws: NDArray[np.float64], weights: NDArray[np.float64], level: fl
     """Return the weighted means, standard deviations and quantiles of the draws of each cell."""
     if not len(draws):
         raise ValueError(
-            "draws must not be empty, but the sampler accepted no proposal: increase the number of proposals"
+            "the posterior cannot be summarised, because the sampler accepted no proposal: increase the number of "
+            "proposals"
         )
     tails = [(1 - _checks.inside("level", level)) / 2, (1 + level) / 2]
     mean = weights @ draws

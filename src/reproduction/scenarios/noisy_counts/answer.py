@@ -107,8 +107,8 @@ def _of_tree(found: Posterior, case: Case, facts: Mapping[str, Any]) -> Answer:
         )
     if "among" in settings:
         raise ValueError(
-            "the key 'among' must not be set for a tree: remove the key, and ask a question with the key 'share' for a "
-            "share"
+            "the key 'among' must not be set for a tree: remove the key, and use a question with the key 'share' to "
+            "compute a share"
         )
     table, facts_of_tree = tree_rows(law, settings["level"]), {**facts, **tree_facts(law)}
     result = standard.answer(
