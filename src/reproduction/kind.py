@@ -116,7 +116,7 @@ class Kind:
 
 
 def resolved(part: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a part of a schema, with its reference to a definition resolved."""
+    """Return a part of a schema, in which a reference to a definition is replaced by the definition."""
     reference = str(part.get("$ref", "")).rpartition("/")[2]
     return {**schema["$defs"][reference], **part} if reference else dict(part)
 

@@ -323,8 +323,8 @@ def as_quantities(table: pd.DataFrame, level: Any) -> pd.DataFrame:
 
 
 def saved(rows: pd.DataFrame, target: Path) -> tuple[pd.DataFrame, str]:
-    """Write all result rows to a Parquet file if they are too many for a CSV file. Return the rows for CSV and the name
-    of the Parquet file, which is empty if the CSV contains all rows.
+    """Write all result rows to a Parquet file if there are too many rows for a CSV file. Return the rows for CSV and
+    the name of the Parquet file, which is empty if the CSV contains all rows.
 
     Parameters
     ----------

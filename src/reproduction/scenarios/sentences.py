@@ -326,7 +326,7 @@ def conflicts(tables: Facts) -> Iterator[str]:
 
 
 def _uncertain(prior: Any) -> Iterator[str]:
-    """Yield a warning for each prior that was fitted to too few counts for the size of their noise."""
+    """Yield a warning for each prior that was fitted to too few counts, given the amount of noise in these counts."""
     if not isinstance(prior, Mapping):
         return
     groups = prior.get("groups")
@@ -419,8 +419,8 @@ def _question(row: Any, questions: Mapping[str, Any], *, certain: bool) -> str:
 
 
 def chance(mean: float, status: str, error: float, certain: bool) -> str:
-    """Return a probability as text, or a bound on the probability if it cannot be stated as a number because of Monte
-    Carlo error. A bound includes the error. A computed probability of 0 or 1 is stated as such only if the event is
+    """Return a probability as text, or a bound if the estimate from draws is 0, 1, or too close to 0 or 1 to be stated
+    as a number. A bound includes the error. A computed probability of 0 or 1 is stated as such only if the event is
     certain.
     """
     text = percent(mean if certain else min(max(mean, 1e-9), 1 - 1e-9), 2)

@@ -32,7 +32,7 @@ _LAW: Any = pc  # pyarrow creates its functions when it is imported, so type che
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """Tables from one file, in the order in which they first occur in the file.
+    """Tables from one file, ordered by the first row of each table in the file.
 
     Parameters
     ----------

@@ -109,7 +109,7 @@ def _widths(left: ArrayLike) -> Array:
 
 def serial_z(apart: ArrayLike, *, sd: float) -> float:
     """Return the test statistic for serial correlation: the sum of products of consecutive centred draws, divided by
-    its standard deviation. For independent draws, the result is nearly standard normal.
+    the standard deviation of this sum. For independent draws, the result is nearly standard normal.
 
     If a proportion s of the draws repeat the previous draw, the expected result increases by s sqrt(n).
 

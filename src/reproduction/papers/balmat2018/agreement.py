@@ -217,7 +217,7 @@ def _median(values: Array) -> float:
 
 
 def _dip_error(points: Array, digits: Array) -> float:
-    """Return the standard error of the difference of medians that `_dip` returns, estimated from several groups of
+    """Return the standard error of a difference between two median numbers of digits, estimated from several groups of
     triplets. The result is NaN if fewer than two groups are usable.
     """
     groups = zip(np.array_split(points, _GROUPS), np.array_split(digits, _GROUPS), strict=True)

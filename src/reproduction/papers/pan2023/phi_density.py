@@ -209,8 +209,8 @@ def _panel(
 def _tests(
     original: NDArray[np.int64], rate: float, last: NDArray[np.int64], log_phi: NDArray[np.float64], law: LogOddsMixture
 ) -> list[tuple[str, float, float]]:
-    """Return the p-values of two kinds of tests: tests of the swapped tables, and tests of independent draws of the log
-    odds ratio log phi (one draw per swap).
+    """Return the p-values of tests of the swapped tables, and of tests of independent draws of the log odds ratio log
+    phi (one draw per swap).
     """
     p_tables, sees = tables_tested(last, original, rate)
     p_phi = float(kstest(log_phi, cast(Any, law.cdf)).pvalue)

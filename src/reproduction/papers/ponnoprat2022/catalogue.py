@@ -24,7 +24,7 @@ class File:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Data set of the catalogue, with the files and the format of the data set.
+    """Entry of the catalogue for one data set, with the files and the format of the data set.
 
     Parameters
     ----------

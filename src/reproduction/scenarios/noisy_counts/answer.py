@@ -82,8 +82,8 @@ def answer(case: Case) -> Answer:
 
 
 def _with_confidence(result: Answer, release: Release, settings: Mapping[str, Any]) -> Answer:
-    """Return the results with confidence intervals added if the settings request them. Otherwise, for counts without a
-    total, add a sentence if the confidence intervals differ from the credible intervals.
+    """Return the results, with confidence intervals added if the settings request confidence intervals. Otherwise, for
+    counts without a total, add a sentence if the confidence intervals differ from the credible intervals.
     """
     if level := settings.get("confidence"):
         rows = without_prior.columns(result.rows, release, level)

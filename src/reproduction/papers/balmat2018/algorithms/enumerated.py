@@ -106,9 +106,9 @@ def density(x: Array, counts: Sequence[float], *, total: int, scale: float, alph
 def moments_given(
     p: Array, counts: Sequence[float], *, total: int, scale: float, alpha: float = 1.0
 ) -> tuple[Array, Array]:
-    """Return the mean and the variance of a random share r for each vector p of multinomial probabilities. The counts S
-    are drawn given p and the noisy counts. Given the first two counts S1 and S0, r has the distribution Beta(alpha +
-    S1, alpha + S0).
+    """Return the conditional mean and variance of the share r, given the noisy counts and each vector p of multinomial
+    probabilities. The counts S are drawn given p and the noisy counts. Given the first two counts S1 and S0, r has the
+    distribution Beta(alpha + S1, alpha + S0).
 
     Parameters
     ----------

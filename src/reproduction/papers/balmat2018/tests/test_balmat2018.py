@@ -1,5 +1,5 @@
-"""Check the functions for this paper on small inputs: properties that hold for any draws, the scale of the noise, and
-the rules for configurations that the schema cannot express.
+"""Test the functions for this paper on small inputs, and the rules for configurations that the schema cannot
+express.
 """
 
 import shutil

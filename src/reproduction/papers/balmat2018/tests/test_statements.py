@@ -401,8 +401,8 @@ def test_rows_of_figure_1(monkeypatch):
 
 
 def test_the_plotted_density_of_figure_1():
-    """Check that the density for the counts (2, 1, 1) at epsilon = 1/2 is compared with the mixture of Beta
-    distributions at the noise scale 4, and that an error of 0.125 at one point is the left side.
+    """Check that the plotted density for epsilon = 1/2 is compared with the posterior at the noise scale 4, and that
+    the left side equals an error of 0.125 that is added at one point.
     """
     x = np.linspace(0.1, 0.9, 5)
     rows = [(a, b) for a in range(5) for b in range(5 - a)]

@@ -386,7 +386,7 @@ TABLES, WEIGHTS = [[3, 1, 2, 4], [2, 2, 3, 3]], np.array([0.25, 0.75])
 @pytest.mark.parametrize("alpha", [1.0, 2.5])
 def test_densities_of_a_mixture_by_simulation(alpha):
     """Check the distribution functions of theta and of log phi under a mixture of two Dirichlet distributions against
-    200,000 draws, and the densities against the distribution functions.
+    200,000 draws, and check the densities against the distribution functions.
     """
     rng = stream(7, "mixture")
     p = np.concatenate([

@@ -156,9 +156,8 @@ def test_ratios_of_figure_3_are_over_the_worst_case():
 
 
 def test_the_emulated_curve_of_figure_2_is_the_printed_floor():
-    """Check that, for gamma below 3e-4, the delta from the quadrature rule of degree 50 differs from the printed value
-    2.1e-4 (section 2.4) by at most one seventh of the printed value. The exact delta is below 1e-6 for these values of
-    gamma.
+    """Check that, for gamma below 3e-4, the delta from the degree-50 quadrature rule agrees with the printed value
+    2.1e-4 (section 2.4) to within one seventh. The exact delta is below 1e-6 for these values of gamma.
     """
     setting = {"total": 147, "cells": 6, "r": 0.97, "order": 2.0, "least": 1e-8, "most": 1e-3, "points": 6}
     table = privacy.figure_2(**setting, rule=privacy.gohari.DEGREE_50_RULE)

@@ -83,7 +83,7 @@ def test_the_law_of_the_counts_is_that_of_all_pairs(n, limits, theta, scales, re
 
 @pytest.mark.parametrize("form", ["as_written", "corrected"])
 def test_counts_are_the_inverse_of_their_law(form):
-    """Check that the drawn counts equal quantiles of their distribution, evaluated at uniform random numbers from a
+    """Check that the counts are drawn by inversion of their distribution function, from uniform random numbers of a
     known stream. The prior fixes theta.
     """
     n, theta, draws, uniforms = 100, (0.1, 1.2), 2000, {"as_written": 2, "corrected": 1}[form]
