@@ -1,6 +1,9 @@
 """Tests for random changes of the library that no other test detected: bounds, synthetic values, accuracy."""
 
+import inspect
 import re
+from importlib import import_module
+from pkgutil import walk_packages
 from types import SimpleNamespace
 
 import numpy as np
@@ -51,6 +54,22 @@ def test_the_error_of_the_law_is_that_of_the_rows_that_were_drawn():
     assert ours.law_error > 1e-6
     assert ours.checks == checks
     assert ours.accuracy.error == ours.law_error
+
+
+def test_intervals_without_a_stated_level_have_probability_095():
+    """Every function and method of the library with a default level; the counts of additive releases have 0.9."""
+    names = [part.name for part in walk_packages(dpm.__path__, "dpmultinomial.") if "__main__" not in part.name]
+    found = {}
+    for module in map(import_module, names):
+        own = [one for one in vars(module).values() if getattr(one, "__module__", "") == module.__name__]
+        methods = [method for one in own if inspect.isclass(one) for method in vars(one).values()]
+        for function in filter(inspect.isfunction, [*own, *methods]):
+            level = inspect.signature(function).parameters.get("level")
+            if level is not None and isinstance(level.default, float):
+                found[f"{module.__name__.rpartition('.')[2]}.{function.__qualname__}"] = level.default
+    others = {name: level for name, level in found.items() if level != 0.95}
+    assert others == {"additive_counts.AdditivePosterior.interval": 0.9}
+    assert len(found) > 30
 
 
 def test_synthetic_numbers_lie_in_the_middle_of_bins_between_their_bounds():

@@ -166,6 +166,24 @@ def test_the_pvalue_is_the_largest_probability(y, n, law, shift):
     assert -1e-9 <= test.pvalue(shift) - 0.001 - chance(best) <= 2e-6
 
 
+UNEQUAL = DG(sigma=20.0), DG(sigma=1.0)  # normal up to lattice effects, and very different for the two counts
+
+
+@pytest.mark.parametrize("noises", [UNEQUAL, UNEQUAL[::-1]], ids=["first", "second"])
+@pytest.mark.parametrize("kind", [TwoRates, TwoPoissonRates])
+def test_the_noise_of_each_count_is_divided_by_the_size_of_its_own_sample(kind, noises):
+    """For large counts, the p-value is that of a z test plus gamma. The variance of a released rate is its sampling
+    variance at the pooled rate plus sigma^2/size^2, with the sigma of its own noise.
+    """
+    y, sizes = (92.0, 290.0), (250, 1000)
+    pooled = sum(y) / sum(sizes)
+    one_record = pooled * (1 - pooled) if kind is TwoRates else pooled
+    variance = sum(one_record / size + law.sigma**2 / size**2 for size, law in zip(sizes, noises, strict=True))
+    z = (y[0] / sizes[0] - y[1] / sizes[1]) / math.sqrt(variance)
+    found = kind(y, sizes, tuple(added([(law, 1)]) for law in noises))
+    assert found.pvalue() == pytest.approx(2 * stats.norm.sf(z) + 0.001, rel=0.03)
+
+
 def rejected(kind, sizes, law, y):
     """Releases with p-values up to .05. Given the sum of both counts, the p-value decreases with the statistic."""
     sums = added([(law, 1)])
@@ -298,12 +316,24 @@ def test_shares_of_four_cells_by_hand():
     ],
 )
 def test_the_statistic_of_two_rates_by_hand(y, shift, first, second):
-    """Samples of 20 and 30 records: p (1 - p) by hand, and the variance of the noise of both counts."""
-    law = DG(sigma=3.0)
-    x, p = noise(law, 1e-16)
-    spread = math.sqrt(first / 20 + second / 30 + float(p @ x**2) * (1 / 20**2 + 1 / 30**2))
-    found = TwoRates((3.0, 10.0), (20, 30), (added([(law, 1)]),) * 2)._statistic(*map(np.array, map(float, y)), shift)
+    """Samples of 20 and 30 records: p (1 - p) by hand, and noise with a different variance in each count."""
+    laws = DG(sigma=3.0), DL(scale=1.0)
+    of_noise = [float(p @ x**2) for x, p in (noise(law, 1e-16) for law in laws)]
+    spread = math.sqrt(first / 20 + second / 30 + of_noise[0] / 20**2 + of_noise[1] / 30**2)
+    sums = tuple(added([(law, 1)]) for law in laws)
+    found = TwoRates((3.0, 10.0), (20, 30), sums)._statistic(*map(np.array, map(float, y)), shift)
     assert float(found) == pytest.approx((y[0] / 20 - y[1] / 30 - shift) / spread, rel=1e-9)
+
+
+@pytest.mark.parametrize(("y", "records"), [((3, 10), 13.0), ((-4, 1), 0.25), ((0, 0), 0.25)])
+def test_the_statistic_of_two_poisson_rates_by_hand(y, records):
+    """Exposures 2 and 5: the common rate is the sum of both counts, at least a quarter, divided by 7."""
+    laws = DG(sigma=3.0), DL(scale=1.0)
+    of_noise = [float(p @ x**2) for x, p in (noise(law, 1e-16) for law in laws)]
+    spread = math.sqrt(records / 7 * (1 / 2 + 1 / 5) + of_noise[0] / 2**2 + of_noise[1] / 5**2)
+    sums = tuple(added([(law, 1)]) for law in laws)
+    found = TwoPoissonRates((3.0, 10.0), (2.0, 5.0), sums)._statistic(*map(np.array, map(float, y)))
+    assert float(found) == pytest.approx((y[0] / 2 - y[1] / 5) / spread, rel=1e-9)
 
 
 @pytest.mark.parametrize("poisson", [False, True])

@@ -235,6 +235,23 @@ def test_rows_of_places_that_are_two_nodes_and_their_questions(tiny):
         found.ask({"r": {"sum": ["county 50005"]}}, rng=rng())
 
 
+@pytest.mark.parametrize("level", ["Tract", "Block_Group"])
+def test_the_error_of_a_sum_of_blocks_includes_their_covariances(tiny, level):
+    """The covariance of weighted least squares is 4 (X'X)^-1, with the variance 4 of every released number and one row
+    of X per measured node: two branches of the state, three counties, and the blocks a, b, c and d.
+    """
+    a, b, c, d = np.eye(4)
+    measured = np.array([a + b + c, d, a + b, c, d, a, b, c, d])
+    covariance = 4 * np.linalg.inv(measured.T @ measured)
+    units = {"Tract": [a + b + d, c], "Block_Group": [a + b, d, c]}[level]
+    table = Places(read(tiny, query="hispanic"), [level], prior=1.0).table("h", rng=rng())
+    expected = [np.sqrt(unit @ covariance @ unit) for unit in units]
+    assert table["least_squares_sd"].tolist() == pytest.approx(expected, rel=1e-9)
+    released = np.array([9.0, 3, 5, 2, 4, 2, 4, 1, 3])
+    estimate = covariance @ measured.T @ released / 4
+    assert table["least_squares"].tolist() == pytest.approx([unit @ estimate for unit in units], rel=1e-9)
+
+
 def test_ranks_name_the_places(tiny):
     found = Places(read(tiny, query="hispanic"), ["Block"], prior=1.0)
     names = found.ask({"r": {"rank": {"of": "all", "top": 1}}}, rng=rng())["quantity"]

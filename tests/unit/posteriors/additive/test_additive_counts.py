@@ -459,6 +459,15 @@ def test_central_intervals_by_hand(p, level, ends):
     assert additive_counts._central(np.array([10, 11, 12]), np.array(p), level) == ends
 
 
+def test_the_default_interval_of_a_count_leaves_a_twentieth_on_each_side():
+    law = additive_counts.posterior([20, 30, 5], epsilon=0.3, algorithm="2")
+    for i in range(3):
+        values, p = law.marginal(i)
+        below = np.cumsum(p)
+        assert law.interval(i) == (values[below >= 0.05][0], values[below >= 0.95][0])
+        assert law.interval(i, level=0.95) == (values[below >= 0.025][0], values[below >= 0.975][0])
+
+
 def test_a_posterior_is_printed_with_its_total():
     """Noise of the total alone: exp(-|t - 7|) on 0, 1, .. times t + 1 for a flat prior on two counts."""
     t = np.arange(200)

@@ -72,6 +72,50 @@ def test_density_is_the_area_of_a_sphere_where_the_sphere_lies_inside(count):
         assert mended == pytest.approx(exact, abs=1e-7)
 
 
+@pytest.mark.parametrize(("few", "reach"), [(0, 0.0), (1, 0.02), (30, 0.02), (59, 0.02)])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_draws_with_few_records_count_as_exact_in_the_bound(few, reach, sign, monkeypatch):
+    """The log ratio is 0 for draws with at most 63 records, and +-0.02 for all others here. The bound (e^D - 1)/2 has
+    the range D of both, which is 0 only if no draw has few records.
+    """
+    given = []
+
+    def constant(mean, sse, counts):
+        given.extend(counts.tolist())
+        return np.full(len(mean), sign * 0.02)
+
+    monkeypatch.setattr(censored_statistics, "log_ratio", constant)
+    counts = np.where(np.arange(60) < few, 63, 64)
+    bound, checked = censored_statistics.total_variation(np.linspace(-0.3, 0.3, 60), 0.3 * counts, counts)
+    assert bound == pytest.approx((np.exp(reach) - 1) / 2, rel=1e-12)
+    assert given == [64] * checked
+    assert 0 < checked <= min(24, 60 - few)
+
+
+def test_the_bound_is_zero_if_all_draws_have_few_records():
+    assert censored_statistics.total_variation(np.zeros(9), np.full(9, 18.0), np.full(9, 63)) == (0.0, 0)
+
+
+@pytest.mark.parametrize("checks", [6, 24, 29])
+def test_the_bound_uses_the_extreme_draws_and_evenly_spaced_draws(checks, monkeypatch):
+    """A sixth of the checks at either end of the second-order term, and the remaining checks at equal distances."""
+    rng = stream(checks, "checked draws")
+    mean, counts = rng.uniform(-0.4, 0.4, 200), rng.integers(64, 400, 200)
+    sse, given = counts * rng.uniform(0.1, 0.4, 200), []
+
+    def kept(mean, sse, counts):
+        given.extend(mean.tolist())
+        return np.zeros(len(mean))
+
+    monkeypatch.setattr(censored_statistics, "log_ratio", kept)
+    checked = censored_statistics.total_variation(mean, sse, counts, checks=checks)[1]
+    order = np.argsort(kernel.log_inside_density(mean, sse, counts)[:, 3] / counts).tolist()
+    side = checks // 6
+    even = [199 * k // (checks - 2 * side - 1) for k in range(checks - 2 * side)]
+    assert given == mean[sorted({*order[:side], *order[200 - side :], *even})].tolist()
+    assert checked == len(given)
+
+
 def test_saddlepoint_normalises_and_its_error_falls_with_the_square():
     """Check that the sum over (m, q) at c = 200 is 2^200, and the error falls from c = 64 to 640 by about 100."""
     c = 200

@@ -553,6 +553,29 @@ def test_many_tables_with_a_public_total_have_the_conflicts_of_all_sums(discrete
     assert 30 < found < 150
 
 
+@pytest.mark.parametrize(
+    ("tail", "p", "worst"),
+    [
+        ([np.nan, 0.2, 0.001, np.nan], 2 * 2 * 0.001, 2),  # two of the four values were tested
+        ([0.0124, np.nan, 0.3], 0.0496, 0),
+        ([0.0125, np.nan, 0.3], np.nan, 0),  # 0.05 is not below the limit
+        ([0.4, np.nan, 0.024], 2 * 2 * 0.024, 2),
+        ([0.024], 0.048, 0),
+    ],
+)
+def test_the_smallest_pvalue_of_a_table_is_multiplied_by_the_number_of_tested_values(tail, p, worst):
+    """Values without a test, such as those that were not measured, do not count. A table alone has the same result."""
+    first, second = np.array(tail), np.array([0.3, 1e-4, 0.2])
+    found, place = conflict.by_table(np.concatenate([first, second]), np.array([0, len(first), len(first) + 3]))
+    expected = p if p < 0.05 else np.nan
+    assert found.tolist() == pytest.approx([expected, 2 * 3 * 1e-4], rel=1e-12, nan_ok=True)
+    assert place.tolist() == [worst, 1]
+    alone = conflict.facts(first, [str(i) for i in range(len(first))])
+    assert alone["found"] == np.isfinite(expected)
+    assert (alone["tested"], alone["name"]) == (np.isfinite(first).sum(), str(worst))
+    assert alone["smallest"] == pytest.approx(2 * np.nanmin(first), rel=1e-12)
+
+
 @pytest.mark.parametrize("total", [100_000, 333_332, 333_333, 400_000])
 def test_a_large_table_is_tested_alone_as_among_many_tables(total):
     """Check totals on both sides of the limit above which the most favourable count is used."""
