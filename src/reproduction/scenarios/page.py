@@ -116,7 +116,7 @@ def _protected(point: Mapping[str, Any], budgets: Mapping[str, Mapping[str, floa
     """Return sentences that state how the records in a release are protected, for one point of a grid of settings."""
     cost = point.get("cost")
     if point.get("origin") == "rehearsal":
-        return ["No data were protected: this is a rehearsal with invented counts."]
+        return ["No data were protected: this is a rehearsal with invented data."]
     if not isinstance(cost, Mapping) or not cost:
         if protects := point.get("protects"):
             epsilon = f"epsilon = {amount(protects['epsilon_of_an_exchange'])}"

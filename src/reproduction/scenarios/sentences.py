@@ -193,7 +193,7 @@ def assumptions(facts: Facts, point: Facts) -> list[str]:
 
 def _origin(facts: Facts, point: Facts) -> Iterator[str]:
     if point.get("origin") == "rehearsal":
-        yield "Rehearsal with invented counts: anyone can reproduce its noise, so it is not a release."
+        yield "Rehearsal with invented data: anyone can reproduce its noise, so it is not a release."
     elif facts.get("release"):
         yield f"Input: release {point.get('release')}, generation {point.get('generation')}."
     else:

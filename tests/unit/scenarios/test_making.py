@@ -260,7 +260,7 @@ def test_a_page_says_what_was_protected_and_of_which_budget(tmp_path):
     assert "can become at most 2.72 : 1 (73.2 %) sure of the true one." in text  # e = 2.718, e/(1 + e) = 0.7311
     assert "With probability at least 95 %, a published count is within 6 of the true count." in text
     text, _ = written(tmp_path, rehearsal={"counts": [5, 9]}, epsilon=1.0)
-    assert "No data were protected: this is a rehearsal with invented counts." in text
+    assert "No data were protected: this is a rehearsal with invented data." in text
     text, _ = written(tmp_path, counts={"a": 5, "b": 9}, noise={"law": "laplace", "scale": 2.0}, total=14)
     assert "The privacy cost of the published numbers is not stated" in text
 

@@ -23,6 +23,7 @@ from dpmultinomial._results.posterior import COLUMNS as ROW
 from dpmultinomial._results.posterior import Posterior
 from dpmultinomial._results.quantities import Quantities
 
+from .. import standard
 from ..case import COLUMNS, REHEARSAL, Answer, Case
 from . import histogram
 from .histogram import Mechanism
@@ -32,6 +33,7 @@ _NORMAL = (
     "distribution of each cell is then approximated by a normal distribution, and the joint distribution is "
     "unknown: ask about tables with fewer records, or without parents"
 )
+_SIMULATED = "the scores vary between the simulated releases; error: standard error of their mean"
 _ESTIMATED = Accuracy(
     "approximate", float("nan"), "the normalisation ignores the noise, or totals below parents are estimated"
 )
@@ -53,11 +55,13 @@ def answer(case: Case) -> Answer:
     }
     approximate = table["status"] != "exact"
     rows = table.assign(type="rate", error=np.where(approximate, np.nan, 0.0)).reindex(columns=list(COLUMNS))
+    states = [_ESTIMATED if one else EXACT for one in approximate]
     if asked := settings.get("questions"):
         about = {"mechanism": model.mechanism(release), "prior": settings["prior"], "level": settings["level"]}
         answered = answers(table, asked, **about, rng=case.rng)
         rows = pd.concat([rows, answered.reindex(columns=list(COLUMNS))], ignore_index=True)
-    return Answer(rows=rows, facts=facts | _told(rows))
+        states += standard.states_of(answered)
+    return Answer(rows=rows, facts=facts | _told(rows, states))
 
 
 def _rehearsed(case: Case) -> Answer:
@@ -70,21 +74,16 @@ def _rehearsed(case: Case) -> Answer:
     rows = rehearsal.scores(data, design, level=case.settings["level"], rng=case.rng).reindex(columns=list(COLUMNS))
     facts = {"origin": REHEARSAL, "records": len(data.codes), "order": asked["order"], "floor": asked["floor"]}
     facts["unusual"] = [finding.text for finding in coded_table.examine(data)]
-    return Answer(rows=rows, facts=facts | _told(rows))
-
-
-def _told(rows: pd.DataFrame) -> dict[str, Any]:
-    reasons = {"approximate": "totals below parents are estimated, or scores vary between releases"}
-    counted = rows["status"].value_counts()
     states = [
-        {"status": str(word), "reason": reasons.get(str(word), ""), "rows": int(n)} for word, n in counted.items()
+        EXACT if word == EXACT.status else Accuracy(word, error, _SIMULATED)
+        for word, error in zip(rows["status"], rows["error"], strict=True)
     ]
-    unknown = rows.loc[rows["status"] == "approximate", "error"].isna().any()  # no error is stated for a release
-    for state in states if unknown else ():
-        if state["status"] == "approximate":
-            state |= {"reason": _ESTIMATED.reason, "unknown": True}
+    return Answer(rows=rows, facts=facts | _told(rows, states))
+
+
+def _told(rows: pd.DataFrame, states: Sequence[Accuracy]) -> dict[str, Any]:
     groups = sorted(set(rows["type"]) - {"question"})
-    return {"accuracy": states, "groups": groups, "among": [], "method": "one table after the other"}
+    return {"accuracy": standard.tally(states), "groups": groups, "among": [], "method": "one table after the other"}
 
 
 def answers(
@@ -119,7 +118,7 @@ def answers(
     """
     tables = [_Table(rows, mechanism, prior) for _, rows in table.groupby(["node", "given"], sort=False)]
     owner = {name: i for i, one in enumerate(tables) for name in one.names}
-    names, frames = Names(tuple(owner)), []
+    names, frames, reasons = Names(tuple(owner)), [], []
     for label, question in questions.items():
         try:
             used = list(_names(question, names))
@@ -129,6 +128,7 @@ def answers(
             exact = _exact(question, asked[0], names, level) if len(asked) == 1 else None
             if exact is not None:
                 frames.append(pd.DataFrame([(label, "question", *exact)], columns=list(ROW)))
+                reasons.append(asked[0].state.reason)
                 continue
             for name, one in ((name, tables[owner[name]]) for name in used):
                 if one.law is None:
@@ -137,7 +137,10 @@ def answers(
         except (KeyError, ValueError, TypeError, AttributeError) as error:
             raise type(error)(f"{label}: {error.args[0]}") from None
         frames.append(_together(asked).ask({label: _about_rates(question)}, level=level, rng=rng))
-    return pd.concat(frames, ignore_index=True)
+        reasons += frames[-1].attrs["reasons"]
+    found = pd.concat(frames, ignore_index=True)
+    found.attrs["reasons"] = reasons
+    return found
 
 
 class _Table:

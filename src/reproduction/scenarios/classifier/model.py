@@ -30,16 +30,19 @@ def mechanism(release: Published) -> Mechanism:
         raise FileFault(NOT_HERE.format(record["mechanism"]))
     law = str(record.get("law", ""))
     tables, records = release.number("tables"), release.number("records")
-    shared = f"{tables:g} tables of {records:g} records (public); neighbours replace a record; cost: {_cost(record)}"
+    shared = f"{tables:g} table{'s' * (tables != 1)} of {records:,.0f} record{'s' * (records != 1)} (public)"
     if law.startswith("Dirichlet"):
         r, alpha = release.number("r"), release.number("alpha")
-        words = f"Dirichlet mechanism, y ~ Dirichlet(r f + alpha) with r = {r:.5g}, alpha = {alpha:.5g}; {shared}"
+        words = (
+            f"one draw from Dirichlet({r:.5g} counts + {alpha:.5g}) per table and configuration of parents; {shared}"
+        )
         return Mechanism(law="dirichlet", r=r, alpha=alpha, words=words)
     named = {"discrete Laplace": "discrete_laplace", "discrete Gaussian": "discrete_gaussian"}
     if law not in named:
         raise FileFault(f"{release.folder}: the record must state a known noise distribution, got {law!r}")
     scale, floor = release.number("scale"), release.number("floor")
-    words = f"{law} noise of scale {scale:.5g}, raised to at least {floor:.5g} and normalised; {shared}"
+    raised = f"noisy counts below {floor:.5g} were raised to this value, and each histogram was normalised"
+    words = f"{law} noise of scale {scale:.5g}; {raised}; {shared}"
     return Mechanism(law=named[law], scale=scale, floor=floor, words=words)
 
 
@@ -127,8 +130,3 @@ def _name(node: str, category: str, given: dict[str, str]) -> str:
 
 def _words(given: dict[str, str]) -> str:
     return ", ".join(f"{node} = {category}" for node, category in given.items())
-
-
-def _cost(record: Any) -> str:
-    cost = record.get("cost", record.get("epsilon"))
-    return json.dumps(cost, sort_keys=True) if isinstance(cost, dict) else f"{cost}"

@@ -127,7 +127,7 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
     simulated.
     """
     if "how" in point:
-        return [f"The model was released by {point['how']}."]
+        return [f"The model was released with {point['how']}."]
     sentences = [
         f"The scores are for {point['records']:,} invented records on one 70-30 split; epsilon is a Rényi cost of "
         f"order {point['order']:g}, and noisy counts below {point['floor']} are raised to it."

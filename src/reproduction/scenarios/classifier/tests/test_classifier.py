@@ -411,7 +411,11 @@ def test_a_table_with_an_estimated_number_of_records_is_listed_up_to_2000(total,
 
 def test_no_error_is_stated_for_a_release_whose_error_is_unknown():
     rows = pd.DataFrame({"status": ["exact", "approximate"], "error": [0.0, np.nan], "type": ["rate", "rate"]})
-    told = sentences.accuracy(answer._told(rows))
+    told = sentences.accuracy(answer._told(rows, [answer.EXACT, answer._ESTIMATED]))
     assert any(text.startswith("1 of the numbers is approximate, with an unknown error: the normal") for text in told)
-    told = sentences.accuracy(answer._told(rows.fillna(0.01)))
-    assert any("is approximate, with the stated error: totals below parents" in text for text in told)
+    drawn = answer.Accuracy("approximate", 0.01, "draws")
+    told = sentences.accuracy(answer._told(rows, [answer.EXACT, drawn, answer._ESTIMATED]))
+    assert [text.partition(":")[0] for text in told[1:]] == [
+        "1 of the numbers is approximate, with the stated error",
+        "1 of the numbers is approximate, with an unknown error",
+    ]
