@@ -77,7 +77,9 @@ def _with_default(rule: dict[str, Any], definitions: Mapping[str, Any]) -> dict[
 
 
 def _named(description: str) -> dict[str, Any]:
-    """Return the schema of a section whose entries are named by the user and checked elsewhere."""
+    """Return the schema of a section in which the user chooses the names of the entries, and whose entries are checked
+    elsewhere.
+    """
     entries = {"type": "object", "default": {}, "additionalProperties": {"type": "object"}}
     return entries | {"description": description, "propertyNames": _NAME}
 

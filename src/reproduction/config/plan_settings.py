@@ -52,7 +52,7 @@ def mistakes(section: Mapping[str, Any], releases: Mapping[str, Any] | None = No
 
 
 def _release_rules(plan: Mapping[str, Any], releases: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the mistakes in a plan that refers to a configured release."""
+    """Yield the mistakes in a plan for a configured release."""
     name = plan["release"]
     if name not in releases:
         known = ", ".join(releases) or "none"

@@ -186,8 +186,8 @@ class ModeTerms:
         return Chain(first[of], last[of], got[of], s.tail)
 
     def log_probabilities(self, vectors: Whole) -> Array:
-        """Return the log probabilities of several vectors of counts, one vector per row. They are computed from closed
-        forms and not by transforms.
+        """Return the log probabilities of several vectors of counts, with one vector per row. They are computed from
+        closed forms and not by transforms.
         """
         place = vectors.sum(axis=1) - self.totals[0]
         inside = (vectors >= 0).all(axis=1) & (place >= 0) & (place < len(self.totals))

@@ -63,7 +63,7 @@ class Frame:
 
     @property
     def start(self) -> int:
-        """Sum of the smallest possible true counts of all components of the release."""
+        """Sum of the smallest possible true counts over all components of the release."""
         return int(self.low @ self.columns.repeats)
 
 

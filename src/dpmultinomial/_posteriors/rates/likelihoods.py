@@ -1,5 +1,5 @@
-"""Likelihoods p(y | D = d) of the possible values d of a protected count D, given the released value y. Each likelihood
-is stored on a range of true counts d (window) outside which the likelihood is negligible.
+"""Likelihoods p(y | D = d) of the possible values d of a privacy-protected count D, given the released value y. Each
+likelihood is stored on a range of true counts d (window) outside which the likelihood is negligible.
 
 A window is chosen without a prior. Let h be a half-width of the noise with P(|noise| > h) <= exp(-log_mass). The window
 contains all counts within h of the counts that the released value represents. Under any model whose probabilities are

@@ -443,8 +443,8 @@ def both(one: Listed, two: Listed) -> Listed:
 
 
 def _goes_on(one: Listed, two: Listed) -> bool:
-    """Return whether two lists of log weights, which belong to disjoint ranges of counts, can both assign a positive
-    weight to a count outside these ranges.
+    """Return whether positive weights are possible between two disjoint lists of log weights, that is, above the last
+    count of the lower list and below the first count of the upper list.
     """
     first, second = (one, two) if one.last < two.first else (two, one)
     return not (first.above == np.inf or second.below == np.inf)

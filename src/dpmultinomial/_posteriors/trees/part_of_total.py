@@ -56,7 +56,7 @@ class Windows:
 
     @property
     def begin(self) -> Whole:
-        """Index of each node's first probability in the array that concatenates the probabilities of all nodes."""
+        """Index of the first probability of each node in the array that concatenates the probabilities of all nodes."""
         return np.asarray(np.cumsum(self.size) - self.size)
 
     @property
