@@ -13,6 +13,7 @@ from dpmultinomial._files import places
 from dpmultinomial._measurement_files import products
 
 from ...config import question_rules
+from ..noisy_counts.rules import prior_text as prior_of_counts
 
 _PRIORS = ("flat", "1/(1+n)", "fitted")
 _PER_MB = 0.02  # seconds per MB of files, for reading and analysis
@@ -151,4 +152,4 @@ def prior_text(words: Mapping[str, Any]) -> str:
         return (
             "flat on the total; each count is split among its parts by a Dirichlet-multinomial distribution per level"
         )
-    return f"independent counts at the deepest level, {words.get('priors')}"
+    return prior_of_counts(words)

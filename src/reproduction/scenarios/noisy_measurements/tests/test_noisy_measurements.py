@@ -15,6 +15,7 @@ from dpmultinomial._seeding import stream
 from reproduction import command, kind, synthetic_census
 from reproduction.config import config, scenario_settings
 from reproduction.scenarios import figure, making, page
+from reproduction.scenarios.noisy_measurements import rules
 from reproduction.scenarios.summary import summarise
 
 STATED = {"kind": "noisy_measurements", "state": "VT", "cell": {"hispanic": "hispanic"}, "levels": ["County", "Tract"]}
@@ -196,3 +197,8 @@ def test_the_example_writes_files_that_can_be_answered(tmp_path, capsys):
     assert "synthetic" in capsys.readouterr().out
     rows = pd.read_csv(made(tmp_path / "ex", tmp_path, cell={}, levels=["State"]).csv, dtype={"geoid": str})
     assert rows["geoid"].tolist() == ["50"]
+
+
+def test_the_prior_of_the_deepest_counts_is_described():
+    expected = "the counts of the leaves are independent, and the prior of each leaf is: weight 1/(1 + n) for a count n"
+    assert rules.prior_text({"law": "leaves", "priors": {"law": "1/(1+n)"}}) == expected
