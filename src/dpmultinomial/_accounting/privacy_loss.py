@@ -128,9 +128,7 @@ class DiscreteGaussianLoss:
 
     @property
     def spread(self) -> float:
-        """Standard deviation of the privacy loss of continuous Gaussian noise with the parameter sigma of the discrete
-        Gaussian noise.
-        """
+        """Standard deviation of the privacy loss of continuous Gaussian noise with the same parameter sigma."""
         return self.change / self.sigma
 
     def _noise(self, log_mass: float) -> tuple[Array, Array, float, float]:

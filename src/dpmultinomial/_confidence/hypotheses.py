@@ -193,25 +193,23 @@ class Sample:
     poisson: bool = False
 
     def numbers(self, low: float, high: float) -> Array:
-        """Return the numbers of records with the property that have a non-negligible probability for a rate between
-        `low` and `high`.
-        """
+        """Return the true counts that have a non-negligible probability for a rate between `low` and `high`."""
         return numbers(self.size * low, self.size * high, np.inf if self.poisson else self.size)
 
     def values(self, x: Array) -> Array:
-        """Return the values that can be released if the number of records is one of `x`. The order is that of the
-        probabilities returned by the method `released`.
+        """Return the noisy counts that can be released if the true count is one of the integers in `x`. The order is
+        that of the probabilities returned by the method `released`.
         """
         return np.asarray(np.arange(len(x) + len(self.noise.mass) - 1) + x[0] + self.noise.first, dtype=np.float64)
 
     def probabilities(self, x: Array, rates: Array) -> Array:
-        """Return the probabilities of the numbers of records `x`, with one row per rate."""
+        """Return the probabilities of the true counts in `x`, with one row per rate."""
         rate_column = np.asarray(rates)[..., None]
         return poisson(x, self.size * rate_column) if self.poisson else binomial(x, int(self.size), rate_column)
 
     def released(self, x: Array) -> Array:
-        """Return the probability of each released value given each number of records in `x`. The rows are the numbers
-        of records, which are consecutive integers.
+        """Return the probability of each noisy count given each of the true counts in `x`. The rows are the true
+        counts, which are consecutive integers.
         """
         mass = self.noise.mass
         return scipy.linalg.toeplitz(np.append(mass[0], np.zeros(len(x) - 1)), np.append(mass, np.zeros(len(x) - 1)))

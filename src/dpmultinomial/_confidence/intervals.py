@@ -230,7 +230,9 @@ class ByName:
         return self._one(self._places[name])
 
     def interval(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return the confidence intervals for all quantities, with the columns lower and upper and one row per name."""
+        """Return the confidence intervals for all quantities as a table with one row per name and the columns lower and
+        upper.
+        """
         lower, upper = self._table(_checks.inside("level", level))
         return pd.DataFrame({"lower": lower, "upper": upper}, index=list(self.names))
 

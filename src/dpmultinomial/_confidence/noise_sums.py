@@ -78,8 +78,8 @@ class NoiseSum:
         )
 
     def left(self, distance: ArrayLike) -> Array:
-        """Return P(sum <= distance) for the sum of the noise terms. The result is an upper bound on this probability if
-        the sum is not on a lattice.
+        """Return the probability P(sum <= distance) that the sum of the noise terms is at most `distance`. If the sum
+        is not on a lattice, return an upper bound on this probability.
         """
         positions = np.floor(np.asarray(distance, float) / self.step + 1e-9) - self.first + 1
         return np.asarray(

@@ -105,8 +105,8 @@ class NoisyCounts:
         return self.plain and bool(self.law.discrete)
 
     def rate_tails(self, place: int) -> tuple[TailsGivenCount, str, bool]:
-        """Return the tail probabilities of the most precise statistic for a rate, given the number of records in the
-        category.
+        """Return the tail probabilities of the statistic that is used to test a rate, given the number of records in
+        the category.
 
         Parameters
         ----------

@@ -213,9 +213,7 @@ class Pair:
     noise: NoiseSum
 
     def sizes(self) -> Array:
-        """Return all values of the number of records that belong to the confidence set of level 1 - gamma, in
-        increasing order.
-        """
+        """Return the values in the confidence set of level 1 - gamma for the number of records, in increasing order."""
         low = self.y1 + self.y0 - self.noise.largest(GAMMA / 2, "right")
         high = self.y1 + self.y0 + self.noise.largest(GAMMA / 2, "left")
         return np.arange(max(low, 0.0), max(high, 0.0) + 1)

@@ -39,8 +39,8 @@ _ROUNDING = 1e-12  # tolerance for the ends of an interval of shares
 
 @dataclass(frozen=True)
 class Goal:
-    """Goal of a planned release: either a maximum width of an interval, or a comparison whose truth must be decided
-    from the release.
+    """Goal of a planned release: either a maximum width of an interval, or a comparison that must be decided from the
+    release.
 
     Parameters
     ----------

@@ -95,7 +95,7 @@ def _limits_of_symbols(withheld: Mapping[str, int] | None) -> dict[str, int]:
     limits = dict(withheld or {})
     for symbol, limit in limits.items():
         if not isinstance(symbol, str) or not symbol:
-            raise TypeError(f"the symbols in withheld must be non-empty strings, such as {{'*': 10}}, got {symbol!r}")
+            raise TypeError(f"the symbols in withheld must be non-empty strings, as in {{'*': 10}}, got {symbol!r}")
         _checks.integer(f"withheld[{symbol!r}]", limit, least=1)
     return limits
 

@@ -314,8 +314,8 @@ def _crossed(release: Release) -> Crossed:
     noise = _noise(release, columns)
 
     def spread(numbers: Any, elsewhere: float) -> NDArray[Any]:
-        """Return an array of numbers, with one row per node of the tree and one column per query. Entries without a
-        released number have the default `elsewhere`.
+        """Expand the given numbers to an array with one row per node of the tree and one column per query. Entries
+        without a released number have the default `elsewhere`.
         """
         extended = np.full((len(tree), len(queries)), elsewhere)
         given = np.asarray(elsewhere if numbers is None else numbers, dtype=np.float64)

@@ -491,7 +491,7 @@ class _Plan:
 
 
 def _seen(product: Product, paths: Sequence[Path], kind: str) -> Rows:
-    """Return a mapping from each query to the geocodes and variances of its available rows."""
+    """Return a mapping from each query to the geocodes and variances in all rows of this query."""
     by_query: Rows = {}
     for batch in batches(product, paths, kind, values=False):
         by_query.setdefault(batch.query, []).append((batch.codes, batch.variances))

@@ -308,7 +308,7 @@ def cells_of(shape: tuple[int, ...]) -> int:
 
 
 def data_folder(folder: Path, product: Product, state: int) -> Path:
-    """Return the folder of a product's data, given the folder that a user names.
+    """Return the folder that contains the data of a product, given the folder that the user specified.
 
     Parameters
     ----------

@@ -171,7 +171,7 @@ class Coarsened:
         absent = np.isnan(released)
         for good, text in self._rules(released):
             if not good.all():
-                raise ValueError(f"{text}, got {released[~good].flat[0]}, which is impossible under {self.settings()}")
+                raise ValueError(f"{text}, got {released[~good].flat[0]} for the distribution {self.settings()}")
         low, high = self._multiples(np.where(absent, 0.0, released)) if self.step else (released, released)
         if self.at is not None:
             clipped = released == self.at

@@ -120,7 +120,7 @@ class Gaussian(GaussianFamily):
         return np.asarray(np.exp(-0.5 * (z / sigma) ** 2) / (sigma * np.sqrt(2 * np.pi)))
 
     def variance(self) -> float | Array:
-        """Return the variance of the noise that is added to each released value."""
+        """Return the variance of the noise in each released value."""
         return self._as_given(self.parameter**2)
 
     def loss(self, change: float) -> Mechanism | None:
@@ -399,9 +399,7 @@ class DiscreteGaussian(GaussianFamily):
         return np.exp(self.log_pmf(d))
 
     def variance(self) -> float | Array:
-        """Return the variance of the noise that is added to each released value. The variance is slightly below
-        sigma^2.
-        """
+        """Return the variance of the noise in each released value. The variance is slightly below sigma^2."""
         return variance(self.sigma, self.log_normaliser)
 
     def loss(self, change: float) -> Mechanism | None:

@@ -173,8 +173,8 @@ def _only(name: str, given: Mapping[str, Any], allowed: tuple[str, ...]) -> None
 
 
 def _same_family(name: str, laws: tuple[str, ...]) -> str | None:
-    """Return the noise distribution to which a misspelt name probably refers. The name must state the shape (Laplace or
-    Gaussian) and whether the distribution is discrete.
+    """Return the name of the noise distribution to which a misspelt name probably refers. The name must state the shape
+    (Laplace or Gaussian) and whether the distribution is discrete.
     """
     plain = name.lower().replace("-", "_").replace(" ", "_")
     parts = plain.split("_")
