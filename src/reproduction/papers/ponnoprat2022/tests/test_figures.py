@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.patches import FancyArrowPatch
+from matplotlib.colors import to_hex
+from matplotlib.patches import ConnectionStyle, FancyArrowPatch
 from matplotlib.path import Path
 
 from reproduction import style
@@ -104,6 +105,137 @@ def test_the_bends_that_are_not_looked_at_are_worse(seed):
     for number, part in enumerate(totals[1:], 1):
         given_up = figures._routes(edges, spots, half, (5, 95), part * (1 - 1e-9))
         assert given_up == (pytest.approx(part, rel=1e-13), bends[:number])
+
+
+THIRDS = [1 / 6, 3 / 6, 5 / 6]
+
+
+def test_layers_are_from_top_to_bottom_and_each_node_has_one_place():
+    rows = [("b", "a", 0.25, 1), ("a", "", 0.5, 0), ("b", "x", 0.25, 1), ("c", "a", 0.75, 1)]
+    found = figures._layers(pd.DataFrame(rows, columns=["node", "parent", "x", "depth"]))
+    assert [(depth, nodes, x.tolist()) for depth, nodes, x in found] == [
+        (0, ["a"], [0.5]), (1, ["b", "c"], [0.25, 0.75])
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("layout", "lone", "middle", "bottom"),
+    [
+        (0, 0.5, THIRDS, [0.25, 0.75]),
+        (1, 0.1944272, [3 / 6, 5 / 6, 1 / 6], [0.75, 0.25]),  # 0.1 + 0.8 (1.118034 mod 1); shifted by 2 and by 3
+        (2, 0.6888544, [3 / 6, 1 / 6, 5 / 6], [0.25, 0.75]),  # shifted by 4 and reversed; by 6
+        (4, 0.8777088, [3 / 6, 5 / 6, 1 / 6], [0.75, 0.25]),  # shifted by 8; by 12 and reversed
+        (6, 0.2665632, [5 / 6, 3 / 6, 1 / 6], [0.75, 0.25]),  # by 12 and 18, and both reversed
+    ],
+)
+def test_layouts_shift_and_reverse_the_layers_by_hand(layout, lone, middle, bottom):
+    """Check that every second node of more than two is a third of a layer lower, and a single node is moved by the
+    golden section between 0.1 and 0.9."""
+    layers = [
+        (0, ["r"], np.array([0.5])),
+        (1, ["a", "b", "c"], np.array(THIRDS)),
+        (2, ["x", "y"], np.array([0.25, 0.75])),
+    ]
+    found = figures._places(layers, layout)
+    wanted = {"r": (lone, 0), "a": (middle[0], -1), "b": (middle[1], -1.34), "c": (middle[2], -1)}
+    wanted |= {"x": (bottom[0], -2), "y": (bottom[1], -2)}
+    assert list(found) == list(wanted)
+    for node, place in wanted.items():
+        assert found[node] == pytest.approx(place, abs=1e-6)
+
+
+def test_a_single_node_moves_by_its_own_golden_section():
+    """Check 0.1 + 0.8 ((0.5 + 0.618034 k) mod 1) for layout 1 at level 2: k = 3, 2.354102 mod 1."""
+    assert figures._places([(2, ["r"], np.array([0.5]))], 1)["r"] == pytest.approx((0.1 + 0.8 * 0.354102, -2), abs=1e-6)
+
+
+def test_curves_are_those_that_matplotlib_draws():
+    start, end = np.array([10.0, 80.0]), np.array([60.0, 20.0])
+    found = figures._curves(start, end)
+    assert found.shape == (37, 41, 2)
+    for bend, curve in zip(figures._BENDS, found, strict=True):
+        first, control, last = ConnectionStyle.Arc3(rad=bend).connect(start, end).vertices
+        t = np.linspace(0, 1, 41)[:, None]
+        assert curve == pytest.approx((1 - t) ** 2 * first + 2 * t * (1 - t) * control + t**2 * last, abs=1e-9)
+
+
+def test_the_straightest_curves_come_first():
+    bends = figures._BENDS
+    assert bends[0] == pytest.approx(0.0, abs=1e-15)
+    assert np.abs(bends).tolist() == sorted(np.abs(bends))
+    assert sorted(bends) == pytest.approx([k / 30 for k in range(-18, 19)])
+
+
+@pytest.mark.parametrize(("apart", "near"), [(7.9, 17), (8.1, 0)])
+def test_points_of_an_arrow_within_8_pixels_of_another_are_penalised(apart, near):
+    """Check the 17 points of the middle parts, at heights 70, 67.5, .. 30, of straight arrows from 100 to 0."""
+    straight = figures._curves(np.array([0.0, 100.0]), np.array([0.0, 0.0]))[:1]
+    beside = straight[0, figures._MIDDLE] + [apart, 0.0]
+    for drawn, points in (([], 0), ([beside], near), ([beside, beside], 2 * near), ([beside + 30.0], 0)):
+        found = figures._beside(np.array([9.0, 0.3]), straight[[0, 0]], drawn, np.array([1]))
+        assert found == pytest.approx([0.3 + 0.05 * points])
+    for height, points in ((34.0, 5), (77.5, 1), (78.5, 0)):  # 30 to 40; 70
+        found = figures._beside(np.array([0.3]), straight, [np.array([[0.0, height]])], np.array([0]))
+        assert found == pytest.approx([0.3 + 0.05 * points])
+
+
+def network():
+    """Return a network in which the middle node of three is in the way of an arrow."""
+    edges = {"top": [""], "one": ["top"], "two": ["top"], "three": ["top"], "last": ["one", "two", "three", "top"],
+             "end": ["last", "one"]}  # fmt: skip
+    place = {
+        "top": (0.5, 0),
+        "one": (1 / 6, 1),
+        "two": (0.5, 1),
+        "three": (5 / 6, 1),
+        "last": (0.5, 2),
+        "end": (0.5, 3),
+    }
+    rows = [(node, parent, *place[node]) for node, parents in edges.items() for parent in parents]
+    return pd.DataFrame(rows, columns=["node", "parent", "x", "depth"])
+
+
+def test_a_network_has_the_best_of_80_layouts():
+    """Check the layout and the curvatures with the smallest penalty, with boxes 3 pixels larger on each side."""
+    table = network()
+    with style.applied():
+        figure = figures.figure_6(table.assign(dataset="Adult"))
+        (axis,) = figure.axes
+        boxes = {text.get_text(): text for text in axis.texts}
+        half = {n: np.array(t.get_bbox_patch().get_window_extent().size) / 2 + 3 for n, t in boxes.items()}
+        edges = [(row.parent, row.node) for row in table.itertuples() if row.parent]
+        tried = []
+        for layout in range(80):
+            places = figures._places(figures._layers(table), layout)
+            spots = {node: axis.transData.transform(place) for node, place in places.items()}
+            tried.append((*figures._routes(edges, spots, half, (axis.bbox.x0, axis.bbox.x1)), places))
+    harm, bends, places = min(tried, key=lambda one: one[0])
+    assert harm < tried[0][0]
+    for node, text in boxes.items():
+        assert text.get_position() == pytest.approx(places[node])
+    arrows = [patch for patch in axis.patches if isinstance(patch, FancyArrowPatch)]
+    assert len(arrows) == len(edges)
+    for arrow, (parent, node), bend in zip(arrows, edges, bends, strict=True):
+        assert arrow.get_connectionstyle().rad == pytest.approx(bend, abs=5.1e-5)
+        assert (arrow.patchA, arrow.patchB) == (boxes[parent].get_bbox_patch(), boxes[node].get_bbox_patch())
+        assert arrow.get_zorder() > boxes[node].get_zorder()  # arrowheads are above the boxes
+
+
+def test_panels_of_networks_are_as_wide_as_their_widest_layers():
+    """Check layers of one and of three nodes: ratios 3 and 5; a margin of half a layer below, and of 0.3 above."""
+    nodes = {"node": ["a", "b", "c"], "parent": ["", "a", "b"], "x": 0.5, "depth": [0, 1, 2]}
+    one = pd.DataFrame(nodes).assign(dataset="A")
+    figure = figures.figure_6(pd.concat([one, network().assign(dataset="B")]))
+    first, second = figure.axes
+    assert (first.get_title(), second.get_title()) == ("A", "B")
+    assert first.get_subplotspec().get_gridspec().get_width_ratios() == [3, 5]
+    for axis, depth in ((first, 2), (second, 3)):
+        assert axis.get_xlim() == (-0.25, 1.25)
+        assert axis.get_ylim() == (-depth - 0.5, 0.3)
+        assert not axis.axison
+    assert {to_hex(text.get_bbox_patch().get_edgecolor()) for text in second.texts} == {style.BLUE.lower()}
+    assert [text.get_text() for text in first.texts] == ["a", "b", "c"]
+    assert len(second.texts) == 6
 
 
 def test_a_point_read_off_print_stands_where_it_was_printed():
