@@ -11,6 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
+from scipy.special import betaln
 
 import dpmultinomial as dpm
 from dpmultinomial._posteriors.trees import _solver, _tree_law
@@ -405,3 +407,78 @@ def test_the_spacing_of_the_rule_of_a_star(b):
     tail = y**2 / (b + n[-1] + 0.5)  # sum of y^2/(b + n)^2 beyond the last term
     log_ratio = -0.5 * (np.log1p((y / (b + n)) ** 2).sum() + tail)
     assert log_ratio == pytest.approx(-32.0, abs=1e-4)
+
+
+class Closed(_solver.Shares):
+    """Shares of leaves whose counts have the sum s (noise of variance 0), or a Poisson distribution of mean s x."""
+
+    def __init__(self, s, b, poisson=False, start=7.0):
+        self.s, self.b, self.poisson, self.calls = s, b, poisson, 0
+        self.sites = {"table": np.array([-1, 0]), "centre": np.array([start, 99.0])}
+        self.times = np.array([2.0, 4.0])
+
+    def sums(self, tilts):
+        self.calls += 1
+        none = np.zeros_like(tilts)
+        if self.poisson:
+            mean = self.s * np.exp(tilts)
+            return np.stack([mean, mean, mean, none])
+        return np.stack([self.s * tilts, none + self.s, none, none])
+
+
+@pytest.mark.parametrize(("s", "b", "start"), [(15, 3.0, 7.0), (0, 3.0, 0.1), (14, 900.0, 7.0), (5000, 0.5, 700.0)])
+def test_the_mode_of_a_star_of_exact_counts_has_a_closed_form(s, b, start):
+    """Check log((1 + s)/b), by steps of at most 2 from the centres of the leaves, which are at least 1/2 each, until a
+    step is below 0.1/(b + 1)^(1/2)."""
+    law = Closed(s, b, start=start)
+    first = np.log((2 * max(start, 0.5) + 4 * 0.5) / b)
+    assert law.mode() == pytest.approx(np.log((1 + s) / b), abs=1e-12)
+    gap = abs(np.log((1 + s) / b) - first)
+    assert law.calls == (1 if gap < 0.1 / np.sqrt(b + 1) else 2 + int(gap / 2))
+
+
+@pytest.mark.parametrize(("s", "b"), [(20.0, 3.0), (500.0, 60.0), (0.3, 8.0), (3e5, 2e3)])
+def test_the_mode_of_a_star_solves_its_equation(s, b):
+    """Check log(1 + s x) = log b + u, x = 1/(1 + exp(-u)), for Poisson counts: within a tenth of a deviation."""
+    law = Closed(s, b, poisson=True)
+    right = brentq(lambda u: np.log1p(s / (1 + np.exp(-u))) - np.log(b) - u, -60, 60)
+    assert law.mode() == pytest.approx(right, abs=0.05 / np.sqrt(b + 1))
+    assert law.calls < 25
+
+
+@pytest.mark.parametrize("bounded", [True, False])
+@pytest.mark.parametrize(("s", "b"), [(0, 0.4), (15, 3.0), (15, 900.0), (5000, 0.6), (20_000, 4000.0)])
+def test_the_rule_of_a_star_of_exact_counts_has_the_weights_of_a_beta_density(s, b, bounded, monkeypatch):
+    """Check x^(s + 1) (1 - x)^b at equal steps, the evidence B(s + 1, b), and what is said to be neglected."""
+    monkeypatch.setattr(_solver, "Shares", lambda *given: Closed(s, b))
+    found = _solver.mixture(None, None, None, 1.0, bounded=bounded)
+    u = found.tilts - np.log(-np.expm1(found.tilts))
+    spacing = _solver._spacing(b)
+    assert np.diff(u) == pytest.approx(spacing, rel=1e-6)
+    logs = -(s + 1) * np.logaddexp(0, -u) - b * np.logaddexp(0, u)
+    weights = np.exp(logs - logs.max())
+    assert found.shares == pytest.approx(weights / weights.sum(), rel=1e-8, abs=1e-14)
+    assert found.log_evidence == pytest.approx(betaln(s + 1, b), abs=1e-10)
+    # the nodes reach from exp(-41) to exp(-50) of the mass, and up to a block of 12 further, than those that are kept
+    ends = np.array([u[0] - 12 * spacing - 15 / (s + 1), u[-1] + 12 * spacing + 15 / b])
+    rounding = np.finfo(float).eps * (s * np.logaddexp(0, -ends) + b * np.logaddexp(0, ends)).max()
+    assert 2.1 * np.exp(-32) < found.bound < 2.1 * np.exp(-32) + 1e-15 + rounding
+    for end in (u[0] - spacing, u[-1] + spacing):  # the next nodes are negligible
+        assert -(s + 1) * np.logaddexp(0, -end) - b * np.logaddexp(0, end) - logs.max() < np.log(1e-16)
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+@pytest.mark.parametrize("nodes", [6, 12, 25])
+@pytest.mark.parametrize(("s", "b", "poisson"), [(15, 3.0, False), (40.0, 30.0, True), (2, 0.7, False)])
+def test_the_part_beyond_the_rule_of_a_star_is_within_its_bound(s, b, poisson, nodes, side):
+    """Check the sum over the further nodes, relative to that over the nodes of the rule, for ends at several depths."""
+    law = Closed(s, b, poisson)
+    spacing, centre = _solver._spacing(b), Closed(s, b, poisson).mode()
+    inside = centre + spacing * np.arange(-nodes, nodes + 1)
+    logs, sums = law.log_density(inside)
+    total = float(np.logaddexp.reduce(logs))
+    beyond, _ = law.log_density(inside[0 if side < 0 else -1] + side * spacing * np.arange(1, 4000))
+    exact = float(np.exp(np.logaddexp.reduce(beyond) - total))
+    bound = _solver._beyond(law, inside, sums, logs, spacing, total, side)
+    assert exact <= bound
+    assert bound <= 100 * exact + 1e-13 or exact > 1e-10
