@@ -442,7 +442,7 @@ def test_a_total_that_does_not_fit_its_counts_is_a_conflict(prior):
         said = found.facts["conflict"]
         assert said["tested"] == 3
         assert said["found"] == (seen > 39)
-        assert said.get("names", ["total"])[0] == "total"
+        assert said.get("names", ["the total"])[0] == "the total"
     exact = counts_with_total.posterior(released, noise=noise, prior=prior, total=60)
     assert exact.source.tails[-1] == pytest.approx(np.bincount(total, p)[60:].sum(), rel=1e-8, abs=0)
     unmeasured = counts_with_total.posterior([4, None], noise=noise, prior="flat", total=60)
