@@ -6,7 +6,7 @@ accuracy.
 import json
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -181,6 +181,7 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
                 f"The numbers of {n:,} table{'s' * (n > 1)} are {sentences.STATUS_TEXT[status]}."
                 for status, n in statuses.items()
             ),
+            *_few_areas(facts["kind"], statuses),
             *_sure(facts["settings"], rows),
             *sentences.conflicts(tables),
         ],
@@ -189,6 +190,18 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
         release="",
         facts=facts,
     )
+
+
+def _few_areas(kind: str, statuses: Mapping[str, int]) -> list[str]:
+    """Return a sentence about the accuracy of the rates in tables with few areas. The list is empty for other kinds."""
+    if kind != "protected_rates" or "approximate" not in statuses:
+        return []
+    from dpmultinomial._inference.rates import COVERAGE, FEW_AREAS, FEWEST_AREAS  # only such a batch needs this import
+
+    return [
+        f"In a table with fewer than {FEW_AREAS} areas, intervals may be too short ({COVERAGE} for {FEW_AREAS} areas); "
+        f"with fewer than {FEWEST_AREAS} areas, no error is stated."
+    ]
 
 
 def _sure(settings: dict[str, Any], rows: pd.DataFrame) -> list[str]:
@@ -253,8 +266,9 @@ def _assumed(facts: sentences.Facts, rows: pd.DataFrame) -> list[str]:
         if {"epsilon", "rho"} & set(words):  # the scale is stated, as for a single table
             words = law_of(words).settings()
         lines.append(rules.noise_sentence(words))
-    if unit := _unit(facts):
-        lines.append(f"Rates are {unit['rate_unit']}.")
+    if facts["kind"] == "protected_rates":
+        stated = (settings.get("family", "rates"), settings.get("covariates", []), settings.get("per"))
+        lines += rules.model_sentences(*stated, settings["exposure"])
     if settings.get("epsilon") is not None and not noise:
         change = settings.get("sensitivity")
         lines.append(

@@ -403,7 +403,7 @@ def test_the_part_of_the_noise_is_that_of_the_first_rate():
     assert sentences.noise_part(point).startswith("The noise accounts for 26 % of the posterior variance of the underl")
     assert " rate of a; the rest is" in sentences.noise_part(point)
     point |= {"among_labels": {"b": "beta"}, "among": ["beta", "g"]}
-    assert "of the posterior variance of the underlying rate of beta among beta and g; the" in sentences.noise_part(point)
+    assert "variance of the underlying rate of beta among beta and g; the rest" in sentences.noise_part(point)
     assert sentences.noise_part({**point, "among_labels": {"c": "c"}}) == ""
     assert sentences.noise_part({}) == ""
 

@@ -458,7 +458,9 @@ def test_naive_rates_and_batches_have_the_unit_of_the_rates(shown, family):
     assert any(text.startswith(f"Prior: the logarithm of the {noun} is normal") for text in found.assumptions)
     text = shown(file="many.csv", **settings)
     assert ("%" in line(text, "t ")) == (family == "shares")
-    assert ("Rates are per 100,000 births." in text) == (family == "rates")
+    assert ("Given its rate, a count is Poisson; rates are per 100,000 births." in text) == (family == "rates")
+    assert "on average over areas, and not in each area." in text
+    assert "for 50 areas); with fewer than 12 areas, no error is stated." in text
     assert "Each count has discrete Gaussian noise with parameter sigma 2, independently of the other counts." in text
 
 

@@ -87,8 +87,7 @@ def work(settings: Mapping[str, Any]) -> tuple[float, float]:
 
 def assumptions(point: Mapping[str, Any]) -> list[str]:
     """Return the assumptions about the rates, and the warnings about the analysis, as sentences."""
-    prior, rates = point["prior"], point["prior"]["family"] == "rates"
-    covariates = f", which depends on {', '.join(prior['covariates'])}" if prior["covariates"] else ""
+    prior = point["prior"]
     sentences = [noise_sentence(point.get("noise") or {})]
     withheld = point["withheld"]
     ranges = len(point.get("published_as") or {}) - withheld
@@ -100,21 +99,31 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
     ):
         if number:
             sentences.append(f"For {number:,} of the {point['areas']:,} areas, {what}.")
-    sentences.append(
-        f"The {'rates' if rates else 'shares'} of areas vary around a mean{covariates}: "
-        f"they have {'gamma distributions of one shape' if rates else 'beta distributions'}. "
-        f"The analysis includes {point['areas']:,} area{'s' * (point['areas'] != 1)}."
-    )
-    if rates:
-        sentences.append(
-            f"Given its rate, a count is Poisson; rates are {unit(point['per'], point['exposure_column'])}."
-        )
-    else:
-        sentences.append(f"Given its share, a count is binomial among {point['exposure_column']}.")
-    sentences.append(
-        "An interval contains the true rate with the stated probability on average over areas, and not in each area."
-    )
-    return sentences + [f"Warning: {text}." for text in point["warnings"]]
+    first, *others = model_sentences(prior["family"], prior["covariates"], point.get("per"), point["exposure_column"])
+    sentences.append(f"{first} The analysis includes {point['areas']:,} area{'s' * (point['areas'] != 1)}.")
+    return sentences + others + [f"Warning: {text}." for text in point["warnings"]]
+
+
+def model_sentences(family: str, covariates: Sequence[str], per: float | None, exposure: str) -> list[str]:
+    """Return the assumptions about the rates and the counts, as sentences.
+
+    Parameters
+    ----------
+    family : ``rates`` or ``shares``.
+    covariates : names of the covariates.
+    per : exposure to which the rates refer; not used for shares.
+    exposure : name of the column with the exposures.
+    """
+    depends = f", which depends on {', '.join(covariates)}" if covariates else ""
+    rates = family == "rates"
+    return [
+        f"The {'rates' if rates else 'shares'} of areas vary around a mean{depends}: "
+        f"they have {'gamma distributions of one shape' if rates else 'beta distributions'}.",
+        f"Given its rate, a count is Poisson; rates are {unit(per or 1, exposure)}."
+        if rates
+        else f"Given its share, a count is binomial among {exposure}.",
+        "An interval contains the true rate with the stated probability on average over areas, and not in each area.",
+    ]
 
 
 def unit(per: float, exposure: str) -> str:
