@@ -1,15 +1,24 @@
-"""Tests of special cases of the kernels' formulas, and of their constants, by closed forms."""
+"""Tests of special cases of the kernels' formulas and of their constants, by closed forms; and of the levels of a mode,
+tables of two counts, and the normal model, by hand.
+"""
 
+import math
+from fractions import Fraction
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import stats
 from scipy.special import factorial, gammaln
+from scipy.stats import binom, invgamma, kstest, norm
 
 from dpmultinomial._mechanisms.swapping import exact_swapping, permutation_swaps
 from dpmultinomial._models import private_blocks
-from dpmultinomial._posteriors.additive import _sum_chain
+from dpmultinomial._posteriors.additive import _mode_transforms, _noise, _pair_counts, _sum_chain, additive_counts
+from dpmultinomial._posteriors.additive._noise import FLAT, NoiseModel
+from dpmultinomial._posteriors.censored import normal_model
+from dpmultinomial._posteriors.censored.normal_model import Prior
 from dpmultinomial._posteriors.counts import _fixed_sum, _noisy_tables, beta_mixtures, compositions
 from dpmultinomial._posteriors.swapping import unswapping
 from dpmultinomial._seeding import stream
@@ -224,3 +233,393 @@ def test_a_stratum_of_one_record_keeps_it(place):
     for axis in (2, 3):
         assert (drawn.sum(axis=axis) == table.sum(axis=axis - 1)).all()
     assert (drawn != table).any()
+
+
+def mode_sweep(released=(260, 45, 170), epsilon=0.1, ties="random", slack=3.0, reserve=46.0, support=math.inf):
+    problem = _mode_transforms.Problem(np.array(released), NoiseModel(epsilon, support), FLAT, ties)
+    return _mode_transforms._Sweep(problem, slack, reserve)
+
+
+@pytest.mark.parametrize(("slack", "span"), [(3.0, 69), (60.0, 138)])
+def test_all_levels_within_the_noise_of_the_total_are_bounded(slack, span):
+    """Check totals within span/epsilon of M = 475, 60 + 3 per count or twice as much if the ends are not negligible,
+    and levels a/r between (M - span/epsilon)/(M + 3) and (M + span/epsilon)/M, one numerator further."""
+    found = mode_sweep(epsilon=1.0, slack=slack)
+    assert found.totals.tolist() == [*range(475 - span, 475 + span + 1)]
+    lowest, highest = Fraction(475 - span, 478), Fraction(475 + span, 475)
+    wanted = {
+        Fraction(a, r)
+        for r in (260, 45, 170)
+        for a in range(math.floor(lowest * r), math.ceil(highest * r) + 1)
+    }  # fmt: skip
+    levels = found.levels
+    assert not found.has_empty
+    assert [*map(Fraction, levels.numerator.tolist(), levels.denominator.tolist())] == sorted(wanted)
+    bounds = found.masses.bounds()
+    kept = bounds > bounds.max() - 36 - slack
+    assert found.kept.tolist() == np.flatnonzero(kept).tolist()
+    assert found.log_dropped.tolist() == bounds[~kept].tolist()
+
+
+def test_the_noise_of_a_small_support_ends_the_search_for_levels():
+    assert mode_sweep(epsilon=0.1, support=2).totals.tolist() == [473, 474, 475, 476, 477]
+
+
+@pytest.mark.parametrize(("certificates", "calls"), [
+    ([(0, 0)], [(3.0, 46.0)]),
+    ([(0.9e-14, 0.9e-14)], [(3.0, 46.0)]),
+    ([(1e-14, 0), (0, 0)], [(3.0, 46.0), (5 + math.log(10), 48.0)]),
+    ([(0, 1e-12), (0, 0)], [(3.0, 46.0), (5.0, 48 + math.log(1e3))]),
+    ([(1e-14, 0)] * 5, [(3 + k * (2 + math.log(10)), 46 + 2.0 * k) for k in range(4)]),
+])  # fmt: skip
+def test_levels_and_lengths_grow_until_less_than_1e_14_is_neglected(certificates, calls, monkeypatch):
+    found, results = [], iter(certificates)
+
+    class Sweep:
+        def __init__(self, problem, slack, reserve):
+            found.append((slack, reserve))
+
+        def law(self):
+            pruned, wrapped = next(results)
+            return SimpleNamespace(certificate=SimpleNamespace(pruned=max(pruned, 1e-99), wrapped=max(wrapped, 1e-99)))
+
+    monkeypatch.setattr(_mode_transforms, "_Sweep", Sweep)
+    _mode_transforms.solve(_mode_transforms.Problem(np.array([10**9 - 1, 1]), NoiseModel(1.0), FLAT, "random"))
+    assert np.array(found) == pytest.approx(np.array(calls), rel=1e-12)
+
+
+def test_the_largest_total_of_a_mode_is_a_thousand_millions():
+    problem = _mode_transforms.Problem(np.array([10**9, 1]), NoiseModel(1.0), FLAT, "random")
+    with pytest.raises(ValueError, match="the sum of the released counts must be <= 1000000000, got 1000000001"):
+        _mode_transforms.solve(problem)
+
+
+def test_lengths_of_transforms_bound_the_mass_on_both_sides():
+    """Check exp(-gap L) <= exp(-rise) for a tilt on either side of each tilt, by trying all."""
+    tilts, rise = np.array([-2.0, -0.5, 0.0, 1.0, 3.0]), np.array([7.0, 5.0, 4.0, 6.0, 90.0])
+    found = _mode_transforms._Sweep._lengths(SimpleNamespace(masses=SimpleNamespace(tilts=tilts)), rise)
+    for i, tilt in enumerate(tilts):
+        sides = [
+            min((r / abs(t - tilt) for t, r in zip(tilts, rise, strict=True) if (t - tilt) * sign > 0), default=np.inf)
+            for sign in (1, -1)
+        ]
+        assert found[i] == max(sides)
+
+
+@pytest.mark.parametrize("released", [(260, 45, 170), (30, 31, 32), (2, 0, 1)])
+def test_a_range_of_counts_contains_its_intervals_and_the_noise(released):
+    """Check the noise beyond which every tilt has less than exp(-reserve - 6) of the mass, and the shortest length
+    among the tilts within a factor of 20 of the best."""
+    sweep = mode_sweep(released, epsilon=0.5)
+    for rows in (sweep.kept, sweep.kept[:5]):
+        window = sweep._window(rows)
+        levels, tilts, free = sweep.levels.take(rows), sweep.masses.tilts, sweep.masses.free(rows)
+        rise = np.maximum(free - sweep.share + 46.0, 0.0)
+        below = min(math.ceil((r + 6) / (0.5 + t)) for r, t in zip(rise, tilts, strict=True))
+        above = min(math.ceil((r + 6) / (0.5 - t)) for r, t in zip(rise, tilts, strict=True))
+        assert (window.below, window.above) == (below, above)
+        for u in range(len(window.low)):
+            ends = []
+            for k in range(len(rows)):
+                first, got = int(levels.lower[k, u]), int(levels.got[k, u])
+                ends.append(
+                    (0 if first < 0 else got if got >= 0 else first, max(levels.upper[k, u], levels.lost[k, u]))
+                )
+            least, most = min(a for a, _ in ends), max(0, *(b for _, b in ends))
+            assert window.low[u] == max(least - below, 0)
+            assert window.low[u] + window.width[u] - 1 == most + above
+        lengths = np.maximum(sweep._lengths(rise), window.width.max())
+        near = free < max(free[1:-1].min(), sweep.share) + math.log(20)
+        assert window.tilt in tilts[near & (lengths == lengths[near].min())]
+        least = max(lengths[tilts == window.tilt][0], 32)
+        assert least <= window.length <= 1.2 * least + 1
+        assert (window.free == free).all()
+
+
+@pytest.mark.parametrize("size", [1 << 12, 1 << 14, 1 << 19])
+@pytest.mark.parametrize("released", [(260, 45, 170), (31, 31, 32), (5, 5, 5)])
+def test_chunks_of_levels_are_all_levels_in_order(released, size, monkeypatch):
+    monkeypatch.setattr(_mode_transforms, "_CHUNK", size)
+    sweep = mode_sweep(released, epsilon=0.5)
+    parts = sweep._chunks()
+    assert np.concatenate(parts).tolist() == sweep.kept.tolist()
+    empty = len(sweep.levels) - 1
+    assert sweep.has_empty == (released != (260, 45, 170))
+    if sweep.has_empty and empty in sweep.kept:
+        assert parts[-1].tolist() == [empty]
+        parts = parts[:-1]
+    limit = max(size // sweep.whole.length - len(sweep.whole.low), 64)
+    loads = []
+    for rows in parts:  # new intervals, and two rows for every claim
+        levels = sweep.levels.take(rows)
+        fresh = (np.diff(levels.lower, axis=0) != 0) | (np.diff(levels.upper, axis=0) != 0)
+        loads.append(fresh.sum() + 2 * levels.claimed.sum())
+        heaviest = 2 * levels.claimed.sum(axis=1).max() + 3
+    assert max(loads) < limit + heaviest
+    assert all(load > limit - heaviest - 9 for load in loads[1:-1])
+
+
+@pytest.mark.parametrize(("released", "epsilon", "support"), [((260, 45, 170), 0.5, math.inf), ((3, 0, 5), 1.0, 90)])
+def test_the_bounds_of_a_certificate_are_the_smallest_of_all_tilts(released, epsilon, support):
+    """Check the mass of totals at distances of at least a transform, of counts beyond the windows of three components,
+    and of totals beyond the largest and the smallest: geometric sums at each tilt. The smallest total may be 0."""
+    sweep = mode_sweep(released, epsilon, support=support)
+    sweep.law()
+    tilts, total = sweep.masses.tilts, sum(released)
+    wrapped = cut = 0.0
+    for _, window in sweep.parts:
+        shares = np.exp(window.free - sweep.log_whole)
+        for sign in (1, -1):
+            wrapped += min(s * math.exp(-abs(t - window.tilt) * window.length)
+                           for s, t in zip(shares, tilts, strict=True) if sign * (t - window.tilt) > 0)  # fmt: skip
+            far = window.below if sign > 0 else window.above
+            if far < support:
+                cut += 3 * min(s * math.exp(-(epsilon + sign * t) * far) / math.expm1(epsilon + sign * t)
+                               for s, t in zip(shares, tilts, strict=True))  # fmt: skip
+    rest = np.exp(sweep.whole.free - sweep.log_whole - sweep.masses.totals)
+    ends = [(sweep.totals[-1], sweep.log_g[-1], 1)] + [(sweep.totals[0], sweep.log_g[0], -1)] * int(sweep.totals[0] > 0)
+    for end, log_g, sign in ends:
+        if abs(end - total) < support:
+            cut += min(s * math.exp(log_g - t * (end - total)) / math.expm1(epsilon + sign * t)
+                       for s, t in zip(rest, tilts, strict=True))  # fmt: skip
+    pruned = np.exp(sweep.log_dropped - sweep.log_whole).sum()
+    found = sweep._certificate(7.0)
+    assert (found.pruned, found.wrapped) == pytest.approx((pruned, wrapped), rel=1e-9, abs=0)
+    assert found.cut == pytest.approx(cut, rel=1e-9, abs=0)
+    assert found.condition == 7.0
+
+
+def test_different_rows_are_numbered_in_increasing_order():
+    rng = stream(1, "different")
+    columns = rng.integers(0, 3, (3, 50))
+    first, number = _mode_transforms._different(*columns)
+    unique, inverse = np.unique(columns.T, axis=0, return_inverse=True)
+    assert number.tolist() == inverse.ravel().tolist()
+    assert (columns.T[first] == unique).all()
+    assert [part.tolist() for part in _mode_transforms._different(np.zeros(0, int), np.zeros(0, int))] == [[], []]
+
+
+@pytest.mark.parametrize("reach", [1, 3, 50])
+def test_sums_of_noise_over_intervals_are_written_out(reach):
+    """Check sum of exp(-0.7 |n - x|) over n in the interval and within the reach of x."""
+    terms = SimpleNamespace(frame=SimpleNamespace(noise=NoiseModel(0.7, reach)))
+    ends = np.array([(a, b) for a in range(-6, 7) for b in range(a - 2, 8)])
+    x = np.arange(5)
+    found = _mode_transforms.ModeTerms._box(terms, ends[:, 0], ends[:, 1], x)
+    for (a, b), row in zip(ends.tolist(), found, strict=True):
+        wanted = [sum(math.exp(-0.7 * abs(n - v)) for n in range(a, b + 1) if abs(n - v) <= reach) for v in x]
+        assert row == pytest.approx(wanted, rel=1e-12, abs=0)
+
+
+def test_vectors_outside_the_range_of_the_totals_are_impossible(monkeypatch):
+    law = additive_counts.posterior([5, 7], epsilon=0.9, algorithm="3", method="transforms", support=4).law
+    vectors = np.array(list(product(range(-1, 20), repeat=2)))
+    logs = law.log_probabilities(vectors)
+    total = vectors.sum(axis=1)
+    possible = (vectors >= 0).all(axis=1) & (total >= 8) & (total <= 16)
+    assert not np.isfinite(logs[~possible]).any()
+    assert np.isfinite(logs[possible]).sum() > 60
+    assert np.exp(logs).sum() == pytest.approx(1, abs=1e-11)
+    monkeypatch.setattr(_mode_transforms, "_ROOM", 1)
+    assert (law.log_probabilities(vectors) == logs).all()
+
+
+def test_a_table_of_pairs_by_hand():
+    """Check rows 3 and 4, columns 5 to 7 with weights 1 .. 6; equal probabilities are in the order of the table."""
+    table = _pair_counts.PairTable(np.array([3, 5]), np.array([[1.0, 2.0, 3.0], [4.0, 4.0, 6.0]]))
+    values, p = table.marginal(0)
+    assert (values.tolist(), (20 * p).tolist()) == ([3, 4], pytest.approx([6, 14]))
+    values, p = table.marginal(1)
+    assert (values.tolist(), (20 * p).tolist()) == ([5, 6, 7], pytest.approx([5, 6, 9]))
+    values, p = table.total()
+    assert (values.tolist(), (20 * p).tolist()) == ([8, 9, 10, 11], pytest.approx([1, 6, 7, 6]))
+    vectors, p = table.top(4)
+    assert vectors.tolist() == [[4, 7], [4, 5], [4, 6], [3, 7]]
+    assert p == pytest.approx([0.3, 0.2, 0.2, 0.15])
+    assert table.components == 2
+    drawn = table.draw(6000, rng=stream(1, "table"))
+    for vector, chance in zip([[3, 5], [3, 7], [4, 7]], [0.05, 0.15, 0.3], strict=True):
+        share = (drawn == vector).all(axis=1).mean()
+        assert abs(share - chance) < 4.5 * (chance * (1 - chance) / 6000) ** 0.5
+    with pytest.raises(ValueError, match="probability 0 under this mechanism and these windows"):
+        _pair_counts.PairTable(np.array([0, 0]), np.zeros((2, 2)))
+
+
+def test_sums_along_diagonals_by_hand():
+    """Check the sums 1, 2 + 4, 3 + 5, 6 over row + column = 0 .. 3, and 0 beyond."""
+    table = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    for first, size, wanted in ((0, 4, [1, 6, 8, 6]), (1, 2, [6, 8]), (2, 5, [8, 6, 0, 0, 0]), (0, 1, [1])):
+        assert _pair_counts._along_sums(table, first, size).tolist() == wanted
+
+
+def test_the_likelihood_of_shares_is_binomial():
+    n1, n2 = np.arange(-2, 5), np.arange(-1, 4)
+    found = _pair_counts.share_likelihood(np.array([3, 4]), n1, n2)
+    for (i, a), (j, b) in product(enumerate(np.maximum(n1, 0)), enumerate(np.maximum(n2, 0))):
+        share = a / (a + b) if a + b else 0.5
+        assert found[i, j] == pytest.approx(binom.pmf(3, 7, share), rel=1e-11, abs=0)
+
+
+@pytest.mark.parametrize("ties", ["first", "last", "random"])
+def test_the_likelihood_of_a_mode_is_that_of_equal_claims(ties):
+    """Check 5 units with weights w: (3, 2) is the mode if w1/3 > w2/3 and w2/2 > w1/4, and by the rule if equal."""
+    n = np.arange(-1, 9)
+    found = _pair_counts.mode_likelihood(np.array([3, 2]), n, n, ties=ties)
+    for (i, a), (j, b) in product(enumerate(np.maximum(n, 0)), repeat=2):
+        a, b = (1, 1) if a + b == 0 else (a, b)
+        if a == b:
+            wanted = {"first": 1.0, "last": 0.0, "random": 0.5}[ties]  # both claim the last unit
+        elif 2 * b == a:
+            wanted = {"first": 0.0, "last": 1.0, "random": 0.5}[ties]
+        else:
+            wanted = float(b < a < 2 * b)
+        assert found[i, j] == wanted
+
+
+def test_a_factor_of_the_total_is_placed_on_every_pair():
+    found = _pair_counts._on_totals(7, np.array([1.0, 2.0, 3.0]), np.array([2, 4]), np.array([3, 4]))
+    wanted = [[{7: 1.0, 8: 2.0, 9: 3.0}.get(2 + i + 4 + j, 0.0) for j in range(4)] for i in range(3)]
+    assert found.tolist() == wanted
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "window", "released", "found"),
+    [
+        ("3", None, (5, 200), (400 - 200 + 200 + 1, 4000)),  # 200 +- 4 x 50, from 0 on
+        ("3", None, (5, 500), (401, 4000)),
+        ("3", 9, (5, 500), (19, 4000)),
+        ("2", 9, (5, 500), (19, 3000)),
+        ("1-summed", 9, (5, 4), (15, 3000)),  # 0 .. 14
+    ],
+)
+def test_the_widest_table_is_that_of_the_noise_or_the_window(algorithm, window, released, found):
+    noise = _noise.Noise(epsilon=0.5, support=50, window=window)
+    noise.reach = 50 if window is None else noise.reach
+    assert _pair_counts.widest(np.array(released), noise, algorithm=algorithm, window=window) == found
+
+
+def test_wide_noise_is_summed_in_blocks_of_rows(monkeypatch):
+    """Check 1-independent and 1-summed with three rows at a time."""
+    noise = _noise.Noise(epsilon=0.9, support=4, window=None)
+    wide = [np.arange(-8, 14), np.arange(-8, 17)]
+    whole = _pair_counts._drawn_shares(np.array([3, 5]), wide, noise)
+    monkeypatch.setattr(_pair_counts, "BANDED", 3)
+    monkeypatch.setattr(_pair_counts, "_ROWS", 3)
+    assert whole.shape == (22 - 8, 25 - 8)
+    assert _pair_counts._drawn_shares(np.array([3, 5]), wide, noise) == pytest.approx(whole, rel=1e-13, abs=0)
+    own, summed = stream(1, "own").random((5, 9)), stream(1, "summed").random((7, 9))
+    monkeypatch.setattr(_pair_counts, "_DENSE", 8)
+    assert _pair_counts._over_totals(summed, own) == pytest.approx(summed @ own.T, rel=1e-13)
+    monkeypatch.setattr(_pair_counts, "_DENSE", 9)
+    assert _pair_counts._over_totals(summed, own) == pytest.approx(summed @ own.T, rel=1e-13)
+
+
+@pytest.mark.parametrize("released", [0, 2, 9])
+def test_a_total_given_the_noisy_counts_is_drawn_between_both(released):
+    """Check P(M | V, n) proportional to P(D1 + D2 = V - m) P(D = m - n) over the totals m >= 0, and its rows and
+    columns."""
+    noise = _noise.Noise(epsilon=0.7, support=2, window=None)
+    once = dict(zip(range(-2, 3), noise.p, strict=True))
+    twice = dict(zip(range(-4, 5), np.convolve(noise.p, noise.p), strict=True))
+    found, sums = _pair_counts._chance(released, noise, 2)
+    assert sums.tolist() == [*range(released - 4, released + 5)]
+    assert found.shape == (9, 5)
+    for (i, v), (j, n) in product(enumerate(sums), enumerate(range(released - 2, released + 3))):
+        weights = {m: twice.get(v - m, 0.0) * once.get(m - n, 0.0) for m in range(30)}
+        whole = sum(weights.values())
+        assert found[i, j] == pytest.approx(weights[released] / whole if whole else 0.0, rel=1e-9, abs=1e-16)
+    totals = np.arange(15)
+    factor, same = _pair_counts._factor(released, totals, noise, 2)
+    assert (same == sums).all()
+    for t, i in product(totals, range(9)):
+        wanted = sum(once.get(n - t, 0.0) * found[i, j] for j, n in enumerate(range(released - 2, released + 3)))
+        assert factor[t, i] == pytest.approx(wanted, rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("first", [0, 5, 9, 20])
+def test_weights_of_untruncated_noise_are_the_factor_times_a_power(first, monkeypatch):
+    """Check P(M | T, V) exp(-epsilon |V - T|) in blocks of seven sums, for totals from `first` on, with M = 9."""
+    noise, totals = _noise.Noise(epsilon=2.0, support=25, window=None), np.arange(first, first + 12)
+    factor, sums = _pair_counts._factor(9, totals, noise, 25)
+    wanted = factor * np.exp(-2.0 * np.abs(sums - totals[:, None]))
+    monkeypatch.setattr(_pair_counts, "_SUMS", 7)
+    found = _pair_counts._weights(9, totals, noise, 25, np.ones(len(sums)))
+    best = wanted.max(axis=1, keepdims=True)
+    assert found / best == pytest.approx(wanted / best, rel=1e-9, abs=1e-19)
+    kept = wanted > 1.0001e-20 * best
+    assert ((found > 0) == kept)[np.abs(wanted / best / 1e-20 - 1) > 1e-3].all()
+
+
+def test_a_prior_is_drawn_and_evaluated_as_scipy_does():
+    prior = Prior(2.0, 9.0, 3.0, 5.0)
+    mu, sigma2 = prior.sample(2000, rng=stream(1, "prior")).T
+    assert kstest(mu, norm(2.0, 3.0).cdf).pvalue > 1e-3
+    assert kstest(sigma2, invgamma(3.0, scale=5.0).cdf).pvalue > 1e-3
+    logs = norm.logpdf(mu, 2.0, 3.0) + invgamma.logpdf(sigma2, 3.0, scale=5.0) + np.log(sigma2)
+    gap = prior.log_density(mu, np.log(sigma2)) - logs
+    assert np.ptp(gap) < 1e-9
+    assert tuple(prior.standardised(-4.0, 8.0)) == pytest.approx((0.0, 0.25, 3.0, 5 / 36), rel=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("release", "treated"),
+    [
+        ((0.1, -3.0, -2.4, 5.6), (0.1, 0.0, 0.0, 6.0)),
+        ((0.1, 7.0, 12.4, 50.0), (0.1, 7.0, 12.0, 28.0)),
+        ((0.1, 7.0, 55.0, 3.0), (0.1, 7.0, 40.0, 0.0)),
+        ((0.1, 7.0, 2.6, -0.6), (0.1, 7.0, 3.0, 0.0)),
+    ],
+)
+def test_a_naive_analysis_rounds_and_clips_the_counts(release, treated):
+    model = {"n": 40, "lower": -1.0, "upper": 2.0}
+    found, same = normal_model.naive(release, **model), normal_model.posterior(treated, **model)
+    assert (found.mass == same.mass).all()
+    assert (found.mu == same.mu).all()
+    assert (found.noise_ignored, same.noise_ignored) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("statistics", "words"),
+    [
+        ((0.0, 1.0, -1.0, 3.0), "got -1 and 3"),
+        ((0.0, 1.0, 3.0, -1.0), "got 3 and -1"),
+        ((0.0, 1.0, 20.0, 21.0), "with low [+] high <= n = 40, got 20 and 21"),
+        ((0.0, 1.0, 3.0, 2.5), "got 3 and 2.5"),
+        ((0.0, -1e-9, 3.0, 2.0), "sse must be >= 0, got -1e-09"),
+        ((0.0, 0.0, 0.0, 0.0), ""),
+        ((0.0, 1.0, 20.0, 20.0), ""),
+    ],
+)
+def test_which_statistics_without_noise_are_possible(statistics, words):
+    model = {"n": 40, "lower": -1.0, "upper": 2.0}
+    if words:
+        with pytest.raises(ValueError, match=words):
+            normal_model.posterior(statistics, **model)
+    else:
+        assert normal_model.posterior(statistics, **model).mass.sum() == pytest.approx(1)
+
+
+def test_a_grid_of_nine_cells_by_hand():
+    """Check masses 1/4, 1/2, 1/4 of mu = 1, 3, 5 and of log sigma2 = 0, 1, 2: means, deviations, and quantiles between
+    the ends of the cells."""
+    p, e = np.array([0.25, 0.5, 0.25]), np.exp([0.0, 1.0, 2.0])
+    found = normal_model.GridPosterior(
+        np.array([1.0, 3.0, 5.0]),
+        np.array([0.0, 1.0, 2.0]),
+        np.outer(p, p),
+        Prior(0.0, 100.0, 1.0, 1.0),
+        noise_ignored=True,
+    )
+    assert found.mean() == pytest.approx([3.0, p @ e], rel=1e-13)
+    assert found.sd() == pytest.approx([2**0.5, (p @ e**2 - (p @ e) ** 2) ** 0.5], rel=1e-12)
+    ends = found.quantile([0.0, 0.125, 0.25, 0.5, 0.9, 1.0])
+    assert ends[:, 0] == pytest.approx([0.0, 1.0, 2.0, 3.0, 5.2, 6.0], rel=1e-12)
+    assert np.log(ends[:, 1]) == pytest.approx([-0.5, 0.0, 0.5, 1.0, 2.1, 2.5], rel=1e-12)
+    table = found.summary(0.75)
+    assert table["lower"].to_numpy() == pytest.approx([1.0, 1.0], rel=1e-12)
+    assert table["upper"].to_numpy() == pytest.approx([5.0, np.exp(2.0)], rel=1e-12)
+    assert "mu = 3 +- 1.4, sigma2 = 3.4" in repr(found)
+    assert found.accuracy.status == "approximate"
+    exact = normal_model.posterior((0.0, 1.0, 3.0, 2.0), n=40, lower=-1.0, upper=2.0)
+    assert exact.mass.shape == (401, 401)
+    assert exact.accuracy.reason == "sums on a grid of 401 x 401"

@@ -8,7 +8,7 @@ from math import comb, factorial, prod
 import numpy as np
 import pytest
 from reference import additive_counts as reference
-from scipy.stats import betabinom, binom
+from scipy.stats import betabinom
 
 from dpmultinomial._accuracy import EXACT, Accuracy
 from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
@@ -17,7 +17,6 @@ from dpmultinomial._posteriors.additive import (
     _mode_levels,
     _mode_transforms,
     _noise,
-    _pair_counts,
     additive_counts,
 )
 from dpmultinomial._posteriors.additive._coupled_counts import Certificate, most_probable
@@ -722,129 +721,3 @@ def test_the_flat_prior_has_no_factors_and_a_flat_total_has_concentrations_of_1(
 @pytest.mark.parametrize(("support", "found"), [(None, 72), (1, 1), (math.inf, math.inf), (9, 9)])
 def test_the_default_support_is_50_by_epsilon(support, found):
     assert _noise.support_for(0.7, support) == found
-
-
-def test_a_table_of_pairs_by_hand():
-    """Check rows 3 and 4, columns 5 to 7 with weights 1 .. 6; equal probabilities are in the order of the table."""
-    table = _pair_counts.PairTable(np.array([3, 5]), np.array([[1.0, 2.0, 3.0], [4.0, 4.0, 6.0]]))
-    values, p = table.marginal(0)
-    assert (values.tolist(), (20 * p).tolist()) == ([3, 4], pytest.approx([6, 14]))
-    values, p = table.marginal(1)
-    assert (values.tolist(), (20 * p).tolist()) == ([5, 6, 7], pytest.approx([5, 6, 9]))
-    values, p = table.total()
-    assert (values.tolist(), (20 * p).tolist()) == ([8, 9, 10, 11], pytest.approx([1, 6, 7, 6]))
-    vectors, p = table.top(4)
-    assert vectors.tolist() == [[4, 7], [4, 5], [4, 6], [3, 7]]
-    assert p == pytest.approx([0.3, 0.2, 0.2, 0.15])
-    assert table.components == 2
-    drawn = table.draw(6000, rng=stream(1, "table"))
-    for vector, chance in zip([[3, 5], [3, 7], [4, 7]], [0.05, 0.15, 0.3], strict=True):
-        share = (drawn == vector).all(axis=1).mean()
-        assert abs(share - chance) < 4.5 * (chance * (1 - chance) / 6000) ** 0.5
-    with pytest.raises(ValueError, match="probability 0 under this mechanism and these windows"):
-        _pair_counts.PairTable(np.array([0, 0]), np.zeros((2, 2)))
-
-
-def test_sums_along_diagonals_by_hand():
-    """Check the sums 1, 2 + 4, 3 + 5, 6 over row + column = 0 .. 3, and 0 beyond."""
-    table = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
-    for first, size, wanted in ((0, 4, [1, 6, 8, 6]), (1, 2, [6, 8]), (2, 5, [8, 6, 0, 0, 0]), (0, 1, [1])):
-        assert _pair_counts._along_sums(table, first, size).tolist() == wanted
-
-
-def test_the_likelihood_of_shares_is_binomial():
-    n1, n2 = np.arange(-2, 5), np.arange(-1, 4)
-    found = _pair_counts.share_likelihood(np.array([3, 4]), n1, n2)
-    for (i, a), (j, b) in product(enumerate(np.maximum(n1, 0)), enumerate(np.maximum(n2, 0))):
-        share = a / (a + b) if a + b else 0.5
-        assert found[i, j] == pytest.approx(binom.pmf(3, 7, share), rel=1e-11, abs=0)
-
-
-@pytest.mark.parametrize("ties", ["first", "last", "random"])
-def test_the_likelihood_of_a_mode_is_that_of_equal_claims(ties):
-    """Check 5 units with weights w: (3, 2) is the mode if w1/3 > w2/3 and w2/2 > w1/4, and by the rule if equal."""
-    n = np.arange(-1, 9)
-    found = _pair_counts.mode_likelihood(np.array([3, 2]), n, n, ties=ties)
-    for (i, a), (j, b) in product(enumerate(np.maximum(n, 0)), repeat=2):
-        a, b = (1, 1) if a + b == 0 else (a, b)
-        if a == b:
-            wanted = {"first": 1.0, "last": 0.0, "random": 0.5}[ties]  # both claim the last unit
-        elif 2 * b == a:
-            wanted = {"first": 0.0, "last": 1.0, "random": 0.5}[ties]
-        else:
-            wanted = float(b < a < 2 * b)
-        assert found[i, j] == wanted
-
-
-def test_a_factor_of_the_total_is_placed_on_every_pair():
-    found = _pair_counts._on_totals(7, np.array([1.0, 2.0, 3.0]), np.array([2, 4]), np.array([3, 4]))
-    wanted = [[{7: 1.0, 8: 2.0, 9: 3.0}.get(2 + i + 4 + j, 0.0) for j in range(4)] for i in range(3)]
-    assert found.tolist() == wanted
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "window", "released", "found"),
-    [
-        ("3", None, (5, 200), (400 - 200 + 200 + 1, 4000)),  # 200 +- 4 x 50, from 0 on
-        ("3", None, (5, 500), (401, 4000)),
-        ("3", 9, (5, 500), (19, 4000)),
-        ("2", 9, (5, 500), (19, 3000)),
-        ("1-summed", 9, (5, 4), (15, 3000)),  # 0 .. 14
-    ],
-)
-def test_the_widest_table_is_that_of_the_noise_or_the_window(algorithm, window, released, found):
-    noise = _noise.Noise(epsilon=0.5, support=50, window=window)
-    noise.reach = 50 if window is None else noise.reach
-    assert _pair_counts.widest(np.array(released), noise, algorithm=algorithm, window=window) == found
-
-
-def test_wide_noise_is_summed_in_blocks_of_rows(monkeypatch):
-    """Check 1-independent and 1-summed with three rows at a time."""
-    noise = _noise.Noise(epsilon=0.9, support=4, window=None)
-    wide = [np.arange(-8, 14), np.arange(-8, 17)]
-    whole = _pair_counts._drawn_shares(np.array([3, 5]), wide, noise)
-    monkeypatch.setattr(_pair_counts, "BANDED", 3)
-    monkeypatch.setattr(_pair_counts, "_ROWS", 3)
-    assert whole.shape == (22 - 8, 25 - 8)
-    assert _pair_counts._drawn_shares(np.array([3, 5]), wide, noise) == pytest.approx(whole, rel=1e-13, abs=0)
-    own, summed = stream(1, "own").random((5, 9)), stream(1, "summed").random((7, 9))
-    monkeypatch.setattr(_pair_counts, "_DENSE", 8)
-    assert _pair_counts._over_totals(summed, own) == pytest.approx(summed @ own.T, rel=1e-13)
-    monkeypatch.setattr(_pair_counts, "_DENSE", 9)
-    assert _pair_counts._over_totals(summed, own) == pytest.approx(summed @ own.T, rel=1e-13)
-
-
-@pytest.mark.parametrize("released", [0, 2, 9])
-def test_a_total_given_the_noisy_counts_is_drawn_between_both(released):
-    """Check P(M | V, n) proportional to P(D1 + D2 = V - m) P(D = m - n) over the totals m >= 0, and its rows and
-    columns."""
-    noise = _noise.Noise(epsilon=0.7, support=2, window=None)
-    once = dict(zip(range(-2, 3), noise.p, strict=True))
-    twice = dict(zip(range(-4, 5), np.convolve(noise.p, noise.p), strict=True))
-    found, sums = _pair_counts._chance(released, noise, 2)
-    assert sums.tolist() == [*range(released - 4, released + 5)]
-    assert found.shape == (9, 5)
-    for (i, v), (j, n) in product(enumerate(sums), enumerate(range(released - 2, released + 3))):
-        weights = {m: twice.get(v - m, 0.0) * once.get(m - n, 0.0) for m in range(30)}
-        whole = sum(weights.values())
-        assert found[i, j] == pytest.approx(weights[released] / whole if whole else 0.0, rel=1e-9, abs=1e-16)
-    totals = np.arange(15)
-    factor, same = _pair_counts._factor(released, totals, noise, 2)
-    assert (same == sums).all()
-    for t, i in product(totals, range(9)):
-        wanted = sum(once.get(n - t, 0.0) * found[i, j] for j, n in enumerate(range(released - 2, released + 3)))
-        assert factor[t, i] == pytest.approx(wanted, rel=1e-12, abs=0)
-
-
-@pytest.mark.parametrize("first", [0, 5, 9, 20])
-def test_weights_of_untruncated_noise_are_the_factor_times_a_power(first, monkeypatch):
-    """Check P(M | T, V) exp(-epsilon |V - T|) in blocks of seven sums, for totals from `first` on, with M = 9."""
-    noise, totals = _noise.Noise(epsilon=2.0, support=25, window=None), np.arange(first, first + 12)
-    factor, sums = _pair_counts._factor(9, totals, noise, 25)
-    wanted = factor * np.exp(-2.0 * np.abs(sums - totals[:, None]))
-    monkeypatch.setattr(_pair_counts, "_SUMS", 7)
-    found = _pair_counts._weights(9, totals, noise, 25, np.ones(len(sums)))
-    best = wanted.max(axis=1, keepdims=True)
-    assert found / best == pytest.approx(wanted / best, rel=1e-9, abs=1e-19)
-    kept = wanted > 1.0001e-20 * best
-    assert ((found > 0) == kept)[np.abs(wanted / best / 1e-20 - 1) > 1e-3].all()
