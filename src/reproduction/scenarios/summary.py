@@ -212,7 +212,8 @@ def _sure(settings: dict[str, Any], rows: pd.DataFrame) -> list[str]:
     if not level or CONFIDENCE[0] not in rows:
         return []
     explained = import_module(f"{__package__}.noisy_counts.without_prior").sentence
-    empty = f"If no count fits at this level, the interval contains only the nearest count (see {CONFIDENCE[2]})."
+    value = "count or rate" if "rate" in set(rows.loc[rows[CONFIDENCE[0]].notna(), "type"]) else "count"
+    empty = f"If no {value} fits at this level, the interval contains only the nearest {value} (see {CONFIDENCE[2]})."
     return [explained(level, rows.assign(**{CONFIDENCE[2]: ""})), empty]
 
 

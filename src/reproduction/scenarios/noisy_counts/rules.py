@@ -284,7 +284,9 @@ def _noise(settings: Mapping[str, Any], columns: Columns, by_row: Sequence[str])
     if isinstance(stated, str) and stated not in LAWS:
         yield ".noise", f"{stated!r} is not a noise distribution. The available distributions are {', '.join(LAWS)}"
     elif isinstance(stated, str) and stated != "exact" and not by_row:
-        yield ".noise", f"{stated!r} requires the scale of the noise: write noise: {{law: {stated}, ..}} with the scale"
+        parameter = {"random_rounding": ("base", "rounding"), "table": ("file", "table")}
+        key, of = parameter.get(stated, ("scale", "noise"))
+        yield ".noise", f"{stated!r} requires the {key} of the {of}: write noise: {{law: {stated}, ..}} with the {key}"
     if by_row and "epsilon" in given:
         yield ".epsilon", f"the column {by_row[0]} of the file also states the noise: keep only one of the two"
     if isinstance(stated, dict) and (twice := [key for key in by_row if key in stated]):

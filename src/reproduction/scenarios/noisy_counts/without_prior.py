@@ -107,11 +107,12 @@ def sentence(level: float, rows: pd.DataFrame) -> str:
     text = (
         f"The {sure} confidence intervals need no prior: intervals made this way {', and '.join(covered or [counts])}."
     )
-    if empty := int(rows[CONFIDENCE[2]].str.contains(_NONE_FITS, regex=False).sum()):
-        text += (
-            f" For {empty:,} {'count' if empty == 1 else 'counts'}, {_NONE_FITS} at this level, and the interval "
-            "contains only the nearest count."
-        )
+    for noun in ("count", "rate"):
+        if empty := int(rows[CONFIDENCE[2]].str.contains(f"no {noun} fits", regex=False).sum()):
+            text += (
+                f" For {empty:,} {noun}{'s' * (empty > 1)}, no {noun} fits at this level, and the interval contains "
+                f"only the nearest {noun}."
+            )
     return text
 
 

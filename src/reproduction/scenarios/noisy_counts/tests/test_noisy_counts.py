@@ -332,6 +332,9 @@ def test_a_scale_for_each_count_with_a_public_total(tmp_path):
 GAUSS = {"kind": "noisy_counts", "noise": {"law": "discrete_gaussian", "sigma": 5.0}}
 
 
+NARROW = {"law": "discrete_gaussian", "sigma": 2.0}
+
+
 def answered(tmp_path, **settings):
     scenario = scenario_settings.single("mine", {**GAUSS, **settings}, kind.discover())
     files = making.files("mine", tmp_path)
@@ -364,6 +367,15 @@ def test_rates_with_a_total_and_questions(tmp_path):
     assert 0 < lower < 17 / 57 < upper < 0.6
     other = rows[rows["type"].isin(["share", "question"])]
     assert other[["ci_lower", "ci_upper"]].isna().all(axis=None)
+
+
+def test_a_rate_that_no_value_explains_is_stated(tmp_path):
+    """The statistic of b, 2 (-30) - (52 - 30) + 22 = -60, is 2 x plus noise with standard deviation 3, x >= 0."""
+    files, rows, _, _ = answered(tmp_path, counts={"a": 52, "b": -30}, total=22, confidence=0.9, noise=NARROW)
+    assert rows.loc[rows["type"] == "rate", "ci_upper"].tolist() == [1, 0]
+    shown = summary.as_text(files)
+    assert "For 2 counts, no count fits at this level, and the interval contains only the nearest count." in shown
+    assert "For 2 rates, no rate fits at this level, and the interval contains only the nearest rate." in shown
 
 
 def test_a_tree_has_intervals_of_each_measured_count(tmp_path):
