@@ -127,6 +127,9 @@ def _protected(point: Mapping[str, Any], budgets: Mapping[str, Mapping[str, floa
         noise = point.get("noise") or {}
         if noise.get("law") == "exact" or "fixed" in noise:
             return ["No noise was added, so there is no guarantee of differential privacy."]
+        if noise.get("law") == "random_rounding":
+            change = f"Rounding at random changes a count by less than {noise['base']:g}"
+            return [f"{change}, so there is no guarantee of differential privacy."]
         return ["The privacy cost of the published numbers is not stated; ask the agency that released them."]
     relation = str(cost.get("relation") or "")
     stated = {key: float(cost[key]) for key in ("epsilon", "rho", "order") if key in cost}

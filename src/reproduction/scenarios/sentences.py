@@ -229,10 +229,21 @@ def prior_text(prior: Any) -> str:
             return "flat Dirichlet on the rates"
         if set(listed_) == {0.5}:
             return "Jeffreys' prior on the rates (Dirichlet, concentration 0.5 for each)"
-        size = f"{listed_[0]:g} for each" if alike else ", ".join(f"{a:g}" for a in listed_[:12])
+        values = [f"{a:g}" for a in listed_]
+        size = f"{values[0]} for each" if alike else first_of(values) or ", ".join(values)
         return f"Dirichlet on the rates, with concentration {size}"
     rest = ", ".join(f"{key} {value}" for key, value in prior.items() if key != "law" and not isinstance(value, list))
     return f"{prior.get('law', 'as stated')}{f' ({rest})' if rest else ''}"
+
+
+_PARAMETERS = 12  # maximum number of parameters of a prior that are listed
+
+
+def first_of(values: list[str]) -> str:
+    """Return a long list of parameters as text: the first parameters, and the number of all parameters. The text is
+    empty if the list is short.
+    """
+    return f"{', '.join(values[:_PARAMETERS])}, .. ({len(values):,} values)" if len(values) > _PARAMETERS else ""
 
 
 def cost_text(point: Facts) -> str:

@@ -509,6 +509,11 @@ def test_a_page_that_is_too_large_omits_the_table_or_is_rejected(tmp_path, monke
         ({"origin": "rehearsal", "cost": {"epsilon": 1}}, ["No data were protected: this is a rehearsal "]),
         ({}, ["The privacy cost of the published numbers is not stated; ask the agency that released them."]),
         ({"noise": {"law": "exact"}}, ["No noise was added, so there is no guarantee of differential privacy."]),
+        # a multiple of 5 is published unchanged, and of a count above it, the next multiple can be published
+        (
+            {"noise": {"law": "random_rounding", "base": 5}},
+            ["Rounding at random changes a count by less than 5, so there is no guarantee of differential privacy."],
+        ),
         (
             {"protects": {"epsilon_of_an_exchange": 1.23456}},
             ["An exchange of two records' swapped values is protected with epsilon = 1.23456.",

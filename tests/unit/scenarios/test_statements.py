@@ -683,7 +683,7 @@ def test_names_are_listed_with_a_word_before_the_last(names, text):
         ),
         (
             {"law": "Dirichlet", "concentration": [float(i) for i in range(1, 15)]},
-            "Dirichlet on the rates, with concentration 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12",
+            "Dirichlet on the rates, with concentration 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, .. (14 values)",
         ),
         ({"law": "Dirichlet", "mean": 3, "parts": [1]}, "Dirichlet (mean 3)"),
         ({"law": "flat"}, "flat"),

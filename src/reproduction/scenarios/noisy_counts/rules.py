@@ -18,7 +18,7 @@ from typing import Any
 from dpmultinomial._files import table_columns
 
 from ...config import published_cells, question_rules
-from ..sentences import listed
+from ..sentences import first_of, listed
 from ..sentences import prior_text as plain_prior_text
 
 Columns = Mapping[str, Sequence[str]] | None
@@ -706,7 +706,8 @@ def _prior_law_text(words: Mapping[str, Any]) -> str:
     if law == "multinomial":
         alpha = words.get("alpha", 1.0)
         several = set(alpha) if isinstance(alpha, list) else {alpha}
-        stated = f"{next(iter(several)):g} for each" if len(several) == 1 else listed([f"{a:g}" for a in alpha[:12]])
+        values = [f"{a:g}" for a in alpha] if isinstance(alpha, list) else []
+        stated = f"{next(iter(several)):g} for each" if len(several) == 1 else first_of(values) or listed(values)
         return f"flat on the total, Dirichlet on the rates with concentration {stated}"
     if law == "flat":
         return "flat on the counts"

@@ -671,7 +671,11 @@ MULTINOMIAL = "flat on the total, Dirichlet on the rates with concentration"
         ({"law": "multinomial"}, f"{MULTINOMIAL} 1 for each"),
         ({"law": "multinomial", "alpha": [2, 2]}, f"{MULTINOMIAL} 2 for each"),
         ({"law": "multinomial", "alpha": [1, 2]}, f"{MULTINOMIAL} 1 and 2"),
-        ({"law": "multinomial", "alpha": [*range(1, 15)]}, f"{MULTINOMIAL} 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 12"),
+        ({"law": "multinomial", "alpha": [*range(1, 13)]}, f"{MULTINOMIAL} 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 12"),
+        (
+            {"law": "multinomial", "alpha": [*range(1, 15)]},
+            f"{MULTINOMIAL} 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, .. (14 values)",
+        ),
         ({"law": "table", "counts": 2000}, "table of 2,000 counts with their probabilities"),
         ({"law": "geometric", "mean": 3, "rows": 9}, "geometric (mean 3)"),
         (
