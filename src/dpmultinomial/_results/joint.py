@@ -378,6 +378,11 @@ class Coupled:
         same.unit = unit
         return same
 
+    def with_sum_from(self, least: int) -> "Coupled":
+        """Return the joint distribution of the same counts, given that their sum is at least `least`."""
+        root = self.root.within(least, self.root.last).trimmed()
+        return Coupled(self._factors, root, unit=self.unit, which=self.which)
+
     @cached_property
     def _ties(self) -> list[Window]:
         """Compute the weights of the possible values of every count. The weights follow from the distributions of all

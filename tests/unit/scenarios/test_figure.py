@@ -16,7 +16,7 @@ from reproduction import kind, style
 from reproduction.config import scenario_settings
 from reproduction.scenarios import figure, making, page, planning, sentences, standard, summary
 from reproduction.scenarios.case import COLUMNS, Case
-from reproduction.scenarios.noisy_counts import answer, without_prior
+from reproduction.scenarios.noisy_counts import answer, rules, without_prior
 from reproduction.verdicts import artists
 
 LINEAR_B = "\N{LINEAR B SYLLABLE B008 A}"  # a letter that no text font of an ordinary machine has
@@ -758,3 +758,21 @@ def test_a_batch_states_the_noise_of_its_settings(settings, noise, protected):
     ]
     text = page._protected_tables(settings, "noisy_counts")
     assert text[0] == f"The noise of each table is that of {protected}, as stated in the settings."
+
+
+@pytest.mark.parametrize(("total", "stated"), [({"released": 4.0, "noise": {"law": "laplace"}}, True), (4, False)])
+def test_the_shares_of_a_file_whose_total_is_noisy_state_their_condition(total, stated):
+    point = {"total": total, "groups": ["counts", "shares"], "noise": {"law": "laplace", "scale": 2.0}}
+    text = sentences.assumptions({"kind": "noisy_counts", "settings": {}}, point)
+    assert ("Shares of the file are given that its total is not 0." in text) is stated
+    text = sentences.assumptions({"kind": "noisy_counts", "settings": {}}, {**point, "groups": ["counts"]})
+    assert not any("Shares" in one for one in text)
+
+
+@pytest.mark.parametrize(("size", "refused"), [(1, True), (2, False)])
+def test_a_single_count_with_a_public_total_is_rejected(size, refused):
+    settings = {"counts": dict(zip("ab", (3, 4), strict=True))} if size == 2 else {"counts": {"a": 3}}
+    for known, place in (({"total": 9}, ".total"), ({"rehearsal": {"counts": [3, 4][:size]}}, ".rehearsal")):
+        given = {"noise": {"law": "laplace", "scale": 1.0}, **(settings if "total" in known else {}), **known}
+        found = [key for key, text in rules.mistakes(given, None, False) if "at least two counts" in text]
+        assert found == ([place] if refused else [])

@@ -278,7 +278,8 @@ class _Parts:
 
     def shares(self, group: Group = None) -> Quantities:
         """Return the posterior distributions of the shares of the categories in the file, relative to all categories or
-        to a subset of the categories. A share of 0/0 is excluded from its distribution.
+        to a subset of the categories. A share of 0/0 is excluded from its distribution, unless the file is certainly
+        empty, in which case its shares are 0.
         """
         fixed_total = self.law.root.first if len(self.law.root.weights) == 1 else 0  # nonzero if the total is public
         together = self.law.scaled(1 / fixed_total) if fixed_total > 0 and group is None else None
@@ -301,6 +302,7 @@ class _Parts:
         if group is None:
             among = None if made is None else lambda names: made(tuple(self.place[name] for name in names))
             draw: Joint = lambda size, rng: self.draw(size, rng)[name]  # noqa: E731
+            draw = self._draw_shares if name == "shares" else draw
             return Quantities(
                 self.names, law, joint=draw, among=among, together=together, numbers=self._numbers_of(name)
             )
@@ -350,7 +352,7 @@ class _Parts:
 
     def draw(self, size: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
         """Draw counts, shares and rates from their joint posterior distribution. The same row of each array belongs to
-        the same draw.
+        the same draw. If a drawn file is empty, its shares are 0.
         """
         counts = self.law.draw(range(len(self.names)), size, rng=rng)
         totals = counts.sum(axis=1, keepdims=True)
@@ -358,6 +360,16 @@ class _Parts:
         if self.alpha is not None:
             draws["rates"] = dirichlet.draw(self.alpha, counts, rng=rng)
         return draws
+
+    @cached_property
+    def occupied(self) -> Coupled:
+        """Joint distribution of the counts, given that the file is not empty (if it can contain records)."""
+        return self.law.with_sum_from(1) if self.law.total.first == 0 < self.law.total.last else self.law
+
+    def _draw_shares(self, size: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw the shares of the categories in the file, given that the file is not empty."""
+        counts = self.occupied.draw(range(len(self.names)), size, rng=rng)
+        return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
 
     def _count(self, i: int) -> Discrete:
         law = self.law.sum_of([i])
@@ -370,7 +382,7 @@ class _Parts:
                 "pairs: use rates, or set tighter bounds on the counts"
             )
         s, t, weights = self._parts(i, group)
-        if group is not None:
+        if group is not None or (s + t > 0).any():
             s, t, weights = (part[s + t > 0] for part in (s, t, weights))
         values, place = np.unique(s / np.maximum(s + t, 1), return_inverse=True)
         chances = np.bincount(place, weights)

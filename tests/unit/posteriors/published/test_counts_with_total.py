@@ -63,9 +63,9 @@ def test_counts_shares_and_rates_equal_enumeration(seed):
     for i, name in enumerate(found.counts):
         own = np.bincount(VECTORS[:, i], p, minlength=60)
         assert found.counts[name].pmf(np.arange(len(own))) == pytest.approx(own, abs=1e-11)
-        share = VECTORS[:, i] / np.maximum(sums, 1)
-        assert found.shares[name].mean() == pytest.approx(p @ share, abs=1e-11)
-        assert found.shares[name].cdf(0.3) == pytest.approx(p @ (share <= 0.3), abs=1e-11)
+        share, given = VECTORS[:, i] / np.maximum(sums, 1), p * (sums > 0) / p[sums > 0].sum()
+        assert found.shares[name].mean() == pytest.approx(given @ share, abs=1e-11)
+        assert found.shares[name].cdf(0.3) == pytest.approx(given @ (share <= 0.3), abs=1e-11)
         if "rates" in found.groups:
             a = 0.5 if prior is None else prior["alpha"]
             alpha, beta = a + VECTORS[:, i], 2 * a + sums - VECTORS[:, i]
@@ -104,6 +104,32 @@ def test_however_far_counts_and_total_are_apart(law, total, released):
     assert found.counts["1"].pmf(n) == pytest.approx(p, abs=near)
     assert found.counts["2"].pmf(total - n) == pytest.approx(p, abs=near)
     assert found.facts["neglected"] <= 1e-12
+
+
+def test_shares_are_given_that_the_file_is_not_empty():
+    """Check that the shares of all counts sum to 1, although the file is probably empty, by sums over all counts."""
+    total = {"released": 0, "noise": dpm.Laplace(scale=1.0)}
+    found = counts_with_total.posterior([1.0, 0.0], total=total, noise=dpm.Laplace(scale=2.0), names=["a", "b"])
+    a, b = np.meshgrid(np.arange(90), np.arange(90), indexing="ij")
+    log = -abs(1 - a) / 2 - b / 2 - (a + b)  # noise; flat on the total; beta-binomial with concentrations 1/2
+    log += sum(gammaln(n + 0.5) - gammaln(n + 1) for n in (a, b))  # times (a + b)!/Gamma(a + b + 1) = 1
+    weights = np.exp(log)
+    assert weights[0, 0] > 0.6 * weights.sum()
+    weights[0, 0] = 0
+    weights /= weights.sum()
+    part = a / np.maximum(a + b, 1)
+    mean = float((weights * part).sum())
+    assert found.shares["a"].mean() == pytest.approx(mean, rel=1e-12)
+    assert found.shares["b"].mean() == pytest.approx(1 - mean, rel=1e-12)
+    assert found.shares["a"].variance() == pytest.approx(float((weights * (part - mean) ** 2).sum()), rel=1e-10)
+    assert found.shares.among("a", "b")["a"].mean() == pytest.approx(mean, rel=1e-12)
+    drawn = found.shares.sample(20_000, rng=stream(2, "shares"))
+    assert drawn.sum(axis=1) == pytest.approx(1)
+    assert abs(drawn[:, 0].mean() - mean) < 5 * found.shares["a"].sd() / 20_000**0.5
+    empty = counts_with_total.posterior([1.0, 0.0], total=0, noise=dpm.Laplace(scale=2.0))
+    assert empty.shares["1"].mean() == 0
+    sure = counts_with_total.posterior([1.0], total=total, noise=dpm.Laplace(scale=2.0))
+    assert sure.shares["1"].interval(0.9) == (1, 1)
 
 
 def test_far_from_bounds_a_flat_prior_gives_least_squares():
