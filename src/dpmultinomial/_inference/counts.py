@@ -73,7 +73,8 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
                 "method 'auto'"
             )
         return _by_chains(release, concentration(prior, len(release)), method, rng)
-    if plain and size is not None and _is_concentration(prior):
+    several = len(release) > 1 or isinstance(release.mechanism, Dirichlet)  # a single count is equal to its total
+    if plain and several and size is not None and _is_concentration(prior):
         alpha = concentration(prior, len(release))
         if len(release) >= MANY and not isinstance(release.mechanism, Dirichlet):
             return _of_many(release, alpha)

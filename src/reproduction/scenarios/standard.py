@@ -171,6 +171,8 @@ def noise_part(posterior: Posterior, among: Sequence[str]) -> dict[str, float]:
         parts = (counts.sd / (total + alpha.sum()) / rates.sd) ** 2
         return dict(zip(posterior.rates.names, parts.tolist(), strict=True))
     proportions = {}
+    if len(posterior.rates) == 1:  # the rate of a single category is 1
+        return {}
     for name in posterior.rates:
         spread = posterior.counts[name].variance() / (total + alpha.sum()) ** 2
         proportions[name] = spread / posterior.rates[name].variance()
@@ -221,6 +223,8 @@ def _curve(law: Marginal) -> tuple[np.ndarray, np.ndarray]:
         heights, edges = np.histogram(law.draws, bins=60, range=(low, high))
         return (edges[1:] + edges[:-1]) / 2, heights / (law.draws.size * np.diff(edges))
     assert isinstance(law, Continuous)
+    if low == high:  # the rate of a single category is 1
+        return np.array([low]), np.array([np.nan])
     x = np.linspace(low, high, _POINTS)
     y = law.pdf(x)
     return x, np.where(np.isfinite(y), y, np.nan)

@@ -16,7 +16,7 @@ from reproduction import kind, style
 from reproduction.config import scenario_settings
 from reproduction.scenarios import figure, making, page, planning, sentences, standard, summary
 from reproduction.scenarios.case import COLUMNS, Case
-from reproduction.scenarios.noisy_counts import answer, rules, without_prior
+from reproduction.scenarios.noisy_counts import answer, without_prior
 from reproduction.verdicts import artists
 
 LINEAR_B = "\N{LINEAR B SYLLABLE B008 A}"  # a letter that no text font of an ordinary machine has
@@ -769,10 +769,17 @@ def test_the_shares_of_a_file_whose_total_is_noisy_state_their_condition(total, 
     assert not any("Shares" in one for one in text)
 
 
-@pytest.mark.parametrize(("size", "refused"), [(1, True), (2, False)])
-def test_a_single_count_with_a_public_total_is_rejected(size, refused):
-    settings = {"counts": dict(zip("ab", (3, 4), strict=True))} if size == 2 else {"counts": {"a": 3}}
-    for known, place in (({"total": 9}, ".total"), ({"rehearsal": {"counts": [3, 4][:size]}}, ".rehearsal")):
-        given = {"noise": {"law": "laplace", "scale": 1.0}, **(settings if "total" in known else {}), **known}
-        found = [key for key, text in rules.mistakes(given, None, False) if "at least two counts" in text]
-        assert found == ([place] if refused else [])
+@pytest.mark.parametrize("total", [{"released": 4, "noise": {"law": "laplace", "scale": 1.0}}, 4])
+def test_a_single_count_with_a_total_has_a_share_and_a_rate_of_1(total, recwarn):
+    """The count is equal to a public total, and a noisy total is a second measurement of the count."""
+    settings = {"counts": {"a": 3}, "noise": {"law": "laplace", "scale": 2.0}, "total": total}
+    settings |= {"about": "both", "level": 0.9}
+    case_ = Case(name="x", settings=settings, rng=np.random.default_rng(1))
+    found = answer.answer(case_)
+    table = found.rows.set_index("type")
+    assert table.loc[["share", "rate"], ["mean", "lower", "upper"]].to_numpy() == pytest.approx(1, abs=1e-9)
+    n = np.arange(200)
+    weights = np.exp(-abs(n - 3) / 2 - abs(n - 4)) if isinstance(total, dict) else n == 4
+    assert table.loc["count", "mean"] == pytest.approx(weights @ n / weights.sum(), rel=1e-9)
+    assert not found.facts.get("noise_part_of_rate_variance")
+    assert not [one for one in recwarn if "invalid value" in str(one.message)]

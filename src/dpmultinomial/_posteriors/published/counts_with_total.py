@@ -512,6 +512,8 @@ class RateLaw:
 
     @cached_property
     def _moments(self) -> tuple[float, float]:
+        if not self.b.any():  # the rate of a single category
+            return 1.0, 0.0
         totals = self.a + self.b
         means = self.a / totals
         mean = float(self.weights @ means)
@@ -565,6 +567,8 @@ class RateLaw:
         """Return the quantile of the rate at a single level. The search is on the scale of the log odds of the rate."""
         if not 0 < level < 1:
             return level
+        if not self.b.any():  # the rate of a single category
+            return 1.0
         mean = min(max(self.mean(), 1e-300), 1 - 1e-16)
         start, width = np.log(mean) - np.log1p(-mean), np.sqrt(self.variance()) / (mean * (1 - mean))
         if self._fixed is not None:

@@ -178,9 +178,6 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
         rows = [i + 1 for i, name in enumerate(labels) if name == twice[0]]
         text = f"the name {twice[0]!r} occurs in rows {rows[0]} and {rows[1]}: rename one of the counts"
         yield ".names" if columns is None else ".file", text
-    public = "rehearsal" if "rehearsal" in settings else "total" if isinstance(settings.get("total"), int) else ""
-    if public and len(listed) == 1:
-        yield f".{public}", "a public total requires at least two counts, because a single count equals its total"
     yield from _numbers(settings, columns, listed)
     yield from _without_numbers(settings, columns, labels)
     if unknown := [name for name in settings.get("among") or () if name not in set(labels)]:
