@@ -14,7 +14,7 @@ from ...verdicts.rows import claim, computed, law, not_run
 from . import agreement_models, catalogue, laws
 
 Row = dict[str, Any]
-IMAGE = "The plot is an image that is not part of the text, so that its values cannot be read."
+IMAGE = "The plot is an image that is not part of the text, and this value was not read off the plot."
 _MEASURES = {
     **{"figure_4": ("cross_entropy", catalogue.NAMES), "figure_9": ("cross_entropy", catalogue.NAMES)},
     **{"figure_5": ("accuracy", catalogue.NAMES), "figure_10": ("accuracy", catalogue.NAMES)},
@@ -23,7 +23,7 @@ _MEASURES = {
 
 
 def unread_rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
-    """Yield the rows of the agreement table for the plots in the paper whose values cannot be read from the images."""
+    """Yield the rows of the agreement table for values in the plots of the paper that were not read off the images."""
     yield from _theory(tables)
     yield from _networks(tables["figure_6"])
     for artefact, (measure, names) in _MEASURES.items():
