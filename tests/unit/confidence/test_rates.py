@@ -97,6 +97,51 @@ def test_all_counts_are_more_precise_than_one():
     )
 
 
+UNEQUAL = [DL(scale=1.0), DG(sigma=4.0), DL(scale=0.4)]
+
+
+def of_sum(terms):
+    """Values and probabilities of a sum of multiples of independent noise terms, by convolution."""
+    total = np.ones(1)
+    for law, multiple in terms:
+        _, p = noise(law, 1e-15)
+        stretched = np.zeros((len(p) - 1) * multiple + 1)
+        stretched[::multiple] = p
+        total = np.convolve(total, stretched)
+    return np.arange(-(len(total) // 2), len(total) // 2 + 1), total
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_each_of_three_counts_with_unequal_noise_enters_with_its_own_noise(place):
+    """Given x records, 3 y - sum(y) + n is 3 x plus twice the noise of the count, minus the noise of both others."""
+    y, n, x = np.array([14, 30, 9]), 50, np.arange(51)
+    at, mass = of_sum([(law, 2 if i == place else 1) for i, law in enumerate(UNEQUAL)])
+    pivot = 3 * y[place] - y.sum() + n
+    right, left = (np.array([mass[side(at, pivot - 3 * k)].sum() for k in x]) for side in (np.greater_equal, np.less_equal))
+    rate = dpm.confidence(dpm.Release(y.tolist(), mechanism=UNEQUAL, total=n)).rates[str(place + 1)]
+
+    def tail(p, given):
+        return stats.binom.pmf(x, n, p) @ given
+
+    assert rate.pvalue(0.35, "right") == pytest.approx(tail(0.35, right), rel=1e-9)
+    assert rate.pvalue(0.35, "left") == pytest.approx(tail(0.35, left), rel=1e-9)
+    ends = [optimize.brentq(lambda p, given=given: tail(p, given) - 0.025, 0, 1, xtol=1e-13) for given in (right, left)]
+    assert rate.interval() == pytest.approx(ends, abs=1e-9)
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_a_pair_has_the_noise_of_the_count_of_all_others_and_of_their_sum(place):
+    y = [14, 30, 9]
+    pair = dpm.confidence(dpm.Release(y, mechanism=UNEQUAL)).rates[str(place + 1)]._noisy.pair(place)
+    own, rest = [(UNEQUAL[place], 1)], [(law, 1) for i, law in enumerate(UNEQUAL) if i != place]
+    assert (pair.y1, pair.y0) == (y[place], sum(y) - y[place])
+    for found, terms in ((pair.noise1, own), (pair.noise0, rest), (pair.noise, own + rest)):
+        at, mass = of_sum(terms)
+        assert [float(found.right(d)) for d in range(-12, 13, 3)] == pytest.approx(
+            [mass[at >= d].sum() for d in range(-12, 13, 3)], rel=1e-9
+        )
+
+
 def tulap(t, b, q):
     """Distribution function of truncated Tulap noise (Awan and Slavkovic 2018, definition 2.6)."""
     r = np.round(t)

@@ -1,6 +1,7 @@
 """Tests of a cell as a part of its total: small trees by enumeration, intervals below the total, synthetic states."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -338,13 +339,35 @@ def test_bounds_of_the_rest(tmp_path):
         assert (whole.lower[-1], whole.upper[-1]) == ends
 
 
+def units(folder):
+    """Housing units of two counties, with exact totals 7 and 4."""
+    put(folder, "County", [("050100011", "h1_dpq", {"h1": "h1"}, [4, 5], 9.0)], ending="Unit_PL_PROD")
+    put(folder, "County", [("050100031", "h1_dpq", {"h1": "h1"}, [1, 2], 4.0)], ending="Unit_PL_PROD", part=1)
+    exact = [("050100011", "total_con", {}, [7], "="), ("050100031", "total_con", {}, [4], "=")]
+    put(folder, "County", exact, kind="Constraint", ending="Unit_PL_PROD")
+    return read(folder, {"h1": "vacant"}, table="unit")
+
+
+@pytest.mark.parametrize(("coupled", "error"), [(True, 0.02 + 0.08), (False, 0.2 + 0.08)])
+def test_errors_of_the_combined_noise_are_added(tmp_path, monkeypatch, coupled, error):
+    """Given draws of the totals, the estimate of the cell given the total has an error, and without draws the estimate
+    of the cell. The totals have an error in both cases. All are sums over the two counties.
+    """
+    monkeypatch.setattr(cells, "_coupled", lambda *_: coupled)
+    measured = units(tmp_path)
+    parts = {}
+    for name, each in (("given", 0.01), ("cell", 0.1), ("total", 0.04), ("rest", 0.2)):
+        part = getattr(measured, name)
+        levels = {key: replace(level, error=np.full(len(level.codes), each)) for key, level in part.levels.items()}
+        parts[name] = replace(part, levels=levels)
+    found = CellPlaces(replace(measured, **parts), ["County"], rng=rng(), prior=0.7)
+    assert found.combination_error == pytest.approx(error, abs=1e-6)
+    assert found.table("vacant", rng=rng())["error"].to_numpy() == pytest.approx(error, abs=1e-3 if coupled else 1e-1)
+
+
 def test_exact_totals_make_every_draw_equal(tmp_path):
     """Check housing units: totals are exact in every node, so the mixture has no error and equals enumeration."""
-    put(tmp_path, "County", [("050100011", "h1_dpq", {"h1": "h1"}, [4, 5], 9.0)], ending="Unit_PL_PROD")
-    put(tmp_path, "County", [("050100031", "h1_dpq", {"h1": "h1"}, [1, 2], 4.0)], ending="Unit_PL_PROD", part=1)
-    exact = [("050100011", "total_con", {}, [7], "="), ("050100031", "total_con", {}, [4], "=")]
-    put(tmp_path, "County", exact, kind="Constraint", ending="Unit_PL_PROD")
-    measured = read(tmp_path, {"h1": "vacant"}, table="unit")
+    measured = units(tmp_path)
     found = CellPlaces(measured, ["County"], rng=rng(), prior=0.7)
     assert found.error.max() < 1e-6
     t, y, v = np.array([7, 4]), np.array([[4, 5], [1, 2]]), np.array([9.0, 4.0])

@@ -164,15 +164,18 @@ def test_p_values_of_large_counts_are_those_of_the_normal_model():
     assert told["smallest"] == pytest.approx(expected, rel=2e-3)
 
 
+@pytest.mark.parametrize("unmeasured", [[], [1, 1, 2, 2]], ids=["all measured", "four nodes not measured"])
 @pytest.mark.parametrize(("product", "found"), [(0.045, True), (0.055, False)])
-def test_p_values_are_multiplied_by_the_number_of_values(product, found):
-    """Check a total and its two parts with the variances 9, 16 and 25: the p-value of each is that of the gap."""
+def test_p_values_are_multiplied_by_the_number_of_values(product, found, unmeasured):
+    """Check a total and its two parts with the variances 9, 16 and 25: the p-value of each is that of the gap. Nodes
+    below the parts that were not measured are not tested.
+    """
     gap = stats.norm.isf(product / 3 / 2) * np.sqrt(50)
-    y, variance = np.array([2_000_010.0 + gap, 1_000_000.0, 1_000_010.0]), np.array([9.0, 16.0, 25.0])
-    law = infer(
-        Measurements(Tree([-1, 0, 0]), [0, 1, 2], y, {"law": "gaussian", "variance": variance}), prior=Splits(1)
-    )
+    y, variance = np.array([20_010.0 + gap, 10_000.0, 10_010.0]), np.array([9.0, 16.0, 25.0])
+    tree = Tree([-1, 0, 0, *unmeasured])
+    law = infer(Measurements(tree, [0, 1, 2], y, {"law": "gaussian", "variance": variance}), prior=Splits(1))
     told = conflict.facts(law)
+    assert told["tested"] == 3
     assert told["smallest"] == pytest.approx(product / 3, rel=2e-3)
     assert told["found"] == found
     assert len(told.get("names", [])) == (3 if found else 0)

@@ -527,11 +527,12 @@ def test_tables_that_are_analysed_one_by_one_have_the_conflict_of_a_single_file(
     assert names == ["a", "", "the total"]
 
 
-def test_a_batch_without_a_total_names_the_worst_count(tmp_path):
+@pytest.mark.parametrize("unmeasured", ["", "x,d,\nz,b,\nz,c,\n"], ids=["all measured", "some counts not measured"])
+def test_a_batch_without_a_total_names_the_worst_count(tmp_path, unmeasured):
     """Check the p-values of tables in which a released count is below 0. Each p-value is the tail probability at the
-    true count 0, times two for both tails, times the number of counts in the table.
+    true count 0, times two for both tails, times the number of measured counts in the table.
     """
-    text = "table,name,value\nx,a,3\nx,b,-14\nx,c,-17\ny,a,3\ny,b,-2\nz,a,-9\n"
+    text = "table,name,value\nx,a,3\nx,b,-14\nx,c,-17\ny,a,3\ny,b,-2\nz,a,-9\n" + unmeasured
     noise = {"law": "discrete_laplace", "scale": 2.0}
     files, rows = batch(tmp_path, text, noise=noise, confidence=None)
     first = rows.drop_duplicates("table").set_index("table")
