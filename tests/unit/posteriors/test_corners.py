@@ -623,6 +623,7 @@ def test_the_range_of_a_proper_prior_has_the_stated_mass(mean, log_mass):
 
 FITTED = priors.Fitted([0, 1, 4], [2.0, 2.0], fitted_on=40, smoothness=10.0)
 DEFAULT = "default: fitted if there are at least 30 counts, otherwise 1/(1+n)"
+OF_GROUPS = "default: fitted in groups of at least 30 counts, otherwise 1/(1+n)"  # a prior is fitted to each group
 
 
 @pytest.mark.parametrize(
@@ -631,7 +632,8 @@ DEFAULT = "default: fitted if there are at least 30 counts, otherwise 1/(1+n)"
         (("",), True, 0, "given by the user"),
         (("",), False, 0, DEFAULT),
         (("",), False, 1, f"{DEFAULT}; the noise is too large to fit a prior to so few counts"),
-        (("a", "b"), False, 1, f"{DEFAULT}; the noise is too large to fit a prior to so few counts in 1 of 2 groups"),
+        (("a", "b"), False, 0, OF_GROUPS),
+        (("a", "b"), False, 1, f"{OF_GROUPS}; the noise is too large to fit a prior to so few counts in 1 of 2 groups"),
     ],
 )
 @pytest.mark.parametrize("prior", [priors.Reciprocal(), priors.Flat()])
@@ -641,7 +643,8 @@ def test_who_chose_a_prior(prior, groups, asked, unfitted, chosen):
     found = priors.Choice((prior,) * len(groups), which, groups, asked, unfitted).facts()
     law = prior.settings()["law"]
     if law == "flat":
-        chosen = chosen.replace(DEFAULT, f"{DEFAULT}; flat if counts may be negative")
+        default = DEFAULT if groups == ("",) else OF_GROUPS
+        chosen = chosen.replace(default, f"{default}; flat if counts may be negative")
     if groups == ("",):
         assert found == {"law": law, "rows": 3, "chosen": chosen}
     else:

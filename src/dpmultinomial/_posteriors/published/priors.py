@@ -668,6 +668,7 @@ def _mean_likelihood(cells: Cells, rows: Whole, low: Array, high: Array, edges: 
 
 
 _DEFAULT = f"default: fitted if there are at least {FEWEST} counts, otherwise 1/(1+n)"
+_DEFAULT_OF_GROUPS = f"default: fitted in groups of at least {FEWEST} counts, otherwise 1/(1+n)"
 
 
 @dataclass(frozen=True)
@@ -696,7 +697,8 @@ class Choice:
         """
         sizes = np.bincount(self.which, minlength=len(self.priors))
         listed = [{**prior.settings(), "rows": int(n)} for prior, n in zip(self.priors, sizes, strict=True)]
-        chosen = "given by the user" if self.asked else _DEFAULT
+        chosen = _DEFAULT if self.groups == ("",) else _DEFAULT_OF_GROUPS
+        chosen = "given by the user" if self.asked else chosen
         if not self.asked and any(isinstance(prior, Flat) for prior in self.priors):
             chosen += "; flat if counts may be negative"
         if self.unfitted:
