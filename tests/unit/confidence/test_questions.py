@@ -386,6 +386,35 @@ def test_tests_of_counts_by_hand():
     assert found.test("a = b + 'c d'") == pytest.approx(2 * three[at >= 2].sum(), rel=1e-9)
 
 
+@pytest.mark.parametrize("noisy", range(3))
+def test_goodness_of_fit_with_unequal_noise(noisy):
+    """For large counts, the statistic has a chi-squared distribution with 3 degrees of freedom if the noise of each
+    count has its own variance; here one is 225 times as large as the others. The p-value has a standard error of 0.005.
+    """
+    n, rates, sigma = 4000, np.array([0.2, 0.3, 0.5]), np.where(np.arange(3) == noisy, 60.0, 4.0)
+    law, gap = DG(sigma=sigma), np.where(np.arange(3) == noisy, 100.0, -20.0)
+    covariance = n * (np.diag(rates) - np.outer(rates, rates)) + np.diag(sigma**2)
+    expected = stats.chi2.sf(gap @ np.linalg.solve(covariance, gap), 3)
+    assert 0.1 < expected < 0.6
+    found = goodness_of_fit(
+        n * rates + gap, n=n, rates=rates, law=law, variances=law.variance(), rng=stream(noisy, "unequal")
+    )
+    assert found == pytest.approx(expected, abs=0.02)
+
+
+@pytest.mark.parametrize(("top", "bottom"), [(1.0, 3.0), (3.0, 1.0)])
+@pytest.mark.parametrize("distance", [0.0, 1.0, 4.0, 20.0])
+def test_tails_of_a_weighted_difference_of_laplace_noise_are_upper_bounds(top, bottom, distance):
+    """P(a N1 - b N2 >= d) = (t^2 exp(-d/t) - s^2 exp(-d/s))/(2 (t^2 - s^2)) for the scales s = a s1 and t = b s2."""
+    a, b = 0.6, 0.8
+    s, t = a * top, b * bottom
+    exact = (t**2 * math.exp(-distance / t) - s**2 * math.exp(-distance / s)) / (2 * (t**2 - s**2))
+    sums = [SignedSum(0.0, 0.0, added([(dpm.Laplace(scale=scale), 1)])) for scale in (top, bottom)]
+    ratio = Ratio(*sums)
+    for found in (ratio._right(a, b, distance), ratio._left(a, b, -distance)):
+        assert exact <= found <= 1.02 * exact
+
+
 def test_goodness_of_fit_has_its_level():
     """Given the rates, the p-value is uniform on 1/10,000 steps: 60 draws, false alarm below 1e-4."""
     rng, law, rates = stream(3, "goodness of fit"), DL(scale=2.0), {"a": 0.4, "b": 0.3, "c": 0.3}
@@ -637,13 +666,13 @@ def test_more_bad_questions(call, error, words):
             dpm.Laplace(scale=1.0),
             None,
             lambda c: c.test("a = b", sizes=[40, 40]),
-            "^sizes: the noise must be integer-valued",
+            "^sizes: an exact test of two rates requires integer-valued noise",
         ),
         (
             dpm.Laplace(scale=1.0),
             None,
             lambda c: c.test("a = b", exposures=[1, 1]),
-            "^exposures: the noise must be integer-valued",
+            "^exposures: an exact test of two rates requires integer-valued noise",
         ),
         (DG(sigma=5e4), None, lambda c: c.test("a = b", sizes=[40, 40]), "^sizes: the noise .* is too large for an"),
         ([DG(sigma=5e4), *[DG(sigma=1.0)] * 2], None, lambda c: c.test("a = b", sizes=[40, 40]), "is too large for"),

@@ -117,7 +117,9 @@ def test_each_of_three_counts_with_unequal_noise_enters_with_its_own_noise(place
     y, n, x = np.array([14, 30, 9]), 50, np.arange(51)
     at, mass = of_sum([(law, 2 if i == place else 1) for i, law in enumerate(UNEQUAL)])
     pivot = 3 * y[place] - y.sum() + n
-    right, left = (np.array([mass[side(at, pivot - 3 * k)].sum() for k in x]) for side in (np.greater_equal, np.less_equal))
+    right, left = (
+        np.array([mass[side(at, pivot - 3 * k)].sum() for k in x]) for side in (np.greater_equal, np.less_equal)
+    )
     rate = dpm.confidence(dpm.Release(y.tolist(), mechanism=UNEQUAL, total=n)).rates[str(place + 1)]
 
     def tail(p, given):
