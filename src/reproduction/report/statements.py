@@ -58,7 +58,8 @@ _SAID = {
     "reproduced_by_slip": (
         "≈",
         "reproduced by slip",
-        "Only a method that emulates an error of the paper's program gives the printed value.",
+        "Only a method that emulates an error of the paper's program gives the printed value, or all printed values of "
+        "its table.",
     ),
     "differs": ("✗", "differs", "The computed value differs or the claim fails. The note gives the reason."),
     "undecided": (
