@@ -23,7 +23,7 @@ from dpmultinomial._releases import checks
 from dpmultinomial._releases.spending import REPLACE, Cost, amount, loss_bound, of_ceiling
 
 from .. import style
-from . import figure, sentences
+from . import figure
 from .making import Files
 from .sentences import percent, replaced_text
 from .summary import NOISE_IN_FILE, Summary, by_point, summarise
@@ -65,9 +65,6 @@ def write(files: Files, path: str | Path, *, budgets: Mapping[str, Mapping[str, 
     # names are already escaped in the SVG
     about: dict[str, Any] = {"svg": Markup(_svg(files)), "protected": protected(summary, budgets or {})}
     about["settings"] = {key: summary.facts["settings"].get(key, "") for key in ("title", "source", "date")}
-    scores = all(sentences.simulated(summary.facts, point) for point in summary.facts.get("points", [{}]))
-    kind = f"{summary.level} t intervals for the mean over the simulated releases"
-    about["about_intervals"] = f"Intervals are {kind if scores else f'central {summary.level} credible intervals'}."
     about["unusable"] = any(not line.usable for line in summary.lines)
     raw = files.csv.read_bytes()
     packed = len(raw) > _PACKED

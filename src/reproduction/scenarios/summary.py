@@ -89,6 +89,18 @@ class Summary:
     facts: dict[str, Any]
 
     @property
+    def about_intervals(self) -> str:
+        """Return a sentence that states the kind of the intervals."""
+        scores = all(sentences.simulated(self.facts, point) for point in self.facts.get("points", [{}]))
+        kind = f"{self.level} t intervals for the mean over the simulated releases"
+        return f"Intervals are {kind if scores else f'central {self.level} credible intervals'}."
+
+    @property
+    def rest(self) -> str:
+        """Return the number of rows that are omitted, such as ``1 more row is``."""
+        return f"{self.more:,} more {'row is' if self.more == 1 else 'rows are'}"
+
+    @property
     def warnings(self) -> list[str]:
         """Return the sentences in `accuracy` that are warnings. The warnings are about conflicts between the release
         and its model, and about priors that were fitted to too few counts.

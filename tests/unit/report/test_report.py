@@ -9,6 +9,7 @@ import pytest
 
 from reproduction import paper, report
 from reproduction.report import files, scenarios, statements, texts
+from reproduction.scenarios import summary
 from reproduction.verdicts import agreement
 from tests.browser import made_run
 from tests.docs import site_pages
@@ -265,3 +266,27 @@ def test_every_formula_of_a_paper_is_typeset(pages, slug):
     written = re.findall(r"\$+[^$]+\$+", methods.read_text(encoding="utf-8") if methods.is_file() else "")
     assert page.count("<math") >= len(written)
     assert "$" not in re.sub(r"<[^>]*>", "", page.partition('id="methods"')[2])
+
+
+@pytest.mark.parametrize(
+    ("kind_", "origin", "words"),
+    [
+        ("classifier", "rehearsal", "Intervals are 90 % t intervals for the mean over the simulated releases."),
+        ("classifier", "release", "Intervals are central 90 % credible intervals."),
+        ("noisy_counts", "rehearsal", "Intervals are central 90 % credible intervals."),
+    ],
+)
+def test_a_page_and_a_report_state_the_kind_of_the_intervals(kind_, origin, words):
+    """The scores of a rehearsal of a classifier have no posterior distribution."""
+    empty = dict.fromkeys(
+        ("headline", "sentences", "lines", "assumptions", "accuracy", "limitations", "comparison", "release"), ()
+    )
+    found = [
+        summary.Summary(
+            name="x", kind=kind_, form="case", more=more, level="90 %", **empty,
+            facts={"kind": kind_, "points": [{"origin": origin}]},
+        )
+        for more in (1, 1200)
+    ]  # fmt: skip
+    assert [one.about_intervals for one in found] == [words] * 2
+    assert [one.rest for one in found] == ["1 more row is", "1,200 more rows are"]
