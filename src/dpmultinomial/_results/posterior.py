@@ -215,7 +215,8 @@ class Posterior:
         questions : mapping from the name of a question to one of ``{sum: [names]}``, ``{difference: [a, b]}``,
             ``{ratio: [a, b]}`` (each side a name or a list), ``{share: {of: [names], among: [names]}}``,
             ``{probability: "a > b"}``, ``{rank: {of: all or [names], top: 5}}``. Add ``about: shares`` (or another
-            group) if the question is not about the first group of the posterior (counts, if the posterior has counts).
+            group) if the question is not about the first group of `groups`, which is counts for most posteriors, but
+            rates for a regression.
         level : probability of the intervals, in (0, 1).
         rng : numpy Generator, needed if there is no closed form.
 
@@ -224,7 +225,8 @@ class Posterior:
         DataFrame
             Columns as in `summary`, with type ``question``. For a probability, ``mean`` is the probability, and sd,
             lower and upper are NaN. A rank has two rows per name: the rank, and the probability of being among the
-            first. ``error`` is 0 if the answer is exact, and otherwise one Monte Carlo standard error of ``mean``.
+            first. ``error`` is 0 if the answer is exact; for an answer from draws, it is one Monte Carlo standard error
+            of ``mean``, or a 95 % bound if all draws agree; otherwise, it is the error of the approximation.
 
         Raises
         ------
