@@ -409,7 +409,7 @@ def _meaning(name: str, facts: Facts) -> str:
 
 
 def _question(row: Any, questions: Mapping[str, Any], *, certain: bool) -> str:
-    label = next((q for q in questions if row.quantity == q or row.quantity.startswith(f"{q}: ")), "")
+    label = asked_in(row.quantity, questions)
     asked = questions.get(label) or {}
     if "probability" in asked:
         probability = chance(row.mean, row.status, row.error, certain)
@@ -444,9 +444,17 @@ def chance(mean: float, status: str, error: float, certain: bool) -> str:
     return bound if bound.startswith((_LESS, _MORE)) else f"at {'least' if likely else 'most'} {bound}"
 
 
+def asked_in(quantity: str, questions: Mapping[str, Any]) -> str:
+    """Return the name of the question that a row answers. A rank has several rows, whose quantities begin with the name
+    of the question and a colon. The name is empty if the row does not answer a question.
+    """
+    begins = [q for q in questions if quantity.startswith(f"{q}: ")]
+    return quantity if quantity in questions else max(begins, key=len, default="")
+
+
 def question_noun(quantity: str, questions: Mapping[str, Any]) -> str:
     """Return the noun for the answer to a question, such as rank, probability, sum or share."""
-    label = next((q for q in questions if quantity == q or quantity.startswith(f"{q}: ")), "")
+    label = asked_in(quantity, questions)
     asked = questions.get(label) or {}
     if "probability" in asked or quantity.removeprefix(f"{label}: ").startswith("P("):
         return "probability"
@@ -457,7 +465,7 @@ def about_counts(quantity: str, questions: Mapping[str, Any]) -> bool:
     """Return whether the answer to a question is an integer, which is the case for a rank and for a sum or a difference
     of counts.
     """
-    label = next((q for q in questions if quantity == q or quantity.startswith(f"{q}: ")), "")
+    label = asked_in(quantity, questions)
     asked = questions.get(label) or {}
     return "rank" in asked or (bool({"sum", "difference"} & set(asked)) and asked.get("about", "counts") == "counts")
 

@@ -3,13 +3,14 @@
 import math
 import re
 import shutil
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from reproduction import paper, report
 from reproduction.report import files, scenarios, statements, texts
-from reproduction.scenarios import summary
+from reproduction.scenarios import sentences, summary
 from reproduction.verdicts import agreement
 from tests.browser import made_run
 from tests.docs import site_pages
@@ -290,3 +291,16 @@ def test_a_page_and_a_report_state_the_kind_of_the_intervals(kind_, origin, word
     ]  # fmt: skip
     assert [one.about_intervals for one in found] == [words] * 2
     assert [one.rest for one in found] == ["1 more row is", "1,200 more rows are"]
+
+
+def test_a_question_whose_name_begins_with_another_name_is_answered_by_its_own_row():
+    asked = {"a": {"sum": ["x", "y"]}, "a: b": {"difference": ["x", "y"]}, "a: b: c": {"rank": {"of": "all"}}}
+    found = [sentences.question_noun(name, asked) for name in ("a", "a: b", "a: b: c: x", "a: b: c: P(x in top 2)")]
+    assert found == ["sum", "difference", "rank", "probability"]
+    row = SimpleNamespace(
+        quantity="a: b", type="question", status="exact", level=0.9, mean=1.0, sd=2.0, lower=-1.0, upper=4.0
+    )
+    facts = {"kind": "noisy_counts", "settings": {"questions": asked}}
+    start = "a: b: the count of x minus the count of y is between -1 and 4 with probability at least 90 %."
+    assert sentences.sentence(row, facts, {}) == start
+    assert sentences.asked_in("b", asked) == ""
