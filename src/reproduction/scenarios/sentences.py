@@ -50,7 +50,7 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
     if row.status == "not converged":
         return f"The Markov chain for {row.quantity} did not converge: do not use this number."
     if row.type == "question":
-        return _question(row, facts["settings"].get("questions") or {}, certain=bounded(point))
+        return _question(row, questions_of(facts), certain=bounded(point))
     if simulated(facts, point):
         return _score(row, facts)
     # intervals of integer quantities contain more than their nominal probability
@@ -444,6 +444,16 @@ def chance(mean: float, status: str, error: float, certain: bool) -> str:
     return bound if bound.startswith((_LESS, _MORE)) else f"at {'least' if likely else 'most'} {bound}"
 
 
+# group of quantities to which a question refers by default, for the kinds of scenarios for which it is not `counts`
+_GROUPS = {"protected_rates": "rates", "classifier": "rates", "censored_sample": "parameters"}
+
+
+def questions_of(facts: Facts) -> dict[str, Any]:
+    """Return the questions of a scenario, each with the group of quantities to which it refers, `about`."""
+    asked, group = (facts.get("settings") or {}).get("questions") or {}, _GROUPS.get(facts.get("kind", ""), "counts")
+    return {label: {"about": group, **question} for label, question in asked.items()}
+
+
 def asked_in(quantity: str, questions: Mapping[str, Any]) -> str:
     """Return the name of the question that a row answers. A rank has several rows, whose quantities begin with the name
     of the question and a colon. The name is empty if the row does not answer a question.
@@ -474,15 +484,13 @@ def _asked(question: Mapping[str, Any]) -> str:
     def side(names: Any) -> str:
         return names if isinstance(names, str) else listed([str(name) for name in names])
 
-    noun = {"shares": "share", "rates": "rate"}.get(str(question.get("about")), "count")
+    noun = {"shares": "share", "rates": "rate", "parameters": ""}.get(str(question.get("about")), "count")
     if "sum" in question:
-        return f"the total {noun} of {side(question['sum'])}"
-    if "difference" in question:
-        first, second = question["difference"]
-        return f"the {noun} of {side(first)} minus the {noun} of {side(second)}"
-    if "ratio" in question:
-        first, second = question["ratio"]
-        return f"the {noun} of {side(first)} divided by the {noun} of {side(second)}"
+        return f"the {f'total {noun}' if noun else 'sum'} of {side(question['sum'])}"
+    for key, words in (("difference", "minus"), ("ratio", "divided by")):
+        if key in question:
+            first, second = (f"the {noun} of {side(names)}" if noun else side(names) for names in question[key])
+            return f"{first} {words} {second}"
     if "share" in question:
         return f"the share of {side(question['share']['of'])} among {side(question['share']['among'])}"
     return "the answer"

@@ -332,7 +332,7 @@ def _at(point: dict[str, Any]) -> str:
 
 def _line(row: dict[Any, Any], keys: Sequence[str], facts: sentences.Facts, point: sentences.Facts) -> Line:
     kind, width = str(row["type"]), float(row["upper"]) - float(row["lower"])
-    questions = (facts.get("settings") or {}).get("questions") or {}
+    questions = sentences.questions_of(facts)
     noun = sentences.NOUNS.get(kind, "")
     if kind == "question":
         noun = sentences.question_noun(str(row["quantity"]), questions)

@@ -81,6 +81,23 @@ def test_rows_sentences_and_figure(counties, tmp_path):
     assert largest < 1.05 * rates["upper"].max()
 
 
+def test_a_question_is_about_rates_by_default(counties, tmp_path):
+    asked = {"both": {"sum": ["county 1", "county 2"]}, "less": {"difference": ["county 1", "county 2"]}}
+    asked |= {"p": {"about": "parameters", "difference": ["intercept", "log shape"]}}
+    files = made(tmp_path, questions={**asked, "c": {"about": "counts", "sum": ["county 1", "county 2"]}})
+    rows, _, facts = making.read(files)
+    said = [sentences.sentence(row, facts, facts["points"][0]) for row in rows[rows["type"] == "question"].itertuples()]
+    assert said[0].startswith("both: the total rate of county 1 and county 2 is between ")
+    assert said[1].startswith("less: the rate of county 1 minus the rate of county 2 is between ")
+    assert said[2].startswith("p: intercept minus log shape is between ")
+    assert all(text.endswith(" with probability 95 %.") for text in said[:3])
+    assert said[3].startswith("c: the total count of county 1 and county 2 is between ")
+    assert said[3].endswith(" with probability at least 95 %.")
+    shown = {line.quantity: line.interval for line in summary.summarise(files).lines}
+    assert "." in shown["both"]  # a rate is not an integer
+    assert "." not in shown["c"]
+
+
 def test_values_as_agencies_publish_them(counties, tmp_path):
     """Check that withheld values and ranges are used as bounds on the counts. The expected rates are computed with the
     mechanism that withheld the values.
