@@ -211,6 +211,8 @@ def release_sentence(
     budget = f"A budget of {source} would count" if ceiling == {} else f"The budget of {source} counts"
     text += f"{budget} the {unit} of a replaced record, {_factor(first)}{_converted(unit, ceiling or {})}. "
     text += f"At delta = {first['delta']:g}, a release alone has the epsilon in its column; budgets do not count it. "
+    if set(found["quantity"]) == {"each count"}:  # a plan does not read the file, and a tree costs more
+        text += "The table is for a file without a column parent; for a tree, add the key levels to the release. "
     covered = costs.loc[costs["covered"] == "yes", key]
     if (costs["covered"] == "no budget").all():
         return text + f"{source} has no budget."

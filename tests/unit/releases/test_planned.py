@@ -274,6 +274,12 @@ def test_a_relation_of_replacement_is_counted_as_it_is():
         "The rho that the release states refers to neighbours that differ by one record that was repl"
     )
     assert "counts the rho of a replaced record, which is the same number. " in text
+    assert "column parent" not in text  # the rows of the plan are levels
+    disjoint = planning.release_sentence(plan_of(["yes"] * 3).assign(quantity="each count"), {"release": "r"}, "s")
+    assert (
+        "The table is for a file without a column parent; for a tree, add the key levels to the release. " in disjoint
+    )
+    assert disjoint.endswith("The budget that is left covers epsilon = 2 and all smaller values.")
     rate = planning.release_sentence(plan_of(["yes"] * 3, key="rate"), {"release": "r"}, "s")
     assert rate.startswith("The epsilon that the release states")
     none = plan_of(["yes"] * 3).assign(cost=np.nan)
