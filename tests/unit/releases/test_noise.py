@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,6 +17,7 @@ from dpmultinomial._accounting.privacy_profiles import dirichlet_delta
 from dpmultinomial._accounting.swapping import exact_epsilon
 from dpmultinomial._files import csv_table
 from dpmultinomial._files.csv_table import parse
+from dpmultinomial._files.places import FileFault
 from dpmultinomial._mechanisms import dirichlet
 from dpmultinomial._releases import _classifier, _microdata, _noise, losses, room, spending
 from dpmultinomial._releases._places import Refused
@@ -438,3 +440,43 @@ def test_the_smaller_epsilon_at_a_delta_is_stated(stated, method, epsilon, monke
     found = losses.at_delta(cost, parts, delta=1e-5)
     assert found == {"epsilon": epsilon, "delta": 1e-5, "method": method}
     assert asked == [({PureLoss(0.5): 2, PureLoss(0.25): 1}, 1e-5)]
+
+
+@pytest.fixture
+def recorded(tmp_path, monkeypatch):
+    """Return a function that opens a release with the given statement, for which epsilon 2 is found at any delta."""
+
+    def opens(stated, error=None):
+        def at_delta(cost, parts, *, delta):
+            assert (cost, parts) == (spending.Cost(relation=spending.REPLACE, rho=0.5), None)
+            if error:
+                raise error
+            return {"epsilon": 2.0, "delta": delta, "method": "conversion"}
+
+        record = {"mechanism": "swap", "cost": {"relation": spending.REPLACE, "rho": 0.5}, **stated}
+        monkeypatch.setattr(losses, "open_release", lambda folder: SimpleNamespace(record=record, folder=folder))
+        monkeypatch.setattr(losses, "at_delta", at_delta)
+        assert losses.opened(tmp_path).record == record
+
+    return opens
+
+
+@pytest.mark.parametrize(("epsilon", "good"), [(2.0, True), (3.0, True), (2 - 1.9e-6, True), (2 - 2.1e-6, False)])
+def test_a_stated_epsilon_may_be_too_small_by_a_millionth(recorded, epsilon, good, tmp_path):
+    stated = {"epsilon_at_delta": {"epsilon": epsilon, "delta": 1e-5}}
+    if good:
+        recorded(stated)
+        recorded({})  # a record of version 0.2
+        return
+    words = (
+        f"{tmp_path / 'record.json'}: epsilon_at_delta must be >= 2 at delta 1e-05, according to the noise and the "
+        "cost in the record, got 2: ask the author of the release for the original record"
+    )
+    with pytest.raises(FileFault, match=f"^{re.escape(words)}$"):
+        recorded(stated)
+
+
+@pytest.mark.parametrize("error", [ValueError("a"), TypeError("a"), OverflowError("a"), ZeroDivisionError("a")])
+def test_an_epsilon_that_cannot_be_computed_is_a_fault_of_the_record(recorded, error):
+    with pytest.raises(FileFault, match=r"record\.json: epsilon_at_delta cannot be computed from the record \(a\)$"):
+        recorded({"epsilon_at_delta": {"epsilon": 1.0, "delta": 1e-5}}, error)
