@@ -133,7 +133,7 @@ def test_the_rate_is_right_to_the_error_it_states(name):
     variance = integral(lambda r, s: (r - mean) ** 2 * f(r, s), 0.0, np.pi / 2) / whole(name)
     assert (found.mean(), found.sd()) == pytest.approx((mean, variance**0.5), rel=found.rate.error)
     for r in (0.01, 0.05, 0.4):
-        assert float(found.rate.pdf(r)) == pytest.approx(f(r, 1 - r) / whole(name), rel=found.rate.error)
+        assert float(found.rate.pdf(r)) == pytest.approx(f(r, 1 - r) / whole(name), rel=found.rate.error, abs=0)
 
 
 ROUGH = ("six records", "two strata", "a low rate beforehand")
