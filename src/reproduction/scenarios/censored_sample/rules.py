@@ -17,7 +17,7 @@ def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator
     every kind of scenario.
     """
     for label, question in (settings.get("questions") or {}).items():
-        group = question.get("about", "counts")
+        group = question.get("about", "parameters")  # the first group of the posterior
         names = {"parameters": _NAMES[:2], "counts": _NAMES[2:]}.get(group, ())
         yield from question_rules.mistakes({label: question}, names)
     if "release" in settings:
@@ -73,8 +73,8 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
     scales = ", ".join(f"{name} {scale:.4g}" for name, scale in point["scales"].items())
     return [
         f"The {point['records']:,} records are independent draws from one normal distribution.",
-        f"Four statistics were released: mean and sum of squares of the records in [{point['lower']:g}, "
-        f"{point['upper']:g}], and the numbers of records below and above.",
+        f"Four statistics were released: the mean of the records in [{point['lower']:g}, {point['upper']:g}], the sum "
+        "of their squared deviations from this mean (sse), and the numbers of records below and above.",
         f"Each statistic has independent Laplace noise, with scale {scales}.",
         "The results depend on normality, because the censored records are known only as counts and the tails of the "
         "normal distribution replace them.",

@@ -22,10 +22,15 @@ def made(folder, **settings):
 
 
 def test_rows_and_what_stands_apart(tmp_path):
-    rows, comparison, facts = made(tmp_path)
+    asked = {"q": {"difference": ["mu", "sigma2"]}, "s": {"about": "counts", "sum": ["below", "above"]}}
+    rows, comparison, facts = made(tmp_path, questions=asked)
     assert rows[["quantity", "type"]].values.tolist() == [
         ["mu", "parameter"], ["sigma2", "parameter"], ["below", "count"], ["above", "count"],
+        ["q", "question"], ["s", "question"],
     ]  # fmt: skip
+    answers = [sentences.sentence(row, facts, facts["points"][0]) for row in rows.iloc[4:].itertuples()]
+    assert answers[0].startswith("q: mu minus sigma2 is between ")
+    assert answers[1].startswith("s: the total count of below and above is between ")
     assert set(rows["status"]) == {"converged"}
     assert set(comparison["status"]) == {"for comparison"}
     assert "ignoring the noise" in set(comparison["analysis"])
@@ -61,6 +66,7 @@ def _without_nothing(monkeypatch):
         ({"epsilon": None}, "mine: a scenario must contain epsilon"),
         ({"statistics": {"mean": 0.4}}, "mine.statistics: missing keys: sse, low, high"),
         ({"questions": {"q": {"probability": "mi > 0", "about": "parameters"}}}, "mine.questions.q: unknown name 'mi'"),
+        ({"questions": {"q": {"sum": ["below", "above"]}}}, "unknown name 'below': the known names are mu, sigma2"),
     ],
 )
 def test_mistakes(change, said):
