@@ -242,7 +242,7 @@ def test_shares_and_ratios_are_stated_to_be_conditional(shown):
     [
         ({"law": "exact", "rounded": 10}, "rounding", "No noise was added, so there is no guarantee"),
         ({"law": "random_rounding", "base": 3, "fixed": "down"}, "rounding", "No noise was added, so there"),
-        ({"law": "random_rounding", "base": 3}, "rounding", "The privacy cost of the published numbers is not"),
+        ({"law": "random_rounding", "base": 3}, "rounding", "Rounding at random changes a count by less than 3, so"),
         ({"law": "laplace", "scale": 3.0}, "noise", "The privacy cost of the published numbers is not stated"),
     ],
 )
