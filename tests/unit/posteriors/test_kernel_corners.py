@@ -599,6 +599,23 @@ def test_which_statistics_without_noise_are_possible(statistics, words):
         assert normal_model.posterior(statistics, **model).mass.sum() == pytest.approx(1)
 
 
+@pytest.mark.parametrize("correlation", [-0.95, 0.95])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_grid_follows_a_ridge(axis, correlation):
+    """Check correlated normal coordinates of sd 0.2 and 0.06: the profile falls by 30 at 60^(1/2) sd; the ends are
+    1e-6 1.3^k, of which none is within 5 % of that."""
+    sd = np.array([0.2, 0.06])
+
+    def log_density(mu, t):
+        x, y = mu / sd[0], t / sd[1]
+        return -0.5 * (x**2 - 2 * correlation * x * y + y**2) / (1 - correlation**2)
+
+    k = math.ceil(math.log(60**0.5 * sd[axis] / 1e-6) / math.log(1.3))
+    assert 1e-6 * 1.3 ** (k - 1) < 0.95 * 60**0.5 * sd[axis]
+    ends = normal_model._cover(log_density, np.zeros(2), 0.0, axis)[[0, -1]]
+    assert ends == pytest.approx([-1e-6 * 1.3**k, 1e-6 * 1.3**k], rel=1e-9)
+
+
 def test_a_grid_of_nine_cells_by_hand():
     """Check masses 1/4, 1/2, 1/4 of mu = 1, 3, 5 and of log sigma2 = 0, 1, 2: means, deviations, and quantiles between
     the ends of the cells."""
