@@ -622,7 +622,7 @@ def test_a_new_key_of_the_account_is_accepted_by_a_command(spent, tmp_path, dama
     (root / "confidential").mkdir(mode=0o700)
     (root / "confidential/c.csv").write_text(COUNTS)
     key = account() / "key"
-    with pytest.raises(ValueError, match="is a valid key, so no new key was drawn"):
+    with pytest.raises(ValueError, match="is a valid key, so no new key was generated"):
         restoring.new_account_key()
     key.unlink()
     if damage == "short":
@@ -635,7 +635,7 @@ def test_a_new_key_of_the_account_is_accepted_by_a_command(spent, tmp_path, dama
     )  # fmt: skip
     *moved, drawn, follows = run.stdout.splitlines()
     assert len(moved) == (damage != "missing")
-    assert drawn == f"{key}: a new key was drawn"
+    assert drawn == f"{key}: a new key was generated"
     assert follows.endswith(f"which spends no budget: {spent / 'confidential'}")
     assert len(key.read_bytes()) == 32
     assert key.stat().st_mode & 0o777 == 0o600

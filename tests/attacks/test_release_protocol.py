@@ -505,7 +505,7 @@ def test_two_projects_that_release_copies_of_one_file_at_once_spend_one_budget(t
 def test_the_double_without_a_lock_of_the_account_spends_the_budget_of_a_file_twice(tmp_path, monkeypatch):
     monkeypatch.setattr(_protocol, "account_locked", lambda *_, **__: nullcontext())
     roots = two_projects(tmp_path, monkeypatch, "open")
-    _budget_records.of_account().fingerprint(b"")  # draws the key
+    _budget_records.of_account().fingerprint(b"")  # generates the key
     assert at_once(roots, tmp_path / "open", "make the staging folder", 20.0) == ([0, 0], 2.0)
 
 

@@ -60,7 +60,7 @@ class Mechanism(Protocol):
     """Interface for mechanisms whose privacy loss has a known distribution. Every mechanism is hashable.
 
     ``step``      distance of the lattice of its losses; None if they are not on a lattice
-    ``spread``    standard deviation of the loss, roughly
+    ``spread``    approximate standard deviation of the loss
     ``lattice``   exact losses on that lattice, with log of the neglected mass below -`log_mass`
     ``gridded``   losses on a grid of another step, an upper bound
     """
@@ -553,14 +553,12 @@ class SplitLoss:
 
     @cached_property
     def spread(self) -> float:
-        """Smallest spread of the privacy loss over all possible changes in the counts. The spread is roughly the
-        standard deviation of the privacy loss.
-        """
+        """Smallest approximate standard deviation of the privacy loss over all possible changes in the counts."""
         return min(one.spread for case in self.cases for one in case)
 
     def lattice(self, log_mass: float) -> Losses:
-        """Return the privacy loss distribution on a grid. The step is 1/100 of the smallest spread of the loss over all
-        possible changes in the counts.
+        """Return the privacy loss distribution on a grid. The step is 1/100 of the smallest approximate standard
+        deviation of the loss over all possible changes in the counts.
         """
         return self.gridded(self.spread / 100, log_mass)
 

@@ -442,7 +442,7 @@ def _probabilities(table: CsvTable, record: Mapping[str, Any]) -> None:
         sums[key] = sums.get(key, 0.0) + share
     if sums and not np.allclose(list(sums.values()), 1, rtol=0, atol=1e-9):
         raise FileFault(
-            f"{table.name}: the probabilities of a node must sum to 1 for each state of its parents, got the sum "
+            f"{table.name}: the probabilities of a node must sum to 1 for each state of its parents, got a sum of "
             f"{max(sums.values(), key=lambda found: abs(found - 1)):.9g}"
         )
 
@@ -476,7 +476,7 @@ def _named(table: CsvTable, column: str, names: list[str]) -> None:
 
 def _rows(table: CsvTable, wanted: int) -> None:
     if len(table) != wanted:
-        raise FileFault(f"{table.name} must have {wanted} rows, as stated by the record, got {len(table)} rows")
+        raise FileFault(f"{table.name} must have {wanted} rows, as stated in the record, got {len(table)} rows")
 
 
 LEDGER = "ledger.tsv"

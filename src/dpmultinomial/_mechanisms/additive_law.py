@@ -210,8 +210,8 @@ class AdditiveLaw(Coarsenable, ABC):
         return {"law": self._word, self._said or self._name: number_or_range(self.parameter)}
 
     def by_row(self, released: NDArray[Any]) -> Array:
-        """Return the parameter in a shape that broadcasts against released values. There is one parameter for each
-        entry along the first axis of the released values.
+        """Return the parameter of the noise distribution as an array whose shape broadcasts against released values.
+        There is one parameter for each entry along the first axis of the released values.
         """
         return by_row(self._name, self.parameter, released)
 

@@ -99,8 +99,8 @@ def released_values(released: ArrayLike, *, discrete: bool) -> Array:
 
 
 def by_row(name: str, parameter: Array, released: NDArray[Any]) -> Array:
-    """Reshape a parameter from (rows,) to (rows, 1, ..), so that it broadcasts against released values. A parameter of
-    shape () is unchanged.
+    """Reshape a parameter from (rows,) to (rows, 1, ..), so that the parameter broadcasts against released values. A
+    parameter of shape () is unchanged.
 
     Parameters
     ----------

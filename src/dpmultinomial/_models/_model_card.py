@@ -279,12 +279,12 @@ def add_up(name: str, probabilities: NDArray[np.float64], axis: int) -> None:
     ----------
     name : name of the values, for error messages.
     probabilities : probabilities of a table.
-    axis : axis along which the probabilities must have sum 1.
+    axis : axis along which the probabilities must sum to 1.
     """
     sums = np.atleast_1d(probabilities.sum(axis=axis))
     wrong = np.flatnonzero(np.abs(sums - 1) > _WHOLE)
     if len(wrong):
-        raise ValueError(f"{name} must contain probabilities whose sum is 1, got the sum {sums[wrong[0]]:.6g}")
+        raise ValueError(f"{name} must contain probabilities that sum to 1, got a sum of {sums[wrong[0]]:.6g}")
 
 
 def texts(name: str, values: object) -> list[str]:

@@ -1,7 +1,7 @@
 """Command ``python -P -m dpmultinomial._releases``, which prints the privacy budget that the releases have spent.
 
-With ``restore``, the command restores the budget records. With ``new-account-key``, the command draws a new key for the
-fingerprints of released files in the user account if the key is lost.
+With ``restore``, the command restores the budget records. With ``new-account-key``, the command generates a new key for
+the fingerprints of released files in the user account if the key is lost.
 
 The command works in the folder of config.yaml. ``restore`` combines the entries of the journal next to the confidential
 data, the public ledger and the copy of the journal in the user account, and writes all entries to all three, so that no

@@ -49,7 +49,7 @@ from ._places import Refused
 
 COMMAND = "python -P -m dpmultinomial._releases"  # -P: modules in the current folder are not imported
 RESTORE, NEW_KEY = f"{COMMAND} restore", f"{COMMAND} new-account-key"
-_NO_KEY = f"Restore the key from a backup. If there is no backup, run {NEW_KEY} to draw a new key"
+_NO_KEY = f"Restore the key from a backup. If there is no backup, run {NEW_KEY} to generate a new key"
 _NO_HOME = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EEXIST)
 
 

@@ -97,7 +97,7 @@ def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protoc
 
 
 def new_account_key(*, wait: float = _protocol.WAIT) -> list[str]:
-    """Draw a new secret key for the fingerprints of released files in the user account, in place of a key that is lost.
+    """Generate a new secret key for the fingerprints of released files in the user account, in place of a lost key.
     A damaged key is renamed.
 
     Parameters
@@ -121,12 +121,12 @@ def new_account_key(*, wait: float = _protocol.WAIT) -> list[str]:
         raise Refused(f"{memory.folder} is not writable: set XDG_STATE_HOME to a folder that you can write to")
     with _protocol.account_locked(wait=wait):
         if memory.secret():
-            raise Refused(f"{memory.key} is a valid key, so no new key was drawn: there is nothing to do")
+            raise Refused(f"{memory.key} is a valid key, so no new key was generated: there is nothing to do")
         messages = []
         if os.path.lexists(memory.key):
             messages = [f"{memory.key} is damaged and was renamed to {memory.move_aside(memory.key).name}"]
         _confidential.draw_key(memory.key, name="the account's key")
-        messages.append(f"{memory.key}: a new key was drawn")
+        messages.append(f"{memory.key}: a new key was generated")
         if places := sorted({known.place for known in memory.all() if known.files}):
             messages.append(
                 "other projects recognise the files released from the following folders only after each release of the "

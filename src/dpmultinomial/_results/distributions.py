@@ -1,4 +1,4 @@
-"""Distribution of one quantity: a distribution on listed values, a density, or a sample of draws.
+"""Distribution of one quantity: a discrete distribution, a continuous distribution, or a sample of draws.
 
 All of them have the interface of `Marginal`.
 """

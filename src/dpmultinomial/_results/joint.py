@@ -3,7 +3,7 @@
 Counts are independent, listed, or independent except for a weight on their sum (`Coupled`). The weights of a sum are
 those of consecutive integers (`Window`).
 
-Coupled counts are sums in a binary tree. If there are many counts, the distribution of a few of them is computed by
+Coupled counts are sums in a binary tree. If there are many counts, the distribution of selected counts is computed by
 Fourier sums (`spectral_ties`).
 """
 

@@ -1,5 +1,5 @@
-"""Distributions of a few of many independent counts, given the distribution of the sum of all counts, computed by
-Fourier sums.
+"""Distributions of selected counts among many independent counts, given the distribution of the sum of all counts.
+The distributions are computed by Fourier sums.
 
 Let p_k be the distribution of count k and g the weight on the sum of all counts. The weight of a sum u of a few counts
 P is

@@ -395,5 +395,5 @@ def with_noise(settings: Mapping[str, Any], found: Names) -> dict[str, Any]:
 
 
 def is_summary(noise: object) -> bool:
-    """Return whether the noise is specified by the name of a CSV file, as written by OpenDP's ``summarize()``."""
+    """Return whether the noise is specified by the name of a CSV file. OpenDP's ``summarize()`` writes such files."""
     return isinstance(noise, str) and noise.lower().endswith(".csv")

@@ -195,7 +195,7 @@ def taken_apart(words: Sequence[str]) -> Asked:
                 continue
             elif _FOLDER.match(word):
                 raise ConfigError(
-                    f"the option {word} is not supported: change to the folder of the project with cd, and run the "
+                    f"the option {word} is not supported: change to the project folder with cd, and run the "
                     "command without this option"
                 )
             if into is None:

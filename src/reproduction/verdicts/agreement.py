@@ -189,7 +189,7 @@ def _explained(rows: list[dict[str, Any]], paper: str) -> None:
     if bare:
         raise ValueError(
             f"{paper}: every row with the verdict 'differs' must have a reason, but the reason is missing for "
-            f"{'; '.join(bare)}: add a note in agreement.ours"
+            f"{'; '.join(bare)}: add the reason as a note in agreement.ours"
         )
 
 

@@ -105,7 +105,7 @@ def test_whatever_stands_in_an_export_it_is_refused_plainly_or_predicts(make):
     ("change", "words"),
     [
         (lambda e: e["feature_log_prob"][0][0].__setitem__(0, float("nan")), "must contain only numbers, got NaN"),
-        (lambda e: e["feature_log_prob"][0][0].__setitem__(0, 0.0), "whose sum is 1"),
+        (lambda e: e["feature_log_prob"][0][0].__setitem__(0, 0.0), "that sum to 1"),
         (
             lambda e: e["feature_log_prob"][0][0].__setitem__(0, 0.5),
             "must contain log probabilities from -1e.290 to 0, got 0.5",
@@ -113,7 +113,7 @@ def test_whatever_stands_in_an_export_it_is_refused_plainly_or_predicts(make):
         (lambda e: e["class_log_prior"].__setitem__(0, -1e300), "must contain log probabilities"),
         (
             lambda e: e["class_log_prior"].__setitem__(0, -50.0),
-            "class_log_prior must contain probabilities whose sum is 1",
+            "class_log_prior must contain probabilities that sum to 1",
         ),
         (lambda e: e["feature_log_prob"].pop(), r"must have one list per column \(2 columns\), got 1"),
         (lambda e: e["columns"][0].__setitem__("upper", 0.0), "lower must be below upper"),
@@ -263,7 +263,7 @@ def test_probabilities_sum_to_one_within_a_millionth(off, ok):
     if ok:
         _model_card.add_up("x", table, axis=1)
     else:
-        with pytest.raises(ValueError, match=f"whose sum is 1, got the sum {1 + off:.6g}"):
+        with pytest.raises(ValueError, match=f"that sum to 1, got a sum of {1 + off:.6g}"):
             _model_card.add_up("x", table, axis=1)
 
 

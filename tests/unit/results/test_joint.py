@@ -1,6 +1,6 @@
 """Tests of joint distributions of counts: differences of tied integers against fractions, sums against convolutions.
 
-Ties of a few of many counts are Fourier sums; inaccurate ties are rejected.
+Ties of selected counts among many counts are Fourier sums; inaccurate ties are rejected.
 """
 
 import math

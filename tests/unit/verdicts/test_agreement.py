@@ -208,7 +208,7 @@ def test_what_differs_says_why():
     number = pd.DataFrame([["t", "q", "number", 1.0, 0, np.nan, "", ""]], columns=list(agreement.PUBLISHED))
     with pytest.raises(
         ValueError,
-        match=r"must have a reason, but the reason is missing for t: q: add a note in agreement\.ours",
+        match=r"must have a reason, but the reason is missing for t: q: add the reason as a note in agreement\.ours",
     ):
         agreement.compare(number, pd.DataFrame([rows.computed("t", "q", 2)]), paper="x")
     allowed = "The verdict allows a difference of 50 % of the printed value, which is half a unit of its last digit."

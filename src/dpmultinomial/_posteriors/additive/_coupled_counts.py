@@ -649,7 +649,7 @@ class TransformedCounts:
         return _trimmed(self.solved.totals[0], self.solved.total)
 
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the distribution, which is ``exact``, or ``approximate`` with a bound on the error."""
+        """Accuracy status of the distribution: ``exact``, or ``approximate`` with a bound on the error."""
         return self.certificate.accuracy()
 
     def log_probabilities(self, vectors: Whole) -> Array:

@@ -576,7 +576,7 @@ class CensoredPosterior:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the draws, which is ``converged``, ``not converged`` or ``approximate``. The status is
+        """Accuracy status of the draws: ``converged``, ``not converged`` or ``approximate``. The status is
         ``approximate`` if the chains converged, but the error of the sampled distribution exceeds 0.005 or a proposal
         had no density.
         """

@@ -158,8 +158,8 @@ class GridPosterior:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the posterior, which is ``exact`` for statistics without noise. If noise was ignored, the
-        status is ``approximate`` with unknown error.
+        """Accuracy status of the posterior. For statistics without noise, the status is ``exact``. If noise was
+        ignored, the status is ``approximate`` with unknown error.
         """
         if self.noise_ignored:
             return Accuracy(

@@ -50,7 +50,7 @@ class Batch:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the results, which is always ``exact``. The rounding error is at most `LARGEST_ERROR` for
+        """Accuracy status ``exact`` of the results. The rounding error is at most `LARGEST_ERROR` for
         every table.
         """
         return EXACT

@@ -413,7 +413,7 @@ class ShareLaw(TailedLaw):
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the share, which is ``approximate`` with the bound `error`. The mean and the variance do
+        """Accuracy status ``approximate`` of the share, with the error bound `error`. The mean and the variance do
         not depend on the interpolation.
         """
         reason = "relative error of density and probabilities: integral, mean, variance, points between the nodes"

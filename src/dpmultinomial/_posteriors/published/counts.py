@@ -391,7 +391,7 @@ class Batch:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the results, which is always ``exact``. For every count, the posterior probability of the
+        """Accuracy status ``exact`` of the results. For every count, the posterior probability of the
         neglected values is below 1e-12.
         """
         return EXACT

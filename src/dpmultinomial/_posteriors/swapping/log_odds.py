@@ -653,7 +653,7 @@ class CommonOdds(TailedLaw):
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the posterior distribution, which is ``approximate``, with the estimated error `error`."""
+        """Accuracy status ``approximate`` of the posterior distribution, with the estimated error `error`."""
         return Accuracy("approximate", self.error, "relative error of probabilities, from the interpolated density's")
 
     @cached_property

@@ -190,7 +190,7 @@ class Weighted:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the draws, which is ``approximate``, with the error 1/sqrt(effective sample size)."""
+        """Accuracy status ``approximate`` of the draws, with the error 1/sqrt(effective sample size)."""
         return _monte_carlo(self.efficiency * len(self.weights))
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:

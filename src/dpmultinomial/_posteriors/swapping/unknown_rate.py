@@ -120,9 +120,7 @@ class RateLaw(TailedLaw):
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy status of the posterior of the swap rate, which is ``approximate``, with the estimated error
-        `error`.
-        """
+        """Accuracy status ``approximate`` of the posterior of the swap rate, with the estimated error `error`."""
         return Accuracy("approximate", self.error, "relative error of probabilities, from the interpolated likelihood")
 
     def nodes(self, size: int) -> tuple[Array, Array]:

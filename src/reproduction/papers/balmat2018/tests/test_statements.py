@@ -402,7 +402,7 @@ def test_rows_of_figure_1(monkeypatch):
 
 def test_the_plotted_density_of_figure_1():
     """Check that the plotted density for epsilon = 1/2 is compared with the posterior at the noise scale 4, and that
-    the left side equals an error of 0.125 that is added at one point.
+    the left side of the claimed equation equals an error of 0.125 that is added at one point.
     """
     x = np.linspace(0.1, 0.9, 5)
     rows = [(a, b) for a in range(5) for b in range(5 - a)]
@@ -528,8 +528,8 @@ def test_digits_that_leave_one_group():
 
 
 def test_a_digit_more_than_expected_is_twice_its_mean(monkeypatch):
-    """Check that the left side of the claim is the largest absolute difference in digits (0.3) or, if larger, twice the
-    absolute mean difference (0.4).
+    """Check that the left side of the claimed equation is the largest absolute difference in digits (0.3) or, if
+    larger, twice the absolute mean difference (0.4).
     """
     monkeypatch.setattr(agreement, "_fewest", lambda total, p: 12.0)
     table = pd.DataFrame({"p1": [0.2, 0.3], "p0": 0.3, "perr": 0.5, "pair": [12.1, 12.3]})

@@ -331,7 +331,7 @@ CHECKS = {"phi_density": "_densities", "phi_by_rate": "_by_rate", "privacy_loss"
 )  # fmt: skip
 def test_an_error_of_a_plotted_value_is_the_left_side(drawn, name, where, by, left):
     """Check that the plotted values agree with the formulas, and that an error of known size in a plotted value changes
-    the left side of the claim to the expected value. A missing value is never accepted.
+    the left side of the claimed equation to the expected value. A missing value is never accepted.
     """
     check = getattr(figure_checks, CHECKS[name])
     assert check(drawn[name])["ours"] > 0
@@ -348,8 +348,8 @@ def test_an_error_of_a_plotted_value_is_the_left_side(drawn, name, where, by, le
 
 
 def test_errors_of_medians_and_of_the_remaining_association(drawn):
-    """Check that the left side is 1/4 if the 3/4 quantile is plotted instead of the median, and that an error of the
-    remaining association is reported.
+    """Check that the left side of the claimed equation is 1/4 if the 3/4 quantile is plotted instead of the median, and
+    that an error of the remaining association is reported.
     """
     table = drawn["phi_by_rate"].copy()
     (place,) = table.index[(table["kind"] == "median") & (table["rate"] == 0)]
@@ -453,8 +453,8 @@ def test_a_mixture_is_read_from_its_names():
 
 
 def test_errors_of_the_posterior_curves_and_weights():
-    """Check that the left side of a claim equals the error of a plotted density, of a weight or of the acceptance
-    probability.
+    """Check that the left side of the claimed equation equals the error of a plotted density, of a weight or of the
+    acceptance probability.
     """
     law = swapped_table.exact([[1, 2], [3, 4]], rate=0.3)
     values = {f"weight of {t.ravel().tolist()}": w for t, w in zip(law.tables, law.weights, strict=True)}

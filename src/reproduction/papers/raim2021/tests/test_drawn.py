@@ -474,8 +474,8 @@ MOVED = [
 
 @pytest.mark.parametrize(("function", "name", "column", "where"), MOVED)
 def test_an_error_in_a_plotted_curve_is_the_left_side(honest, function, name, column, where):
-    """Check that a claim about a plotted curve holds, and that the left side equals the error if one point of the curve
-    is changed.
+    """Check that the claimed equation about a plotted curve holds, and that the left side of the equation equals the
+    error if one point of the curve is changed.
     """
     assert judged(function, honest, name)["ours"] > 0
     for by in (0.125, -0.125):
@@ -486,7 +486,7 @@ def test_an_error_in_a_plotted_curve_is_the_left_side(honest, function, name, co
 
 def test_errors_of_the_plotted_candidates(honest):
     """Check that an accepted candidate at a distance of 0.2 above P(A_u), or a rejected candidate 0.2 below P(A_u),
-    gives a left side of 0.2.
+    changes the left side of the claimed inequality to 0.2.
     """
     right = honest["accept_reject"]
     assert figure_checks._candidates(right)["ours"] >= 0

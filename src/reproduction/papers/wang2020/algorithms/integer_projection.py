@@ -112,7 +112,7 @@ def largest_remainder(rows: Array, totals: ArrayLike) -> NDArray[np.int64]:
     left = wanted.astype(np.int64) - whole.sum(axis=1)
     if np.any(left < 0) or np.any(left > rows.shape[1]):
         raise ValueError(
-            "the sums of the rows must be equal to the totals, got the sum "
+            "the sums of the rows must be equal to the totals, got a sum of "
             f"{rows.sum(axis=1)[(left < 0) | (left > rows.shape[1])][0]:g} for the total "
             f"{wanted[(left < 0) | (left > rows.shape[1])][0]:g}"
         )

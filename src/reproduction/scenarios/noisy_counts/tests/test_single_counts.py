@@ -367,8 +367,8 @@ def test_rates_without_a_total_are_refused_in_words(batch, tmp_path, monkeypatch
 )
 @pytest.mark.parametrize("odd", ["", "t99,c0,5,extra\n", 't99,5" pipe,5\n'])
 def test_a_fitted_prior_of_a_batch_needs_rows_that_the_check_counts(rows, more, wrong, odd, tmp_path):
-    """Check that a malformed row counts as a row in the check of the settings and is not rejected by this check,
-    because the run checks the table of the row.
+    """Check that the validation of the settings includes a malformed row in the number of rows and does not reject this
+    row. The table of the row is checked later, during the run.
     """
     lines = "".join(f"t{i},c0,{i}\n" for i in range(rows - bool(odd))) + odd
     (tmp_path / "batch.csv").write_text("table,name,value\n" + lines)
