@@ -97,6 +97,7 @@ LATER: dict[str, Rule] = {  # keys that records of version 0.2 do not have
     ),
     "against_ceiling": lambda v: _text(v) or _cost(v),
     "ceiling": lambda v: _text(v) or (isinstance(v, dict) and all(map(_positive, v.values()))),
+    "budget_sources": lambda v: _texts(v) and len(v) >= 2,  # only if several sources have the same people
 }
 _COUNTS: dict[str, Rule] = {"scale": _scale, "step": _one(1), "categories": _whole(2)}
 _MODEL: dict[str, Rule] = {

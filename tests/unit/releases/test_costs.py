@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
+import dpmultinomial as dpm
 from dpmultinomial._accounting import swapping
 from dpmultinomial._accounting.privacy_profiles import dirichlet_epsilon
 from dpmultinomial._files import csv_table
@@ -417,6 +418,7 @@ def test_next_years_file_does_not_get_the_budget_again(staff, used, other):
     """Check both orders: what is spent on either source counts against the other."""
     folder = room.make("one", asked(used), budgets=SHARED, root=staff)
     assert json.loads((folder / "record.json").read_text())["budget_sources"] == ["first", "second"]
+    assert dpm.read(folder).facts["budget_sources"] == ["first", "second"]  # the release can be analysed
     found = room.check("two", asked(other), budgets=SHARED, root=staff)
     assert len(found) == 1
     assert f"budgets/{other}: epsilon would rise from 2 to 4 (replace a record), but the budget is 3" in found[0][1]
