@@ -296,7 +296,7 @@ def test_the_table_of_a_plan_has_rounded_cells():
         "epsilon at delta 1e-06", "covered",
     ]  # fmt: skip
     assert table.iloc[0].tolist() == [
-        "0.5", "a", "4", "12", "0.5 (add or remove a record)", "1 (replace a record)", "0.1667", "yes",
+        "0.5", "a", "4", "12", "0.5 (add or remove a record)", "1 (replace a record)", "0.166667", "yes",
     ]  # fmt: skip
     assert table.iloc[1].tolist()[1:4] == ["b", "exact", ""]
     assert table["covered"].tolist() == ["yes", "yes", "no budget", "no budget", "no", "no"]
