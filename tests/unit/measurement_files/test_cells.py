@@ -339,6 +339,26 @@ def test_bounds_of_the_rest(tmp_path):
         assert (whole.lower[-1], whole.upper[-1]) == ends
 
 
+@pytest.mark.parametrize(
+    ("own", "ends"),
+    [
+        ((0.0, np.inf), (4, 9)),  # the blocks have 1 + 3 to 2 + 7 records
+        ((5.0, 8.0), (5, 8)),
+        ((2.0, 8.0), (4, 8)),
+        ((5.0, 20.0), (5, 9)),
+        ((5 + 1e-9, 8 - 1e-9), (5, 8)),  # rounding errors
+        ((4.1, 8.9), (5, 8)),
+    ],
+)
+def test_a_node_without_its_blocks_has_the_closer_of_two_bounds(own, ends):
+    """The bounds of the node and the sums of the bounds of its blocks; the other node keeps its blocks."""
+    tree = Tree([-1, 0, 0, 1, 1, 2])
+    lower, upper = np.array([0, own[0], 0, 1, 3, 2]), np.array([np.inf, own[1], np.inf, 2, 7, 6])
+    low, high = cells._gathered(tree, np.array([0, 1, 2, 5]), lower, upper)
+    assert (low[1], high[1]) == ends
+    assert (low[[0, 2, 5]].tolist(), high[[0, 2, 5]].tolist()) == ([0, 0, 2], [np.inf, np.inf, 6])
+
+
 def units(folder):
     """Housing units of two counties, with exact totals 7 and 4."""
     put(folder, "County", [("050100011", "h1_dpq", {"h1": "h1"}, [4, 5], 9.0)], ending="Unit_PL_PROD")

@@ -92,6 +92,17 @@ def test_draws_with_few_records_count_as_exact_in_the_bound(few, reach, sign, mo
     assert 0 < checked <= min(24, 60 - few)
 
 
+@pytest.mark.parametrize(("mu", "sigma2"), [(0.8, 0.5), (-0.1, 0.5), (0.25, 3.0)])
+def test_posterior_medians_are_compared_with_the_prior_in_closed_form(mu, sigma2, monkeypatch):
+    """Twice the smaller tail of N(0.2, 0.09), whose standard deviation is 0.3, and of the inverse gamma prior."""
+    monkeypatch.setattr(censored_statistics, "predictive", lambda release, *, rng: (1.0, 1.0, 1.0, 1.0))
+    release = SimpleNamespace(prior=Prior(0.2, 0.09, 3.0, 2.0))
+    found = censored_statistics.compare(release, (mu, sigma2), rng=stream(1, "medians"))
+    law = invgamma(3.0, scale=2.0)
+    expected = 2 * norm.sf(abs(mu - 0.2) / 0.3), 2 * min(law.cdf(sigma2), law.sf(sigma2))
+    assert found.parameters == pytest.approx(expected, rel=1e-9)
+
+
 def test_the_bound_is_zero_if_all_draws_have_few_records():
     assert censored_statistics.total_variation(np.zeros(9), np.full(9, 18.0), np.full(9, 63)) == (0.0, 0)
 

@@ -651,6 +651,16 @@ def test_the_prior_matters_if_means_or_ends_differ_by_enough_standard_deviations
     assert counts.differs_from_flat(flat, own).tolist() == [matters]
 
 
+@pytest.mark.parametrize(("prior", "matters"), [({"law": "geometric", "mean": 2.0}, 2), ("flat", 0)])
+def test_facts_of_a_batch_count_its_rows(prior, matters):
+    """Two values under a prior with a mean far below sd 10, and a fraction, which is impossible."""
+    law = law_of({"law": "discrete_gaussian", "sigma": 10.0})
+    found = counts.exact([4.0, 400.0, 2.5], noise=law, prior=prior)
+    facts = found.facts()
+    assert [facts[key] for key in ("counts", "refused", "prior_matters")] == [3, 1, matters]
+    assert repr(found) == f"Batch(3 counts, 1 refused, {matters} decided by the prior)"
+
+
 def test_a_prior_that_moves_only_an_end_is_reported():
     """Check a pole at 0 with heavy tails: 2.5 % of the mass near 0 moves the lower end, but not the mean by .5 sd."""
     found = counts.posterior([41_000.0], noise={"law": "laplace", "scale": 6553.6}, prior="1/(1+n)")

@@ -602,6 +602,27 @@ def test_the_smallest_pvalue_of_a_table_is_multiplied_by_the_number_of_tested_va
     assert alone["smallest"] == pytest.approx(2 * np.nanmin(first), rel=1e-12)
 
 
+@pytest.mark.parametrize("scales", [(1.0, 3.0), (3.0, 1.0)])
+@pytest.mark.parametrize("gap", [-25, 25])
+def test_a_sum_is_tested_with_the_noise_of_the_counts_of_its_own_table(scales, gap):
+    """The tail of the sum of two discrete Laplace terms, by convolution. The other table has much wider noise."""
+    d = np.arange(-200, 201)
+    one, two = ((1 - a) / (1 + a) * a ** np.abs(d) for a in np.exp(-1 / np.array(scales)))
+    tail = np.convolve(one, two)[400 + abs(gap) :].sum()
+    law = dpm.DiscreteLaplace(scale=np.array([*scales, 40.0, 40.0]))
+    values = np.array([50.0, 50.0 + gap, 45.0, 60.0])
+    p, worst = counts_facts.conflicts(values, law, np.array([0, 2, 4]), np.array([100, 100]), 0.5)
+    assert p[0] == pytest.approx(2 * 3 * tail, rel=1e-9, abs=0)
+    assert worst[0] == 2  # the total
+    assert np.isnan(p[1])
+
+
+def test_the_facts_state_how_many_counts_were_measured():
+    law = dpm.DiscreteLaplace(scale=2.0)
+    found = dpm.posterior(dpm.Release([12, None, 7, None, 20], mechanism=law, total=60)).facts
+    assert (found["counts"], found["measured"]) == (5, 3)
+
+
 @pytest.mark.parametrize("total", [100_000, 333_332, 333_333, 400_000])
 def test_a_large_table_is_tested_alone_as_among_many_tables(total):
     """Check totals on both sides of the limit above which the most favourable count is used."""
