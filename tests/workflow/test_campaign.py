@@ -542,7 +542,7 @@ def test_overlays_are_merged_as_snakemake_merges_them(tmp_path):
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        ("root_seed: {a: 1}", "root_seed has keys and values"),
+        ("root_seed: {a: 1}", "root_seed contains keys and values"),
         ("raim2021: {xi_mean: {draws: 1000000000000}}", "raim2021.xi_mean.draws: would take about"),
         ("scenarios: {a: {kind: additive_counts, released: [1, 2], epsilon: 5.0e-324}}", "scenarios.a.epsilon: 5e-324"),
     ],
