@@ -184,7 +184,8 @@ def assumptions(facts: Facts, point: Facts) -> list[str]:
     asked = (facts["settings"].get("questions") or {}).values()
     if point.get("among") or any({"ratio", "share"} & set(question) for question in asked):
         sentences.append("Shares among some names, and ratios, are given that their denominators are not 0.")
-    if isinstance(point.get("total"), Mapping) and "shares" in point.get("groups", ()):
+    about = {*point.get("groups", ()), *(question.get("about") for question in asked)}
+    if isinstance(point.get("total"), Mapping) and "shares" in about:
         sentences.append("Shares of the file are given that its total is not 0.")
     if prior := point.get("prior"):
         sentences.append(f"Prior: {getattr(rules, 'prior_text', prior_text)(prior)}.")

@@ -767,6 +767,9 @@ def test_the_shares_of_a_file_whose_total_is_noisy_state_their_condition(total, 
     assert ("Shares of the file are given that its total is not 0." in text) is stated
     text = sentences.assumptions({"kind": "noisy_counts", "settings": {}}, {**point, "groups": ["counts"]})
     assert not any("Shares" in one for one in text)
+    settings = {"questions": {"d": {"difference": ["a", "b"], "about": "shares"}}}
+    text = sentences.assumptions({"kind": "noisy_counts", "settings": settings}, {**point, "groups": ["rates"]})
+    assert any(one.startswith("Shares of the file") for one in text) is stated
 
 
 @pytest.mark.parametrize("total", [{"released": 4, "noise": {"law": "laplace", "scale": 1.0}}, 4])
