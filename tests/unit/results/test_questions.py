@@ -246,7 +246,7 @@ def test_rates_are_compared_by_draws_and_one_alone_by_its_law():
     assert drawn.accuracy.status == "approximate"
     assert 0 < drawn.accuracy.error < 2e-3
     assert abs(drawn - exact) < 5 * drawn.accuracy.error
-    assert "approximate, standard error" in repr(drawn)
+    assert f"(approximate, error {drawn.accuracy.error:.1g})" in repr(drawn)
     assert posterior.probability("a <= 0.5", of="rates") == pytest.approx(1 - exact)
     assert posterior.probability("-1 * a < -0.5", of="rates") == pytest.approx(exact)
     with pytest.raises(ValueError, match="rng is required, because this question is answered by sampling"):
