@@ -278,7 +278,7 @@ def test_detection_limits_at_their_ends():
     ],
 )  # fmt: skip
 def test_quoted_numbers_have_half_a_unit_of_their_last_digit(written, value, half):
-    assert quotes.value(written) == pytest.approx((value, half), rel=1e-12)
+    assert quotes.value(written) == pytest.approx((value, half), rel=1e-12, abs=0)
 
 
 def test_words_are_no_quoted_numbers():
