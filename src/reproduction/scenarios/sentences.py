@@ -218,7 +218,8 @@ def _absent(point: Facts) -> Iterator[str]:
     below = f" (values below {stated['below']})" if "below" in stated else ""
     how = {"zero": "0 was released", "withheld": f"the value was withheld{below}", "unknown": "no value is known"}
     number, each = stated["number"], how[stated["are"]]
-    yield f"{number:,} {'cell is' if number == 1 else 'cells are'} not listed in the file; for these cells, {each}."
+    are, these = ("cell is", "this cell") if number == 1 else ("cells are", "these cells")
+    yield f"{number:,} {are} not listed in the file; for {these}, {each}."
 
 
 def prior_text(prior: Any) -> str:

@@ -782,7 +782,7 @@ def test_counts_that_depend_on_the_prior_are_counted():
 @pytest.mark.parametrize(
     ("stated", "told"),
     [
-        ({"number": 1, "are": "zero"}, "1 cell is not listed in the file; for these cells, 0 was released."),
+        ({"number": 1, "are": "zero"}, "1 cell is not listed in the file; for this cell, 0 was released."),
         ({"number": 2, "are": "unknown"}, "2 cells are not listed in the file; for these cells, no value is known."),
         (
             {"number": 2000, "are": "withheld", "below": 10},
