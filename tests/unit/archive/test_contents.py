@@ -16,21 +16,33 @@ import pandas as pd
 import pytest
 import yaml
 
-from dpmultinomial import __version__
+from dpmultinomial import __version__, _git
 from reproduction import paper, provenance, tables, trust
 from reproduction.archive import checksums, claims, contents, crate, verifying
 from reproduction.jobs import artefacts, costs
 from reproduction.verdicts import in_process, summary
 
 # the trial with every index checked runs a copy of the packages alone
-pytestmark = pytest.mark.skipif(
-    not (contents.ROOT / ".git").exists(), reason="no checkout: an archive holds what git knows"
-)
+pytestmark = pytest.mark.skipif(not (contents.ROOT / "Snakefile").exists(), reason="no folder of the whole project")
 
 ROOT = Path(__file__).parents[3]
 SLUG = "balmat2018"
 CANARY = b"canary-7f3a9c"
 TOP = f"dpmultinomial-{__version__}"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def listed_by_git():
+    """Provide a list of sources and the time of a commit in a copy that is no checkout, as for the trial of mutants."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not (ROOT / ".git").exists():
+            tops = (ROOT / name for name in ("src", "tests", "workflow", "config", "docs"))
+            paths = [path for top in tops for path in top.rglob("*") if path.suffix in (".py", ".md", ".yaml", ".smk")]
+            paths += [path for path in ROOT.iterdir() if path.is_file()]
+            names = sorted(str(path.relative_to(ROOT)) for path in paths)
+            patch.setattr(_git, "files", lambda folder: names)
+            patch.setattr(_git, "commit_time", lambda folder: 1767323045)
+        yield
 
 
 def state(path, text, **inputs):
@@ -119,6 +131,7 @@ def test_it_is_the_same_to_the_byte_on_another_path(run, archive, tmp_path):
     assert {m.mode for m in members} <= {0o644, 0o755}
 
 
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no checkout: an archive holds what git knows")
 def test_it_holds_sources_locks_and_every_declared_result_with_its_provenance(archive):
     with tarfile.open(archive) as tar:
         names = {name.partition("/")[2] for name in tar.getnames()}
