@@ -50,7 +50,8 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
     if row.status == "not converged":
         return f"The Markov chain for {row.quantity} did not converge: do not use this number."
     if row.type == "question":
-        return _question(row, questions_of(facts), certain=bounded(point))
+        text, cell = _question(row, questions_of(facts), certain=bounded(point)), point.get("cell", "total")
+        return text if cell == "total" else f"{text.removesuffix('.')} (counts of {cell})."
     if simulated(facts, point):
         return _score(row, facts)
     # intervals of integer quantities contain more than their nominal probability

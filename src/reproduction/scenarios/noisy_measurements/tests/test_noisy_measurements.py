@@ -3,6 +3,7 @@ tables and the command line.
 """
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from dpmultinomial._measurement_files.places import COLUMNS
 from dpmultinomial._seeding import stream
 from reproduction import command, kind, synthetic_census
 from reproduction.config import config, scenario_settings
-from reproduction.scenarios import figure, making, page
+from reproduction.scenarios import figure, making, page, sentences
 from reproduction.scenarios.noisy_measurements import rules
 from reproduction.scenarios.summary import summarise
 
@@ -202,3 +203,11 @@ def test_the_example_writes_files_that_can_be_answered(tmp_path, capsys):
 def test_the_prior_of_the_deepest_counts_is_described():
     expected = "the counts of the leaves are independent, and the prior of each leaf is: weight 1/(1 + n) for a count n"
     assert rules.prior_text({"law": "leaves", "priors": {"law": "1/(1+n)"}}) == expected
+
+
+@pytest.mark.parametrize(("cell", "end"), [("hispanic", " (counts of hispanic)."), ("total", "")])
+def test_the_answer_to_a_question_names_the_cell(cell, end):
+    row = SimpleNamespace(quantity="q", type="question", mean=0.25, lower=np.nan, status="exact", error=0.0)
+    facts = {"kind": "noisy_measurements", "settings": {"questions": {"q": {"probability": "county 1 > county 2"}}}}
+    said = sentences.sentence(row, facts, {"cell": cell})
+    assert said == f"q: the probability that county 1 > county 2 is 25 %{end or '.'}"
