@@ -9,6 +9,7 @@ import pytest
 from scipy import optimize, stats
 
 import dpmultinomial as dpm
+from dpmultinomial._confidence import hypotheses
 from dpmultinomial._confidence.confidence import PValue
 from dpmultinomial._confidence.hypotheses import (
     Sample,
@@ -182,6 +183,35 @@ def test_the_noise_of_each_count_is_divided_by_the_size_of_its_own_sample(kind, 
     z = (y[0] / sizes[0] - y[1] / sizes[1]) / math.sqrt(variance)
     found = kind(y, sizes, tuple(added([(law, 1)]) for law in noises))
     assert found.pvalue() == pytest.approx(2 * stats.norm.sf(z) + 0.001, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    "laws", [(DL(scale=2.0), DG(sigma=0.5)), (DG(sigma=0.5), DL(scale=2.0))], ids=["first", "second"]
+)
+@pytest.mark.parametrize(("kind", "shift"), [(TwoRates, 0.0), (TwoRates, 0.1), (TwoPoissonRates, None)])
+def test_the_rates_of_a_test_have_no_tail_below_half_of_gamma(kind, shift, laws, monkeypatch):
+    """If the rates are equal, both tails are those of the sum of both counts, with the noise of both; otherwise, those
+    of the second count.
+    """
+    given = []
+    monkeypatch.setattr(hypotheses, "_bound", lambda samples, statistic, rates, *_, **__: given.append(rates) or 0.5)
+    y, sizes = (9.0, 17.0), (20, 40)
+    test = kind(y, sizes, tuple(added([(law, 1)]) for law in laws))
+    test.pvalue(*([] if shift is None else [shift]))
+    used = [1] if shift else [0, 1]
+    size, total = sum(sizes[i] for i in used), sum(y[i] for i in used)
+    first, mass = 0, np.ones(1)
+    for x, p in (noise(laws[i], 1e-16) for i in used):
+        first, mass = first + int(x[0]), np.convolve(mass, p)
+
+    def tail(q, right):
+        k = np.arange(size + 1 if kind is TwoRates else 400)
+        file = stats.binom.pmf(k, size, q) if kind is TwoRates else stats.poisson.pmf(k, size * q)
+        both, at = np.convolve(file, mass), int(total) - first
+        return (both[at:].sum() if right else both[: at + 1].sum()) - 0.0005
+
+    ends = [optimize.brentq(tail, 0.0, 1.0 if kind is TwoRates else 4.0, args=(right,)) for right in (True, False)]
+    assert given[0][[0, -1]] == pytest.approx([ends[0], min(ends[1], 1 - (shift or 0.0))], abs=1e-6)
 
 
 def rejected(kind, sizes, law, y):
