@@ -177,6 +177,7 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
     # without a total, a mistake in a count does not affect the other counts of its table
     part = facts["kind"] == "noisy_counts" and tables["refused"] > 0 and set(rows["type"]) - {""} == {"count"}
     whole, partly = (" completely", ", in whole or in part") if part else ("", "")
+    of_all = " completely analysed" if part else ""  # the other numbers of the remaining tables are not counted
     noun, were = "table" if tables["all"] == 1 else "tables", "was" if answered == 1 else "were"
     return Summary(
         name=facts["scenario"],
@@ -190,7 +191,7 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
         assumptions=["Each table is analysed separately, with the same settings.", *_assumed(facts, rows)],
         accuracy=[
             *(
-                f"The numbers of {n:,} table{'s' * (n > 1)} are {sentences.STATUS_TEXT[status]}."
+                f"The numbers of {n:,}{of_all} table{'s' * (n > 1)} are {sentences.STATUS_TEXT[status]}."
                 for status, n in statuses.items()
             ),
             *_few_areas(facts["kind"], statuses),

@@ -361,6 +361,7 @@ def test_a_batch_states_the_prior_of_all_tables(shown):
     Path("many.csv").write_text("table,name,value\nt,a,3\nt,b,oops\nu,a,3\nu,b,5\n", encoding="utf-8")
     text = shown(file="many.csv", noise=noise)  # a is analysed in both tables
     assert text.startswith("1 of 2 tables was analysed completely; 1 was rejected, in whole or in part.\n")
+    assert "\nThe numbers of 1 completely analysed table are exact" in text
     text = shown(file="many.csv", epsilon=1.0, confidence=0.9)
     assert "The 90 % confidence intervals need no prior: intervals made this way cover the true count in at" in text
     told = page.protected(page.write(making.files("mine", "."), "page.html"), {})
