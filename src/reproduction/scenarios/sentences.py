@@ -244,6 +244,60 @@ def prior_text(prior: Any) -> str:
 _PARAMETERS = 12  # maximum number of parameters of a prior that are listed
 
 
+def prior_of_counts(words: Mapping[str, Any]) -> str:
+    """Return a description of the prior of counts, including how the prior was chosen. If the scenario has several
+    groups, the description covers each group.
+    """
+    if "groups" in words:
+        parts = [f"{name}: {_prior_law_text(part)}" for name, part in words["groups"].items()]
+        return f"{'; '.join(parts)} ({words['chosen']})"
+    return _prior_law_text(words) + (f" ({words['chosen']})" if "chosen" in words else "")
+
+
+def level_text(name: str) -> str:
+    """Return the name of a level of a tree as text. The default names are ``level 0``, ``level 1``, .."""
+    return name if name.startswith("level ") else f"level {name}"
+
+
+def _prior_law_text(words: Mapping[str, Any]) -> str:
+    law = words.get("law")
+    if law == "splits":
+        concentrations = words.get("concentrations", {})
+        each = listed([f"{value:.4g} at {level_text(level)}" for level, value in concentrations.items()])
+        fitted = words.get("fitted_on")
+        how = f", fitted to {fitted['nodes']:,} of the {fitted['of']:,} nodes of the tree" if fitted else ""
+        return (
+            "flat on the count of the root; each count is split among its children by a Dirichlet-multinomial "
+            f"distribution with concentration {each}{how}"
+        )
+    if law == "leaves":
+        return _leaves_text(words["priors"])
+    if law == "fitted":
+        mean = f", with mean {words['mean']:.4g}" if "mean" in words else ""
+        return f"distribution fitted to {words['fitted_on']:,} of the counts{mean}"
+    if law == "multinomial":
+        alpha = words.get("alpha", 1.0)
+        several = set(alpha) if isinstance(alpha, list) else {alpha}
+        values = [f"{a:g}" for a in alpha] if isinstance(alpha, list) else []
+        stated = f"{next(iter(several)):g} for each" if len(several) == 1 else first_of(values) or listed(values)
+        return f"flat on the total, Dirichlet on the rates with concentration {stated}"
+    if law == "flat":
+        return "flat on the counts"
+    if law == "1/(1+n)":
+        return "weight 1/(1 + n) for a count n"
+    if law == "table":
+        return f"table of {words['counts']:,} counts with their probabilities"
+    return prior_text({key: value for key, value in words.items() if key not in ("rows", "chosen")})
+
+
+def _leaves_text(priors: Mapping[str, Any]) -> str:
+    """Return a description of the prior of the leaves of a tree. There is one prior, or one prior for each group."""
+    if "law" in priors:
+        return f"the counts of the leaves are independent, and the prior of each leaf is: {_prior_law_text(priors)}"
+    parts = [f"{name}: {_prior_law_text(part)}" for name, part in priors.items()]
+    return f"the counts of the leaves are independent, and the prior of each leaf is, by group: {'; '.join(parts)}"
+
+
 def first_of(values: list[str]) -> str:
     """Return a long list of parameters as text: the first parameters, and the number of all parameters. The text is
     empty if the list is short.

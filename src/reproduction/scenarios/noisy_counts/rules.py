@@ -18,8 +18,8 @@ from typing import Any
 from dpmultinomial._files import table_columns
 
 from ...config import published_cells, question_rules
-from ..sentences import first_of, listed
-from ..sentences import prior_text as plain_prior_text
+from ..sentences import level_text, listed
+from ..sentences import prior_of_counts as prior_text  # noqa: F401  # used by `sentences.assumptions`
 
 Columns = Mapping[str, Sequence[str]] | None
 SCALES = ("scale", "sd", "sigma", "variance")
@@ -614,7 +614,7 @@ def total_sentence(total: int) -> str:
 
 def _tree(tree: Mapping[str, Any]) -> list[str]:
     """Return the assumptions about a tree of counts, as sentences."""
-    levels = listed([f"{level['nodes']:,} at {_level(level['level'])}" for level in tree["levels"]])
+    levels = listed([f"{level['nodes']:,} at {level_text(level['level'])}" for level in tree["levels"]])
     sentences = [f"The counts form a tree in which each count is the sum of its children: {levels}."]
     sizes = {"measured more than once": tree["measured_more_than_once"], "not measured": tree["not_measured"]}
     if parts := [f"{_counts_were(size)} {how}" for how, size in sizes.items() if size]:
@@ -671,59 +671,6 @@ def within(words: Mapping[str, Any]) -> str:
         a = exp(-1 / scale)
         return f"{max(ceil(log(0.05 * (1 + a) / 2) / log(a)) - 1, 0):,}"
     return ""
-
-
-def prior_text(words: Mapping[str, Any]) -> str:
-    """Return a description of the prior, including how the prior was chosen. If the scenario has several groups, the
-    description covers each group.
-    """
-    if "groups" in words:
-        parts = [f"{name}: {_prior_law_text(part)}" for name, part in words["groups"].items()]
-        return f"{'; '.join(parts)} ({words['chosen']})"
-    return _prior_law_text(words) + (f" ({words['chosen']})" if "chosen" in words else "")
-
-
-def _level(name: str) -> str:
-    """Return the name of a level of a tree as text. The default names are ``level 0``, ``level 1``, .."""
-    return name if name.startswith("level ") else f"level {name}"
-
-
-def _prior_law_text(words: Mapping[str, Any]) -> str:
-    law = words.get("law")
-    if law == "splits":
-        each = listed([f"{value:.4g} at {_level(level)}" for level, value in words.get("concentrations", {}).items()])
-        fitted = words.get("fitted_on")
-        how = f", fitted to {fitted['nodes']:,} of the {fitted['of']:,} nodes of the tree" if fitted else ""
-        return (
-            "flat on the count of the root; each count is split among its children by a Dirichlet-multinomial "
-            f"distribution with concentration {each}{how}"
-        )
-    if law == "leaves":
-        return _leaves_text(words["priors"])
-    if law == "fitted":
-        mean = f", with mean {words['mean']:.4g}" if "mean" in words else ""
-        return f"distribution fitted to {words['fitted_on']:,} of the counts{mean}"
-    if law == "multinomial":
-        alpha = words.get("alpha", 1.0)
-        several = set(alpha) if isinstance(alpha, list) else {alpha}
-        values = [f"{a:g}" for a in alpha] if isinstance(alpha, list) else []
-        stated = f"{next(iter(several)):g} for each" if len(several) == 1 else first_of(values) or listed(values)
-        return f"flat on the total, Dirichlet on the rates with concentration {stated}"
-    if law == "flat":
-        return "flat on the counts"
-    if law == "1/(1+n)":
-        return "weight 1/(1 + n) for a count n"
-    if law == "table":
-        return f"table of {words['counts']:,} counts with their probabilities"
-    return plain_prior_text({key: value for key, value in words.items() if key not in ("rows", "chosen")})
-
-
-def _leaves_text(priors: Mapping[str, Any]) -> str:
-    """Return a description of the prior of the leaves of a tree. There is one prior, or one prior for each group."""
-    if "law" in priors:
-        return f"the counts of the leaves are independent, and the prior of each leaf is: {_prior_law_text(priors)}"
-    parts = [f"{name}: {_prior_law_text(part)}" for name, part in priors.items()]
-    return f"the counts of the leaves are independent, and the prior of each leaf is, by group: {'; '.join(parts)}"
 
 
 def noise_text(words: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from dpmultinomial._files import places
 from dpmultinomial._measurement_files import products
 
 from ...config import question_rules
-from ..noisy_counts.rules import prior_text as prior_of_counts
+from ..sentences import prior_of_counts
 
 _PRIORS = ("flat", "1/(1+n)", "fitted")
 _PER_MB = 0.02  # seconds per MB of files, for reading and analysis
