@@ -647,8 +647,8 @@ def _privacy(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _listings(moments: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of the agreement table for the spread (standard deviation) of the mean of r over several runs of
-    a code listing. The spread over these runs is compared with the spread over Gibbs chains for the same data.
+    """Return the rows of the agreement table for the standard deviation of the mean of r over several runs of a code
+    listing. This standard deviation is compared with the standard deviation over Gibbs chains for the same data.
     """
     of_r = moments[moments["quantity"] == "r"].set_index(["method", "setting"])[["spread", "runs"]]
     gibbs = of_r.loc["gibbs"]

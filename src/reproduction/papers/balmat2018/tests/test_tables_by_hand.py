@@ -61,9 +61,9 @@ def test_margins_of_equation_3():
 
 
 def test_margins_of_the_listings():
-    """Check the margins by which the claims about the spread of the code listings over runs fail. The listings have
-    spreads of 0.3 and 0.2 over 51 runs, and the Gibbs chains have spreads of 0.01 and 0.05. The margin is .03 - .3 with
-    the error .3/sqrt(100).
+    """Check the margins by which the claims about the standard deviation of the code listings over runs fail. The
+    listings have standard deviations of 0.3 and 0.2 over 51 runs, and the Gibbs chains have standard deviations of 0.01
+    and 0.05. The margin is .03 - .3 with the error .3/sqrt(100).
     """
     rows = [
         {"quantity": "r", "method": m, "setting": s, "spread": spread, "runs": 51}

@@ -490,8 +490,8 @@ OF = {"figure_1": "_figure_1", "figure_2": "_figure_2", "figure_3_bottom": "_fig
     ],
 )  # fmt: skip
 def test_a_relative_error_of_a_plotted_value_is_the_left_side(theory, name, column, where):
-    """Check that the plotted values agree with the formulas of the paper to 1e-6, and that the left side is 1/8 if one
-    plotted value is an eighth too large.
+    """Check that the plotted values agree with the formulas of the paper to 1e-6, and that the left side of the claimed
+    equation is 1/8 if one plotted value is an eighth too large.
     """
     check = getattr(laws, OF[name])
     right = check(theory[name])
