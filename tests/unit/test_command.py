@@ -1,13 +1,17 @@
 """Tests of the command dpm: the workflow's bytes, its messages, its speed, its only access to confidential files."""
 
+import importlib
+import inspect
 import json
 import os
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import reproduction
 from reproduction import command, kind
 from reproduction.config import scenario_settings
 from reproduction.scenarios import making
@@ -597,3 +601,18 @@ def test_an_error_that_is_not_about_the_input_asks_to_be_reported(home, monkeypa
     monkeypatch.setenv("DPMULTINOMIAL_DEBUG", "1")
     with pytest.raises(TypeError, match="odd"):
         command.main(["check", "config.yaml"])
+
+
+_APART = {"tests", "__main__", "bench"}
+MODULES = [m.name for m in pkgutil.walk_packages(reproduction.__path__, "reproduction.")]
+MODULES = [name for name in MODULES if not _APART & set(name.split(".")) and not name.endswith(("_script", "_tests"))]
+
+
+@pytest.mark.parametrize("package", sorted({name.split(".")[1] for name in MODULES}))
+def test_values_cannot_be_changed(package):
+    """Check that every dataclass is frozen, so that checked values remain valid."""
+    for name in MODULES:
+        if name.split(".")[1] == package:
+            module = importlib.import_module(name)
+            own = [kind for _, kind in inspect.getmembers(module, inspect.isclass) if kind.__module__ == name]
+            assert all(kind.__dataclass_params__.frozen for kind in own if "__dataclass_params__" in vars(kind))
