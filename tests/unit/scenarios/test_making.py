@@ -529,7 +529,9 @@ def test_tables_of_a_batch_are_counted_with_the_reasons_of_the_rejected_ones(mon
     assert found.sentences[1] == "Rejected, 1 table: reason 1."
     assert len(found.sentences) == 20
     assert (len(found.lines), found.more, found.level, found.lines[0].key) == (400, 0, "90 %", "t1")
-    assert found.accuracy == ["The numbers of 1,200 tables are exact up to floating-point rounding."]
+    assert found.accuracy == [
+        "The numbers of 1,200 completely analysed tables are exact up to floating-point rounding."
+    ]
     assert found.assumptions[1:] == [
         "No noise was added to the counts.", "Each record was selected for swapping with probability 25 %.",
         "Prior: flat.",
