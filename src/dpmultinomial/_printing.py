@@ -27,12 +27,12 @@ _UNPRINTABLE = re.compile(
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional marks
     "\u2028\u2029"  # line and paragraph separators
     "\ufeff\ufff9-\ufffb"  # marks without a width
-    "\ud800-\udfff]"  # lone surrogates
+    "\ud800-\udfff]"  # unpaired surrogates
 )
 
 
 def printable(text: object) -> str:
-    """Return the string with every control character, bidirectional mark and lone surrogate replaced by an escape
+    """Return the string with every control character, bidirectional mark and unpaired surrogate replaced by an escape
     sequence such as `\\x1b`.
 
     Tabs and line feeds are not replaced.
@@ -100,13 +100,13 @@ def show(text: object) -> None:
 
 
 def notice(text: object) -> None:
-    """Print the `printable` form of a string on standard error, if the process has a standard error."""
+    """Print the `printable` form of a string to standard error, if the process has a standard error."""
     if sys.stderr is not None:
         print(printable(text), file=sys.stderr, flush=True)
 
 
 def stop(text: object) -> NoReturn:
-    """Print a `message` on standard error, and exit with status 1."""
+    """Print the `message` form of a text or an error to standard error, and exit with status 1."""
     sys.exit(message(text))
 
 

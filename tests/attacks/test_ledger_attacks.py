@@ -491,7 +491,7 @@ def test_a_torn_file_of_the_account_stops_its_own_project_only(spent, tmp_path, 
     assert mine.read_text() == torn
     with pytest.raises(
         ValueError,
-        match=r"cannot be read. This file is the copy of the journal in confidential/ that is kept",
+        match=r"cannot be read. This file is the backup copy of the journal confidential/\.spent\.",
     ):
         release(spent, "c")
     first, last = restoring.restored(spent)

@@ -582,7 +582,7 @@ def test_a_process_never_waits_for_its_own_lock(tmp_path, monkeypatch, shared):
         (second / "confidential").rename(tmp_path / "moved")
         (second / "confidential").symlink_to(account)
         (account / "c.csv").write_text("category,count\na,1\nb,2\n")
-        message = "confidential/ must not be the folder of the user account, got .*spent: move the data"
+        message = "confidential/ must not be the folder with the budget records of the user account, got .*spent: move"
     else:
         os.link(account / ".lock", second / "confidential/.lock")
         message = (

@@ -137,7 +137,7 @@ def cancelled(folder: Path, slurm: SingleNode) -> Line:
     subprocess.run(["scancel", victim], check=True)
     assert run.ended(600) == 0, run.text()
     assert len(run.submitted()) == 5, run.text()  # four jobs and one again
-    return "cancelled by hand", f"job {victim} was submitted again; 4 jobs, {len(run.submitted())} submissions"
+    return "cancelled manually", f"job {victim} was submitted again; 4 jobs, {len(run.submitted())} submissions"
 
 
 def controller_killed(folder: Path, slurm: SingleNode) -> Line:

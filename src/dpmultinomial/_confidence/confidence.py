@@ -402,8 +402,8 @@ class Confidence:
         summed = self._sum(signs)
         if summed is None:
             raise ValueError(
-                f"an exact test of several counts ({text!r}) is not available for the noise {self._noisy.law!r}: test "
-                "single counts"
+                f"an exact test of several counts ({text!r}) is not available for the noise distribution "
+                f"{self._noisy.law!r}: test each count separately"
             )
         exact = summed.noise.exact and summed.low == summed.high
         return PValue(summed.pvalue(bound, "two"), text, "tails", "exact" if exact else "conservative")

@@ -6,7 +6,7 @@ Errors state file, line, column and rule; errors about a confidential file never
 `decode` converts the bytes of a file to bytes that are ASCII-compatible, and `Decoded.encode` converts them back
 without loss.
 
-UTF-8 and Latin-1 are not changed. UTF-16 is converted to UTF-8 and back to the same UTF-16 (a lone surrogate is
+UTF-8 and Latin-1 are not changed. UTF-16 is converted to UTF-8 and back to the same UTF-16 (an unpaired surrogate is
 rejected, so the conversion is exactly reversible).
 
 `read` opens public files. Confidential files are rejected (`_files.places`); only `_releases` opens them.
@@ -211,8 +211,7 @@ class CsvTable:
         return texts
 
     def whole(self, column: str, *, least: int = -LARGEST_WHOLE, most: int = LARGEST_WHOLE) -> NDArray[np.int64]:
-        """Return the values of a column, which must be integers in [least, most], as an int64 array of shape
-        (records,).
+        """Return a column of integers in [least, most] as a one-dimensional int64 array, with one integer per record.
 
         Only digits with an optional sign are accepted: ``3.0``, ``1e3``, spaces and empty cells are rejected.
         """
@@ -222,8 +221,8 @@ class CsvTable:
         return np.asarray(values, dtype=np.int64)
 
     def numbers(self, column: str) -> NDArray[np.float64]:
-        """Return the values of a column as finite numbers, as a float64 array of shape (records,). The decimal
-        separator is a point; spaces and words such as nan are rejected.
+        """Return a column as a one-dimensional float64 array of finite numbers, one per record. The decimal separator
+        is a point; spaces and words such as nan are rejected.
         """
         texts = self.texts(column)
         wrong, values = self._judged(column, texts, "number", -np.inf, np.inf)
@@ -467,7 +466,9 @@ def read_bytes(path: str | Path) -> bytes:
     with open(places.public(path), "rb") as file:
         about = os.fstat(file.fileno())
         if about.st_size > LARGEST_FILE:
-            raise FileFault(f"{path} must not be larger than {LARGEST_FILE} bytes, got {about.st_size} bytes")
+            raise FileFault(
+                f"{path} must have at most {LARGEST_FILE:,} bytes, got {about.st_size:,} bytes: use a smaller file"
+            )
         if not os.path.samestat(about, os.stat(places.public(path))):
             raise FileFault(f"{path} was replaced while it was being opened: run the command again")
         return file.read()

@@ -184,7 +184,7 @@ def parsed(raw: bytes, place: str) -> dict[str, Any]:
     """
     try:
         record = json.loads(raw, object_pairs_hook=_once, parse_constant=_no_number, parse_float=_in_range)
-        json.dumps(record, ensure_ascii=False).encode()  # fails for lone surrogates
+        json.dumps(record, ensure_ascii=False).encode()  # fails for unpaired surrogates
     except (ValueError, RecursionError) as error:
         raise FileFault(f"{place} is not valid JSON ({error})") from None
     if not isinstance(record, dict) or not {"release", "generation", "mechanism", "sha256"} <= set(record):

@@ -179,7 +179,9 @@ def aligned(what: str, given: Any, names: Sequence[str]) -> Array:
         return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     except (TypeError, ValueError):
         wrong = next(value for value in values if not isinstance(value, Real | None))
-        raise TypeError(f"{what} must contain only numbers, got {wrong!r}: code categories as 0 and 1") from None
+        raise TypeError(
+            f"{what} must contain only numbers, got {wrong!r}: code categorical variables as 0/1 indicator variables"
+        ) from None
 
 
 def covariates_of(covariates: Any, names: Sequence[str]) -> tuple[tuple[str, ...], Array]:

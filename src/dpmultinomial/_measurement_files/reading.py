@@ -230,9 +230,10 @@ class _Folder:
         """
         levels = {name: level for name, level in read.items() if len(level.codes)}
         if not any(np.isfinite(level.variance).any() for level in levels.values()):
+            where = f" at any of the levels {', '.join(levels)}" if levels else ""
             raise ValueError(
-                f"{str(self.data)!r} contains no measurement of the cell {self.cell} in state {self.number:02d} at "
-                f"the levels {', '.join(levels) or 'none'}: choose a cell that was measured"
+                f"{str(self.data)!r} contains no measurement of the cell {self.cell} in state {self.number:02d}{where}"
+                ": choose a cell that was measured"
             )
         spine = spine_of({name: level.codes for name, level in levels.items()}, self.number)
         first = [path for name in levels for path in parts(self.levels[name], DPQUERY)[:1]]

@@ -327,7 +327,10 @@ class Dirichlet:
 def _shares(counts: ArrayLike) -> NDArray[np.float64]:
     counts = _checks.counts("counts", counts, least_size=2)
     if counts.sum() == 0:
-        raise ValueError("at least one count must be > 0, got only zeros: the KL divergence requires proportions")
+        raise ValueError(
+            "at least one count must be > 0, got only zeros, for which the KL divergence is not defined: pass counts "
+            "with a positive sum"
+        )
     return np.asarray(counts / counts.sum())
 
 

@@ -55,7 +55,7 @@ _NO_HOME = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR,
 
 @dataclass(frozen=True, kw_only=True)
 class Remembered:
-    """Backup copy of a journal, stored in a folder of the user account.
+    """Backup copy of a journal, stored in the folder with the budget records of the user account.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Remembered:
 
 @dataclass(frozen=True)
 class Unreadable:
-    """Unreadable copy of a journal in the folder of the user account.
+    """Unreadable copy of a journal in the folder with the budget records of the user account.
 
     Parameters
     ----------
@@ -91,14 +91,14 @@ class Unreadable:
 
 @dataclass(frozen=True)
 class Memory:
-    """Folder of the user account that contains copies of the release journals."""
+    """Folder with the budget records of the user account. It contains copies of the release journals."""
 
     folder: Path
 
     @property
     def there(self) -> bool:
-        """Return whether the process can write to the folder of the user account that contains copies of journals.
-        Raise OSError only if a disk is full or broken.
+        """Return whether the process can write to the folder with the budget records of the user account. Raise OSError
+        only if a disk is full or broken.
         """
         try:
             _durable.folder(self.folder, mode=0o700)
@@ -109,14 +109,14 @@ class Memory:
         return os.access(self.folder, os.W_OK | os.X_OK)
 
     def all(self) -> Iterator[Remembered]:
-        """Yield all readable copies of journals in the folder of the user account. The method `unreadable` returns the
-        other files.
+        """Yield all readable copies of journals in the folder with the budget records of the user account. The method
+        `unreadable` returns the other files.
         """
         yield from (entry for entry in self._files() if isinstance(entry, Remembered))
 
     def unreadable(self) -> list[Unreadable]:
-        """Return the unreadable copies of journals in the folder of the user account. Each file concerns only the
-        project whose journal it contained.
+        """Return the unreadable copies of journals in the folder with the budget records of the user account. Each file
+        concerns only the project whose journal it contained.
         """
         return [entry for entry in self._files() if isinstance(entry, Unreadable)]
 
@@ -721,9 +721,9 @@ def _readable_memory(memory: Memory, identity: str, place: Path) -> None:
     for torn in memory.unreadable():
         if torn.is_about(identity, place):
             raise Refused(
-                f"{torn.path} cannot be read. This file is the copy of the journal in {_places.FOLDER}/ that is kept "
-                f"in the user account. Restore the file from a backup, or run {RESTORE}, which renames the damaged "
-                "file if the journal and the ledger agree"
+                f"{torn.path} cannot be read. This file is the backup copy of the journal {_places.FOLDER}/{NAME}. "
+                f"Restore the file from a backup, or run {RESTORE}, which renames the damaged file if the journal and "
+                "the ledger agree"
             )
 
 

@@ -52,7 +52,10 @@ def read(path: Path) -> bytes:
         if not stat.S_ISREG(about.st_mode):
             raise Refused(f"{path}: the confidential data must be a regular file, not a folder or a device")
         if about.st_size > LARGEST_FILE:
-            raise Refused(f"{path}: the confidential file must not be larger than {LARGEST_FILE:,} bytes")
+            raise Refused(
+                f"{path}: the confidential file must have at most {LARGEST_FILE:,} bytes, got {about.st_size:,} bytes: "
+                "use a smaller file"
+            )
         return file.read()
 
 

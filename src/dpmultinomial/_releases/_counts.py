@@ -89,10 +89,11 @@ def read(table: CsvTable, *, tree: bool = False) -> tuple[list[str], NDArray[np.
     """
     wanted = _tree_counts.COLUMNS if tree else COLUMNS
     if sorted(table.columns) != sorted(wanted):
-        found = [column for column in wanted if column in table.columns]
+        missing = [column for column in wanted if column not in table.columns]
+        others = len(table.columns) - len(wanted) + len(missing)
         raise Refused(
-            f"{table.name}: the columns must be exactly {', '.join(wanted)}, got {len(table.columns) - len(found)} "
-            f"other columns and the following required columns: {', '.join(found) or 'none'}"
+            f"{table.name}: the columns must be exactly {', '.join(wanted)} (missing columns: "
+            f"{', '.join(missing) or 'none'}; number of other columns: {others}): correct the header"
         )
     if len(table) < 2:
         raise Refused(f"{table.name}: the file must contain at least two categories, got {len(table)}")

@@ -36,8 +36,9 @@ _EXACT_UP_TO, _LEVELS = 2_000, 50
 
 @dataclass(frozen=True, repr=False)
 class Coded:
-    """Columns of a file, coded as integers, each as an int64 array of shape (records,). The columns are the strata, the
-    joint values of the swapped columns, and the joint values of the columns that are not swapped (held).
+    """Columns of a file, coded as integers. Each column is a one-dimensional int64 array, with one code per record. The
+    columns are the strata, the joint values of the swapped columns, and the joint values of the columns that are not
+    swapped (held).
 
     Parameters
     ----------
@@ -92,8 +93,8 @@ def swap(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 
 
 def coded_column(table: CsvTable, column: str) -> NDArray[np.int64]:
-    """Return integer codes 0, 1, .. of the values of a column, in the order of first appearance of the values, as an
-    int64 array of shape (records,).
+    """Return integer codes 0, 1, .. of the values of a column, in the order of first appearance of the values. The
+    result is an int64 array with one code per record.
     """
     return pd.factorize(np.array(table.texts(column), dtype=object))[0].astype(np.int64)
 

@@ -73,8 +73,8 @@ def own_folder(home: Path) -> None:
 
 
 def own_account(folder: Path) -> None:
-    """Raise ValueError if another user can change the folder of the user account, which contains the copies of journals
-    and the key of the fingerprints. The message states the remedy.
+    """Raise ValueError if another user can change the folder with the budget records of the user account, which
+    contains the copies of journals and the key of the fingerprints. The message states the remedy.
     """
     about = folder.stat()
     if about.st_uid != os.geteuid():

@@ -211,8 +211,8 @@ def locked(root: Path, *, wait: float = WAIT) -> Iterator[None]:
 
 @contextmanager
 def account_locked(*, wait: float = WAIT) -> Iterator[None]:
-    """Hold the lock that all releases of the same user account share, so that simultaneous releases in two projects
-    cannot overlook each other's spending. A process that holds this lock never waits for the lock of a project, so two
+    """Hold the lock that all releases of the same user account share, so that the cost of a simultaneous release in
+    another project is always included. A process that holds this lock never waits for the lock of a project, so two
     processes cannot wait for each other. Without a writable home folder, there is no lock. A folder that other users
     can change is rejected.
     """
@@ -232,7 +232,10 @@ def _two_locks(place: Path) -> None:
     """
     lock, other = place / LOCK, _budget_records.of_account().folder / LOCK
     if os.path.realpath(lock) == os.path.realpath(other):
-        raise Refused(f"{_places.FOLDER}/ must not be the folder of the user account, got {place}: move the data")
+        raise Refused(
+            f"{_places.FOLDER}/ must not be the folder with the budget records of the user account, got {place}: move "
+            "the confidential data to another folder"
+        )
     if lock.exists() and other.exists() and lock.samefile(other):
         raise Refused(
             f"{lock} must not be a hard link to {other}, the lock file of the user account: remove the hard link"

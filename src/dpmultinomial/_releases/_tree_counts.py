@@ -48,14 +48,14 @@ def equal(levels: int) -> list[float]:
 
 
 def narrowing(shape: Hierarchy, *, mechanism: str, targets: Sequence[int], known: bool) -> list[float]:
-    """Return the shares of the budget for the measured levels, chosen such that the mean interval widths at selected
-    levels are minimal.
+    """Return the shares of the budget for the measured levels that minimise the mean least-squares standard deviation
+    at the target level, or the product of these means for several target levels.
 
     Parameters
     ----------
     shape : shape of the tree; nothing else of the file is used.
     mechanism : ``"discrete_laplace"`` or ``"discrete_gaussian"``.
-    targets : depths of the levels whose widths are minimised; the product for several.
+    targets : depths of the target levels.
     known : whether the root's count is public, so that the root has no share.
 
     Returns
@@ -66,10 +66,10 @@ def narrowing(shape: Hierarchy, *, mechanism: str, targets: Sequence[int], known
 
     Notes
     -----
-    The logarithms of the shares are changed one at a time, in steps that decrease to 0.4 %, as long as the width
-    decreases. This takes about 20 to 40 least-squares solutions per level, 0.1 s each with 60,000 nodes. Under discrete
-    Laplace noise, the product for several levels has more than one local minimum, so the search also starts from nearly
-    the whole budget at each level.
+    The logarithms of the shares are changed one at a time, in steps that decrease to 0.4 %, as long as the
+    minimised quantity decreases. This takes about 20 to 40 least-squares solutions per level, 0.1 s each with 60,000
+    nodes. Under discrete Laplace noise, the product for several levels has more than one local minimum, so the search
+    also starts from nearly the whole budget at each level.
     """
     first = 1 if known else 0
     levels = len(shape.sizes) - first

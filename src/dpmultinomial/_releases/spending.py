@@ -271,8 +271,8 @@ def of_ceiling(cost: Cost, ceiling: Mapping[str, float]) -> str:
 
 
 def _used(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> dict[str, float]:
-    """Return the sums of several privacy costs as a dictionary. The entries ``epsilon`` (at the delta of the budget)
-    and ``rho`` are for replacements, and the entry ``exchange`` is for exchanges.
+    """Return the total privacy cost of several releases as a dictionary. The entries ``epsilon`` (at the delta of the
+    budget) and ``rho`` are for replacements, and the entry ``exchange`` is for exchanges.
     """
     person = [c.replaced for c in costs if c.relation != EXCHANGE]
     exchange = [c for c in costs if c.relation == EXCHANGE]

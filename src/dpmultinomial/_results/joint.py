@@ -267,8 +267,8 @@ class Coupled:
 
     @cached_property
     def free(self) -> Window:
-        """Weights of the possible sums of all counts, without the factor g(sum) by which the joint distribution weights
-        each sum.
+        """Weights of the possible sums of all counts, without the factor g(sum) by which each weight is multiplied in
+        the joint distribution.
         """
         if self.shared:
             return self._kinds.free

@@ -44,7 +44,7 @@ class Posterior:
     method : name of the algorithm that computed the posterior.
     facts : assumptions and results of checks, as values for JSON: distribution, prior, total, cost; or a function that
         computes them when they are needed.
-    log_evidence : function that computes the log evidence; None if the evidence does not exist.
+    log_evidence : function that computes the log evidence; None if the method does not compute the evidence.
     source : object of the library that contains the distribution, for details that this interface does not offer.
 
     Attributes
@@ -92,8 +92,8 @@ class Posterior:
         """
         if self._log_evidence is None:
             raise AttributeError(
-                f"log_evidence is not available for this prior or for the method {self.method!r}: pass a proper prior, "
-                "or use another method"
+                f"log_evidence is not available for the method {self.method!r}: it is available only for noisy counts "
+                "without a public total, for trees and for regressions"
             )
         return float(self._log_evidence())
 

@@ -46,7 +46,9 @@ class _Strict(_LOADER):
         for key_node, _ in node.value:
             line = key_node.start_mark.line + 1
             if key_node.tag == "tag:yaml.org,2002:merge":
-                raise ConfigError(f"merge keys (<<) are not supported (line {line}): write the keys in full")
+                raise ConfigError(
+                    f"YAML merge keys (<<) are not supported, but line {line} contains one: write the keys in full"
+                )
             key = self.construct_object(key_node, deep=True)
             if not isinstance(key, str):
                 raise ConfigError(
@@ -171,16 +173,20 @@ def _refuse_extras(text: str) -> None:
         line = event.start_mark.line + 1
         name = getattr(event, "anchor", None)
         if isinstance(event, yaml.AliasEvent):
-            raise ConfigError(f"aliases are not supported (line {line}), got *{name}: write the value in full")
+            raise ConfigError(
+                f"YAML aliases are not supported, but line {line} contains *{name}: write the value in full"
+            )
         if name is not None:
             raise ConfigError(
-                f"anchors are not supported (line {line}), got &{name}: write the value in full at each place where "
-                "the value is used"
+                f"YAML anchors are not supported, but line {line} contains &{name}: write the value in full at each "
+                "place where the value is used"
             )
         if isinstance(event, yaml.DocumentStartEvent) and (event.version or event.tags):
-            raise ConfigError(f"directives (%) are not supported (line {line}): remove this line")
+            raise ConfigError(f"YAML directives (%) are not supported, but line {line} contains one: remove this line")
         if getattr(event, "tag", None) is not None:
-            raise ConfigError(f"tags are not supported (line {line}), got {event.tag}: write the value without a tag")
+            raise ConfigError(
+                f"YAML tags are not supported, but line {line} contains {event.tag}: write the value without a tag"
+            )
         level += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if level > _DEEPEST + 1:
             raise ConfigError(f"the value is nested more than {_DEEPEST} levels deep (line {line}): use fewer levels")
@@ -203,7 +209,7 @@ def _refuse_escapes(node: yaml.Node, text: str) -> None:
 
 
 def _refuse_keys(loaded: Any) -> None:
-    """Reject keys that contain template expressions or control characters. Reject lone surrogates and deep nesting."""
+    """Reject keys with template expressions or control characters. Reject unpaired surrogates and deep nesting."""
     level = [loaded]
     for _ in range(_DEEPEST + 1):
         for key in (key for value in level if isinstance(value, dict) for key in value):

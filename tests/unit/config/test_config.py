@@ -329,11 +329,11 @@ def test_the_largest_file_is_read_and_a_larger_one_is_not(tmp_path, monkeypatch)
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a: 1\nb: &x 2\n", r"anchors are not supported \(line 2\), got &x: write the value in full at each place"),
-        ("a: 1\nb: *x\n", r"aliases are not supported \(line 2\), got \*x|undefined alias"),
-        ("%YAML 1.1\n---\na: 1\n", r"directives \(%\) are not supported \(line 1\): remove this line"),
-        ("a: 1\n\nb: !!str 2\n", r"tags are not supported \(line 3\), got tag:yaml.org,2002:str: write the value"),
-        ("a: 1\nb:\n  <<: {c: 1}\n", r"merge keys \(<<\) are not supported \(line 3\): write the keys in full"),
+        ("a: 1\nb: &x 2\n", "YAML anchors are not supported, but line 2 contains &x: write the value in full at"),
+        ("a: 1\nb: *x\n", r"YAML aliases are not supported, but line 2 contains \*x|undefined alias"),
+        ("%YAML 1.1\n---\na: 1\n", r"YAML directives \(%\) are not supported, but line 1 contains one: remove this"),
+        ("a: 1\n\nb: !!str 2\n", "YAML tags are not supported, but line 3 contains tag:yaml.org,2002:str: write"),
+        ("a: 1\nb:\n  <<: {c: 1}\n", r"YAML merge keys \(<<\) are not supported, but line 3 contains one: write the"),
         ('a: 1\n"b\\x41": 2\n', r"keys must not contain escapes \(line 2\), got \"b.x41\": write the characters"),
         ('a:\n- {"b\\x41": 2}\n', r"keys must not contain escapes \(line 2\)"),
         ("a: 1\n? b\n? c\n", r"") ,
@@ -474,7 +474,7 @@ def test_single_settings_of_the_command_line():
     for word in ("a", "=1", "a-b=1", "__use=1", "2a=1"):
         with pytest.raises(config.ConfigError, match=f"--config must have the form name=value, got {word!r}"):
             overlays.pairs(["x=1", word])
-    with pytest.raises(config.ConfigError, match=r"^--config a: tags are not supported"):
+    with pytest.raises(config.ConfigError, match=r"^--config a: YAML tags are not supported"):
         overlays.pairs(["a=!!str 1"])
 
 
@@ -508,7 +508,7 @@ def test_configuration_options_are_separated_from_the_others(words, files, pairs
 
 @pytest.mark.parametrize("option", ["-d", "-dx", "--dir", "--direc=x", "--directory", "--directory=x"])
 def test_another_folder_is_not_supported(option):
-    with pytest.raises(config.ConfigError, match=f"the option {option} is not supported: change to the folder"):
+    with pytest.raises(config.ConfigError, match=f"the option {option} is not supported: change to the project"):
         overlays.taken_apart(["all", option])
 
 

@@ -345,7 +345,7 @@ def test_a_file_beyond_the_largest_is_refused(tmp_path, monkeypatch):
     path.write_bytes(b"n\n12\n")
     assert csv_table.read(path).texts("n") == ["12"]
     path.write_bytes(b"n\n123\n")
-    with pytest.raises(csv_table.FileFault, match=r"a\.csv must not be larger than 5 bytes, got 6 bytes"):
+    with pytest.raises(csv_table.FileFault, match=r"a\.csv must have at most 5 bytes, got 6 bytes"):
         csv_table.read(path)
 
 

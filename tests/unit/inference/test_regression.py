@@ -297,7 +297,7 @@ REJECTED = {
     "strange": (lambda: posterior(exposure={"a": 1.0}),
                 r"exposure must contain areas of the release \(area 0, \.\.\), got only other names \(a, \.\.\)"),
     "short": (lambda: posterior(exposure=[1.0]), "exposure must have one number per area .40 areas."),
-    "text": (lambda: posterior(covariates={"x": ["a"] * 40}), "x must contain only numbers, got 'a'"),
+    "text": (lambda: posterior(covariates={"x": ["a"] * 40}), "x must contain only numbers, got 'a': code cat"),
     "intercept": (lambda: posterior(covariates={"intercept": DATA["x"]}), "'intercept', which is always part"),
     "columns": (lambda: posterior(covariates=3), "covariates must be a DataFrame or a mapping"),
     "family": (lambda: dpm.Regression([1.0], family="counts"), "family must be one of"),
@@ -336,7 +336,7 @@ def test_the_log_evidence_is_the_probability_of_the_release():
     weights = stats.geom.pmf(d + 1, 1 / 11)
     expected = sum(np.log(weights @ np.exp(law.log_likelihood(np.array([y]), d.astype(float)))) for y in released)
     assert found.log_evidence == pytest.approx(expected, abs=1e-10)
-    with pytest.raises(AttributeError, match="log_evidence is not available"):
+    with pytest.raises(AttributeError, match="log_evidence requires a proper prior, got the improper prior 'flat'"):
         _ = dpm.posterior(dpm.Release(released, mechanism=law), prior="flat").log_evidence
     tree = dpm.Release([20.0, *released], mechanism=law, names=("all", "a", "b", "c"),
                        parents={"all": None, "a": "all", "b": "all", "c": "all"})  # fmt: skip

@@ -1,6 +1,7 @@
 """Tests of confidential files: their location, which is closed to other users, reading, keys, and fingerprints."""
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dpmultinomial._files.csv_table import parse
-from dpmultinomial._releases import _budget_records, _confidential, _places, restoring, room
+from dpmultinomial._releases import _budget_records, _confidential, _counts, _places, restoring, room
 
 
 def test_a_confidential_file_is_a_file(tmp_path):
@@ -32,6 +33,31 @@ def test_a_confidential_file_is_a_file(tmp_path):
         _confidential.fingerprint(b"k" * 32, *parts) for parts in [(b"a", b"b"), (b"ab",), (b"ab", b""), (b"b", b"a")]
     ]
     assert len(set(marks)) == 4
+
+
+def test_a_confidential_file_that_is_too_large_is_rejected_with_its_size(tmp_path, monkeypatch):
+    monkeypatch.setattr(_confidential, "LARGEST_FILE", 1234)
+    path = tmp_path / "f"
+    path.write_bytes(b"a" * 1234)
+    assert len(_confidential.read(path)) == 1234
+    path.write_bytes(b"a" * 1235)
+    with pytest.raises(ValueError, match="the confidential file must have at most 1,234 bytes, got 1,235 bytes: use a"):
+        _confidential.read(path)
+
+
+@pytest.mark.parametrize(("header", "tree", "fault"), [
+    ("category,secret,other", False, "category, count (missing columns: count; number of other columns: 2): correct"),
+    ("secret,other,more", False, "category, count (missing columns: category, count; number of other columns: 3)"),
+    ("category,secret,count", False, "category, count (missing columns: none; number of other columns: 1)"),
+    ("category,count", True, "category, parent, count (missing columns: parent; number of other columns: 0)"),
+])  # fmt: skip
+def test_wrong_columns_of_counts_are_rejected_without_their_names(header, tree, fault):
+    """Check that the message states the missing columns and the number of other columns, but not the names of these."""
+    row = ",".join("1" * len(header.split(",")))
+    table = parse(f"{header}\n{row}\n".encode(), name="f.csv", confidential=True)
+    with pytest.raises(ValueError, match=re.escape(f"f.csv: the columns must be exactly {fault}")) as stopped:
+        _counts.read(table, tree=tree)
+    assert "secret" not in str(stopped.value)
 
 
 def _content(text):

@@ -320,8 +320,8 @@ def _feasible(release: Release, by: Proposal, particles: Array, rng: np.random.G
             continue
         return state
     raise RuntimeError(
-        "the release has probability 0 for all 400 starting points, so no sample agrees with the release: check the "
-        "released statistics and the settings"
+        "the release has probability 0 at all 400 starting points, so no sample that is consistent with the release "
+        "was found: check the released statistics and the settings"
     )
 
 

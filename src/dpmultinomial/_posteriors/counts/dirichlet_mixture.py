@@ -158,7 +158,9 @@ class BetaMixture(TailedLaw):
         return float(upper) if abs(z) >= _FARTHEST - 1e-9 and (z > 0) == upper else share_at(z)
 
     def _components(self, probability: float) -> Components:
-        """Return all components of the mixture that are needed to compute a tail with a given probability."""
+        """Return all mixture components that are needed to compute a tail probability of a given size, or the quantile
+        with this tail probability.
+        """
         parts = self._deep if probability > _FAINT / _FAINTER else self._listed(probability * _FAINTER)
         order = np.argsort(parts[2], kind="stable")
         kept = order[np.cumsum(parts[2][order]) > 0.01 * _ACCEPTED * probability]

@@ -152,9 +152,7 @@ def posterior(
         method="windows",
         facts=lambda: source.facts() | dict(facts or {}),
         source=source,
-        log_evidence=(lambda: float(source.numbers().log_evidence.sum()))
-        if all(prior.proper for prior in source.choice.priors)
-        else None,
+        log_evidence=source.log_evidence,
     )
 
 
@@ -183,6 +181,16 @@ class PublishedCounts:
         value.
         """
         return replace(self.cells, reasons=self._numbers.reasons)
+
+    def log_evidence(self) -> float:
+        """Return the log of the probability of all released values. Raise AttributeError if a prior is improper."""
+        improper = next((prior for prior in self.choice.priors if not prior.proper), None)
+        if improper is not None:
+            raise AttributeError(
+                f"log_evidence requires a proper prior, got the improper prior {improper.settings()['law']!r}: pass a "
+                "proper prior"
+            )
+        return float(self.numbers().log_evidence.sum())
 
     def quantities(self) -> Quantities:
         """Return the posterior distributions of the counts, indexed by name."""

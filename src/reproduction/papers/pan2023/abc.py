@@ -1,5 +1,5 @@
-"""Compare the rejection sampler on the slides with the exact posterior, for theta at one swap rate and for log phi at
-several swap rates.
+"""Compare the rejection sampler on the slides of Pan, Li and Li (2023) with the exact posterior, for theta at one swap
+rate and for log phi at several swap rates.
 """
 
 import numpy as np

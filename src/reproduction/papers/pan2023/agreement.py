@@ -1,5 +1,5 @@
-"""Compare the statements on the slides with the results of the run. The statements are numbers, draws, and claims in
-words.
+"""Compare the statements on the slides of Pan, Li and Li (2023) with the results of the run. The statements are
+numbers, draws, and claims in words.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,9 @@ _VISIBLE = 0.05  # smallest difference of log medians that is visible on a plot
 
 
 def algorithm(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield the rows of the agreement table for the rules of the swapping algorithm and the printed outcomes."""
+    """Yield the rows of the agreement table that check whether swaps follow the rules of the swapping algorithm, and
+    whether the outcomes of the two printed examples are possible.
+    """
     about = (
         ("worked example", "worked example: the printed swap"),
         ("record example", "record example: the printed V1"),
@@ -115,8 +117,8 @@ def theorem(audit: pd.DataFrame, epsilon: pd.DataFrame) -> Iterator[Row]:
 
 
 def findings(density: pd.DataFrame) -> Iterator[Row]:
-    """Yield the rows of the agreement table for the first image of the slides. The image shows the original and the
-    swapped density of phi at one rate.
+    """Yield the rows of the agreement table for the first image on the slides of Pan, Li and Li (2023). The image shows
+    the original and the swapped density of phi at one rate.
     """
     single = density[density["x"].isna()]
     for theta in ("(0.27, 0.23, 0.23, 0.27)", "(0.23, 0.27, 0.27, 0.23)"):
@@ -225,7 +227,8 @@ def _single_swaps(astray: pd.DataFrame) -> Iterator[Row]:
     worst = fixed.iloc[int(np.argmax(shares))]
     yield claim(
         "closer_or_farther", "claim 2, consistently: no swap moves phi away from 1", shares, "=", 0,
-        "The left side is the largest exact probability that a single swap moves phi away from 1. It occurs at theta = "
+        "The left side is the largest probability, over all theta, n and p, that a single swap moves phi away from 1. "
+        "It is computed exactly, and it occurs at theta = "
         f"{worst['theta']}, n = {worst['total']} and p = {worst['rate']:g}. The claim holds for the mean and for the "
         "median, but not for every swap (erratum 8).",
         "as_written",

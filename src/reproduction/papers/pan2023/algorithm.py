@@ -77,8 +77,8 @@ def record_example() -> pd.DataFrame:
 
 
 def phi_examples(*, thetas: list[list[float]], rates: list[float]) -> pd.DataFrame:
-    """Return, for each theta on the slides, the odds ratio phi and its limit after swapping. The limit is for an
-    increasing number of records.
+    """Return, for each theta on the slides of Pan, Li and Li (2023), the odds ratio phi and its limit after swapping.
+    The limit is for an increasing number of records.
 
     The columns are theta1..theta4, rate, variant, phi and association.
     """

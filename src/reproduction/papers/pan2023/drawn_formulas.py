@@ -1,5 +1,5 @@
 """Compute, for given tables, the densities of the cell probabilities theta and of the log odds ratio log phi under the
-model on the slides. The computation does not use the library's posteriors.
+model on the slides of Pan, Li and Li (2023). The computation does not use the library's posteriors.
 
 A mixture is a list of 2 x 2 tables (m, 4) with one weight per table: theta ~ Dir(alpha + table).
 """

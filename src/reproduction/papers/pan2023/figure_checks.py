@@ -1,5 +1,5 @@
-"""Compare the figures of the odds ratio phi, of the privacy loss and of the rejection sampler (ABC) with the slides'
-formulas and with exact distributions.
+"""Compare the figures of the odds ratio phi, of the privacy loss and of the rejection sampler (ABC) with the formulas
+on the slides of Pan, Li and Li (2023) and with exact distributions.
 """
 
 from collections.abc import Iterator
@@ -185,8 +185,8 @@ _ABC = (
 
 
 def accepted(posterior: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFrame) -> Iterator[Row]:
-    """Yield rows of the agreement table for the rejection sampler on the slides, run with the data table and the swap
-    rate from the slides.
+    """Yield rows of the agreement table for the rejection sampler on the slides of Pan, Li and Li (2023), run with the
+    data table and the swap rate from the slides.
     """
     single = posterior[posterior["x"].isna()].set_index("kind")["y"]
     iterations, number = single["iterations"], single["number accepted"]

@@ -86,8 +86,8 @@ def dirichlet_for_dp(target: float, *, delta: float, releases: int) -> tuple[flo
 
 
 def gaussian_for_dp(target: float, *, delta: float, releases: int) -> float:
-    """Return the standard deviation of Gaussian noise for which `releases` releases are jointly and exactly (target,
-    delta)-DP.
+    """Return the standard deviation of Gaussian noise for which the smallest epsilon of the composition of all releases
+    at the given delta equals `target`. This epsilon is computed exactly.
     """
     squared = 2.0 * releases
 
@@ -99,8 +99,8 @@ def gaussian_for_dp(target: float, *, delta: float, releases: int) -> float:
 
 
 def laplace_for_dp(target: float, *, delta: float, releases: int) -> float:
-    """Return the scale of Laplace noise for which `releases` releases are jointly (target, delta)-DP. It is the smaller
-    scale of pure and Rényi composition.
+    """Return the scale of Laplace noise for which the composition of all releases is (target, delta)-DP. The result is
+    the smaller of the scales for pure composition and for Rényi composition.
     """
 
     def scale(log_excess: float) -> float:

@@ -1,5 +1,5 @@
-"""Compare the statements on the slides about the mechanism, the statistics, the samplers and the models with the
-results of the run.
+"""Compare the statements on the slides of Raim (2021) about the mechanism, the statistics, the samplers and the models
+with the results of the run.
 """
 
 from typing import Any
@@ -134,7 +134,9 @@ def counts(table: pd.DataFrame) -> list[Row]:
 
 
 def gibbs(table: pd.DataFrame) -> list[Row]:
-    """Return rows of the agreement table for Geweke's test of the slides' sampler, with and without censoring."""
+    """Return rows of the agreement table for Geweke's test of the sampler on the slides of Raim (2021), with and
+    without censoring.
+    """
     groups = [of for _, of in table[table["method"] == "as_written"].groupby("limits", sort=False)]
     names = (
         "the Gibbs sampler draws from the posterior",
@@ -246,8 +248,8 @@ def jointly(p_values: pd.Series) -> float:
 
 
 def formulas(table: pd.DataFrame) -> list[Row]:
-    """Return the rows of the agreement table for all formulas of the slides. Each formula is compared with an
-    independent evaluation, within the tolerance of the formula.
+    """Return the rows of the agreement table for all formulas on the slides of Raim (2021). Each formula is compared
+    with an independent evaluation, within the tolerance of the formula.
     """
     rows = []
     row: Any

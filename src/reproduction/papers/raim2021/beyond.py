@@ -1,5 +1,5 @@
-"""Results beyond the slides: the exact sensitivity, better designs of the release, and other noise distributions. The
-draws from these noise distributions are tested.
+"""Results beyond the slides of Raim (2021): the exact sensitivity, better designs of the release, and other noise
+distributions. The draws from these noise distributions are tested.
 """
 
 from dataclasses import dataclass, replace

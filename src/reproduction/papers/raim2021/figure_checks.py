@@ -1,5 +1,5 @@
-"""Compare the reproduced figures with the formulas in the slides. The comparison uses the same columns that the figures
-plot.
+"""Compare the reproduced figures with the formulas on the slides of Raim (2021). The comparison uses the same columns
+that the figures plot.
 """
 
 from collections.abc import Iterator
@@ -139,8 +139,8 @@ def _weighted(table: pd.DataFrame) -> Row:
 
 
 def _target(name: str, table: pd.DataFrame) -> Iterator[Row]:
-    """Yield the rows of the agreement table for one of the two figures of the slides. The rows concern the draws, the
-    density and the knots in every panel.
+    """Yield the rows of the agreement table for one of the two figures on the slides of Raim (2021). The rows concern
+    the draws, the density and the knots in every panel.
     """
     panels = [of for _, of in table.groupby(["variant", "delta_s"])]
     tests = [_bars(name, of) for of in panels]

@@ -1,5 +1,5 @@
-"""Evaluate the formulas of the slides as printed, and compare them with independent evaluations at the parameter values
-of the last two figures.
+"""Evaluate the formulas on the slides of Raim (2021) as printed, and compare them with independent evaluations at the
+parameter values of the last two figures.
 """
 
 from collections.abc import Callable
@@ -89,8 +89,8 @@ TOLERANCE = 1e-8
 
 @dataclass(frozen=True)
 class Setting:
-    """Parameter values of the last two figures of the slides, and fixed synthetic records for formulas that need
-    records.
+    """Parameter values of the last two figures on the slides of Raim (2021), and fixed synthetic records for formulas
+    that need records.
     """
 
     z_mean: float

@@ -96,8 +96,8 @@ def geweke(
     *, methods: list[str], n: int, lower: float, upper: float, wide: float, scale: float, sweeps: int, mu0: float,
     var0: float, shape0: float, rate0: float, rng: np.random.Generator,
 ) -> pd.DataFrame:  # fmt: skip
-    """Return the results of Geweke's joint distribution test for every method, and for the slides' sampler without
-    censoring.
+    """Return the results of Geweke's joint distribution test for every method, and for the sampler on the slides of
+    Raim (2021) without censoring.
 
     Returns
     -------

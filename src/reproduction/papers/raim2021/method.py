@@ -1,5 +1,5 @@
-"""Compute the tables for the figures that illustrate the slides. The illustrations show the weighted density, P(A_u),
-step functions, acceptance and rejection, and weights.
+"""Compute the tables for the figures that illustrate the slides of Raim (2021). The illustrations show the weighted
+density, P(A_u), step functions, acceptance and rejection, and weights.
 
 The module also has the setting of the slides that several tables share.
 """

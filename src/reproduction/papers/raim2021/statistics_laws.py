@@ -1,5 +1,5 @@
-"""Compare simulated censored samples with the slides' distributions of the four statistics. In addition, define the
-targets of the sampler.
+"""Compare simulated censored samples with the distributions of the four statistics on the slides of Raim (2021). In
+addition, define the targets of the sampler.
 """
 
 from dataclasses import dataclass, fields
@@ -142,8 +142,8 @@ class Target:
 def statistics_laws(
     *, mu: float, sigma2: float, n: int, lower: float, upper: float, data_sets: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Compare the statistics of simulated samples with the distributions on the slides, and with distributions that
-    follow from truncated normal distributions.
+    """Compare the statistics of simulated samples with the distributions on the slides of Raim (2021), and with
+    distributions that follow from truncated normal distributions.
 
     Every statistic is transformed by its cdf (randomised for a count), which makes it uniform under the correct
     distribution. The test is Kolmogorov's.

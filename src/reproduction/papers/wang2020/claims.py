@@ -106,8 +106,8 @@ def _sd(of: pd.DataFrame) -> float:
 
 
 def _as_laws(table: pd.DataFrame, laws: Any) -> Iterator[Row]:
-    """Yield the rows of the agreement table that check whether the plotted probabilities are valid distributions. They
-    must be distributions on the integers with their modes at the released values.
+    """Yield the rows of the agreement table that check whether the plotted probabilities form valid probability
+    distributions. These must be distributions on the integers with their modes at the released values.
     """
     mass, note = (
         laws["probability"].apply(lambda p: p.sum(skipna=False)),

@@ -1,1 +1,3 @@
-"""Scenario for counts that are released together with a total that equals their sum."""
+"""Scenario for noisy counts that are released together with a noisy total, where the released counts sum to the
+released total.
+"""

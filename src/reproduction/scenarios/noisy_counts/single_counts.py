@@ -157,8 +157,7 @@ def _priors(settings: str, columns: tuple[str, ...]) -> dict[str, CountPrior]:
 
 def conflict_names(p: NDArray[np.float64], worst: NDArray[np.int64], tables: Tables) -> NDArray[Any]:
     """Return, for each table, the name of the most improbable released value, or an empty string if the table shows no
-    conflict with the prior. The name is ``total`` for the public total. The string is empty if no value of the table
-    shows a conflict.
+    conflict with the prior. The name is ``the total`` for the public total.
 
     Parameters
     ----------

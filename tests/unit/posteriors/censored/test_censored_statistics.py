@@ -588,7 +588,7 @@ def test_four_hundred_infeasible_starts_are_an_error():
         raise ValueError("infeasible")
 
     by = cs.Proposal(np.eye(6), np.zeros(2), np.eye(2))
-    with pytest.raises(RuntimeError, match="probability 0 for all 400 starting points"):
+    with pytest.raises(RuntimeError, match="probability 0 at all 400 starting points"):
         cs._feasible(SimpleNamespace(run=run), by, np.zeros((1, 2)), OneEach())
     assert len(tried) == 400
 

@@ -495,8 +495,8 @@ def test_theta_examples_of_phi():
 
 
 def test_medians_of_the_draws():
-    """Check that the medians are taken at the largest number of records, and that the tables are tested only at swap
-    rates above 0.
+    """Check that the medians are computed only from the runs with the largest number of records, and that the tests of
+    the tables use only swap rates above 0.
     """
     theta = "(0.7, 0.1, 0.1, 0.1)"
     table = pd.DataFrame({

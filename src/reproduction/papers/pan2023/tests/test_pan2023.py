@@ -1,4 +1,6 @@
-"""Test the functions that reproduce the slides on small inputs, using properties that hold for any draws."""
+"""Test the functions that reproduce the slides of Pan, Li and Li (2023) on small inputs, using properties that hold for
+any draws.
+"""
 
 from pathlib import Path
 

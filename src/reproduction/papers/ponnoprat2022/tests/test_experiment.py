@@ -202,9 +202,9 @@ def test_corrected_noise_is_each_law_at_its_own_budget():
 
 
 def test_whole_models_share_delta_among_all_their_histograms(monkeypatch):
-    """Check which part of delta is assigned to each release of a model with two attributes and the labels. The model
-    consists of three releases. In the published variant, each release has the share delta/(2 3), with the printed
-    factor 2 sqrt(2 m log(1/2 delta)) for m = 2 attributes.
+    """Check the fraction of delta that is assigned to each release of a naive Bayes model with two attributes and a
+    class label. The model consists of three releases. In the published variant, each release has the share delta/(2 3),
+    with the printed factor 2 sqrt(2 m log(1/2 delta)) for m = 2 attributes.
 
     In the corrected variant and for Gohari, delta is for all three releases together. Gohari's bound on the number of
     records is the training part, 70 % of 60; its pairs have alpha = 1 + 4 r (order 2).

@@ -253,9 +253,9 @@ def test_limits_of_a_step_function():
 
 @pytest.mark.parametrize(("gap", "shown"), [(0.084, 1), (0.086, 2)])
 def test_numbers_that_would_overlap_are_left_out(gap, shown):
-    """Check that the number of a knot is omitted if its distance from the previous number is less than 0.085 of the
-    width of the panel. The panel is log(16/(r/3)) wide if the knots are at -log u = 8 and r, so that r solves log(8/r)
-    = gap log(48/r).
+    """Check that the label of a knot is omitted if the distance between this label and the previous label is less than
+    0.085 of the panel width. The panel is log(16/(r/3)) wide if the knots are at -log u = 8 and r, so that r solves
+    log(8/r) = gap log(48/r).
     """
     r = np.exp((np.log(8) - gap * np.log(48)) / (1 - gap))
     axis = steps_of([-8.0, -r], [-1.0, -1.0], [(-9.0, -1.0), (-1.0, -4.0)])

@@ -62,8 +62,8 @@ def test_censored_records_have_a_smaller_variance():
 
 
 def test_the_first_sweep_outside_is_counted_from_one(monkeypatch):
-    """Check that sweeps are numbered from 1, so that the second of five sweeps is reported as sweep 2 if it is the
-    first sweep with s_mean outside [-2, 2].
+    """Check that sweeps are numbered from 1. In a run of five sweeps in which s_mean is first outside [-2, 2] in the
+    second sweep, the reported sweep is 2.
     """
 
     def chain(*given, draws, **stated):
@@ -154,8 +154,8 @@ class Cut:
         return tuple(brentq(lambda x: self.log_relative(x) - log_u, *side) for side in sides)
 
     def excess(self, t):
-        """Return the log of the ratio of P(A_u)/P(A_0) to 1e-10, where A_u is the set on which the relative weight
-        exceeds u = exp(-exp(t)).
+        """Return log(P(A_u)/P(A_0)) - log(1e-10), where A_u is the set on which the relative weight exceeds u =
+        exp(-exp(t)).
         """
         low, high = self.ends(-np.exp(t))
         return np.log(self.noise.cdf(high) - self.noise.cdf(low)) - self.noise.logcdf(self.z) - np.log(1e-10)

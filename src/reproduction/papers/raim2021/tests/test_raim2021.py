@@ -1,6 +1,6 @@
-"""Check the tables that the functions for this paper return, the curves of the figures on the slides, and the rules for
-the configuration of this paper. The expected values are properties, independently written formulas, and values derived
-by hand next to each assertion.
+"""Check the tables that the functions for this paper return, the curves of the figures on the slides of Raim (2021),
+and the rules for the configuration of this paper. The expected values are properties, independently written formulas,
+and values derived by hand next to each assertion.
 """
 
 from itertools import combinations

@@ -1,5 +1,5 @@
-"""Replace a correct part of the code with an incorrect part, and check that the verdict on a statement on the slides
-changes. The verdict on each checked statement must change at least once.
+"""Replace a correct part of the code with an incorrect part, and check that the verdict on a statement on the slides of
+Raim (2021) changes. The verdict on each checked statement must change at least once.
 
 At these sizes, the unmodified run has the verdicts of a full run. The random streams are fixed, so verdicts are
 reproducible.
@@ -58,8 +58,8 @@ def flipped(honest, *again: str, **replaced: pd.DataFrame) -> set[tuple[str, str
 
 
 def test_honest_verdicts(honest):
-    """Check that, in the unmodified code, exactly the six false statements on the slides have the verdict
-    ``differs``.
+    """Check that, in the unmodified code, exactly the six false statements on the slides of Raim (2021) have the
+    verdict ``differs``.
     """
     found = JUDGES[0].verdicts
     assert set(found.index[found == "differs"]) == {
@@ -375,8 +375,8 @@ def test_swapped_tails(honest, monkeypatch):
 
 
 def test_statistics_of_uncensored_samples(honest, monkeypatch):
-    """Check that the verdicts on the slides' distributions change if the statistics are drawn from these distributions.
-    No other verdict changes.
+    """Check that the verdicts on the distributions on the slides of Raim (2021) change if the statistics are drawn from
+    these distributions. No other verdict changes.
     """
 
     def of(self, x):
