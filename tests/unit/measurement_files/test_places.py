@@ -435,11 +435,12 @@ def test_what_is_not_there_is_said(tiny, tmp_path):
         reading.read(tiny, product="pl94", table="families", state="VT")
     with pytest.raises(ValueError, match="got 'Vermont'"):
         read(tiny, state="Vermont")
-    with pytest.raises(
-        ValueError,
-        match=r"contains no measurement of the cell cenrace=white in state 50( at any of the levels \S.*)?: choose a",
-    ):
+    absent = "contains no measurement of the cell cenrace=white in state 50"
+    with pytest.raises(ValueError, match=f"{absent} at any of the levels State, County, .*: choose a cell"):
         read(tiny, {"cenrace": "white"})
+    folder = reading._Folder(tiny, "pl94", "person", "VT", {"cenrace": "white"})
+    with pytest.raises(ValueError, match=f"{absent}: choose a cell that was measured"):
+        folder.measured({}, None)
     with pytest.raises(ValueError, match=r"must measure the requested cell at .*, got cenrace. .* are hispanic"):
         read(tiny, query="cenrace")
     with pytest.raises(
