@@ -403,6 +403,26 @@ Found = TypeVar("Found")
 Row = tuple[str, float, float, float, float, Accuracy]  # quantity, mean, sd, lower, upper, accuracy
 
 
+class _HeavyDraws(Draws):
+    """Draws of a ratio whose variance, and possibly its mean, is infinite, so the mean has no standard error."""
+
+    def __init__(self, law: Draws, *, mean_exists: bool) -> None:
+        what = "standard deviation" if mean_exists else "mean"
+        infinite = f"the {what} of this ratio is infinite, because its denominator can be close to 0"
+        drawn = law.accuracy.reason.split("; error")[0]  # the reason without the meaning of the error
+        state = replace(law.accuracy, error=NAN, reason="; ".join(filter(None, (infinite, drawn))))
+        super().__init__(law.draws, name=law.name, type=law.type, accuracy=state)
+        self._mean_exists = mean_exists
+
+    def mean(self) -> float:
+        """Return the mean of the draws, or infinity if the ratio has no finite mean."""
+        return super().mean() if self._mean_exists else np.inf
+
+    def sd(self) -> float:
+        """Return infinity."""
+        return np.inf
+
+
 class Asked:
     """Answers to questions about one group of quantities.
 
@@ -557,12 +577,20 @@ class Asked:
         good = bottom != 0
         if not good.any():
             raise ValueError(_ZERO)
-        return self.drawer.law(top[good] / bottom[good], label)
+        law = self.drawer.law(top[good] / bottom[good], label)
+        if set(above) <= set(below) or len(below) > 1:  # a share is at most 1; the density of a sum is not known
+            return law
+        found = getattr(self.group[self.group.names[below[0]]], "law", None)
+        # the density of the denominator is of the order x^(shape - 1) near 0
+        shape = getattr(found, "smallest_shape", np.inf)
+        return law if shape > 2 else _HeavyDraws(law, mean_exists=shape > 1)
 
     def _state(self, undefined: float) -> Accuracy:
         if undefined <= 0:
             return EXACT
-        return Accuracy("exact", 0.0, f"given that the denominator is not 0, which has probability {1 - undefined:.6g}")
+        defined = f"{1 - undefined:.6g}"
+        defined = "more than 0.999999" if defined == "1" else defined
+        return Accuracy("exact", 0.0, f"given that the denominator is not 0, which has probability {defined}")
 
     def _every(self) -> list[int]:
         """Return the positions of all quantities except a quantity that is the sum of all others."""

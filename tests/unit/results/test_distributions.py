@@ -652,3 +652,33 @@ def test_the_curve_of_a_plan_has_its_frequencies_and_two_standard_errors():
     assert axis.get_ylim() == (-0.03, 1.03)
     assert {text.get_text() for text in axis.get_legend().get_texts()} == {
         "decisive and correct", "decisive but wrong", "fresh releases"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("count", "mean", "sd", "reason"),
+    [  # rates of exact counts 3 and n are Beta(3.5, n + 0.5); E (1 - x)/x = 3.5/(n - 0.5), finite variance if n > 1.5
+        (0, np.inf, np.inf, "the mean of this ratio is infinite, because its denominator can be close to 0"),
+        (1, 7.0, np.inf, "the standard deviation of this ratio is infinite, because its denominator can be close to 0"),
+        (5, 3.5 / 4.5, None, "100,000 independent draws"),
+    ],
+)
+def test_a_ratio_of_rates_may_have_no_finite_mean(count, mean, sd, reason):
+    found = dpm.posterior(dpm.Release({"a": 3, "b": count}, mechanism=dpm.Exact(), total=3 + count))
+    asked = {"r": {"ratio": ["a", "b"], "about": "rates"}, "s": {"share": {"of": ["b"], "among": ["a", "b"]}}}
+    row, share = found.ask({**asked, "s": {**asked["s"], "about": "rates"}}, rng=stream(1, "r")).to_dict("records")
+    assert row["mean"] == pytest.approx(mean, rel=0.02 if sd is None else 0.2)
+    assert np.isnan(row["error"]) == np.isinf(row["sd"]) == (sd is not None)
+    assert found._asked("rates", stream(1, "r")).law("r", "ratio", ["a", "b"]).accuracy.reason.startswith(reason)
+    assert share["mean"] == pytest.approx((count + 0.5) / (count + 4), rel=0.02)
+    assert share["error"] > 0
+
+
+def test_a_ratio_of_rates_with_a_noisy_total_has_no_finite_mean():
+    """The count of b can be 0, and its rate is then Beta(1/2, ..); of the rates of a and b, a is never near 0 here."""
+    noise = dpm.DiscreteLaplace(scale=1.0)
+    found = dpm.posterior(dpm.Release({"a": 90, "b": 2}, mechanism=noise, total={"released": 91, "noise": noise}))
+    asked = {"r": {"ratio": ["a", "b"], "about": "rates"}, "s": {"ratio": ["b", "a"], "about": "rates"}}
+    row, other = found.ask(asked, rng=stream(1, "r")).to_dict("records")
+    assert np.isinf(row["mean"])
+    assert np.isnan(row["error"])
+    assert 0 < other["error"] < other["mean"] < 0.1

@@ -745,6 +745,7 @@ def test_the_sum_of_all_others_is_not_among_all():
     assert answering.Asked(named, None)._places("sum", "all") == [0]  # a quantity of this name
     assert asked._state(0.0) is EXACT
     assert asked._state(0.25).reason == "given that the denominator is not 0, which has probability 0.75"
+    assert asked._state(1e-8).reason.endswith("which has probability more than 0.999999")
 
 
 @pytest.mark.parametrize(("size", "top"), [(3, 3), (5, 5), (6, 5)])

@@ -82,6 +82,11 @@ class BetaMixture(TailedLaw):
         self._tails, self.least, self.accuracy = tails, least, accuracy
         self.a, self.b, self.weights = (part[kept] for part in self._all)
 
+    @property
+    def smallest_shape(self) -> float:
+        """Smallest first parameter of a component: the mean of 1/x is infinite if it is at most 1."""
+        return float(self.a.min())
+
     def mean(self) -> float:
         """Return the expected value of the mixture of Beta distributions."""
         return float(self.weights @ (self.a / (self.a + self.b)))

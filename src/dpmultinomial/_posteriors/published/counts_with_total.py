@@ -502,6 +502,11 @@ class RateLaw:
         going = later > 0
         self._steps = self.a[going], self.b[going], np.log(later[going] / self.b[going]) - self._log_beta[going]
 
+    @property
+    def smallest_shape(self) -> float:
+        """Smallest first parameter of a component, see `BetaMixture`; infinity for the rate of a single category."""
+        return float(self.a.min()) if self.b.any() else np.inf
+
     def mean(self) -> float:
         """Return the posterior mean of the rate, computed in closed form."""
         return self._moments[0]
