@@ -165,7 +165,8 @@ def _of_tree(settings: Mapping[str, Any], level: float, shape: Hierarchy | None)
     levels = settings["levels"]
     if not levels:
         raise ValueError(
-            "levels is required to plan the release of a tree: list the names of the levels, beginning with the root"
+            "levels is required to plan the release of a tree: list the names of the levels, beginning with the root. "
+            f"For a file without a column parent, omit {', '.join(key for key in TREE_KEYS if settings.get(key))}"
         )
     if shape is not None and len(shape.sizes) != len(levels):
         raise ValueError(

@@ -156,6 +156,9 @@ def test_what_is_missing_is_named():
         planned.widths({**get, "levels": LEVELS[:2], "narrow": None}, level=0.9, shape=shape_of(TREE))
     with pytest.raises(ValueError, match="levels is required to plan the release of a tree"):
         planned.widths({**get, "levels": None, "narrow": None}, level=0.9)
+    flat = {**get, "levels": None, "narrow": None, "shares": None, "relation": "replace a record"}
+    with pytest.raises(ValueError, match=r"For a file without a column parent, omit relation$"):
+        planned.widths(flat, level=0.9)
 
 
 def test_the_budget_that_is_left_decides(tmp_path):
