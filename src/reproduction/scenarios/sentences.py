@@ -189,7 +189,9 @@ def assumptions(facts: Facts, point: Facts) -> list[str]:
     if isinstance(point.get("total"), Mapping) and "shares" in about:
         sentences.append("Shares of the file are given that its total is not 0.")
     if prior := point.get("prior"):
-        sentences.append(f"Prior: {getattr(rules, 'prior_text', prior_text)(prior)}.")
+        text = getattr(rules, "prior_text", prior_text)(prior)
+        known = isinstance(point.get("total"), int)  # a known total has no prior
+        sentences.append(f"Prior: {text.removeprefix('flat on the total, ') if known else text}.")
     if cost := cost_text(point):
         sentences.append(cost)
     return sentences
@@ -479,6 +481,8 @@ def _question(row: Any, questions: Mapping[str, Any], *, certain: bool) -> str:
         low, high = count(row.lower), count(row.upper)
     elif "share" in asked:
         low, high = shares(row.lower, row.upper, width=row.upper - row.lower)
+    elif "ratio" in asked:
+        low = low_ratio(row.lower, row.upper - row.lower)
     what = f"the rank of {row.quantity.removeprefix(f'{label}: ')}" if "rank" in asked else _asked(asked)
     where = f"is {ends(low, high)}"
     discrete = "rank" in asked or asked.get("about", "counts") in ("counts", "shares")
@@ -625,6 +629,11 @@ def real(value: float, width: float) -> str:
         return f"{value:.4g}"
     decimals = int(min(max(1 - floor(log10(width)), 0), 12))
     return f"{round(value, decimals) + 0.0:,.{decimals}f}"  # + 0.0, so that -0.0 is shown as 0.0
+
+
+def low_ratio(value: float, width: float) -> str:
+    """Return the lower limit of a ratio as text. It has two significant digits even if the interval is much wider."""
+    return real(value, min(width, value) if value > 0 else width)
 
 
 def listed(names: list[str], word: str = "and") -> str:

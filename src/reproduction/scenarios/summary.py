@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from math import isinf
 from typing import Any
 
 import pandas as pd
@@ -279,6 +280,9 @@ def _assumed(facts: sentences.Facts, rows: pd.DataFrame) -> list[str]:
         words = {"law": noise} if isinstance(noise, str) else dict(noise)
         if {"epsilon", "rho"} & set(words):  # the scale is stated, as for a single table
             words = law_of(words).settings()
+        apart = rows["released"].isna() & (rows["type"] == "count") if "withheld" in settings else pd.Series(dtype=bool)
+        if words["law"] != "exact" and apart.any():
+            words = {"threshold": settings["withheld"]["below"], **words}
         lines.append(rules.noise_sentence(words))
     if facts["kind"] == "protected_rates":
         stated = (settings.get("family", "rates"), settings.get("covariates", []), settings.get("per"))
@@ -292,6 +296,8 @@ def _assumed(facts: sentences.Facts, rows: pd.DataFrame) -> list[str]:
         lines.append(NOISE_IN_FILE[facts["kind"]])
     if limits := facts["kind"] == "noisy_counts" and rules.limits_text(settings.get("bounds") or {}):
         lines.append(limits)
+    if facts["kind"] == "noisy_counts":
+        lines += rules.of_tables(settings, set(rows["type"]))
     if settings.get("rate") is not None:
         lines.append(f"Each record was selected for swapping with probability {sentences.percent(settings['rate'])}.")
     if text := _prior_of_batch(facts["kind"], prior, rows):
@@ -343,6 +349,8 @@ def _line(row: dict[Any, Any], keys: Sequence[str], facts: sentences.Facts, poin
     elif noun == "share":
         form = "share"
     numbers = [_number(row[key], form, width, key) for key in ("released", "mean", "lower", "upper")]
+    if noun == "ratio":
+        numbers[2] = sentences.low_ratio(float(row["lower"]), width)
     if "exposure_column" in point or point.get("released_counts"):  # the quantity can be a rate
         numbers[0] = _number(row["released"], "count", width, "released")
     if kind == "question" and row["lower"] != row["lower"]:
@@ -388,6 +396,8 @@ def _number(value: Any, kind: str, width: float, key: str) -> str:
     number = float(value)
     if number != number:
         return ""
+    if key == "mean" and isinf(number):
+        return "infinite"
     if kind == "count":
         # more digits of a mean would be meaningless, given the width of the interval
         return sentences.count_mean(number, width if key == "mean" else 0.0)

@@ -357,7 +357,17 @@ def test_a_batch_states_the_prior_of_all_tables(shown):
     told = "Prior: fitted to the counts of all tables if there are at least 30, otherwise weight 1/(1 + n).\n"
     assert told in shown(file="many.csv", noise=noise)
     told = "Prior: Jeffreys' prior on the rates (Dirichlet, concentration 0.5 for each).\n"
-    assert told in shown(file="many.csv", noise=noise, total=20)
+    text = shown(file="many.csv", noise=noise, total=20)
+    assert told in text
+    assert "\nThe total of 20 records in each table is public and exact.\n" in text
+    sampled = "\nThe rates (but not the counts) also assume that the records are an independent random sample.\n"
+    assert sampled not in text
+    assert sampled in shown(file="many.csv", noise=noise, total=20, about="rates")
+    Path("many.csv").write_text("table,name,value,total\nt,a,3,8\nt,b,5,8\n", encoding="utf-8")
+    assert "\nThe total of each table is public and exact.\n" in shown(file="many.csv", noise=noise)
+    Path("many.csv").write_text("table,name,value\nt,a,30\nt,b,*\n", encoding="utf-8")
+    told = "noise of scale 1, then suppression of values below 9, independently"
+    assert told in shown(file="many.csv", noise=noise, withheld={"symbol": "*", "below": 9})
     Path("many.csv").write_text("table,name,value\nt,a,3\nt,b,oops\nu,a,3\nu,b,5\n", encoding="utf-8")
     text = shown(file="many.csv", noise=noise)  # a is analysed in both tables
     assert text.startswith("1 of 2 tables was analysed completely; 1 was rejected, in whole or in part.\n")

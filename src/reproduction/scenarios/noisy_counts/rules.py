@@ -9,7 +9,7 @@ measurements of this node.
 """
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from math import ceil, exp, inf, log
 from pathlib import Path
@@ -160,6 +160,11 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
     elif "level" in (columns or ()) and "parent" not in (columns or ()):
         yield ".file", "has a column 'level' (for the levels of a tree) but no column 'parent': add the column 'parent'"
     if batch:
+        if settings.get("missing") and "threshold" in (settings.get("noise") or ()):
+            yield (
+                ".missing",
+                "must be omitted from a batch of noise with a threshold, because a count without a value was withheld",
+            )
         yield from _prior(settings, 0, with_total="total" in (columns or ()))
         yield from _bounds(settings)
         yield from _prior_of_batch(settings, columns or {})
@@ -601,10 +606,27 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
     else:
         sentences.append("The total is unknown.")
     if "rates" in point.get("groups", ()):
-        sentences.append(
-            "The rates (but not the counts) also assume that the records are an independent random sample."
-        )
+        sentences.append(SAMPLED)
     return sentences
+
+
+SAMPLED = "The rates (but not the counts) also assume that the records are an independent random sample."
+
+
+def of_tables(settings: Mapping[str, Any], types: Collection[str]) -> Iterator[str]:
+    """Yield the assumptions about the totals and the sampling of the counts in a batch, as sentences.
+
+    Parameters
+    ----------
+    settings : settings of the batch.
+    types : types of the rows of the results.
+    """
+    if isinstance(total := settings.get("total"), int):
+        yield f"The total of {total:,} record{'s' * (total != 1)} in each table is public and exact."
+    elif total is None and {"share", "rate"} & set(types):  # the totals are in a column of the file
+        yield "The total of each table is public and exact."
+    if "rate" in types:
+        yield SAMPLED
 
 
 def total_sentence(total: int) -> str:

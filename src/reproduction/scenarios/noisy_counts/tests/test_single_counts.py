@@ -693,6 +693,27 @@ def test_priors_of_counts_are_described_with_their_numbers(words, text):
     assert rules.prior_text(words) == text
 
 
+@pytest.mark.parametrize(("total", "start"), [(8, "Dirichlet on"), ({"released": 8, "noise": {}}, "flat on the total")])
+def test_a_known_total_has_no_prior(total, start):
+    point = {"total": total, "prior": {"law": "multinomial", "alpha": 0.5}, "noise": {"law": "exact"}}
+    text = sentences.assumptions({"kind": "noisy_counts", "settings": {}}, point)
+    assert [one for one in text if one.startswith(f"Prior: {start}")]
+
+
+@pytest.mark.parametrize("noise", [{"law": "laplace", "scale": 1.0, "threshold": 6}, {"law": "laplace", "scale": 1.0}])
+def test_a_batch_with_a_threshold_has_no_missing_counts(noise):
+    """A single table is rejected if a count is not available, because a count without a value was withheld."""
+    wrong = [key for key, _ in rules.mistakes({"noise": noise, "missing": ["-"], "bounds": {}}, None, True)]
+    assert wrong == [".missing"] * ("threshold" in noise)
+
+
+@pytest.mark.parametrize(
+    ("value", "width", "text"), [(0.7107, 7000.0, "0.71"), (1.42, 510.0, "1.4"), (0.0, 0.76, "0.00")]
+)
+def test_the_lower_limit_of_a_ratio_has_two_digits(value, width, text):
+    assert sentences.low_ratio(value, width) == text
+
+
 def test_the_assumptions_of_counts_are_in_order():
     point = {"noise": {"law": "laplace", "scale": 2.0}, "bounds": {"lower": 1}, "total": 1234, "groups": ["rates"]}
     assert rules.assumptions(point) == [
