@@ -482,16 +482,29 @@ class RegressionPosterior(Posterior):
         names = self.areas.names
 
         def one(i: int) -> Discrete:
-            values, p = self._rates.count(i)
+            values, p = self._rates.count(i) if self._model.table.measured[i] else self._unmeasured_count(i)
             state = self._state(self._rates.error)
             return Discrete(values, p, name=names[i], type="count", accuracy=state)
 
         def columns(level: float) -> Columns:
-            summaries = self._numbers(level)
-            mean, sd, lower, upper = np.ascontiguousarray(summaries.counts.T)
+            counts = self._numbers(level).counts.copy()
+            for i in np.flatnonzero(~self._model.table.measured):
+                law = one(int(i))
+                counts[i] = law.mean(), law.sd(), *law.interval(level)
+            mean, sd, lower, upper = np.ascontiguousarray(counts.T)
             return Columns(mean, sd, lower, upper, self._state(self._rates.error))
 
         return Quantities(names, one, joint=lambda size, rng: self._draw(size, rng)["counts"], numbers=columns)
+
+    def _unmeasured_count(self, i: int) -> tuple[NDArray[np.int64], Array]:
+        """Return the possible true counts of an area for which no count was measured, and their probabilities."""
+        nodes = zip(np.exp(self.areas.log_node[i]), self.areas.exposure[i], strict=True)
+        high = 1000 / self.areas.exposure[i].min() + 20 * float(self._rates.law(i).quantile(0.999))  # tails can be long
+        laws = [(weight, *self._rates.predicted(i, float(e), high * e)) for weight, e in nodes if weight > 0]
+        probabilities = np.zeros(1 + max(int(values[-1]) for _, values, _ in laws))
+        for weight, values, p in laws:
+            probabilities[values] += weight * p
+        return np.arange(len(probabilities)), probabilities
 
     def _parameter_group(self) -> Quantities:
         design = self.areas.design
@@ -533,6 +546,14 @@ class RegressionPosterior(Posterior):
 
     def _draw(self, size: int, rng: np.random.Generator) -> Mapping[str, NDArray[Any]]:
         rates, counts, parameters = self._rates.draw(size, rng)
+        for i in np.flatnonzero(~self._model.table.measured):  # the model gives these areas the exposure 0
+            exposure = rng.choice(self.areas.exposure[i], size=size, p=np.exp(self.areas.log_node[i]))
+            binomial = self.regression.family == "shares"
+            counts[:, i] = (
+                rng.binomial(exposure.astype(np.int64), rates[:, i])
+                if binomial
+                else rng.poisson(rates[:, i] * exposure)
+            )
         user = np.column_stack([parameters[:, 0], parameters[:, 1:] @ self.areas.design.user().T])
         return {"rates": rates, "counts": counts, "parameters": user}
 

@@ -253,7 +253,8 @@ def test_areas_without_exposure_or_measurement():
     assert found.facts["unmeasured"] == ["area 6"]
     unknown, known = found.rates["area 6"], found.rates["area 7"]
     assert unknown.sd() / unknown.mean() > known.sd() / known.mean()
-    assert found.counts["area 6"].mean() == 0  # no count is known: the window is empty
+    births = data.loc["area 6", "births"]  # the count is Poisson given the rate
+    assert found.counts["area 6"].mean() == pytest.approx(births * unknown.mean(), rel=1e-6)
     data.loc["area 5", "released"] = 40.0
     with pytest.raises(
         ValueError, match="area 5: the exposure is 0, so the count must be 0, but the release excludes a count of 0"
@@ -618,3 +619,27 @@ def test_facts_of_a_release_with_gaps():
     assert (few["measured"], few["withheld"]) == (10, 0)
     assert few["unmeasured"] == [f"area {i}" for i in range(20)]  # the first twenty of thirty
     assert few["exposure"] == {"kind": "public"}
+
+
+def test_the_count_of_an_area_without_a_measurement_is_predicted():
+    """Such a count is Poisson with mean 100 times the rate: its mean is 100 E rate, its variance 100 E rate + 100^2 Var
+    rate.
+    """
+    values = {f"a{i}": value for i, value in enumerate([3, 8, 5, 4, 9, 12, 0, 1, 7, 7, 4, 2, None])}
+    found = dpm.posterior(dpm.Release(values, mechanism=LAW), prior=dpm.Regression(exposure=[100.0] * 13))
+    rate, count = found.rates["a12"], found.counts["a12"]
+    assert count.mean() == pytest.approx(100 * rate.mean(), rel=1e-6)
+    assert count.variance() == pytest.approx(100 * rate.mean() + 1e4 * rate.variance(), rel=1e-5)
+    row = found.summary().query("quantity == 'a12' and type == 'count'").iloc[0]
+    assert (row["mean"], row["lower"], row["upper"]) == pytest.approx((count.mean(), *count.interval()))
+    drawn = found.sample(4000, rng=dpm.stream(7, "unmeasured"))["counts"][:, 12]
+    assert abs(drawn.mean() - count.mean()) < 5 * count.sd() / np.sqrt(4000)
+
+
+def test_quantiles_of_a_rate_with_a_long_tail():
+    """Few areas leave a rate without measurement a mixture whose mean is far above nearly all of its probability."""
+    release = dpm.Release({"a": 3, "b": 8, "c": 0, "d": None}, mechanism=dpm.DiscreteGaussian(sigma=2.0))
+    law = dpm.posterior(release, prior=dpm.Regression(exposure=[100, 200, 50, 10])).rates["d"]
+    assert law.mean() > law.quantile(0.99)
+    for level in (0.01, 0.5, 0.975):
+        assert law.cdf(law.quantile(level)) == pytest.approx(level, rel=1e-6)

@@ -30,6 +30,7 @@ cdef double SMALL = 1e-6  # relative error of a probability below which the next
 cdef double NEGLIGIBLE = 1e-17  # relative size of the terms that a distribution function omits
 cdef double TIE = 1e-12  # tolerance of a probability: sums of rounded numbers that differ by less are equal
 cdef int STEPS = 80
+cdef double LOG_LEAST = -700.0  # logarithm of the smallest rate that bisection can find
 
 
 cdef struct Law:  # distribution of a count given the hyperparameters
@@ -385,6 +386,7 @@ cdef double c_quantile(Part *parts, int64_t used, double low, bint shares, doubl
     contains the results of `c_cdf` at the quantile.
     """
     cdef double u, left = -INFINITY, right = INFINITY, t, slope, step, s
+    cdef bint found = False
     cdef int i
     if shares:
         u = log(mean) - log1p(-mean) + normal * sd / (mean * (1 - mean))
@@ -403,6 +405,7 @@ cdef double c_quantile(Part *parts, int64_t used, double low, bint shares, doubl
             u += (level - out[0]) / slope
             out[2] += level - out[0]
             out[0] = level
+            found = True
             break
         if out[0] < level:
             left = u
@@ -414,7 +417,17 @@ cdef double c_quantile(Part *parts, int64_t used, double low, bint shares, doubl
             step = (left + right) / 2 - u
         u += step
         if fabs(step) < 1e-15 * (1 + fabs(u)):
+            found = True
             break
+    if not found and not shares:  # the start, from two moments, can be far from a quantile of a skewed mixture
+        left, right = LOG_LEAST, -LOG_LEAST
+        for i in range(STEPS):
+            u = (left + right) / 2
+            c_cdf(parts, used, low, exp(u), out)
+            if out[0] < level:
+                left = u
+            else:
+                right = u
     return 1 / (1 + exp(-u)) if shares else exp(u)
 
 

@@ -222,7 +222,7 @@ class AreaRates:
                 return np.asarray(choose + betaln(a + d, b + e - d) - betaln(a, b))
         return _negative_binomial(d, a, b * e)
 
-    def predicted(self, i: int, exposure: float) -> tuple[Whole, Array]:
+    def predicted(self, i: int, exposure: float, most: float = np.inf) -> tuple[Whole, Array]:
         """Return the predictive distribution of a new count of an area, as possible values and their probabilities. The
         new count has the same rate as the observed count.
 
@@ -230,13 +230,14 @@ class AreaRates:
         ----------
         i : position of the area.
         exposure : exposure of the new count, > 0; number of persons of a share.
+        most : larger counts are omitted.
 
         Returns
         -------
         (counts, probabilities)
-            The counts beyond either end have a total probability below 1e-13.
+            The counts beyond either end, up to `most`, have a total probability below 1e-13.
         """
-        last = self._last(i, exposure)
+        last = int(min(self._last(i, exposure), most))
         n = np.arange(last + 1, dtype=np.float64)
         out = np.zeros(len(n))
         low = float(self.model.table.low[i])
