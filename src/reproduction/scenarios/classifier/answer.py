@@ -73,6 +73,7 @@ def _rehearsed(case: Case) -> Answer:
     design = rehearsal.Design(**{key: asked[key] for key in keys})
     rows = rehearsal.scores(data, design, level=case.settings["level"], rng=case.rng).reindex(columns=list(COLUMNS))
     facts = {"origin": REHEARSAL, "records": len(data.codes), "order": asked["order"], "floor": asked["floor"]}
+    facts["mechanisms"] = list(asked["mechanisms"])
     facts["unusual"] = [finding.text for finding in coded_table.examine(data)]
     states = [
         EXACT if word == EXACT.status else Accuracy(word, error, _SIMULATED)

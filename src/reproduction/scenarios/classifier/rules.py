@@ -128,8 +128,10 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
     """
     if "how" in point:
         return [f"The model was released with {point['how']}."]
+    noisy = any(name != "dirichlet" for name in point["mechanisms"])
+    raised = f", and noisy counts below {point['floor']} are raised to it" if noisy else ""
     sentences = [
         f"The scores are for {point['records']:,} invented records on one 70-30 split; epsilon is a Rényi cost of "
-        f"order {point['order']:g}, and noisy counts below {point['floor']} are raised to it."
+        f"order {point['order']:g}{raised}."
     ]
     return [*sentences, *(f"{text[0].upper()}{text[1:]}." for text in point["unusual"])]

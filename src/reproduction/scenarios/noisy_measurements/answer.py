@@ -33,6 +33,7 @@ def answer(case: Case) -> Answer:
     geography = _places(case)
     rows = geography.table(named(settings), rng=case.rng)
     facts = _facts(geography, named(settings), bool(settings["cell"])) | {"state": settings["state"]}
+    facts["total"] = settings.get("total")
     if asked := settings.get("questions"):
         answers = geography.ask(asked, rng=case.rng)
         rows = pd.concat([rows, answers], ignore_index=True)

@@ -112,6 +112,8 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
         "Every query of every node was published with independent discrete Gaussian noise of the variance given in the "
         "file; counts are non-negative and add up along the geographic hierarchy."
     )
+    if point.get("total") is not None:
+        sentences.append(f"The count of {point['cell']} in the whole state, {point['total']:,}, is public and exact.")
     if point["combined"]:
         sentences.append(
             "Several queries about the same node were combined by least squares, and the combined error was treated as "

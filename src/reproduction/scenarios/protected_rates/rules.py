@@ -134,7 +134,9 @@ def unit(per: float, exposure: str) -> str:
 def prior_text(prior: Mapping[str, Any]) -> str:
     """Return a description of the priors of the parameters of the regression."""
     shape, noun = prior["log shape"], "shape" if prior["family"] == "rates" else "concentration"
+    some = bool(prior["covariates"])
+    coefficients = "the intercept and the coefficients of standardised covariates are" if some else "the intercept is"
     return (
         f"the logarithm of the {noun} is normal with mean {shape['mean']:.3g} and standard deviation {shape['sd']:g}, "
-        f"coefficients of standardised covariates are normal with standard deviation {prior['slopes']['sd']:g}"
+        f"{coefficients} normal with standard deviation {prior['slopes']['sd']:g}"
     )

@@ -419,3 +419,11 @@ def test_no_error_is_stated_for_a_release_whose_error_is_unknown():
         "1 of the numbers is approximate, with the stated error",
         "1 of the numbers is approximate, with an unknown error",
     ]
+
+
+def test_a_rehearsal_without_additive_noise_does_not_mention_raised_counts():
+    point = {"records": 120, "order": 5.0, "floor": "sigma", "unusual": []}
+    assert "noisy counts" not in rules.assumptions(point | {"mechanisms": ["dirichlet"]})[0]
+    assert (
+        "noisy counts below sigma are raised" in rules.assumptions(point | {"mechanisms": ["dirichlet", "laplace"]})[0]
+    )

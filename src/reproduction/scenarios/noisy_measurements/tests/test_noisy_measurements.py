@@ -200,6 +200,11 @@ def test_the_example_writes_files_that_can_be_answered(tmp_path, capsys):
     assert rows["geoid"].tolist() == ["50"]
 
 
+def test_a_public_total_is_an_assumption(folder, tmp_path):
+    found = summarise(made(folder, tmp_path, query="hispanic", total=2700))
+    assert "The count of hispanic in the whole state, 2,700, is public and exact." in found.assumptions
+
+
 def test_the_prior_of_the_deepest_counts_is_described():
     expected = "the counts of the leaves are independent, and the prior of each leaf is: weight 1/(1 + n) for a count n"
     assert rules.prior_text({"law": "leaves", "priors": {"law": "1/(1+n)"}}) == expected

@@ -8,6 +8,7 @@ import dpmultinomial as dpm
 from reproduction import kind
 from reproduction.config import config, plan_settings, scenario_settings
 from reproduction.scenarios import figure, making, sentences, summary
+from reproduction.scenarios.protected_rates import rules
 
 
 @pytest.fixture
@@ -287,3 +288,9 @@ def test_areas_that_the_file_does_not_list(counties, tmp_path):
     less.to_csv("counties.csv", index=False)
     with pytest.raises(config.ConfigError, match="absent: the column 'births' has different values, so its value for"):
         scenario(absent={"cells": counties["name"].tolist(), "are": "zero"})
+
+
+def test_the_prior_names_the_coefficients_that_the_model_contains():
+    prior = {"log shape": {"mean": 1.4, "sd": 2.0}, "slopes": {"sd": 10.0}, "family": "rates", "covariates": []}
+    assert rules.prior_text(prior).endswith("the intercept is normal with standard deviation 10")
+    assert "the intercept and the coefficients of standardised" in rules.prior_text(prior | {"covariates": ["x"]})
