@@ -7,6 +7,7 @@ import pytest
 from reproduction import kind
 from reproduction.config import config, scenario_settings
 from reproduction.scenarios import making, sentences
+from reproduction.scenarios.censored_sample import rules
 
 STATED = {
     **{"kind": "censored_sample", "statistics": {"mean": 0.43, "sse": 741.2, "low": 18.6, "high": 31.0}},
@@ -73,3 +74,11 @@ def test_mistakes(change, said):
     with pytest.raises(config.ConfigError) as caught:
         scenario_settings.single("mine", {**STATED, **change}, kind.discover())
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(("shape", "infinite"), [(0.5, True), (1.0, True), (1.1, False)])
+def test_a_mean_of_sigma2_that_does_not_exist_is_stated(shape, infinite):
+    """The release has a positive density as sigma2 grows, so the posterior density falls like sigma2^(-shape0 - 1)."""
+    scales = dict.fromkeys(("mean", "sse", "low", "high"), 1.0)
+    point = {"records": 10, "lower": 0.0, "upper": 1.0, "scales": scales, "prior": {"shape0": shape}}
+    assert any("no finite mean" in text for text in rules.assumptions(point)) == infinite
