@@ -5,6 +5,7 @@ Each kind of scenario defines ``rules.assumptions(point)``, ``rules.MEANINGS`` (
 depends on the width of the interval.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from math import floor, isfinite, log10
@@ -185,13 +186,17 @@ def assumptions(facts: Facts, point: Facts) -> list[str]:
     asked = (facts["settings"].get("questions") or {}).values()
     if point.get("among") or any({"ratio", "share"} & set(question) for question in asked):
         sentences.append("Shares among some names, and ratios, are given that their denominators are not 0.")
+    if any("ratio" in question and question.get("about") == "rates" for question in asked):
+        sentences.append(
+            "A ratio of rates can have no finite mean: if its denominator can be near 0, use the interval."
+        )
     about = {*point.get("groups", ()), *(question.get("about") for question in asked)}
     if isinstance(point.get("total"), Mapping) and "shares" in about:
         sentences.append("Shares of the file are given that its total is not 0.")
     if prior := point.get("prior"):
         text = getattr(rules, "prior_text", prior_text)(prior)
         known = isinstance(point.get("total"), int)  # a known total has no prior
-        sentences.append(f"Prior: {text.removeprefix('flat on the total, ') if known else text}.")
+        sentences.append(f"Prior: {re.sub('^flat on the total[,;] ', '', text) if known else text}.")
     if cost := cost_text(point):
         sentences.append(cost)
     return sentences

@@ -203,6 +203,7 @@ def test_the_example_writes_files_that_can_be_answered(tmp_path, capsys):
 def test_a_public_total_is_an_assumption(folder, tmp_path):
     found = summarise(made(folder, tmp_path, query="hispanic", total=2700))
     assert "The count of hispanic in the whole state, 2,700, is public and exact." in found.assumptions
+    assert not any("flat on the total" in text for text in found.assumptions)
 
 
 def test_the_prior_of_the_deepest_counts_is_described():
