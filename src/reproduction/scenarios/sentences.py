@@ -186,10 +186,6 @@ def assumptions(facts: Facts, point: Facts) -> list[str]:
     asked = (facts["settings"].get("questions") or {}).values()
     if point.get("among") or any({"ratio", "share"} & set(question) for question in asked):
         sentences.append("Shares among some names, and ratios, are given that their denominators are not 0.")
-    if any("ratio" in question and question.get("about") == "rates" for question in asked):
-        sentences.append(
-            "A ratio of rates can have no finite mean: if its denominator can be near 0, use the interval."
-        )
     about = {*point.get("groups", ()), *(question.get("about") for question in asked)}
     if isinstance(point.get("total"), Mapping) and "shares" in about:
         sentences.append("Shares of the file are given that its total is not 0.")

@@ -932,12 +932,3 @@ def test_a_conflict_of_a_large_total_names_its_most_frequent_causes(tested, told
     )
     assert sentence.endswith(words) == told
     assert not next(iter(sentences._conflict(check | {"names": ["a"]}))).endswith(words)
-
-
-def test_a_ratio_of_rates_is_stated_to_have_possibly_no_mean(shown):
-    """Under Jeffreys' prior, the rate of a count of 0 has a beta distribution whose density diverges at 0."""
-    counts, noise = {"x": 1.2, "y": 0.4}, {"law": "laplace", "scale": 1.0}
-    for about, stated in (("rates", True), ("counts", False)):
-        questions = {"r": {"ratio": ["x", "y"], "about": about}}
-        text = shown(kind="noisy_counts", counts=counts, noise=noise, total=1, questions=questions)
-        assert ("A ratio of rates can have no finite mean" in text) == stated
