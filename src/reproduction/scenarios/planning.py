@@ -69,7 +69,8 @@ def sentence(found: Plan, asked: Mapping[str, Any]) -> str:
         goal = f"the question whether {want['question']} is answered correctly, {sure},"
     else:
         noun = {"shares": "true share", "counts": "true count", "rates": "underlying rate"}
-        width = f"{want['narrower']:g}" if asked["of"] == "counts" else as_stated(want["narrower"])
+        points = as_stated(want["narrower"]).replace(" %", " percentage points")
+        width = f"{want['narrower']:g}" if asked["of"] == "counts" else points
         level = as_stated(asked["level"])
         goal = f"the {level} interval of the {noun[asked['of']]} of {want['interval']} is narrower than "
         goal += f"{width} and contains the true value"

@@ -106,6 +106,10 @@ def test_every_key_has_a_description_and_every_optional_key_a_default():
         ("balmat2018: {figure_1: {epsilon: .inf}}", ["figure_1.epsilon", "must be finite"]),
         ("balmat2018: {choosing_epsilon: {probabilities: [0.5, 0.6, 0.5]}}", ["must sum to 1, got 1.6"]),
         (
+            "scenarios: {a: {kind: classifier, rehearsal: {csv: a.csv, target: b, repeats: 1}}}",
+            ["scenarios.a.rehearsal.repeats", "the value must be >= 2"],  # one score has no standard error
+        ),
+        (
             "scenarios: {a: {kind: noisy_counts, epsilon: 1, rehearsal: {counts: [1000000, 2]}}}",
             ["must be <= 1000000, got"],
         ),

@@ -140,7 +140,7 @@ def test_empty_lines_of_a_batch_are_not_rows(rows, tmp_path):
     assert table_files.is_batch(str(path))
     assert table_files.header(path) == ["table", "name", "value"]
     settings = {"file": str(path), "prior": "fitted"}
-    faults = [text for _, text in rules._prior_of_batch(settings, {"table": [], "name": [], "value": []})]
+    faults = [text for _, text in rules._of_batch(settings, {"table": [], "name": [], "value": []})]
     wanted = [] if rows == 30 else ["fitting a prior requires at least 30 measured counts, got 29 rows"]
     assert faults == wanted
     path.write_text("table,name,value\n\n\n")

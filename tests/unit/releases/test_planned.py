@@ -219,7 +219,8 @@ def test_an_epsilon_is_stated_for_both_relations(sensitivity, text):
         (
             {"interval": "a", "narrower": 0.125},
             "shares",
-            "the 90 % interval of the true share of a is narrower than 12.5 % and contains the true value",
+            "the 90 % interval of the true share of a is narrower than 12.5 percentage points and contains the true "
+            "value",
         ),
         (
             {"interval": "a", "narrower": 12.5},
@@ -229,7 +230,8 @@ def test_an_epsilon_is_stated_for_both_relations(sensitivity, text):
         (
             {"interval": "a", "narrower": 0.5},
             "rates",
-            "the 90 % interval of the underlying rate of a is narrower than 50 % and contains the true value",
+            "the 90 % interval of the underlying rate of a is narrower than 50 percentage points and contains the true "
+            "value",
         ),
     ],
 )

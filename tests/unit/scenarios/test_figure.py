@@ -649,7 +649,8 @@ def test_the_level_of_an_interval_is_not_rounded(level, text):
     assert sentences.sentence(asked, facts, {}).endswith(f"is between 1 and 9 with probability at least {text}.")
     wanted = {"want": {"interval": "a", "narrower": 0.0125}, "level": level, "of": "shares", "sensitivity": 2.0}
     found = SimpleNamespace(epsilon=1.0, frequency=0.9, wrong=0.0, standard_error=0.01, releases=100)
-    assert f"the {text} interval of the true share of a is narrower than 1.25 % and" in planning.sentence(found, wanted)
+    goal = f"the {text} interval of the true share of a is narrower than 1.25 percentage points and"
+    assert goal in planning.sentence(found, wanted)
 
 
 def test_the_mean_of_a_difference_of_equal_counts_has_no_sign():

@@ -160,14 +160,9 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
     elif "level" in (columns or ()) and "parent" not in (columns or ()):
         yield ".file", "has a column 'level' (for the levels of a tree) but no column 'parent': add the column 'parent'"
     if batch:
-        if settings.get("missing") and "threshold" in (settings.get("noise") or ()):
-            yield (
-                ".missing",
-                "must be omitted from a batch of noise with a threshold, because a count without a value was withheld",
-            )
         yield from _prior(settings, 0, with_total="total" in (columns or ()))
         yield from _bounds(settings)
-        yield from _prior_of_batch(settings, columns or {})
+        yield from _of_batch(settings, columns or {})
         return
     if columns is not None and is_tree(columns):
         yield from _numbers({k: v for k, v in settings.items() if k != "total"}, columns, values(settings, columns))
@@ -198,10 +193,15 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
     yield from question_rules.mistakes(settings.get("questions") or {}, labels)
 
 
-def _prior_of_batch(settings: Mapping[str, Any], columns: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
-    """Yield a pair (key, message) for every mistake in the prior of a batch, such as priors by group without a column
-    of groups. At most `FEWEST` rows are read.
+def _of_batch(settings: Mapping[str, Any], columns: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+    """Yield a pair (key, message) for every mistake in the missing counts and in the prior of a batch, such as priors
+    by group without a column of groups. At most `FEWEST` rows are read.
     """
+    if settings.get("missing") and "threshold" in (settings.get("noise") or ()):
+        yield (
+            ".missing",
+            "must be omitted from a batch of noise with a threshold, because a count without a value was withheld",
+        )
     prior = settings.get("prior")
     if isinstance(prior, Mapping) and "law" not in prior and "group" not in columns:
         yield ".prior", f"groups is required if the keys ({', '.join(prior)}) are names of groups: add a column 'group'"

@@ -279,6 +279,18 @@ def test_a_batch_of_every_kind_of_answer_has_equal_bytes_in_any_shards(about, tm
         assert [p.read_bytes() for p in gathered.all] == [p.read_bytes() for p in whole.all]
 
 
+@pytest.mark.parametrize(
+    ("about", "question", "told"),
+    [("rates", {}, True), ("rates", {"about": "rates"}, False), ("both", {}, False), ("counts", {}, False)],
+)
+def test_results_about_rates_state_that_questions_refer_to_counts(tmp_path, about, question, told):
+    asked = {"q": {"difference": ["met", "failed"], **question}}
+    noise = {"law": "laplace", "scale": 2.0}
+    _, _, _, facts = answered(tmp_path, counts=NOISY, noise=noise, total=50, about=about, questions=asked)
+    sentence = "Questions without the key 'about' refer to the counts of the file."
+    assert (sentence in sentences.assumptions(facts, facts["points"][0])) == told
+
+
 def test_an_epsilon_by_table_without_a_total_says_what_counts_say(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "many.csv").write_text("table,name,value,epsilon\nx,a,3,1\nx,b,9,1\n")

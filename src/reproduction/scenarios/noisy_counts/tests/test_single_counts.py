@@ -373,7 +373,7 @@ def test_a_fitted_prior_of_a_batch_needs_rows_that_the_check_counts(rows, more, 
     lines = "".join(f"t{i},c0,{i}\n" for i in range(rows - bool(odd))) + odd
     (tmp_path / "batch.csv").write_text("table,name,value\n" + lines)
     settings = {"file": str(tmp_path / "batch.csv"), "prior": "fitted"} | more
-    assert [place for place, _ in rules._prior_of_batch(settings, {})] == [".prior"] * wrong
+    assert [place for place, _ in rules._of_batch(settings, {})] == [".prior"] * wrong
 
 
 SETTINGS = {"counts": [3, 4], "noise": {"law": "laplace", "scale": 2.0}}
