@@ -521,3 +521,19 @@ def test_an_error_inside_the_sums_does_not_turn_into_a_chain(monkeypatch):
     monkeypatch.setattr(permutation_swaps, "originals", broken)
     with pytest.raises(ValueError, match="a bug"):
         unswapped.infer(table, rate=0.3, rng=stream(1, "listed"))
+
+
+@pytest.mark.parametrize("rate", [0.02, 0.2, 0.6])
+@pytest.mark.parametrize("table", [[[30, 20], [10, 60]], [[9, 31, 4], [60, 5, 70]], [[150, 150], [150, 150]]])
+def test_the_tilt_makes_the_conditions_on_both_sums_probable(table, rate):
+    """Check that under the tilted distributions of the columns, the mean of sum x is the number of records in the row,
+    and the mean number of records that cross is where the tilted weights are flat, up to one record.
+    """
+    table = np.array(table)
+    law = TwoRowLaw(table, np.ones(table.size), rate=rate)
+    x_mean, u_mean = (
+        sum(float(p.sum(axis=1 - axis) @ np.arange(p.shape[axis])) for p in law._pairs) for axis in (0, 1)
+    )
+    assert x_mean == pytest.approx(min(table.sum(axis=1)), abs=1e-3)
+    flat = int(np.argmin(np.abs(np.diff(np.log(law._weights)))))
+    assert flat - 1.5 < u_mean < flat + 1.5
