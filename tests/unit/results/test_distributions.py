@@ -486,7 +486,7 @@ def group(size=3, numbers=None, status="exact", **more):
 
 def columns_of(level):
     """Return made-up numbers of three quantities, which depend on the level."""
-    return Columns(np.array([1.0, 2, 3]), np.array([2.0, 3, 4]), np.full(3, level), np.full(3, 1 + level), EXACT)
+    return Columns(np.array([1.5, 2.5, 3.5]), np.array([2.0, 3, 4]), np.full(3, level), np.full(3, 1 + level), EXACT)
 
 
 def test_numbers_of_a_group_are_computed_in_one_pass_or_each_by_itself():
@@ -494,7 +494,7 @@ def test_numbers_of_a_group_are_computed_in_one_pass_or_each_by_itself():
     assert (each.in_one_pass, at_once.in_one_pass) == (False, True)
     assert each.mean().to_dict() == {"q0": 1.0, "q1": 2.0, "q2": 3.0}
     assert each.sd().tolist() == each.variance().tolist() == [1.0] * 3
-    assert at_once.mean().to_dict() == {"q0": 1.0, "q1": 2.0, "q2": 3.0}
+    assert at_once.mean().to_dict() == {"q0": 1.5, "q1": 2.5, "q2": 3.5}  # not those of the distributions
     assert (at_once.sd().tolist(), at_once.variance().tolist()) == ([2.0, 3.0, 4.0], [4.0, 9.0, 16.0])
     assert at_once.interval().to_numpy().tolist() == [[0.95, 1.95]] * 3
     assert at_once.interval(0.5).to_numpy().tolist() == [[0.5, 1.5]] * 3
