@@ -395,7 +395,7 @@ def test_tracked_files_that_were_deleted_are_not_archived(tmp_path, monkeypatch)
 
 
 def test_results_of_the_papers_that_were_run_are_listed_once(tmp_path, monkeypatch):
-    """Check the settings and shards that decide the parts of loops, and a name that is no paper."""
+    """Check the settings and shards that decide the parts of loops, and a name that is not a paper."""
     toy = SimpleNamespace(slug="toy", tables=lambda: ["t/b.csv", "t/a.csv"], figures=lambda: ["f/one.png"])
     asked = []
 

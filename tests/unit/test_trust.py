@@ -620,7 +620,7 @@ def test_a_second_run_in_a_folder_is_refused(started, marked, owner, monkeypatch
     ("error", "words"),
     [
         (TimeoutError("the jobs 5 are still running"), "the jobs 5 are still running. Nothing was run."),
-        (NotADirectoryError("results is no folder"), "results is no folder. Nothing was run."),
+        (NotADirectoryError("results is not a folder"), "results is not a folder. Nothing was run."),
         (PermissionError(13, "Permission denied"), "{mark} cannot be written (Permission denied). Nothing was run."),
     ],
 )
