@@ -16,6 +16,7 @@ from .._accuracy import Accuracy, of_chains
 from .._kernels import dirichlet
 from .._posteriors.counts.dirichlet_mixture import DirichletMixture, ExplicitLaw
 from .._posteriors.counts.windowed_sum import WindowedSumLaw
+from .._posteriors.published.counts_with_total import EMPTY
 from .._results.convolutions import Window
 from .._results.distributions import Continuous, Discrete, Draws, Marginal
 from .._results.joint import Coupled, Enumerated, Together
@@ -54,6 +55,10 @@ def of_mixture(
         return parts.draw(size, rng) | {name: group.sample(size, rng=rng) for name, group in further.items()}
 
     groups = {"counts": parts.counts(), "shares": parts.shares(parts.names), "rates": parts.rates(parts.names)}
+    if not parts.total:
+        del groups["shares"]
+        stated = facts
+        facts = lambda: {**(stated() if callable(stated) else stated), "omitted": EMPTY}  # noqa: E731
     return Posterior(groups | further, joint=draw, method=method, facts=facts, source=law)
 
 
@@ -68,11 +73,13 @@ class _Parts:
 
     def draw(self, size: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
         """Draw counts, shares and rates from their joint posterior distribution. Row i of every array belongs to the
-        same draw.
+        same draw. A file without records has no shares.
         """
         counts = self.law.counts.draw(size, rng=rng)
-        rates = dirichlet.draw(self.law.alpha, counts, rng=rng) if self.total else rng.dirichlet(self.law.alpha, size)
-        return {"counts": counts, "shares": counts / max(self.total, 1), "rates": rates}
+        if not self.total:
+            return {"counts": counts, "rates": rng.dirichlet(self.law.alpha, size)}
+        rates = dirichlet.draw(self.law.alpha, counts, rng=rng)
+        return {"counts": counts, "shares": counts / self.total, "rates": rates}
 
     def counts(self) -> Quantities:
         """Return the posterior distributions of the counts of the confidential file."""
@@ -104,7 +111,7 @@ class _Parts:
             category = self.place[members[i]]
             if group is None:
                 listed, chances = self._chances(category)
-                values = listed / max(self.total, 1)
+                values = listed / self.total
             else:
                 values, chances = self.law.share_of_counts(category=category, given=group)
                 chances, values = chances[~np.isnan(values)], values[~np.isnan(values)]
@@ -115,7 +122,7 @@ class _Parts:
             one,
             joint=self._joint("counts", group, self.total),
             among=self._among(self.shares, group),
-            together=lambda: self._together(1 / self.total) if group is None and self.total else None,
+            together=lambda: self._together(1 / self.total) if group is None else None,
         )
 
     def rates(self, members: tuple[str, ...], group: Group = None) -> Quantities:

@@ -316,7 +316,8 @@ def test_a_file_without_records_has_the_prior_of_the_rates():
     assert found.rates["a"].mean() == pytest.approx(0.25, rel=1e-12)
     drawn = found.sample(2000, rng=stream(1, "nothing"))
     assert (drawn["counts"] == 0).all()
-    assert (drawn["shares"] == 0).all()
+    assert found.groups == tuple(drawn) == ("counts", "rates")  # 0/0 is not a share
+    assert found.facts["omitted"] == "shares of the file, because the file has no records"
     assert drawn["rates"].sum(axis=1) == pytest.approx(1)
     assert abs(drawn["rates"][:, 0].mean() - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 5 / 2000)  # variance of Beta(1, 3)
 

@@ -180,6 +180,7 @@ def _rows(parts: Sequence[Array], fill: float) -> tuple[Array, NDArray[np.int64]
 
 
 Group = tuple[int, ...] | None  # positions among which shares are computed; None: all
+EMPTY = "shares of the file, because the file has no records"
 
 
 def posterior(
@@ -265,7 +266,7 @@ class _Parts:
         shares are not omitted.
         """
         if len(self.law.root.weights) == 1:
-            return ""
+            return "" if self.law.root.first else EMPTY
         most = max(len(self.law.own(i).weights) for i in range(len(self.names))) * len(self.law.root.weights)
         if most > SHARES:
             most = max(self._size(i, None) for i in range(len(self.names)))
@@ -278,8 +279,7 @@ class _Parts:
 
     def shares(self, group: Group = None) -> Quantities:
         """Return the posterior distributions of the shares of the categories in the file, relative to all categories or
-        to a subset of the categories. A share of 0/0 is excluded from its distribution, unless the file is certainly
-        empty, in which case its shares are 0.
+        to a subset of the categories. A share of 0/0 is excluded from its distribution.
         """
         fixed_total = self.law.root.first if len(self.law.root.weights) == 1 else 0  # nonzero if the total is public
         together = self.law.scaled(1 / fixed_total) if fixed_total > 0 and group is None else None
@@ -352,11 +352,13 @@ class _Parts:
 
     def draw(self, size: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
         """Draw counts, shares and rates from their joint posterior distribution. The same row of each array belongs to
-        the same draw. If a drawn file is empty, its shares are 0.
+        the same draw. If a drawn file is empty, its shares are 0. A file without records has no shares.
         """
         counts = self.law.draw(range(len(self.names)), size, rng=rng)
         totals = counts.sum(axis=1, keepdims=True)
-        draws: dict[str, NDArray[Any]] = {"counts": counts, "shares": counts / np.maximum(totals, 1)}
+        draws: dict[str, NDArray[Any]] = {"counts": counts}
+        if self.law.total.last:
+            draws["shares"] = counts / np.maximum(totals, 1)
         if self.alpha is not None:
             draws["rates"] = dirichlet.draw(self.alpha, counts, rng=rng)
         return draws
@@ -382,9 +384,8 @@ class _Parts:
                 "pairs: use rates, or set tighter bounds on the counts"
             )
         s, t, weights = self._parts(i, group)
-        if group is not None or (s + t > 0).any():
-            s, t, weights = (part[s + t > 0] for part in (s, t, weights))
-        values, place = np.unique(s / np.maximum(s + t, 1), return_inverse=True)
+        s, t, weights = (part[s + t > 0] for part in (s, t, weights))
+        values, place = np.unique(s / (s + t), return_inverse=True)
         chances = np.bincount(place, weights)
         return Discrete(values, chances, name=self._label(i, group), type="share", accuracy=EXACT)
 

@@ -114,7 +114,8 @@ def _at_once(tables: Tables, settings: Mapping[str, Any]) -> Answers:
         "rate": np.stack([summaries.mean, summaries.sd, summaries.lower, summaries.upper], axis=1),
         "count": summaries.counts,
     }
-    numbers["share"] = summaries.counts / np.maximum(totals[owner].astype(float), 1.0)[:, None]
+    sizes_of_files = totals[owner].astype(float)
+    numbers["share"] = summaries.counts / np.maximum(sizes_of_files, 1.0)[:, None]
     released = tables.columns["value"][rows]
     shared = {
         "position": owner,
@@ -128,7 +129,8 @@ def _at_once(tables: Tables, settings: Mapping[str, Any]) -> Answers:
     for kind in _ABOUT[about]:
         numbers_by_name = dict(zip(("mean", "sd", "lower", "upper"), numbers[kind].T, strict=True))
         shown = released if kind == _ABOUT[about][0] else np.full(len(owner), np.nan)
-        frames.append(pd.DataFrame({**shared, "type": kind, "released": shown, **numbers_by_name})[answered])
+        stated = answered if kind != "share" else answered & (sizes_of_files > 0)
+        frames.append(pd.DataFrame({**shared, "type": kind, "released": shown, **numbers_by_name})[stated])
     whole = pd.concat(frames, ignore_index=True)
     return whole.sort_values("position", kind="stable", ignore_index=True), reasons
 

@@ -510,13 +510,14 @@ def test_a_rate_is_the_mixture_over_its_pairs(pairs):
     assert abs(drawn.mean() - mean) < 5 * (law.variance() / 4000) ** 0.5
 
 
-def test_a_file_without_records_has_shares_of_0():
+def test_a_file_without_records_has_no_shares():
     found = counts_with_total.posterior([0.4, -0.3], total=0, noise=dpm.Laplace(scale=1.0))
     drawn = found.sample(3, rng=stream(1, "nothing"))
     assert (drawn["counts"] == 0).all()
-    assert (drawn["shares"] == 0).all()
+    assert found.groups == tuple(drawn) == ("counts", "rates")
     assert drawn["rates"].sum(axis=1) == pytest.approx(1)
     facts = found.facts
+    assert facts["omitted"] == "shares of the file, because the file has no records"
     assert facts["prior"] == {"law": "multinomial", "alpha": [0.5, 0.5], "total": "flat"}
     assert (facts["counts"], facts["measured"]) == (2, 2)
 
