@@ -500,7 +500,7 @@ def test_a_prior_fitted_to_tables_with_different_limits(folder):
 def test_ranges_and_numbers_with_a_total_in_one_batch(folder):
     """Check tables with a public total: the others are analysed together, with the results of a file of their own."""
     rows = {"t": "t,a,12,20\nt,b,<10,20\n", "u": "u,c,3,8\nu,d,5,8\n", "v": "v,e,7,9\nv,f,4,9\n"}
-    rows |= {"w": "w,g,1,0\nw,h,<10,0\n", "x": "x,i,1,0\nx,j,-2,0\n"}  # 0/0 is not a share
+    rows |= {"w": "w,g,12,0\nw,h,<10,0\n", "x": "x,i,1,0\nx,j,-2,0\n"}  # 0/0 is not a share
     stated = {"noise": {"law": "discrete_laplace", "scale": 1.0}}
 
     def answered(tables):
