@@ -325,10 +325,17 @@ class Posterior:
 
     def _warnings(self) -> list[str]:
         """Return a line that names the released values that are in conflict with the noise and the prior, followed by
-        the warnings of the inference function and a warning for each fitted prior that is too uncertain.
+        the warnings of the inference function, a warning for each fitted prior that is too uncertain, and the number
+        of counts that depend strongly on the prior.
         """
         stated: Any = self.facts.get("warnings", [])
         warnings = [f"WARNING: {text}" for text in [*stated, *_uncertain(self.facts.get("prior"))]]
+        beside: Any = self.facts.get("flat_comparison") or {}
+        if beside.get("prior_matters"):
+            counts = f"{beside['prior_matters']:,} of {beside['of']:,} counts" if beside["of"] > 1 else "the count"
+            warnings.append(
+                f"The prior matters for {counts}: facts['flat_comparison'] has the numbers under a flat prior"
+            )
         check: Any = self.facts.get("conflict")
         if not isinstance(check, Mapping) or not check.get("found"):
             return warnings

@@ -593,6 +593,7 @@ def test_facts_and_evidence_are_computed_when_they_are_needed():
 def test_a_conflict_precedes_the_warnings_of_a_result():
     conflict = {"found": True, "names": ["a", 3], "counts": 2, "smallest": 0.00042, "tested": 1234}
     said = "CONFLICT: improbable under the stated noise and prior: a, 3{} (smallest p-value 0.0004 among 1,234)"
+    beside = "The prior matters for {}: facts['flat_comparison'] has the numbers under a flat prior"
     groups = {"x": {"uncertain": True, "mean": 0.1484, "mean_error": 5.479}, "y": {"uncertain": False}}
     for check, lines in (
         ({}, ["WARNING: w<"]),
@@ -608,6 +609,9 @@ def test_a_conflict_precedes_the_warnings_of_a_result():
             ],
         ),
         ({"prior": {"law": "fitted", **groups["y"]}}, ["WARNING: w<"]),
+        ({"flat_comparison": {"prior_matters": 0, "of": 1}}, ["WARNING: w<"]),
+        ({"flat_comparison": {"prior_matters": 1, "of": 1}}, ["WARNING: w<", beside.format("the count")]),
+        ({"flat_comparison": {"prior_matters": 2, "of": 1200}}, ["WARNING: w<", beside.format("2 of 1,200 counts")]),
     ):
         found = result(("counts", group()), facts={"warnings": ["w<"], **check})
         assert found._warnings() == lines
