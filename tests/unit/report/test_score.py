@@ -75,6 +75,14 @@ def test_statements_that_reproduce_with_an_emulated_error_count_in_each_group():
     assert (line.good, line.judged, line.worded, line.tested) == (2, 4, "2 of 4", "2 of 4")
 
 
+def test_undecided_statements_are_reasons_and_every_statement_that_was_not_run_is_counted():
+    rows = [("a", "n", "number", "reproduced", {}), ("a", "u", "claim", "undecided", {})]
+    rows += [("a", "t", "timing", "not_run", {"note": "No clock."}), ("a", "m", "number", "not_run", {"note": "Late."})]
+    (line,) = score.lines(stated(*rows))
+    assert [(quantity, verdict.name) for quantity, verdict in line.why] == [("u", "undecided")]
+    assert (line.judged, line.lacking, line.unrun) == (2, 2, "No clock.")
+
+
 def test_the_words_of_the_paper_are_shown_where_it_prints_no_number():
     bare = {"printed": math.nan, "left": 1.0, "relation": "<", "right": 2.0}
     assert one(kind="wording", words="very close", **bare).printed == "“very close”"
@@ -171,6 +179,8 @@ def test_a_table_is_laid_out_as_printed():
                 (0.5, ">=", -0.49, "0.5 < 1", "fails by 0.49"),
                 (0.5, ">", -0.51, "0.5 ≤ 1", "fails by 0.51"),
                 (1.005, ">", -0.005, "1.005 ≈ 1", "fails by 0.005"),
+                (1.009, "=", 0.001, "1.009 ≈ 1", "holds by 0.001"),
+                (1.011, "=", -0.001, "1.011 ≠ 1", "fails by 0.001"),
             ]
         ),
         ({"verdict": "not_run", "ours": math.nan, "z": math.nan}, "", "", ""),

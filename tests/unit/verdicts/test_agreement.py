@@ -538,6 +538,8 @@ def test_a_curve_with_a_wide_reading_error_says_so():
     for error, wide in ((0.15, False), (0.1501, True)):
         row = verdicts(1.0, np.nan, ("corrected", 1.0, 0.0), kind="curve", error=error)
         assert ("The verdict allows" in row["note"]) == wide
+    note = verdicts(1.0, np.nan, ("corrected", 1.0, 0.02), kind="curve", error=0.13)["note"]
+    assert f"{ALLOWED} 20 % of the printed value, which is 10 standard errors." in note  # 0.13 + 3.5 x 0.02
 
 
 def test_the_variant_closest_to_a_table_has_the_fewest_wrong_cells():
@@ -552,6 +554,16 @@ def test_the_variant_closest_to_a_table_has_the_fewest_wrong_cells():
     assert judged["chosen"].to_dict() == {"corrected": False, "published": True}
     assert judged["random"].tolist() == [2, 2]
     assert judged["chi_squared"].to_dict() == pytest.approx({"corrected": 162, "published": 128})
+
+
+def test_fewer_wrong_cells_count_more_than_a_larger_p_value():
+    made = table_of(
+        [1.0, 2.0, 3.0], corrected=([5.0, 2.0, 9.0], [0, 0, 1.0]), as_written=([5.0, 5.0, 3.0], [0, 0, 1.0])
+    )
+    judged = agreement.variants(*made).set_index("variant")
+    assert judged["wrong"].to_dict() == {"corrected": 1, "as_written": 2}
+    assert judged["p_value"]["corrected"] < 1e-8 < 0.9 < judged["p_value"]["as_written"]
+    assert judged["chosen"].to_dict() == {"corrected": True, "as_written": False}
 
 
 def test_margins_of_every_relation():

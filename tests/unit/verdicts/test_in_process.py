@@ -234,6 +234,18 @@ def test_pooling_at_its_limits():
     assert draw_tests.pooled([90], [100], 100) < draw_tests.pooled([100], [100], 100) == 1
 
 
+def test_rare_outcomes_join_the_smallest_cell_unless_they_are_too_many():
+    """Check 5 outcomes with 3 expected, which are added to the smaller cell: (55 - 50)^2/50 + (45 - 50)^2/50 = 1. Of
+    1,000 outcomes, 8 with an expected number of 1/2 have the probability P(B >= 8) of a binomial number B.
+    """
+    assert draw_tests.pooled([50, 45], [47, 50], 100) == pytest.approx(stats.chi2.sf(1, 1))
+    many = draw_tests.pooled([496, 496], [499.75, 499.75], 1000)
+    assert many == pytest.approx(stats.binom.sf(7, 1000, 0.0005), rel=1e-9)
+    assert many < 1e-6
+    six = draw_tests.pooled([497, 497], [499.75, 499.75], 1000)  # the probability is above a millionth
+    assert six == pytest.approx(stats.chi2.sf(2.75**2 / 500.25 + 2.75**2 / 499.75, 1))
+
+
 def test_a_score_test_of_one_parameter():
     """Check counts 60 and 40 with 50 and 50 expected, and 51 and 49 at a parameter larger by 1 %. The scores are 2 and
     -2 per 100 %, the information is 400, and z is 40/20 = 2. The other p-value, of the chi-squared statistic 4, is the
@@ -247,6 +259,10 @@ def test_a_score_test_of_one_parameter():
     assert draw_tests.scored([50, 50], [50, 50], [51, 49], 100, step=0.01, level=0.01)[0] == 1
     empty = draw_tests.scored([60, 40, 0], [50, 50, 0], [51, 49, 1], 100, step=0.01, level=0.01)
     assert empty == pytest.approx((p, seen))  # an outcome that is not expected has no score
+    # a rare outcome with the score 100 adds 100^2/1000 = 10 to the information; below a millionth, it is not used
+    for x, information in ((1e-3, 410), (9e-7, 400)):
+        _, found = draw_tests.scored([60, 40, 0], [50, 50, x], [51, 49, 2 * x], 100, step=0.01, level=0.01)
+        assert found == pytest.approx((stats.norm.isf(0.0025) + stats.norm.ppf(0.9)) / information**0.5)
 
 
 def test_serial_scores_by_hand():
