@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import gammaln
-from scipy.stats import binom
+from scipy.stats import beta, binom
 
 import dpmultinomial as dpm
 from dpmultinomial._accuracy import EXACT, Accuracy
+from dpmultinomial._posteriors.counts.dirichlet_mixture import BetaMixture
 from dpmultinomial._results import convolutions, plot
 from dpmultinomial._results.convolutions import convolved
 from dpmultinomial._results.distributions import TYPES, Continuous, Discrete, Draws, Unavailable
@@ -457,12 +458,21 @@ def test_a_density_by_hand():
     assert given.sample(2, rng=stream(1, "x")).tolist() == [7.0, 7.0]
 
 
+@pytest.mark.parametrize(("a", "b", "level"), [(2.0, 5.0, 0.5), (5.0, 2.0, 0.5), (2.0, 9.0, 0.95), (9.0, 2.0, 0.95)])
+def test_the_shortest_interval_of_a_unimodal_density_ends_at_equal_densities(a, b, level):
+    law = Continuous(BetaMixture([a], [b], [1.0]), name="x", type="rate", accuracy=EXACT)
+    lower, upper = law.interval(level, kind="hdi")
+    assert beta.cdf(upper, a, b) - beta.cdf(lower, a, b) == pytest.approx(level, rel=1e-9)
+    assert beta.pdf(lower, a, b) == pytest.approx(beta.pdf(upper, a, b), rel=1e-4)
+
+
 def test_a_sample_by_hand():
     law = Draws([[4.0, 1.0], [2.0, 3.0]], name="x", type="rate", accuracy=EXACT)
     assert law.draws.tolist() == [1, 2, 3, 4]
     assert (law.mean(), law.variance()) == (2.5, pytest.approx(5 / 3))
     assert law.cdf([0, 1, 2.5, 4]).tolist() == [0, 0.25, 0.5, 1]
     assert law.quantile([0, 0.5, 1]).tolist() == [1, 2.5, 4]
+    assert law.quantile([0.25, 0.9]) == pytest.approx([1.75, 3.7])  # linear in the ranks: at 1 + (4 - 1) q
     assert set(law.sample(100, rng=stream(1, "sample")).tolist()) == {1, 2, 3, 4}
 
 
@@ -675,6 +685,15 @@ def test_a_ratio_of_rates_may_have_no_finite_mean(count, mean, sd, reason):
     assert found._asked("rates", stream(1, "r")).law("r", "ratio", ["a", "b"]).accuracy.reason.startswith(reason)
     assert share["mean"] == pytest.approx((count + 0.5) / (count + 4), rel=0.02)
     assert share["error"] > 0
+
+
+@pytest.mark.parametrize(("count", "mean"), [(0, np.inf), (1, 4.0), (2, 2.0)])
+def test_the_moments_of_a_ratio_are_infinite_at_the_limits_of_the_shape(count, mean):
+    """Rates are Beta(4, n + 1): E (1 - x)/x = 4/n, so none at n = 0, where x^-1 is integrated; no variance at n = 1."""
+    release = dpm.Release({"a": 3, "b": count}, mechanism=dpm.Exact(), total=3 + count)
+    law = dpm.posterior(release, prior=1.0)._asked("rates", stream(1, "limit")).law("r", "ratio", ["a", "b"])
+    assert law.mean() == pytest.approx(mean, rel=0.1)
+    assert np.isinf(law.sd()) == (count < 2)
 
 
 def test_a_ratio_of_rates_with_a_noisy_total_has_no_finite_mean():

@@ -590,3 +590,15 @@ def test_a_free_sum_of_many_counts_is_one_transform(size, transform, monkeypatch
     assert len(used) == transform
     shared = joint.free_sum([Window(0, np.ones(2))], np.zeros(size, dtype=int))
     assert shared.weights / shared.weights.max() == pytest.approx(wanted / wanted.max(), rel=1e-12)
+
+
+def test_an_improbable_sum_of_equal_counts_has_a_small_relative_error():
+    """The sum of 2 x 120 counts is given to be five values of 1e-9 of the largest probability: all by direct sums."""
+    factors = [np.exp(-np.arange(40) / 8), np.exp(-((np.arange(40) - 20) ** 2) / 50)]
+    free = np.ones(1)
+    for factor in np.repeat(factors, 120, axis=0):
+        free = np.convolve(free, factor / factor.sum())
+    first = int(np.flatnonzero(free > 1e-9 * free.max())[-1])
+    given = Coupled([Window(0, factor) for factor in factors], Window(first, np.ones(5)), which=np.repeat([0, 1], 120))
+    near = free[first : first + 5]
+    assert given.total.at(first, 5) == pytest.approx(near / near.sum(), rel=1e-11, abs=0)

@@ -609,6 +609,13 @@ def test_expected_ranks_equal_enumeration_and_ties_have_the_better_rank():
     assert [rank.place for rank in answering.exact_ranks(independent(*windows), [2, 0], 1)] == [0]
 
 
+def test_improbable_ranks_have_a_small_relative_error():
+    """P(b >= 1) = 0.001 and P(c >= 1) = 1e-9 are independent, and a is 0: all ranks of a by products."""
+    laws = independent((0, [1.0]), (0, [0.999, 1e-3]), (0, [1 - 1e-9, 1e-9]))
+    a = answering.exact_ranks(laws, [0, 1, 2], 3)[2]
+    assert a.probabilities.tolist() == pytest.approx([0.999 * (1 - 1e-9), 1e-3 + 0.998e-9, 1e-12], rel=1e-6)
+
+
 @pytest.mark.parametrize(("most", "listed"), [(36, True), (35, False)])
 def test_ranks_are_drawn_if_their_distributions_take_too_many_steps(most, listed, monkeypatch):
     """a and b have 3 values and two uncertain opponents each: 2^2 * 3 steps; three such ranks have 36."""
