@@ -195,6 +195,7 @@ def of_draws(
     facts: dict[str, object],
     accuracy: Accuracy | None = None,
     source: object = None,
+    tails: Mapping[str, tuple[float, float]] | None = None,
 ) -> Posterior:
     """Build a `Posterior` in which every distribution is the empirical distribution of draws.
 
@@ -204,6 +205,7 @@ def of_draws(
     names : mapping from a group to the names of its quantities.
     method, facts, source : attributes of the result, see `Posterior`.
     accuracy : accuracy of all quantities; None: determined from R-hat and the effective sample sizes of the chains.
+    tails : tail indices of quantities without a finite variance, by name (see `Draws`).
 
     Returns
     -------
@@ -224,7 +226,7 @@ def of_draws(
             if group == "counts":
                 values, times = np.unique(pooled[group][:, i], return_counts=True)
                 return Discrete(values, times, **about)
-            return Draws(pooled[group][:, i], **about)
+            return Draws(pooled[group][:, i], **about, tails=(tails or {}).get(listed[i], (np.inf, np.inf)))
 
         return Quantities(listed, one, joint=lambda size, rng: joint(size, rng)[group])
 

@@ -141,10 +141,13 @@ def _censored_posterior(release: Release, *, prior: Any, method: str, rng: np.ra
     )  # fmt: skip
     draws = {"parameters": chain_posterior.draws, "counts": chain_posterior.statistics[:, :, 2:]}
     facts = {"prior": repr(chain_posterior.prior), "total": n} | release.facts
+    if chain_posterior.conflict.found:
+        facts["warnings"] = [str(chain_posterior.conflict)]
     names = {"parameters": PARAMETERS, "counts": COUNTS}
     return of_draws(
-        draws, names, method="chain", facts=facts, accuracy=chain_posterior.accuracy, source=chain_posterior
-    )
+        draws, names, method="chain", facts=facts, accuracy=chain_posterior.accuracy, source=chain_posterior,
+        tails={"sigma2": (np.inf, chain_posterior.prior.shape0)},
+    )  # fmt: skip
 
 
 Adapter = Callable[..., Posterior]

@@ -460,7 +460,7 @@ class RegressionPosterior(Posterior):
             error, rule = float("nan"), f"hyperparameters integrated by {self._hyper.nodes.rule}"
             reason = f"{rule}; the difference from a finer rule is not reliable with fewer than {FEWEST_AREAS} areas"
         if self._held:
-            reason += f"; determined by the prior: {', '.join(self._held)}"
+            reason += f"; determined mainly by the prior: {', '.join(self._held)}"
         return Accuracy("approximate", error, reason)
 
     def _rate_group(self) -> Quantities:
@@ -482,9 +482,10 @@ class RegressionPosterior(Posterior):
         names = self.areas.names
 
         def one(i: int) -> Discrete:
-            values, p = self._rates.count(i) if self._model.table.measured[i] else self._unmeasured_count(i)
-            state = self._state(self._rates.error)
-            return Discrete(values, p, name=names[i], type="count", accuracy=state)
+            about: dict[str, Any] = {"name": names[i], "type": "count", "accuracy": self._state(self._rates.error)}
+            if self._model.table.measured[i]:
+                return Discrete(*self._rates.count(i), **about)
+            return _Unmeasured(*self._unmeasured_count(i), *self._unmeasured_moments(i), **about)
 
         def columns(level: float) -> Columns:
             counts = self._numbers(level).counts.copy()
@@ -505,6 +506,16 @@ class RegressionPosterior(Posterior):
         for weight, values, p in laws:
             probabilities[values] += weight * p
         return np.arange(len(probabilities)), probabilities
+
+    def _unmeasured_moments(self, i: int) -> tuple[float, float]:
+        """Return the mean and the standard deviation of the true count of an area for which no count was measured. The
+        exposure and the rate are independent.
+        """
+        rate, weights, e = self._rates.law(i), np.exp(self.areas.log_node[i]), self.areas.exposure[i]
+        first, second = rate.mean(), rate.variance() + rate.mean() ** 2
+        within = first - second if self.regression.family == "shares" else first  # variance of a count per exposure
+        mean = float(weights @ e) * first
+        return mean, float(np.sqrt(weights @ e * within + weights @ e**2 * second - mean**2))
 
     def _parameter_group(self) -> Quantities:
         design = self.areas.design
@@ -603,15 +614,13 @@ class RegressionPosterior(Posterior):
         warnings = list(self.areas.ignored)
         n = len(self.areas.names)
         if self.areas.dropped:
-            warnings.append(f"dropped, because the exposure is 0: {', '.join(self.areas.dropped[:5])}")
+            more = f" and {len(self.areas.dropped) - 5} more" if len(self.areas.dropped) > 5 else ""
+            warnings.append(f"dropped, because the exposure is 0: {', '.join(self.areas.dropped[:5])}{more}")
         if n < FEW_AREAS:
             areas = "area" if n == 1 else "areas"
             warnings.append(f"only {n} {areas}: intervals may be too short ({COVERAGE} for 50 areas)")
         if self._held:
-            held = ", ".join(self._held)
-            warnings.append(
-                f"determined by the prior, because the release contains little information about it: {held}"
-            )
+            warnings.append(f"determined mainly by the prior: {', '.join(self._held)}")
         if self._by_exposure["bayes_factor"] > EVIDENCE:
             grows = "falls" if self._by_exposure["slope"] > 0 else "grows"
             warnings.append(
@@ -620,6 +629,30 @@ class RegressionPosterior(Posterior):
                 "unreliable"
             )
         return warnings
+
+
+class _Unmeasured(Discrete):
+    """Count of an area for which no count was measured. The values omit a part of the long upper tail, so the mean and
+    the standard deviation are computed from those of the rate.
+
+    Parameters
+    ----------
+    values, probabilities : arguments of `Discrete`.
+    mean, sd : moments of the count.
+    **about : name, type and accuracy.
+    """
+
+    def __init__(self, values: NDArray[np.int64], probabilities: Array, mean: float, sd: float, **about: Any) -> None:
+        super().__init__(values, probabilities, **about)
+        self._moments = mean, sd
+
+    def mean(self) -> float:
+        """Return the expected value of the count."""
+        return self._moments[0]
+
+    def sd(self) -> float:
+        """Return the standard deviation of the count."""
+        return self._moments[1]
 
 
 def _counted(covariates: Any) -> range:

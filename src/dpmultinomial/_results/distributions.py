@@ -324,23 +324,41 @@ class Draws(Marginal):
     ----------
     draws : float64 (n,) or (chains, n).
     name, type, accuracy : attributes of every `Marginal`.
+    tails : tail indices of the distribution from which the draws come, at its lower and its upper end. A moment of the
+        order of a tail index, or of a higher order, does not exist; the moments of the draws themselves are finite.
     """
 
     _no_density = _no_mass = (
         "a sample of draws has no density and no probabilities of single values: use cdf or quantile"
     )
 
-    def __init__(self, draws: ArrayLike, *, name: str, type: str, accuracy: Accuracy) -> None:
+    def __init__(
+        self,
+        draws: ArrayLike,
+        *,
+        name: str,
+        type: str,
+        accuracy: Accuracy,
+        tails: tuple[float, float] = (np.inf, np.inf),
+    ) -> None:
         super().__init__(name, type, accuracy)
         self.draws: Array = np.sort(np.asarray(draws, dtype=np.float64), axis=None)
+        self.tails = tails
 
     def mean(self) -> float:
-        """Return the mean of the draws of the quantity."""
+        """Return the mean of the draws of the quantity. If the distribution has no finite mean, return an infinite
+        number, or NaN if both tails are too long.
+        """
+        low, high = (tail <= 1 for tail in self.tails)
+        if low or high:
+            return float("nan") if low and high else -np.inf if low else np.inf
         return float(self.draws.mean())
 
     def sd(self) -> float:
-        """Return the standard deviation of the draws of the quantity."""
-        return float(self.draws.std(ddof=1))
+        """Return the standard deviation of the draws of the quantity, or infinity if the distribution has no finite
+        variance.
+        """
+        return np.inf if min(self.tails) <= 2 else float(self.draws.std(ddof=1))
 
     def cdf(self, x: ArrayLike) -> Array:
         """Return the fraction of the draws that are at most `x`."""

@@ -398,29 +398,31 @@ class Drawer:
 
 KINDS = ("sum", "difference", "ratio", "share", "probability", "rank")
 NAN = float("nan")
+_CLOSE = "because its denominator can be close to 0"
+_FAR = 0.1  # smallest denominator among the draws, relative to its mean, that is far from 0
 _ZERO = "the ratio is not defined, because its denominator is 0 with probability 1"
 Found = TypeVar("Found")
 Row = tuple[str, float, float, float, float, Accuracy]  # quantity, mean, sd, lower, upper, accuracy
 
 
-class _HeavyDraws(Draws):
-    """Draws of a ratio whose variance, and possibly its mean, is infinite, so the mean has no standard error."""
+def _heavy(law: Draws, tails: tuple[float, float], why: str) -> Draws:
+    """Return a quantity with tails so long that its mean or its variance does not exist, so the mean of its draws has
+    no standard error.
 
-    def __init__(self, law: Draws, *, mean_exists: bool) -> None:
-        what = "standard deviation" if mean_exists else "mean"
-        infinite = f"the {what} of this ratio is infinite, because its denominator can be close to 0"
-        drawn = law.accuracy.reason.split("; error")[0]  # the reason without the meaning of the error
-        state = replace(law.accuracy, error=NAN, reason="; ".join(filter(None, (infinite, drawn))))
-        super().__init__(law.draws, name=law.name, type=law.type, accuracy=state)
-        self._mean_exists = mean_exists
+    Parameters
+    ----------
+    law : draws of the quantity.
+    tails : tail indices of its distribution (see `Draws`).
+    why : reason.
+    """
+    what = "standard deviation" if min(tails) > 1 else "mean"
+    state = replace(law.accuracy, error=NAN, reason=_with_reason(f"the {what} {why}", law.accuracy.reason))
+    return Draws(law.draws, name=law.name, type=law.type, accuracy=state, tails=tails)
 
-    def mean(self) -> float:
-        """Return the mean of the draws, or infinity if the ratio has no finite mean."""
-        return super().mean() if self._mean_exists else np.inf
 
-    def sd(self) -> float:
-        """Return infinity."""
-        return np.inf
+def _with_reason(text: str, reason: str) -> str:
+    """Return a reason for an accuracy status that begins with `text` and omits the meaning of the error."""
+    return "; ".join(filter(None, (text, reason.split("; error")[0])))
 
 
 class Asked:
@@ -566,7 +568,17 @@ class Asked:
 
     def _drawn(self, label: str, plus: list[int], minus: list[int]) -> Marginal:
         x = self.drawer.columns(plus + minus) @ np.array([1.0] * len(plus) + [-1.0] * len(minus))
-        return self.drawer.law(x, label)
+        law, (low, high), (low_minus, high_minus) = self.drawer.law(x, label), self._tails(plus), self._tails(minus)
+        tails = min(low, high_minus), min(high, low_minus)
+        return law if min(tails) > 2 else _heavy(law, tails, "of a term is infinite")
+
+    def _tails(self, places: list[int]) -> tuple[float, float]:
+        """Return the tail indices of a sum of quantities at its lower and its upper end (see `Draws`)."""
+        if not places or not isinstance(self.group[self.group.names[0]], Draws):
+            return np.inf, np.inf
+        laws = [self.group[self.group.names[place]] for place in places]
+        low, high = zip(*(law.tails for law in laws if isinstance(law, Draws)), strict=True)
+        return min(low), min(high)
 
     def _drawn_ratio(self, label: str, above: list[int], below: list[int]) -> Marginal:
         every = [*above, *(i for i in below if i not in set(above))]
@@ -578,12 +590,26 @@ class Asked:
         if not good.any():
             raise ValueError(_ZERO)
         law = self.drawer.law(top[good] / bottom[good], label)
-        if set(above) <= set(below) or len(below) > 1:  # a share is at most 1; the density of a sum is not known
+        kind = self.group[self.group.names[0]].type
+        if kind not in ("rate", "parameter") or set(above) == set(below):  # the denominator is discrete or cancels
             return law
-        found = getattr(self.group[self.group.names[below[0]]], "law", None)
-        # the density of the denominator is of the order x^(shape - 1) near 0
-        shape = getattr(found, "smallest_shape", np.inf)
-        return law if shape > 2 else _HeavyDraws(law, mean_exists=shape > 1)
+        if kind == "rate" and set(above) <= set(below):  # a share is at most 1
+            return law
+        tails = self._tails(above)
+        if min(tails) <= 2:
+            return _heavy(law, (min(tails), min(tails)), "of the numerator is infinite")
+        laws = [getattr(self.group[self.group.names[place]], "law", None) for place in below[:_FEW]]
+        # near 0, the density of the denominator x is of the order x^(shape - 1), or smaller for a sum
+        shape = sum(getattr(law, "smallest_shape", NAN) for law in laws)
+        if shape > 2:
+            return law
+        if len(laws) == 1 and shape == shape:
+            return _heavy(law, (np.inf, shape), f"of this ratio is infinite, {_CLOSE}")
+        if np.abs(bottom).min() > _FAR * np.abs(bottom.mean()):
+            return law
+        doubt = f"the mean or the standard deviation of this ratio may be infinite, {_CLOSE}"
+        law.accuracy = replace(law.accuracy, error=NAN, reason=_with_reason(doubt, law.accuracy.reason))
+        return law
 
     def _state(self, undefined: float) -> Accuracy:
         if undefined <= 0:

@@ -71,7 +71,7 @@ def of_case(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "ma
     facts : metadata of the scenario.
     fonts_of : argument of `Labels`.
     """
-    good = rows[np.isfinite(rows[["mean", "lower", "upper"]].to_numpy(dtype=float)).all(axis=1)]
+    good = _plotted(rows)
     labels = Labels(list(rows["quantity"]), fonts_of)
     panels = [part for kinds in (("count",), ("share", "rate")) if len(part := good[good["type"].isin(kinds)])]
     parameters = good[good["type"] == "parameter"]  # each parameter has its own unit and therefore its own panel
@@ -99,6 +99,14 @@ def of_case(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "ma
     title = labels.title(f"means and central {as_stated(level)} intervals ({states}){largest}")
     figure.suptitle(title, fontsize=8, color=_warned(good))
     return figure
+
+
+def _plotted(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that have a mean and a finite interval. An infinite mean is replaced by NaN, so only the interval
+    is drawn.
+    """
+    finite = np.isfinite(rows[["lower", "upper"]].to_numpy(dtype=float)).all(axis=1) & rows["mean"].notna()
+    return rows[finite].assign(mean=rows.loc[finite, "mean"].astype(float).replace([np.inf, -np.inf], np.nan))
 
 
 def _names(part: pd.DataFrame, ranked: bool = False) -> list[str]:
@@ -190,7 +198,7 @@ def of_grid(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "ma
     """
     shown = Labels(list(rows["quantity"]), fonts_of)
     keys = list(facts["points"][0]["at"])
-    good = rows[np.isfinite(rows[["mean", "lower", "upper"]].to_numpy(dtype=float)).all(axis=1)]
+    good = _plotted(rows)
     kinds = [kind for kind in ("share", "count", "parameter", "rate") if (good["type"] == kind).any()]
     labels = facts["points"][0].get("among_labels") or {}
     parameters = good[good["type"] == "parameter"]

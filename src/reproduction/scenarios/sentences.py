@@ -77,8 +77,10 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
         noun = "true share" if row.type == "share" else "underlying rate"
         mean = "" if row.sd == 0 else f"; the posterior mean is {middle}"
         return f"The {noun} of {name}{of} {where}{mean}.{unseen}"
-    middle = f"; the posterior mean is {real(row.mean, row.upper - row.lower)}" if row.mean == row.mean else ""
-    return f"{_meaning(row.quantity, facts).capitalize()} {where}{middle}."
+    middle = real(row.mean, row.upper - row.lower) if isfinite(row.mean) else "infinite"
+    middle = f"; the posterior mean is {middle}" if row.mean == row.mean else ""
+    what = _meaning(row.quantity, facts)
+    return f"{what[0].upper()}{what[1:]} {where}{middle}."
 
 
 def simulated(facts: Facts, point: Facts) -> bool:
@@ -495,11 +497,16 @@ def _question(row: Any, questions: Mapping[str, Any], *, certain: bool) -> str:
     return f"{label}: {what} {where}{sure}."
 
 
+_FROM_CHAINS = 0.01  # a smaller probability, estimated by 400 effective draws of a chain, is not stated as a number
+
+
 def chance(mean: float, status: str, error: float, certain: bool) -> str:
     """Return a probability as text, or a bound if the estimate from draws is 0, 1, or too close to 0 or 1 to be stated
     as a number. A bound includes the error. A computed probability of 0 or 1 is stated as such only if the event is
     certain.
     """
+    if status == "converged" and not _FROM_CHAINS <= mean <= 1 - _FROM_CHAINS:
+        return f"{_LESS if mean < 0.5 else _MORE} {percent(_FROM_CHAINS if mean < 0.5 else 1 - _FROM_CHAINS)}"
     text = percent(mean if certain else min(max(mean, 1e-9), 1 - 1e-9), 2)
     if status == "exact" or not error > 0 or not (mean in (0.0, 1.0) or text.startswith((_LESS, _MORE))):
         return text

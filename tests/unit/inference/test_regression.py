@@ -240,7 +240,19 @@ def test_what_a_result_says():
     assert "fewer than 12 areas" in few.accuracy.reason
     held = posterior(DATA.head(13).assign(released=lambda d: np.round(d["births"])))
     assert held.facts["held by its prior"] == ["log shape"]
-    assert "determined by the prior: log shape" in held.accuracy.reason
+    assert "determined mainly by the prior: log shape" in held.accuracy.reason
+
+
+@pytest.mark.parametrize("family", ["rates", "shares"])
+def test_moments_of_a_count_without_a_measurement(family):
+    """Given the rate r, the count is Poisson(e r) or binomial(e, r); the rates of few areas have a very long tail."""
+    counts, e = {"a": 3.0, "b": 1.0, "c": 2.0, "d": np.nan}, 10
+    found = dpm.posterior(dpm.Release(counts, mechanism=dpm.Exact()), prior=dpm.Regression([e] * 4, family=family))
+    rate, row = found.rates["d"], found.summary().query("type == 'count' and quantity == 'd'").iloc[0]
+    first, second = rate.mean(), rate.variance() + rate.mean() ** 2
+    assert [found.counts["d"].mean(), row["mean"]] == pytest.approx([e * first] * 2, rel=1e-12)
+    inside = e * first if family == "rates" else e * (first - second)
+    assert row["sd"] ** 2 == pytest.approx(inside + e**2 * rate.variance(), rel=1e-9)
 
 
 def test_areas_without_exposure_or_measurement():
@@ -404,13 +416,10 @@ GROWS += "small or large exposure are unreliable"
         ({}, []),
         ({"areas": 49}, [f"only 49 areas: intervals may be too short ({rates.COVERAGE} for 50 areas)"]),
         ({"areas": 1}, [f"only 1 area: intervals may be too short ({rates.COVERAGE} for 50 areas)"]),
-        ({"dropped": tuple("abcdef")}, ["dropped, because the exposure is 0: a, b, c, d, e"]),
+        ({"dropped": tuple("abcdef")}, ["dropped, because the exposure is 0: a, b, c, d, e and 1 more"]),
         (
             {"held": ["log shape", "slope of x"]},
-            [
-                "determined by the prior, because the release contains little information about it: log shape, "
-                "slope of x"
-            ],
+            ["determined mainly by the prior: log shape, slope of x"],
         ),
         ({"factor": 10.0}, []),
         ({"factor": 12.34}, [GROWS.format("falls", "12.3")]),
@@ -435,7 +444,8 @@ def test_warnings_of_a_regression(parts, warnings):
         (
             {"held": ["a", "b"]},
             0.01,
-            "hyperparameters integrated by a rule; error: difference from a finer rule; determined by the prior: a, b",
+            "hyperparameters integrated by a rule; error: difference from a finer rule; determined mainly by the "
+            "prior: a, b",
         ),
         ({"done": False}, np.nan, "the search for the hyperparameters did not end at a mode"),
     ],

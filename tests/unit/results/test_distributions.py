@@ -11,6 +11,7 @@ from scipy.stats import beta, binom
 
 import dpmultinomial as dpm
 from dpmultinomial._accuracy import EXACT, Accuracy
+from dpmultinomial._posteriors.censored import normal_model
 from dpmultinomial._posteriors.counts.dirichlet_mixture import BetaMixture
 from dpmultinomial._results import convolutions, plot
 from dpmultinomial._results.convolutions import convolved
@@ -29,6 +30,7 @@ PARENTS = {"state": None, "north": "state", "south": "state", "a": "north", "b":
 PARTS = {"state": 40, "north": 22, "a": 19, "b": -1, "c": 21}
 STATISTICS = {"mean": 0.43, "sse": 741.2, "low": 18.6, "high": 31.0}
 LIMITS = {"lower": -2.0, "upper": 2.0, "scale": 8.0}
+TWO_MOMENTS = normal_model.Prior(0.0, 4.0, 3.0, 1.0)  # the variance of sigma2 is finite
 CASES = {
     "laplace": (dpm.Release(NOISY, mechanism=dpm.Laplace(scale=2.0), total=50), {}),
     "discrete laplace": (dpm.Release(WHOLE, mechanism=dpm.DiscreteLaplace(scale=2.0), total=50), {"prior": "jeffreys"}),
@@ -62,7 +64,10 @@ CASES = {
         dpm.Release(PARTS, mechanism=dpm.DiscreteLaplace(scale=1.5), parents=PARENTS),
         {"prior": "flat"},
     ),
-    "statistics": (dpm.Release(STATISTICS, mechanism=dpm.CensoredStatistics(**LIMITS), total=1000), {}),
+    "statistics": (
+        dpm.Release(STATISTICS, mechanism=dpm.CensoredStatistics(**LIMITS), total=1000),
+        {"prior": TWO_MOMENTS},
+    ),
 }
 DRAWS = 4000
 _FOUND = {}
@@ -694,6 +699,23 @@ def test_the_moments_of_a_ratio_are_infinite_at_the_limits_of_the_shape(count, m
     law = dpm.posterior(release, prior=1.0)._asked("rates", stream(1, "limit")).law("r", "ratio", ["a", "b"])
     assert law.mean() == pytest.approx(mean, rel=0.1)
     assert np.isinf(law.sd()) == (count < 2)
+
+
+def test_a_mean_that_may_be_infinite_is_stated():
+    """Ratios to sums of rates or to rates of areas, whose densities near 0 are not known, are only doubted; if all
+    counts are 40 or more, no denominator is near 0."""
+    for least, doubt in ((0, True), (40, False)):
+        counts = {"a": 30, "b": least, "c": least}
+        asked = {"r": {"ratio": ["a", ["b", "c"]], "about": "rates"}, "s": {"ratio": ["a", "b"]}}
+        table = dpm.posterior(dpm.Release(counts, mechanism=dpm.Exact(), total=30 + 2 * least), prior=0.3)
+        areas = dpm.posterior(
+            dpm.Release({**counts, **{f"x{i}": 5 for i in range(12)}}, mechanism=dpm.Exact()),
+            prior=dpm.Regression([1.0] * 15),
+        )
+        for found, label in ((table, "r"), (areas, "s")):
+            row = found.ask({label: asked[label]}, rng=stream(1, "r"))
+            assert bool(np.isnan(row["error"][0])) == doubt
+            assert ("may be infinite" in row.attrs["reasons"][0]) == doubt
 
 
 def test_a_ratio_of_rates_with_a_noisy_total_has_no_finite_mean():

@@ -198,6 +198,9 @@ def test_the_accuracy_of_answers_to_questions_is_stated(shown):
         (1 - 1e-9, "approximate", 0.02, False, "at least 98 %"),
         (0.0, "approximate", 2e-17, False, "less than 0.001 %"),
         (1.0, "approximate", 2e-17, True, "more than 99.999 %"),
+        (0.0, "converged", float("nan"), True, "less than 1 %"),  # by the rule of three, 400 draws exclude 3/400
+        (0.992, "converged", float("nan"), False, "more than 99 %"),
+        (0.02, "converged", float("nan"), False, "2 %"),
     ],
 )
 def test_a_probability_from_draws_is_never_certain(mean, status, error, certain, text):

@@ -40,6 +40,7 @@ from scipy.special import gammainc, gammaincc, ndtr
 from ... import _accuracy, _checks
 from ..._accuracy import LEVEL, Accuracy, of_chains, summary_frame
 from ..._mechanisms.sufficient_statistics import STATISTICS, CensoredStatistics
+from ..._printing import p_value
 from . import _statistics_sampler
 from .normal_model import Prior, released
 
@@ -458,7 +459,10 @@ class Conflict:
 
     def __str__(self) -> str:
         if not self.found:
-            return f"prior and release agree (prior predictive probability {self.least:.2g})"
+            return (
+                "no conflict between the prior and the release was found (smallest of six p-values, multiplied by six: "
+                f"{self.least:.2g})"
+            )
         names = (
             *(f"the released {name}" for name in STATISTICS),
             "the posterior median of mu",
@@ -468,7 +472,9 @@ class Conflict:
         worst = min(range(len(every)), key=every.__getitem__)
         # the p-value of a released number is estimated from `SIZE` draws, so it has a smallest possible value
         bound = "at most " if worst < len(STATISTICS) and every[worst] <= 2 / (SIZE + 1) else ""
-        return f"prior and release disagree: {names[worst]} has a prior p-value of {bound}{every[worst]:.1g}"
+        found = p_value(every[worst])
+        of = "" if found.startswith("below") else "of "
+        return f"prior and release disagree: {names[worst]} has a prior p-value {of}{bound}{found}"
 
     __repr__ = __str__
 
@@ -574,19 +580,27 @@ class CensoredPosterior:
         """Rank-normalised split R-hat of mu and sigma2, as a float64 array of shape (2,)."""
         return np.array([_accuracy.rhat(self.draws[:, :, i]) for i in range(2)])
 
+    @cached_property
+    def _counts_check(self) -> tuple[list[float], list[float]]:
+        """Effective sample sizes and R-hat of the numbers of records below and above that differ between draws."""
+        columns = [self.statistics[:, :, i] for i in (2, 3) if np.ptp(self.statistics[:, :, i]) > 0]
+        return [_accuracy.bulk_ess(x) for x in columns], [_accuracy.rhat(x) for x in columns]
+
     @property
     def accuracy(self) -> Accuracy:
         """Accuracy status of the draws: ``converged``, ``not converged`` or ``approximate``. The status is
         ``approximate`` if the chains converged, but the error of the sampled distribution exceeds 0.005 or a proposal
         had no density.
         """
-        status = of_chains(self.ess, self.rhat)
-        word, reason = status.status, f"{status.reason}; total variation of the law at most {self.law_error:.1g}"
+        ess, rhat = self._counts_check
+        status = of_chains([*self.ess, *ess], [*self.rhat, *rhat])
+        distance = f"total variation distance from the exact posterior about {self.law_error:.1g}"
+        word, reason = status.status, f"{status.reason}; {distance}"
         if word == "converged" and (self.law_error > LARGEST_LAW_ERROR or self.unsolved):
             word = "approximate"
         if self.unsolved:
             reason += f"; {self.unsolved} proposals without a density"
-        return Accuracy(word, self.law_error, f"{reason}; {self.conflict}")
+        return Accuracy(word, self.law_error, reason)
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
         """Draw pairs (mu, sigma2) with replacement from the posterior draws, as a float64 array of shape (size, 2)."""
@@ -611,6 +625,8 @@ class CensoredPosterior:
         lower, upper = np.quantile(values, [tail, 1 - tail], axis=(0, 1))
         names = (*THETA, *(f"s_{name}" for name in STATISTICS))
         mean, sd = values.mean(axis=(0, 1)), values.std(axis=(0, 1), ddof=1)
+        if self.prior.shape0 <= 2:  # the tail of sigma2 is that of the prior, because other statistics are possible
+            mean[1], sd[1] = mean[1] if self.prior.shape0 > 1 else np.inf, np.inf
         frame = summary_frame(names, mean=mean, sd=sd, lower=lower, upper=upper, level=level, status=self.accuracy)
         columns = [values[:, :, i] for i in range(len(names))]
         extra = {"ess": [_accuracy.bulk_ess(x) for x in columns], "rhat": [_accuracy.rhat(x) for x in columns]}
@@ -623,7 +639,13 @@ class CensoredPosterior:
             for r in rows.itertuples()
         ]
         return "\n".join(
-            ["CensoredPosterior", *(f"  {line}" for line in lines), f"  {self.prior!r}", f"  {self.accuracy}"]
+            [
+                "CensoredPosterior",
+                *(f"  {line}" for line in lines),
+                f"  {self.prior!r}",
+                f"  {self.accuracy}",
+                f"  {self.conflict}",
+            ]
         )
 
 

@@ -148,6 +148,7 @@ class GridPosterior:
     mass : float64 (k, k), one row per value of mu, with sum 1.
     prior : prior used.
     noise_ignored : whether noisy statistics were treated as exact.
+    tail : tail index of sigma2, whose moments of this order, and of higher orders, are infinite.
     """
 
     mu: Array
@@ -155,6 +156,7 @@ class GridPosterior:
     mass: Array
     prior: Prior
     noise_ignored: bool
+    tail: float = np.inf
 
     @property
     def accuracy(self) -> Accuracy:
@@ -171,12 +173,13 @@ class GridPosterior:
 
     def mean(self) -> Array:
         """Return the posterior means of mu and sigma2, as a float64 array of shape (2,)."""
-        return np.array([self.mass.sum(axis=1) @ self.mu, self.mass.sum(axis=0) @ np.exp(self.log_sigma2)])
+        sigma2 = self.mass.sum(axis=0) @ np.exp(self.log_sigma2) if self.tail > 1 else np.inf
+        return np.array([self.mass.sum(axis=1) @ self.mu, sigma2])
 
     def sd(self) -> Array:
         """Return the posterior standard deviations of mu and sigma2, as a float64 array of shape (2,)."""
         square = [self.mass.sum(axis=1) @ (self.mu - self.mean()[0]) ** 2]
-        square += [self.mass.sum(axis=0) @ (np.exp(self.log_sigma2) - self.mean()[1]) ** 2]
+        square += [self.mass.sum(axis=0) @ (np.exp(self.log_sigma2) - self.mean()[1]) ** 2 if self.tail > 2 else np.inf]
         return np.sqrt(square)
 
     def quantile(self, q: ArrayLike) -> Array:
@@ -294,7 +297,8 @@ def _on_grid(
     mu, t = (_cover(log_density, best.x, -best.fun, axis) for axis in (0, 1))
     logs = log_density(mu[:, None], t[None, :])
     mass = np.exp(logs - logs.max())
-    return GridPosterior(middle + half * mu, t + 2 * np.log(half), mass / mass.sum(), used, noise_ignored)
+    tail = used.shape0 + c / 2
+    return GridPosterior(middle + half * mu, t + 2 * np.log(half), mass / mass.sum(), used, noise_ignored, tail)
 
 
 def _cover(log_density: Callable[[Array, Array], Array], mode: Array, top: float, axis: int) -> Array:

@@ -452,6 +452,11 @@ class ShareLaw(TailedLaw):
     def __repr__(self) -> str:
         return f"ShareLaw(mean {self.mean():.6g}, sd {self.variance() ** 0.5:.3g}, total {self._weights.total})"
 
+    @property
+    def smallest_shape(self) -> float:
+        """Smallest first parameter of a component, see `BetaMixture`."""
+        return self._powers[0]
+
     @cached_property
     def _powers(self) -> tuple[float, float]:
         """Return the smallest value of each of the two Beta parameters over all components. The density behaves like

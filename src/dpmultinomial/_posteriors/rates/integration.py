@@ -31,8 +31,10 @@ _FALL = 9.0  # decrease of the log posterior at which the grid ends
 _MOST = 60  # largest number of grid values on one side
 _SHAPES = 5  # number of nodes of log a
 HERMITE = np.array([-(3.0**0.5), 0.0, 3.0**0.5]), np.array([1.0, 4.0, 1.0]) / 6
-HELD_SHAPE = 1.2  # if the standard deviation of log a exceeds this number, its prior determines the posterior
-HELD_SLOPE = 0.5  # the same for b, in standard deviations of its prior
+# if the posterior standard deviation of log a, in standard deviations of its prior, exceeds this number, the prior
+# mainly determines the posterior
+HELD_SHAPE = 0.6
+HELD_SLOPE = 0.5  # the same for b
 
 
 @dataclass(frozen=True)
@@ -211,7 +213,7 @@ class Hyperparameters:
         the regression coefficients that are determined by the prior.
         """
         sd = np.sqrt(np.diag(self.fit.covariance))
-        return bool(sd[0] > HELD_SHAPE), sd[1:] > HELD_SLOPE * self.model.prior.slopes
+        return bool(sd[0] > HELD_SHAPE * self.model.prior.sd), sd[1:] > HELD_SLOPE * self.model.prior.slopes
 
     @cached_property
     def bend(self) -> float:

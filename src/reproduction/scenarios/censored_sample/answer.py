@@ -39,6 +39,7 @@ def answer(case: Case) -> Answer:
         "upper": mechanism.upper,
         "scales": dict(zip(STATISTICS, scales.tolist(), strict=True)),
     }
+    facts |= {"on_grid": bool(np.any(np.asarray(mechanism.grid) > 0))}
     facts |= {"statistics": dict(zip(STATISTICS, release.values.tolist(), strict=True)), "records": release.total}
     law = inferred.source
     assert isinstance(law, CensoredPosterior)

@@ -71,16 +71,14 @@ MEANINGS = {
 def assumptions(point: Mapping[str, Any]) -> list[str]:
     """Return the assumptions about the records and the noise, as sentences."""
     scales = ", ".join(f"{name} {scale:.4g}" for name, scale in point["scales"].items())
+    noise = "Laplace noise, discretised to a public grid" if point.get("on_grid") else "Laplace noise"
     shape = point.get("prior", {}).get("shape0", 2.0)
-    infinite = [
-        "The prior and the posterior distribution of sigma2 have no finite mean, because shape0 is at most 1: the mean "
-        "and sd of sigma2 depend on the draws, and only the interval can be used."
-    ]
+    infinite = ["The prior and the posterior distribution of sigma2 have no finite mean, because shape0 is at most 1."]
     return [
-        f"The {point['records']:,} records are independent draws from one normal distribution.",
-        f"Four statistics were released: the mean of the records in [{point['lower']:g}, {point['upper']:g}], the sum "
-        "of their squared deviations from this mean (sse), and the numbers of records below and above.",
-        f"Each statistic has independent Laplace noise, with scale {scales}.",
+        f"The records ({point['records']:,}) are independent draws from one normal distribution.",
+        f"Four statistics were released: the mean of the records in [{point['lower']:.12g}, {point['upper']:.12g}], "
+        "the sum of their squared deviations from this mean (sse), and the numbers of records below and above.",
+        f"Each statistic has independent {noise}, with scale {scales}.",
         "The results depend on normality, because the censored records are known only as counts and the tails of the "
         "normal distribution replace them.",
         *(infinite if shape <= 1 else []),

@@ -31,11 +31,12 @@ def answer(case: Case) -> Answer:
         total, facts["origin"] = int(shares.sum()), REHEARSAL
         shares = mechanism.sample(shares, rng=case.rng)
     shares = shares / shares.sum()
+    published = shares if REHEARSAL in settings else np.asarray(listed, dtype=np.float64)
     release = Release(shares, mechanism=mechanism, names=names, total=total)
     inferred = posterior(release, prior=settings["prior"], rng=case.rng)
     facts |= {"total": total, "r": r, "alpha": alpha}
     result = standard.answer(inferred, case, facts=facts, released={}, about=settings["about"])
     of_file = (result.rows["type"] == "share") & result.rows["quantity"].isin(names)
-    released = dict(zip(names, shares.tolist(), strict=True))
+    released = dict(zip(names, published.tolist(), strict=True))
     rows = result.rows.assign(released=result.rows["quantity"].map(released).where(of_file))
     return Answer(rows=rows, facts=result.facts, densities=result.densities)

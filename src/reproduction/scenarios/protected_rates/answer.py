@@ -33,7 +33,8 @@ def answer(case: Case) -> Answer:
     if settings["family"] == "rates":
         facts["rate_unit"] = rules.unit(settings["per"], settings["exposure"])
     cells = published_cells.parsed(columns["value"], settings)
-    if texts := published_cells.texts_of(cells, list(columns["name"])):
+    texts = published_cells.texts_of(cells, list(columns["name"]))
+    if texts := {name: text for name, text in texts.items() if name in inferred.rates.places}:
         facts["published_as"] = texts
     result = standard.answer(
         inferred, case, facts=facts, released={}, about="rates", table=table, accuracy=inferred.rates.states[0]
@@ -168,5 +169,5 @@ def _naive(
         middle = None if ends is None or np.isinf(ends[1]) else (max(ends[0], 0.0) + ends[1]) / 2
         value = middle if number is None else number
         if value is not None and name in exposure:
-            rows.append({"quantity": name, "type": "rate", "mean": max(value, 0.0) / exposure[name]})
-    return compared("released value divided by the exposure", pd.DataFrame(rows))
+            rows.append({"quantity": name, "type": "rate", "mean": value / exposure[name]})
+    return compared("released value, or midpoint of its range, divided by the exposure", pd.DataFrame(rows))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...config import question_rules
-from ..sentences import chance, listed, percent
+from ..sentences import as_stated, chance, listed
 
 Columns = Mapping[str, Sequence[str]] | None
 MOST_CELLS, MOST_RECORDS = 200, 100_000
@@ -86,7 +86,7 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
     """Return the assumptions about the swapping and the published margins, as sentences."""
     strata = "in one stratum" if point["strata"] == 1 else f"within {point['strata']} strata"
     sentences = [
-        f"Each record was selected for swapping with probability {percent(point['rate'])}, {strata}. The margins are "
+        f"Each record was selected for swapping with probability {as_stated(point['rate'])}, {strata}. The margins are "
         f"those of the {point['total']:,} original records, and there is no other noise."
     ]
     rows, columns = (point["sides"][side] for side in ("rows", "columns"))

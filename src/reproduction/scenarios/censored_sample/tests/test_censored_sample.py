@@ -37,6 +37,11 @@ def test_rows_and_what_stands_apart(tmp_path):
     assert "ignoring the noise" in set(comparison["analysis"])
     point = facts["points"][0]
     assert point["scales"]["mean"] == pytest.approx(16.988 / 2, rel=1e-4)  # the paper's sensitivity for these limits
+    # with the default prior, whose shape is 1, sigma2 and mu minus sigma2 have no finite mean
+    assert rows["mean"].iloc[[1, 4]].tolist() == [float("inf"), -float("inf")]
+    assert rows["sd"].iloc[[1, 4]].tolist() == [float("inf")] * 2
+    assert "the posterior mean is infinite." in sentences.sentence(list(rows.itertuples())[1], facts, point)
+    assert " ".join(sentences.accuracy(point)).lower().count("no conflict between the prior and the release") == 1
     said = sentences.sentence(next(rows.itertuples()), facts, point)
     assert said.startswith("The mean mu of the normal distribution of the records is between ")
     assert "[-2, 2]" in sentences.assumptions(facts, point)[2]

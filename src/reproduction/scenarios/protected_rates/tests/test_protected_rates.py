@@ -59,8 +59,10 @@ def test_rows_sentences_and_figure(counties, tmp_path):
     high = rows[rows["quantity"] == "high"].iloc[0]
     assert high["mean"] == pytest.approx(1 - float(found.rates["county 3"].cdf(2.0)), abs=1e-9)
     naive = comparison.set_index("quantity")["mean"]
-    assert naive["county 3"] == pytest.approx(max(counties["value"][3], 0) / counties["births"][3] * 1000)
+    assert naive["county 3"] == pytest.approx(counties["value"][3] / counties["births"][3] * 1000)
     point = facts["points"][0]
+    slope = rows[rows["quantity"] == "slope of x"].assign(quantity="slope of GDP")
+    assert sentences.sentence(next(slope.itertuples()), facts, point).startswith("Slope of GDP is between ")
     said = sentences.sentence(next(rates.itertuples()), facts, point)
     assert said.startswith("The underlying rate of county 0 per 1,000 births is between ")
     assert said.endswith("the posterior mean is 1.6.")
