@@ -386,12 +386,12 @@ def test_a_batch_on_the_screen_says_why_tables_were_refused(home, capsys):
     rows = "".join(f"t{i},a,{i},9\nt{i},b,2,{9 - (i == 3)}\n" for i in range(20))
     Path("batch.csv").write_text(f"table,name,value,total\n{rows}")
     lines = said(capsys, "answer", "batch.csv", "--noise", "laplace", "--scale", "2").splitlines()
-    assert lines[0] == "19 of 20 tables were analysed; 1 was rejected."
+    assert lines[0] == "Tables analysed: 19 of 20; rejected: 1."
     # a count of 15 to 19 of a total of 9: about 2 P(count = 9) P(noise >= count - 9) times three values
     assert lines[1].startswith("CONFLICT: in 5 tables, released values are improbable")
     assert lines[2] == "Rejected, 1 table: total must be the same in all rows of a table."
     assert lines[4].split()[:2] == ["table", "quantity"]
-    assert ".. the other tables are in results/scenarios/batch.csv" in lines
+    assert ".. 53 more rows are in results/scenarios/batch.csv" in lines  # 19 * 4 + 1 - 24
 
 
 def options(*words):

@@ -98,7 +98,7 @@ def _protected_tables(settings: Mapping[str, Any], kind: str) -> list[str]:
     given = noise if isinstance(noise, Mapping) else {} if noise else settings
     unit = next((key for key in ("epsilon", "rho") if given.get(key) is not None), "")
     if unit:
-        stated = f"The noise of each table is that of {unit} = {given[unit]:g}, as stated in the settings."
+        stated = f"The noise of each table is that of {unit} = {given[unit]:.12g}, as stated in the settings."
     elif not noise and kind in NOISE_IN_FILE:
         stated = NOISE_IN_FILE[kind]
     else:
@@ -222,4 +222,4 @@ def _svg(files: Files) -> str:
     # the bars of an interval and its marks have the same id
     text = re.sub(r' id="interval-\d+"', "", text[text.index("<svg") :])
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    return text.replace("<svg ", '<svg role="img" aria-label="means and intervals, as in the table" ', 1)
+    return text.replace("<svg ", '<svg role="img" aria-label="means and intervals" ', 1)

@@ -100,12 +100,16 @@ def _score(row: Any, facts: Facts) -> str:
     )
 
 
+# kinds and types of rows that state the published value of a count
+PUBLISHED = (("noisy_counts", "true count"), ("protected_rates", "underlying rate"))
+
+
 def missing(type_: str, name: str, released: float, facts: Facts, point: Facts) -> str:
     """Return the reason why a table row contains no released count, such as ``published as 10 to 50``, ``measured
     several times``, ``not measured`` or ``withheld``. The string is empty if the row has a released count, and for the
     rows of quantities that are estimated from several counts.
     """
-    if released == released or (facts["kind"], type_) not in (("noisy_counts", "count"), ("protected_rates", "rate")):
+    if released == released or (facts["kind"], NOUNS.get(type_)) not in PUBLISHED:
         return ""
     if stated := (point.get("published_as") or {}).get(name):
         return str(stated)

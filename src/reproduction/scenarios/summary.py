@@ -6,8 +6,8 @@ accuracy.
 import json
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
 from math import isinf
 from typing import Any
@@ -126,7 +126,8 @@ def _points(files: Files, most: int) -> Summary:
     rows, comparison, facts = making.read(files)
     points = facts["points"]
     keys = list(points[0]["at"])
-    first = rows.head(len(rows) // len(points)) if facts["form"] == "grid" else rows
+    place = _places(rows, keys)  # position of the grid point of each row
+    first = rows[place == 0]
     several = [f"The scenario has {len(points)} points: {_listed(points)}."] if len(points) > 1 else []
     condition = f"With {_at(points[0]['at'])}: " if keys else ""
     sentences_shown = [
@@ -149,7 +150,10 @@ def _points(files: Files, most: int) -> Summary:
         form=facts["form"],
         headline=condition + sentences.headline(first, facts, points[0]),
         sentences=[*several, *([condition + part] if part else []), *sentences_shown],
-        lines=[_line(row, keys, facts, points[0]) for row in shown.to_dict("records")],
+        lines=[
+            _line(row, keys, facts, points[i])
+            for row, i in zip(shown.to_dict("records"), place[shown.index], strict=True)
+        ],
         more=size - len(shown),
         level=level,
         assumptions=by_point(points, [sentences.assumptions(facts, point) for point in points]),
@@ -159,6 +163,12 @@ def _points(files: Files, most: int) -> Summary:
         release=facts["release"],
         facts=facts,
     )
+
+
+def _places(rows: pd.DataFrame, keys: Sequence[str]) -> "pd.Series[int]":
+    """Return the position of the grid point of each row. The rows of a point are consecutive."""
+    begins = (rows[list(keys)] != rows[list(keys)].shift()).any(axis=1)
+    return begins.cumsum() - int(bool(keys))
 
 
 def _asked_first(rows: pd.DataFrame) -> pd.DataFrame:
@@ -172,24 +182,22 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
     rows = pd.concat([part for part, _ in zip(batch.read(files.csv), range(1), strict=False)]).head(MOST_ROWS)
     statuses = {status: n for status, n in tables["statuses"].items() if not status.startswith(batch.REFUSED)}
     refused = {s.removeprefix(batch.REFUSED): n for s, n in tables["statuses"].items() if s.startswith(batch.REFUSED)}
-    answered = tables["all"] - tables["refused"]
     point = _unit(facts) | {"released_counts": facts["kind"] == "noisy_counts"}
-    rejected = f"{tables['refused']:,} {'was' if tables['refused'] == 1 else 'were'} rejected"
     # without a total, a mistake in a count does not affect the other counts of its table
     part = facts["kind"] == "noisy_counts" and tables["refused"] > 0 and set(rows["type"]) - {""} == {"count"}
     whole, partly = (" completely", ", in whole or in part") if part else ("", "")
     of_all = " completely analysed" if part else ""  # the other numbers of the remaining tables are not counted
-    noun, were = "table" if tables["all"] == 1 else "tables", "was" if answered == 1 else "were"
+    numbers = f"{tables['all'] - tables['refused']:,} of {tables['all']:,}"
     return Summary(
         name=facts["scenario"],
         kind=facts["kind"],
         form="batch",
-        headline=f"{answered:,} of {tables['all']:,} {noun} {were} analysed{whole}; {rejected}{partly}.",
+        headline=f"Tables analysed{whole}: {numbers}; rejected{partly}: {tables['refused']:,}.",
         sentences=[f"Rejected, {n:,} table{'s' * (n > 1)}: {reason}." for reason, n in list(refused.items())[:_PART]],
-        lines=[_line(row, ["table"], {"kind": ""}, point) for row in rows.to_dict("records")],
-        more=0,
+        lines=[_line_of_table(row, facts["kind"], point) for row in rows.to_dict("records")],
+        more=sum(len(part) for part in batch.read(files.csv, ("table",))) - len(rows),
         level=sentences.as_stated(facts["settings"]["level"]),
-        assumptions=["Each table is analysed separately, with the same settings.", *_assumed(facts, rows)],
+        assumptions=["Each table is analysed with the same settings.", *_assumed(facts, rows)],
         accuracy=[
             *(
                 f"The numbers of {n:,}{of_all} table{'s' * (n > 1)} are {sentences.STATUS_TEXT[status]}."
@@ -204,6 +212,13 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
         release="",
         facts=facts,
     )
+
+
+def _line_of_table(row: dict[Any, Any], kind: str, point: sentences.Facts) -> Line:
+    """Return a row of a batch, in which a cell of the released values is empty only if there is no such value."""
+    line = _line(row, ["table"], {"kind": ""}, point)
+    published = (kind, line.noun) in sentences.PUBLISHED
+    return replace(line, released="no number") if published and not line.released else line
 
 
 def _few_areas(kind: str, statuses: Mapping[str, int]) -> list[str]:
@@ -274,14 +289,13 @@ NOISE_IN_FILE = {
 def _assumed(facts: sentences.Facts, rows: pd.DataFrame) -> list[str]:
     """Return the assumptions in the settings of a batch, which apply to all tables of the batch."""
     settings, lines = facts["settings"], []
-    noise, prior = settings.get("noise"), settings.get("prior")
+    noise = settings.get("noise")
     rules = import_module(f"{__package__}.{facts['kind']}.rules")
     if noise:
         words = {"law": noise} if isinstance(noise, str) else dict(noise)
         if {"epsilon", "rho"} & set(words):  # the scale is stated, as for a single table
             words = law_of(words).settings()
-        apart = rows["released"].isna() & (rows["type"] == "count") if "withheld" in settings else pd.Series(dtype=bool)
-        if words["law"] != "exact" and apart.any():
+        if words["law"] != "exact" and "withheld" in settings:
             words = {"threshold": settings["withheld"]["below"], **words}
         lines.append(rules.noise_sentence(words))
     if facts["kind"] == "protected_rates":
@@ -289,9 +303,8 @@ def _assumed(facts: sentences.Facts, rows: pd.DataFrame) -> list[str]:
         lines += rules.model_sentences(*stated, settings["exposure"])
     if settings.get("epsilon") is not None and not noise:
         change = settings.get("sensitivity")
-        lines.append(
-            f"The noise is that of epsilon = {settings['epsilon']:g}{f' and sensitivity {change:g}' if change else ''}."
-        )
+        more = f" and sensitivity {change:.12g}" if change else ""
+        lines.append(f"The noise is that of epsilon = {settings['epsilon']:.12g}{more}.")
     elif not noise and facts["kind"] in NOISE_IN_FILE:
         lines.append(NOISE_IN_FILE[facts["kind"]])
     if limits := facts["kind"] == "noisy_counts" and rules.limits_text(settings.get("bounds") or {}):
@@ -299,21 +312,26 @@ def _assumed(facts: sentences.Facts, rows: pd.DataFrame) -> list[str]:
     if facts["kind"] == "noisy_counts":
         lines += rules.of_tables(settings, set(rows["type"]))
     if settings.get("rate") is not None:
-        lines.append(f"Each record was selected for swapping with probability {sentences.percent(settings['rate'])}.")
-    if text := _prior_of_batch(facts["kind"], prior, rows):
+        lines.append(f"Each record was selected for swapping with probability {sentences.as_stated(settings['rate'])}.")
+    if text := _prior_of_batch(facts["kind"], settings, set(rows["type"]) - {""}):
         lines.append(f"Prior: {text}.")
     return lines
 
 
-def _prior_of_batch(kind: str, prior: Any, rows: pd.DataFrame) -> str:
+def _prior_of_batch(kind: str, settings: Mapping[str, Any], types: Collection[str]) -> str:
     """Return a description of the prior that applies to all tables of a batch. The text is empty if the kind has no
     such prior.
     """
-    types = set(rows["type"]) - {""}
+    prior = settings.get("prior")
     if kind == "noisy_counts" and types == {"count"}:  # without a total, a fitted prior is fitted to all tables
+        stated = settings.get("noise") or settings.get("epsilon")
+        by_table = "" if stated else ", or of each table if epsilon is a column"
+        fitted = f"fitted to the counts of all tables, or of each group{by_table}"
+        if prior is None and (settings.get("bounds") or {}).get("lower", 0) < 0:
+            return "flat on the counts"
         if prior is None:
-            return f"fitted to the counts of all tables if there are at least {FEWEST}, otherwise weight 1/(1 + n)"
-        return f"{_plain_prior(prior)}{' to the counts of all tables' if prior == 'fitted' else ''}"
+            return f"{fitted}; weight 1/(1 + n) if there are fewer than {FEWEST} or the fit is too uncertain"
+        return fitted if prior in ("fitted", {"law": "fitted"}) else _plain_prior(prior)
     if kind == "swapped_table" or (kind == "noisy_counts" and types):
         number = {"flat": 1.0, "jeffreys": 0.5, "None": 0.5}.get(str(prior), prior)
         if isinstance(number, (int, float)):
@@ -416,25 +434,25 @@ def as_text(files: Files) -> str:
     files : files with the results of the scenario. If the CSV file does not contain all rows, the text names the
         Parquet file that does.
     """
-    summary = summarise(files)
-    whole = [
-        str(files.csv.with_name(point["all_rows"])) for point in summary.facts.get("points", ()) if "all_rows" in point
-    ]
-    where = ", ".join(whole) or str(files.csv)
-    batch = summary.form == "batch"
-    lines = [summary.headline, *summary.warnings, *(summary.sentences if batch else ()), "", *_rows(summary)]
+    summary, where = summarise(files), _where(files)
+    reasons = summary.sentences if summary.form == "batch" else ()
+    lines = [summary.headline, *summary.warnings, *reasons, "", *_rows(summary)]
     if (size := len(summary.lines) + summary.more) > SHOWN:
-        rest = f"{size - SHOWN:,} more {'row is' if size == SHOWN + 1 else 'rows are'}"
-        lines.append(f".. {'the other tables are' if batch else rest} in {where}")
+        lines.append(f".. {size - SHOWN:,} more {'row is' if size == SHOWN + 1 else 'rows are'} in {where}")
     accuracy = [text for text in summary.accuracy if text not in summary.warnings]
     full = f"Full precision: {where}; facts: {files.facts}"
     return "\n".join([*lines, "", *summary.assumptions, *accuracy, "", full])
 
 
+def _where(files: Files) -> str:
+    """Return the paths of the files that contain all rows of the results."""
+    return ", ".join(map(str, making.large(files))) or str(files.csv)
+
+
 def as_json(files: Files) -> str:
-    """Return the results of a scenario as JSON text. The entry ``rows`` has the columns of the table (null for an empty
-    cell); ``headline``, ``warnings``, ``assumptions`` and ``accuracy`` contain sentences, and the last entries are the
-    names of the files.
+    """Return the results of a scenario as JSON text. The entry ``rows`` has the columns and rows of the CSV file (null
+    for an empty cell); ``headline``, ``warnings``, ``assumptions`` and ``accuracy`` contain sentences, and the last
+    entries are the names of the files.
 
     Parameters
     ----------
@@ -445,7 +463,7 @@ def as_json(files: Files) -> str:
     rows = table.astype(object).where(table.notna() & (table != ""), None).to_dict("records")
     texts = {"headline": summary.headline, "warnings": list(summary.warnings)}
     texts |= {"assumptions": list(summary.assumptions), "accuracy": list(summary.accuracy)}
-    whole = {"scenario": summary.name, "rows": rows, **texts, "table": str(files.csv), "facts": str(files.facts)}
+    whole = {"scenario": summary.name, "rows": rows, **texts, "table": _where(files), "facts": str(files.facts)}
     return json.dumps(making.plain(whole), indent=1, ensure_ascii=False, allow_nan=False)
 
 

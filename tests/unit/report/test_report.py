@@ -242,7 +242,7 @@ def test_a_chain_that_failed_is_not_told_as_an_answer(pages):
 
 def test_a_batch_says_which_tables_failed_and_why(pages):
     page = text(pages, "scenario-sites.html")
-    assert "40 of 41 tables were analysed; 1 was rejected." in page
+    assert "Tables analysed: 40 of 41; rejected: 1." in page
     assert "Rejected, 1 table: total must be the same in all rows of a table." in page
 
 

@@ -326,7 +326,7 @@ def test_a_page_of_many_counts_is_short_and_has_them_all(tmp_path):
     assert [line.noun for line in told.lines[:2]] == ["probability", "true count"]
     assert [line.quantity for line in told.lines[1:4]] == sorted(counts, key=counts.get, reverse=True)[:3]
     assert len(told.lines) == 31
-    assert "870 more rows are in the results file; the table shows the largest." in text
+    assert "870 more rows are in the results file." in text
     assert "the 30 largest of 900" in text
     raw = base64.b64decode(re.search(r"application/gzip;base64,([^\"]+)", text)[1])
     assert gzip.decompress(raw) == (tmp_path / "results/scenarios/mine.csv").read_bytes()
@@ -521,14 +521,14 @@ def test_tables_of_a_batch_are_counted_with_the_reasons_of_the_rejected_ones(mon
     facts = {**MADE, "form": "batch", "tables": tables, "settings": settings}
     monkeypatch.setattr(summary.making, "facts_of", lambda files: facts)
     rows = frame(*[(f"c{i}", "count", 5.0, 1.0) for i in range(401)]).assign(table="t1")
-    monkeypatch.setattr(summary.batch, "read", lambda *_: iter([rows, None]))
+    monkeypatch.setattr(summary.batch, "read", lambda *_: iter([rows, rows]))
     found = summary.summarise(making.Files(Path("results/mine")))
-    headline = "1,200 of 1,222 tables were analysed completely; 22 were rejected, in whole or in part."  # no total
+    headline = "Tables analysed completely: 1,200 of 1,222; rejected, in whole or in part: 22."  # no total
     assert found.headline == headline
     assert found.sentences[0] == "Rejected, 2 tables: reason 0."
     assert found.sentences[1] == "Rejected, 1 table: reason 1."
     assert len(found.sentences) == 20
-    assert (len(found.lines), found.more, found.level, found.lines[0].key) == (400, 0, "90 %", "t1")
+    assert (len(found.lines), found.more, found.level, found.lines[0].key) == (400, 402, "90 %", "t1")
     assert found.accuracy == [
         "The numbers of 1,200 completely analysed tables are exact up to floating-point rounding."
     ]
@@ -536,11 +536,9 @@ def test_tables_of_a_batch_are_counted_with_the_reasons_of_the_rejected_ones(mon
         "No noise was added to the counts.", "Each record was selected for swapping with probability 25 %.",
         "Prior: flat.",
     ]  # fmt: skip
-    assert ".. the other tables are in results/mine.csv" in summary.as_text(making.Files(Path("results/mine")))
+    assert ".. 778 more rows are in results/mine.csv" in summary.as_text(making.Files(Path("results/mine")))
     tables |= {"all": 1201, "refused": 1}
-    assert summary.summarise(making.Files(Path("results/mine"))).headline.endswith(
-        "; 1 was rejected, in whole or in part."
-    )
+    assert summary.summarise(making.Files(Path("results/mine"))).headline.endswith("rejected, in whole or in part: 1.")
     settings |= {"noise": None, "epsilon": 0.5}
     told = summary.summarise(making.Files(Path("results/mine"))).assumptions
     assert "The noise is that of epsilon = 0.5." in told

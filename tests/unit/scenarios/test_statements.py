@@ -357,7 +357,7 @@ def test_a_batch_states_the_prior_of_all_tables(shown):
     rows = "".join(f"t{i},a,{i % 9}\nt{i},b,{i}\n" for i in range(20))
     Path("many.csv").write_text(f"table,name,value\n{rows}", encoding="utf-8")
     noise = {"law": "discrete_laplace", "scale": 1}
-    told = "Prior: fitted to the counts of all tables if there are at least 30, otherwise weight 1/(1 + n).\n"
+    told = "Prior: fitted to the counts of all tables, or of each group; weight 1/(1 + n) if there are fewer than 30 "
     assert told in shown(file="many.csv", noise=noise)
     told = "Prior: Jeffreys' prior on the rates (Dirichlet, concentration 0.5 for each).\n"
     text = shown(file="many.csv", noise=noise, total=20)
@@ -373,7 +373,7 @@ def test_a_batch_states_the_prior_of_all_tables(shown):
     assert told in shown(file="many.csv", noise=noise, withheld={"symbol": "*", "below": 9})
     Path("many.csv").write_text("table,name,value\nt,a,3\nt,b,oops\nu,a,3\nu,b,5\n", encoding="utf-8")
     text = shown(file="many.csv", noise=noise)  # a is analysed in both tables
-    assert text.startswith("1 of 2 tables was analysed completely; 1 was rejected, in whole or in part.\n")
+    assert text.startswith("Tables analysed completely: 1 of 2; rejected, in whole or in part: 1.\n")
     assert "\nThe numbers of 1 completely analysed table are exact" in text
     text = shown(file="many.csv", epsilon=1.0, confidence=0.9)
     assert "The 90 % confidence intervals need no prior: intervals made this way cover the true count in at" in text
@@ -390,7 +390,7 @@ def test_a_batch_states_the_prior_of_all_tables(shown):
     rates = shown(file="many.csv", noise=noise, total=8, about="rates")
     assert line(rates, "t      a")[3:5] == ["rate", "3"]  # the released count, and not 300 %
     text = shown(file="many.csv", noise=noise, total=8)
-    assert text.startswith("1 of 1 table was analysed; 0 were rejected.\n")
+    assert text.startswith("Tables analysed: 1 of 1; rejected: 0.\n")
     assert "\nThe numbers of 1 table are exact" in text
 
 

@@ -570,3 +570,44 @@ def test_tables_with_two_totals_or_an_invalid_total_are_rejected_alone(tmp_path,
     assert status["good"] == "exact"
     assert status["two"] == "refused: total must be the same in all rows of a table"
     assert all(status[name].startswith("refused: total") for name in ("half", "less"))
+
+
+@pytest.fixture
+def summed_up(tmp_path, monkeypatch):
+    """Return a function from the settings of a scenario of noisy counts to its summary."""
+    monkeypatch.chdir(tmp_path)
+
+    def of(**settings):
+        scenario = scenario_settings.single("mine", {"kind": "noisy_counts", **settings}, kind.discover())
+        files = making.files("mine", tmp_path)
+        making.part(scenario, files, root_seed=1)
+        return summary.summarise(files)
+
+    return of
+
+
+NOISE = {"law": "discrete_laplace", "scale": 2.0}
+
+
+def test_the_main_result_of_a_grid_is_that_of_its_first_point(summed_up):
+    """The points have different numbers of rows: two rates, or two counts and two shares."""
+    found = summed_up(counts={"a": 12, "b": 5}, total=17, noise=NOISE, about=["rates", "counts"])
+    assert found.headline.startswith("With about rates: The underlying rate of a is")
+    assert {text.partition(":")[0] for text in found.sentences[1:]} == {"With about rates"}
+    assert all(" underlying rate of " in text for text in found.sentences[1:])
+
+
+def test_a_batch_states_counts_without_a_number_and_the_prior(summed_up, tmp_path):
+    file = tmp_path / "many.csv"
+    file.write_text("table,name,value,total\nt,a,3,12\nt,b,*,12\nt,c,5-9,12\n", encoding="utf-8")
+    found = summed_up(file=str(file), noise="exact", withheld={"symbol": "*", "below": 5})
+    told = [line.released for line in found.lines]
+    assert told == ["3", "no number", "no number", "", "", ""]  # counts, and shares, which were not released
+    file.write_text("table,name,value,epsilon\nt,a,3,1\nt,b,4,1\nu,a,3,2\nu,b,9,2\n", encoding="utf-8")
+    (prior,) = (text for text in summed_up(file=str(file)).assumptions if text.startswith("Prior: "))
+    assert ", or of each table if epsilon is a column; weight 1/(1 + n) if" in prior
+    file.write_text("table,name,value\nt,a,3\nt,b,4\n", encoding="utf-8")
+    assert "Prior: flat on the counts." in summed_up(file=str(file), noise=NOISE, bounds={"lower": -9}).assumptions
+    told = "Each count has discrete Laplace noise of scale 2, then suppression of values below 5, independently of the "
+    stated = summed_up(file=str(file), noise=NOISE, withheld={"symbol": "*", "below": 5}).assumptions
+    assert any(text.startswith(told) for text in stated)

@@ -296,3 +296,15 @@ def test_the_prior_names_the_coefficients_that_the_model_contains():
     prior = {"log shape": {"mean": 1.4, "sd": 2.0}, "slopes": {"sd": 10.0}, "family": "rates", "covariates": []}
     assert rules.prior_text(prior).endswith("the intercept is normal with standard deviation 10")
     assert "the intercept and the coefficients of standardised" in rules.prior_text(prior | {"covariates": ["x"]})
+
+
+def test_the_rows_of_a_grid_have_the_units_of_their_points(tmp_path):
+    file = tmp_path / "areas.csv"
+    areas = "".join(f"area{i},{20 + 7 * i % 13},{400 + 10 * i}\n" for i in range(14))
+    file.write_text(f"name,value,persons\n{areas}", encoding="utf-8")
+    settings = {"kind": "protected_rates", "file": str(file), "noise": "exact", "exposure": "persons"}
+    scenario = scenario_settings.single("mine", {**settings, "family": ["rates", "shares"]}, kind.discover())
+    files = making.files("mine", tmp_path)
+    making.part(scenario, files, root_seed=1)
+    first = [line for line in summary.summarise(files).lines if line.quantity == "area0"]
+    assert [line.mean[-1] == "%" for line in first] == [False, True]  # per person, and in per cent of the persons
