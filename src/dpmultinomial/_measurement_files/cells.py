@@ -156,6 +156,11 @@ class CellPlaces(Places):
         """Least-squares solution for the counts of one cell at all nodes, given the measurements of the cell."""
         return self.measured.measurements.least_squares()
 
+    @cached_property
+    def drawn(self) -> Accuracy:
+        """Accuracy of the count of a geographic unit that is computed from joint draws of the nodes."""
+        return self.accuracy
+
     def _numbers(self, nodes: Any) -> dict[str, Any]:
         positions = self.place[nodes]
         columns = dict(zip(("mean", "sd", "lower", "upper"), (x[positions] for x in self._columns), strict=True))

@@ -24,6 +24,7 @@ COLUMNS = (
 )  # fmt: skip
 _DRAWS = 4000  # number of draws for units that are sums of many nodes
 _AT_ONCE = 500  # number of nodes that are drawn together
+_SAMPLED = f"{_DRAWS:,} independent draws; error: largest standard error, plus the error of the distribution"
 _GAUSSIAN = "the combined error of several measurements is treated as Gaussian; bound on the total variation distance"
 
 
@@ -88,6 +89,17 @@ class Places:
     def least_squares(self) -> LeastSquares:
         """Least-squares solution for the measurements from which the posterior is computed."""
         return self.law.least_squares
+
+    @cached_property
+    def drawn(self) -> Accuracy:
+        """Accuracy of the count of a geographic unit that is computed from joint draws of the nodes."""
+        error = min(self.accuracy.error + 0.5 / np.sqrt(_DRAWS), 1.0)
+        return Accuracy("approximate", error, _SAMPLED)
+
+    @property
+    def states(self) -> list[Accuracy]:
+        """Accuracy of each row of the table, in the order of the rows."""
+        return [self.drawn if len(rows) > 2 else self.accuracy for of in self.nodes.values() for rows in of.values()]
 
     def table(self, quantity: str, *, rng: np.random.Generator) -> pd.DataFrame:
         """Return a table with one row per geographic unit, level by level.
@@ -183,11 +195,7 @@ class Places:
 
     def _drawn(self, values: Any) -> Discrete:
         unique, counts = np.unique(values, return_counts=True)
-        error = min(self.accuracy.error + 0.5 / np.sqrt(_DRAWS), 1.0)
-        state = Accuracy(
-            "approximate", error, f"standard error of {_DRAWS} independent draws, and what the law is off by"
-        )
-        return Discrete(unique, counts / _DRAWS, name="", type="count", accuracy=state)
+        return Discrete(unique, counts / _DRAWS, name="", type="count", accuracy=self.drawn)
 
     def ask(self, questions: Mapping[str, Any], *, rng: np.random.Generator) -> pd.DataFrame:
         """Answer questions about geographic units. The questions have the format of `Posterior.ask` and use the `names`

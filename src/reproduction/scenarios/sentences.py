@@ -34,8 +34,10 @@ LIMITATIONS = (
     "The results describe groups of records: do not draw conclusions about an individual person or record from them.",
     "The results are valid only if the data were protected as stated here, with the stated parameters.",
 )
-
-
+LEAST_SQUARES = (
+    "Least-squares estimates, if any, are shown for comparison: they use only the released values (no prior, bounds or "
+    "public total), and can be negative."
+)
 _MANY = 24  # number of rows from which on the answers to questions are shown first
 
 

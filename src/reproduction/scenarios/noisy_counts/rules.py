@@ -18,7 +18,7 @@ from typing import Any
 from dpmultinomial._files import table_columns
 
 from ...config import published_cells, question_rules
-from ..sentences import level_text, listed
+from ..sentences import LEAST_SQUARES, level_text, listed
 from ..sentences import prior_of_counts as prior_text  # noqa: F401  # used by `sentences.assumptions`
 
 Columns = Mapping[str, Sequence[str]] | None
@@ -641,8 +641,7 @@ def _tree(tree: Mapping[str, Any]) -> list[str]:
     sizes = {"measured more than once": tree["measured_more_than_once"], "not measured": tree["not_measured"]}
     if parts := [f"{_counts_were(size)} {how}" for how, size in sizes.items() if size]:
         sentences.append(f"{', and '.join(parts)}.")
-    least = "Least-squares estimates are shown for comparison: no prior, and not constrained to be >= 0."
-    return [*sentences, least]
+    return [*sentences, LEAST_SQUARES]
 
 
 def _counts_were(size: int) -> str:

@@ -10,6 +10,7 @@ from dpmultinomial._files import places
 from dpmultinomial._measurement_files import reading
 from dpmultinomial._measurement_files.cells import CellPlaces
 from dpmultinomial._measurement_files.places import Places
+from dpmultinomial._measurement_files.products import GEOID_DIGITS
 from dpmultinomial._posteriors.trees import conflict
 
 from .. import standard
@@ -33,7 +34,7 @@ def answer(case: Case) -> Answer:
     geography = _places(case)
     rows = geography.table(named(settings), rng=case.rng)
     facts = _facts(geography, named(settings), bool(settings["cell"])) | {"state": settings["state"]}
-    facts["total"] = settings.get("total")
+    facts |= {"total": settings.get("total"), "conflict": _conflict(geography, rows, named(settings))}
     if asked := settings.get("questions"):
         answers = geography.ask(asked, rng=case.rng)
         rows = pd.concat([rows, answers], ignore_index=True)
@@ -67,10 +68,25 @@ def named(settings: Any) -> str:
     return ", ".join(" or ".join(map(str, part)) for part in parts) or "total"
 
 
+def _conflict(found: Places, rows: pd.DataFrame, cell: str) -> dict[str, Any]:
+    """Return the results of the test for conflicts. A node has the name of its row of results; a node without a row is
+    named by its geocode.
+    """
+    check = conflict.facts(found.law)
+    columns = (rows[key] for key in ("geocode", "quantity", "level", "geoid"))
+    of_row = {code: (quantity, level, geoid or code) for code, quantity, level, geoid in zip(*columns, strict=True)}
+
+    def name(code: str) -> str:
+        quantity, level, place = of_row.get(code, (cell, "node", code))
+        return f"{quantity} in {str(level).lower().replace('_', ' ')} {place}"
+
+    named_nodes = {"name": name(check["name"])} if "name" in check else {}
+    return check | named_nodes | ({"names": [name(code) for code in check["names"]]} if "names" in check else {})
+
+
 def _facts(found: Places, cell: str, part: bool) -> dict[str, Any]:
     law, measured = found.law, found.measured
     draws = found.draws if isinstance(found, CellPlaces) else 0
-    states = {(found.accuracy.status, found.accuracy.reason): sum(len(of) for of in found.nodes.values())}
     return {
         **{
             key: law.facts[key]
@@ -89,11 +105,10 @@ def _facts(found: Places, cell: str, part: bool) -> dict[str, Any]:
         "part_of_total": part,
         "draws_of_totals": draws,
         "truncated_at_total": isinstance(found, CellPlaces) and not draws,
-        "conflict": conflict.facts(law),
-        "without_geoid": [name for name in found.levels if not measured.spine.knows_geoids(name)],
+        "without_geoid": [n for n in found.levels if n in GEOID_DIGITS and not measured.spine.knows_geoids(n)],
         "parts_outside_aian": any(measured.spine.lacks_aian_parts(name) for name in found.levels),
         "method": "mixture over draws of the totals" if draws else "sum-product on a tree",
         "groups": ["counts"],
         "among": [],
-        "accuracy": [{"status": word, "reason": reason, "rows": rows} for (word, reason), rows in states.items()],
+        "accuracy": standard.tally(found.states),
     }

@@ -13,7 +13,7 @@ from dpmultinomial._files import places
 from dpmultinomial._measurement_files import products
 
 from ...config import question_rules
-from ..sentences import prior_of_counts
+from ..sentences import LEAST_SQUARES, prior_of_counts
 
 _PRIORS = ("flat", "1/(1+n)", "fitted")
 _PER_MB = 0.02  # seconds per MB of files, for reading and analysis
@@ -112,6 +112,7 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
         "Every query of every node was published with independent discrete Gaussian noise of the variance given in the "
         "file; counts are non-negative and add up along the geographic hierarchy."
     )
+    sentences.append(LEAST_SQUARES)
     if point.get("total") is not None:
         sentences.append(f"The count of {point['cell']} in the whole state, {point['total']:,}, is public and exact.")
     if point["combined"]:

@@ -204,6 +204,18 @@ def test_a_public_total_is_an_assumption(folder, tmp_path):
     found = summarise(made(folder, tmp_path, query="hispanic", total=2700))
     assert "The count of hispanic in the whole state, 2,700, is public and exact." in found.assumptions
     assert not any("flat on the total" in text for text in found.assumptions)
+    assert any("(no prior, bounds or public total)" in text for text in found.assumptions)
+    (warning,) = found.warnings
+    assert warning.startswith("CONFLICT: hispanic in node 150, ")  # the part in AIAN areas has no row
+    assert " and hispanic in tract 50003000600 are improbable" in warning
+
+
+def test_the_accuracy_covers_the_units_that_are_computed_from_draws(folder, tmp_path):
+    files = made(folder, tmp_path, cell={}, query="total", levels=["State", "Block_Group"])
+    states = making.facts_of(files)["points"][0]["accuracy"]
+    rows = pd.read_csv(files.csv)["status"].value_counts()
+    assert {state["status"]: state["rows"] for state in states} == rows.to_dict()
+    assert set(rows.index) == {"exact", "approximate"}
 
 
 def test_the_prior_of_the_deepest_counts_is_described():
