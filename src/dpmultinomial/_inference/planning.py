@@ -232,7 +232,8 @@ class Search:
                 raise ValueError(
                     f"the success rate decreases with epsilon ({self._words(first)}, but "
                     f"{self._words(second)}), because the prior determines the answer at small "
-                    "epsilon: choose larger values for the argument `between`, or change the prior"
+                    "epsilon: choose larger values for the argument `between` of the function `plan`, or change the "
+                    "prior"
                 )
 
     def _bracket(self, points: list[float]) -> tuple[float, float]:
@@ -241,16 +242,13 @@ class Search:
         """
         below = [i for i, point in enumerate(points) if self._share(point) < self._target]
         if below and below[-1] == len(points) - 1 and self._full(points[-1]) < self._target:
-            raise ValueError(
-                f"the success rate is below {self._wanted:.1%} even at the largest epsilon "
-                f"({self._words(points[-1])}): {_WEAKER_GOAL}"
-            )
+            raise self._too_low(points[-1])
         i = min(below[-1], len(points) - 2) if below else 0
         while i > 0 and self._full(points[i]) >= self._target:
             i -= 1
         if self._full(points[i]) >= self._target:
             raise ValueError(
-                f"the success rate at the smallest epsilon must be below {self._wanted:.1%}, but "
+                f"the success rate at the smallest epsilon must be below {self._aim}, but "
                 f"{self._words(points[0])}: decrease the lower limit in the argument `between` of the function "
                 "`plan`, or state a stricter goal. If the prior alone determines the answer, every epsilon is "
                 "sufficient"
@@ -258,11 +256,19 @@ class Search:
         while self._full(points[i + 1]) < self._target:
             i += 1
             if i == len(points) - 1:
-                raise ValueError(
-                    f"the success rate is below {self._wanted:.1%} even at the largest epsilon "
-                    f"({self._words(points[-1])}): {_WEAKER_GOAL}"
-                )
+                raise self._too_low(points[-1])
         return points[i], points[i + 1]
+
+    def _too_low(self, epsilon: float) -> ValueError:
+        return ValueError(
+            f"the success rate is below {self._aim} even at the largest epsilon ({self._words(epsilon)}): "
+            f"{_WEAKER_GOAL}"
+        )
+
+    @property
+    def _aim(self) -> str:
+        """Return the target of the search as text. It contains a margin for the error of the simulation."""
+        return f"{100 * self._target:.4g}% (the probability {self._wanted:g} and a margin)"
 
     def _bisected(self, low: float, high: float) -> float:
         while high / low > 1 + self._precision:

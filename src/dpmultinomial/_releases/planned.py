@@ -25,6 +25,7 @@ from ._keys import MODELS, PARAMETERS, TREE_KEYS
 from .spending import ADD_OR_REMOVE, REPLACE, Cost, beyond, by_settings
 
 COLUMNS = ("quantity", "nodes", "share", "scale", "half_width", "least_squares")
+NOISY_TOTAL = "noisy total"
 NO_COST = "the cost of a swap depends on the confidential file"
 
 
@@ -40,7 +41,7 @@ def widths(settings: Mapping[str, Any], *, level: float, shape: Hierarchy | None
     Returns
     -------
     DataFrame
-        The columns are `COLUMNS`. quantity: a level of a tree, ``total``, ``each count``, a statistic, or ``each
+        The columns are `COLUMNS`. quantity: a level of a tree, ``noisy total``, ``each count``, a statistic, or ``each
         cell``; nodes: number of nodes of a level; share: part of the budget; scale: parameter of the noise, 0 for a
         count that is published exactly; half_width: smallest distance that the noise exceeds with probability at most 1
         - level; least_squares: mean half-width of least-squares intervals. NaN if a number does not apply: swapped
@@ -52,7 +53,7 @@ def widths(settings: Mapping[str, Any], *, level: float, shape: Hierarchy | None
         If the shape is missing, or does not have the named levels.
     """
     mechanism = settings["mechanism"]
-    if mechanism in PARAMETERS and any(settings.get(key) for key in TREE_KEYS):
+    if mechanism in PARAMETERS and any(settings.get(key) not in (None, REPLACE) for key in TREE_KEYS):
         rows = _of_tree(settings, level, shape)
     elif mechanism in PARAMETERS:
         scale = _scale(mechanism, settings[PARAMETERS[mechanism]], int(settings["sensitivity"]))
@@ -60,7 +61,7 @@ def widths(settings: Mapping[str, Any], *, level: float, shape: Hierarchy | None
     elif mechanism == "additive_counts":
         scale = 1 / settings["epsilon"]
         near = half_width("discrete_laplace", scale, level)
-        rows = iter([(name, np.nan, 0.5, scale, near, np.nan) for name in ("total", "each count")])
+        rows = iter([(name, np.nan, 0.5, scale, near, np.nan) for name in (NOISY_TOTAL, "each noisy count")])
     elif mechanism == "censored_statistics":
         rows = _of_statistics(settings, level)
     elif mechanism in MODELS:

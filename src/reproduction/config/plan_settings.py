@@ -82,10 +82,7 @@ def _release_rules(plan: Mapping[str, Any], releases: Mapping[str, Any]) -> Iter
         if settings["mechanism"] not in checks.PARAMETERS or not settings.get("levels"):
             yield (
                 "shape",
-                (
-                    f"may be given only for a tree of counts with levels, but the mechanism of {name} is "
-                    f"{settings['mechanism']}"
-                ),
+                f"may be given only for a tree of counts, but the release {name} does not have the key levels",
             )
         else:
             yield from (("shape", why) for why in _shape_problems(plan["shape"], list(settings["levels"])))
@@ -116,23 +113,24 @@ def _shape_problems(path: str, levels: Sequence[str]) -> Iterator[str]:
 def _rules(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     names, want = list(plan["names"]), plan["want"]
     if abs(sum(plan["names"].values()) - 1) > _SUM:
-        yield "names", f"must sum to 1, got {sum(plan['names'].values()):g}"
+        yield "names", f"must sum to 1, got {sum(plan['names'].values()):.12g}"
     if ("interval" in want) == ("question" in want) or ("interval" in want) != ("narrower" in want):
         yield "want", "a plan must contain either question, or interval and narrower"
         return
-    for place, name in [
-        ("want.interval", want.get("interval")),
-        *(("among", name) for name in plan.get("among") or ()),
+    members = plan["among"] if set(plan.get("among") or [""]) <= set(names) else names
+    for place, name, known in [
+        ("want.interval", want.get("interval"), members),
+        *(("among", name, names) for name in plan.get("among") or ()),
     ]:
-        if name is not None and name not in names:
-            yield place, f"must be one of {', '.join(names)}, got {name!r}"
+        if name is not None and name not in known:
+            yield place, f"must be one of {', '.join(known)}, got {name!r}"
     if plan.get("among") and plan["of"] == "counts":
         yield "among", "applies only to shares and rates: omit this key if the key 'of' is counts"
     if "question" in want:
-        for _, text in question_rules.mistakes({"q": {"probability": want["question"]}}, names):
+        for _, text in question_rules.mistakes({"q": {"probability": want["question"]}}, members):
             yield "want.question", text
     elif want["probability"] >= plan["level"]:
         yield (
             "want.probability",
-            f"must be below the level of the interval ({plan['level']:g})",
+            f"must be below the level of the interval ({plan['level']:g}), got {want['probability']:g}",
         )

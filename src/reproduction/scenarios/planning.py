@@ -17,13 +17,13 @@ from dpmultinomial import __version__
 from dpmultinomial._files import csv_table, table_columns
 from dpmultinomial._inference.planning import Plan, plan
 from dpmultinomial._releases import checks, losses, planned
-from dpmultinomial._releases.spending import ADD_OR_REMOVE, EXCHANGE, REPLACE, Cost, amount
+from dpmultinomial._releases.spending import EXCHANGE, REPLACE, Cost, amount
 from dpmultinomial._seeding import stream
 
 from .. import style, tables
 from ..config import plan_settings
 from .making import write_facts
-from .sentences import as_stated, percent
+from .sentences import as_stated, listed, percent
 
 
 def made(name: str, settings: Mapping[str, Any], *, root_seed: int, folder: str | Path = ".") -> Plan:
@@ -63,39 +63,35 @@ def made(name: str, settings: Mapping[str, Any], *, root_seed: int, folder: str 
 
 def sentence(found: Plan, asked: Mapping[str, Any]) -> str:
     """Return a sentence that states the epsilon of a plan and the goal that this epsilon achieves."""
-    want = asked["want"]
+    want, level = asked["want"], as_stated(asked["level"])
+    noun = {"shares": "true share", "counts": "true count", "rates": "underlying rate"}[asked["of"]]
+    group = f" among {listed(asked['among'])}" if asked.get("among") else ""
     if "question" in want:
-        sure = f"with probability {as_stated(asked['level'])}"
-        goal = f"the question whether {want['question']} is answered correctly, {sure},"
+        about = f"{want['question']} ({noun}s{group})"
+        goal = f"the correct answer to the question whether {about} has a probability of at least {level}"
     else:
-        noun = {"shares": "true share", "counts": "true count", "rates": "underlying rate"}
         points = as_stated(want["narrower"]).replace(" %", " percentage points")
         width = f"{want['narrower']:g}" if asked["of"] == "counts" else points
-        level = as_stated(asked["level"])
-        goal = f"the {level} interval of the {noun[asked['of']]} of {want['interval']} is narrower than "
+        goal = f"the {level} interval of the {noun} of {want['interval']}{group} is narrower than "
         goal += f"{width} and contains the true value"
     paid = epsilons(found.epsilon, asked["sensitivity"])
     return (
-        f"With {paid}, {goal} in {percent(found.frequency)} of {found.releases} new "
+        f"With {paid}, {goal} in {percent(found.frequency)} of {found.releases} simulated "
         f"releases (standard error {percent(found.standard_error)}), and the release is decisive but wrong in "
         f"{percent(found.wrong)}."
     )
 
 
 def epsilons(epsilon: float, sensitivity: float) -> str:
-    """Return the epsilon of a plan under its neighbouring relation and the equivalent epsilon under the other relation,
-    as text.
+    """Return the epsilon of a plan and its neighbouring relation as text.
 
     Parameters
     ----------
     epsilon : sensitivity divided by the scale of the noise.
-    sensitivity : L1 change of the counts: 2 if a record is replaced, 1 if it is added or removed.
+    sensitivity : L1 change of the counts: 2 if a record is replaced. The total of a plan is public, so there is no
+        epsilon for adding or removing a record.
     """
-    words = {2.0: (REPLACE, ADD_OR_REMOVE, 0.5), 1.0: (ADD_OR_REMOVE, REPLACE, 2.0)}
-    if sensitivity not in words:
-        return f"epsilon = {epsilon:.3g} (for an L1 change of {sensitivity:g})"
-    relation, other, factor = words[sensitivity]
-    return f"epsilon = {epsilon:.3g} ({relation}; {factor * epsilon:.3g} to {other})"
+    return f"epsilon = {epsilon:.3g} ({REPLACE if sensitivity == 2 else f'for an L1 change of {sensitivity:g}'})"
 
 
 def draw(found: Plan, png: str | Path, pdf: str | Path) -> None:
@@ -107,6 +103,7 @@ def draw(found: Plan, png: str | Path, pdf: str | Path) -> None:
 
 
 TIMES = (0.25, 0.5, 1.0, 2.0, 4.0)  # default values of the parameter, relative to the configured value
+RENYI = "Rényi epsilon"
 AT_DELTA = ("epsilon_at_delta", "delta", "method")
 COLUMNS = (*planned.COLUMNS, "cost", "relation", "budget_cost", "budget_relation", "covered", *AT_DELTA)
 
@@ -202,17 +199,21 @@ def release_sentence(
     source : source of the release.
     ceiling : budget of the source, empty if it has none; None if the unit of the budget is not to be stated.
     """
-    key = str(found.columns[0])
+    key, quantities = str(found.columns[0]), set(found["quantity"])
     costs = found.drop_duplicates(key)
     if costs["cost"].isna().all():
-        return f"{asked['release']}: {planned.NO_COST}; dpm release compares it with the budget of {source}."
-    first = costs.iloc[0]
-    unit = "rho" if key == "rho" else "epsilon"
+        limit = "dpm release compares it with the" if "exchange" in (ceiling or {}) else "it is not limited by a"
+        return f"{asked['release']}: {planned.NO_COST}; {limit} budget of {source}."
+    first, unit = costs.iloc[0], _unit(found)
     text = f"The {unit} that the release states refers to neighbours that {_neighbours(first['relation'])}. "
     budget = f"A budget of {source} would count" if ceiling == {} else f"The budget of {source} counts"
     text += f"{budget} the {unit} of a replaced record, {_factor(first)}{_converted(unit, ceiling or {})}. "
     text += f"At delta = {first['delta']:g}, a release alone has the epsilon in its column; budgets do not count it. "
-    if set(found["quantity"]) == {"each count"}:  # a plan does not read the file, and a tree costs more
+    if planned.NOISY_TOTAL in quantities:
+        text += "The first column is the epsilon of each noisy count; the release states twice this epsilon. "
+    if "sse" in quantities:
+        text += "The scale of sse is an upper limit; it can be smaller for a file with few records. "
+    if quantities == {"each count"}:  # a plan does not read the file, and a tree costs more
         text += "The table is for a file without a column parent; for a tree, add the key levels to the release. "
     covered = costs.loc[costs["covered"] == "yes", key]
     if (costs["covered"] == "no budget").all():
@@ -231,8 +232,7 @@ def shown(found: pd.DataFrame, level: float) -> pd.DataFrame:
     found : result of `release_made`.
     level : probability of the intervals.
     """
-    key = str(found.columns[0])
-    unit = "rho" if key == "rho" else "epsilon"
+    key, unit = str(found.columns[0]), _unit(found)
     table = pd.DataFrame({key: found[key].map("{:g}".format), "quantity": found["quantity"]})
     if found["share"].notna().any():
         table["share"] = found["share"].map(lambda x: percent(x) if x == x else "")
@@ -317,14 +317,19 @@ def _converted(unit: str, ceiling: Mapping[str, float]) -> str:
     the budget has the unit of the cost.
     """
     if unit == "epsilon" and "rho" in ceiling:
-        return ", converted to rho = epsilon²/2"
+        text = ", converted to rho = epsilon²/2"
+    else:
+        text = ", but it limits rho, which this release does not have" if unit == RENYI and "rho" in ceiling else ""
     if "delta" in ceiling:
-        return f", and converts the sum of all costs to epsilon at delta = {ceiling['delta']:g}"
-    return ", but it limits pure epsilon, which this release does not have" if unit == "rho" and _pure(ceiling) else ""
+        return f"{text}, and converts the sum of all costs to epsilon at delta = {ceiling['delta']:g}"
+    if unit != "epsilon" and "epsilon" in ceiling:
+        text += ", but it limits pure epsilon, which this release does not have"
+    return text
 
 
-def _pure(ceiling: Mapping[str, float]) -> bool:
-    return "epsilon" in ceiling and "delta" not in ceiling
+def _unit(found: pd.DataFrame) -> str:
+    """Return the unit of the costs of a plan. The Dirichlet mechanism is the only one without a scale."""
+    return "rho" if found.columns[0] == "rho" else RENYI if found["scale"].isna().all() else "epsilon"
 
 
 def _refused(costs: pd.DataFrame) -> str:

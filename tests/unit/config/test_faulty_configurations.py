@@ -431,7 +431,7 @@ def plan_mistakes(plan, releases=None):
 @pytest.mark.parametrize(
     ("change", "place", "said"),
     [
-        ({"names": {"a": 0.25, "b": 0.75 + 1e-8}}, "p.names", "must sum to 1, got 1"),
+        ({"names": {"a": 0.25, "b": 0.75 + 1e-8}}, "p.names", "must sum to 1, got 1.00000001"),
         ({"names": {"a": 0.25, "b": 0.5}}, "p.names", "must sum to 1, got 0.75"),
         ({"want": {}}, "p.want", "a plan must contain either question, or interval and narrower"),
         ({"want": {"interval": "a"}}, "p.want", "a plan must contain either question, or interval and narrower"),
@@ -442,8 +442,11 @@ def plan_mistakes(plan, releases=None):
         ({"among": ["a", "c"]}, "p.among", "must be one of a, b, got 'c'"),
         ({"among": ["a", "b"], "of": "counts"}, "p.among", "applies only to shares and rates"),
         ({"want": {"question": "a > c"}}, "p.want.question", ""),
+        ({"names": {"a": 0.5, "b": 0.3, "c": 0.2}, "among": ["b", "c"]}, "p.want.question", ""),
+        ({"names": {"a": 0.5, "b": 0.3, "c": 0.2}, "among": ["b", "c"], "want": WIDTH}, "p.want.interval",
+         "must be one of b, c, got 'a'"),
         ({"want": WIDTH | {"probability": 0.95}}, "p.want.probability",
-         "must be below the level of the interval (0.95)"),
+         "must be below the level of the interval (0.95), got 0.95"),
         ({"want": WIDTH | {"probability": 0.8}, "level": 0.7}, "p.want.probability", "must be below the level of the"),
         ({"exposure": "x"}, "p", "a plan cannot contain rates with exposures or covariates"),
         ({"kind": "protected_rates"}, "p", "a plan cannot contain rates with exposures or covariates"),
@@ -487,8 +490,7 @@ def test_good_plans_of_shares(change):
         ({"values": [0.1, 1.0]}, {"r": {"mechanism": "swap", "rate": 0.1}},
          [("p.values", "the rate of a swap must be < 1, got 1")]),
         ({"shape": "x.csv"}, {"r": COUNTS},
-         [("p.shape", "may be given only for a tree of counts with levels, but the mechanism of r "
-           "is discrete_laplace")]),
+         [("p.shape", "may be given only for a tree of counts, but the release r does not have the key levels")]),
         ({}, {"r": COUNTS | {"narrow": True}},
          [("p.shape", "is missing: narrow depends on the shape of the tree, so name a public file with this shape")]),
         ({"values": [0.5, 0.5]}, {"r": COUNTS}, None),

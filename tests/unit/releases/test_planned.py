@@ -154,11 +154,12 @@ def test_what_is_missing_is_named():
         ValueError, match=r"levels must contain one name per level of the tree that shape describes .3 levels., got 2"
     ):
         planned.widths({**get, "levels": LEVELS[:2], "narrow": None}, level=0.9, shape=shape_of(TREE))
-    with pytest.raises(ValueError, match="levels is required to plan the release of a tree"):
-        planned.widths({**get, "levels": None, "narrow": None}, level=0.9)
-    flat = {**get, "levels": None, "narrow": None, "shares": None, "relation": "replace a record"}
-    with pytest.raises(ValueError, match=r"For a file without a column parent, omit relation$"):
+    flat = {**get, "levels": None, "narrow": None, "shares": None, "relation": ADD_OR_REMOVE}
+    with pytest.raises(ValueError, match=r"^levels is required to plan .* without a column parent, omit relation$"):
         planned.widths(flat, level=0.9)
+    kept = planned.widths({**flat, "relation": REPLACE}, level=0.9)  # a release accepts this key for any file
+    assert kept.equals(planned.widths({**flat, "relation": None}, level=0.9))
+    assert kept["quantity"].tolist() == ["each count"]
 
 
 def test_the_budget_that_is_left_decides(tmp_path):
@@ -203,19 +204,23 @@ def test_the_default_values_of_a_rate_stay_below_one():
 @pytest.mark.parametrize(
     ("sensitivity", "text"),
     [
-        (2.0, "epsilon = 0.333 (replace a record; 0.167 to add or remove a record)"),
-        (1.0, "epsilon = 0.333 (add or remove a record; 0.667 to replace a record)"),
+        (2.0, "epsilon = 0.333 (replace a record)"),
+        (1.0, "epsilon = 0.333 (for an L1 change of 1)"),
         (4.0, "epsilon = 0.333 (for an L1 change of 4)"),
     ],
 )
-def test_an_epsilon_is_stated_for_both_relations(sensitivity, text):
+def test_an_epsilon_is_stated_for_the_relation_of_a_public_total(sensitivity, text):
     assert planning.epsilons(1 / 3, sensitivity) == text
 
 
 @pytest.mark.parametrize(
     ("want", "of", "goal"),
     [
-        ({"question": "a > b"}, "counts", "the question whether a > b is answered correctly, with probability 90 %,"),
+        (
+            {"question": "a > b"},
+            "counts",
+            "the correct answer to the question whether a > b (true counts) has a probability of at least 90 %",
+        ),
         (
             {"interval": "a", "narrower": 0.125},
             "shares",
@@ -238,9 +243,12 @@ def test_an_epsilon_is_stated_for_both_relations(sensitivity, text):
 def test_the_result_of_a_plan_is_a_sentence(want, of, goal):
     found = SimpleNamespace(epsilon=0.5, frequency=0.955, standard_error=0.0123, wrong=0.02, releases=400)
     assert planning.sentence(found, {"want": want, "level": 0.9, "of": of, "sensitivity": 1.0}) == (
-        f"With epsilon = 0.5 (add or remove a record; 1 to replace a record), {goal} in 95.5 % of 400 new releases "
+        f"With epsilon = 0.5 (for an L1 change of 1), {goal} in 95.5 % of 400 simulated releases "
         "(standard error 1.2 %), and the release is decisive but wrong in 2 %."
     )
+    if of != "counts":
+        part = planning.sentence(found, {"want": want, "level": 0.9, "of": of, "sensitivity": 1, "among": ["a", "b"]})
+        assert " of a among a and b is narrower than" in part
 
 
 def plan_of(covered, factor=2.0, relation=ADD_OR_REMOVE, values=(0.5, 1.0, 2.0), key="epsilon"):
@@ -289,8 +297,36 @@ def test_a_relation_of_replacement_is_counted_as_it_is():
     assert rate.startswith("The epsilon that the release states")
     none = plan_of(["yes"] * 3).assign(cost=np.nan)
     assert planning.release_sentence(none, {"release": "r"}, "s") == (
-        f"r: {planned.NO_COST}; dpm release compares it with the budget of s."
+        f"r: {planned.NO_COST}; it is not limited by a budget of s."
     )
+    limited = planning.release_sentence(none, {"release": "r"}, "s", {"exchange": 1.0})
+    assert limited == f"r: {planned.NO_COST}; dpm release compares it with the budget of s."
+
+
+@pytest.mark.parametrize(
+    ("ceiling", "said"),
+    [
+        ({"rho": 2.0}, "is the same number, but it limits rho, which this release does not have. At"),
+        ({"epsilon": 2.0}, "is the same number, but it limits pure epsilon, which this release does not have. At"),
+        (
+            {"epsilon": 2.0, "delta": 1e-6},
+            "is the same number, and converts the sum of all costs to epsilon at delta = 1e-06. At",
+        ),
+    ],
+)
+def test_a_plan_with_dirichlet_noise_states_a_renyi_epsilon(ceiling, said):
+    """A bound on one Rényi divergence implies neither pure differential privacy nor a rho."""
+    found = plan_of(["yes"] * 3, 1.0, REPLACE).assign(scale=np.nan, quantity="each cell")
+    text = planning.release_sentence(found, {"release": "r"}, "s", ceiling)
+    assert "counts the Rényi epsilon of a replaced record, which " + said in text
+    assert "Rényi epsilon stated" in planning.shown(found, 0.9)
+
+
+def test_a_plan_explains_the_rows_of_additive_counts_and_statistics():
+    summed = planning.release_sentence(plan_of(["yes"] * 3).assign(quantity="noisy total"), {"release": "r"}, "s")
+    assert "is the epsilon of each noisy count; the release states twice this epsilon. " in summed
+    text = planning.release_sentence(plan_of(["yes"] * 3).assign(quantity="sse"), {"release": "r"}, "s")
+    assert "The scale of sse is an upper limit" in text
 
 
 def test_the_table_of_a_plan_has_rounded_cells():
