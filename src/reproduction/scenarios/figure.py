@@ -29,13 +29,9 @@ _COVARIATES = 3  # maximum number of covariates against which rates are drawn
 _OWN = 4  # maximum number of parameters that are drawn in separate panels in the figure of a single case
 _PARAMETERS = 2  # maximum number of panels for parameters in the figure of a grid that also has other quantities
 _SURE = ("exact", "converged")
-_RELEASED = {"swapped_table": "after the swap"}  # label of the released value of a count; the default is "noisy"
+_RELEASED = {"swapped_table": "after the swap"}  # label of the released value of a count
 _COLOURS = {"count": BLUE, "share": BLUE, "rate": ORANGE, "parameter": BLUE, "question": BLACK}
-_AXES = {
-    "count": "true count",
-    "share": "true share and underlying rate, in per cent",
-    "parameter": "value of the parameter",
-}
+_AXES = {"count": "true count", "parameter": "value of the parameter"}
 
 
 class Labels:
@@ -71,7 +67,7 @@ def of_case(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "ma
     facts : metadata of the scenario.
     fonts_of : argument of `Labels`.
     """
-    good = _plotted(rows)
+    good = _plotted(rows[rows["type"] != "question"])
     labels = Labels(list(rows["quantity"]), fonts_of)
     panels = [part for kinds in (("count",), ("share", "rate")) if len(part := good[good["type"].isin(kinds)])]
     parameters = good[good["type"] == "parameter"]  # each parameter has its own unit and therefore its own panel
@@ -86,17 +82,18 @@ def of_case(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "ma
     heights += [1.8] * len(against)
     figure = Figure(figsize=(DOUBLE * 0.75, max(sum(heights), 1.2) + 0.5))
     if not panels:
-        figure.text(0.5, 0.5, "no quantity has an interval; see the table", ha="center", fontsize=8)
+        figure.text(0.5, 0.5, "no interval is drawn; see the table", ha="center", fontsize=8)
         return figure
     axes = figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
     for axis, part, shown in zip(axes, panels, names, strict=False):
-        _panel(axis, part, shown, labels, _RELEASED.get(facts["kind"], "released, noisy"), point)
+        _panel(axis, part, shown, labels, _RELEASED.get(facts["kind"], "released"), point)
     for axis, covariate in zip(axes[len(panels) :], against, strict=True):
         _against(axis, rates, covariate, point)
     level, states = rows["level"].dropna().iloc[0], ", ".join(dict.fromkeys(good["status"]))
     size, drawn_names = max((part["quantity"].nunique(), len(few)) for part, few in zip(panels, names, strict=True))
-    largest = f"; the {drawn_names} largest of {size:,}" if size > drawn_names else ""
-    title = labels.title(f"means and central {as_stated(level)} intervals ({states}){largest}")
+    file = " in the CSV file" if point.get("rows_left_out") else ""
+    largest = f"; the {drawn_names} largest of {size:,}{file}" if size > drawn_names else ""
+    title = labels.title(f"means and {as_stated(level)} intervals ({states}){largest}")
     figure.suptitle(title, fontsize=8, color=_warned(good))
     return figure
 
@@ -150,7 +147,7 @@ def _panel(
         axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     if kinds == ["rate"] and unit is not None:
         marks = [(naive.get(name, np.nan), place) for place, name in enumerate(names)]
-        axis.plot(*np.array(marks, dtype=float).T, "x", color=RED, ms=4.5, mew=1, label="released value / exposure")
+        axis.plot(*np.array(marks, dtype=float).T, "x", color=RED, ms=4.5, mew=1, label="naive rate")
         axis.set_xlabel(f"underlying rate, {unit}", parse_math=False)
     elif kinds == ["parameter"] and len(names) == 1:
         axis.set_xlabel(labels[names[0]], parse_math=False)
@@ -158,8 +155,7 @@ def _panel(
         if names[0].startswith("slope of "):
             axis.axvline(0, color=BLACK, ls="--", lw=0.6, zorder=0)
     else:
-        both = kinds == ["share", "rate"]
-        axis.set_xlabel(_AXES["share"] if both else _AXES.get(kinds[0], f"{NOUNS[kinds[0]]}, in per cent"))
+        axis.set_xlabel(_AXES.get(kinds[0], f"{' and '.join(NOUNS[kind] for kind in kinds)}, in per cent"))
     axis.grid(axis="x", color=GREY, lw=0.3)
     if len(axis.get_legend_handles_labels()[0]) > 1:
         axis.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, borderaxespad=0.1)
@@ -174,7 +170,7 @@ def _against(axis: Axes, rates: pd.DataFrame, covariate: str, point: Mapping[str
     style.interval(axis, x, *ends, lw=0.8, color=_COLOURS["rate"], marker=MARKERS[0], ms=2.5, label=NOUNS["rate"])
     naive = rates["quantity"].map(point.get("naive_rates") or {}).to_numpy(dtype=float)
     look: dict[str, Any] = {"ms": 3, "mew": 0.8} if len(x) <= _RANKED_NAMES else {"ms": 2, "mew": 0.4, "zorder": 1}
-    axis.plot(x, naive, "x", color=RED, label="released value / exposure", **look)
+    axis.plot(x, naive, "x", color=RED, label="naive rate", **look)
     axis.set_xlabel(shortened(covariate), parse_math=False)
     axis.set_ylabel(f"underlying rate\n{point['rate_unit']}", parse_math=False)
     axis.grid(axis="y", color=GREY, lw=0.3)
@@ -231,10 +227,10 @@ def of_grid(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "ma
         axis.set_axis_off()
     if len(groups) > 1:
         figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    rest = f"; {len(wanted)} of {many} quantities (see the table for all)" if many > len(wanted) else ""
+    rest = "; more quantities are in the table" if many > len(wanted) else ""
     level = rows["level"].dropna().iloc[0]
     states = ", ".join(dict.fromkeys(good["status"]))
-    title = shown.title(f"mean and central {as_stated(level)} interval ({states}){rest}")
+    title = shown.title(f"mean and {as_stated(level)} interval ({states}){rest}")
     figure.suptitle(title, fontsize=7, color=_warned(good))
     return figure
 
@@ -289,10 +285,8 @@ def of_batch(parts: Any, facts: Mapping[str, Any], *, fonts_of: str = "machine")
     for axis in axes[len(shown) + 1 :]:
         axis.set_axis_off()
     counted = facts["tables"]
-    words = (
-        f"{counted['all']:,} tables, {counted['refused']:,} rejected; central {as_stated(facts['settings']['level'])} "
-        "intervals"
-    )
+    level = as_stated(facts["settings"]["level"])
+    words = f"tables: {counted['all']:,}, rejected: {counted['refused']:,}; {level} intervals"
     figure.suptitle(labels.title(words), fontsize=8, color=RED if counted["refused"] else BLACK)
     return figure
 
@@ -314,7 +308,7 @@ def _ranked(axis: Axes, rows: pd.DataFrame, name: str, kind: str) -> None:
     axis.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     if kind == "count":
         axis.yaxis.set_major_locator(MaxNLocator(6, integer=True))
-    axis.set(xlabel="rank of the table", ylabel=NOUNS[kind])
+    axis.set(xlabel="tables in increasing order of the mean", ylabel=NOUNS[kind])
     which = f" ({len(places)} of {len(ordered):,} tables)" if len(places) < len(ordered) else ""
     axis.set_title(f"{name}{which}", fontsize=7, parse_math=False)
 
@@ -328,7 +322,7 @@ def _widths(axis: Axes, rows: pd.DataFrame, kind: str) -> None:
     axis.xaxis.set_major_locator(MaxNLocator(5, integer=kind == "count"))
     axis.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     axis.set(xlabel=f"width of the interval ({NOUNS[kind]})", ylabel="intervals")
-    axis.set_title("all quantities", fontsize=7)
+    axis.set_title("all quantities of this type", fontsize=7)
 
 
 def drawn(files: Files, *, fonts_of: str = "machine") -> Figure:

@@ -52,11 +52,11 @@ def test_an_interval_the_wrong_way_round_is_refused_by_the_style():
         figure.of_batch([rows(("a", "count", 3, 2, 1))], told)
 
 
-@pytest.mark.parametrize(("of", "word"), [("swapped_table", "after the swap"), ("noisy_counts", "released, noisy")])
+@pytest.mark.parametrize(("of", "word"), [("swapped_table", "after the swap"), ("noisy_counts", "released")])
 def test_what_was_released_has_its_own_word(of, word):
     found = figure.of_case(rows(("a", "count", 1, 2, 3), released=2.0), facts(of))
     assert word in texts(found)
-    assert len({"after the swap", "released, noisy"} & set(texts(found))) == 1
+    assert len({"after the swap", "released"} & set(texts(found))) == 1
 
 
 @pytest.mark.parametrize("form", ["case", "grid", "batch"])
@@ -147,6 +147,8 @@ def test_of_many_counts_the_thirty_largest_are_shown_in_decreasing_order():
     means = 7.0 * (11 * np.arange(70) % 70)
     table = case(count=names).assign(mean=means, lower=means - 1, upper=means + 2)
     (axis,) = figure.of_case(table, {"kind": "noisy_counts"}).axes
+    left_out = figure.of_case(table, facts() | {"points": [{"rows_left_out": 9}]}).get_suptitle()
+    assert left_out.endswith("; the 30 largest of 70 in the CSV file")
     order = np.argsort(-means)[:30]
     assert [label.get_text() for label in axis.get_yticklabels()] == [names[i] for i in order]
     rows, place = table[table["mean"] >= means[order].min()], np.argsort(order)
@@ -197,7 +199,7 @@ def test_names_without_letters_have_a_noun_in_the_titles_of_a_grid():
     assert [axis.get_title() for axis in drawn.axes] == ["true share 1/1", "true share 2/1", "men/2"]
 
 
-@pytest.mark.parametrize(("size", "panels", "rest"), [(1, 1, ""), (4, 6, ""), (8, 6, "; 6 of 8 quantities")])
+@pytest.mark.parametrize(("size", "panels", "rest"), [(1, 1, ""), (4, 6, ""), (8, 6, "; more quantities are")])
 def test_a_grid_has_up_to_six_panels(size, panels, rest):
     names = [f"n{i}" for i in range(size)]
     table = pd.concat([case(count=names).assign(epsilon=e) for e in (0.5, 1.0)], ignore_index=True)
@@ -257,7 +259,7 @@ def test_a_case_without_intervals_says_so():
     found = figure.of_case(rows(("a", "count", np.nan, np.nan, np.nan)), facts())
     assert not found.axes
     (text,) = found.texts
-    assert (text.get_text(), text.get_position()) == ("no quantity has an interval; see the table", (0.5, 0.5))
+    assert (text.get_text(), text.get_position()) == ("no interval is drawn; see the table", (0.5, 0.5))
 
 
 @pytest.mark.parametrize(("status", "colour"), [("exact", style.BLACK), ("not converged", style.RED)])
@@ -266,9 +268,10 @@ def test_a_title_states_the_level_and_the_statuses_and_is_red_if_a_chain_did_not
     table["status"] = ["converged", status]
     points = [{"epsilon": 0.1}, {"epsilon": 0.5}]
     grid = pd.concat([table.assign(**at) for at in points])
+    asked = numbers([1.0], "question").assign(status="approximate")  # answers are not drawn
     for found, title in (
-        (figure.of_case(table, facts()), "means and central 90 % intervals (converged, {})"),
-        (figure.of_grid(grid, facts(points=points)), "mean and central 90 % interval (converged, {})"),
+        (figure.of_case(pd.concat([table, asked]), facts()), "means and 90 % intervals (converged, {})"),
+        (figure.of_grid(grid, facts(points=points)), "mean and 90 % interval (converged, {})"),
     ):
         assert found.get_suptitle() == title.format(status)
         assert found._suptitle.get_color() == colour
@@ -294,7 +297,7 @@ def test_a_slope_is_compared_with_zero():
     ("kinds", "label", "factor"),
     [
         (["count"], "true count", 1),
-        (["share"], "true share and underlying rate, in per cent", 100),
+        (["share"], "true share, in per cent", 100),
         (["rate"], "underlying rate, in per cent", 100),
         (["share", "rate"], "true share and underlying rate, in per cent", 100),
     ],
@@ -346,7 +349,7 @@ def test_rates_per_unit_are_ranked_beside_the_naive_rates():
     np.testing.assert_array_equal(x, [np.nan, 4.0, 2.5])
     assert list(y) == [0, 1, 2]
     assert axis.lines[0].get_xdata().tolist() == [3.0, 9.0, 5.0]  # not in per cent
-    assert axis.lines[-1].get_label() == "released value / exposure"
+    assert axis.lines[-1].get_label() == "naive rate"
 
 
 @pytest.mark.parametrize(("size", "look"), [(30, (3.0, 0.8)), (31, (2.0, 0.4))])
@@ -400,7 +403,7 @@ def test_two_parameters_of_a_grid_replace_its_last_quantities():
     drawn = figure.of_grid(*grid(table, [0.5, 1.0]))
     assert [axis.get_title() for axis in drawn.axes] == ["c0", "c1", "c2", "c3", "p", "q"]
     assert [axis.get_ylabel() for axis in drawn.axes] == ["true count", "", "", "", "p", "q"]
-    assert drawn.get_suptitle().endswith("; 6 of 10 quantities (see the table for all)")
+    assert drawn.get_suptitle().endswith("; more quantities are in the table")
 
 
 def test_a_grid_shows_shares_before_counts_and_selected_names_before_all():
@@ -429,13 +432,13 @@ def test_a_batch_shows_up_to_three_quantities_and_the_widths(names, axes, height
     told = facts() | {"tables": {"all": 1234, "refused": 0}}
     drawn = figure.of_batch(parts, told)
     shown = sorted("abcd"[:names], key=lambda name: -"aabacabcd".count(name))[:3]
-    titles = [*shown, "all quantities"] + [""] * (axes - len(shown) - 1)
+    titles = [*shown, "all quantities of this type"] + [""] * (axes - len(shown) - 1)
     assert [axis.get_title() for axis in drawn.axes] == titles
     assert [axis.axison for axis in drawn.axes] == [title != "" for title in titles]
     assert drawn.get_size_inches()[1] == pytest.approx(height)
-    assert drawn.get_suptitle() == "1,234 tables, 0 rejected; central 90 % intervals"
+    assert drawn.get_suptitle() == "tables: 1,234, rejected: 0; 90 % intervals"
     assert drawn._suptitle.get_color() == style.BLACK
-    assert drawn.axes[0].get_xlabel() == "rank of the table"
+    assert drawn.axes[0].get_xlabel() == "tables in increasing order of the mean"
     assert drawn.axes[0].get_ylabel() == "true count"
     assert drawn.axes[len(shown)].get_xlabel() == "width of the interval (true count)"
     rejected = figure.of_batch(parts, told | {"tables": {"all": 1235, "refused": 1}})

@@ -136,7 +136,7 @@ def test_rates_are_drawn_against_the_covariate(counties, tmp_path):
     assert [label.get_text() for label in first.get_yticklabels()] == ranked
     assert axis.get_ylabel() == "underlying rate\nper 1,000 births"
     lines = {line.get_label(): line for line in axis.lines}
-    crosses = lines["released value / exposure"]
+    crosses = lines["naive rate"]
     assert crosses.get_xdata() == pytest.approx(counties["x"].to_numpy(), rel=1e-12)
     naive = comparison.set_index("quantity")["mean"].loc[rates["quantity"]]
     assert crosses.get_ydata() == pytest.approx(naive.to_numpy(), rel=1e-12)
