@@ -564,6 +564,16 @@ def test_units_of_many_nodes_are_sums_of_their_own_nodes(at_once, sizes, monkeyp
     assert [rows for rows, _ in several] == units
     assert drawn == sizes
     assert [(law.mean(), law.sd()) for _, law in several] == [(6.0, 0.0), (9.0, 0.0), (30.0, 0.0)]
+    assert [law.accuracy.error for _, law in several] == pytest.approx([0.5 / 4000**0.5] * 3, rel=1e-12)
+
+
+@pytest.mark.parametrize(("own", "noise", "both"), [(0.01, 0.02, 0.03), (0.7, 0.6, 1.0), (0.01, 0.0, 0.01)])
+def test_the_errors_of_the_posterior_and_of_the_combined_noise_are_added(own, noise, both, monkeypatch):
+    law = SimpleNamespace(accuracy=Accuracy("approximate", own, "windows"))
+    monkeypatch.setattr(places, "infer", lambda *_, **__: law)
+    monkeypatch.setattr(Places, "_depth", lambda self: 0)
+    measured = SimpleNamespace(error=noise, measurements=None, spine=SimpleNamespace(levels=("State",)))
+    assert Places(measured, ["State"]).accuracy.error == pytest.approx(both, rel=1e-12)
 
 
 @pytest.mark.parametrize(
