@@ -11,9 +11,9 @@ from dpmultinomial._inference.posterior import posterior
 from dpmultinomial._inference.reading import read
 from dpmultinomial._inference.release import Release
 from dpmultinomial._mechanisms.additive_counts import AdditiveCounts
+from dpmultinomial._mechanisms.laplace import default_support
 from dpmultinomial._posteriors.additive import additive_counts
 from dpmultinomial._posteriors.additive.additive_counts import AdditivePosterior
-from dpmultinomial._releases.spending import ADD_OR_REMOVE
 
 from .. import standard
 from ..batch import Answers, both, one_a_table
@@ -62,12 +62,11 @@ def _release(case: Case) -> tuple[Release, dict[str, Any]]:
     law = AdditiveCounts(
         **{key: settings[key] for key in ("epsilon", "algorithm", "ties", "support") if key in settings}
     )
-    facts: dict[str, Any] = {"origin": "published", "cost": {"epsilon": 2 * law.epsilon, "relation": ADD_OR_REMOVE}}
-    if settings.get("support"):  # with a stated bound of the noise, some releases rule out a neighbouring file
-        spent = law.cost()
-        assert isinstance(spent, ApproxDP)
-        cost = {"epsilon": spent.epsilon, "delta": spent.delta, "relation": spent.relation}
-        facts |= {"noise_bound": settings["support"], "cost": cost}
+    spent = law.cost()  # the noise is bounded, so some releases rule out a neighbouring file
+    assert isinstance(spent, ApproxDP)
+    cost = {"epsilon": spent.epsilon, "delta": spent.delta, "relation": spent.relation}
+    bound = settings.get("support") or default_support(law.epsilon)
+    facts: dict[str, Any] = {"origin": "published", "cost": cost, "noise_bound": bound}
     counts = np.asarray(values, dtype=np.int64)
     if REHEARSAL in settings:
         counts, facts["origin"] = law.sample(counts, rng=case.rng), REHEARSAL

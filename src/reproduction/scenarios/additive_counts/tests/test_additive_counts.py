@@ -30,8 +30,10 @@ def test_rows_are_the_posterior_and_the_total(tmp_path):
     assert rows["released"].tolist() == [250, 357, 0, 607]
     for key in ("mean", "sd", "lower", "upper"):
         assert rows[key].to_numpy() == pytest.approx(wanted[key].to_numpy(dtype=float), rel=1e-12)
+    end = np.exp(-50) * np.tanh(0.25)  # the default bound is 50/0.5, where two noise values exclude a neighbour
     assert facts["points"][0]["cost"] == {
         "epsilon": 1.0,
+        "delta": pytest.approx(2 * end),
         "relation": "add or remove a record",
     }  # 0.5 each for the total and for the components
     assert set(comparison["status"]) == {"for comparison"}
@@ -39,9 +41,9 @@ def test_rows_are_the_posterior_and_the_total(tmp_path):
     assert "for comparison" not in set(rows["status"])
     assert all("in place of flat" in text for text in comparison["analysis"])
     said = sentences.assumptions(facts, facts["points"][0])
-    assert "Discrete Laplace noise of scale 2 was added" in said[1]
+    assert "Discrete Laplace noise of scale 2 between -100 and 100 was added" in said[1]
     assert "algorithm 3 (ties: random) then" in said[1]
-    assert said[-1].startswith("Privacy cost of the release: epsilon = 1 (neighbouring files: add or remove a record; ")
+    assert said[-1].startswith("Privacy cost of the release: epsilon = 1, delta = ")
 
 
 def test_the_cost_of_bounded_noise_has_a_delta(tmp_path):
