@@ -277,21 +277,23 @@ class Places:
     def _ranked(self, part: Any, known: Names) -> Any:
         if not isinstance(part, Mapping) or "of" not in part:
             return part
-        if part["of"] == "all" and len(self.levels) > 1:
+        return {key: side if key == "top" else self._side(side, known) for key, side in part.items()}
+
+    def _side(self, side: Any, known: Names) -> list[str]:
+        """Return the nodes of places that are to be ranked."""
+        if side == "all" and len(self.levels) > 1:
             raise ValueError(
                 f"rank: 'all' requires a single level, got {len(self.levels)} levels ({', '.join(self.levels)}): "
                 "choose one level, or list the places"
             )
-        wanted = (
-            list(self.names) if part["of"] == "all" else [part["of"]] if isinstance(part["of"], str) else part["of"]
-        )
+        wanted = list(self.names) if side == "all" else [side] if isinstance(side, str) else side
         for name in wanted:
             if len(self._rows(str(name), known)) > 1:
                 raise ValueError(
                     f"{name} cannot be ranked, because this place is a sum of several nodes of the geographic "
                     "hierarchy: ask for differences"
                 )
-        return {**part, "of": self._listed(wanted, known)}
+        return self._listed(wanted, known)
 
 
 def _word(level: str) -> str:

@@ -214,9 +214,9 @@ class Posterior:
         ----------
         questions : mapping from the name of a question to one of ``{sum: [names]}``, ``{difference: [a, b]}``,
             ``{ratio: [a, b]}`` (each side a name or a list), ``{share: {of: [names], among: [names]}}``,
-            ``{probability: "a > b"}``, ``{rank: {of: all or [names], top: 5}}``. Add ``about: shares`` (or another
-            group) if the question is not about the first group of `groups`, which is counts for most posteriors, but
-            rates for a regression.
+            ``{probability: "a > b"}``, ``{rank: {of: all or [names], top: 5}}``, ``{rank: {of: [names], among: all}}``.
+            Add ``about: shares`` (or another group) if the question is not about the first group of `groups`, which is
+            counts for most posteriors, but rates for a regression.
         level : probability of the intervals, in (0, 1).
         rng : numpy Generator, needed if there is no closed form.
 

@@ -170,14 +170,17 @@ class Rank:
         return min(1.0, float(self.probabilities[self.ranks <= top].sum()))
 
 
-def exact_ranks(together: Independent, places: Sequence[int], top: int) -> list[Rank] | None:
-    """Compute the distributions of the ranks for the quantities with the smallest expected ranks.
+def exact_ranks(
+    together: Independent, places: Sequence[int], top: int, wanted: Sequence[int] | None = None
+) -> list[Rank] | None:
+    """Compute the distributions of the ranks of some of the quantities that are ranked.
 
     Parameters
     ----------
     together : independent quantities.
     places : positions of the quantities that are ranked.
-    top : number of distributions to return.
+    top : number of distributions to return: those of the quantities with the smallest expected ranks.
+    wanted : indices in `places` of the distributions to return, instead of the first `top`.
 
     Returns
     -------
@@ -185,7 +188,8 @@ def exact_ranks(together: Independent, places: Sequence[int], top: int) -> list[
         In order of increasing expected rank; None if the computation would take too long.
     """
     laws = [together.window(i) for i in places]
-    order = np.argsort(expected(laws), kind="stable")[:top]
+    means = expected(laws)
+    order = np.argsort(means, kind="stable")[:top] if wanted is None else sorted(wanted, key=lambda i: float(means[i]))
     distributions, work = [], 0
     for i in order:
         above = _exceeding(laws[i], [law for j, law in enumerate(laws) if j != i])
@@ -345,14 +349,16 @@ class Drawer:
             state = Accuracy("approximate", self.error_of_chance(p), state.reason)
         return Chance(p, state)
 
-    def ranks(self, places: list[int], top: int) -> list[Rank]:
-        """Compute the distributions of the ranks of the quantities with the smallest mean ranks. Tied quantities have
-        the better rank.
+    def ranks(self, places: list[int], top: int, wanted: Sequence[int] | None = None) -> list[Rank]:
+        """Compute the distributions of the ranks of some of the quantities that are ranked. Tied quantities have the
+        better rank.
 
         Parameters
         ----------
         places : positions of the quantities that are ranked.
-        top : number of distributions to return; the first part of the draws determines which.
+        top : number of distributions to return: those of the quantities with the smallest mean ranks in the first part
+            of the draws.
+        wanted : indices in `places` of the distributions to return, instead of the first `top`.
 
         Returns
         -------
@@ -361,7 +367,7 @@ class Drawer:
         """
         from scipy.stats import rankdata  # the import takes half a second and is needed only for ranks
 
-        first: NDArray[np.int64] | None = None
+        first = None if wanted is None else np.array(wanted)
         seen: list[NDArray[np.int64]] = []
         for x in self._parts(places):
             if first is None:
@@ -548,16 +554,21 @@ class Asked:
 
     def _rank_rows(self, label: str, what: Any, level: float) -> list[Row]:
         """Return two rows per name: the rank of the quantity, and the probability that this rank is at most `top`."""
-        if not isinstance(what, Mapping) or not {"of"} <= set(what) <= {"of", "top"}:
-            raise ValueError(f"rank must have the form {{of: all, top: 5}} or {{of: [a, b, c], top: 2}}, got {what!r}")
-        every = what["of"] == "all"
-        places = self._every() if every else self._places("rank", what["of"])
+        if not isinstance(what, Mapping) or not {"of"} <= set(what) <= {"of", "among", "top"}:
+            raise ValueError(
+                "rank must have the form {of: all, top: 5}, {of: [a, b, c], top: 2} or {of: a, among: all}, got "
+                f"{what!r}"
+            )
+        of = self._places("rank", what["of"])
+        places = self._places("rank", what["among"]) if "among" in what else of
+        self._check_ranked(of, places)
+        wanted = [places.index(place) for place in of] if "among" in what else None
         top = _checks.integer("top", what.get("top", min(5, len(places))), least=1, most=len(places))
         together = self.group.together
-        exact = exact_ranks(together, places, top) if isinstance(together, Independent) else None
+        exact = exact_ranks(together, places, top, wanted) if isinstance(together, Independent) else None
         state = self.drawer.state if exact is None else EXACT
         rows: list[Row] = []
-        for rank in self.drawer.ranks(places, top) if exact is None else exact:
+        for rank in self.drawer.ranks(places, top, wanted) if exact is None else exact:
             name, p = self.group.names[rank.place], rank.among(top)
             law = Discrete(rank.ranks, rank.probabilities, name=name, type="question", accuracy=state)
             ends = self.drawer.error_of_rank(law.sd(), len(places)), self.drawer.error_of_chance(p)
@@ -565,6 +576,19 @@ class Asked:
             rows.append((f"{label}: {name}", law.mean(), law.sd(), *law.interval(level), mean))
             rows.append((f"{label}: P({name} in top {top})", p, NAN, NAN, NAN, chance_))
         return rows
+
+    def _check_ranked(self, of: Sequence[int], among: Sequence[int]) -> None:
+        """Raise ValueError if `among` has a single quantity or lacks a quantity in `of`."""
+        name = self.group.names[of[0]]
+        if len(among) < 2 and len(self._every()) > 1:
+            raise ValueError(
+                f"rank requires at least two quantities, got {name}: to rank it among all, write {{of: {name}, among: "
+                "all}"
+            )
+        if outside := [self.group.names[place] for place in of if place not in set(among)]:
+            raise ValueError(
+                f"rank: every name under 'of' must also be listed under 'among', which lacks {', '.join(outside)}"
+            )
 
     def _drawn(self, label: str, plus: list[int], minus: list[int]) -> Marginal:
         x = self.drawer.columns(plus + minus) @ np.array([1.0] * len(plus) + [-1.0] * len(minus))

@@ -63,18 +63,19 @@ def _beyond(kind: str, what: Any, names: Sequence[str], whole: str) -> str:
     """Return an error message if a question about a rank or a share is inconsistent, and otherwise an empty string. All
     names in the question are assumed to be known.
     """
-    if kind == "rank":
-        of = set(names) - {whole} if what["of"] == "all" else what["of"]
-        size = 1 if isinstance(of, str) else len(of)
-        top = what.get("top", 1)
-        return f"top must be in [1, {size}], got {top}" if top > size else ""
-    if kind == "share":
-        of, among = ([side] if isinstance(side, str) else list(side) for side in (what["of"], what["among"]))
-        outside = [name for name in of if name not in among and "all" not in (what["of"], what["among"])]
-        if not outside:
-            return ""
-        return f"share: every name under 'of' must also be listed under 'among', got of = {of} and among = {among}"
-    return ""
+    if kind not in ("share", "rank"):
+        return ""
+    every = [name for name in names if name != whole]
+    of, among = (
+        every if side == "all" else [side] if isinstance(side, str) else list(side)
+        for side in (what["of"], what.get("among", what["of"]))
+    )
+    if kind == "rank" and len(among) < 2 <= len(every):
+        return f"rank requires at least two quantities: to rank {of[0]} among all, write {{of: {of[0]}, among: all}}"
+    if outside := [name for name in of if name not in among]:
+        return f"{kind}: every name under 'of' must also be listed under 'among', which lacks {', '.join(outside)}"
+    top = what.get("top", 1)
+    return f"top must be in [1, {len(among)}], got {top}" if top > len(among) else ""
 
 
 def _misshapen(kind: str, what: Any) -> str:
@@ -84,12 +85,12 @@ def _misshapen(kind: str, what: Any) -> str:
     if kind == "probability":
         return "" if isinstance(what, str) else f"probability requires a comparison such as 'a > b', got {what!r}"
     if kind in ("share", "rank"):
-        wanted, more = ({"of", "among"}, set()) if kind == "share" else ({"of"}, {"top"})
+        wanted, more = ({"of", "among"}, set()) if kind == "share" else ({"of"}, {"among", "top"})
         if not isinstance(what, Mapping) or not wanted <= set(what) <= wanted | more:
             return (
                 "share must have the form {of: [..], among: [..]}"
                 if kind == "share"
-                else "rank must have the form {of: all, top: 5}"
+                else "rank must have the form {of: all, top: 5} or {of: a, among: all}"
             )
         top = what.get("top", 1)
         return "" if type(top) is int and top >= 1 else f"top must be an integer >= 1, got {top!r}"

@@ -486,6 +486,7 @@ def _question(row: Any, questions: Mapping[str, Any], *, certain: bool) -> str:
         return f"{label}: the probability that {asked['probability']} is {probability}."
     if row.mean == row.mean and row.lower != row.lower:  # a probability that belongs to a rank
         inside = row.quantity.removeprefix(f"{label}: ").removeprefix("P(").removesuffix(")")
+        inside = f"{inside} among {_asked(asked)}"
         return f"{label}: the probability of {inside} is {chance(row.mean, row.status, row.error, certain)}."
     low, high = real(row.lower, row.upper - row.lower), real(row.upper, row.upper - row.lower)
     if not {"ratio", "share"} & set(asked) and about_counts(row.quantity, questions):
@@ -494,7 +495,9 @@ def _question(row: Any, questions: Mapping[str, Any], *, certain: bool) -> str:
         low, high = shares(row.lower, row.upper, width=row.upper - row.lower)
     elif "ratio" in asked:
         low = low_ratio(row.lower, row.upper - row.lower)
-    what = f"the rank of {row.quantity.removeprefix(f'{label}: ')}" if "rank" in asked else _asked(asked)
+    what = _asked(asked)
+    if "rank" in asked:
+        what = f"the rank of {row.quantity.removeprefix(f'{label}: ')} among {what}"
     where = f"is {ends(low, high)}"
     discrete = "rank" in asked or asked.get("about", "counts") in ("counts", "shares")
     sure = f" with probability {'at least ' if discrete else ''}{as_stated(row.level)}"
@@ -570,10 +573,17 @@ def _asked(question: Mapping[str, Any]) -> str:
             return f"{first} {words} {second}"
     if "share" in question:
         return f"the share of {side(question['share']['of'])} among {side(question['share']['among'])}"
+    if "rank" in question:
+        names = question["rank"].get("among", question["rank"]["of"])
+        nouns = f"{noun}s" if noun else "parameters"
+        if names == "all" or len(names) > _NAMED:
+            return f"all {nouns}" if names == "all" else f"the {len(names):,} {nouns} of the question"
+        return side(names)
     return "the answer"
 
 
 MOST_DIGITS = 4
+_NAMED = 5  # largest number of names that a sentence lists
 _LARGE_MEAN = 1000.0  # from this mean on, four significant digits are fewer than one decimal
 _SMALL_MEAN = 0.001  # a smaller mean of a count is stated as a bound
 _LESS, _MORE, _NO_BOUND = "less than", "more than", "no bound"

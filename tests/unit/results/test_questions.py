@@ -196,11 +196,14 @@ def test_answers_equal_enumeration(kind, seed):
 def test_ranks_of_independent_counts_equal_enumeration(seed):
     posterior, n, p = case("independent", seed)
     ranks = rankdata(-n, method="min", axis=1)
-    found = posterior.ask({"largest": {"rank": {"of": "all", "top": 2}}}).set_index("quantity")
     mean = p @ ranks
+    last = int(np.argmax(mean))
+    largest, one = {"rank": {"of": "all", "top": 2}}, {"rank": {"of": NAMES[last], "among": NAMES[::-1], "top": 2}}
+    found = posterior.ask({"largest": largest}).set_index("quantity")
     listed = [NAMES.index(name.removeprefix("largest: ")) for name in found.index[::2]]
     assert mean[listed] == pytest.approx(np.sort(mean)[:2], abs=1e-9)  # equal counts come in any order
-    for i in listed:
+    found = posterior.ask({"largest": one}).set_index("quantity").combine_first(found)
+    for i in {*listed, last}:
         row, top = found.loc[f"largest: {NAMES[i]}"], found.loc[f"largest: P({NAMES[i]} in top 2)"]
         assert row["mean"] == pytest.approx(mean[i], abs=1e-9)
         assert row["sd"] == pytest.approx(np.sqrt(p @ (ranks[:, i] - mean[i]) ** 2), abs=1e-8)
@@ -217,6 +220,8 @@ def test_ranks_of_tied_counts_are_drawn_with_their_error():
         assert row["status"] == "approximate"
         assert abs(row["mean"] - p @ ranks[:, i]) < 5 * row["error"] + 1e-9
         assert found.loc[f"r: P({name} in top 3)", "mean"] == pytest.approx(1)
+        some = posterior.ask({"r": {"rank": {"of": name, "among": "all", "top": 3}}}, rng=stream(1, "r"))
+        pd.testing.assert_frame_equal(some, found.loc[some["quantity"]].reset_index()[some.columns])
 
 
 def test_shares_of_a_public_total_are_asked_in_their_own_unit():
@@ -363,6 +368,8 @@ def test_what_is_no_comparison_is_refused(text, error, words):
         ({"share": {"of": ["a"], "among": ["b"]}}, "q: share: every name under 'of'"),
         ({"rank": {"top": 2}}, "q: rank must have the form {of: all"),
         ({"rank": {"of": "all", "top": 3}}, r"q: top must be in \[1, 2\], got 3"),
+        ({"rank": {"of": "a"}}, r"q: rank requires at least two .* write {of: a, among: all}"),
+        ({"rank": {"of": "all", "among": ["a", "b"], "low": 1}}, "q: rank must have the form {of: all"),
         ({"sum": ["a"], "about": "rates"}, "q: about must be one of 'counts'"),
         ({"ratio": ["a", "zero"]}, "q: its denominator|unknown name 'zero'"),
     ],

@@ -74,7 +74,7 @@ ROWS = [
     ),
     (
         {"type": "question", "quantity": "best: a", "mean": 1.3, "sd": 0.5, "lower": 1.0, "upper": 2.0},
-        "best: the rank of a is between 1 and 2 with probability at least 90 %.",
+        "best: the rank of a among a and b is between 1 and 2 with probability at least 90 %.",
     ),
     (
         {"type": "question", "quantity": "rates", "mean": 0.1, "sd": 0.1, "lower": -0.1, "upper": 0.25},
@@ -179,7 +179,7 @@ def test_the_accuracy_of_answers_to_questions_is_stated(shown):
     assert line(text, "gap")[3:5] == ["407", "to"]
     assert "%" in line(text, "part")
     told = page.write(making.files("mine", "."), "page.html").sentences
-    assert "first: the rank of essex is 1 with probability at least 95 %." in told
+    assert "first: the rank of essex among essex, orange and union is 1 with probability at least 95 %." in told
     assert any(text.startswith("gap: ") and text.endswith("with probability at least 95 %.") for text in told)
 
 
@@ -214,10 +214,10 @@ def test_an_event_is_certain_only_if_the_published_values_bound_the_counts(shown
     assert line(text, "more")[2:6] == ["more", "than", "99.99", "%"]
     assert line(text, "top: P(a in top 1)")[-5:-1] == ["more", "than", "99.99", "%"]
     told = page.write(making.files("mine", "."), "page.html").sentences
-    assert "top: the rank of a is 1 with probability at least 95 %." in told
+    assert "top: the rank of a among all counts is 1 with probability at least 95 %." in told
     text = shown(counts=counts, noise={"law": "exact", "rounded": 10}, questions=questions)
     assert line(text, "more")[2:4] == ["100", "%"]
-    assert "top: the rank of a is 1." in page.write(making.files("mine", "."), "page.html").sentences
+    assert "top: the rank of a among all counts is 1." in page.write(making.files("mine", "."), "page.html").sentences
 
 
 def test_all_components_are_ranked_and_added_up_without_their_total(shown):
@@ -863,8 +863,10 @@ def test_the_reason_of_an_empty_cell_is_stated(kind, type_, name, point, text):
         ({"difference": ["a", ["b", "c"]]}, "q", "difference", True, "the count of a minus the count of b and c"),
         ({"ratio": ["a", "b"], "about": "rates"}, "q", "ratio", False, "the rate of a divided by the rate of b"),
         ({"share": {"of": "a", "among": ["a", "b"]}}, "q", "share", False, "the share of a among a and b"),
-        ({"rank": {"of": "all"}}, "q: a", "rank", True, "the answer"),
-        ({"rank": {"of": "all"}}, "q: P(a in top 2)", "probability", True, "the answer"),
+        ({"rank": {"of": "all"}}, "q: a", "rank", True, "all counts"),
+        ({"rank": {"of": "a", "among": "all"}, "about": "parameters"}, "q: a", "rank", True, "all parameters"),
+        ({"rank": {"of": "a", "among": ["a", "b"]}}, "q: P(a in top 2)", "probability", True, "a and b"),
+        ({"rank": {"of": list("abcdef")}, "about": "rates"}, "q: a", "rank", True, "the 6 rates of the question"),
         ({"probability": "a > b"}, "q", "probability", False, "the answer"),
         ({"other": 1}, "q", "question", False, "the answer"),
         ({"sum": ["a"]}, "another", "question", False, "the total count of a"),

@@ -188,11 +188,12 @@ def _judge(question: Mapping[str, Any], tables: int) -> None:
             f"for a model, the only valid value of the key 'about' is 'rates' (the default), got "
             f"{question['about']!r}: omit the key"
         )
-    if "rank" in question and question["rank"].get("of") == "all":
-        raise ValueError(
-            "in a question with the key 'rank', the key 'of' must list probabilities of a single table, got 'all': "
-            "list the probabilities of one table"
-        )
+    for key in ("of", "among"):
+        if "rank" in question and question["rank"].get(key) == "all":
+            raise ValueError(
+                f"in a question with the key 'rank', the key '{key}' must list probabilities of a single table, got "
+                "'all': list the probabilities of one table"
+            )
     kind = next((kind for kind in ("sum", "share", "rank") if kind in question), "")
     if kind and tables > 1:
         raise ValueError(
