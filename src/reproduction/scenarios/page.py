@@ -127,7 +127,7 @@ def _protected(point: Mapping[str, Any], budgets: Mapping[str, Mapping[str, floa
         if noise.get("law") == "random_rounding":
             change = f"Rounding at random changes a count by less than {noise['base']:g}"
             return [f"{change}, so there is no guarantee of differential privacy."]
-        return ["The privacy cost of the published numbers is not stated; ask the agency that released them."]
+        return ["The privacy cost of the published numbers is not stated."]
     relation = str(cost.get("relation") or "")
     stated = {key: float(cost[key]) for key in ("epsilon", "rho", "order") if key in cost}
     delta = {"delta": float(cost["delta"])} if "delta" in cost else {}
@@ -188,9 +188,9 @@ def _guarantee(cost: Cost, relation: str, delta: float = 0.0) -> str:
     digits = 1 if epsilon < 4 else 4
     probability = 1 / (1 + exp(-epsilon))
     upper = ceil(probability * 10 ** (digits + 2)) / 10 ** (digits + 2)
-    sure = percent(probability if upper == 1 else upper, digits)
+    sure = percent(min(probability, 1 - 1e-9) if upper == 1 else upper, digits)
     files = f"differ by one step ({relation})" if relation else "differ by one step"
-    rarely = f" (with probability {amount(exceptional)}, the reader may learn more)" if exceptional else ""
+    rarely = f" (with probability at most {amount(exceptional)}, the reader may learn more)" if exceptional else ""
     weak = f" Above epsilon = {_WEAK}, this is a weak guarantee." if epsilon > _WEAK else ""
     if weak and exceptional:  # the bound is not the stated cost
         weak = f" This is a bound of {rounded_up(epsilon)} on the privacy loss; above {_WEAK}, a guarantee is weak."

@@ -326,9 +326,11 @@ def cost_text(point: Facts) -> str:
     from dpmultinomial._releases.spending import amount  # only such a cost needs this import
 
     relation = str(point.get("neighbours") or cost.get("relation") or "")
-    stated = {key: float(value) for key, value in cost.items() if isinstance(value, (int, float))}
+    stated = {k: float(v) for k, v in cost.items() if isinstance(v, (int, float)) and k != "sensitivity"}
     paid = ", ".join(f"{key} = {amount(value)}" for key, value in stated.items())
     where = f" (neighbouring files: {relation}{replaced_text(stated, relation)})" if relation else ""
+    if not relation and "sensitivity" in cost:
+        where = f" for a change of the counts by the stated sensitivity, {cost['sensitivity']:g}"
     of = "such a release" if point.get("origin") == "rehearsal" else "the release"
     return f"Privacy cost of {of}: {paid}{where}."
 

@@ -510,7 +510,7 @@ def test_a_page_that_is_too_large_omits_the_table_or_is_rejected(tmp_path, monke
     ("point", "told"),
     [
         ({"origin": "rehearsal", "cost": {"epsilon": 1}}, ["No data were protected: this is a rehearsal "]),
-        ({}, ["The privacy cost of the published numbers is not stated; ask the agency that released them."]),
+        ({}, ["The privacy cost of the published numbers is not stated."]),
         ({"noise": {"law": "exact"}}, ["No noise was added, so there is no guarantee of differential privacy."]),
         # a multiple of 5 is published unchanged, and of a count above it, the next multiple can be published
         (
@@ -680,6 +680,7 @@ def test_the_number_of_other_counts_with_different_intervals_has_its_plural(size
     assert f", and differs for {size - 1} more count{'s' if size == 3 else ''}: intervals made" in text
 
 
+ADD, REPLACE = "add or remove a record", "replace a record"
 THREE = {"name": ["s", "s", "n", "w", "x", "y", "z"], "parent": ["", "", "s", "s", "n", "n", "w"],
          "value": ["9", "8", "5", "", "2", "3", "4"]}  # fmt: skip
 
@@ -694,11 +695,14 @@ THREE = {"name": ["s", "s", "n", "w", "x", "y", "z"], "parent": ["", "", "s", "s
         # the root twice, n, and x
         ({"epsilon": 1.0, "sensitivity": 1}, THREE, {"epsilon": 4.0, "relation": "add or remove a record"}),
         ({"noise": {"rho": 0.5, "sensitivity": 1}}, THREE, {"rho": 2.0, "relation": "add or remove a record"}),
+        ({"noise": {"epsilon": 1.0, "relation": ADD}}, THREE, {"epsilon": 4.0, "relation": ADD}),
         ({"epsilon": 1.0, "sensitivity": 6}, THREE, {"epsilon": 1.0, "sensitivity": 6}),
         # with a public total, only a record that is replaced is protected; it changes two counts by 1
         ({"epsilon": 1.0, "sensitivity": 1, "total": 9}, None, {"epsilon": 2.0, "relation": "replace a record"}),
         ({"noise": {"rho": 0.5, "sensitivity": 1}, "total": 9}, None, {"rho": 1.0, "relation": "replace a record"}),
         ({"epsilon": 1.0, "sensitivity": 1, "total": 9}, THREE, {"epsilon": 3.0, "relation": "replace a record"}),
+        ({"noise": {"epsilon": 1.0, "relation": ADD}, "total": 9}, None, {"epsilon": 2.0, "relation": REPLACE}),
+        ({"noise": {"rho": 0.5, "relation": ADD}, "total": 9}, None, {"rho": 1.0, "relation": REPLACE}),
         ({"epsilon": 1.0, "total": 9}, None, {"epsilon": 1.0, "relation": "replace a record"}),
         ({"epsilon": 1.0}, {"name": ["s", "n"], "parent": ["", "s"], "value": ["3", "4"]}, {}),
         ({"noise": {"scale": 2.0}}, THREE, {}),
@@ -713,6 +717,10 @@ def test_a_rehearsal_states_the_cost_of_such_a_release():
     point = {"cost": {"epsilon": 1.0, "relation": "replace a record"}}
     assert sentences.cost_text(point).startswith("Privacy cost of the release: epsilon = 1 (")
     assert sentences.cost_text({**point, "origin": "rehearsal"}).startswith("Privacy cost of such a release: epsilon")
+    stated = sentences.cost_text({"cost": {"epsilon": 1.0, "sensitivity": 3}})  # of no known neighbouring relation
+    assert stated == "Privacy cost of the release: epsilon = 1 for a change of the counts by the stated sensitivity, 3."
+    stated = sentences.cost_text({"cost": {"epsilon": 1.0, "sensitivity": 1, "relation": ADD}})
+    assert stated == f"Privacy cost of the release: epsilon = 1 (neighbouring files: {ADD}; epsilon = 2 to {REPLACE})."
 
 
 def test_least_squares_estimates_without_an_error_have_all_digits():

@@ -210,14 +210,14 @@ def spent_of(settings: Mapping[str, Any], columns: rules.Columns = None) -> dict
     noise = settings.get("noise", settings)
     keys = ("epsilon", "rho", "sensitivity", "relation")
     cost = {key: noise[key] for key in keys if isinstance(noise, Mapping) and key in noise}
-    change = float(cost.get("sensitivity", 2.0)) if "epsilon" in cost else 0.0
-    if "rho" in cost:  # the stated sensitivity is an L2 change
-        change = round(float(cost.get("sensitivity", 2**0.5)) ** 2, 12)
+    change = 1.0 if cost.get("relation") == ADD_OR_REMOVE else 2.0  # of disjoint counts; for rho, the squared L2 change
+    if "sensitivity" in cost:
+        change = float(cost["sensitivity"]) if "epsilon" in cost else round(float(cost["sensitivity"]) ** 2, 12)
     if relation := _RELATIONS.get(change):
         cost.setdefault("relation", relation)
     unit = next(iter({"epsilon", "rho"} & set(cost)), "")
     tree, total = rules.is_tree(columns), settings.get("total") is not None or REHEARSAL in settings
-    if not unit or not change or "relation" not in cost or not (tree or (total and cost["relation"] == ADD_OR_REMOVE)):
+    if not unit or "relation" not in cost or not (tree or (total and cost["relation"] == ADD_OR_REMOVE)):
         return cost if unit else {}
     relation = REPLACE if total else cost["relation"]
     changed = _changed(columns, noise, replaced=relation == REPLACE) if tree else 2
