@@ -58,10 +58,10 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
     if simulated(facts, point):
         return _score(row, facts)
     # intervals of integer quantities contain more than their nominal probability
-    at_least = "at least " if row.type in ("count", "share") else ""
-    certain = row.sd == 0 and row.status == "exact"
-    sure = "" if certain else f" with probability {at_least}{as_stated(row.level)}"
-    where = f"is {_interval(row, point)}{sure}"
+    interval = _interval(row, point)
+    at_least = _at_least(interval, discrete=row.type in ("count", "share"))
+    sure = "" if _certain(row, facts, point) else f" with probability {at_least}{as_stated(row.level)}"
+    where = f"is {interval}{sure}"
     how = missing(row.type, row.quantity, row.released, facts, point)
     if row.type == "count":
         what = f"The true count of {_meaning(row.quantity, facts)}"
@@ -83,6 +83,26 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
     middle = f"; the posterior mean is {middle}" if row.mean == row.mean else ""
     what = _meaning(row.quantity, facts)
     return f"{what[0].upper()}{what[1:]} {where}{middle}."
+
+
+def _at_least(interval: str, *, discrete: bool) -> str:
+    """Return the words before the probability of an interval. The probability is larger than stated if the interval is
+    that of a discrete quantity, or is shown without one of its limits.
+    """
+    whole = not interval.startswith("between") or interval == "between 0 % and 100 %"
+    return "at least " if discrete or whole else ""
+
+
+def _certain(row: Any, facts: Facts, point: Facts) -> bool:
+    """Return whether the quantity of a row is known. Under noise without bounds, a computed standard deviation of 0 is
+    not enough, unless the public total determines the count.
+    """
+    if row.sd != 0 or row.status != "exact":
+        return False
+    law, total = (point.get("noise") or {}).get("law"), point.get("total")
+    if facts["kind"] != "noisy_counts" or row.type == "rate" or "tree" in point or law in (None, *_BOUNDED):
+        return True
+    return isinstance(total, int) and (total == 0 or point.get("counts") == 1)
 
 
 def simulated(facts: Facts, point: Facts) -> bool:
@@ -113,11 +133,11 @@ def missing(type_: str, name: str, released: float, facts: Facts, point: Facts) 
     """
     if released == released or (facts["kind"], NOUNS.get(type_)) not in PUBLISHED:
         return ""
+    if "threshold" in (point.get("noise") or {}):  # the noisy value is below the limit, but not necessarily the count
+        return "withheld"
     if stated := (point.get("published_as") or {}).get(name):
         return str(stated)
-    if name in (point.get("tree") or {}).get("several", ()):
-        return "measured several times"
-    return "withheld" if "threshold" in (point.get("noise") or {}) else "not measured"
+    return "measured several times" if name in (point.get("tree") or {}).get("several", ()) else "not measured"
 
 
 def headline(rows: "pd.DataFrame", facts: Facts, point: Facts) -> str:
@@ -164,13 +184,13 @@ _BOUNDED = ("exact", "random_rounding", "table")  # a count differs from its pub
 
 
 def bounded(point: Facts) -> bool:
-    """Return whether the published values imply bounds on the true counts. The posterior probability of an event can
+    """Return whether the published values imply bounds on all true counts. The posterior probability of an event can
     then be exactly 0 or 1. Under noise without bounds, no event about counts is certain, even if its computed
     probability is 0 or 1.
     """
     noise = point.get("noise") or {}
     laws = [part.get("law") for part in noise.get("laws", [noise])]
-    return "strata" in point or all(law in _BOUNDED for law in laws)
+    return "strata" in point or (all(law in _BOUNDED for law in laws) and not point.get("unlimited"))
 
 
 def _protection(point: Facts) -> str:
@@ -250,8 +270,9 @@ def prior_text(prior: Any) -> str:
         values = [f"{a:g}" for a in listed_]
         size = f"{values[0]} for each" if alike else first_of(values) or ", ".join(values)
         return f"Dirichlet on the rates, with concentration {size}"
-    rest = ", ".join(f"{key} {value}" for key, value in prior.items() if key != "law" and not isinstance(value, list))
-    return f"{prior.get('law', 'as stated')}{f' ({rest})' if rest else ''}"
+    rest = [(key, value) for key, value in prior.items() if key != "law" and not isinstance(value, list)]
+    shown = ", ".join(f"{key} {value:.12g}" if isinstance(value, float) else f"{key} {value}" for key, value in rest)
+    return f"{str(prior.get('law', 'as stated')).replace('_', ' ')}{f' ({shown})' if shown else ''}"
 
 
 _PARAMETERS = 12  # maximum number of parameters of a prior that are listed
@@ -431,8 +452,7 @@ def _decided(beside: Facts) -> Iterator[str]:
         counts = f"{beside['prior_matters']:,} of {beside['of']:,} counts" if beside["of"] > 1 else "the count"
         yield (
             f"The prior matters for {counts}: under a flat prior, the "
-            "mean differs by more than half a standard deviation, or an endpoint of the interval by more than one (see "
-            "the rows for comparison)."
+            "mean differs by more than half a standard deviation, or an endpoint of the 95 % interval by more than one."
         )
 
 
@@ -500,12 +520,10 @@ def _question(row: Any, questions: Mapping[str, Any], *, certain: bool) -> str:
     what = _asked(asked)
     if "rank" in asked:
         what = f"the rank of {row.quantity.removeprefix(f'{label}: ')} among {what}"
-    where = f"is {ends(low, high)}"
     discrete = "rank" in asked or asked.get("about", "counts") in ("counts", "shares")
-    sure = f" with probability {'at least ' if discrete else ''}{as_stated(row.level)}"
+    at_least = _at_least(interval := ends(low, high), discrete=discrete)
     known = row.sd == 0 and row.status == "exact" and (certain or "rank" not in asked)
-    sure = "" if known else sure
-    return f"{label}: {what} {where}{sure}."
+    return f"{label}: {what} is {interval}{'' if known else f' with probability {at_least}{as_stated(row.level)}'}."
 
 
 _FROM_CHAINS = 0.01  # a smaller probability, estimated by 400 effective draws of a chain, is not stated as a number
@@ -601,14 +619,14 @@ def count(value: float) -> str:
 
 def count_mean(value: float, width: float) -> str:
     """Return the posterior mean of a count as text. The text has one decimal, or four significant digits if the
-    interval is narrower than 1 and the mean is below 1,000.
+    width of the interval is at most 1 and the mean is below 1,000.
 
     Parameters
     ----------
     value : mean.
     width : width of the interval.
     """
-    if value == round(value, 1) or width >= 1 or abs(value) >= _LARGE_MEAN:
+    if value == round(value, 1) or width > 1 or abs(value) >= _LARGE_MEAN:
         return count(round(value, 1))
     return f"{value:,.4g}" if abs(value) >= _SMALL_MEAN else f"{_LESS} {_SMALL_MEAN:g}"
 
@@ -622,9 +640,9 @@ def percent(value: float, digits: int = 1) -> str:
     digits : number of decimals.
     """
     least = 10.0**-digits
-    if 0 < value < least / 200:
+    if 0 < value <= least / 200:
         return f"{_LESS} {least:.{digits}f} %"
-    if 1 - least / 200 < value < 1:
+    if 1 - least / 200 <= value < 1:
         return f"{_MORE} {100 - least:.{digits}f} %"
     text = f"{100 * value:.{digits}f}"
     return f"{text.rstrip('0').rstrip('.') if '.' in text else text} %"

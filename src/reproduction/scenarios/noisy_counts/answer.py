@@ -62,6 +62,7 @@ def answer(case: Case) -> Answer:
     next(stage)
     facts |= {"total": release.total if isinstance(release.total, int) else inferred.facts.get("total")}
     facts |= {"noise": dict(release.mechanism.settings()), "counts": len(release)}
+    facts |= _limits(release)
     if reason := inferred.facts.get("omitted"):
         facts["omitted"] = reason
     released = dict(zip(release.names, release.values.tolist(), strict=True))
@@ -79,6 +80,15 @@ def answer(case: Case) -> Answer:
     result = replace(result, comparison=single_counts.decided(inferred, settings["level"]))
     next(stage)
     return _with_confidence(result, release, settings)
+
+
+def _limits(release: Release) -> dict[str, Any]:
+    """Return the bounds of a release, and whether a count has neither a value nor an upper bound."""
+    lower, upper = release.bounds or (0, np.inf)
+    open_ = np.isnan(release.values) & np.isinf(np.asarray(upper, dtype=np.float64))
+    limited = isinstance(release.total, int) or "threshold" in release.mechanism.settings()
+    bounds = {"bounds": {"lower": float(np.min(lower)), "upper": float(np.max(upper))}} if release.bounds else {}
+    return bounds | ({} if limited or not open_.any() else {"unlimited": True})
 
 
 def _with_confidence(result: Answer, release: Release, settings: Mapping[str, Any]) -> Answer:

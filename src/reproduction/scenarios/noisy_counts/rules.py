@@ -18,7 +18,7 @@ from typing import Any
 from dpmultinomial._files import table_columns
 
 from ...config import published_cells, question_rules
-from ..sentences import LEAST_SQUARES, level_text, listed
+from ..sentences import LEAST_SQUARES, count, level_text, listed
 from ..sentences import prior_of_counts as prior_text  # noqa: F401  # used by `sentences.assumptions`
 
 Columns = Mapping[str, Sequence[str]] | None
@@ -602,9 +602,9 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
         sentences.append(total_sentence(total))
     elif isinstance(total, Mapping):
         noise_of_total = noise_text(total.get("noise") or {})
-        sentences.append(f"The total was published as {float(total['released']):,g}, with {noise_of_total}.")
+        sentences.append(f"The total was published as {count(float(total['released']))}, with {noise_of_total}.")
     else:
-        sentences.append("The total is unknown.")
+        sentences.append("No total is stated.")
     if "rates" in point.get("groups", ()):
         sentences.append(SAMPLED)
     return sentences
@@ -654,14 +654,14 @@ def limits_text(bounds: Mapping[str, Any]) -> str:
     """
     lower, upper = (float(bounds.get(key, default)) for key, default in (("lower", 0), ("upper", inf)))
     if lower == upper:
-        return f"Every true count is {lower:,g}, by the stated bounds."
+        return f"Every true count is {lower:,.0f}, by the stated bounds."
     if upper < inf and lower > -inf:
-        return f"Every true count is between {lower:,g} and {upper:,g}, by the stated bounds."
+        return f"Every true count is between {lower:,.0f} and {upper:,.0f}, by the stated bounds."
     if upper < inf:
-        return f"Every true count is at most {upper:,g}, by the stated bounds."
+        return f"Every true count is at most {upper:,.0f}, by the stated bounds."
     if lower == -inf:
-        return "A true count may be negative, by the stated bounds."
-    return f"Every true count is at least {lower:,g}, by the stated bounds." if lower else ""
+        return "The stated bounds allow negative counts."
+    return f"Every true count is at least {lower:,.0f}, by the stated bounds." if lower else ""
 
 
 def noise_sentence(words: Mapping[str, Any]) -> str:
@@ -675,7 +675,10 @@ def noise_sentence(words: Mapping[str, Any]) -> str:
         return f"No noise was added to the counts; each count was rounded {_rounded_to(words)}."
     if words.get("law") == "random_rounding" and not after:
         return f"Each count was rounded at random to a multiple of {words['base']:g}, independently of the others."
-    return f"Each count has {noise_text(words)}, independently of the other counts."
+    text = noise_text(words)
+    if "; " in text:
+        return f"The noise of the counts is independent, with these distributions: {text}."
+    return f"Each count has {text}, independently of the other counts."
 
 
 def within(words: Mapping[str, Any]) -> str:
@@ -689,8 +692,8 @@ def within(words: Mapping[str, Any]) -> str:
         near = scale * log(20)
         return f"{near:,.0f}" if near >= 100 else f"{near:.3g}"
     if words["law"] == "discrete_laplace":  # P(|noise| > k) = 2 a^(k + 1)/(1 + a)
-        a = exp(-1 / scale)
-        return f"{max(ceil(log(0.05 * (1 + a) / 2) / log(a)) - 1, 0):,}"
+        least = log(0.05 * (1 + exp(-1 / scale)) / 2)  # log a = -1/scale, also if a underflows to 0
+        return f"{max(ceil(-scale * least) - 1, 0):,}"
     return ""
 
 
@@ -704,7 +707,7 @@ def noise_text(words: Mapping[str, Any]) -> str:
         if len(sizes) == 1:
             return next(iter(sizes))
         parts = [f"{text} ({size:,} count{'s' * (size != 1)})" for text, size in sizes.items()]
-        return f"noise with different distributions: {'; '.join(parts)}"
+        return "; ".join(parts)
     text = _LAWS.get(str(words.get("law")), str(words.get("law")))
     if "fixed" in words:
         text = f"rounding {_rounded_to(words)}"

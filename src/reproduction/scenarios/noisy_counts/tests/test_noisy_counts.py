@@ -2,6 +2,7 @@
 assumptions, and the confidence intervals.
 """
 
+import re
 from itertools import product
 from math import exp, lgamma
 
@@ -156,7 +157,7 @@ def test_without_a_total_there_are_counts_alone(tmp_path):
     n = np.arange(200)
     weights = np.exp(-np.abs(12.3 - n) / 2)
     assert one(rows, "met", "count")["mean"] == pytest.approx(weights @ n / weights.sum(), rel=1e-9)
-    assert "The total is unknown." in sentences.assumptions(facts, facts["points"][0])
+    assert "No total is stated." in sentences.assumptions(facts, facts["points"][0])
 
 
 def test_a_rehearsal_says_so_and_depends_on_seed_and_name_alone(tmp_path):
@@ -611,3 +612,55 @@ def test_a_batch_states_counts_without_a_number_and_the_prior(summed_up, tmp_pat
     told = "Each count has discrete Laplace noise of scale 2, then suppression of values below 5, independently of the "
     stated = summed_up(file=str(file), noise=NOISE, withheld={"symbol": "*", "below": 5}).assumptions
     assert any(text.startswith(told) for text in stated)
+
+
+def told(tmp_path, **settings):
+    """Return the summary of a scenario as text, followed by the sentences of its page."""
+    plain = {"kind": "noisy_counts", "noise": {"law": "laplace", "scale": 2.0}, **settings}
+    files = making.files("told", tmp_path)
+    making.part(scenario_settings.single("told", plain, kind.discover()), files, root_seed=1)
+    return "\n".join([summary.as_text(files), *summary.summarise(files).sentences])
+
+
+def test_under_noise_without_bounds_no_count_is_certain(tmp_path):
+    """Noise of scale 0.001 differs from 0 with a probability above 0, which is too small to be a number here."""
+    counts, sure = {"a": 7, "b": 3}, " with probability at least 95 %."
+    tiny = {"noise": {"law": "discrete_laplace", "scale": 0.001}}
+    assert f"count of a is exactly 7{sure}" in told(tmp_path, counts=counts, **tiny)
+    assert f"share of b is 30 %{sure}" in told(tmp_path, counts=counts, total=10, **tiny)
+    assert "count of a is exactly 7." in told(tmp_path, counts=counts, noise="exact")
+    assert "count of a is exactly 9 of 9." in told(tmp_path, counts={"a": 7}, total=9)
+    assert "count of a is exactly 0 of 0." in told(tmp_path, counts=counts, total=0)
+
+
+def test_a_count_without_a_bound_is_not_certain_if_the_other_counts_are_exact(tmp_path):
+    missing = {"counts": {"a": 7, "c": "na"}, "missing": ["na"], "noise": "exact"}
+    asked = {"p": {"probability": "c > 1300000"}}
+    total = {"released": 1234567.0, "noise": {"law": "laplace", "scale": 2}}
+    text = told(tmp_path, total=total, questions=asked, **missing)
+    assert "p: the probability that c > 1300000 is less than 0.01 %." in text
+    assert "The total was published as 1,234,567, with Laplace noise of scale 2." in text
+    text = told(tmp_path, total=1000000, questions=asked, **missing)
+    assert "p: the probability that c > 1300000 is 0 %." in text
+
+
+def test_a_count_whose_noisy_value_was_withheld_can_exceed_the_limit(tmp_path):
+    text = told(tmp_path, counts={"a": "<10", "b": 30.5})
+    assert "suppression of values below 10" in text
+    assert "This count was withheld." in text
+    assert "at most 9" not in text
+
+
+def test_bounds_of_counts_with_a_total_and_one_sided_limits_are_stated(tmp_path):
+    """The 2.5 % quantile of a rate is above 0: a rate is below the upper limit with a probability of 97.5 %."""
+    text = told(tmp_path, counts={"a": 5, "b": 30}, total=31, bounds={"upper": 30})
+    assert "Every true count is between 0 and 30, by the stated bounds." in text
+    text = told(tmp_path, counts={"a": 0, "b": 30}, total=30, noise="exact")
+    assert re.search(r"underlying rate of a is below \S+ % with probability at least 95 %", text)
+    text = told(tmp_path, counts={"a": 10, "b": 20}, total=31)
+    assert re.search(r"rate of a is between \S+ % and \S+ % with probability 95 %", text)
+
+
+def test_a_prior_has_its_numbers_without_a_decimal_point(tmp_path):
+    prior = {"law": "negative_binomial", "mean": 50.0, "shape": 1.5}
+    assert "Prior: negative binomial (mean 50, shape 1.5) (given" in told(tmp_path, counts={"a": 7}, prior=prior)

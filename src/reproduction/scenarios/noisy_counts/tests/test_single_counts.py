@@ -591,8 +591,8 @@ def test_time_and_memory_are_estimated_from_the_counts_and_the_total(settings, s
         ({}, ""),
         ({"lower": 0}, ""),
         ({"lower": 2}, "Every true count is at least 2, by the stated bounds."),
-        ({"lower": -np.inf}, "A true count may be negative, by the stated bounds."),
-        ({"upper": 2500}, "Every true count is between 0 and 2,500, by the stated bounds."),
+        ({"lower": -np.inf}, "The stated bounds allow negative counts."),
+        ({"upper": 1234567}, "Every true count is between 0 and 1,234,567, by the stated bounds."),
         ({"lower": -np.inf, "upper": 9}, "Every true count is at most 9, by the stated bounds."),
     ],
 )
@@ -606,6 +606,7 @@ def test_bounds_are_stated_unless_counts_are_only_not_negative(bounds, text):
         ({"law": "laplace", "scale": 1.0}, "3"),  # log(20) = 2.996
         ({"law": "laplace", "scale": 33.0}, "98.9"),  # 98.86
         ({"law": "laplace", "scale": 34.0}, "102"),  # 101.85
+        ({"law": "discrete_laplace", "scale": 0.001}, "0"),  # exp(-1000) is 0 in floating point
         ({"law": "discrete_laplace", "scale": 0.2}, "0"),  # P(noise is not 0) = 2 a/(1 + a) = 0.0134
         ({"law": "discrete_laplace", "scale": 0.5}, "1"),  # P(|noise| > 1) = 2 a^2/(1 + a) = 0.0323 and > 0: 0.238
         ({"law": "discrete_laplace", "scale": 1000.0}, "2,996"),
@@ -644,7 +645,7 @@ def test_noise_is_within_a_bound_with_95_percent(words, text):
         ),
         (
             {"laws": [{"law": "exact", "rows": 1}, {"law": "laplace", "scale": 1, "rows": 1200}]},
-            "noise with different distributions: no noise (1 count); Laplace noise of scale 1 (1,200 counts)",
+            "no noise (1 count); Laplace noise of scale 1 (1,200 counts)",
         ),
         ({"law": "other"}, "other"),
     ],
@@ -652,7 +653,9 @@ def test_noise_is_within_a_bound_with_95_percent(words, text):
 def test_noise_is_described_with_its_steps(words, text):
     assert rules.noise_text(words) == text
     sentence = rules.noise_sentence(words)
-    if words.get("law") != "random_rounding":
+    if "laws" in words:
+        assert sentence == f"The noise of the counts is independent, with these distributions: {text}."
+    elif words.get("law") != "random_rounding":
         assert sentence == f"Each count has {text}, independently of the other counts."
 
 

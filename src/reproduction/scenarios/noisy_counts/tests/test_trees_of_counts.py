@@ -158,7 +158,7 @@ def test_a_page_and_the_screen_show_least_squares_and_say_what_is_assumed(made, 
     assert "1 count was measured more than once, and 1 count was not measured" in assumed
     assert "at level region and" in assumed.split("with concentration")[1]
     assert "fitted to 7 of the 7 nodes of the tree" in assumed
-    assert "The total is unknown" not in assumed
+    assert "No total is stated" not in assumed
     page.write(files, tmp_path / "geo.html")
     html = (tmp_path / "geo.html").read_text()
     assert '<th scope="col">least squares</th>' in html
